@@ -1,0 +1,33 @@
+import type { RevocationFeed } from '../revocations/feed.ts'
+import type { AuthAdapter } from './adapter.ts'
+
+/** Where a database handle keeps what the two steps need of it. */
+export const authStore: unique symbol = Symbol.for('sallyport.authStore') as never
+
+/** What the two steps need of a database. */
+export interface AuthStore {
+  readonly sessions: AuthAdapter
+  readonly revocations: RevocationFeed
+}
+
+/** A database handle that carries the store: the `db` of `openSqlite`, and what belongs into a context as `ctx.db`. */
+export interface AuthDatabase {
+  readonly [authStore]: AuthStore
+}
+
+/** The adapter of a context that has a database: queries, mutations and subscriptions (spec section 1). */
+export function directAdapter(db: AuthDatabase): AuthAdapter {
+  return db[authStore].sessions
+}
+
+/**
+ * Lets a database handle of any kind carry the store, so that it can be a context's `db`. The handle itself is returned.
+ *
+ * @example const db = withAuthStore(drizzle(client), { sessions, revocations })
+ */
+export function withAuthStore<Database extends object>(
+  db: Database,
+  store: AuthStore,
+): Database & AuthDatabase {
+  return Object.assign(db, { [authStore]: store })
+}

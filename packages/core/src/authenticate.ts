@@ -1,0 +1,52 @@
+import type { AuthAdapter } from './adapters/adapter.ts'
+import type { AuthConfig } from './config.ts'
+import { readCredentials } from './credentials.ts'
+import { AuthError } from './errors.ts'
+import type { Identity } from './jwt/identity.ts'
+import { verifyJwt } from './jwt/verify-jwt.ts'
+import { checkOrigin, type OriginRequest, type RequestKind } from './origin.ts'
+import type { Session } from './session/session.ts'
+import { validateSession } from './session/validate-session.ts'
+
+/** What both doors let through. */
+export interface Authenticated {
+  readonly identity: Identity
+  readonly session: Session
+}
+
+/**
+ * The way of every request: two doors, in this order. Step 1 proves who asks; Step 2 asks the database whether that session
+ * still counts. Whatever cannot be decided is refused with 503: nothing here turns an error into "nobody".
+ *
+ * @throws AuthError with the reason
+ */
+export async function authenticate(
+  request: OriginRequest,
+  kind: RequestKind,
+  { config, adapter }: { config: AuthConfig; adapter: AuthAdapter },
+): Promise<Authenticated> {
+  const identity = await identify(request, kind, config)
+  const session = await validateSession(identity, adapter, config)
+  return { identity, session }
+}
+
+/**
+ * Step 1 for a request: its credentials are unambiguous, its origin may use them, and its JWT is one of ours.
+ *
+ * @throws AuthError `COOKIE_CONFLICT`, `TOKEN_MISSING`, `ORIGIN_REJECTED`, `TOKEN_INVALID`, `TOKEN_EXPIRED` or
+ * `KEYS_UNAVAILABLE`
+ */
+export async function identify(
+  request: OriginRequest,
+  kind: RequestKind,
+  config: AuthConfig,
+): Promise<Identity> {
+  const { transport, token, sessionCookie } = readCredentials(request.header, config)
+  if (transport === 'cookie' && (token !== null || sessionCookie !== null)) checkOrigin(request, kind, config)
+  if (token === null) throw new AuthError('TOKEN_MISSING')
+  const identity = await verifyJwt(token, config)
+  // Another tab signed in meanwhile: a refresh makes the two cookies agree again.
+  if (sessionCookie !== null && sessionCookie.sessionId !== identity.sessionId)
+    throw new AuthError('TOKEN_INVALID')
+  return identity
+}

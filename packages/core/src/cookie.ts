@@ -1,0 +1,66 @@
+import { stringifySetCookie } from 'cookie'
+import { AuthError } from './errors.ts'
+
+/** The names of the two cookies. */
+export interface CookieNames {
+  /** Holds the JWT: `service.jwt`. */
+  readonly jwt: string
+  /** Holds `<sessionId>.<secret>`: `service.session`, or `__Host-service.session` over https. */
+  readonly session: string
+}
+
+/** Cookie names for a prefix; `secure` adds `__Host-` to the session cookie (RFC 6265bis section 4.1.3). */
+export function cookieNames(prefix: string, secure: boolean): CookieNames {
+  return { jwt: `${prefix}.jwt`, session: `${secure ? '__Host-' : ''}${prefix}.session` }
+}
+
+/**
+ * The value of one cookie, or null when it was not sent.
+ *
+ * Not a general parser, because those return the first of two cookies of one name: a parent domain or another path could
+ * then choose which one counts. Two of ours are an error.
+ *
+ * @throws AuthError `COOKIE_CONFLICT` when the name occurs twice.
+ */
+export function readCookie(header: string | null, name: string): string | null {
+  if (header === null) return null
+  let value: string | null = null
+  let start = 0
+  while (start < header.length) {
+    let end = header.indexOf(';', start)
+    if (end === -1) end = header.length
+    while (header.charCodeAt(start) === SPACE || header.charCodeAt(start) === TAB) start++
+    if (header.startsWith(name, start) && header.charCodeAt(start + name.length) === EQUALS) {
+      if (value !== null) throw new AuthError('COOKIE_CONFLICT')
+      value = header.slice(start + name.length + 1, end).trim()
+    }
+    start = end + 1
+  }
+  return value === '' ? null : value
+}
+
+const SPACE = 32
+const TAB = 9
+const EQUALS = 61
+
+/** A `Set-Cookie` value with our attributes: `HttpOnly; SameSite=Lax; Path=/`, `Secure` on https, no `Domain`. */
+export function setCookie(
+  name: string,
+  value: string,
+  options: { maxAgeSeconds: number; secure: boolean },
+): string {
+  return stringifySetCookie({
+    name,
+    value,
+    maxAge: options.maxAgeSeconds,
+    path: '/',
+    httpOnly: true,
+    secure: options.secure,
+    sameSite: 'lax',
+  })
+}
+
+/** A `Set-Cookie` value that deletes: empty value, `Max-Age=0` (spec section 4). */
+export function clearCookie(name: string, options: { secure: boolean }): string {
+  return setCookie(name, '', { maxAgeSeconds: 0, secure: options.secure })
+}

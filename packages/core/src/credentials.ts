@@ -1,0 +1,48 @@
+import type { AuthConfig } from './config.ts'
+import { readCookie } from './cookie.ts'
+
+/** Reads one request header by its lower-case name; null when it was not sent. */
+export type HeaderReader = (name: string) => string | null
+
+/** What a request carries to prove who asks. */
+export interface Credentials {
+  /** A cookie travels by itself, so the origin must be checked; a bearer token is put there by the program that calls. */
+  readonly transport: 'cookie' | 'bearer'
+  /** The JWT, or null when there is none. */
+  readonly token: string | null
+  /** The session cookie, or null when there is none. */
+  readonly sessionCookie: SessionCookie | null
+}
+
+/** The two halves of the session cookie, `<sessionId>.<secret>`. */
+export interface SessionCookie {
+  readonly sessionId: string
+  readonly secret: string
+}
+
+/**
+ * Reads the credentials of a request. With bearer transport enabled, an `Authorization: Bearer` header makes the cookies
+ * count for nothing.
+ *
+ * @throws AuthError `COOKIE_CONFLICT` when two cookies of one of our names were sent.
+ */
+export function readCredentials(header: HeaderReader, config: AuthConfig): Credentials {
+  if (config.bearer) {
+    const token = /^Bearer +([^ ]+)$/i.exec(header('authorization') ?? '')?.[1]
+    if (token !== undefined) return { transport: 'bearer', token, sessionCookie: null }
+  }
+  const cookies = header('cookie')
+  return {
+    transport: 'cookie',
+    token: readCookie(cookies, config.cookies.jwt),
+    sessionCookie: parseSessionCookie(readCookie(cookies, config.cookies.session)),
+  }
+}
+
+function parseSessionCookie(value: string | null): SessionCookie | null {
+  if (value === null) return null
+  const dot = value.indexOf('.')
+  // Without a secret it still names a session, so that it is refused as unknown rather than passed over as absent.
+  if (dot === -1) return { sessionId: value, secret: '' }
+  return { sessionId: value.slice(0, dot), secret: value.slice(dot + 1) }
+}

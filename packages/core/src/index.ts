@@ -1,0 +1,26 @@
+export type { AuthAdapter } from './adapters/adapter.ts'
+export {
+  type AuthDatabase,
+  type AuthStore,
+  authStore,
+  directAdapter,
+  withAuthStore,
+} from './adapters/direct-adapter.ts'
+export { type Authenticated, authenticate, identify } from './authenticate.ts'
+export { type AuthConfig, type AuthConfigOptions, defineAuthConfig } from './config.ts'
+export { type CookieNames, cookieNames, readCookie } from './cookie.ts'
+export { type Credentials, type HeaderReader, readCredentials, type SessionCookie } from './credentials.ts'
+export { AuthError, ConfigurationError, isAuthError, isUndecided } from './errors.ts'
+export type { Identity } from './jwt/identity.ts'
+export type { IdentityCache } from './jwt/identity-cache.ts'
+export { type VerifiedJws, verifyJws } from './jwt/verify-jws.ts'
+export { verifyJwt } from './jwt/verify-jwt.ts'
+export { ALGORITHMS, type Algorithm, type KeySet, type VerificationKey } from './keys/key-set.ts'
+export { staticJwks } from './keys/static-jwks.ts'
+export { answerPreflight, checkOrigin, corsHeaders, type OriginRequest, type RequestKind } from './origin.ts'
+export { MAX_BATCH_SIZE, MAX_PAYLOAD_BYTES, REASONS, type Reason } from './protocol.ts'
+export type { Revocation, RevocationFeed } from './revocations/feed.ts'
+export { memoryFeed } from './revocations/memory-feed.ts'
+export { isReady } from './session/is-ready.ts'
+export { isBanned, type Session, type SessionKey, type SessionUser } from './session/session.ts'
+export { type ValidateOptions, validateSession } from './session/validate-session.ts'

@@ -1,0 +1,9 @@
+/** Who asks, as Step 1 proved it. Says nothing about whether the session still counts. */
+export interface Identity {
+  readonly userId: string
+  readonly sessionId: string
+  /** When the JWT expires. */
+  readonly expiresAt: Date
+  /** The key that signed the JWT. */
+  readonly keyId: string
+}

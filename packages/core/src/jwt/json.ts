@@ -1,0 +1,6 @@
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** Parses JSON bytes; throws on a byte order mark or anything that is not UTF-8 (RFC 8259 section 8.1). */
+export function parseJson(bytes: Uint8Array): unknown {
+  return JSON.parse(utf8.decode(bytes))
+}

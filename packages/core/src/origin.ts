@@ -1,0 +1,92 @@
+import type { AuthConfig } from './config.ts'
+import type { HeaderReader } from './credentials.ts'
+import { AuthError } from './errors.ts'
+import { CLIENT_HEADER } from './protocol.ts'
+
+/** What a request is about to do; `token` is the token endpoint, `upgrade` a WebSocket handshake. */
+export type RequestKind = 'query' | 'mutation' | 'subscription' | 'token' | 'upgrade'
+
+/** The parts of a request that the origin policy looks at. */
+export interface OriginRequest {
+  readonly method: string
+  readonly header: HeaderReader
+}
+
+/**
+ * May the site that sent this request use the cookies it carries? Browsers attach cookies by themselves, so every
+ * request that carries one is checked, and sign-in with or without one (design decision 12).
+ *
+ * @throws AuthError `ORIGIN_REJECTED`
+ */
+export function checkOrigin(request: OriginRequest, kind: RequestKind, config: AuthConfig): void {
+  if (!isOriginAllowed(request, kind, config)) throw new AuthError('ORIGIN_REJECTED')
+}
+
+function isOriginAllowed({ method, header }: OriginRequest, kind: RequestKind, config: AuthConfig): boolean {
+  const origin = header('origin')
+  // Sandboxed frames and redirected requests say `null`: it names nobody.
+  if (origin === 'null') return false
+  const listed = origin !== null && config.allowedOrigins.has(origin)
+
+  switch (header('sec-fetch-site')) {
+    case 'same-origin':
+      return true
+    case 'none':
+      return method === 'GET' || listed
+    case 'same-site':
+    case 'cross-site':
+      return listed || (kind === 'query' && isTopLevelNavigation(method, header))
+    case null:
+      break
+    default:
+      return false
+  }
+
+  if (origin !== null) return listed
+  // Neither header: not a browser, or one too old to protect its user. Only the latter cannot add a header of its own.
+  if (kind === 'query') return true
+  return kind !== 'upgrade' && header(CLIENT_HEADER) === '1'
+}
+
+/** A link followed from another site: the page may be rendered for its user, but nothing may be changed. */
+function isTopLevelNavigation(method: string, header: HeaderReader): boolean {
+  return (
+    method === 'GET' && header('sec-fetch-mode') === 'navigate' && header('sec-fetch-dest') === 'document'
+  )
+}
+
+/**
+ * The CORS headers of an answer: the listed origin with credentials, never `*`. Empty for any other origin. `vary` is
+ * always there, so that no cache hands one origin's answer to another.
+ */
+export function corsHeaders(origin: string | null, config: AuthConfig): Record<string, string> {
+  if (origin === null || !config.allowedOrigins.has(origin)) return { vary: 'Origin' }
+  return {
+    vary: 'Origin',
+    'access-control-allow-origin': origin,
+    'access-control-allow-credentials': 'true',
+    'access-control-expose-headers': 'retry-after',
+  }
+}
+
+/**
+ * Answers a CORS preflight for `/api/auth` or the tRPC route, or returns null when the request is none. An origin that
+ * is not listed gets 403 and no CORS header.
+ *
+ * @example app.use('/trpc/*', (c, next) => answerPreflight(c.req.raw, authConfig) ?? next())
+ */
+export function answerPreflight(request: Request, config: AuthConfig): Response | null {
+  if (request.method !== 'OPTIONS' || !request.headers.has('access-control-request-method')) return null
+  const origin = request.headers.get('origin')
+  const headers = corsHeaders(origin, config)
+  if (!('access-control-allow-origin' in headers)) return new Response(null, { status: 403, headers })
+  return new Response(null, {
+    status: 204,
+    headers: {
+      ...headers,
+      'access-control-allow-methods': 'GET, POST',
+      'access-control-allow-headers': `content-type, authorization, trpc-accept, last-event-id, ${CLIENT_HEADER}`,
+      'access-control-max-age': '600',
+    },
+  })
+}

@@ -1,0 +1,2 @@
+export { admin } from './plugins/admin.ts'
+export { createPasswordAccount, emailPassword } from './plugins/email-password.ts'

@@ -1,0 +1,97 @@
+/**
+ * What both sides of the wire agree on: paths, header and cookie names, lifetimes and the closed list of reasons.
+ * Safe in a browser: it imports nothing.
+ */
+
+/** Every auth endpoint lives under this path (spec section 4). */
+export const AUTH_PATH = '/api/auth'
+
+/** Paths of the endpoints, relative to {@link AUTH_PATH} (spec section 4). */
+export const ENDPOINT_PATHS = {
+  signOut: '/sign-out',
+  revokeUserSession: '/admin/revoke-user-session',
+  token: '/backend/token',
+  jwks: '/jwks',
+  signUpEmail: '/sign-up/email',
+  signInEmail: '/sign-in/email',
+} as const
+
+/** A caller that is not a browser sends `x-sallyport: 1`; a cross-site form or image cannot. */
+export const CLIENT_HEADER = 'x-sallyport'
+
+/** Cookie names start with this unless the configuration says otherwise. */
+export const COOKIE_PREFIX = 'service'
+
+/** Lifetime of a JWT, in seconds (spec section 8). */
+export const JWT_LIFETIME_SECONDS: number = 15 * 60
+
+/** Lifetime of a session, in seconds (spec section 8). */
+export const SESSION_LIFETIME_SECONDS: number = 30 * 24 * 60 * 60
+
+/** The client refreshes a JWT this long before it expires, in seconds. The server allows no leeway (spec section 8). */
+export const CLIENT_LEEWAY_SECONDS = 60
+
+/** Most calls in one batch or one WebSocket frame. */
+export const MAX_BATCH_SIZE = 20
+
+/** Most bytes in one WebSocket message or one auth request body. */
+export const MAX_PAYLOAD_BYTES: number = 64 * 1024
+
+/**
+ * Why a request was refused: the closed list, with the HTTP status, the tRPC code and the text a person may read.
+ * Only a `SESSION_*` reason signs a client out (spec sections 3 and 7).
+ */
+export const REASONS = {
+  TOKEN_MISSING: { status: 401, code: 'UNAUTHORIZED', message: 'No token was sent' },
+  TOKEN_EXPIRED: { status: 401, code: 'UNAUTHORIZED', message: 'The token has expired' },
+  TOKEN_INVALID: { status: 401, code: 'UNAUTHORIZED', message: 'The token is not valid' },
+  SESSION_NOT_FOUND: { status: 401, code: 'UNAUTHORIZED', message: 'The session has ended' },
+  SESSION_EXPIRED: { status: 401, code: 'UNAUTHORIZED', message: 'The session has expired' },
+  COOKIE_CONFLICT: {
+    status: 401,
+    code: 'UNAUTHORIZED',
+    message:
+      'Two cookies of the same name were sent: delete the cookies of this site and of its parent domain',
+  },
+  ACCOUNT_BANNED: { status: 403, code: 'FORBIDDEN', message: 'Account banned' },
+  ROLE_REQUIRED: { status: 403, code: 'FORBIDDEN', message: 'Your role does not allow this' },
+  SESSION_NOT_FRESH: { status: 403, code: 'FORBIDDEN', message: 'Confirm that it is you and try again' },
+  ORIGIN_REJECTED: { status: 403, code: 'FORBIDDEN', message: 'This origin may not use your cookies here' },
+  RATE_LIMITED: { status: 429, code: 'TOO_MANY_REQUESTS', message: 'Too many attempts' },
+  SESSIONS_UNAVAILABLE: {
+    status: 503,
+    code: 'SERVICE_UNAVAILABLE',
+    message: 'Sessions cannot be checked right now',
+  },
+  KEYS_UNAVAILABLE: {
+    status: 503,
+    code: 'SERVICE_UNAVAILABLE',
+    message: 'Tokens cannot be checked right now',
+  },
+} as const
+REASONS satisfies Record<string, { status: number; code: string; message: string }>
+
+/** One member of {@link REASONS}. */
+export type Reason = keyof typeof REASONS
+
+/** What `GET /api/auth/backend/token`, sign-in and sign-up answer. */
+export interface TokenResponse {
+  /** Seconds until the JWT expires, computed by the server: measure from the receipt, never compare two clocks. */
+  expiresIn: number
+  /** The same moment as an ISO 8601 string in UTC. */
+  expiresAt: string
+  userId: string
+  sessionId: string
+  /** The JWT itself; only where bearer transport is enabled. */
+  token?: string
+}
+
+/** What every auth endpoint answers when it refuses. */
+export interface ErrorResponse {
+  code: string
+  message: string
+  /** Names of the fields at fault, with `INVALID_INPUT`. */
+  fields?: readonly string[]
+  /** Seconds to wait before another attempt; with 429 and 503. */
+  retryAfterSeconds?: number
+}

@@ -1,0 +1,34 @@
+import type { RevocationFeed } from './feed.ts'
+
+interface Subscriber {
+  readonly sessionId: string
+  readonly listener: () => void
+}
+
+/** A feed inside one process: listeners run before `publish` returns. */
+export function memoryFeed(): RevocationFeed {
+  const subscribersByUser = new Map<string, Set<Subscriber>>()
+  let revision = 0
+
+  return {
+    get revision() {
+      return revision
+    },
+    subscribe({ sessionId, userId }, listener) {
+      const subscriber = { sessionId, listener }
+      const subscribers = subscribersByUser.get(userId) ?? new Set()
+      subscribersByUser.set(userId, subscribers.add(subscriber))
+      return () => {
+        subscribers.delete(subscriber)
+        if (subscribers.size === 0 && subscribersByUser.get(userId) === subscribers)
+          subscribersByUser.delete(userId)
+      }
+    },
+    publish({ sessionId, userId }) {
+      revision++
+      for (const subscriber of [...(subscribersByUser.get(userId) ?? [])]) {
+        if (sessionId === null || sessionId === subscriber.sessionId) subscriber.listener()
+      }
+    },
+  }
+}

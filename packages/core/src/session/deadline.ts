@@ -1,0 +1,49 @@
+interface Pending {
+  readonly endsAt: number
+  readonly reject: (reason: Error) => void
+}
+
+/** How often overdue work is looked for, in milliseconds. */
+const SWEEP_MS = 100
+
+const pending = new Set<Pending>()
+let sweeping = false
+
+/**
+ * Rejects when a promise takes longer than `timeoutMs`, at most 100 ms late. All waiters share one timer, because a timer of
+ * its own for every lookup would cost more than the lookup.
+ */
+export function withDeadline<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const entry: Pending = { endsAt: performance.now() + timeoutMs, reject }
+    pending.add(entry)
+    startSweeping()
+    promise.then(
+      (value) => {
+        pending.delete(entry)
+        resolve(value)
+      },
+      (error: unknown) => {
+        pending.delete(entry)
+        reject(error)
+      },
+    )
+  })
+}
+
+function startSweeping(): void {
+  if (sweeping) return
+  sweeping = true
+  setTimeout(sweep, SWEEP_MS)
+}
+
+function sweep(): void {
+  const now = performance.now()
+  for (const entry of pending) {
+    if (entry.endsAt > now) continue
+    pending.delete(entry)
+    entry.reject(new Error('No answer in time'))
+  }
+  sweeping = false
+  if (pending.size > 0) startSweeping()
+}

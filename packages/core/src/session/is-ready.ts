@@ -1,0 +1,16 @@
+import type { AuthAdapter } from '../adapters/adapter.ts'
+import type { AuthConfig } from '../config.ts'
+import { withDeadline } from './deadline.ts'
+
+const NOBODY = { sessionId: 'health-check', userId: 'health-check' }
+
+/** Whether both steps can answer now: for health checks. Never throws. */
+export async function isReady(config: AuthConfig, adapter: AuthAdapter): Promise<boolean> {
+  try {
+    await config.jwks.findKey('health-check')
+    await withDeadline(adapter.findSession(NOBODY), config.lookupTimeoutMs)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,59 @@
+import type { AuthAdapter } from '../adapters/adapter.ts'
+import { AuthError, isAuthError } from '../errors.ts'
+import { withDeadline } from './deadline.ts'
+import { isBanned, type Session, type SessionKey } from './session.ts'
+
+/** The clock and the patience of {@link validateSession}; an `AuthConfig` has both. */
+export interface ValidateOptions {
+  readonly now?: () => Date
+  readonly lookupTimeoutMs?: number
+}
+
+/**
+ * Step 2: the session behind a proven identity, if it still counts (spec section 5). Always asks the adapter.
+ *
+ * @throws AuthError `SESSION_NOT_FOUND`, `SESSION_EXPIRED`, `ACCOUNT_BANNED`, or `SESSIONS_UNAVAILABLE` when the adapter
+ * throws, does not answer in time or answers with anything but the session that was asked for
+ */
+export async function validateSession(
+  identity: SessionKey,
+  adapter: AuthAdapter,
+  options: ValidateOptions = {},
+): Promise<Session> {
+  const session = await findSession(identity, adapter, options.lookupTimeoutMs ?? 2_000)
+  const now = options.now?.() ?? new Date()
+  if (session === null) throw new AuthError('SESSION_NOT_FOUND')
+  // An unreadable date makes both comparisons false, hence the negation.
+  if (!(session.expiresAt > now)) throw new AuthError('SESSION_EXPIRED')
+  if (isBanned(session.user, now)) throw new AuthError('ACCOUNT_BANNED')
+  return session
+}
+
+async function findSession(
+  identity: SessionKey,
+  adapter: AuthAdapter,
+  timeoutMs: number,
+): Promise<Session | null> {
+  try {
+    const session = await withDeadline(adapter.findSession(identity), timeoutMs)
+    if (session !== null && !isSessionOf(session, identity))
+      throw new TypeError('The adapter answered another session')
+    return session
+  } catch (cause) {
+    if (isAuthError(cause)) throw cause
+    throw new AuthError('SESSIONS_UNAVAILABLE', { cause })
+  }
+}
+
+/** Adapters are code of others: what is not plainly the session that was asked for must not let anyone in. */
+function isSessionOf(session: Session, identity: SessionKey): boolean {
+  return (
+    session.id === identity.sessionId &&
+    session.userId === identity.userId &&
+    session.expiresAt instanceof Date &&
+    session.user.id === identity.userId &&
+    typeof session.user.banned === 'boolean' &&
+    (session.user.banExpires === null || session.user.banExpires instanceof Date) &&
+    typeof session.user.role === 'string'
+  )
+}

@@ -1,0 +1,83 @@
+import { chmodSync, existsSync, mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import Database from 'better-sqlite3'
+import { Kysely } from 'kysely'
+import type { SessionStore } from './adapters/adapter.ts'
+import { type AuthDatabase, withAuthStore } from './adapters/direct-adapter.ts'
+import { type MigrationReport, migrate, sqliteTypes } from './database/migrations.ts'
+import type { AuthTables } from './database/schema.ts'
+import { sqliteSessions } from './database/sqlite-sessions.ts'
+import { sqliteWriteQueue } from './database/sqlite-write-queue.ts'
+import { ConfigurationError } from './errors.ts'
+import type { RevocationFeed } from './revocations/feed.ts'
+import { memoryFeed } from './revocations/memory-feed.ts'
+
+export type { MigrationReport } from './database/migrations.ts'
+export type { AccountTable, AuthTables, SessionTable, Timestamp, UserTable } from './database/schema.ts'
+
+/** An open database. */
+export interface SqliteAuthDatabase<Tables> {
+  /** Kysely on the write queue; goes into the context of a call as `db`. `Tables` are the app's own. */
+  readonly db: Kysely<AuthTables & Tables> & AuthDatabase
+  /** Step 2, on a connection of its own that only reads. */
+  readonly sessions: SessionStore
+  readonly revocations: RevocationFeed
+  /** What the migrations did while opening. */
+  readonly migrations: MigrationReport
+  close(): Promise<void>
+}
+
+/**
+ * Opens a SQLite file, creates it where it is missing, and brings its tables up to date.
+ *
+ * A new file is readable by its owner alone, since it holds password hashes. `:memory:` is for tests: its one connection reads
+ * and writes, so Step 2 also sees a transaction that is still open.
+ *
+ * @param url `file:` followed by a path, a bare path, or `:memory:`
+ * @throws ConfigurationError when the URL names no SQLite file
+ */
+export async function openSqlite<Tables = unknown>(url: string): Promise<SqliteAuthDatabase<Tables>> {
+  const path = toPath(url)
+  const writer = openWriter(path)
+  const kysely = new Kysely<AuthTables & Tables>({ dialect: sqliteWriteQueue(writer) })
+  try {
+    const migrations = await migrate(kysely as Kysely<unknown>, sqliteTypes)
+    const reader = path === ':memory:' ? writer : new Database(path, { readonly: true, timeout: 0 })
+    const sessions = sqliteSessions(reader)
+    const revocations = memoryFeed()
+    return {
+      db: withAuthStore(kysely, { sessions, revocations }),
+      sessions,
+      revocations,
+      migrations,
+      async close() {
+        reader.close()
+        await kysely.destroy()
+      },
+    }
+  } catch (error) {
+    await kysely.destroy()
+    throw error
+  }
+}
+
+function toPath(url: string): string {
+  const path = url.replace(/^file:(\/\/)?/, '')
+  if (path === '' || /^[a-z]+:\/\//i.test(path)) {
+    throw new ConfigurationError('A SQLite database URL looks like file:data/app.db or :memory:')
+  }
+  return path
+}
+
+function openWriter(path: string): Database.Database {
+  const isNew = path !== ':memory:' && !existsSync(path)
+  if (isNew) mkdirSync(dirname(path), { recursive: true })
+  const writer = new Database(path, { timeout: 5_000 })
+  if (isNew) chmodSync(path, 0o600)
+  writer.pragma('journal_mode = WAL')
+  writer.pragma('synchronous = FULL')
+  writer.pragma('foreign_keys = ON')
+  // From here on the write queue waits instead, without stopping the event loop.
+  writer.pragma('busy_timeout = 0')
+  return writer
+}

@@ -1,0 +1,30 @@
+import type { SessionStore } from '../adapters/adapter.ts'
+
+/** Counts what Step 2 asks of the database. */
+export interface LookupCounter {
+  /** The store to use instead of the counted one. */
+  readonly sessions: SessionStore
+  /** Lookups since the last {@link LookupCounter.reset}. */
+  readonly count: number
+  reset(): void
+}
+
+/** Wraps a store so that its lookups are counted. */
+export function countLookups(store: SessionStore): LookupCounter {
+  let count = 0
+  return {
+    sessions: {
+      ...store,
+      findSession(key) {
+        count++
+        return store.findSession(key)
+      },
+    },
+    get count() {
+      return count
+    },
+    reset() {
+      count = 0
+    },
+  }
+}

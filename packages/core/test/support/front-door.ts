@@ -1,0 +1,91 @@
+import { type AuthAdapter, type AuthConfig, authenticate, defineAuthConfig, type KeySet, type Reason } from '@sallyport/core'
+import { staticJwks, verifyJwt } from '@sallyport/core'
+import { createSigningKey, parseSigningKeys } from '@sallyport/core/auth'
+import { createTestClock, type TestClock } from '@sallyport/core/testing'
+import type { PrivateJwk } from '../../src/keys/policy.ts'
+import { sealToken, toSegment } from './forge-token.ts'
+import { incoming } from './incoming.ts'
+import { reasonOf } from './reason-of.ts'
+
+/** A key set that counts how often a key was looked up, and whose version can be raised. */
+export interface CountingKeySet extends KeySet {
+  version: number
+  lookups: number
+}
+
+/** How a token fared, and what it made the server do. */
+export interface Verdict {
+  readonly reason: Reason | 'accepted'
+  readonly keyLookups: number
+  readonly sessionLookups: number
+}
+
+/** Step 1 with keys of its own, and an adapter that would let anyone in. */
+export interface FrontDoor {
+  readonly config: AuthConfig
+  readonly clock: TestClock
+  readonly keySet: CountingKeySet
+  readonly ed25519: PrivateJwk
+  readonly es256: PrivateJwk
+  /** The header of a valid token. */
+  readonly header: { alg: string; typ: string; kid: string }
+  /** The claims of a valid token. */
+  claims(): Record<string, unknown>
+  /** A token with a right signature, and a valid header and valid claims where nothing else is given. */
+  forge(parts?: { header?: unknown; payload?: unknown; key?: PrivateJwk }): string
+  /** Shows a token to Step 1 alone, and then in a cookie to both steps. */
+  knock(token: string): Promise<Verdict>
+}
+
+export async function createFrontDoor(): Promise<FrontDoor> {
+  const clock = createTestClock(new Date('2026-11-21T10:00:00.000Z'))
+  const [ed25519, es256] = await Promise.all([createSigningKey('Ed25519'), createSigningKey('ES256')])
+  const keys = staticJwks(parseSigningKeys({ keys: [ed25519, es256] }).publicJwks)
+  const keySet: CountingKeySet = {
+    ...keys,
+    lookups: 0,
+    findKey(kid) {
+      keySet.lookups++
+      return keys.findKey(kid)
+    },
+  }
+  const config = defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks: keySet, now: clock.now })
+  const header = { alg: ed25519.alg, typ: 'at+jwt', kid: ed25519.kid }
+
+  function claims(): Record<string, unknown> {
+    const iat = Math.floor(clock.now().getTime() / 1000)
+    const { issuer: iss, audience: aud } = config
+    return { iss, aud, sub: 'ada', iat, exp: iat + 900, jti: 'j1', sessionId: 's1', userId: 'ada' }
+  }
+
+  return {
+    config,
+    clock,
+    keySet,
+    ed25519,
+    es256,
+    header,
+    claims,
+    forge: (parts = {}) =>
+      sealToken(parts.key ?? ed25519, toSegment(parts.header ?? header), toSegment(parts.payload ?? claims())),
+    async knock(token) {
+      keySet.lookups = 0
+      const reason = await reasonOf(verifyJwt(token, config))
+      const keyLookups = keySet.lookups
+      const adapter = openToAll()
+      await reasonOf(authenticate(incoming({ cookie: `service.jwt=${token}` }), 'query', { config, adapter }))
+      return { reason, keyLookups, sessionLookups: adapter.lookups }
+    },
+  }
+}
+
+function openToAll(): AuthAdapter & { lookups: number } {
+  const adapter = {
+    lookups: 0,
+    async findSession() {
+      adapter.lookups++
+      return null
+    },
+  }
+  return adapter
+}

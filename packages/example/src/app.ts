@@ -1,0 +1,36 @@
+import { answerPreflight, directAdapter, isReady } from '@sallyport/core'
+import { createAuth } from '@sallyport/core/auth'
+import { authHandlerOptions, authResponseMeta } from '@sallyport/trpc'
+import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
+import { Hono } from 'hono'
+import { authConfig } from './auth.config.ts'
+import authDefinition from './auth.ts'
+import { httpContext } from './context.ts'
+import { database, db } from './database.ts'
+import { appRouter } from './routers/app.ts'
+
+const auth = createAuth(authDefinition, database)
+
+/** Everything that is served over HTTP. */
+export const app = new Hono()
+
+app.get('/healthz', async (c) => {
+  const ready = await isReady(authConfig, directAdapter(db))
+  return c.json({ ok: ready }, ready ? 200 : 503)
+})
+
+app.all('/api/auth/*', (c) => auth.handler(c.req.raw))
+
+app.all(
+  '/trpc/*',
+  (c) =>
+    answerPreflight(c.req.raw, authConfig) ??
+    fetchRequestHandler({
+      endpoint: '/trpc',
+      req: c.req.raw,
+      router: appRouter,
+      createContext: httpContext,
+      responseMeta: authResponseMeta,
+      ...authHandlerOptions,
+    }),
+)

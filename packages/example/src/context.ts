@@ -1,0 +1,15 @@
+import { createAuthContext } from '@sallyport/trpc'
+import type { FetchCreateContextFnOptions } from '@trpc/server/adapters/fetch'
+import type { CreateWSSContextFnOptions } from '@trpc/server/adapters/ws'
+import { authConfig } from './auth.config.ts'
+import { db } from './database.ts'
+
+const auth = createAuthContext(authConfig)
+
+/** For HTTP and server-sent events: once per request. */
+export const httpContext = (options: FetchCreateContextFnOptions) => ({ ...auth.http(options), db })
+
+/** For WebSocket: once per connection. */
+export const wsContext = (options: CreateWSSContextFnOptions) => ({ ...auth.ws(options), db })
+
+export type Context = ReturnType<typeof httpContext>

@@ -1,0 +1,45 @@
+import { createPasswordAccount } from '@sallyport/core/plugins'
+import { openSqlite } from '@sallyport/core/sqlite'
+import { env, isProduction } from './env.ts'
+
+/** The tables of this app, beside those of `@sallyport/core`. */
+interface AppTables {
+  note: { id: string; userId: string; text: string; createdAt: string }
+  apiKey: { userId: string; hash: string; createdAt: string }
+}
+
+export const database = await openSqlite<AppTables>(env.DATABASE_URL)
+export const { db } = database
+
+await db.schema
+  .createTable('note')
+  .ifNotExists()
+  .addColumn('id', 'text', (column) => column.primaryKey())
+  .addColumn('userId', 'text', (column) => column.notNull().references('user.id').onDelete('cascade'))
+  .addColumn('text', 'text', (column) => column.notNull())
+  .addColumn('createdAt', 'text', (column) => column.notNull())
+  .execute()
+await db.schema.createIndex('note_userId').ifNotExists().on('note').column('userId').execute()
+await db.schema
+  .createTable('apiKey')
+  .ifNotExists()
+  .addColumn('userId', 'text', (column) => column.primaryKey().references('user.id').onDelete('cascade'))
+  .addColumn('hash', 'text', (column) => column.notNull())
+  .addColumn('createdAt', 'text', (column) => column.notNull())
+  .execute()
+
+export const DEMO_PASSWORD = 'correct horse battery staple'
+const DEMO_USERS = [
+  { name: 'Ada', email: 'ada@example.com', role: 'admin' },
+  { name: 'Grace', email: 'grace@example.com', role: 'user' },
+]
+
+if (!isProduction) await createDemoUsers()
+
+async function createDemoUsers(): Promise<void> {
+  const existing = await db.selectFrom('user').select('email').execute()
+  for (const user of DEMO_USERS) {
+    if (existing.some(({ email }) => email === user.email)) continue
+    await createPasswordAccount(db, { ...user, password: DEMO_PASSWORD, now: new Date() })
+  }
+}

@@ -1,0 +1,20 @@
+import { assertGuarded } from '@sallyport/trpc'
+import { publicProcedure, router } from '../procedures.ts'
+import { accountRouter, me } from './account.ts'
+import { adminRouter } from './admin.ts'
+import { clock } from './clock.ts'
+import { notesRouter } from './notes.ts'
+
+export const appRouter = router({
+  health: publicProcedure.query(() => ({ ok: true })),
+  me,
+  clock,
+  notes: notesRouter,
+  account: accountRouter,
+  admin: adminRouter,
+})
+
+export type AppRouter = typeof appRouter
+
+// A procedure that someone forgets to guard stops the server from starting.
+assertGuarded(appRouter, { public: ['health'] })

@@ -1,0 +1,35 @@
+import { TRPCError } from '@trpc/server'
+import * as z from 'zod'
+import { protectedProcedure, router } from '../procedures.ts'
+
+export const notesRouter = router({
+  list: protectedProcedure.query(({ ctx }) =>
+    ctx.db
+      .selectFrom('note')
+      .select(['id', 'text', 'createdAt'])
+      .where('userId', '=', ctx.session.userId)
+      .orderBy('createdAt')
+      .execute(),
+  ),
+
+  add: protectedProcedure
+    .input(z.object({ text: z.string().trim().min(1).max(2_000) }))
+    .mutation(async ({ ctx, input }) => {
+      const note = { id: crypto.randomUUID(), text: input.text, createdAt: new Date().toISOString() }
+      await ctx.db
+        .insertInto('note')
+        .values({ ...note, userId: ctx.session.userId })
+        .execute()
+      return note
+    }),
+
+  remove: protectedProcedure.input(z.object({ id: z.uuid() })).mutation(async ({ ctx, input }) => {
+    const { numDeletedRows } = await ctx.db
+      .deleteFrom('note')
+      .where('id', '=', input.id)
+      .where('userId', '=', ctx.session.userId)
+      .executeTakeFirst()
+    if (numDeletedRows === 0n) throw new TRPCError({ code: 'NOT_FOUND', message: 'You have no such note' })
+    return { id: input.id }
+  }),
+})

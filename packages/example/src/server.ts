@@ -1,0 +1,45 @@
+import { createServer } from 'node:http'
+import { getRequestListener } from '@hono/node-server'
+import { authHandlerOptions, webSocketOptions } from '@sallyport/trpc'
+import { applyWSSHandler } from '@trpc/server/adapters/ws'
+import { WebSocketServer } from 'ws'
+import { app } from './app.ts'
+import { authConfig } from './auth.config.ts'
+import { wsContext } from './context.ts'
+import { DEMO_PASSWORD, database } from './database.ts'
+import { env, isProduction } from './env.ts'
+import { appRouter } from './routers/app.ts'
+
+const server = createServer(getRequestListener(app.fetch))
+const webSockets = new WebSocketServer({ server, path: '/trpc', ...webSocketOptions(authConfig) })
+const trpc = applyWSSHandler({
+  wss: webSockets,
+  router: appRouter,
+  createContext: wsContext,
+  ...authHandlerOptions,
+})
+
+server.listen(env.PORT, announce)
+process.once('SIGINT', stop)
+process.once('SIGTERM', stop)
+
+/** Asks clients to connect again elsewhere, then closes everything that is open. */
+function stop(): void {
+  trpc.broadcastReconnectNotification()
+  for (const socket of webSockets.clients) socket.close(1001)
+  server.close(() => void database.close())
+  server.closeAllConnections()
+}
+
+function announce(): void {
+  console.log(`Sallyport example: ${env.BASE_URL}`)
+  if (isProduction) return
+  console.log(`
+Users     ada@example.com (admin) and grace@example.com
+Password  ${DEMO_PASSWORD}
+
+Sign in   curl -c grace.txt -H 'x-sallyport: 1' -H 'content-type: application/json' \\
+            -d '{"email":"grace@example.com","password":"${DEMO_PASSWORD}"}' ${env.BASE_URL}/api/auth/sign-in/email
+Who am I  curl -b grace.txt ${env.BASE_URL}/trpc/me
+Sign out  curl -b grace.txt -c grace.txt -H 'x-sallyport: 1' -X POST ${env.BASE_URL}/api/auth/sign-out`)
+}

@@ -1,0 +1,21 @@
+export { assertGuarded } from './server/assert-guarded.ts'
+export type { AuthHandle, Transport } from './server/auth-handle.ts'
+export {
+  type AuthContext,
+  type AuthContextFactory,
+  createAuthContext,
+  type DatabaseContext,
+  type HttpContextOptions,
+  type WsContextOptions,
+} from './server/context.ts'
+export { type AuthErrorData, authErrorData, authResponseMeta } from './server/errors.ts'
+export { getSession } from './server/get-session.ts'
+export type { AdmittedHandle, Middleware, SessionContext } from './server/guard.ts'
+export {
+  type OptionalSessionContext,
+  optionalSessionMiddleware,
+} from './server/optional-session-middleware.ts'
+export { requireRole } from './server/require-role.ts'
+export { sensitiveSessionMiddleware } from './server/sensitive-session-middleware.ts'
+export { sessionMiddleware } from './server/session-middleware.ts'
+export { authHandlerOptions, type WebSocketOptions, webSocketOptions } from './server/web-socket-options.ts'

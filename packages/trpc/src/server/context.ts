@@ -1,0 +1,94 @@
+import {
+  type AuthConfig,
+  type AuthDatabase,
+  checkOrigin,
+  type HeaderReader,
+  type RequestKind,
+} from '@sallyport/core'
+import { type AuthHandle, createAuthHandle } from './auth-handle.ts'
+import { headerReader, type NodeHeaders } from './request-headers.ts'
+
+/** What every context of ours has. */
+export interface AuthContext {
+  readonly auth: AuthHandle
+}
+
+/** The context of queries, mutations and subscriptions: Step 2 reads the database directly (spec section 1). */
+export interface DatabaseContext extends AuthContext {
+  readonly db: AuthDatabase
+}
+
+/** A request as the fetch adapter, the Node adapters, Express, Fastify and Next.js hand it to `createContext`. */
+export interface HttpContextOptions {
+  readonly req: { readonly method?: string | undefined; readonly headers: Headers | NodeHeaders }
+  readonly info: { readonly type: 'query' | 'mutation' | 'subscription' | 'unknown' }
+}
+
+/** A connection as `applyWSSHandler` hands it to `createContext`. */
+export interface WsContextOptions {
+  readonly req: { readonly headers: NodeHeaders }
+  readonly info: { readonly connectionParams: Readonly<Record<string, string | undefined>> | null }
+}
+
+/** The context of each transport; see {@link createAuthContext}. */
+export interface AuthContextFactory {
+  /** For HTTP requests and server-sent events. */
+  http(options: HttpContextOptions): AuthContext
+  /** For WebSocket connections. With bearer transport the connection parameter `token` carries the JWT. */
+  ws(options: WsContextOptions): AuthContext
+  /** For calls from the server's own code, with the headers of the page request that they are made for. */
+  headers(headers: Headers | NodeHeaders, options?: { method?: string }): AuthContext
+}
+
+/**
+ * Where the credentials of a request enter the context, one function a transport. They never throw and check nothing: what is
+ * wrong with a request is the answer of the first guard that asks.
+ *
+ * @example
+ * const auth = createAuthContext(authConfig)
+ * export const httpContext = (o: FetchCreateContextFnOptions) => ({ ...auth.http(o), db })
+ * export const wsContext = (o: CreateWSSContextFnOptions) => ({ ...auth.ws(o), db })
+ */
+export function createAuthContext(config: AuthConfig): AuthContextFactory {
+  return {
+    http({ req, info }) {
+      const request = { method: req.method ?? 'GET', header: headerReader(req.headers) }
+      // Before tRPC knows the procedure, the strictest rule counts.
+      const kind = info.type === 'unknown' ? 'mutation' : info.type
+      return { auth: createAuthHandle(request, { transport: 'http', config, kind }) }
+    },
+    ws({ req, info }) {
+      const header = webSocketHeaders(headerReader(req.headers), info.connectionParams?.['token'], config)
+      return {
+        auth: createAuthHandle({ method: 'GET', header }, { transport: 'ws', config, kind: 'upgrade' }),
+      }
+    },
+    headers(headers, { method = 'GET' } = {}) {
+      const kind: RequestKind = method === 'GET' ? 'query' : 'mutation'
+      const request = { method, header: headerReader(headers) }
+      return { auth: createAuthHandle(request, { transport: 'headers', config, kind }) }
+    },
+  }
+}
+
+/**
+ * With bearer transport, a connection from a foreign origin is let in without its cookies, and the connection parameter stands in
+ * for the header that a browser cannot set on a WebSocket.
+ */
+function webSocketHeaders(header: HeaderReader, token: string | undefined, config: AuthConfig): HeaderReader {
+  if (!config.bearer) return header
+  const mayUseCookies = isOwnOrigin(header, config)
+  return (name) => {
+    if (name === 'authorization' && token !== undefined) return `Bearer ${token}`
+    return name === 'cookie' && !mayUseCookies ? null : header(name)
+  }
+}
+
+function isOwnOrigin(header: HeaderReader, config: AuthConfig): boolean {
+  try {
+    checkOrigin({ method: 'GET', header }, 'upgrade', config)
+    return true
+  } catch {
+    return false
+  }
+}

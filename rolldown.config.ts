@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
+import { basename, isAbsolute } from 'node:path'
+import { defineConfig } from 'rolldown'
+
+/** What a library's package.json says about its entries: source in the workspace, dist once published. */
+type Manifest = {
+  name: string
+  exports: Record<string, string>
+  bin?: Record<string, string>
+  publishConfig: { exports: Record<string, string>; bin?: Record<string, string> }
+  dependencies?: Record<string, string>
+  peerDependencies?: Record<string, string>
+}
+
+// Run by each library's `build`, so the working directory is the library's folder.
+const manifest: Manifest = JSON.parse(readFileSync('package.json', 'utf8'))
+
+export default defineConfig({
+  input: entries(manifest),
+  platform: 'neutral',
+  external: isExternal,
+  transform: { target: 'es2023' },
+  output: { dir: 'dist', cleanDir: true, chunkFileNames: 'chunks/[name]-[hash].js' },
+})
+
+/** One bundle for each subpath export and bin, named as `publishConfig` names it. */
+function entries({ exports, bin, publishConfig }: Manifest): Record<string, string> {
+  const sources = { ...exports, ...bin }
+  const outputs = { ...publishConfig.exports, ...publishConfig.bin }
+  return Object.fromEntries(
+    Object.entries(sources).map(([entry, source]) => {
+      const output = outputs[entry]
+      if (!output) throw new Error(`${manifest.name}: publishConfig has nothing for "${entry}"`)
+      return [basename(output, '.js'), source]
+    }),
+  )
+}
+
+/** Only own files and the compiler's helpers are bundled. A package that is no dependency would be missing once published. */
+function isExternal(id: string): boolean {
+  if (id.startsWith('.') || isAbsolute(id) || id.startsWith('@oxc-project/runtime/')) return false
+  const dependencies = { ...manifest.dependencies, ...manifest.peerDependencies }
+  const [packageName] = /^(@[^/]+\/)?[^/]+/.exec(id) ?? [id]
+  if (isBuiltin(id) || packageName in dependencies) return true
+  throw new Error(`${id} is no dependency of ${manifest.name}`)
+}
