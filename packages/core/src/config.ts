@@ -93,7 +93,8 @@ export function defineAuthConfig(options: AuthConfigOptions): AuthConfig {
 
 function parseOrigin(setting: string, value: string): string {
   const url = URL.parse(value)
-  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+  // A wildcard is a valid host name to the URL parser, and equals no origin.
+  if (url === null || !/^https?:$/.test(url.protocol) || url.hostname.includes('*')) {
     throw new ConfigurationError(`${setting} must be an http or https URL, such as https://app.example.com`)
   }
   return url.origin

@@ -34,12 +34,16 @@ export interface SqliteAuthDatabase<Tables> {
  * and writes, so Step 2 also sees a transaction that is still open.
  *
  * @param url `file:` followed by a path, a bare path, or `:memory:`
+ * @param options.busyTimeoutMs how long a write waits for another process to release the file before it is 503
  * @throws ConfigurationError when the URL names no SQLite file
  */
-export async function openSqlite<Tables = unknown>(url: string): Promise<SqliteAuthDatabase<Tables>> {
+export async function openSqlite<Tables = unknown>(
+  url: string,
+  { busyTimeoutMs = 5_000 }: { busyTimeoutMs?: number } = {},
+): Promise<SqliteAuthDatabase<Tables>> {
   const path = toPath(url)
   const writer = openWriter(path)
-  const kysely = new Kysely<AuthTables & Tables>({ dialect: sqliteWriteQueue(writer) })
+  const kysely = new Kysely<AuthTables & Tables>({ dialect: sqliteWriteQueue(writer, { busyTimeoutMs }) })
   try {
     const migrations = await migrate(kysely as Kysely<unknown>, sqliteTypes)
     const reader = path === ':memory:' ? writer : new Database(path, { readonly: true, timeout: 0 })
@@ -52,7 +56,8 @@ export async function openSqlite<Tables = unknown>(url: string): Promise<SqliteA
       migrations,
       async close() {
         reader.close()
-        await kysely.destroy()
+        // Kysely stays, so that a late write is refused with 503 like one to any other database that is gone.
+        writer.close()
       },
     }
   } catch (error) {

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { createSigningKey, parseSigningKeys } from '@sallyport/core/auth'
 import { env, isProduction } from './env.ts'
@@ -19,18 +19,23 @@ async function loadKeys(): Promise<{ jwks: unknown; signingKeys: unknown }> {
     console.error(HOW_TO_MAKE_KEYS)
     process.exit(1)
   }
-  const signingKeys = await readOrCreateKeyFile(env.KEY_FILE)
+  const signingKeys = existsSync(env.KEY_FILE)
+    ? readFileSync(env.KEY_FILE, 'utf8')
+    : await createKeyFile(env.KEY_FILE)
   return { jwks: parseSigningKeys(signingKeys).publicJwks, signingKeys }
 }
 
-async function readOrCreateKeyFile(path: string): Promise<string> {
-  const created = JSON.stringify({ keys: [await createSigningKey()] })
+async function createKeyFile(path: string): Promise<string> {
   mkdirSync(dirname(path), { recursive: true })
+  const draft = `${path}.${process.pid}`
+  writeFileSync(draft, JSON.stringify({ keys: [await createSigningKey()] }), { mode: 0o600 })
   try {
-    // Fails when the file is there, also when another process has just made it.
-    writeFileSync(path, created, { mode: 0o600, flag: 'wx' })
-    return created
-  } catch {
-    return readFileSync(path, 'utf8')
+    // Of several processes that start at once the first wins, and nobody sees half a file.
+    linkSync(draft, path)
+  } catch (error) {
+    if (!existsSync(path)) throw error
+  } finally {
+    unlinkSync(draft)
   }
+  return readFileSync(path, 'utf8')
 }

@@ -6,7 +6,7 @@ export interface AuthAdapter {
    * The session of this id **and** user with its user row, as the primary has it now; null when there is none. Reads only;
    * whether the session still counts is decided by `validateSession`.
    */
-  findSession(key: SessionKey): Promise<Session | null>
+  findSession(key: SessionKey): Session | null | Promise<Session | null>
 }
 
 /** The adapter of a process that has the database, where session cookies can be checked too. */

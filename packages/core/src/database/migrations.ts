@@ -18,9 +18,9 @@ export interface MigrationReport {
 }
 
 /**
- * Brings the tables up to date. Safe to call at every start and from several processes at once.
+ * Brings the tables up to date, in one transaction. Safe to call at every start and from several processes at once.
  *
- * @throws the error of the migration that failed; those before it stay applied
+ * @throws the error of the migration that failed; then none is applied
  */
 export async function migrate(db: Kysely<unknown>, dialect: MigrationDialect): Promise<MigrationReport> {
   const migrator = new Migrator({
@@ -29,7 +29,10 @@ export async function migrate(db: Kysely<unknown>, dialect: MigrationDialect): P
     migrationTableName: 'sallyport_migration',
     migrationLockTableName: 'sallyport_migration_lock',
   })
-  const { error, results = [] } = await migrator.migrateToLatest()
+  const known = await migrator.getMigrations()
+  // Where nothing is left to do nothing is written, so a start need not wait for another process that writes.
+  const isUpToDate = known.every(({ executedAt }) => executedAt !== undefined)
+  const { error, results = [] } = await migrator.migrateToLatest({ disableTransactions: isUpToDate })
   if (error !== undefined) throw error
   return {
     applied: results.filter(({ status }) => status === 'Success').map(({ migrationName }) => migrationName),

@@ -6,8 +6,6 @@ import { toDate, toNullableDate } from './schema.ts'
 /** One row of {@link LOOKUP}, in its order: arrays are read faster than objects. */
 type Row = [
   expiresAt: string,
-  createdAt: string,
-  lastAuthenticatedAt: string,
   name: string,
   email: string,
   role: string,
@@ -20,7 +18,7 @@ type Row = [
  * Step 2 as one statement. The unary plus keeps SQLite from preparing the statement again for every new value, which its
  * statistics otherwise make it do.
  */
-const LOOKUP = `select s.expiresAt, s.createdAt, s.lastAuthenticatedAt,
+const LOOKUP = `select s.expiresAt,
   u.name, u.email, u.role, u.banned, u.banReason, u.banExpires
   from session s join user u on u.id = s.userId
   where s.id = +? and s.userId = +?`
@@ -32,8 +30,11 @@ interface Waiting {
 }
 
 /**
- * Step 2 on a connection that only reads. Lookups of one tick run together at its end, in one read transaction that is over
- * before anything else can happen: each sees every write that was committed before it was asked for.
+ * Step 2 on a connection that only reads.
+ *
+ * While lookups come one in a turn of the event loop, each runs at once. When a turn has brought several, those of the next one
+ * wait for its end and run together in one read transaction, which costs half as much. The transaction is over before anything else
+ * can happen, so every lookup sees all writes that were committed before it was asked for.
  */
 export function sqliteSessions(reader: Database): SessionStore {
   const lookup = reader.prepare<[string, string], Row>(LOOKUP).raw()
@@ -43,33 +44,42 @@ export function sqliteSessions(reader: Database): SessionStore {
   const begin = reader.prepare('begin')
   const commit = reader.prepare('commit')
   let waiting: Waiting[] = []
+  let lookupsThisTurn = 0
+  let isBusy = false
 
   function find({ sessionId, userId }: SessionKey): Session | null {
     const row = lookup.get(sessionId, userId)
     return row === undefined ? null : toSession(sessionId, userId, row)
   }
 
-  function flush(): void {
+  function endTurn(): void {
+    isBusy = lookupsThisTurn > 1
+    lookupsThisTurn = 0
     const batch = waiting
     waiting = []
-    const together = batch.length > 1 && !reader.inTransaction
+    if (batch.length > 0) findTogether(batch)
+  }
+
+  function findTogether(batch: readonly Waiting[]): void {
+    // In memory there is one connection for everything, which may be inside a transaction already.
+    const isOwnTransaction = !reader.inTransaction
     try {
-      if (together) begin.run()
+      if (isOwnTransaction) begin.run()
       for (const { key, resolve } of batch) resolve(find(key))
     } catch (error) {
       // Those answered before the failure stay answered; a promise settles once.
       for (const { reject } of batch) reject(error)
     } finally {
-      if (together && reader.inTransaction) commit.run()
+      if (isOwnTransaction && reader.inTransaction) commit.run()
     }
   }
 
   return {
     findSession(key) {
-      return new Promise((resolve, reject) => {
-        waiting.push({ key, resolve, reject })
-        if (waiting.length === 1) queueMicrotask(flush)
-      })
+      lookupsThisTurn++
+      if (lookupsThisTurn === 1) setImmediate(endTurn)
+      if (!isBusy) return find(key)
+      return new Promise((resolve, reject) => waiting.push({ key, resolve, reject }))
     },
     async findToken(sessionId) {
       return findToken.get(sessionId) ?? null
@@ -78,13 +88,11 @@ export function sqliteSessions(reader: Database): SessionStore {
 }
 
 function toSession(id: string, userId: string, row: Row): Session {
-  const [expiresAt, createdAt, lastAuthenticatedAt, name, email, role, banned, banReason, banExpires] = row
+  const [expiresAt, name, email, role, banned, banReason, banExpires] = row
   return {
     id,
     userId,
-    createdAt: toDate(createdAt),
     expiresAt: toDate(expiresAt),
-    lastAuthenticatedAt: toDate(lastAuthenticatedAt),
     user: {
       id: userId,
       name,

@@ -56,12 +56,21 @@ export function defineEndpoint<Input extends z.ZodType>(definition: {
       if (caller === 'admin') await requireAdmin(context)
       const parsed = input.safeParse(body)
       if (!parsed.success) {
-        const fields = parsed.error.issues.map((issue) => issue.path.join('.'))
-        throw new EndpointError('INVALID_INPUT', { fields, cause: parsed.error })
+        throw new EndpointError('INVALID_INPUT', { fields: fieldsOf(parsed.error), cause: parsed.error })
       }
       return definition.run(parsed.data, context)
     },
   }
+}
+
+/** Names of the fields at fault. One that is not taken stands beside the path of its issue, not in it. */
+function fieldsOf({ issues }: z.ZodError): string[] {
+  return issues
+    .flatMap(({ path, ...issue }) =>
+      issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...path, key]) : [path],
+    )
+    .map((path) => path.join('.'))
+    .filter((name) => name !== '')
 }
 
 async function requireAdmin({ config, database, request }: EndpointContext): Promise<void> {

@@ -8,7 +8,7 @@ const NOBODY = { sessionId: 'health-check', userId: 'health-check' }
 export async function isReady(config: AuthConfig, adapter: AuthAdapter): Promise<boolean> {
   try {
     await config.jwks.findKey('health-check')
-    await withDeadline(adapter.findSession(NOBODY), config.lookupTimeoutMs)
+    await withDeadline(Promise.resolve(adapter.findSession(NOBODY)), config.lookupTimeoutMs)
     return true
   } catch {
     return false

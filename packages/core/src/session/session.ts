@@ -15,10 +15,7 @@ export interface SessionUser {
 export interface Session {
   readonly id: string
   readonly userId: string
-  readonly createdAt: Date
   readonly expiresAt: Date
-  /** When the user last proved who they are, by password or otherwise. */
-  readonly lastAuthenticatedAt: Date
   readonly user: SessionUser
 }
 

@@ -20,29 +20,20 @@ export async function validateSession(
   adapter: AuthAdapter,
   options: ValidateOptions = {},
 ): Promise<Session> {
-  const session = await findSession(identity, adapter, options.lookupTimeoutMs ?? 2_000)
+  let session: Session | null
+  try {
+    const answer = adapter.findSession(identity)
+    session = isPromise(answer) ? await withDeadline(answer, options.lookupTimeoutMs ?? 2_000) : answer
+    if (session !== null && !isSessionOf(session, identity)) throw new TypeError('Not the session asked for')
+  } catch (cause) {
+    throw isAuthError(cause) ? cause : new AuthError('SESSIONS_UNAVAILABLE', { cause })
+  }
   const now = options.now?.() ?? new Date()
   if (session === null) throw new AuthError('SESSION_NOT_FOUND')
   // An unreadable date makes both comparisons false, hence the negation.
   if (!(session.expiresAt > now)) throw new AuthError('SESSION_EXPIRED')
   if (isBanned(session.user, now)) throw new AuthError('ACCOUNT_BANNED')
   return session
-}
-
-async function findSession(
-  identity: SessionKey,
-  adapter: AuthAdapter,
-  timeoutMs: number,
-): Promise<Session | null> {
-  try {
-    const session = await withDeadline(adapter.findSession(identity), timeoutMs)
-    if (session !== null && !isSessionOf(session, identity))
-      throw new TypeError('The adapter answered another session')
-    return session
-  } catch (cause) {
-    if (isAuthError(cause)) throw cause
-    throw new AuthError('SESSIONS_UNAVAILABLE', { cause })
-  }
 }
 
 /** Adapters are code of others: what is not plainly the session that was asked for must not let anyone in. */
@@ -56,4 +47,8 @@ function isSessionOf(session: Session, identity: SessionKey): boolean {
     (session.user.banExpires === null || session.user.banExpires instanceof Date) &&
     typeof session.user.role === 'string'
   )
+}
+
+function isPromise<Value>(answer: Value | Promise<Value>): answer is Promise<Value> {
+  return typeof answer === 'object' && answer !== null && 'then' in answer
 }

@@ -1,5 +1,13 @@
-import { type AuthAdapter, type AuthConfig, authenticate, defineAuthConfig, type KeySet, type Reason } from '@sallyport/core'
-import { staticJwks, verifyJwt } from '@sallyport/core'
+import {
+  type AuthAdapter,
+  type AuthConfig,
+  authenticate,
+  defineAuthConfig,
+  type KeySet,
+  type Reason,
+  staticJwks,
+  verifyJwt,
+} from '@sallyport/core'
 import { createSigningKey, parseSigningKeys } from '@sallyport/core/auth'
 import { createTestClock, type TestClock } from '@sallyport/core/testing'
 import type { PrivateJwk } from '../../src/keys/policy.ts'
@@ -67,7 +75,11 @@ export async function createFrontDoor(): Promise<FrontDoor> {
     header,
     claims,
     forge: (parts = {}) =>
-      sealToken(parts.key ?? ed25519, toSegment(parts.header ?? header), toSegment(parts.payload ?? claims())),
+      sealToken(
+        parts.key ?? ed25519,
+        toSegment(parts.header ?? header),
+        toSegment(parts.payload ?? claims()),
+      ),
     async knock(token) {
       keySet.lookups = 0
       const reason = await reasonOf(verifyJwt(token, config))

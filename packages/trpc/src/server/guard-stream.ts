@@ -1,20 +1,24 @@
+import { isAuthError } from '@sallyport/core'
 import { type Observable, observable } from '@trpc/server/observable'
+import { toTRPCError } from './errors.ts'
 import type { SessionWatch } from './watch-session.ts'
 
 /**
  * An async iterable that ends with the watch's error as soon as the session no longer counts, and emits nothing after. The source
  * is told to stop but not waited for: one that ignores its signal must not keep the client from being told.
+ *
+ * @param startWatch called when the iterable is first read: tRPC leaves one that its transport cannot carry untouched
  */
 export function guardIterable<Value>(
   source: AsyncIterable<Value>,
-  watch: SessionWatch,
+  startWatch: () => SessionWatch,
 ): AsyncIterableIterator<Value> {
   const iterator = source[Symbol.asyncIterator]()
   let isOver = false
 
   function finish(): void {
     isOver = true
-    watch.stop()
+    startWatch().stop()
   }
 
   async function abandon(): Promise<void> {
@@ -28,7 +32,9 @@ export function guardIterable<Value>(
 
   async function next(): Promise<IteratorResult<Value>> {
     if (isOver) return { done: true, value: undefined }
+    const watch = startWatch()
     try {
+      watch.signal.throwIfAborted()
       const result = await unlessEnded(iterator.next(), watch.signal)
       // A revocation has been announced and is being looked up: wait for the verdict.
       while (watch.pending !== null) await watch.pending
@@ -37,7 +43,7 @@ export function guardIterable<Value>(
       return result
     } catch (error) {
       void abandon()
-      throw error
+      throw withCodeOfReason(error)
     }
   }
 
@@ -47,6 +53,8 @@ export function guardIterable<Value>(
     },
     next,
     async return(value) {
+      // After an error the source has been told already, and may never answer.
+      if (isOver) return { done: true, value }
       finish()
       return (await iterator.return?.(value)) ?? { done: true, value }
     },
@@ -58,22 +66,27 @@ export function guardIterable<Value>(
   }
 }
 
+/** A refusal of our own from the source, such as a database that has gone away, keeps its reason. */
+function withCodeOfReason(error: unknown): unknown {
+  return isAuthError(error) ? toTRPCError(error, { replay: false }) : error
+}
+
 /** The promise, or a rejection with the signal's reason as soon as it aborts. Leaves no listener behind. */
 function unlessEnded<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const end = () => reject(signal.reason)
-    if (signal.aborted) return end()
-    signal.addEventListener('abort', end, { once: true })
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', end))
+    signal.addEventListener('abort', end, { once: true })
   })
 }
 
 /** Like {@link guardIterable}, for subscriptions that return an observable. */
 export function guardObservable<Value>(
   source: Observable<Value, unknown>,
-  watch: SessionWatch,
+  startWatch: () => SessionWatch,
 ): Observable<Value, unknown> {
   return observable((observer) => {
+    const watch = startWatch()
     function emit(send: () => void): void {
       if (watch.signal.aborted) return
       if (watch.pending === null) send()
@@ -84,7 +97,7 @@ export function guardObservable<Value>(
     watch.signal.addEventListener('abort', end, { once: true })
     const subscription = source.subscribe({
       next: (value) => emit(() => observer.next(value)),
-      error: (error) => emit(() => observer.error(error)),
+      error: (error) => emit(() => observer.error(withCodeOfReason(error))),
       complete: () => emit(() => observer.complete()),
     })
     return () => {

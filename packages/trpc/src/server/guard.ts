@@ -9,7 +9,7 @@ import { type SessionWatch, watchSession } from './watch-session.ts'
 
 /** The handle of a call that both doors let through. */
 export interface AdmittedHandle extends AuthHandle {
-  /** Aborts when the session ends. Pass it to whatever the resolver starts. */
+  /** Aborts when the session ends or the caller goes away. Pass it to whatever the resolver starts. */
   readonly signal: AbortSignal
 }
 
@@ -29,29 +29,41 @@ export type Middleware<NeededContext, AddedContext> = TRPCMiddlewareFunction<
   unknown
 >
 
-type CallOptions = Pick<Parameters<Middleware<DatabaseContext, SessionContext>>[0], 'ctx' | 'next' | 'type'>
+type CallOptions = Pick<Parameters<Middleware<DatabaseContext, SessionContext>>[0], 'ctx' | 'next' | 'signal'>
 type Result = Awaited<ReturnType<Middleware<DatabaseContext, SessionContext>>>
 
+/** The admission, or the refusal as tRPC sends it: one that came before the resolver, so the call may be sent again. */
+export async function orRefuse(admission: Promise<Admission>): Promise<Admission> {
+  try {
+    return await admission
+  } catch (error) {
+    throw toTRPCError(error, { replay: true })
+  }
+}
+
 /**
- * Runs the rest of a call for which the session was admitted. The session is watched while a stream is open, and where the resolver
- * asks for the signal; any other call pays nothing for it.
+ * Runs the rest of a call for which the session was admitted. The session is watched while a stream is being read, and where the
+ * resolver asks for the signal; any other call pays nothing for it.
  */
-export async function runAdmitted(admission: Admission, { ctx, next, type }: CallOptions): Promise<Result> {
+export async function runAdmitted(admission: Admission, { ctx, next, signal }: CallOptions): Promise<Result> {
   let watch: SessionWatch | undefined
+  let isOver = false
   const startWatch = () => {
-    watch ??= watchSession(admission, ctx.db[authStore], ctx.auth.config)
+    watch ??= watchSession(admission, ctx.db[authStore], { config: ctx.auth.config, caller: signal })
+    // Asked for by something that outlived its call: nobody would ever end this watch.
+    if (isOver) watch.stop()
     return watch
   }
-  if (type === 'subscription') startWatch()
   const { identity, session } = admission
   const result = await next({ ctx: { identity, session, auth: admit(ctx.auth, startWatch) } })
 
   if (result.ok && isAsyncIterable(result.data)) {
-    return { ...result, data: guardIterable(result.data, startWatch()) }
+    return { ...result, data: guardIterable(result.data, startWatch) }
   }
   if (result.ok && isObservable(result.data)) {
-    return { ...result, data: guardObservable(result.data, startWatch()) }
+    return { ...result, data: guardObservable(result.data, startWatch) }
   }
+  isOver = true
   watch?.stop()
   // A refusal of our own from further in, such as a database that has gone away, keeps its reason.
   if (!result.ok && result.error.code === 'INTERNAL_SERVER_ERROR' && isAuthError(result.error.cause)) {
@@ -60,9 +72,16 @@ export async function runAdmitted(admission: Admission, { ctx, next, type }: Cal
   return result
 }
 
+/** Names the members one by one: spreading the handle of another session middleware would start its watch. */
 function admit(handle: AuthHandle, startWatch: () => SessionWatch): AdmittedHandle {
+  const { transport, config, kind, authenticate, authenticateFresh, hasSessionCookie } = handle
   return {
-    ...handle,
+    transport,
+    config,
+    kind,
+    authenticate,
+    authenticateFresh,
+    hasSessionCookie,
     get signal() {
       return startWatch().signal
     },

@@ -1,6 +1,5 @@
 import type { DatabaseContext } from './context.ts'
-import { toTRPCError } from './errors.ts'
-import { type Middleware, runAdmitted, type SessionContext } from './guard.ts'
+import { type Middleware, orRefuse, runAdmitted, type SessionContext } from './guard.ts'
 
 /**
  * Like `sessionMiddleware`, for what must not happen after a revocation: the session is read for this call alone, never taken from
@@ -8,9 +7,5 @@ import { type Middleware, runAdmitted, type SessionContext } from './guard.ts'
  *
  * @example export const sensitiveProcedure = t.procedure.use(sensitiveSessionMiddleware)
  */
-export const sensitiveSessionMiddleware: Middleware<DatabaseContext, SessionContext> = async (call) => {
-  const admission = await call.ctx.auth.authenticateFresh(call.ctx.db, call.type).catch((error: unknown) => {
-    throw toTRPCError(error, { replay: true })
-  })
-  return runAdmitted(admission, call)
-}
+export const sensitiveSessionMiddleware: Middleware<DatabaseContext, SessionContext> = async (call) =>
+  runAdmitted(await orRefuse(call.ctx.auth.authenticateFresh(call.ctx.db, call.type)), call)

@@ -7,7 +7,7 @@ const LONGEST_TIMEOUT_MS = 2 ** 31 - 1
 
 /** Watches one session for as long as something rests on it. */
 export interface SessionWatch {
-  /** Aborts when the session no longer counts; its reason is the `TRPCError` to answer with. */
+  /** Aborts when the session no longer counts, with the `TRPCError` to answer with; or with the caller's own signal. */
   readonly signal: AbortSignal
   /** The check under way, if any: nothing may be emitted before it has ended. */
   readonly pending: Promise<void> | null
@@ -18,8 +18,14 @@ export interface SessionWatch {
 /**
  * Reads the session again whenever it may have ended: on a revocation that concerns it, and when `expiresAt` is reached, which a
  * renewal may have moved.
+ *
+ * @param options.caller aborts when the caller goes away: a source that never notices must not be watched for ever
  */
-export function watchSession(admission: Admission, store: AuthStore, config: AuthConfig): SessionWatch {
+export function watchSession(
+  admission: Admission,
+  store: AuthStore,
+  { config, caller }: { config: AuthConfig; caller: AbortSignal | undefined },
+): SessionWatch {
   const { identity } = admission
   const controller = new AbortController()
   let pending: Promise<void> | null = null
@@ -30,15 +36,21 @@ export function watchSession(admission: Admission, store: AuthStore, config: Aut
     isStopped = true
     clearTimeout(timer)
     unsubscribe()
+    caller?.removeEventListener('abort', leave)
+  }
+
+  function leave(): void {
+    stop()
+    controller.abort(caller?.reason)
   }
 
   function check(): void {
     const current: Promise<void> = validateSession(identity, store.sessions, config).then(
       (session) => {
-        // A later check has taken over, or nobody waits any more.
-        if (isStopped || pending !== current) return
+        // A later check has taken over.
+        if (pending !== current) return
         pending = null
-        expireWith(session)
+        if (!isStopped) expireWith(session)
       },
       (error: unknown) => {
         // Any refusal ends the watch, even one that a later check would not repeat.
@@ -58,8 +70,10 @@ export function watchSession(admission: Admission, store: AuthStore, config: Aut
 
   const unsubscribe = store.revocations.subscribe(identity, check)
   expireWith(admission.session)
+  if (caller?.aborted) leave()
+  else caller?.addEventListener('abort', leave, { once: true })
   // Something was revoked between the read that let the call in and this line.
-  if (store.revocations.revision !== admission.revision) check()
+  if (!isStopped && store.revocations.revision !== admission.revision) check()
 
   return {
     signal: controller.signal,

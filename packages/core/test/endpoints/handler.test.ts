@@ -1,0 +1,284 @@
+import { type Auth, createAuth, defineEndpoint } from '@sallyport/core/auth'
+import { AUTH_PATH, ENDPOINT_PATHS, MAX_PAYLOAD_BYTES } from '@sallyport/core/protocol'
+import { createTestAuth } from '@sallyport/core/testing'
+import { afterAll, describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { cookieChanges, get, post } from '../support/requests.ts'
+
+const cause = new Error('SELECT password FROM account')
+const broken = defineEndpoint({
+  method: 'POST',
+  path: '/broken',
+  origin: null,
+  caller: 'anyone',
+  input: z.strictObject({ a: z.string(), b: z.object({ c: z.number() }) }).optional(),
+  run: () => Promise.reject(cause),
+})
+const app = await createTestAuth({
+  allowedOrigins: ['https://admin.example.com'],
+  plugins: [{ id: 'broken', endpoints: [broken] }],
+})
+afterAll(() => app.close())
+
+const reported: unknown[] = []
+const auth: Auth = createAuth(app.definition, app.database, { onError: (error) => reported.push(error) })
+const codeOf = async (response: Response) => (await response.json()).code
+
+const endpoints = [
+  ['GET', ENDPOINT_PATHS.token],
+  ['GET', ENDPOINT_PATHS.jwks],
+  ['POST', ENDPOINT_PATHS.signOut],
+  ['POST', ENDPOINT_PATHS.revokeUserSession],
+  ['POST', ENDPOINT_PATHS.signUpEmail],
+  ['POST', ENDPOINT_PATHS.signInEmail],
+] as const
+
+describe('404', () => {
+  test.each([
+    '/api/auth',
+    '/api/auth/',
+    '/api/auth/unknown',
+    '/api/auth/sign-out/',
+    '/api/auth//sign-out',
+    '/api/auth/SIGN-OUT',
+    '/api/auth/sign-out/extra',
+    '/api/auth/constructor',
+    '/api/auth/__proto__',
+    '/sign-out',
+    '/',
+  ])('%s', async (path) => {
+    for (const method of ['GET', 'POST']) {
+      const response = await auth.handler(new Request(`http://localhost:3000${path}`, { method }))
+      expect(response.status).toBe(404)
+      expect(await codeOf(response)).toBe('NOT_FOUND')
+      expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+    }
+  })
+})
+
+test.each(endpoints)('%s %s takes no other method, and says which it takes', async (allowed, path) => {
+  const ada = await app.signIn()
+  for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+    if (method === allowed) continue
+    const headers = { cookie: ada.cookie, 'x-sallyport': '1' }
+    const response = await auth.handler(new Request(`http://localhost:3000${AUTH_PATH}${path}`, { method, headers }))
+    expect(response.status, method).toBe(405)
+    expect(response.headers.get('allow')).toBe(`${allowed}, OPTIONS`)
+    expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+  }
+  expect(await app.database.sessions.findSession(ada)).toMatchObject({ id: ada.sessionId })
+})
+
+test.each(endpoints)('%s %s answers in JSON that nobody may store, and that varies', async (method, path) => {
+  const requests = [get(path), post(path, {}), new Request(get(path), { headers: {} })]
+  for (const request of requests) {
+    const response = await auth.handler(request)
+    expect(response.headers.get('cache-control'), `${method} ${response.status}`).toBe('no-store')
+    expect(response.headers.get('vary')).toBe('Origin, Cookie')
+    expect(response.headers.get('content-type')).toBe('application/json')
+  }
+})
+
+describe('CORS', () => {
+  test.each(endpoints)('a preflight of %s %s is answered for a listed origin alone', async (method, path) => {
+    const preflight = (origin: string) =>
+      auth.handler(
+        new Request(`http://localhost:3000${AUTH_PATH}${path}`, {
+          method: 'OPTIONS',
+          headers: { origin, 'access-control-request-method': method },
+        }),
+      )
+    const listed = await preflight('https://admin.example.com')
+    expect(listed.status).toBe(204)
+    expect(listed.headers.get('access-control-allow-origin')).toBe('https://admin.example.com')
+    expect(listed.headers.get('access-control-allow-credentials')).toBe('true')
+    const foreign = await preflight('https://evil.example')
+    expect(foreign.status).toBe(403)
+    expect(foreign.headers.has('access-control-allow-origin')).toBe(false)
+  })
+
+  test.each([
+    ['a success', get(ENDPOINT_PATHS.jwks, { origin: 'https://admin.example.com' }), 200],
+    ['a refusal', get(ENDPOINT_PATHS.token, { origin: 'https://admin.example.com' }), 401],
+    ['what does not exist', get('/unknown', { origin: 'https://admin.example.com' }), 404],
+  ])('%s can be read by a listed origin', async (_name, request, status) => {
+    const response = await auth.handler(request)
+    expect(response.status).toBe(status)
+    expect(response.headers.get('access-control-allow-origin')).toBe('https://admin.example.com')
+  })
+
+  test('no answer can be read by a foreign one', async () => {
+    const response = await auth.handler(get(ENDPOINT_PATHS.jwks, { origin: 'https://evil.example' }))
+    expect(response.status).toBe(200)
+    expect(response.headers.has('access-control-allow-origin')).toBe(false)
+  })
+})
+
+describe('a request whose origin may not use cookies is 403', () => {
+  const foreign = [
+    ['a foreign site', { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }],
+    ['a foreign site of the same domain', { origin: 'https://evil.localhost', 'sec-fetch-site': 'same-site' }],
+    ['a sandboxed frame', { origin: 'null' }],
+    ['a foreign form of an old browser', { origin: 'https://evil.example' }],
+    ['an image of an old browser', { 'x-sallyport': '' }],
+  ] as const
+  const guarded = endpoints.filter(([, path]) => path !== ENDPOINT_PATHS.jwks)
+
+  test.each(guarded.flatMap(([method, path]) => foreign.map(([name, headers]) => ({ method, path, name, headers }))))(
+    '$method $path from $name, with and without cookies',
+    async ({ method, path, headers }) => {
+      const ada = await app.signIn({ userId: (await owner).userId })
+      for (const cookie of [{}, { cookie: ada.cookie }]) {
+        const request = method === 'GET' ? get(path, { ...headers, ...cookie }) : post(path, {}, { ...headers, ...cookie })
+        const response = await auth.handler(request)
+        expect(response.status).toBe(403)
+        expect(await codeOf(response)).toBe('ORIGIN_REJECTED')
+        expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+      }
+      expect(await app.database.sessions.findSession(ada)).not.toBeNull()
+    },
+  )
+  const owner = app.createUser()
+})
+
+describe('two cookies of one name are 401 COOKIE_CONFLICT, and never sign anyone out', () => {
+  test.each(endpoints)('%s %s', async (method, path) => {
+    const ada = await app.signIn()
+    for (const name of ['service.jwt', 'service.session']) {
+      const cookie = `${ada.cookie}; ${name}=x`
+      const response = await auth.handler(method === 'GET' ? get(path, { cookie }) : post(path, {}, { cookie }))
+      expect(response.status).toBe(401)
+      expect(await codeOf(response)).toBe('COOKIE_CONFLICT')
+      expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+    }
+    expect(await app.database.sessions.findSession(ada)).not.toBeNull()
+  })
+})
+
+describe('a body', () => {
+  const send = (body: BodyInit, headers: Record<string, string> = {}) =>
+    auth.handler(
+      new Request(`http://localhost:3000${AUTH_PATH}${ENDPOINT_PATHS.signOut}`, {
+        method: 'POST',
+        headers: { 'x-sallyport': '1', 'content-type': 'application/json', ...headers },
+        body,
+        // Node wants this of a streamed body.
+        ...(body instanceof ReadableStream && { duplex: 'half' }),
+      }),
+    )
+
+  function streamOf(bytes: number, onPull: () => void = () => {}): ReadableStream<Uint8Array> {
+    let left = bytes
+    return new ReadableStream({
+      pull(controller) {
+        onPull()
+        const chunk = new Uint8Array(Math.min(left, 16_384)).fill(32)
+        left -= chunk.length
+        if (chunk.length > 0) controller.enqueue(chunk)
+        if (left === 0) controller.close()
+      },
+    })
+  }
+
+  test('as large as may be is read', async () => {
+    expect((await send(' '.repeat(MAX_PAYLOAD_BYTES - 2) + '{}')).status).toBe(200)
+  })
+
+  test('of one byte more is 413', async () => {
+    const response = await send(' '.repeat(MAX_PAYLOAD_BYTES - 1) + '{}')
+    expect(response.status).toBe(413)
+    expect(await codeOf(response)).toBe('PAYLOAD_TOO_LARGE')
+  })
+
+  test('is measured in bytes, not in characters', async () => {
+    expect((await send(`"${'é'.repeat(MAX_PAYLOAD_BYTES / 2)}"`)).status).toBe(413)
+  })
+
+  test('without content-length is 413 too, and is not read to its end', async () => {
+    let pulls = 0
+    const response = await send(streamOf(100 * MAX_PAYLOAD_BYTES, () => pulls++))
+    expect(response.status).toBe(413)
+    expect(pulls).toBeLessThan(10)
+  })
+
+  test('with a content-length that lies is 413 too', async () => {
+    const response = await send(streamOf(2 * MAX_PAYLOAD_BYTES), { 'content-length': '2' })
+    expect(response.status).toBe(413)
+  })
+
+  test('that breaks off is an error that is reported, and no session ends', async () => {
+    const stream = new ReadableStream({ start: (controller) => controller.error(new Error('connection reset')) })
+    expect((await send(stream)).status).toBe(500)
+    expect(reported.splice(0)).toHaveLength(1)
+  })
+
+  test.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'application/jsonp', 'text/json', ''])(
+    'of type %j is 415',
+    async (type) => {
+      const response = await send('{}', { 'content-type': type })
+      expect(response.status).toBe(415)
+      expect(await codeOf(response)).toBe('UNSUPPORTED_MEDIA_TYPE')
+    },
+  )
+
+  test.each(['application/json', 'application/json; charset=utf-8', 'Application/JSON ;charset=utf-8'])(
+    'of type %j is read',
+    async (type) => {
+      expect((await send('{}', { 'content-type': type })).status).toBe(200)
+    },
+  )
+
+  test.each(['{', 'null x', "{'a':1}", 'undefined', '\ufeff\ufeff{}'])('that is no JSON is 400: %j', async (body) => {
+    const response = await send(body)
+    expect(response.status).toBe(400)
+    expect(await codeOf(response)).toBe('INVALID_INPUT')
+  })
+
+  test('that does not fit is 400 with the names of the fields at fault', async () => {
+    const fieldsOf = async (body: unknown) => (await (await auth.handler(post('/broken', body))).json()).fields
+    expect(await fieldsOf({ b: { c: '1' } })).toEqual(['a', 'b.c'])
+    expect(await fieldsOf({ a: '', b: { c: 1 }, role: 'admin', x: 1 })).toEqual(['role', 'x'])
+    expect(await fieldsOf([])).toBeUndefined()
+    expect(await fieldsOf('x')).toBeUndefined()
+  })
+})
+
+test('a failure is 500 without its cause, which is reported', async () => {
+  const response = await auth.handler(post('/broken'))
+  expect(response.status).toBe(500)
+  expect(await response.json()).toEqual({ code: 'INTERNAL_ERROR', message: 'Something went wrong' })
+  expect(reported.splice(0)).toEqual([cause])
+})
+
+test('a refusal is not reported', async () => {
+  await auth.handler(get('/unknown'))
+  await auth.handler(get(ENDPOINT_PATHS.token))
+  await auth.handler(post('/broken', { a: 1 }))
+  expect(reported).toEqual([])
+})
+
+describe('when the database is gone', () => {
+  test.each(endpoints.filter(([, path]) => path !== ENDPOINT_PATHS.jwks))(
+    '%s %s is 503, says when to come back and leaves the cookies alone',
+    async (method, path) => {
+      const gone = await createTestAuth()
+      const admin = await gone.signIn({ role: 'admin' })
+      await gone.close()
+      const body = {
+        [ENDPOINT_PATHS.revokeUserSession]: { sessionId: admin.sessionId },
+        [ENDPOINT_PATHS.signUpEmail]: { name: 'Ada', email: 'ada@example.com', password: 'long enough' },
+        [ENDPOINT_PATHS.signInEmail]: { email: 'ada@example.com', password: 'long enough' },
+      }[path as string]
+      const headers = { cookie: admin.cookie }
+      const response = await gone.handler(method === 'GET' ? get(path, headers) : post(path, body, headers))
+      expect(response.status).toBe(503)
+      expect(await response.json()).toEqual({
+        code: 'SESSIONS_UNAVAILABLE',
+        message: 'Sessions cannot be checked right now',
+        retryAfterSeconds: 1,
+      })
+      expect(response.headers.get('retry-after')).toBe('1')
+      expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+    },
+  )
+})

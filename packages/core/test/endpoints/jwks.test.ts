@@ -1,0 +1,39 @@
+import { staticJwks, verifyJws } from '@sallyport/core'
+import { ENDPOINT_PATHS } from '@sallyport/core/protocol'
+import { createTestAuth } from '@sallyport/core/testing'
+import { afterAll, expect, test } from 'vitest'
+import { reasonOf } from '../support/reason-of.ts'
+import { cookieChanges, get } from '../support/requests.ts'
+
+const auth = await createTestAuth()
+afterAll(() => auth.close())
+
+test('publishes keys that verify a JWT of ours, and nothing private', async () => {
+  const response = await auth.handler(get(ENDPOINT_PATHS.jwks))
+  expect(response.status).toBe(200)
+  const jwks = await response.json()
+  expect(jwks).toEqual({
+    keys: [
+      {
+        kty: 'OKP',
+        crv: 'Ed25519',
+        alg: 'Ed25519',
+        use: 'sig',
+        kid: auth.definition.signingKeys.active.kid,
+        x: expect.any(String),
+      },
+    ],
+  })
+  const { token } = await auth.signIn()
+  expect(await reasonOf(verifyJws(token, staticJwks(jwks), { typ: 'at+jwt' }))).toBe('accepted')
+})
+
+test('answers everyone alike: any origin, signed in or not, and sets no cookie', async () => {
+  const { cookie } = await auth.signIn()
+  const anonymous = await (await auth.handler(get(ENDPOINT_PATHS.jwks))).text()
+  for (const headers of [{ cookie }, { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site', cookie }]) {
+    const response = await auth.handler(get(ENDPOINT_PATHS.jwks, headers))
+    expect(await response.text()).toBe(anonymous)
+    expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+  }
+})

@@ -1,0 +1,141 @@
+import { join } from 'node:path'
+import { createAuth } from '@sallyport/core/auth'
+import { ENDPOINT_PATHS } from '@sallyport/core/protocol'
+import { openSqlite } from '@sallyport/core/sqlite'
+import { createTestAuth, type TestSession } from '@sallyport/core/testing'
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type Child, startFixture } from '../support/child-process.ts'
+import { cookieChanges, post } from '../support/requests.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+
+const path = join(temporaryDirectory(), 'app.db')
+const auth = await createTestAuth({ databaseUrl: path })
+const { userId } = await auth.createUser()
+afterAll(() => auth.close())
+
+let ada: TestSession
+beforeEach(async () => {
+  ada = await auth.signIn({ userId })
+})
+
+const signOut = (cookie: string, body?: unknown) => auth.handler(post(ENDPOINT_PATHS.signOut, body, { cookie }))
+const isThere = async ({ sessionId, userId }: TestSession) =>
+  (await auth.database.sessions.findSession({ sessionId, userId })) !== null
+
+test('deletes the session record, and both cookies by an empty value and Max-Age=0', async () => {
+  const response = await signOut(ada.cookie)
+  expect(response.status).toBe(200)
+  expect(await response.json()).toEqual({ success: true })
+  expect(response.headers.getSetCookie()).toEqual([
+    'service.jwt=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax',
+    'service.session=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax',
+  ])
+  expect(await isThere(ada)).toBe(false)
+})
+
+test('ends this session and no other of the user', async () => {
+  const elsewhere = await auth.signIn({ userId })
+  await signOut(ada.cookie)
+  expect(await isThere(elsewhere)).toBe(true)
+})
+
+describe('succeeds', () => {
+  const cleared = ['service.jwt', 'service.session']
+
+  test('twice', async () => {
+    for (let i = 0; i < 2; i++) {
+      const response = await signOut(ada.cookie)
+      expect(response.status).toBe(200)
+      expect(cookieChanges(response)).toEqual({ set: [], cleared })
+    }
+  })
+
+  test.each([
+    ['an expired JWT', async () => (await auth.expireJwt(ada)).cookie],
+    ['no JWT', async () => `service.session=${ada.sessionCookie}`],
+    ['the JWT of somebody else', async () => `service.jwt=${(await auth.signIn()).token}; service.session=${ada.sessionCookie}`],
+    [
+      'an expired session',
+      async () => {
+        await auth.expireSession(ada)
+        return ada.cookie
+      },
+    ],
+  ])('with %s, and the session is gone', async (_name, given) => {
+    const response = await signOut(await given())
+    expect(response.status).toBe(200)
+    expect(cookieChanges(response)).toEqual({ set: [], cleared })
+    expect(await isThere(ada)).toBe(false)
+  })
+
+  test('for a banned user, who stays banned', async () => {
+    const carol = await auth.signIn()
+    await auth.ban(carol)
+    expect((await signOut(carol.cookie)).status).toBe(200)
+    expect(await isThere(carol)).toBe(false)
+    const { banned } = await auth.db.selectFrom('user').select('banned').where('id', '=', carol.userId).executeTakeFirstOrThrow()
+    expect(banned).toBe(1)
+  })
+
+  test.each([
+    ['no cookie', () => ''],
+    ['the JWT alone, which is no proof', () => `service.jwt=${ada.token}`],
+    ['a wrong secret', () => `service.session=${ada.sessionId}.${'A'.repeat(43)}`],
+    ['no secret', () => `service.session=${ada.sessionId}`],
+  ])('with %s, and ends no session', async (_name, cookie) => {
+    const response = await signOut(cookie())
+    expect(response.status).toBe(200)
+    expect(cookieChanges(response)).toEqual({ set: [], cleared })
+    expect(await isThere(ada)).toBe(true)
+  })
+
+  test('with an empty object for a body', async () => {
+    expect((await signOut(ada.cookie, {})).status).toBe(200)
+  })
+})
+
+test.each([{ sessionId: 'x' }, { userId: 'x' }, [], 'x', 1])(
+  'with a body that asks for more is 400 and ends nothing: %j',
+  async (body) => {
+    const response = await signOut(ada.cookie, body)
+    expect(response.status).toBe(400)
+    expect((await response.json()).code).toBe('INVALID_INPUT')
+    expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+    expect(await isThere(ada)).toBe(true)
+  },
+)
+
+describe('while another process holds the write lock of the database', () => {
+  let writer: Child
+  beforeEach(async () => {
+    writer = startFixture('hold-write-lock', path)
+    expect(await writer.heard()).toBe('held')
+  })
+  afterEach(() => writer.kill())
+
+  test('waits without stopping anything else, and succeeds when the lock is released', async () => {
+    let isAnswered = false
+    const answer = signOut(ada.cookie).finally(() => {
+      isAnswered = true
+    })
+    // Were the event loop stopped, these turns would not pass and the release below would never be sent.
+    for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve))
+    expect(await isThere(ada)).toBe(true)
+    expect(isAnswered).toBe(false)
+    writer.tell('release')
+    expect((await answer).status).toBe(200)
+    expect(await isThere(ada)).toBe(false)
+  })
+
+  test('is 503 when the lock is not released in time, with the cookies untouched and the session in place', async () => {
+    const impatient = await openSqlite(path, { busyTimeoutMs: 50 })
+    const { handler } = createAuth(auth.definition, impatient)
+    const response = await handler(post(ENDPOINT_PATHS.signOut, undefined, { cookie: ada.cookie }))
+    expect(response.status).toBe(503)
+    expect((await response.json()).code).toBe('SESSIONS_UNAVAILABLE')
+    expect(response.headers.get('retry-after')).toBe('1')
+    expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+    expect(await isThere(ada)).toBe(true)
+    await impatient.close()
+  })
+})

@@ -1,0 +1,76 @@
+import {
+  AuthError,
+  ConfigurationError,
+  isAuthError,
+  isUndecided,
+  REASONS,
+  type Reason,
+} from '@sallyport/core'
+import { describe, expect, test } from 'vitest'
+
+/** The table of design decision 15, and spec section 7. */
+const table: [Reason, number, string, number | null][] = [
+  ['TOKEN_MISSING', 401, 'UNAUTHORIZED', null],
+  ['TOKEN_EXPIRED', 401, 'UNAUTHORIZED', null],
+  ['TOKEN_INVALID', 401, 'UNAUTHORIZED', null],
+  ['SESSION_NOT_FOUND', 401, 'UNAUTHORIZED', null],
+  ['SESSION_EXPIRED', 401, 'UNAUTHORIZED', null],
+  ['COOKIE_CONFLICT', 401, 'UNAUTHORIZED', null],
+  ['ACCOUNT_BANNED', 403, 'FORBIDDEN', null],
+  ['ROLE_REQUIRED', 403, 'FORBIDDEN', null],
+  ['SESSION_NOT_FRESH', 403, 'FORBIDDEN', null],
+  ['ORIGIN_REJECTED', 403, 'FORBIDDEN', null],
+  ['RATE_LIMITED', 429, 'TOO_MANY_REQUESTS', 1],
+  ['SESSIONS_UNAVAILABLE', 503, 'SERVICE_UNAVAILABLE', 1],
+  ['KEYS_UNAVAILABLE', 503, 'SERVICE_UNAVAILABLE', 1],
+]
+
+test('the list of reasons is closed', () => {
+  expect(Object.keys(REASONS)).toEqual(table.map(([reason]) => reason))
+})
+
+test.each(table)(
+  '%s is %i %s, and worth another attempt after %j seconds',
+  (reason, status, code, retryAfter) => {
+    const error = new AuthError(reason)
+    expect(error).toMatchObject({ name: 'AuthError', reason, status, retryAfterSeconds: retryAfter })
+    expect(error.message).toBe(REASONS[reason].message)
+    expect(REASONS[reason].code).toBe(code)
+    expect(isUndecided(error)).toBe(status === 503)
+  },
+)
+
+test('a banned user reads "Account banned" (spec section 7)', () => {
+  expect(new AuthError('ACCOUNT_BANNED').message).toBe('Account banned')
+})
+
+test('what happened underneath is kept, and shows in neither message nor JSON', () => {
+  const cause = new Error('SELECT secret FROM session')
+  const error = new AuthError('SESSIONS_UNAVAILABLE', { cause, retryAfterSeconds: 7 })
+  expect(error.cause).toBe(cause)
+  expect(error.retryAfterSeconds).toBe(7)
+  expect(`${error.message} ${JSON.stringify(error)}`).not.toContain('SELECT')
+})
+
+test('without a cause there is no such property', () => {
+  expect('cause' in new AuthError('TOKEN_MISSING')).toBe(false)
+})
+
+describe('an AuthError is known by its brand', () => {
+  test('also one from another copy of this package', () => {
+    const foreign = { [Symbol.for('sallyport.AuthError')]: true, reason: 'TOKEN_MISSING', status: 401 }
+    expect(isAuthError(foreign)).toBe(true)
+  })
+
+  test.each([
+    ['an error', new Error('TOKEN_MISSING')],
+    ['a ConfigurationError', new ConfigurationError('x')],
+    ['an object that looks like one', { name: 'AuthError', reason: 'TOKEN_MISSING', status: 503 }],
+    ['null', null],
+    ['undefined', undefined],
+    ['a string', 'TOKEN_MISSING'],
+  ])('%s is none, and says nothing about whether the answer is known', (_name, value) => {
+    expect(isAuthError(value)).toBe(false)
+    expect(isUndecided(value)).toBe(false)
+  })
+})

@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest'
+import { createFrontDoor } from '../support/front-door.ts'
+
+const door = await createFrontDoor()
+const now = Math.floor(door.clock.now().getTime() / 1000)
+const claims = door.claims()
+
+const without = (name: string) => Object.fromEntries(Object.entries(claims).filter(([key]) => key !== name))
+const withRaw = (members: string) => `{${members},${JSON.stringify(claims).slice(1)}`
+
+test.each([
+  ['exp of this very second', { exp: now }],
+  ['exp a second ago', { exp: now - 1 }],
+  ['exp in 1970', { exp: 0 }],
+])('a token with %s has expired', async (_name, changed) => {
+  const token = door.forge({ payload: { ...claims, ...changed } })
+  expect(await door.knock(token)).toEqual({ reason: 'TOKEN_EXPIRED', keyLookups: 1, sessionLookups: 0 })
+})
+
+test.each([
+  ['nbf in a second', { ...claims, nbf: now + 1 }],
+  ['nbf in the far future', { ...claims, nbf: 8.64e12 }],
+  ['nbf as a string', { ...claims, nbf: String(now) }],
+  ['nbf null', { ...claims, nbf: null }],
+  ['another audience', { ...claims, aud: 'http://localhost:3001' }],
+  ['our audience in an array', { ...claims, aud: [door.config.audience] }],
+  ['our audience with a slash', { ...claims, aud: `${door.config.audience}/` }],
+  ['no audience', without('aud')],
+  ['another issuer', { ...claims, iss: 'https://evil.example' }],
+  ['our issuer with a slash', { ...claims, iss: `${door.config.issuer}/` }],
+  ['no issuer', without('iss')],
+  ['sub that is not userId', { ...claims, sub: 'eve' }],
+  ['userId that is not sub', { ...claims, userId: 'eve' }],
+  ['no sub', without('sub')],
+  ['no userId', without('userId')],
+  ['empty sub and userId', { ...claims, sub: '', userId: '' }],
+  ['sub and userId as numbers', { ...claims, sub: 1, userId: 1 }],
+  ['sub and userId as arrays', { ...claims, sub: ['ada'], userId: ['ada'] }],
+  ['sub and userId of 129 characters', { ...claims, sub: 'a'.repeat(129), userId: 'a'.repeat(129) }],
+  ['no sessionId', without('sessionId')],
+  ['an empty sessionId', { ...claims, sessionId: '' }],
+  ['sessionId as an array', { ...claims, sessionId: ['s1'] }],
+  ['sessionId as an object', { ...claims, sessionId: { id: 's1' } }],
+  ['sessionId null', { ...claims, sessionId: null }],
+  ['sessionId of 129 characters', { ...claims, sessionId: 's'.repeat(129) }],
+  ['no exp', without('exp')],
+  ['exp as a string', { ...claims, exp: String(now + 900) }],
+  ['exp as an array', { ...claims, exp: [now + 900] }],
+  ['exp null', { ...claims, exp: null }],
+  ['exp true', { ...claims, exp: true }],
+  ['exp negative', { ...claims, exp: -1 }],
+  ['exp with a fraction', { ...claims, exp: now + 0.5 }],
+  ['exp beyond the last date', { ...claims, exp: 8.64e12 + 1 }],
+  ['exp in milliseconds of the far future', { ...claims, exp: 1e18 }],
+  ['exp that overflows a number', `{"exp":1e999,${JSON.stringify(without('exp')).slice(1)}`],
+  ['no iat', without('iat')],
+  ['iat as a string', { ...claims, iat: String(now) }],
+  ['iat negative', { ...claims, iat: -1 }],
+  ['no jti', without('jti')],
+  ['an empty jti', { ...claims, jti: '' }],
+  ['claims in an array', [claims]],
+  ['claims null', 'null'],
+  ['claims that are a string', JSON.stringify('claims')],
+  ['claims that are no JSON', 'sub=ada'],
+  ['claims inherited through __proto__', `{"__proto__":${JSON.stringify(claims)}}`],
+  ['a byte order mark', `\uFEFF${JSON.stringify(claims)}`],
+  ['UTF-8 that is not', Buffer.from(withRaw('"name":"\xff"'), 'latin1')],
+  ['an overlong encoding', Buffer.from(withRaw('"name":"\xc0\xaf"'), 'latin1')],
+])('a token with %s is not valid', async (_name, payload) => {
+  const token = door.forge({ payload })
+  expect(await door.knock(token)).toEqual({ reason: 'TOKEN_INVALID', keyLookups: 1, sessionLookups: 0 })
+})
+
+test.each([
+  ['nbf of this very second', { ...claims, nbf: now }],
+  ['exp in a second', { ...claims, exp: now + 1 }],
+  ['exp on the last date there is', { ...claims, exp: 8.64e12 }],
+  ['ids of 128 characters', { ...claims, sessionId: 's'.repeat(128) }],
+  ['a claim of the app', { ...claims, theme: 'dark' }],
+  ['a claim named __proto__', withRaw('"__proto__":{"userId":"eve"}')],
+])('a token with %s passes', async (_name, payload) => {
+  const token = door.forge({ payload })
+  expect(await door.knock(token)).toEqual({ reason: 'accepted', keyLookups: 1, sessionLookups: 1 })
+})
+
+test('another audience is refused before expiry is looked at, so that it learns nothing of our clock', async () => {
+  const token = door.forge({ payload: { ...claims, aud: 'http://localhost:3001', exp: now - 1 } })
+  expect(await door.knock(token)).toMatchObject({ reason: 'TOKEN_INVALID' })
+})

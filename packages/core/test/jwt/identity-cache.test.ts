@@ -1,0 +1,47 @@
+import type { Identity } from '@sallyport/core'
+import { expect, test } from 'vitest'
+import { createIdentityCache } from '../../src/jwt/identity-cache.ts'
+
+const identity = (userId: string): Identity => ({
+  userId,
+  sessionId: 's',
+  keyId: 'k',
+  expiresAt: new Date(0),
+})
+
+test('it finds an identity by its whole token', () => {
+  const cache = createIdentityCache(10)
+  cache.set('a.b.c', 1, identity('ada'))
+  expect(cache.get('a.b.c', 1)).toEqual(identity('ada'))
+  expect(cache.get('a.b.d', 1)).toBeUndefined()
+  expect(cache.get('a.b', 1)).toBeUndefined()
+})
+
+test('it holds no more entries than it may', () => {
+  const cache = createIdentityCache(3)
+  for (let i = 0; i < 100; i++) cache.set(`token ${i}`, 1, identity(`user ${i}`))
+  expect(cache.size).toBe(3)
+})
+
+test('the oldest entry goes first', () => {
+  const cache = createIdentityCache(2)
+  for (const token of ['first', 'second', 'third']) cache.set(token, 1, identity(token))
+  expect(cache.get('first', 1)).toBeUndefined()
+  expect(cache.get('second', 1)).toEqual(identity('second'))
+  expect(cache.get('third', 1)).toEqual(identity('third'))
+})
+
+test('another version of the key set finds nothing', () => {
+  const cache = createIdentityCache(10)
+  cache.set('token', 1, identity('ada'))
+  expect(cache.get('token', 2)).toBeUndefined()
+})
+
+test('the first entry of another version empties it', () => {
+  const cache = createIdentityCache(10)
+  cache.set('old', 1, identity('ada'))
+  cache.set('new', 2, identity('bob'))
+  expect(cache.size).toBe(1)
+  expect(cache.get('old', 2)).toBeUndefined()
+  expect(cache.get('new', 2)).toEqual(identity('bob'))
+})

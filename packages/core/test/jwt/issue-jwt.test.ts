@@ -1,0 +1,74 @@
+import { verifyJwt } from '@sallyport/core'
+import { issueJwt, parseSigningKeys } from '@sallyport/core/auth'
+import { describe, expect, test } from 'vitest'
+import { MAX_TOKEN_LENGTH } from '../../src/jwt/verify-jws.ts'
+import { createFrontDoor } from '../support/front-door.ts'
+import { reasonOf } from '../support/reason-of.ts'
+
+const { config, clock, ed25519 } = await createFrontDoor()
+const key = parseSigningKeys({ keys: [ed25519] }).active
+const now = clock.now().getTime()
+const session = { id: 's1', userId: 'ada', expiresAt: new Date(now + 86_400_000) }
+
+function decode(token: string): { header: Record<string, unknown>; payload: Record<string, unknown> } {
+  const [header = '', payload = ''] = token
+    .split('.')
+    .map((part) => Buffer.from(part, 'base64url').toString())
+  return { header: JSON.parse(header), payload: JSON.parse(payload) }
+}
+
+test('the header is exactly alg, typ and kid', async () => {
+  const { token } = await issueJwt(session, { key, config })
+  expect(decode(token).header).toEqual({ alg: 'Ed25519', typ: 'at+jwt', kid: ed25519.kid })
+})
+
+test('the claims are exactly these, and nothing personal', async () => {
+  const { token } = await issueJwt(session, { key, config })
+  expect(decode(token).payload).toEqual({
+    iss: 'http://localhost:3000',
+    aud: 'http://localhost:3000',
+    sub: 'ada',
+    userId: 'ada',
+    sessionId: 's1',
+    iat: now / 1000,
+    exp: now / 1000 + 900,
+    jti: expect.stringMatching(/^[0-9a-f-]{36}$/),
+  })
+})
+
+test('no two JWTs are alike', async () => {
+  const [one, other] = await Promise.all([
+    issueJwt(session, { key, config }),
+    issueJwt(session, { key, config }),
+  ])
+  expect(one.token).not.toBe(other.token)
+})
+
+describe('a JWT lives 15 minutes and never longer than its session', () => {
+  test.each([
+    ['a month', 30 * 86_400_000, 900],
+    ['15 minutes and a second', 901_000, 900],
+    ['15 minutes', 900_000, 900],
+    ['a minute', 60_000, 60],
+    ['a minute and a half second', 60_500, 60],
+    ['half a second', 500, 0],
+    ['no time any more', 0, 0],
+  ])('the session has %s left', async (_name, leftMs, expiresInSeconds) => {
+    const jwt = await issueJwt({ ...session, expiresAt: new Date(now + leftMs) }, { key, config })
+    expect(jwt.expiresInSeconds).toBe(expiresInSeconds)
+    expect(jwt.expiresAt).toEqual(new Date(now + expiresInSeconds * 1000))
+    expect(decode(jwt.token).payload).toMatchObject({ exp: now / 1000 + expiresInSeconds })
+  })
+
+  test('the JWT of a session that has ended has expired, and never a negative time to live', async () => {
+    const jwt = await issueJwt({ ...session, expiresAt: new Date(now - 60_000) }, { key, config })
+    expect(jwt.expiresInSeconds).toBe(0)
+    expect(await reasonOf(verifyJwt(jwt.token, config))).toBe('TOKEN_EXPIRED')
+  })
+})
+
+test('a JWT too large for a cookie is refused when it is issued', async () => {
+  const issue = (length: number) => issueJwt({ ...session, userId: 'a'.repeat(length) }, { key, config })
+  await expect(issue(MAX_TOKEN_LENGTH)).rejects.toThrow(Error)
+  expect((await issue(128)).token.length).toBeLessThanOrEqual(MAX_TOKEN_LENGTH)
+})

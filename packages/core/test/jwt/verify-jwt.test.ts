@@ -1,0 +1,114 @@
+import { createPublicKey, verify } from 'node:crypto'
+import { defineAuthConfig, staticJwks, verifyJwt } from '@sallyport/core'
+import { createSigningKey, issueJwt, parseSigningKeys } from '@sallyport/core/auth'
+import { describe, expect, test } from 'vitest'
+import { createFrontDoor } from '../support/front-door.ts'
+import { reasonOf } from '../support/reason-of.ts'
+
+describe.each(['Ed25519', 'ES256'] as const)('a JWT signed with %s', async (alg) => {
+  const key = await createSigningKey(alg)
+  const { active, publicJwks } = parseSigningKeys({ keys: [key] })
+  const config = defineAuthConfig({ baseUrl: 'https://app.example.com/base', jwks: staticJwks(publicJwks) })
+  const session = { id: 's1', userId: 'ada', expiresAt: new Date(Date.now() + 86_400_000) }
+  const jwt = await issueJwt(session, { key: active, config })
+
+  test('is accepted, and its identity is what was issued', async () => {
+    expect(await verifyJwt(jwt.token, config)).toEqual({
+      userId: 'ada',
+      sessionId: 's1',
+      expiresAt: jwt.expiresAt,
+      keyId: key.kid,
+    })
+  })
+
+  test('holds a signature that node:crypto finds right', () => {
+    const [header = '', payload = '', signature = ''] = jwt.token.split('.')
+    const publicKey = createPublicKey({ key: { ...publicJwks.keys[0] }, format: 'jwk' })
+    const isRight = verify(
+      alg === 'ES256' ? 'sha256' : null,
+      Buffer.from(`${header}.${payload}`),
+      { key: publicKey, dsaEncoding: 'ieee-p1363' },
+      Buffer.from(signature, 'base64url'),
+    )
+    expect(isRight).toBe(true)
+    expect(JSON.parse(Buffer.from(header, 'base64url').toString())).toEqual({
+      alg,
+      typ: 'at+jwt',
+      kid: key.kid,
+    })
+  })
+
+  test('is refused by a server with other keys', async () => {
+    const { publicJwks: others } = parseSigningKeys({ keys: [await createSigningKey(alg)] })
+    const elsewhere = defineAuthConfig({ baseUrl: config.baseUrl, jwks: staticJwks(others) })
+    expect(await reasonOf(verifyJwt(jwt.token, elsewhere))).toBe('TOKEN_INVALID')
+  })
+})
+
+describe('what was verified is remembered', () => {
+  test('many verifications of one token check its signature once', async () => {
+    const door = await createFrontDoor()
+    const token = door.forge()
+    for (let i = 0; i < 100; i++) await verifyJwt(token, door.config)
+    expect(door.keySet.lookups).toBe(1)
+  })
+
+  test('a remembered token expires at the second its exp says', async () => {
+    const door = await createFrontDoor()
+    const token = door.forge()
+    await verifyJwt(token, door.config)
+    door.clock.advance(899)
+    expect(await reasonOf(verifyJwt(token, door.config))).toBe('accepted')
+    door.clock.advance(1)
+    expect(await reasonOf(verifyJwt(token, door.config))).toBe('TOKEN_EXPIRED')
+    expect(door.keySet.lookups).toBe(1)
+  })
+
+  test('a refused token is not remembered', async () => {
+    const door = await createFrontDoor()
+    const token = door.forge({ payload: { ...door.claims(), aud: 'http://elsewhere' } })
+    for (let i = 0; i < 3; i++) expect(await reasonOf(verifyJwt(token, door.config))).toBe('TOKEN_INVALID')
+    expect(door.config.identityCache.size).toBe(0)
+    expect(door.keySet.lookups).toBe(3)
+  })
+
+  test('a token that differs from a remembered one in its signature alone is refused', async () => {
+    const door = await createFrontDoor()
+    const token = door.forge()
+    await verifyJwt(token, door.config)
+    const other = `${token.slice(0, token.lastIndexOf('.'))}.${'A'.repeat(86)}`
+    expect(await reasonOf(verifyJwt(other, door.config))).toBe('TOKEN_INVALID')
+  })
+
+  test('another version of the key set checks the signature again', async () => {
+    const door = await createFrontDoor()
+    const token = door.forge()
+    await verifyJwt(token, door.config)
+    door.keySet.version++
+    await verifyJwt(token, door.config)
+    expect(door.keySet.lookups).toBe(2)
+  })
+
+  test('a token whose key has gone is refused, although it was verified before', async () => {
+    const door = await createFrontDoor()
+    const token = door.forge()
+    await verifyJwt(token, door.config)
+    door.keySet.version++
+    door.keySet.findKey = () => undefined
+    expect(await reasonOf(verifyJwt(token, door.config))).toBe('TOKEN_INVALID')
+  })
+
+  test('a key set that changes while a signature is checked does not let the old key into the new set', async () => {
+    const door = await createFrontDoor()
+    const token = door.forge()
+    const { findKey } = door.keySet
+    door.keySet.findKey = async (kid) => {
+      const key = await findKey(kid)
+      door.keySet.version++
+      return key
+    }
+    await verifyJwt(token, door.config)
+    door.keySet.findKey = () => undefined
+    expect(await reasonOf(verifyJwt(token, door.config))).toBe('TOKEN_INVALID')
+  })
+})

@@ -1,0 +1,171 @@
+import { createHash, generateKeyPairSync } from 'node:crypto'
+import { ConfigurationError, staticJwks } from '@sallyport/core'
+import { createSigningKey, parseSigningKeys, toPublicJwk } from '@sallyport/core/auth'
+import { describe, expect, test } from 'vitest'
+
+const [ed25519, es256] = await Promise.all([createSigningKey('Ed25519'), createSigningKey('ES256')])
+const ed = toPublicJwk(ed25519)
+const es = toPublicJwk(es256)
+const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
+const secret = 'c2VjcmV0LW9mLTMyLWJ5dGVzLXRoYXQtbm9ib2R5LXNlZQ'
+
+/** The message of the refusal. */
+function refusalOf(jwks: unknown, parse: (jwks: unknown) => unknown = staticJwks): string {
+  try {
+    parse(jwks)
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.message
+    throw error
+  }
+  return 'accepted'
+}
+
+const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
+const without = (key: object, name: string) =>
+  Object.fromEntries(Object.entries(key).filter(([member]) => member !== name))
+const changed = (key: object, members: object) => ({ keys: [{ ...key, ...members }] })
+const manyKeys = (count: number) => ({
+  keys: Array.from({ length: count }, (_, i) => ({ ...ed, kid: `k${i}` })),
+})
+
+test('the same set without a fault is accepted', () => {
+  expect(refusalOf({ keys: [ed, es] })).toBe('accepted')
+  expect(refusalOf(manyKeys(20))).toBe('accepted')
+})
+
+describe('what is no JWK Set is refused', () => {
+  const text = JSON.stringify({ keys: [ed] })
+  const notJson = 'JWKS is not JSON. Make keys with "sallyport keys create"'
+  const notASet = 'JWKS must be a JWK Set: { "keys": [ ... ] }'
+
+  test.each([
+    ['nothing', undefined, notASet],
+    ['null', null, notASet],
+    ['an empty text', '', notJson],
+    ['a byte order mark before it', `\uFEFF${text}`, notJson],
+    ['single quotes around it', `'${text}'`, notJson],
+    ['JSON in JSON', JSON.stringify(text), notASet],
+    ['PEM', rsa.publicKey.export({ type: 'spki', format: 'pem' }), notJson],
+    ['text cut off', text.slice(0, -1), notJson],
+    ['a list of keys', [ed], notASet],
+    ['one key', ed, notASet],
+    ['keys that are an object', { keys: { 0: ed } }, notASet],
+    ['a key that is text', { keys: [JSON.stringify(ed)] }, notASet],
+    ['a key that is null', { keys: [null] }, notASet],
+    ['a key that is a list', { keys: [[ed]] }, notASet],
+    ['no key', { keys: [] }, 'JWKS has no key'],
+    ['21 keys', manyKeys(21), 'JWKS has 21 keys; at most 20'],
+  ])('%s', (_name, jwks, message) => {
+    expect(refusalOf(jwks)).toBe(message)
+  })
+})
+
+describe('a private key among public ones is refused by the name of its member', () => {
+  test.each(secretMembers.map((member) => [member, changed(ed, { [member]: secret })] as const))(
+    '%s in a public key',
+    (member, jwks) => {
+      expect(refusalOf(jwks)).toBe(`JWKS: keys[0].${member} is private; only public keys belong here`)
+    },
+  )
+
+  test.each([
+    ['d', { keys: [ed25519] }],
+    ['d', { keys: [es256] }],
+    ['d', changed(rsa.publicKey.export({ format: 'jwk' }), { alg: 'RS256', d: secret })],
+    ['k', { keys: [{ kty: 'oct', alg: 'HS256', kid: 'k', k: secret }] }],
+  ])('%s of %j', (member, jwks) => {
+    expect(refusalOf(jwks)).toBe(`JWKS: keys[0].${member} is private; only public keys belong here`)
+  })
+})
+
+describe('one key at fault refuses the whole set, by the name of the member', () => {
+  const sha1 = createHash('sha1').update('x').digest('base64url')
+
+  test.each([
+    ['alg', without(ed, 'alg')],
+    ['alg', { ...ed, alg: 'EdDSA' }],
+    ['alg', { ...ed, alg: 'none' }],
+    ['alg', { ...ed, alg: 'HS256' }],
+    ['alg', { ...ed, alg: ['Ed25519'] }],
+    ['alg', { ...rsa.publicKey.export({ format: 'jwk' }), alg: 'RS256', kid: 'rsa' }],
+    ['alg', { kty: 'oct', kid: 'k' }],
+    ['kty', without(ed, 'kty')],
+    ['kty', { ...ed, kty: 'EC' }],
+    ['kty', { ...es, alg: 'Ed25519', crv: 'Ed25519' }],
+    ['crv', { ...ed, crv: 'Ed448' }],
+    ['crv', { ...ed, crv: 'X25519' }],
+    ['crv', { ...es, crv: 'P-384' }],
+    ['crv', { ...es, crv: 'secp256k1' }],
+    ['x', without(ed, 'x')],
+    ['x', { ...ed, x: '' }],
+    ['x', { ...ed, x: sha1 }],
+    ['x', { ...ed, x: `${ed.x}A` }],
+    ['x', { ...ed, x: ed.x.slice(1) }],
+    ['x', { ...ed, x: `${ed.x.slice(0, -1)}=` }],
+    ['x', { ...ed, x: `+${ed.x.slice(1)}` }],
+    ['x', { ...ed, x: `${'A'.repeat(42)}B` }],
+    ['x', { ...ed, x: 1 }],
+    ['y', without(es, 'y')],
+    ['y', { ...es, y: sha1 }],
+    ['y', { ...es, y: `${'A'.repeat(42)}B` }],
+    ['kid', without(ed, 'kid')],
+    ['kid', { ...ed, kid: '' }],
+    ['kid', { ...ed, kid: 1 }],
+    ['kid', { ...ed, kid: 'a b' }],
+    ['kid', { ...ed, kid: 'é' }],
+    ['kid', { ...ed, kid: 'k'.repeat(129) }],
+    ['kid', { ...ed, kid: es.kid }],
+    ['use', { ...ed, use: 'enc' }],
+    ['use', { ...ed, use: undefined }],
+  ])('%s of %j', (member, key) => {
+    expect(refusalOf({ keys: [es, key] })).toMatch(new RegExp(`^JWKS: keys\\[1\\]\\.${member} \\S`))
+  })
+})
+
+test('a key that says nothing of its use is accepted, and so are members nobody needs', () => {
+  expect(refusalOf({ keys: [{ ...without(ed, 'use'), x5t: 'AAAA', key_ops: ['verify'] }] })).toBe('accepted')
+})
+
+describe('private keys', () => {
+  test.each([
+    ['d', { ...ed, d: undefined }],
+    ['d', { ...ed25519, d: 'AAAA' }],
+    ['d', { ...ed25519, d: `${ed25519.d}=` }],
+    ['x', { ...ed25519, x: 'AAAA' }],
+    ['alg', { ...ed25519, alg: 'HS256' }],
+    ['kid', { ...ed25519, kid: es256.kid }],
+  ])('a key at fault is refused by the name of its member: %s', (member, key) => {
+    expect(refusalOf({ keys: [es256, key] }, parseSigningKeys)).toMatch(
+      new RegExp(`^SIGNING_KEYS: keys\\[1\\]\\.${member} \\S`),
+    )
+  })
+
+  test.each([
+    ['nothing', undefined],
+    ['text that is no JSON', 'x'],
+    ['no key', { keys: [] }],
+    ['21 keys', { keys: Array.from({ length: 21 }, (_, i) => ({ ...ed25519, kid: `k${i}` })) }],
+  ])('%s is refused', (_name, jwks) => {
+    expect(refusalOf(jwks, parseSigningKeys)).toMatch(/^SIGNING_KEYS /)
+  })
+})
+
+describe('no message holds a secret', () => {
+  test.each([
+    ['a private key in JWKS', { keys: [ed25519] }],
+    ['text cut off', JSON.stringify({ keys: [ed25519] }).slice(0, -1)],
+    ['text in quotes', `'${JSON.stringify({ keys: [ed25519] })}'`],
+    ['a text with the key alone', JSON.stringify(ed25519)],
+    ['the scalar alone', ed25519.d],
+    ['a scalar in the wrong member', changed(ed, { x: `${ed25519.d}A` })],
+    ['a scalar as alg', changed(ed, { alg: ed25519.d })],
+    ['a scalar too long', { keys: [{ ...ed25519, d: `${ed25519.d}A` }] }],
+    ['a private key of another kind', { keys: [rsa.privateKey.export({ format: 'jwk' })] }],
+  ])('%s', (_name, jwks) => {
+    for (const parse of [staticJwks, parseSigningKeys]) {
+      const message = refusalOf(jwks, parse)
+      expect(message).not.toContain(ed25519.d.slice(0, 8))
+      expect(message).not.toContain(String(rsa.privateKey.export({ format: 'jwk' }).d).slice(0, 8))
+    }
+  })
+})

@@ -1,0 +1,64 @@
+import { memoryFeed } from '@sallyport/core'
+import { beforeEach, expect, test } from 'vitest'
+
+const ada1 = { sessionId: 'a1', userId: 'ada' }
+const ada2 = { sessionId: 'a2', userId: 'ada' }
+const bob1 = { sessionId: 'b1', userId: 'bob' }
+let feed: ReturnType<typeof memoryFeed>
+let heard: string[]
+
+beforeEach(() => {
+  feed = memoryFeed()
+  heard = []
+  for (const key of [ada1, ada2, bob1]) feed.subscribe(key, () => heard.push(key.sessionId))
+})
+
+test.each([
+  ['one session', ada1, ['a1']],
+  ['all sessions of a user', { sessionId: null, userId: 'ada' }, ['a1', 'a2']],
+  ['a session nobody listens to', { sessionId: 'a3', userId: 'ada' }, []],
+  ['a user nobody listens to', { sessionId: null, userId: 'eve' }, []],
+  ['the session id of one user with the id of another', { sessionId: 'a1', userId: 'bob' }, []],
+])('the revocation of %s is told to those it concerns, before publish returns', (_name, revocation, listeners) => {
+  feed.publish(revocation)
+  expect(heard).toEqual(listeners)
+})
+
+test('nothing is heard any more after unsubscribing, twice is no error, and others still hear', () => {
+  const unsubscribe = feed.subscribe(ada1, () => heard.push('second'))
+  unsubscribe()
+  unsubscribe()
+  feed.publish(ada1)
+  expect(heard).toEqual(['a1'])
+})
+
+test('a listener that unsubscribes while it is told keeps nobody from hearing', () => {
+  const unsubscribe = feed.subscribe(ada1, () => {
+    unsubscribe()
+    heard.push('once')
+  })
+  feed.subscribe(ada1, () => heard.push('after'))
+  feed.publish(ada1)
+  feed.publish(ada1)
+  expect(heard).toEqual(['a1', 'once', 'after', 'a1', 'after'])
+})
+
+test('who subscribes again after the last has gone still hears', () => {
+  const other = memoryFeed()
+  const first = other.subscribe(ada1, () => heard.push('first'))
+  first()
+  other.subscribe(ada1, () => heard.push('second'))
+  first()
+  other.publish(ada1)
+  expect(heard).toEqual(['second'])
+})
+
+test('the revision grows with every revocation, and has grown when a listener is called', () => {
+  const before = feed.revision
+  const revisions: number[] = []
+  feed.subscribe(ada1, () => revisions.push(feed.revision))
+  feed.publish(ada1)
+  feed.publish({ sessionId: null, userId: 'nobody' })
+  expect(revisions).toEqual([before + 1])
+  expect(feed.revision).toBe(before + 2)
+})

@@ -1,0 +1,91 @@
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ConfigurationError, directAdapter } from '@sallyport/core'
+import { openSqlite } from '@sallyport/core/sqlite'
+import { sql } from 'kysely'
+import { afterEach, describe, expect, test } from 'vitest'
+import { temporaryDirectory } from './support/temporary-directory.ts'
+
+const directory = temporaryDirectory()
+const opened: { close(): Promise<void> }[] = []
+afterEach(async () => {
+  for (const { close } of opened.splice(0)) await close()
+})
+
+async function open(url: string) {
+  const database = await openSqlite(url)
+  opened.push(database)
+  return database
+}
+
+const permissionsOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
+
+describe('a file that is missing', () => {
+  test('is created with its directory, for its owner alone, and so are the files beside it', async () => {
+    const path = join(directory, 'new', 'deep', 'app.db')
+    const { db } = await open(path)
+    await sql`select 1`.execute(db)
+    for (const suffix of ['', '-wal', '-shm']) expect(permissionsOf(`${path}${suffix}`)).toBe('600')
+  })
+
+  test('that cannot be created is an error', async () => {
+    writeFileSync(join(directory, 'file'), '')
+    await expect(open(join(directory, 'file', 'app.db'))).rejects.toThrow()
+  })
+})
+
+test('a file that is there keeps its permissions', async () => {
+  const path = join(directory, 'shared.db')
+  writeFileSync(path, '', { mode: 0o640 })
+  await open(path)
+  expect(permissionsOf(path)).toBe('640')
+})
+
+test('a file that is no database is an error', async () => {
+  const path = join(directory, 'text.db')
+  writeFileSync(path, 'not a database '.repeat(100))
+  await expect(open(path)).rejects.toThrow(/not a database/)
+})
+
+describe('a URL', () => {
+  test.each([
+    ['a path', (name: string) => join(directory, name)],
+    ['file: and a path', (name: string) => `file:${join(directory, name)}`],
+    ['file:// and a path', (name: string) => `file://${join(directory, name)}`],
+  ])('may be %s', async (_name, url) => {
+    await open(url('url.db'))
+    expect(existsSync(join(directory, 'url.db'))).toBe(true)
+  })
+
+  test.each(['', 'file:', 'file://', 'postgres://localhost/app', 'mysql://localhost', 'https://example.com/app.db'])(
+    'is not %j',
+    async (url) => {
+      await expect(open(url)).rejects.toThrow(ConfigurationError)
+    },
+  )
+
+  test(':memory: leaves no file, and is empty every time', async () => {
+    const one = await open(':memory:')
+    const other = await open(':memory:')
+    await sql`create table note (text)`.execute(one.db)
+    await expect(sql`select * from note`.execute(other.db)).rejects.toThrow(/no such table/)
+    expect(existsSync(':memory:')).toBe(false)
+  })
+})
+
+test.each([
+  ['journal_mode', 'wal'],
+  ['synchronous', 2],
+  ['foreign_keys', 1],
+  ['busy_timeout', 0],
+])('the connection that writes has %s = %s', async (name, value) => {
+  mkdirSync(join(directory, 'pragmas'), { recursive: true })
+  const { db } = await open(join(directory, 'pragmas', 'app.db'))
+  const { rows } = await sql<Record<string, unknown>>`pragma ${sql.raw(name)}`.execute(db)
+  expect(Object.values(rows[0] ?? {})).toEqual([value])
+})
+
+test('the handle carries the adapter and the feed, so that it can be the db of a context', async () => {
+  const { db, sessions } = await open(':memory:')
+  expect(directAdapter(db)).toBe(sessions)
+})

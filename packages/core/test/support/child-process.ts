@@ -1,0 +1,31 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
+/** A program of `test/fixtures` that runs in a process of its own. */
+export interface Child {
+  /** What it says next. Rejects when it ends without a word. */
+  heard(): Promise<unknown>
+  /** Lets it go on. */
+  tell(message: string): void
+  /** Ends it, if it has not ended. */
+  kill(): void
+}
+
+export function startFixture(name: string, ...args: string[]): Child {
+  const path = fileURLToPath(new URL(`../fixtures/${name}.ts`, import.meta.url))
+  const child: ChildProcess = fork(path, args, { execArgv: [] })
+  const messages: unknown[] = []
+  child.on('message', (message) => messages.push(message))
+  return {
+    async heard() {
+      while (messages.length === 0) {
+        const [code] = await Promise.race([once(child, 'message'), once(child, 'exit')])
+        if (messages.length === 0) throw new Error(`${name} ended with ${code}`)
+      }
+      return messages.shift()
+    },
+    tell: (message) => void child.send(message),
+    kill: () => void child.kill(),
+  }
+}

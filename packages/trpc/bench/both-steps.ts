@@ -1,0 +1,76 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { authenticate, validateSession, verifyJwt } from '@sallyport/core'
+import { createTestAuth } from '@sallyport/core/testing'
+import Database from 'better-sqlite3'
+import { alternate, type Comparison } from './compare.ts'
+
+const CALLS = 100_000
+const TOGETHER = 32
+
+/** The same statement as Step 2's. */
+const BARE = `select s.expiresAt,
+  u.name, u.email, u.role, u.banned, u.banReason, u.banExpires
+  from session s join user u on u.id = s.userId
+  where s.id = +? and s.userId = +?`
+
+/** Both steps, warm, against the bare statement on a connection of its own to the same file. */
+export async function bothSteps(): Promise<{ name: string; comparison: Comparison }[]> {
+  const path = join(mkdtempSync(join(tmpdir(), 'sallyport-')), 'bench.db')
+  const auth = await createTestAuth({ databaseUrl: path })
+  const signedIn = []
+  for (let i = 0; i < 1_000; i++)
+    signedIn.push(await auth.signIn(i === 0 ? {} : { userId: signedIn[0]?.userId ?? '' }))
+  const { config, database } = auth
+  const adapter = database.sessions
+  const requests = signedIn.map((session) => ({
+    ...session,
+    request: { method: 'GET', header: (name: string) => (name === 'cookie' ? session.cookie : null) },
+  }))
+
+  const reader = new Database(path, { readonly: true })
+  const statement = reader.prepare(BARE).raw()
+  const bare = async (i: number) => statement.get(at(i).sessionId, at(i).userId)
+  const steps = async (i: number) => validateSession(await verifyJwt(at(i).token, config), adapter, config)
+  const whole = (i: number) => authenticate(at(i).request, 'query', { config, adapter })
+
+  function at(i: number) {
+    const request = requests[i % requests.length]
+    if (request === undefined) throw new Error('No session')
+    return request
+  }
+
+  const compare = (run: typeof oneAtATime, call: typeof steps) =>
+    alternate(
+      () => run(call),
+      () => run(bare),
+    )
+  const results = [
+    { name: 'both steps, one at a time', comparison: await compare(oneAtATime, steps) },
+    { name: 'both steps, 32 in a turn', comparison: await compare(together, steps) },
+    { name: 'authenticate(request), one at a time', comparison: await compare(oneAtATime, whole) },
+    { name: 'authenticate(request), 32 in a turn', comparison: await compare(together, whole) },
+  ]
+  reader.close()
+  await auth.close()
+  return results
+}
+
+/** Each call waits for the one before. */
+async function oneAtATime(call: (i: number) => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now()
+  for (let i = 0; i < CALLS; i++) await call(i)
+  return (CALLS / (performance.now() - startedAt)) * 1_000
+}
+
+/** As in a busy server: every turn of the event loop brings 32 calls. */
+async function together(call: (i: number) => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now()
+  for (let i = 0; i < CALLS; i += TOGETHER) {
+    await Promise.all(Array.from({ length: TOGETHER }, (_, offset) => call(i + offset)))
+    await nextTurn()
+  }
+  return (CALLS / (performance.now() - startedAt)) * 1_000
+}

@@ -1,0 +1,99 @@
+/**
+ * What both doors cost, as ratios measured in one run: a protected call against a public one over each adapter, and both steps
+ * against the bare prepared statement. Medians of five runs that alternate between the two sides.
+ */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import autocannon from 'autocannon'
+import { WebSocket } from 'ws'
+import { bothSteps } from './both-steps.ts'
+import { alternate, type Comparison } from './compare.ts'
+
+const RUN_SECONDS = Number(process.env['BENCH_SECONDS'] ?? 3)
+const CONCURRENCY = 32
+
+interface Ready {
+  readonly ports: Record<'node' | 'fetch' | 'ws', number>
+  readonly cookies: readonly string[]
+}
+
+const server = fork(new URL('call-server.ts', import.meta.url), {
+  stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+})
+const [{ ports, cookies }]: [Ready] = await ready(server)
+
+print('protected call, Node HTTP adapter', 'public call', 'calls/s', 85, await overHttp(ports.node, ''))
+print('protected call, fetch adapter', 'public call', 'calls/s', 75, await overHttp(ports.fetch, '/trpc'))
+print('protected call, WebSocket', 'public call', 'calls/s', 65, await overWebSocket(ports.ws))
+server.kill()
+for (const { name, comparison } of await bothSteps())
+  print(name, 'bare statement', 'calls/s', 100 / 1.3, comparison)
+
+async function ready(child: ChildProcess): Promise<[Ready]> {
+  return (await once(child, 'message')) as [Ready]
+}
+
+/** The rate of a protected and of a public call; both carry the same cookies. */
+function overHttp(port: number, prefix: string): Promise<Comparison> {
+  const rate = (procedure: string) => async () => {
+    const result = await autocannon({
+      url: `http://127.0.0.1:${port}${prefix}/${procedure}`,
+      connections: CONCURRENCY,
+      duration: RUN_SECONDS,
+      headers: { cookie: cookies[0] ?? '' },
+    })
+    if (result.non2xx > 0 || result.errors > 0)
+      throw new Error(`${result.non2xx} refusals, ${result.errors} errors`)
+    return result.requests.total / result.duration
+  }
+  return alternate(rate('guarded'), rate('open'))
+}
+
+/** The same over 32 sockets with one call in flight on each. */
+async function overWebSocket(port: number): Promise<Comparison> {
+  const sockets = await Promise.all(cookies.slice(0, CONCURRENCY).map((cookie) => connect(port, cookie)))
+  const rate = (path: string) => async () => {
+    const frame = Buffer.from(JSON.stringify({ id: 1, method: 'query', params: { path } }))
+    const endsAt = performance.now() + RUN_SECONDS * 1_000
+    const counts = await Promise.all(sockets.map((socket) => callUntil(socket, frame, endsAt)))
+    return counts.reduce((sum, count) => sum + count, 0) / RUN_SECONDS
+  }
+  const comparison = await alternate(rate('guarded'), rate('open'))
+  for (const socket of sockets) socket.close()
+  return comparison
+}
+
+async function connect(port: number, cookie: string): Promise<WebSocket> {
+  const socket = new WebSocket(`ws://127.0.0.1:${port}`, {
+    headers: { cookie, origin: 'http://localhost:3000' },
+  })
+  await once(socket, 'open')
+  return socket
+}
+
+function callUntil(socket: WebSocket, frame: Buffer, endsAt: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let count = 0
+    socket.on('message', function onMessage(answer: Buffer) {
+      if (answer.includes('"error"')) return reject(new Error(answer.toString()))
+      count++
+      if (performance.now() < endsAt) return socket.send(frame, { binary: false })
+      socket.off('message', onMessage)
+      resolve(count)
+    })
+    socket.send(frame, { binary: false })
+  })
+}
+
+function print(
+  name: string,
+  baseline: string,
+  unit: string,
+  goal: number,
+  { rate, baselineRate, percent }: Comparison,
+): void {
+  const figures = `${Math.round(rate)} of ${Math.round(baselineRate)} ${unit}`
+  console.log(
+    `${name.padEnd(44)} ${percent.toFixed(0).padStart(3)} % of a ${baseline} (goal ${goal.toFixed(0)})   ${figures}`,
+  )
+}
