@@ -31,15 +31,20 @@ export function readCredentials(header: HeaderReader, config: AuthConfig): Crede
     const token = /^Bearer +([^ ]+)$/i.exec(header('authorization') ?? '')?.[1]
     if (token !== undefined) return { transport: 'bearer', token, sessionCookie: null }
   }
-  const cookies = header('cookie')
   return {
     transport: 'cookie',
-    token: readCookie(cookies, config.cookies.jwt),
-    sessionCookie: parseSessionCookie(readCookie(cookies, config.cookies.session)),
+    token: readCookie(header('cookie'), config.cookies.jwt),
+    sessionCookie: readSessionCookie(header, config),
   }
 }
 
-function parseSessionCookie(value: string | null): SessionCookie | null {
+/**
+ * Reads the session cookie, which alone counts at the token endpoint and at sign-out, whatever else was sent.
+ *
+ * @throws AuthError `COOKIE_CONFLICT`
+ */
+export function readSessionCookie(header: HeaderReader, config: AuthConfig): SessionCookie | null {
+  const value = readCookie(header('cookie'), config.cookies.session)
   if (value === null) return null
   const dot = value.indexOf('.')
   // Without a secret it still names a session, so that it is refused as unknown rather than passed over as absent.

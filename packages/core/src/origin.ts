@@ -54,39 +54,3 @@ function isTopLevelNavigation(method: string, header: HeaderReader): boolean {
     method === 'GET' && header('sec-fetch-mode') === 'navigate' && header('sec-fetch-dest') === 'document'
   )
 }
-
-/**
- * The CORS headers of an answer: the listed origin with credentials, never `*`. Empty for any other origin. `vary` is
- * always there, so that no cache hands one origin's answer to another.
- */
-export function corsHeaders(origin: string | null, config: AuthConfig): Record<string, string> {
-  if (origin === null || !config.allowedOrigins.has(origin)) return { vary: 'Origin' }
-  return {
-    vary: 'Origin',
-    'access-control-allow-origin': origin,
-    'access-control-allow-credentials': 'true',
-    'access-control-expose-headers': 'retry-after',
-  }
-}
-
-/**
- * Answers a CORS preflight for `/api/auth` or the tRPC route, or returns null when the request is none. An origin that
- * is not listed gets 403 and no CORS header.
- *
- * @example app.use('/trpc/*', (c, next) => answerPreflight(c.req.raw, authConfig) ?? next())
- */
-export function answerPreflight(request: Request, config: AuthConfig): Response | null {
-  if (request.method !== 'OPTIONS' || !request.headers.has('access-control-request-method')) return null
-  const origin = request.headers.get('origin')
-  const headers = corsHeaders(origin, config)
-  if (!('access-control-allow-origin' in headers)) return new Response(null, { status: 403, headers })
-  return new Response(null, {
-    status: 204,
-    headers: {
-      ...headers,
-      'access-control-allow-methods': 'GET, POST',
-      'access-control-allow-headers': `content-type, authorization, trpc-accept, last-event-id, ${CLIENT_HEADER}`,
-      'access-control-max-age': '600',
-    },
-  })
-}

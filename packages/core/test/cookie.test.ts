@@ -33,6 +33,7 @@ describe('the value of service.jwt', () => {
     ['other letters', 'Service.JWT=a', null],
     ['any character for the dot', 'service_jwt=a', null],
     ['space before the equals sign', 'service.jwt =a', null],
+    ['another name as long, and ours as a value', 'session.abc=a; x=service.jwt', null],
     ['the name as the value of another', 'x=service.jwt=a', null],
     ['the name within the value of another', 'x=1 service.jwt=a', null],
     ['names alike before and after', 'service.jwtx=1; xservice.jwt=2; service.jwt=a; service.jwt2=3', 'a'],

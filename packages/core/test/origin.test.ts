@@ -1,7 +1,5 @@
 import {
-  answerPreflight,
   checkOrigin,
-  corsHeaders,
   defineAuthConfig,
   isAuthError,
   type OriginRequest,
@@ -163,64 +161,3 @@ test.each(['', 'Same-Origin', 'same-origin, cross-site', 'SAME-ORIGIN'])(
     expect(isAllowed(request, 'query')).toBe(false)
   },
 )
-
-describe('CORS', () => {
-  test.each(['https://app.example.com', 'https://admin.example.com'])(
-    '%s is answered by its name',
-    (origin) => {
-      expect(corsHeaders(origin, config)).toEqual({
-        vary: 'Origin',
-        'access-control-allow-origin': origin,
-        'access-control-allow-credentials': 'true',
-        'access-control-expose-headers': 'retry-after',
-      })
-    },
-  )
-
-  test.each(['https://evil.example', 'null', '*', '', null])('%j is told nothing', (origin) => {
-    expect(corsHeaders(origin, config)).toEqual({ vary: 'Origin' })
-  })
-})
-
-describe('a CORS preflight', () => {
-  const url = 'https://app.example.com/trpc/post.create'
-  const preflight = (headers: Record<string, string>, method = 'OPTIONS') =>
-    answerPreflight(new Request(url, { method, headers }), config)
-
-  test('of a listed origin is answered with what our client sends, with credentials and never *', async () => {
-    const response = preflight({
-      origin: 'https://admin.example.com',
-      'access-control-request-method': 'POST',
-    })
-    expect(response?.status).toBe(204)
-    expect(Object.fromEntries(response?.headers ?? [])).toEqual({
-      vary: 'Origin',
-      'access-control-allow-origin': 'https://admin.example.com',
-      'access-control-allow-credentials': 'true',
-      'access-control-expose-headers': 'retry-after',
-      'access-control-allow-methods': 'GET, POST',
-      'access-control-allow-headers': 'content-type, authorization, trpc-accept, last-event-id, x-sallyport',
-      'access-control-max-age': '600',
-    })
-  })
-
-  test.each(['https://evil.example', 'null', 'https://app.example.com.evil.example'])(
-    'of %s is refused without a CORS header',
-    (origin) => {
-      const response = preflight({ origin, 'access-control-request-method': 'POST' })
-      expect(response?.status).toBe(403)
-      expect(Object.fromEntries(response?.headers ?? [])).toEqual({ vary: 'Origin' })
-    },
-  )
-
-  test('without an origin is refused', () => {
-    expect(preflight({ 'access-control-request-method': 'POST' })?.status).toBe(403)
-  })
-
-  test.each([
-    ['another method', { origin: 'https://evil.example', 'access-control-request-method': 'POST' }, 'POST'],
-    ['no method that is asked for', { origin: 'https://admin.example.com' }, 'OPTIONS'],
-  ])('is not what has %s', (_name, headers, method) => {
-    expect(preflight(headers, method)).toBeNull()
-  })
-})

@@ -4,6 +4,7 @@ import { ConfigurationError, directAdapter } from '@sallyport/core'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { sql } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
+import { reasonOf } from './support/reason-of.ts'
 import { temporaryDirectory } from './support/temporary-directory.ts'
 
 const directory = temporaryDirectory()
@@ -57,12 +58,16 @@ describe('a URL', () => {
     expect(existsSync(join(directory, 'url.db'))).toBe(true)
   })
 
-  test.each(['', 'file:', 'file://', 'postgres://localhost/app', 'mysql://localhost', 'https://example.com/app.db'])(
-    'is not %j',
-    async (url) => {
-      await expect(open(url)).rejects.toThrow(ConfigurationError)
-    },
-  )
+  test.each([
+    '',
+    'file:',
+    'file://',
+    'postgres://localhost/app',
+    'mysql://localhost',
+    'https://example.com/app.db',
+  ])('is not %j', async (url) => {
+    await expect(open(url)).rejects.toThrow(ConfigurationError)
+  })
 
   test(':memory: leaves no file, and is empty every time', async () => {
     const one = await open(':memory:')
@@ -88,4 +93,13 @@ test.each([
 test('the handle carries the adapter and the feed, so that it can be the db of a context', async () => {
   const { db, sessions } = await open(':memory:')
   expect(directAdapter(db)).toBe(sessions)
+})
+
+test('after it is closed nothing is found and nothing is written', async () => {
+  const { db, sessions, close } = await openSqlite(join(directory, 'closed.db'))
+  await close()
+  await close()
+  expect(() => sessions.findSession({ sessionId: 's', userId: 'u' })).toThrow(/not open/)
+  await expect(sessions.findToken('s')).rejects.toThrow(/not open/)
+  expect(await reasonOf(db.deleteFrom('session').execute())).toBe('SESSIONS_UNAVAILABLE')
 })

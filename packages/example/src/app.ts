@@ -1,4 +1,4 @@
-import { answerPreflight, directAdapter, isReady } from '@sallyport/core'
+import { directAdapter, isReady, withCors } from '@sallyport/core'
 import { createAuth } from '@sallyport/core/auth'
 import { authHandlerOptions, authResponseMeta } from '@sallyport/trpc'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
@@ -21,10 +21,8 @@ app.get('/healthz', async (c) => {
 
 app.all('/api/auth/*', (c) => auth.handler(c.req.raw))
 
-app.all(
-  '/trpc/*',
-  (c) =>
-    answerPreflight(c.req.raw, authConfig) ??
+app.all('/trpc/*', (c) =>
+  withCors(c.req.raw, authConfig, () =>
     fetchRequestHandler({
       endpoint: '/trpc',
       req: c.req.raw,
@@ -33,4 +31,5 @@ app.all(
       responseMeta: authResponseMeta,
       ...authHandlerOptions,
     }),
+  ),
 )

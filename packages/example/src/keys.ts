@@ -5,7 +5,7 @@ import { env, isProduction } from './env.ts'
 
 const HOW_TO_MAKE_KEYS = `In production the keys come from the environment. Make them once, keep SIGNING_KEYS secret:
 
-  npx -y pnpm --silent --filter @sallyport/core exec sallyport keys create
+  npx -y pnpm --silent --filter @sallyport/example exec sallyport keys create
 
 and start with the two variables that it prints, JWKS and SIGNING_KEYS.`
 

@@ -43,6 +43,7 @@ export function sqliteSessions(reader: Database): SessionStore {
   )
   const begin = reader.prepare('begin')
   const commit = reader.prepare('commit')
+  const rollback = reader.prepare('rollback')
   let waiting: Waiting[] = []
   let lookupsThisTurn = 0
   let isBusy = false
@@ -66,11 +67,19 @@ export function sqliteSessions(reader: Database): SessionStore {
     try {
       if (isOwnTransaction) begin.run()
       for (const { key, resolve } of batch) resolve(find(key))
+      if (isOwnTransaction) commit.run()
     } catch (error) {
       // Those answered before the failure stay answered; a promise settles once.
       for (const { reject } of batch) reject(error)
-    } finally {
-      if (isOwnTransaction && reader.inTransaction) commit.run()
+      if (isOwnTransaction) giveUpTransaction()
+    }
+  }
+
+  function giveUpTransaction(): void {
+    try {
+      if (reader.inTransaction) rollback.run()
+    } catch {
+      // The connection is lost, as the callers have just been told.
     }
   }
 

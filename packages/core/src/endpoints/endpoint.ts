@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import { authenticate } from '../authenticate.ts'
 import type { AuthConfig } from '../config.ts'
-import type { Credentials } from '../credentials.ts'
+import type { SessionCookie } from '../credentials.ts'
 import { AuthError } from '../errors.ts'
 import type { SigningKeys } from '../keys/signing-keys.ts'
 import type { OriginRequest, RequestKind } from '../origin.ts'
@@ -14,7 +14,8 @@ export interface EndpointContext {
   readonly signingKeys: SigningKeys
   readonly database: SessionDatabase
   readonly request: OriginRequest
-  readonly credentials: Credentials
+  /** The session cookie, however good it is. */
+  readonly sessionCookie: SessionCookie | null
 }
 
 /** What an endpoint answers with status 200. */

@@ -1,9 +1,10 @@
 import type { AuthConfig } from '../config.ts'
 import { clearCookie } from '../cookie.ts'
-import { readCredentials } from '../credentials.ts'
+import { answerPreflight, corsHeaders } from '../cors.ts'
+import { readSessionCookie } from '../credentials.ts'
 import type { AuthDefinition } from '../definition.ts'
 import { isAuthError } from '../errors.ts'
-import { answerPreflight, checkOrigin, corsHeaders } from '../origin.ts'
+import { checkOrigin } from '../origin.ts'
 import { AUTH_PATH, ENDPOINT_PATHS, type ErrorResponse } from '../protocol.ts'
 import type { SessionDatabase } from '../session/lifecycle.ts'
 import type { Endpoint, EndpointResult } from './endpoint.ts'
@@ -38,12 +39,12 @@ export function createHandler(
     const header = (name: string) => request.headers.get(name)
     const origin = { method: request.method, header }
     if (endpoint.origin !== null) checkOrigin(origin, endpoint.origin, config)
-    const credentials = readCredentials(header, config)
+    const sessionCookie = readSessionCookie(header, config)
     const body = await readBody(request)
     return endpoint.run(body, {
       config,
       signingKeys,
-      credentials,
+      sessionCookie,
       database: options.database,
       request: origin,
     })

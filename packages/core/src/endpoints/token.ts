@@ -19,11 +19,7 @@ export const token: Endpoint = defineEndpoint({
     const { header } = context.request
     if (`${header('sec-purpose')} ${header('purpose')}`.includes('prefetch'))
       throw new EndpointError('PREFETCH_REFUSED')
-    const session = await validateSessionCookie(
-      context.credentials.sessionCookie,
-      context.database,
-      context.config,
-    )
+    const session = await validateSessionCookie(context.sessionCookie, context.database, context.config)
     return issueTokens(session, context)
   },
 })

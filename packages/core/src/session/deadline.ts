@@ -10,8 +10,8 @@ const pending = new Set<Pending>()
 let sweeping = false
 
 /**
- * Rejects when a promise takes longer than `timeoutMs`, at most 100 ms late. All waiters share one timer, because a timer of
- * its own for every lookup would cost more than the lookup.
+ * Rejects when a promise takes longer than `timeoutMs`, at most 100 ms late. All waiters share one timer: nearly all of them are
+ * done long before it fires.
  */
 export function withDeadline<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {

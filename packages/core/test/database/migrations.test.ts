@@ -13,7 +13,9 @@ afterEach(() => {
 
 function schemaOf(path: string): unknown {
   const database = new Database(path, { readonly: true })
-  const schema = database.prepare("select type, name, sql from sqlite_schema where name not like 'sqlite_%'").all()
+  const schema = database
+    .prepare("select type, name, sql from sqlite_schema where name not like 'sqlite_%'")
+    .all()
   database.close()
   return schema
 }
@@ -44,7 +46,7 @@ test('what is stored survives the next start', async () => {
 test('an up-to-date file opens while another process writes to it', async () => {
   const path = join(directory, 'locked.db')
   await (await openSqlite(path)).close()
-  const writer = startFixture('hold-write-lock', path)
+  const writer = startFixture('holdWriteLock', path)
   children.push(writer)
   expect(await writer.heard()).toBe('held')
   const opened = await openSqlite(path)
@@ -62,7 +64,7 @@ describe('several that start at once migrate once', () => {
 
   test('in three processes', async () => {
     const path = join(directory, 'processes.db')
-    for (let i = 0; i < 3; i++) children.push(startFixture('open-database', path))
+    for (let i = 0; i < 3; i++) children.push(startFixture('openDatabase', path))
     for (const child of children) expect(await child.heard()).toBe('ready')
     for (const child of children) child.tell('go')
     const applied = await Promise.all(children.map((child) => child.heard()))

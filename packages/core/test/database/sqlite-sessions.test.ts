@@ -34,7 +34,8 @@ afterEach(() => {
 })
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
-const idOf = async (key: { sessionId: string; userId: string }) => (await sessions.findSession(key))?.id ?? null
+const idOf = async (key: { sessionId: string; userId: string }) =>
+  (await sessions.findSession(key))?.id ?? null
 
 /** A session row changed by hand, since no code of ours would write it so. */
 async function withWriter(change: (writer: Database.Database) => void): Promise<void> {
@@ -190,28 +191,31 @@ describe('lookups of one turn of the event loop', () => {
     }
   })
 
+  /** Whether each lookup fails, by itself or at once. */
+  const failures = async (lookups: Promise<unknown>[]) =>
+    (await Promise.allSettled(lookups)).map(({ status }) => status === 'rejected')
+
   test.each([
     ['one by one', async () => {}],
     ['together', makeBusy],
   ])('all fail when the connection is closed, coming %s', async (_name, given) => {
     await given()
     reader.close()
-    const lookups = [ada, bob].map((key) => reasonOf(validateSession(key, sessions, auth.config)))
-    expect(await Promise.all(lookups)).toEqual(['SESSIONS_UNAVAILABLE', 'SESSIONS_UNAVAILABLE'])
+    expect(await failures([idOf(ada), idOf(bob)])).toEqual([true, true])
   })
 
-  test('that wait when the connection is closed fail too', async () => {
+  test('that wait while the connection is closed all fail', async () => {
     await makeBusy()
-    const lookups = [ada, bob].map((key) => reasonOf(validateSession(key, sessions, auth.config)))
+    const lookups = [idOf(ada), idOf(bob)]
     reader.close()
-    expect(await Promise.all(lookups)).toEqual(['SESSIONS_UNAVAILABLE', 'SESSIONS_UNAVAILABLE'])
+    expect(await failures(lookups)).toEqual([true, true])
   })
 })
 
 describe('while another process holds the write lock', () => {
   let writer: Child
   beforeEach(async () => {
-    writer = startFixture('hold-write-lock', path)
+    writer = startFixture('holdWriteLock', path)
     expect(await writer.heard()).toBe('held')
   })
   afterEach(() => writer.kill())

@@ -1,16 +1,18 @@
 import { join } from 'node:path'
 import { openSqlite } from '@sallyport/core/sqlite'
 import Database from 'better-sqlite3'
-import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { isAuthError } from '@sallyport/core'
+import { sql } from 'kysely'
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { reasonOf } from '../support/reason-of.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 interface Tables {
   note: { id: number; text: string | null; at: Date | string | null; done: boolean | number | null }
 }
 
+const BUSY_TIMEOUT_MS = 5_000
 const path = join(temporaryDirectory(), 'app.db')
-const { db, close } = await openSqlite<Tables>(path, { busyTimeoutMs: 100 })
+const { db, close } = await openSqlite<Tables>(path, { busyTimeoutMs: BUSY_TIMEOUT_MS })
 await db.schema
   .createTable('note')
   .addColumn('id', 'integer', (column) => column.primaryKey())
@@ -30,13 +32,22 @@ beforeEach(() => {
 })
 
 const insert = (text: string, trx: Pick<typeof db, 'insertInto'> = db) =>
-  trx.insertInto('note').values({ id: Math.floor(Math.random() * 2 ** 40), text, at: null, done: null }).execute()
+  trx
+    .insertInto('note')
+    .values({ id: Math.floor(Math.random() * 2 ** 40), text, at: null, done: null })
+    .execute()
 const texts = () => other.prepare('select text from note order by text').pluck().all()
 
 describe('values', () => {
   test('a date is ISO 8601 in UTC with milliseconds, and a flag is 0 or 1', async () => {
     const at = new Date('2026-11-21T10:00:00.007+02:00')
-    await db.insertInto('note').values([{ id: 1, text: 'a', at, done: true }, { id: 2, text: null, at: null, done: false }]).execute()
+    await db
+      .insertInto('note')
+      .values([
+        { id: 1, text: 'a', at, done: true },
+        { id: 2, text: null, at: null, done: false },
+      ])
+      .execute()
     expect(other.prepare('select * from note order by id').all()).toEqual([
       { id: 1, text: 'a', at: '2026-11-21T08:00:00.007Z', done: 1 },
       { id: 2, text: null, at: null, done: 0 },
@@ -44,7 +55,10 @@ describe('values', () => {
   })
 
   test('they are so in conditions and in streams too', async () => {
-    await db.insertInto('note').values({ id: 1, text: 'a', at: new Date(0), done: true }).execute()
+    await db
+      .insertInto('note')
+      .values({ id: 1, text: 'a', at: new Date(0), done: true })
+      .execute()
     const query = db.selectFrom('note').select('text').where('done', '=', true).where('at', '=', new Date(0))
     expect(await query.execute()).toEqual([{ text: 'a' }])
     const streamed: unknown[] = []
@@ -112,6 +126,12 @@ describe('an error', () => {
     await expect(write()).rejects.toMatchObject({ code })
   })
 
+  test('of a value that cannot be bound is handed on as it is', async () => {
+    const write = sql`insert into note (text) values (${{ text: 'x' }})`
+    await expect(write.execute(db)).rejects.toBeInstanceOf(TypeError)
+    expect(texts()).toEqual([])
+  })
+
   test('does not stop the line', async () => {
     await insert('a')
     await Promise.allSettled([insert('a'), insert('a'), insert('b')])
@@ -120,65 +140,72 @@ describe('an error', () => {
 })
 
 describe('while another connection holds the write lock', () => {
-  test('a write waits, and is done once the lock is released', async () => {
+  // Time stands still unless a test moves it; the pauses between two attempts are real.
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['performance'] })
     other.exec('begin immediate')
+  })
+  afterEach(() => {
+    if (other.inTransaction) other.exec('rollback')
+    vi.useRealTimers()
+  })
+
+  /** Lets several attempts fail, and then this much time pass. */
+  async function pass(ms: number): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    vi.advanceTimersByTime(ms)
+  }
+
+  test('a write waits, and is done once the lock is released', async () => {
     const written = insert('patient')
-    await new Promise((resolve) => setTimeout(resolve, 10))
+    await pass(BUSY_TIMEOUT_MS - 1)
+    await pass(0)
     other.exec('commit')
     await written
     expect(texts()).toEqual(['patient'])
   })
 
-  test('a write is given up with 503 in the end, and the next one is done when the lock is free', async () => {
-    other.exec('begin immediate')
-    const refusal = await insert('late').catch((error: unknown) => error)
-    other.exec('commit')
-    expect(refusal).toMatchObject({ reason: 'SESSIONS_UNAVAILABLE', cause: { code: 'SQLITE_BUSY' } })
-    await insert('in time')
-    expect(texts()).toEqual(['in time'])
-  })
-
-  test('a transaction is given up the same way', async () => {
-    other.exec('begin immediate')
-    const ended = db.transaction().execute((trx) => insert('late', trx))
-    await expect(ended).rejects.toMatchObject({ reason: 'SESSIONS_UNAVAILABLE' })
+  test('a write is given up with 503 in the end', async () => {
+    const refusal = insert('late').catch((error: unknown) => error)
+    await pass(BUSY_TIMEOUT_MS)
+    expect(await refusal).toMatchObject({
+      reason: 'SESSIONS_UNAVAILABLE',
+      cause: { code: 'SQLITE_BUSY' },
+    })
     other.exec('commit')
     expect(texts()).toEqual([])
   })
 
+  test('a transaction is given up the same way', async () => {
+    const reason = reasonOf(db.transaction().execute((trx) => insert('late', trx)))
+    await pass(BUSY_TIMEOUT_MS)
+    expect(await reason).toBe('SESSIONS_UNAVAILABLE')
+  })
+
   test('those in line behind a write that was given up are not made to wait as long again', async () => {
-    other.exec('begin immediate')
-    const first = insert('first').catch(() => {
-      // Too late for those behind, which have waited as long by now.
-      setTimeout(() => other.exec('commit'), 20)
-    })
-    const behind = await Promise.allSettled(Array.from({ length: 5 }, (_, i) => insert(`behind ${i}`)))
-    await first
-    expect(behind.map((result) => result.status === 'rejected' && isAuthError(result.reason))).toEqual(
-      behind.map(() => true),
-    )
-    while (other.inTransaction) await new Promise((resolve) => setImmediate(resolve))
+    const reasons = Promise.all(['a', 'b', 'c', 'd'].map((text) => reasonOf(insert(text))))
+    await pass(BUSY_TIMEOUT_MS)
+    expect(await reasons).toEqual(Array(4).fill('SESSIONS_UNAVAILABLE'))
   })
 
-  test('after a write has been given up and another done, patience is back', async () => {
-    other.exec('begin immediate')
-    await insert('late').catch(() => {})
+  test.each([
+    [
+      'another was done',
+      async () => {
+        other.exec('commit')
+        await insert('another')
+        other.exec('begin immediate')
+      },
+    ],
+    ['as much time has passed', () => pass(BUSY_TIMEOUT_MS)],
+  ])('after a write was given up and %s, patience is back', async (_name, given) => {
+    const late = reasonOf(insert('late'))
+    await pass(BUSY_TIMEOUT_MS)
+    expect(await late).toBe('SESSIONS_UNAVAILABLE')
+    await given()
+    const written = reasonOf(insert('patient'))
+    await pass(0)
     other.exec('commit')
-    await insert('one')
-    other.exec('begin immediate')
-    const written = insert('two')
-    await new Promise((resolve) => setTimeout(resolve, 10))
-    other.exec('commit')
-    await written
-    expect(texts()).toEqual(['one', 'two'])
-  })
-})
-
-test('a database that is gone is 503, not an error of the driver', async () => {
-  const writer = join(temporaryDirectory(), 'gone.db')
-  const gone = await openSqlite<Tables>(writer)
-  await gone.close()
-  await expect(gone.db.selectFrom('user').select('id').execute()).rejects.toMatchObject({
-    reason: 'SESSIONS_UNAVAILABLE',
+    expect(await written).toBe('accepted')
   })
 })

@@ -18,6 +18,7 @@ const app = await createTestAuth({
   allowedOrigins: ['https://admin.example.com'],
   plugins: [{ id: 'broken', endpoints: [broken] }],
 })
+const owner = await app.createUser()
 afterAll(() => app.close())
 
 const reported: unknown[] = []
@@ -61,7 +62,9 @@ test.each(endpoints)('%s %s takes no other method, and says which it takes', asy
   for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
     if (method === allowed) continue
     const headers = { cookie: ada.cookie, 'x-sallyport': '1' }
-    const response = await auth.handler(new Request(`http://localhost:3000${AUTH_PATH}${path}`, { method, headers }))
+    const response = await auth.handler(
+      new Request(`http://localhost:3000${AUTH_PATH}${path}`, { method, headers }),
+    )
     expect(response.status, method).toBe(405)
     expect(response.headers.get('allow')).toBe(`${allowed}, OPTIONS`)
     expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
@@ -117,40 +120,43 @@ describe('CORS', () => {
 describe('a request whose origin may not use cookies is 403', () => {
   const foreign = [
     ['a foreign site', { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }],
-    ['a foreign site of the same domain', { origin: 'https://evil.localhost', 'sec-fetch-site': 'same-site' }],
+    [
+      'a foreign site of the same domain',
+      { origin: 'https://evil.localhost', 'sec-fetch-site': 'same-site' },
+    ],
     ['a sandboxed frame', { origin: 'null' }],
     ['a foreign form of an old browser', { origin: 'https://evil.example' }],
     ['an image of an old browser', { 'x-sallyport': '' }],
   ] as const
   const guarded = endpoints.filter(([, path]) => path !== ENDPOINT_PATHS.jwks)
 
-  test.each(guarded.flatMap(([method, path]) => foreign.map(([name, headers]) => ({ method, path, name, headers }))))(
-    '$method $path from $name, with and without cookies',
-    async ({ method, path, headers }) => {
-      const ada = await app.signIn({ userId: (await owner).userId })
-      for (const cookie of [{}, { cookie: ada.cookie }]) {
-        const request = method === 'GET' ? get(path, { ...headers, ...cookie }) : post(path, {}, { ...headers, ...cookie })
-        const response = await auth.handler(request)
-        expect(response.status).toBe(403)
-        expect(await codeOf(response)).toBe('ORIGIN_REJECTED')
-        expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
-      }
-      expect(await app.database.sessions.findSession(ada)).not.toBeNull()
-    },
-  )
-  const owner = app.createUser()
+  test.each(
+    guarded.flatMap(([method, path]) => foreign.map(([name, headers]) => ({ method, path, name, headers }))),
+  )('$method $path from $name, with and without cookies', async ({ method, path, headers }) => {
+    const ada = await app.signIn({ userId: owner.userId })
+    for (const cookie of [{}, { cookie: ada.cookie }]) {
+      const request =
+        method === 'GET' ? get(path, { ...headers, ...cookie }) : post(path, {}, { ...headers, ...cookie })
+      const response = await auth.handler(request)
+      expect(response.status).toBe(403)
+      expect(await codeOf(response)).toBe('ORIGIN_REJECTED')
+      expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+    }
+    expect(await app.database.sessions.findSession(ada)).not.toBeNull()
+  })
 })
 
 describe('two cookies of one name are 401 COOKIE_CONFLICT, and never sign anyone out', () => {
-  test.each(endpoints)('%s %s', async (method, path) => {
-    const ada = await app.signIn()
-    for (const name of ['service.jwt', 'service.session']) {
-      const cookie = `${ada.cookie}; ${name}=x`
-      const response = await auth.handler(method === 'GET' ? get(path, { cookie }) : post(path, {}, { cookie }))
-      expect(response.status).toBe(401)
-      expect(await codeOf(response)).toBe('COOKIE_CONFLICT')
-      expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
-    }
+  test.each([
+    ...endpoints.map(([method, path]) => [method, path, 'service.session'] as const),
+    ['POST', ENDPOINT_PATHS.revokeUserSession, 'service.jwt'] as const,
+  ])('%s %s with two of %s', async (method, path, name) => {
+    const ada = await app.signIn({ userId: owner.userId })
+    const cookie = `${ada.cookie}; ${name}=x`
+    const response = await auth.handler(method === 'GET' ? get(path, { cookie }) : post(path, {}, { cookie }))
+    expect(response.status).toBe(401)
+    expect(await codeOf(response)).toBe('COOKIE_CONFLICT')
+    expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
     expect(await app.database.sessions.findSession(ada)).not.toBeNull()
   })
 })
@@ -181,11 +187,11 @@ describe('a body', () => {
   }
 
   test('as large as may be is read', async () => {
-    expect((await send(' '.repeat(MAX_PAYLOAD_BYTES - 2) + '{}')).status).toBe(200)
+    expect((await send('{}'.padStart(MAX_PAYLOAD_BYTES))).status).toBe(200)
   })
 
   test('of one byte more is 413', async () => {
-    const response = await send(' '.repeat(MAX_PAYLOAD_BYTES - 1) + '{}')
+    const response = await send('{}'.padStart(MAX_PAYLOAD_BYTES + 1))
     expect(response.status).toBe(413)
     expect(await codeOf(response)).toBe('PAYLOAD_TOO_LARGE')
   })
@@ -207,19 +213,25 @@ describe('a body', () => {
   })
 
   test('that breaks off is an error that is reported, and no session ends', async () => {
-    const stream = new ReadableStream({ start: (controller) => controller.error(new Error('connection reset')) })
+    const stream = new ReadableStream({
+      start: (controller) => controller.error(new Error('connection reset')),
+    })
     expect((await send(stream)).status).toBe(500)
     expect(reported.splice(0)).toHaveLength(1)
   })
 
-  test.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'application/jsonp', 'text/json', ''])(
-    'of type %j is 415',
-    async (type) => {
-      const response = await send('{}', { 'content-type': type })
-      expect(response.status).toBe(415)
-      expect(await codeOf(response)).toBe('UNSUPPORTED_MEDIA_TYPE')
-    },
-  )
+  test.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/jsonp',
+    'text/json',
+    '',
+  ])('of type %j is 415', async (type) => {
+    const response = await send('{}', { 'content-type': type })
+    expect(response.status).toBe(415)
+    expect(await codeOf(response)).toBe('UNSUPPORTED_MEDIA_TYPE')
+  })
 
   test.each(['application/json', 'application/json; charset=utf-8', 'Application/JSON ;charset=utf-8'])(
     'of type %j is read',
@@ -228,14 +240,18 @@ describe('a body', () => {
     },
   )
 
-  test.each(['{', 'null x', "{'a':1}", 'undefined', '\ufeff\ufeff{}'])('that is no JSON is 400: %j', async (body) => {
-    const response = await send(body)
-    expect(response.status).toBe(400)
-    expect(await codeOf(response)).toBe('INVALID_INPUT')
-  })
+  test.each(['{', 'null x', "{'a':1}", 'undefined', '\ufeff\ufeff{}'])(
+    'that is no JSON is 400: %j',
+    async (body) => {
+      const response = await send(body)
+      expect(response.status).toBe(400)
+      expect(await codeOf(response)).toBe('INVALID_INPUT')
+    },
+  )
 
   test('that does not fit is 400 with the names of the fields at fault', async () => {
-    const fieldsOf = async (body: unknown) => (await (await auth.handler(post('/broken', body))).json()).fields
+    const fieldsOf = async (body: unknown) =>
+      (await (await auth.handler(post('/broken', body))).json()).fields
     expect(await fieldsOf({ b: { c: '1' } })).toEqual(['a', 'b.c'])
     expect(await fieldsOf({ a: '', b: { c: 1 }, role: 'admin', x: 1 })).toEqual(['role', 'x'])
     expect(await fieldsOf([])).toBeUndefined()

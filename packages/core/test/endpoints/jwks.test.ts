@@ -31,7 +31,10 @@ test('publishes keys that verify a JWT of ours, and nothing private', async () =
 test('answers everyone alike: any origin, signed in or not, and sets no cookie', async () => {
   const { cookie } = await auth.signIn()
   const anonymous = await (await auth.handler(get(ENDPOINT_PATHS.jwks))).text()
-  for (const headers of [{ cookie }, { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site', cookie }]) {
+  for (const headers of [
+    { cookie },
+    { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site', cookie },
+  ]) {
     const response = await auth.handler(get(ENDPOINT_PATHS.jwks, headers))
     expect(await response.text()).toBe(anonymous)
     expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })

@@ -18,7 +18,8 @@ beforeEach(async () => {
   ada = await auth.signIn({ userId })
 })
 
-const signOut = (cookie: string, body?: unknown) => auth.handler(post(ENDPOINT_PATHS.signOut, body, { cookie }))
+const signOut = (cookie: string, body?: unknown) =>
+  auth.handler(post(ENDPOINT_PATHS.signOut, body, { cookie }))
 const isThere = async ({ sessionId, userId }: TestSession) =>
   (await auth.database.sessions.findSession({ sessionId, userId })) !== null
 
@@ -52,8 +53,12 @@ describe('succeeds', () => {
 
   test.each([
     ['an expired JWT', async () => (await auth.expireJwt(ada)).cookie],
+    ['two JWTs', async () => `${ada.cookie}; service.jwt=x`],
     ['no JWT', async () => `service.session=${ada.sessionCookie}`],
-    ['the JWT of somebody else', async () => `service.jwt=${(await auth.signIn()).token}; service.session=${ada.sessionCookie}`],
+    [
+      'the JWT of somebody else',
+      async () => `service.jwt=${(await auth.signIn()).token}; service.session=${ada.sessionCookie}`,
+    ],
     [
       'an expired session',
       async () => {
@@ -73,7 +78,11 @@ describe('succeeds', () => {
     await auth.ban(carol)
     expect((await signOut(carol.cookie)).status).toBe(200)
     expect(await isThere(carol)).toBe(false)
-    const { banned } = await auth.db.selectFrom('user').select('banned').where('id', '=', carol.userId).executeTakeFirstOrThrow()
+    const { banned } = await auth.db
+      .selectFrom('user')
+      .select('banned')
+      .where('id', '=', carol.userId)
+      .executeTakeFirstOrThrow()
     expect(banned).toBe(1)
   })
 
@@ -105,10 +114,50 @@ test.each([{ sessionId: 'x' }, { userId: 'x' }, [], 'x', 1])(
   },
 )
 
+describe('with a bearer token and no session cookie', () => {
+  test('ends the session of the token, where bearer transport is enabled', async () => {
+    const withBearer = await createTestAuth({ bearer: true })
+    const bob = await withBearer.signIn()
+    const elsewhere = await withBearer.signIn({ userId: bob.userId })
+    const call = (token: string) =>
+      withBearer.handler(post(ENDPOINT_PATHS.signOut, undefined, { authorization: `Bearer ${token}` }))
+    expect((await call(bob.token)).status).toBe(200)
+    expect(await withBearer.database.sessions.findSession(bob)).toBeNull()
+    expect(await withBearer.database.sessions.findSession(elsewhere)).not.toBeNull()
+
+    const expired = await withBearer.expireJwt(elsewhere)
+    for (const token of ['x.y.z', expired.token]) {
+      const response = await call(token)
+      expect(response.status).toBe(401)
+      expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+    }
+    expect(await withBearer.database.sessions.findSession(elsewhere)).not.toBeNull()
+    await withBearer.close()
+  })
+
+  test('ends nothing where it is not', async () => {
+    const response = await auth.handler(
+      post(ENDPOINT_PATHS.signOut, undefined, { authorization: `Bearer ${ada.token}` }),
+    )
+    expect(response.status).toBe(200)
+    expect(await isThere(ada)).toBe(true)
+  })
+})
+
+test('with a bearer token of another session the session cookie is what counts', async () => {
+  const withBearer = await createTestAuth({ bearer: true })
+  const [bob, eve] = [await withBearer.signIn(), await withBearer.signIn()]
+  const headers = { cookie: bob.cookie, authorization: `Bearer ${eve.token}` }
+  await withBearer.handler(post(ENDPOINT_PATHS.signOut, undefined, headers))
+  expect(await withBearer.database.sessions.findSession(bob)).toBeNull()
+  expect(await withBearer.database.sessions.findSession(eve)).not.toBeNull()
+  await withBearer.close()
+})
+
 describe('while another process holds the write lock of the database', () => {
   let writer: Child
   beforeEach(async () => {
-    writer = startFixture('hold-write-lock', path)
+    writer = startFixture('holdWriteLock', path)
     expect(await writer.heard()).toBe('held')
   })
   afterEach(() => writer.kill())

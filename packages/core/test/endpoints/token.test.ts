@@ -30,13 +30,16 @@ describe('a session that counts gets a new JWT', () => {
     })
     const [header = ''] = response.headers.getSetCookie()
     expect(response.headers.getSetCookie()).toHaveLength(1)
-    expect(header).toMatch(/^service\.jwt=[\w-]+\.[\w-]+\.[\w-]+; Max-Age=900; Path=\/; HttpOnly; SameSite=Lax$/)
+    expect(header).toMatch(
+      /^service\.jwt=[\w-]+\.[\w-]+\.[\w-]+; Max-Age=900; Path=\/; HttpOnly; SameSite=Lax$/,
+    )
     const token = header.slice('service.jwt='.length, header.indexOf(';'))
     expect(await verifyJwt(token, auth.config)).toMatchObject({ userId, sessionId: ada.sessionId })
   })
 
   test.each([
     ['the session cookie alone', () => sessionCookie(ada.sessionCookie)],
+    ['two JWTs', () => `${ada.cookie}; service.jwt=x`],
     ['a JWT that is none', () => `service.jwt=x; ${sessionCookie(ada.sessionCookie)}`],
   ])('by %s', async (_name, cookie) => {
     const response = await refresh(cookie())
@@ -75,7 +78,13 @@ describe('a session that does not count gets none', () => {
     ['no cookie', 401, 'SESSION_NOT_FOUND', both, async () => ''],
     ['the JWT alone', 401, 'SESSION_NOT_FOUND', both, async () => `service.jwt=${ada.token}`],
     ['an unknown session', 401, 'SESSION_NOT_FOUND', both, async () => sessionCookie('unknown.secret')],
-    ['a session cookie without a secret', 401, 'SESSION_NOT_FOUND', both, async () => sessionCookie(ada.sessionId)],
+    [
+      'a session cookie without a secret',
+      401,
+      'SESSION_NOT_FOUND',
+      both,
+      async () => sessionCookie(ada.sessionId),
+    ],
     [
       'a wrong secret',
       401,
@@ -88,7 +97,8 @@ describe('a session that does not count gets none', () => {
       401,
       'SESSION_NOT_FOUND',
       both,
-      async () => sessionCookie(`${ada.sessionId}.${(await auth.signIn({ userId })).sessionCookie.split('.')[1]}`),
+      async () =>
+        sessionCookie(`${ada.sessionId}.${(await auth.signIn({ userId })).sessionCookie.split('.')[1]}`),
     ],
     [
       'a revoked session',
@@ -145,7 +155,10 @@ describe('a session that does not count gets none', () => {
   test('a banned user reads "Account banned"', async () => {
     const carol = await auth.signIn()
     await auth.ban(carol)
-    expect(await (await refresh(carol.cookie)).json()).toEqual({ code: 'ACCOUNT_BANNED', message: 'Account banned' })
+    expect(await (await refresh(carol.cookie)).json()).toEqual({
+      code: 'ACCOUNT_BANNED',
+      message: 'Account banned',
+    })
   })
 })
 
@@ -183,6 +196,11 @@ test('with bearer transport the JWT is in the body too, and only then', async ()
   const response = await withBearer.handler(get(ENDPOINT_PATHS.token, { cookie }))
   const { token } = await response.json()
   expect(response.headers.getSetCookie()[0]).toContain(`service.jwt=${token};`)
+  // The session cookie still is what counts here: a bearer token beside it neither helps nor harms.
+  const both = get(ENDPOINT_PATHS.token, { cookie, authorization: 'Bearer x' })
+  expect((await withBearer.handler(both)).status).toBe(200)
+  const alone = get(ENDPOINT_PATHS.token, { authorization: `Bearer ${token}` })
+  expect((await withBearer.handler(alone)).status).toBe(401)
   await withBearer.close()
 })
 
@@ -194,7 +212,9 @@ test('over https the cookies are Secure, and the session cookie is __Host-', asy
   expect(response.headers.getSetCookie()).toEqual([
     expect.stringMatching(/^service\.jwt=.*; Max-Age=900; Path=\/; HttpOnly; Secure; SameSite=Lax$/),
   ])
-  const refused = await secure.handler(get(ENDPOINT_PATHS.token, { cookie: `service.session=${sessionCookie}` }))
+  const refused = await secure.handler(
+    get(ENDPOINT_PATHS.token, { cookie: `service.session=${sessionCookie}` }),
+  )
   expect(cookieChanges(refused)).toEqual({ set: [], cleared: ['service.jwt', '__Host-service.session'] })
   await secure.close()
 })

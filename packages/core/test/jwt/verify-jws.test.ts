@@ -201,6 +201,18 @@ describe('refused after one key lookup', () => {
   }
 })
 
+test('the alg of another key is refused before that key is used', async () => {
+  let imports = 0
+  const key = {
+    kid: ed25519.kid,
+    alg: 'Ed25519',
+    cryptoKey: () => Promise.reject(new Error(`${++imports}`)),
+  } as const
+  const token = withHeader({ alg: 'ES256' })
+  expect(await reasonOf(verifyJws(token, { ...keySet, findKey: () => key }))).toBe('TOKEN_INVALID')
+  expect(imports).toBe(0)
+})
+
 test('a token of the greatest length passes', async () => {
   const token = forgeOfLength(MAX_TOKEN_LENGTH)
   expect(token).toHaveLength(MAX_TOKEN_LENGTH)

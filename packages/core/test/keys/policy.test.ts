@@ -91,6 +91,7 @@ describe('one key at fault refuses the whole set, by the name of the member', ()
     ['alg', { kty: 'oct', kid: 'k' }],
     ['kty', without(ed, 'kty')],
     ['kty', { ...ed, kty: 'EC' }],
+    ['kty', { ...es, kty: 'OKP' }],
     ['kty', { ...es, alg: 'Ed25519', crv: 'Ed25519' }],
     ['crv', { ...ed, crv: 'Ed448' }],
     ['crv', { ...ed, crv: 'X25519' }],

@@ -37,7 +37,9 @@ describe('an admin', () => {
   test('is told when there was none to end', async () => {
     await revoke(admin.cookie)
     expect(await (await revoke(admin.cookie)).json()).toEqual({ revoked: false })
-    expect(await (await revoke(admin.cookie, { sessionId: "' or 1=1 --" })).json()).toEqual({ revoked: false })
+    expect(await (await revoke(admin.cookie, { sessionId: "' or 1=1 --" })).json()).toEqual({
+      revoked: false,
+    })
   })
 
   test('may end their own', async () => {
@@ -55,7 +57,9 @@ describe('an admin', () => {
     ['a list', { sessionId: ['x'] }, ['sessionId']],
     ['more than it takes', { sessionId: 'x', userId: 'y' }, ['userId']],
   ])('who sends %s gets 400 and the field', async (_name, body, fields) => {
-    const response = await auth.handler(post(ENDPOINT_PATHS.revokeUserSession, body, { cookie: admin.cookie }))
+    const response = await auth.handler(
+      post(ENDPOINT_PATHS.revokeUserSession, body, { cookie: admin.cookie }),
+    )
     expect(response.status).toBe(400)
     const answer = await response.json()
     expect(answer.code).toBe('INVALID_INPUT')
@@ -78,13 +82,38 @@ describe('anyone else ends nothing', () => {
     ['a user', 403, 'ROLE_REQUIRED', () => asUser(async () => {})],
     ['a user with a role much like it', 403, 'ROLE_REQUIRED', () => asUser(async () => {}, 'Admin')],
     ['a user with two roles', 403, 'ROLE_REQUIRED', () => asUser(async () => {}, 'admin,user')],
-    ['who was an admin when the JWT was issued', 403, 'ROLE_REQUIRED', () => asUser(setRole('user'), 'admin')],
-    ['an admin who was signed out', 401, 'SESSION_NOT_FOUND', () => asUser((session) => auth.revoke(session), 'admin')],
-    ['an admin whose session has expired', 401, 'SESSION_EXPIRED', () => asUser((session) => auth.expireSession(session), 'admin')],
+    [
+      'who was an admin when the JWT was issued',
+      403,
+      'ROLE_REQUIRED',
+      () => asUser(setRole('user'), 'admin'),
+    ],
+    [
+      'an admin who was signed out',
+      401,
+      'SESSION_NOT_FOUND',
+      () => asUser((session) => auth.revoke(session), 'admin'),
+    ],
+    [
+      'an admin whose session has expired',
+      401,
+      'SESSION_EXPIRED',
+      () => asUser((session) => auth.expireSession(session), 'admin'),
+    ],
     ['an admin who was banned', 403, 'ACCOUNT_BANNED', () => asUser((session) => auth.ban(session), 'admin')],
     ['an admin with an expired JWT', 401, 'TOKEN_EXPIRED', async () => (await auth.expireJwt(admin)).cookie],
-    ['an admin with the session cookie alone', 401, 'TOKEN_MISSING', async () => `service.session=${admin.sessionCookie}`],
-    ["an admin's JWT with another's session cookie", 401, 'TOKEN_INVALID', async () => `service.jwt=${admin.token}; service.session=${ada.sessionCookie}`],
+    [
+      'an admin with the session cookie alone',
+      401,
+      'TOKEN_MISSING',
+      async () => `service.session=${admin.sessionCookie}`,
+    ],
+    [
+      "an admin's JWT with another's session cookie",
+      401,
+      'TOKEN_INVALID',
+      async () => `service.jwt=${admin.token}; service.session=${ada.sessionCookie}`,
+    ],
   ])('%s: %i %s', async (_name, status, code, cookie) => {
     const response = await revoke(await cookie())
     expect({ status: response.status, code: (await response.json()).code }).toEqual({ status, code })

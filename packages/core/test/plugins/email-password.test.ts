@@ -43,7 +43,9 @@ describe.each([
     expect(await response.json()).toEqual(tokenResponse)
     const [jwt, session] = response.headers.getSetCookie()
     expect(jwt).toMatch(/^service\.jwt=[\w-]+\.[\w-]+\.[\w-]+; Max-Age=900; Path=\/; HttpOnly; SameSite=Lax$/)
-    expect(session).toMatch(/^service\.session=[0-9a-f-]{36}\.[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/)
+    expect(session).toMatch(
+      /^service\.session=[0-9a-f-]{36}\.[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/,
+    )
     expect(response.headers.getSetCookie()).toHaveLength(2)
   })
 
@@ -60,7 +62,11 @@ describe.each([
     const body = await response.text()
     const cookie = cookiesAfter('', response).match(/service\.session=([^.]+)\.(.+)$/)
     const [, sessionId = '', secret = ''] = cookie ?? []
-    const row = await auth.db.selectFrom('session').selectAll().where('id', '=', sessionId).executeTakeFirstOrThrow()
+    const row = await auth.db
+      .selectFrom('session')
+      .selectAll()
+      .where('id', '=', sessionId)
+      .executeTakeFirstOrThrow()
     expect(row.token).toMatch(/^sha256:[0-9a-f]{64}$/)
     expect(secret).toHaveLength(43)
     expect(`${JSON.stringify(await stored())} ${body}`).not.toContain(secret)
@@ -72,8 +78,19 @@ describe('sign-up', () => {
     const ada = valid()
     await signUp(ada)
     const user = await userOf(ada.email)
-    expect(user).toMatchObject({ name: 'Ada', role: 'user', banned: 0, banReason: null, banExpires: null, emailVerified: 0 })
-    const account = await auth.db.selectFrom('account').selectAll().where('userId', '=', user.id).executeTakeFirstOrThrow()
+    expect(user).toMatchObject({
+      name: 'Ada',
+      role: 'user',
+      banned: 0,
+      banReason: null,
+      banExpires: null,
+      emailVerified: 0,
+    })
+    const account = await auth.db
+      .selectFrom('account')
+      .selectAll()
+      .where('userId', '=', user.id)
+      .executeTakeFirstOrThrow()
     expect(account).toMatchObject({ providerId: 'credential', accountId: user.id })
     expect(account.password).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
     expect(JSON.stringify(await stored())).not.toContain(ada.password)
@@ -98,16 +115,23 @@ describe('sign-up', () => {
     const before = await stored()
     const response = await signUp({ ...ada, email: ada.email.toUpperCase(), password: 'another password' })
     expect(response.status).toBe(409)
-    expect(await response.json()).toEqual({ code: 'EMAIL_TAKEN', message: 'There is an account with this email' })
+    expect(await response.json()).toEqual({
+      code: 'EMAIL_TAKEN',
+      message: 'There is an account with this email',
+    })
     expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
     expect(await stored()).toEqual(before)
   })
 
   test('twice at once creates one user', async () => {
     const ada = valid()
-    const statuses = await Promise.all([signUp(ada), signUp(ada)].map(async (answer) => (await answer).status))
+    const statuses = await Promise.all(
+      [signUp(ada), signUp(ada)].map(async (answer) => (await answer).status),
+    )
     expect(statuses.sort()).toEqual([200, 409])
-    expect(await auth.db.selectFrom('user').select('id').where('email', '=', ada.email).execute()).toHaveLength(1)
+    expect(
+      await auth.db.selectFrom('user').select('id').where('email', '=', ada.email).execute(),
+    ).toHaveLength(1)
   })
 })
 

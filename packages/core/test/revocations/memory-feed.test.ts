@@ -19,10 +19,13 @@ test.each([
   ['a session nobody listens to', { sessionId: 'a3', userId: 'ada' }, []],
   ['a user nobody listens to', { sessionId: null, userId: 'eve' }, []],
   ['the session id of one user with the id of another', { sessionId: 'a1', userId: 'bob' }, []],
-])('the revocation of %s is told to those it concerns, before publish returns', (_name, revocation, listeners) => {
-  feed.publish(revocation)
-  expect(heard).toEqual(listeners)
-})
+])(
+  'the revocation of %s is told to those it concerns, before publish returns',
+  (_name, revocation, listeners) => {
+    feed.publish(revocation)
+    expect(heard).toEqual(listeners)
+  },
+)
 
 test('nothing is heard any more after unsubscribing, twice is no error, and others still hear', () => {
   const unsubscribe = feed.subscribe(ada1, () => heard.push('second'))
@@ -41,6 +44,17 @@ test('a listener that unsubscribes while it is told keeps nobody from hearing', 
   feed.publish(ada1)
   feed.publish(ada1)
   expect(heard).toEqual(['a1', 'once', 'after', 'a1', 'after'])
+})
+
+test('who subscribes while others are told hears what comes later', () => {
+  const unsubscribe = feed.subscribe(ada1, () => {
+    unsubscribe()
+    feed.subscribe(ada1, () => heard.push('late'))
+  })
+  feed.publish(ada1)
+  expect(heard).toEqual(['a1'])
+  feed.publish(ada1)
+  expect(heard).toEqual(['a1', 'a1', 'late'])
 })
 
 test('who subscribes again after the last has gone still hears', () => {

@@ -10,7 +10,10 @@ const { database, clock } = auth
 const { userId } = await auth.createUser()
 afterAll(() => auth.close())
 
-const parse = (cookie: string) => ({ sessionId: cookie.split('.')[0] ?? '', secret: cookie.split('.')[1] ?? '' })
+const parse = (cookie: string) => ({
+  sessionId: cookie.split('.')[0] ?? '',
+  secret: cookie.split('.')[1] ?? '',
+})
 const begin = (userAgent: string | null = null) =>
   createSession(database, { userId, userAgent, lifetimeSeconds: 60, now: clock.now() })
 const rowOf = (id: string) =>
@@ -62,11 +65,19 @@ describe('a session cookie', () => {
     ['of an unknown session', (cookie: string) => ({ ...parse(cookie), sessionId: 'unknown' })],
     ['with another secret', (cookie: string) => ({ ...parse(cookie), secret: 'A'.repeat(43) })],
     ['with an empty secret', (cookie: string) => ({ ...parse(cookie), secret: '' })],
-    ['with a secret cut short', (cookie: string) => ({ ...parse(cookie), secret: parse(cookie).secret.slice(0, -1) })],
-    ['with more after the secret', (cookie: string) => ({ ...parse(cookie), secret: `${parse(cookie).secret}=` })],
+    [
+      'with a secret cut short',
+      (cookie: string) => ({ ...parse(cookie), secret: parse(cookie).secret.slice(0, -1) }),
+    ],
+    [
+      'with more after the secret',
+      (cookie: string) => ({ ...parse(cookie), secret: `${parse(cookie).secret}=` }),
+    ],
   ])('%s is SESSION_NOT_FOUND', async (_name, change) => {
     const { cookie } = await begin()
-    expect(await reasonOf(validateSessionCookie(change(cookie), database, auth.config))).toBe('SESSION_NOT_FOUND')
+    expect(await reasonOf(validateSessionCookie(change(cookie), database, auth.config))).toBe(
+      'SESSION_NOT_FOUND',
+    )
   })
 
   test('that holds the stored hash instead of the secret is SESSION_NOT_FOUND', async () => {
@@ -156,6 +167,8 @@ describe('a ban', () => {
   test('touches nobody else', async () => {
     const [ada, bob] = [await auth.signIn(), await auth.signIn()]
     await auth.ban(ada)
-    expect(await reasonOf(validateSessionCookie(parse(bob.sessionCookie), database, auth.config))).toBe('accepted')
+    expect(await reasonOf(validateSessionCookie(parse(bob.sessionCookie), database, auth.config))).toBe(
+      'accepted',
+    )
   })
 })

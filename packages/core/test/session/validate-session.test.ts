@@ -22,9 +22,15 @@ const valid: Session = {
   user,
 }
 
-const answering = (findSession: () => unknown): AuthAdapter => ({ findSession: findSession as AuthAdapter['findSession'] })
+const answering = (findSession: () => unknown): AuthAdapter => ({
+  findSession: findSession as AuthAdapter['findSession'],
+})
 const validate = (answer: unknown) =>
-  validateSession(key, answering(async () => answer), { now: () => now, lookupTimeoutMs: 1000 })
+  validateSession(
+    key,
+    answering(async () => answer),
+    { now: () => now, lookupTimeoutMs: 1000 },
+  )
 
 test('a session that counts is handed on as it is', async () => {
   expect(await validate(valid)).toBe(valid)
@@ -45,8 +51,22 @@ test('the adapter is asked for the session and the user together, every time', a
 
 test('an adapter may answer at once, without a promise', async () => {
   const options = { now: () => now }
-  expect(await validateSession(key, answering(() => valid), options)).toBe(valid)
-  expect(await reasonOf(validateSession(key, answering(() => null), options))).toBe('SESSION_NOT_FOUND')
+  expect(
+    await validateSession(
+      key,
+      answering(() => valid),
+      options,
+    ),
+  ).toBe(valid)
+  expect(
+    await reasonOf(
+      validateSession(
+        key,
+        answering(() => null),
+        options,
+      ),
+    ),
+  ).toBe('SESSION_NOT_FOUND')
 })
 
 describe('every state of a session', () => {
@@ -135,15 +155,26 @@ describe('an adapter that fails', () => {
   })
 
   test('is kept as the cause, and not in the message', async () => {
-    const call = validateSession(key, answering(() => Promise.reject(failure)))
-    await expect(call).rejects.toMatchObject({ cause: failure, message: 'Sessions cannot be checked right now' })
+    const call = validateSession(
+      key,
+      answering(() => Promise.reject(failure)),
+    )
+    await expect(call).rejects.toMatchObject({
+      cause: failure,
+      message: 'Sessions cannot be checked right now',
+    })
   })
 
   test.each(['SESSION_NOT_FOUND', 'KEYS_UNAVAILABLE', 'ACCOUNT_BANNED'] as const)(
     'with an AuthError of its own passes it on: %s',
     async (reason) => {
       const refusal = new AuthError(reason, { retryAfterSeconds: 9 })
-      await expect(validateSession(key, answering(() => Promise.reject(refusal)))).rejects.toBe(refusal)
+      await expect(
+        validateSession(
+          key,
+          answering(() => Promise.reject(refusal)),
+        ),
+      ).rejects.toBe(refusal)
     },
   )
 })
@@ -159,7 +190,21 @@ test('the clock is read after the answer, so that a slow lookup lets no expired 
 
 test('without options the clock is the real one', async () => {
   const fresh = { ...valid, expiresAt: new Date(Date.now() + 60_000) }
-  expect(await reasonOf(validateSession(key, answering(async () => fresh)))).toBe('accepted')
+  expect(
+    await reasonOf(
+      validateSession(
+        key,
+        answering(async () => fresh),
+      ),
+    ),
+  ).toBe('accepted')
   const stale = { ...valid, expiresAt: new Date(Date.now() - 1) }
-  expect(await reasonOf(validateSession(key, answering(async () => stale)))).toBe('SESSION_EXPIRED')
+  expect(
+    await reasonOf(
+      validateSession(
+        key,
+        answering(async () => stale),
+      ),
+    ),
+  ).toBe('SESSION_EXPIRED')
 })

@@ -12,9 +12,13 @@ export interface Child {
   kill(): void
 }
 
-export function startFixture(name: string, ...args: string[]): Child {
-  const path = fileURLToPath(new URL(`../fixtures/${name}.ts`, import.meta.url))
-  const child: ChildProcess = fork(path, args, { execArgv: [] })
+const FIXTURES = {
+  holdWriteLock: new URL('../fixtures/hold-write-lock.ts', import.meta.url),
+  openDatabase: new URL('../fixtures/open-database.ts', import.meta.url),
+}
+
+export function startFixture(name: keyof typeof FIXTURES, ...args: string[]): Child {
+  const child: ChildProcess = fork(fileURLToPath(FIXTURES[name]), args, { execArgv: [] })
   const messages: unknown[] = []
   child.on('message', (message) => messages.push(message))
   return {

@@ -6,7 +6,8 @@ const guards = new Set<unknown>([sessionMiddleware, sensitiveSessionMiddleware])
 
 /**
  * Throws when a procedure of the router is neither guarded by a session middleware nor named as public, or when it parses its input
- * before the guard and so tells strangers what the input should be. Call it at start or in a test.
+ * before the guard and so tells strangers what the input should be. Call it at start or in a test. A router behind tRPC's `lazy()`
+ * is a fault too, as it is not there yet: check it in its own module.
  *
  * @param options.public paths of the procedures that anyone may call, such as `health` or `posts.list`
  * @example assertGuarded(appRouter, { public: ['health'] })
@@ -24,6 +25,8 @@ export function assertGuarded(router: AnyTRPCRouter, options: { public: readonly
     if (names.slice(0, Math.max(guard, 0)).some(isInputParser))
       faults.push(`${path} parses its input before its guard`)
   }
+  for (const path of Object.keys(router._def.lazy))
+    faults.push(`${path} is loaded lazily and cannot be checked`)
   for (const path of open) faults.push(`${path} is listed as public and does not exist`)
   if (faults.length > 0) throw new Error(`assertGuarded: ${faults.join('; ')}`)
 }

@@ -45,8 +45,15 @@ export function authErrorData(error: TRPCError): AuthErrorData | null {
  *
  * @example fetchRequestHandler({ router, createContext, responseMeta: authResponseMeta, ... })
  */
-export function authResponseMeta({ errors }: { errors: readonly TRPCError[] }): { headers?: Headers } {
+export function authResponseMeta({
+  data,
+  errors,
+}: {
+  data: readonly unknown[]
+  errors: readonly TRPCError[]
+}): { headers?: Headers } {
+  const isMixed = errors.length < data.length || errors.some(({ code }) => code !== errors[0]?.code)
   const seconds = errors.map((error) => authErrorData(error)?.retryAfterSeconds ?? 0)
-  const longest = Math.max(0, ...seconds)
+  const longest = isMixed ? 0 : Math.max(0, ...seconds)
   return longest > 0 ? { headers: new Headers({ 'retry-after': String(longest) }) } : {}
 }

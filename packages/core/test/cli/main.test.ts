@@ -1,0 +1,104 @@
+import { execFile } from 'node:child_process'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { defineAuthConfig, staticJwks, verifyJwt } from '@sallyport/core'
+import { defineAuth, issueJwt } from '@sallyport/core/auth'
+import { openSqlite } from '@sallyport/core/sqlite'
+import { describe, expect, test } from 'vitest'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+
+const directory = temporaryDirectory()
+const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+
+/** Runs the command in a process of its own. */
+function sallyport(args: string[], env: Record<string, string> = {}) {
+  const { DATABASE_URL: _, ...inherited } = process.env
+  return new Promise<{ code: unknown; stdout: string; stderr: string }>((resolve) => {
+    const options = { cwd: directory, env: { ...inherited, ...env } }
+    execFile(process.execPath, [main, ...args], options, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : error.code, stdout, stderr })
+    })
+  })
+}
+
+describe.concurrent('sallyport migrate', () => {
+  test('creates a database, and the second time has nothing to do', async () => {
+    const url = `file:${join(directory, 'cli.db')}`
+    expect(await sallyport(['migrate', '--database', url])).toEqual({
+      code: 0,
+      stdout: 'applied 0001_sessions\n1 applied\n',
+      stderr: '',
+    })
+    expect(await sallyport(['migrate', '-d', url])).toEqual({ code: 0, stdout: 'up to date\n', stderr: '' })
+    const { migrations, close } = await openSqlite(url)
+    expect(migrations.applied).toEqual([])
+    await close()
+  })
+
+  test('takes the database from DATABASE_URL', async () => {
+    const { code } = await sallyport(['migrate'], { DATABASE_URL: 'file:from-env.db' })
+    expect(code).toBe(0)
+    expect(existsSync(join(directory, 'from-env.db'))).toBe(true)
+  })
+
+  test.each([
+    ['no database', [], 'required option'],
+    ['a database of another kind', ['-d', 'postgres://localhost/app'], 'SQLite database URL'],
+    ['a file that is no database', ['-d', 'file:text.db'], 'not a database'],
+    ['an option nobody knows', ['-d', 'file:other.db', '--force'], 'unknown option'],
+  ])('with %s fails in one line', async (_name, args, message) => {
+    writeFileSync(join(directory, 'text.db'), 'not a database '.repeat(100))
+    const { code, stdout, stderr } = await sallyport(['migrate', ...args])
+    expect(code).toBe(1)
+    expect(stdout).toBe('')
+    expect(stderr).toContain(message)
+    expect(stderr).not.toContain('    at ')
+  })
+})
+
+describe.concurrent('sallyport keys create', () => {
+  test.each([
+    ['Ed25519', []],
+    ['ES256', ['--algorithm', 'ES256']],
+    ['ES256', ['-a', 'ES256']],
+  ])('prints a key pair for %s that an app can start with', async (alg, args) => {
+    const { code, stdout, stderr } = await sallyport(['keys', 'create', ...args])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const [, publicKeys = '', privateKeys = ''] = /^JWKS='(.+)'\nSIGNING_KEYS='(.+)'\n$/.exec(stdout) ?? []
+    expect(publicKeys).not.toContain('"d"')
+    const config = defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks: staticJwks(publicKeys) })
+    const { signingKeys } = defineAuth({ config, signingKeys: privateKeys })
+    expect(signingKeys.active.alg).toBe(alg)
+    const session = { id: 's1', userId: 'ada', expiresAt: new Date(Date.now() + 60_000) }
+    const { token } = await issueJwt(session, { key: signingKeys.active, config })
+    expect(await verifyJwt(token, config)).toMatchObject({ userId: 'ada', keyId: signingKeys.active.kid })
+  })
+
+  test('prints another key every time', async () => {
+    const [one, other] = await Promise.all([sallyport(['keys', 'create']), sallyport(['keys', 'create'])])
+    expect(one.stdout).not.toBe(other.stdout)
+  })
+
+  test('knows no other algorithm', async () => {
+    const { code, stdout, stderr } = await sallyport(['keys', 'create', '-a', 'HS256'])
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toContain('Ed25519, ES256')
+  })
+})
+
+describe.concurrent('sallyport', () => {
+  test('explains itself', async () => {
+    const { code, stdout } = await sallyport(['--help'])
+    expect(code).toBe(0)
+    for (const word of ['migrate', 'keys']) expect(stdout).toContain(word)
+  })
+
+  test.each([[[]], [['unknown']], [['keys']], [['keys', 'unknown']]])(
+    'fails with the arguments %j',
+    async (args) => {
+      const { code, stdout } = await sallyport(args)
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    },
+  )
+})

@@ -1,0 +1,202 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+
+const pathOf = (entry: string) => fileURLToPath(new URL(`../src/${entry}`, import.meta.url))
+
+/** The names of the types that an entry exports; the values are asked of the module itself. */
+function typesOf(entry: string): string[] {
+  const source = readFileSync(pathOf(entry), 'utf8')
+  const declared = [...source.matchAll(/^export (?:interface|type) (\w+)/gm)].map(([, name = '']) => name)
+  const lists = [...source.matchAll(/^export (type )?\{([^}]*)\}/gm)].flatMap(([, isType, names = '']) =>
+    names
+      .split(',')
+      .map((name) => name.trim())
+      .filter((name) => name !== '' && (isType !== undefined || name.startsWith('type ')))
+      .map((name) => name.replace(/^type /, '')),
+  )
+  return [...declared, ...lists].sort()
+}
+
+describe('the exported names of', () => {
+  test('@sallyport/core', async () => {
+    expect(Object.keys(await import('@sallyport/core')).sort()).toMatchInlineSnapshot(`
+      [
+        "ALGORITHMS",
+        "AuthError",
+        "ConfigurationError",
+        "MAX_BATCH_SIZE",
+        "MAX_PAYLOAD_BYTES",
+        "REASONS",
+        "authStore",
+        "authenticate",
+        "checkOrigin",
+        "cookieNames",
+        "corsHeaders",
+        "defineAuthConfig",
+        "directAdapter",
+        "identify",
+        "isAuthError",
+        "isBanned",
+        "isReady",
+        "isUndecided",
+        "memoryFeed",
+        "readCookie",
+        "readCredentials",
+        "staticJwks",
+        "validateSession",
+        "verifyJws",
+        "verifyJwt",
+        "withAuthStore",
+        "withCors",
+      ]
+    `)
+    expect(typesOf('index.ts')).toMatchInlineSnapshot(`
+      [
+        "Algorithm",
+        "AuthAdapter",
+        "AuthConfig",
+        "AuthConfigOptions",
+        "AuthDatabase",
+        "AuthStore",
+        "Authenticated",
+        "CookieNames",
+        "Credentials",
+        "HeaderReader",
+        "Identity",
+        "IdentityCache",
+        "KeySet",
+        "OriginRequest",
+        "Reason",
+        "RequestKind",
+        "Revocation",
+        "RevocationFeed",
+        "Session",
+        "SessionCookie",
+        "SessionKey",
+        "SessionUser",
+        "ValidateOptions",
+        "VerificationKey",
+        "VerifiedJws",
+      ]
+    `)
+  })
+
+  test('@sallyport/core/protocol', async () => {
+    expect(Object.keys(await import('@sallyport/core/protocol')).sort()).toMatchInlineSnapshot(`
+      [
+        "AUTH_PATH",
+        "CLIENT_HEADER",
+        "CLIENT_LEEWAY_SECONDS",
+        "COOKIE_PREFIX",
+        "ENDPOINT_PATHS",
+        "JWT_LIFETIME_SECONDS",
+        "MAX_BATCH_SIZE",
+        "MAX_PAYLOAD_BYTES",
+        "REASONS",
+        "SESSION_LIFETIME_SECONDS",
+      ]
+    `)
+    expect(typesOf('protocol.ts')).toMatchInlineSnapshot(`
+      [
+        "ErrorResponse",
+        "Reason",
+        "TokenResponse",
+      ]
+    `)
+  })
+
+  test('@sallyport/core/auth', async () => {
+    expect(Object.keys(await import('@sallyport/core/auth')).sort()).toMatchInlineSnapshot(`
+      [
+        "EndpointError",
+        "banUser",
+        "beginSession",
+        "createAuth",
+        "createSession",
+        "createSigningKey",
+        "defineAuth",
+        "defineEndpoint",
+        "issueJwt",
+        "parseSigningKeys",
+        "revokeSession",
+        "toPublicJwk",
+      ]
+    `)
+    expect(typesOf('auth.ts')).toMatchInlineSnapshot(`
+      [
+        "Auth",
+        "AuthDefinition",
+        "AuthDefinitionOptions",
+        "AuthPlugin",
+        "Endpoint",
+        "EndpointContext",
+        "EndpointErrorCode",
+        "EndpointResult",
+        "IssuedJwt",
+        "NewSession",
+        "SessionDatabase",
+        "SigningKey",
+        "SigningKeys",
+      ]
+    `)
+  })
+
+  test('@sallyport/core/plugins', async () => {
+    expect(Object.keys(await import('@sallyport/core/plugins')).sort()).toMatchInlineSnapshot(`
+      [
+        "admin",
+        "createPasswordAccount",
+        "emailPassword",
+      ]
+    `)
+    expect(typesOf('plugins.ts')).toMatchInlineSnapshot(`[]`)
+  })
+
+  test('@sallyport/core/sqlite', async () => {
+    expect(Object.keys(await import('@sallyport/core/sqlite')).sort()).toMatchInlineSnapshot(`
+      [
+        "openSqlite",
+      ]
+    `)
+    expect(typesOf('sqlite.ts')).toMatchInlineSnapshot(`
+      [
+        "AccountTable",
+        "AuthTables",
+        "MigrationReport",
+        "SessionTable",
+        "SqliteAuthDatabase",
+        "Timestamp",
+        "UserTable",
+      ]
+    `)
+  })
+
+  test('@sallyport/core/testing', async () => {
+    expect(Object.keys(await import('@sallyport/core/testing')).sort()).toMatchInlineSnapshot(`
+      [
+        "TEST_PASSWORD",
+        "countLookups",
+        "createTestAuth",
+        "createTestClock",
+      ]
+    `)
+    expect(typesOf('testing.ts')).toMatchInlineSnapshot(`
+      [
+        "LookupCounter",
+        "TestAuth",
+        "TestClock",
+        "TestSession",
+      ]
+    `)
+  })
+})
+
+test('package.json names these entries, and no other', () => {
+  const { exports, publishConfig } = JSON.parse(
+    readFileSync(fileURLToPath(new URL('../package.json', import.meta.url)), 'utf8'),
+  )
+  const entries = ['.', './protocol', './auth', './plugins', './sqlite', './testing']
+  expect(Object.keys(exports)).toEqual(entries)
+  expect(Object.keys(publishConfig.exports)).toEqual(entries)
+})

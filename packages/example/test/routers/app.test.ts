@@ -1,0 +1,17 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { assertGuarded } from '@sallyport/trpc'
+import { expect, test, vi } from 'vitest'
+
+test('every procedure is guarded, and health alone is public', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sallyport-'))
+  vi.stubEnv('DATABASE_URL', ':memory:')
+  vi.stubEnv('KEY_FILE', join(folder, 'keys.json'))
+  const { appRouter } = await import('../../src/routers/app.ts')
+  rmSync(folder, { recursive: true })
+  expect(() => assertGuarded(appRouter, { public: ['health'] })).not.toThrow()
+  expect(() => assertGuarded(appRouter, { public: [] })).toThrow(
+    'health has no session middleware and is not listed as public',
+  )
+})

@@ -1,0 +1,155 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { createTRPCClient, httpBatchLink, type TRPCClient } from '@trpc/client'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
+import type { AppRouter } from '../src/routers/app.ts'
+import { type Example, spawnExample, startExample } from './start-example.ts'
+
+let example: Example
+beforeAll(async () => {
+  example = await startExample()
+})
+afterAll(async () => {
+  example.process.kill('SIGKILL')
+  await example.exit
+})
+
+interface SignedIn {
+  readonly cookie: string
+  readonly client: TRPCClient<AppRouter>
+}
+
+function post(path: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(`${example.url}/api/auth${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-sallyport': '1', ...headers },
+    body: JSON.stringify(body),
+  })
+}
+
+async function signIn(name: 'ada' | 'grace'): Promise<SignedIn> {
+  const password = 'correct horse battery staple'
+  const answer = await post('/sign-in/email', { email: `${name}@example.com`, password })
+  expect(answer.status).toBe(200)
+  const cookie = answer.headers
+    .getSetCookie()
+    .map((header) => header.split(';')[0])
+    .join('; ')
+  const link = httpBatchLink({ url: `${example.url}/trpc`, headers: { cookie, 'x-sallyport': '1' } })
+  return { cookie, client: createTRPCClient<AppRouter>({ links: [link] }) }
+}
+
+/** A clock over WebSocket: its first value, and the error that ends it. */
+function subscribeClock({ cookie }: SignedIn) {
+  const socket = new WebSocket(`${example.url.replace('http', 'ws')}/trpc`, {
+    headers: { cookie, origin: example.url },
+  })
+  const params = { path: 'clock', input: { intervalMs: 10 } }
+  socket.on('open', () => socket.send(JSON.stringify({ id: 1, method: 'subscription', params })))
+  const next = (member: 'data' | 'error') =>
+    new Promise<unknown>((resolve) => {
+      socket.on('message', (text) => {
+        const message = JSON.parse(String(text))
+        const found = member === 'error' ? message.error : message.result?.data
+        if (found !== undefined) resolve(found)
+      })
+    })
+  return { socket, first: next('data'), ended: next('error') }
+}
+
+const refused = (code: string, reason: string | null) => ({
+  data: { code, auth: reason === null ? null : { reason } },
+})
+
+describe('the example', () => {
+  test('is healthy', async () => {
+    const answer = await fetch(`${example.url}/healthz`)
+    expect(answer.status).toBe(200)
+    expect(await answer.json()).toEqual({ ok: true })
+  })
+
+  test('keeps its keys and its database for its own user', () => {
+    const modeOf = (file: string) => statSync(join(example.folder, file)).mode & 0o777
+    expect(modeOf('keys/keys.json')).toBe(0o600)
+    expect(modeOf('example.db')).toBe(0o600)
+  })
+
+  test('knows who has signed in, and no stranger', async () => {
+    const [grace, ada] = [await signIn('grace'), await signIn('ada')]
+    expect(await grace.client.me.query()).toMatchObject({ email: 'grace@example.com', role: 'user' })
+    expect(await ada.client.me.query()).toMatchObject({ email: 'ada@example.com', role: 'admin' })
+    const stranger = await fetch(`${example.url}/trpc/me`)
+    expect(stranger.status).toBe(401)
+    expect(await stranger.json()).toMatchObject({ error: refused('UNAUTHORIZED', 'TOKEN_MISSING') })
+  })
+
+  test('keeps notes, each for its owner', async () => {
+    const [grace, ada] = [await signIn('grace'), await signIn('ada')]
+    const note = await grace.client.notes.add.mutate({ text: '  water the plants  ' })
+    expect(note.text).toBe('water the plants')
+    expect(await grace.client.notes.list.query()).toMatchObject([{ id: note.id }])
+    expect(await ada.client.notes.list.query()).toEqual([])
+    await expect(ada.client.notes.remove.mutate({ id: note.id })).rejects.toMatchObject(
+      refused('NOT_FOUND', null),
+    )
+    await grace.client.notes.remove.mutate({ id: note.id })
+    expect(await grace.client.notes.list.query()).toEqual([])
+  })
+
+  test('shows users to admins only', async () => {
+    const [grace, ada] = [await signIn('grace'), await signIn('ada')]
+    await expect(grace.client.admin.users.query()).rejects.toMatchObject(
+      refused('FORBIDDEN', 'ROLE_REQUIRED'),
+    )
+    const users = await ada.client.admin.users.query()
+    expect(users.map(({ name }) => name)).toEqual(['Ada', 'Grace'])
+  })
+
+  test('replaces an API key', async () => {
+    const { client } = await signIn('grace')
+    const { apiKey } = await client.account.rotateApiKey.mutate()
+    expect(apiKey).toMatch(/^key_[\w-]{32}$/)
+    expect((await client.account.rotateApiKey.mutate()).apiKey).not.toBe(apiKey)
+  })
+
+  test('Admin revokes session: the clock ends, and the next call is 401', async () => {
+    const [grace, ada] = [await signIn('grace'), await signIn('ada')]
+    const { sessionId } = await grace.client.me.query()
+    const clock = subscribeClock(grace)
+    expect(await clock.first).toHaveProperty('now')
+
+    const revoked = await post('/admin/revoke-user-session', { sessionId }, { cookie: ada.cookie })
+    expect(await revoked.json()).toEqual({ revoked: true })
+
+    expect(await clock.ended).toMatchObject(refused('UNAUTHORIZED', 'SESSION_NOT_FOUND'))
+    clock.socket.terminate()
+    const next = await fetch(`${example.url}/trpc/me`, { headers: { cookie: grace.cookie } })
+    expect(next.status).toBe(401)
+    expect(await next.json()).toMatchObject({ error: refused('UNAUTHORIZED', 'SESSION_NOT_FOUND') })
+  })
+
+  test('User signs out: the next call is 401', async () => {
+    const { cookie, client } = await signIn('grace')
+    expect((await post('/sign-out', {}, { cookie })).status).toBe(200)
+    await expect(client.me.query()).rejects.toMatchObject(refused('UNAUTHORIZED', 'SESSION_NOT_FOUND'))
+  })
+})
+
+describe('the process', () => {
+  test('ends with 0 on SIGINT, also while somebody watches the clock', async () => {
+    const grace = await signIn('grace')
+    const clock = subscribeClock(grace)
+    await clock.first
+    example.process.kill('SIGINT')
+    expect(await example.exit).toBe(0)
+    clock.socket.terminate()
+  })
+
+  test('does not start in production without keys, and says how to make them', async () => {
+    const { exit, output } = await spawnExample({ NODE_ENV: 'production' })
+    expect(await exit).not.toBe(0)
+    expect(output()).toContain('sallyport keys create')
+    expect(output()).toContain('SIGNING_KEYS')
+  })
+})

@@ -1,0 +1,192 @@
+import type { AuthConfig, Reason } from '@sallyport/core'
+import type { TestSession } from '@sallyport/core/testing'
+import { createAuthContext } from '@sallyport/trpc'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { ask, callerFor, connectWebSocket } from '../support/connect.ts'
+import { outcomeOf } from '../support/outcome.ts'
+import { rawRequest } from '../support/raw-request.ts'
+import { PATHS, startServer, type TestServer } from '../support/start-server.ts'
+import { browser, FOREIGN, ORIGIN } from '../support/visitor.ts'
+
+let server: TestServer
+let bearerServer: TestServer
+beforeAll(async () => {
+  server = await startServer()
+  bearerServer = await startServer({ bearer: true })
+})
+afterEach(async () => {
+  await server.clear()
+  await bearerServer.clear()
+})
+afterAll(async () => {
+  await server.close()
+  await bearerServer.close()
+})
+
+const reasonOf = async (call: Promise<unknown>): Promise<Reason | null> =>
+  (await outcomeOf(call)).refusal?.auth?.reason ?? null
+
+describe('bearer transport', () => {
+  const authorization = (session: TestSession) => ({ authorization: `Bearer ${session.token}` })
+
+  test.each(Object.entries(PATHS))(
+    'lets in by the Authorization header, %s adapter',
+    async (_adapter, root) => {
+      const headers = {
+        ...authorization(await bearerServer.auth.signIn()),
+        'content-type': 'application/json',
+      }
+      for (const request of [
+        { path: `${root}/me`, headers },
+        { path: `${root}/me`, headers: { ...headers, ...FOREIGN } },
+        { method: 'POST', path: `${root}/write`, headers },
+        { method: 'POST', path: `${root}/write`, headers: { ...headers, ...FOREIGN } },
+      ])
+        expect(await rawRequest(bearerServer, request)).toMatchObject({ status: 200, reason: null })
+    },
+  )
+
+  test.each([
+    { where: 'the connection parameter', headers: FOREIGN, parameter: true },
+    { where: 'the Authorization header of the upgrade', headers: {}, parameter: false },
+  ])('lets in by $where of a WebSocket', async ({ headers, parameter }) => {
+    const session = await bearerServer.auth.signIn()
+    const client = connectWebSocket(bearerServer, {
+      headers: parameter ? headers : { ...headers, ...authorization(session) },
+      ...(parameter && { connectionParams: { token: session.token } }),
+    })
+    expect(await client.me.query()).toBe(session.userId)
+    expect(await client.write.mutate()).toBe('written')
+  })
+
+  test('makes the cookies beside it count for nothing', async () => {
+    const [ada, grace] = [await bearerServer.auth.signIn(), await bearerServer.auth.signIn()]
+    const both = { ...authorization(grace), cookie: ada.cookie, origin: ORIGIN }
+    expect(await callerFor(bearerServer, { headers: both }).me()).toBe(grace.userId)
+    const client = connectWebSocket(bearerServer, {
+      headers: browser(ada).headers,
+      connectionParams: { token: grace.token },
+    })
+    expect(await client.me.query()).toBe(grace.userId)
+    const broken = { authorization: 'Bearer nonsense', cookie: ada.cookie, origin: ORIGIN }
+    expect(await reasonOf(callerFor(bearerServer, { headers: broken }).me())).toBe('TOKEN_INVALID')
+  })
+
+  test('lets a WebSocket from a foreign origin in, without its cookies', async () => {
+    const { cookie } = await bearerServer.auth.signIn()
+    const client = connectWebSocket(bearerServer, { headers: { cookie, ...FOREIGN } })
+    expect(await client.health.query()).toBe('ok')
+    expect(await reasonOf(client.me.query())).toBe('TOKEN_MISSING')
+    expect(await client.whoami.query()).toBeNull()
+  })
+
+  test('leaves a WebSocket of our own origin its cookies', async () => {
+    const session = await bearerServer.auth.signIn()
+    expect(await connectWebSocket(bearerServer, browser(session)).me.query()).toBe(session.userId)
+  })
+
+  test('leaves an HTTP request of a foreign origin refused when it brings cookies only', async () => {
+    const { cookie } = await bearerServer.auth.signIn()
+    const answer = await rawRequest(bearerServer, { path: '/trpc/me', headers: { cookie, ...FOREIGN } })
+    expect(answer).toMatchObject({ status: 403, reason: 'ORIGIN_REJECTED' })
+  })
+
+  test('never takes a token from a URL', async () => {
+    const { token } = await bearerServer.auth.signIn()
+    const outcome = await ask(
+      bearerServer,
+      { headers: {}, connectionParams: { token } },
+      'httpSubscriptionLink over node',
+    )
+    expect(outcome.refusal?.auth?.reason).toBe('TOKEN_MISSING')
+  })
+
+  test('counts for nothing where it is off', async () => {
+    const session = await server.auth.signIn()
+    const answer = await rawRequest(server, { path: '/trpc/me', headers: authorization(session) })
+    expect(answer).toMatchObject({ status: 401, reason: 'TOKEN_MISSING' })
+    const client = connectWebSocket(server, {
+      headers: { origin: ORIGIN },
+      connectionParams: { token: session.token },
+    })
+    expect(await reasonOf(client.me.query())).toBe('TOKEN_MISSING')
+  })
+})
+
+describe('createAuthContext', () => {
+  const cookies: { cookie: string | string[]; reason: Reason }[] = [
+    { cookie: 'service.jwt=a; service.jwt=b', reason: 'COOKIE_CONFLICT' },
+    { cookie: 'service.jwt=a;service.session=a.b;service.session=c.d', reason: 'COOKIE_CONFLICT' },
+    { cookie: ['service.jwt=a', 'service.jwt=b'], reason: 'TOKEN_INVALID' },
+    { cookie: '', reason: 'TOKEN_MISSING' },
+    { cookie: ';;=;= ;==\t;', reason: 'TOKEN_MISSING' },
+    { cookie: 'service.jwt', reason: 'TOKEN_MISSING' },
+    { cookie: 'service.jwt=', reason: 'TOKEN_MISSING' },
+    { cookie: 'service.jwt=%00', reason: 'TOKEN_INVALID' },
+    { cookie: 'service.jwt=..', reason: 'TOKEN_INVALID' },
+    { cookie: `service.jwt=${'a.'.repeat(5_000)}`, reason: 'TOKEN_INVALID' },
+    { cookie: 'SERVICE.JWT=a; xservice.jwt=b', reason: 'TOKEN_MISSING' },
+  ]
+
+  /** The context of each transport for one Cookie header. */
+  function contextsOf(config: AuthConfig, cookie: string | string[]) {
+    const { http, ws, headers } = createAuthContext(config)
+    const own = { cookie, origin: ORIGIN }
+    return {
+      http: http({ req: { method: 'GET', headers: own }, info: { type: 'query' } }),
+      'http, unknown procedure': http({ req: { headers: own }, info: { type: 'unknown' } }),
+      ws: ws({ req: { headers: own }, info: { connectionParams: null } }),
+      headers: headers(own),
+    }
+  }
+
+  test.each(cookies)(
+    'does not throw, and the first guard says $reason, for the cookie $cookie',
+    async (row) => {
+      for (const [transport, { auth }] of Object.entries(contextsOf(server.config, row.cookie))) {
+        const answer = outcomeOf(auth.authenticate(server.db, 'query').catch(asRefusal))
+        expect((await answer).data, transport).toBe(row.reason)
+      }
+      expect(server.auth.lookups.count).toBe(0)
+    },
+  )
+
+  test.each(Object.entries(PATHS))(
+    'two cookies of one name: COOKIE_CONFLICT, %s adapter',
+    async (_adapter, root) => {
+      const { cookie } = await server.auth.signIn()
+      const headers = { cookie: `${cookie}; ${cookie}`, origin: ORIGIN }
+      expect(await rawRequest(server, { path: `${root}/me`, headers })).toMatchObject({
+        status: 401,
+        reason: 'COOKIE_CONFLICT',
+      })
+      expect(await reasonOf(connectWebSocket(server, { headers }).me.query())).toBe('COOKIE_CONFLICT')
+      expect(await reasonOf(connectWebSocket(server, { headers }).whoami.query())).toBe('COOKIE_CONFLICT')
+    },
+  )
+
+  test('a session cookie of somebody else beside the JWT: TOKEN_INVALID, so that the client refreshes', async () => {
+    const [ada, grace] = [await server.auth.signIn(), await server.auth.signIn()]
+    const cookie = `service.jwt=${ada.token}; service.session=${grace.sessionCookie}`
+    expect(await reasonOf(callerFor(server, browser({ cookie })).me())).toBe('TOKEN_INVALID')
+  })
+
+  test('a JWT without session cookie is enough', async () => {
+    const { token, userId } = await server.auth.signIn()
+    expect(await callerFor(server, browser({ cookie: `service.jwt=${token}` })).me()).toBe(userId)
+  })
+
+  test('takes the headers of fetch and of Node alike', async () => {
+    const { cookie, userId } = await server.auth.signIn()
+    for (const headers of [new Headers({ cookie }), { cookie }]) {
+      const { auth } = createAuthContext(server.config).headers(headers)
+      const { session } = await auth.authenticate(server.db, 'query')
+      expect(session.userId).toBe(userId)
+    }
+  })
+})
+
+/** The reason of a refusal as a value. */
+function asRefusal(error: { reason: Reason }): Reason {
+  return error.reason
+}

@@ -1,0 +1,205 @@
+import { AuthError } from '@sallyport/core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { ask, connectHttp, connectWebSocket, statusOn, TRANSPORTS } from '../support/connect.ts'
+import { outcomeOf, refusalFor } from '../support/outcome.ts'
+import { startServer, type TestServer } from '../support/start-server.ts'
+import { browser, type Visitor } from '../support/visitor.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer({ session: { lookupTimeoutMs: 50 } })
+})
+afterEach(() => server.clear())
+afterAll(() => server.close())
+
+const signIn = async (): Promise<{ userId: string; visitor: Visitor }> => {
+  const session = await server.auth.signIn()
+  return { userId: session.userId, visitor: browser(session) }
+}
+
+describe('what cannot be decided is 503, never 401 and never 200', () => {
+  const stores: { store: string; break: () => void }[] = [
+    {
+      store: 'throws',
+      break() {
+        server.store.answer = () => {
+          throw new Error('connect ECONNREFUSED 10.0.0.7:5432')
+        }
+      },
+    },
+    {
+      store: 'rejects',
+      break() {
+        server.store.answer = () => Promise.reject(new Error('database is locked'))
+      },
+    },
+    {
+      store: 'hangs',
+      break() {
+        server.store.answer = () => new Promise(() => {})
+      },
+    },
+    {
+      store: 'answers undefined',
+      break() {
+        server.store.answer = async () => JSON.parse('{}').nothing
+      },
+    },
+    {
+      store: 'answers the session of somebody else',
+      break() {
+        server.store.answer = async (find) => {
+          const session = await find()
+          return session && { ...session, userId: 'somebody else' }
+        }
+      },
+    },
+    {
+      store: 'answers a session whose expiry is no date',
+      break() {
+        server.store.answer = async (find) => JSON.parse(JSON.stringify(await find()))
+      },
+    },
+  ]
+
+  describe.each(stores)('a store that $store: SESSIONS_UNAVAILABLE', ({ break: breakStore }) => {
+    test.each(TRANSPORTS)('over %s', async (transport) => {
+      const { visitor } = await signIn()
+      breakStore()
+      const { refusal, status } = await ask(server, visitor, transport)
+      expect(refusal).toEqual(refusalFor('SESSIONS_UNAVAILABLE', { replay: true }))
+      expect(status).toBe(statusOn(transport, 503))
+      expect(server.stage.runs).toEqual([])
+    })
+  })
+
+  describe.each([
+    { reason: 'KEYS_UNAVAILABLE', fault: new AuthError('KEYS_UNAVAILABLE') },
+    { reason: 'SESSIONS_UNAVAILABLE', fault: new TypeError('fetch failed') },
+  ] as const)('a key set that fails with $fault: $reason', ({ reason, fault }) => {
+    test.each(TRANSPORTS)('over %s', async (transport) => {
+      const { visitor } = await signIn()
+      server.keys.fault = fault
+      const { refusal, status } = await ask(server, visitor, transport)
+      expect(refusal).toEqual(refusalFor(reason, { replay: true }))
+      expect(status).toBe(statusOn(transport, 503))
+      expect(server.stage.runs).toEqual([])
+      expect(server.auth.lookups.count).toBe(0)
+    })
+  })
+
+  test.each([
+    { failure: 'store', break: () => (server.store.answer = () => Promise.reject(new Error('down'))) },
+    { failure: 'key set', break: () => (server.keys.fault = new AuthError('KEYS_UNAVAILABLE')) },
+  ])('a connection works again once the $failure is back: a 503 is not remembered', async (row) => {
+    const { userId, visitor } = await signIn()
+    const client = connectWebSocket(server, visitor)
+    row.break()
+    const { refusal } = await outcomeOf(client.me.query())
+    expect(refusal?.httpStatus).toBe(503)
+
+    server.reset()
+    expect(await client.me.query()).toBe(userId)
+    expect(server.sockets.size).toBe(1)
+  })
+})
+
+describe('Retry-After', () => {
+  const plain = ['httpLink over node', 'httpLink over fetch', 'httpBatchLink over node'] as const
+
+  test.each(plain)('is a header of a 503, which sets no cookie, over %s', async (transport) => {
+    const { visitor } = await signIn()
+    server.store.answer = () => Promise.reject(new Error('down'))
+    const { client, answers } = connectHttp(server, visitor, transport)
+    const { refusal } = await outcomeOf(client.me.query())
+    expect(refusal?.auth?.retryAfterSeconds).toBe(1)
+    expect(answers[0]?.status).toBe(503)
+    expect(answers[0]?.headers.get('retry-after')).toBe('1')
+    expect(answers[0]?.headers.getSetCookie()).toEqual([])
+  })
+
+  test('is the longest wait of a batch whose calls are all refused with 503', async () => {
+    const { visitor } = await signIn()
+    const { client, answers } = connectHttp(server, visitor, 'httpBatchLink over fetch')
+    await Promise.all([outcomeOf(client.gone.query()), outcomeOf(client.gone.query({ seconds: 30 }))])
+    expect(answers[0]?.status).toBe(503)
+    expect(answers[0]?.headers.get('retry-after')).toBe('30')
+  })
+
+  test('is no header of a mixed batch, which is 207, nor of a stream, which is 200: it is in the error', async () => {
+    const { visitor } = await signIn()
+    server.store.answer = () => Promise.reject(new Error('down'))
+    for (const transport of ['httpBatchLink over node', 'httpBatchStreamLink over node'] as const) {
+      const { client, answers } = connectHttp(server, visitor, transport)
+      const [, { refusal }] = await Promise.all([client.health.query(), outcomeOf(client.me.query())])
+      expect(refusal?.auth?.retryAfterSeconds).toBe(1)
+      expect(answers[0]?.status).toBe(transport.startsWith('httpBatchLink') ? 207 : 200)
+      expect(answers[0]?.headers.get('retry-after'), transport).toBeNull()
+    }
+  })
+
+  test('is not sent with any other refusal', async () => {
+    const { client, answers } = connectHttp(server, browser(), 'httpLink over node')
+    await outcomeOf(client.me.query())
+    expect(answers[0]?.status).toBe(401)
+    expect(answers[0]?.headers.get('retry-after')).toBeNull()
+  })
+})
+
+describe('errors from further in', () => {
+  test.each([
+    {
+      error: 'SESSIONS_UNAVAILABLE of a resolver',
+      path: 'gone',
+      refusal: {
+        code: 'SERVICE_UNAVAILABLE',
+        httpStatus: 503,
+        auth: { reason: 'SESSIONS_UNAVAILABLE', retryAfterSeconds: 7, replay: false },
+      },
+    },
+    {
+      error: 'ACCOUNT_BANNED of a resolver',
+      path: 'banned',
+      refusal: refusalFor('ACCOUNT_BANNED', { replay: false }),
+    },
+    {
+      error: "an app's own error",
+      path: 'missing',
+      refusal: { code: 'NOT_FOUND', httpStatus: 404, message: 'You have no such note', auth: null },
+    },
+    {
+      error: 'a bug of the app',
+      path: 'crash',
+      refusal: { code: 'INTERNAL_SERVER_ERROR', httpStatus: 500, auth: null },
+    },
+  ] as const)('$error keeps what it says, and is no refusal to replay', async ({ path, refusal }) => {
+    const { visitor } = await signIn()
+    for (const client of [
+      connectHttp(server, visitor, 'httpLink over node').client,
+      connectHttp(server, visitor, 'httpBatchStreamLink over fetch').client,
+      connectWebSocket(server, visitor),
+    ]) {
+      expect((await outcomeOf(client[path].query())).refusal).toMatchObject(refusal)
+    }
+  })
+
+  test('an input that does not parse is BAD_REQUEST for whom the guard lets in, and a stranger does not learn of it', async () => {
+    const { visitor } = await signIn()
+    const wrong = { name: '' }
+    const known = connectHttp(server, visitor, 'httpLink over node').client
+    expect((await outcomeOf(known.named.query(wrong))).refusal).toMatchObject({
+      code: 'BAD_REQUEST',
+      auth: null,
+    })
+    const stranger = connectHttp(server, browser(), 'httpLink over node').client
+    expect((await outcomeOf(stranger.named.query(wrong))).refusal?.auth?.reason).toBe('TOKEN_MISSING')
+  })
+})
+
+test('no text of a library or of the database reaches the client', async () => {
+  const { visitor } = await signIn()
+  server.store.answer = () => Promise.reject(new Error('connect ECONNREFUSED 10.0.0.7:5432'))
+  const answer = await fetch(`http://${server.host}/trpc/me`, { headers: visitor.headers })
+  const body = JSON.parse(await answer.text(), (key, value) => (key === 'stack' ? undefined : value))
+  expect(JSON.stringify(body)).not.toContain('ECONNREFUSED')
+})

@@ -1,0 +1,74 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { callerFor, connectHttp, connectWebSocket } from '../support/connect.ts'
+import { outcomeOf, refusalFor } from '../support/outcome.ts'
+import { startServer, type TestServer } from '../support/start-server.ts'
+import { browser, FOREIGN, type Visitor } from '../support/visitor.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer()
+})
+afterEach(() => server.clear())
+afterAll(() => server.close())
+
+describe.each([
+  {
+    transport: 'httpLink',
+    peek: (who: Visitor) => connectHttp(server, who, 'httpLink over node').client.peek.query(),
+  },
+  { transport: 'wsLink', peek: (who: Visitor) => connectWebSocket(server, who).peek.query() },
+  { transport: 'createCaller', peek: (who: Visitor) => callerFor(server, who).peek() },
+])('getSession(ctx) in a public procedure over $transport', ({ peek }) => {
+  test('is the session of the caller', async () => {
+    const session = await server.auth.signIn()
+    expect(await peek(browser(session))).toBe(session.sessionId)
+    expect(server.auth.lookups.count).toBe(1)
+  })
+
+  test.each([
+    { reason: 'TOKEN_MISSING', prepare: () => browser() },
+    {
+      reason: 'SESSION_NOT_FOUND',
+      async prepare() {
+        const session = await server.auth.signIn()
+        await server.auth.revoke(session)
+        return browser(session)
+      },
+    },
+    {
+      reason: 'ACCOUNT_BANNED',
+      async prepare() {
+        const session = await server.auth.signIn()
+        await server.auth.ban(session)
+        return browser(session)
+      },
+    },
+    {
+      reason: 'SESSIONS_UNAVAILABLE',
+      async prepare() {
+        server.store.answer = () => Promise.reject(new Error('down'))
+        return browser(await server.auth.signIn())
+      },
+    },
+  ] as const)(
+    'throws $reason, which must not be replayed: the resolver has begun',
+    async ({ reason, prepare }) => {
+      const { refusal } = await outcomeOf(peek(await prepare()))
+      expect(refusal).toEqual(refusalFor(reason, { replay: false }))
+      expect(server.stage.runs).toEqual(['peek'])
+    },
+  )
+})
+
+test('getSession(ctx) inside a protected procedure notices a revocation of a moment ago', async () => {
+  const { client } = connectHttp(server, browser(await server.auth.signIn()), 'httpLink over node')
+  const { refusal } = await outcomeOf(client.recheck.query())
+  expect(refusal).toEqual(refusalFor('SESSION_NOT_FOUND', { replay: false }))
+})
+
+test('getSession(ctx) checks the origin too', async () => {
+  const { cookie } = await server.auth.signIn()
+  const { client } = connectHttp(server, { headers: { ...FOREIGN, cookie } }, 'httpLink over node')
+  const { refusal } = await outcomeOf(client.peek.query())
+  expect(refusal?.auth?.reason).toBe('ORIGIN_REJECTED')
+})

@@ -1,0 +1,289 @@
+import type { TestSession } from '@sallyport/core/testing'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { guardIterable } from '../../src/server/guard-stream.ts'
+import { deferred } from '../support/deferred.ts'
+import { soon } from '../support/soon.ts'
+import { startServer, type TestServer } from '../support/start-server.ts'
+import {
+  begin,
+  expectEnd,
+  type Open,
+  overEvents,
+  overJsonLines,
+  overWebSocket,
+  type Procedure,
+  STREAMS,
+} from '../support/streams.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer({ session: { lookupTimeoutMs: 50 } })
+})
+afterEach(() => server.clear())
+afterAll(() => server.close())
+
+async function setExpiry({ sessionId }: TestSession, inMs: number): Promise<void> {
+  const expiresAt = new Date(server.auth.clock.now().getTime() + inMs)
+  await server.auth.db.updateTable('session').set({ expiresAt }).where('id', '=', sessionId).execute()
+}
+
+const tick = (value: string) => server.stage.ticker.emit('tick', value)
+/** The text of a value, which `tracked()` wraps. */
+const textOf = (value: unknown) =>
+  typeof value === 'object' && value !== null && 'data' in value ? value.data : value
+
+describe.each(STREAMS)('$stream', ({ open }) => {
+  test('passes values on while the session counts', async () => {
+    const { stream } = await begin(server, open)
+    tick('one')
+    tick('two')
+    await soon(() => expect(stream.values.map(textOf)).toEqual(['ready', 'one', 'two']))
+    stream.unsubscribe()
+  })
+
+  test('ends with SESSION_NOT_FOUND when the session is deleted, and emits nothing after', async () => {
+    const { session, stream } = await begin(server, open)
+    await server.auth.revoke(session)
+    tick('late')
+    const refusal = await stream.ended
+    expectEnd(refusal, 'SESSION_NOT_FOUND')
+    expect(refusal).toMatchObject({ code: 'UNAUTHORIZED', httpStatus: 401 })
+    tick('later')
+    expect(stream.values.map(textOf)).toEqual(['ready'])
+    await soon(() => expect(server.feed.listeners).toBe(0))
+  })
+
+  test('ends with ACCOUNT_BANNED when the user is banned', async () => {
+    const { session, stream } = await begin(server, open)
+    await server.auth.ban(session)
+    const refusal = await stream.ended
+    expectEnd(refusal, 'ACCOUNT_BANNED')
+    expect(refusal).toMatchObject({ code: 'FORBIDDEN', httpStatus: 403, message: 'Account banned' })
+  })
+
+  test('ends with SESSION_EXPIRED when expiresAt is reached', async () => {
+    const session = await server.auth.signIn()
+    await setExpiry(session, 100)
+    const stream = await open(server, session)
+    await stream.first
+    server.auth.clock.advance(1)
+    expectEnd(await stream.ended, 'SESSION_EXPIRED')
+  })
+
+  test('ends with SESSIONS_UNAVAILABLE when the store does not answer whether it was revoked', async () => {
+    const { session, stream } = await begin(server, open)
+    server.store.answer = () => new Promise(() => {})
+    server.feed.publish(session)
+    tick('undecided')
+    const refusal = await stream.ended
+    expectEnd(refusal, 'SESSIONS_UNAVAILABLE')
+    expect(refusal?.auth?.retryAfterSeconds).toBe(1)
+    expect(stream.values.map(textOf)).toEqual(['ready'])
+  })
+
+  test('holds a value back until it is decided whether the session was revoked', async () => {
+    const { session, stream } = await begin(server, open)
+    const decision = deferred<void>()
+    server.store.answer = async (find) => {
+      await decision.promise
+      return find()
+    }
+    server.feed.publish(session)
+    tick('held back')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(stream.values.map(textOf)).toEqual(['ready'])
+    decision.resolve()
+    await soon(() => expect(stream.values.map(textOf)).toEqual(['ready', 'held back']))
+    stream.unsubscribe()
+  })
+
+  test('is not ended by a renewal of expiresAt', async () => {
+    const session = await server.auth.signIn()
+    await setExpiry(session, 100)
+    const stream = await open(server, session)
+    await stream.first
+    await setExpiry(session, 3_600_000)
+    server.auth.clock.advance(1)
+    server.auth.lookups.reset()
+    await soon(() => expect(server.auth.lookups.count).toBeGreaterThan(0))
+    tick('still here')
+    await soon(() => expect(stream.values.map(textOf)).toEqual(['ready', 'still here']))
+    stream.unsubscribe()
+  })
+
+  test("is not ended by another user's revocation, nor by another session of the same user", async () => {
+    const { session, stream } = await begin(server, open)
+    const stranger = await server.auth.signIn()
+    const secondBrowser = await server.auth.signIn({ userId: session.userId })
+    server.auth.lookups.reset()
+    await server.auth.ban(stranger)
+    await server.auth.revoke(secondBrowser)
+    expect(server.auth.lookups.count).toBe(0)
+    tick('still here')
+    await soon(() => expect(stream.values.map(textOf)).toEqual(['ready', 'still here']))
+    stream.unsubscribe()
+  })
+
+  test('is not ended by the expiry of its JWT', async () => {
+    const { session, stream } = await begin(server, open)
+    server.auth.clock.advance(16 * 60)
+    server.feed.publish(session)
+    tick('still here')
+    await soon(() => expect(stream.values.map(textOf)).toEqual(['ready', 'still here']))
+    stream.unsubscribe()
+  })
+
+  test('leaves no listener behind when its reader goes away', async () => {
+    const { stream } = await begin(server, open)
+    expect(server.feed.listeners).toBeGreaterThan(0)
+    stream.unsubscribe()
+    await soon(() => expect(server.feed.listeners).toBe(0))
+  })
+})
+
+test.each([
+  { stream: 'a clock over WebSocket', open: overWebSocket('clock') },
+  { stream: 'a clock over server-sent events', open: overEvents('node', 'clock') },
+])('$stream of a revoked session ends within 50 ms', async ({ stream: name, open }) => {
+  const { session, stream } = await begin(server, open)
+  const revokedAt = performance.now()
+  await server.auth.revoke(session)
+  await stream.ended
+  const elapsed = performance.now() - revokedAt
+  console.info(`${name}: ended ${elapsed.toFixed(1)} ms after the revocation`)
+  expect(elapsed).toBeLessThan(1_000)
+})
+
+describe('a source that does not stop when it is told to still lets the client be told', () => {
+  test.each<{ source: string; open: Open }>([
+    { source: 'deaf, over WebSocket', open: overWebSocket('deaf') },
+    { source: 'deaf, over server-sent events', open: overEvents('node', 'deaf') },
+    { source: 'deaf, as a streamed query', open: overJsonLines('node', 'deafStreamed') },
+    { source: 'whose clean-up never ends, over WebSocket', open: overWebSocket('stubborn') },
+    { source: 'whose clean-up never ends, over server-sent events', open: overEvents('fetch', 'stubborn') },
+    { source: 'whose clean-up fails, over WebSocket', open: overWebSocket('clumsy') },
+    { source: 'whose clean-up fails, over server-sent events', open: overEvents('fetch', 'clumsy') },
+  ])('one $source', async ({ open }) => {
+    const { session, stream } = await begin(server, open)
+    await server.auth.revoke(session)
+    expectEnd(await stream.ended, 'SESSION_NOT_FOUND')
+    await soon(() => expect(server.feed.listeners).toBe(0))
+  })
+})
+
+describe('a revocation between Step 2 and the first value is not missed', () => {
+  const transports = [
+    { transport: 'WebSocket', over: overWebSocket },
+    { transport: 'server-sent events', over: (procedure: Procedure) => overEvents('node', procedure) },
+  ]
+
+  test.each(transports)('while Step 2 is being answered, over $transport', async ({ over }) => {
+    const session = await server.auth.signIn()
+    const answered = deferred<void>()
+    server.store.answer = async (find) => {
+      const found = await find()
+      await answered.promise
+      return found
+    }
+    const stream = await over('clock')(server, session)
+    await soon(() => expect(server.auth.lookups.count).toBe(1))
+    await server.auth.revoke(session)
+    answered.resolve()
+    expectEnd(await stream.ended, 'SESSION_NOT_FOUND')
+    expect(stream.values).toEqual([])
+  })
+
+  test.each(transports)('while the resolver prepares the stream, over $transport', async ({ over }) => {
+    const session = await server.auth.signIn()
+    server.stage.closeGate()
+    const stream = await over('lateClock')(server, session)
+    await soon(() => expect(server.stage.runs).toEqual(['lateClock']))
+    await server.auth.revoke(session)
+    server.stage.openGate()
+    expectEnd(await stream.ended, 'SESSION_NOT_FOUND')
+    expect(stream.values).toEqual([])
+  })
+})
+
+describe('guardIterable', () => {
+  /** A watch in the hands of the test. */
+  function handWatch() {
+    const controller = new AbortController()
+    return {
+      signal: controller.signal,
+      pending: null,
+      stop: vi.fn<() => void>(),
+      end: () => controller.abort(new Error('the session has ended')),
+    }
+  }
+
+  /** A source that fails as soon as it is read after the end, as a timer with an aborted signal does. */
+  function sourceOf(watch: ReturnType<typeof handWatch>) {
+    return {
+      reads: 0,
+      returned: vi.fn<() => void>(),
+      [Symbol.asyncIterator]() {
+        return {
+          next: async () => {
+            this.reads++
+            watch.signal.throwIfAborted()
+            return { done: false, value: this.reads }
+          },
+          return: async () => {
+            this.returned()
+            return { done: true, value: undefined }
+          },
+        }
+      },
+    }
+  }
+
+  test('does not read on when the session ended between two reads, so that nothing is rejected unseen', async () => {
+    const watch = handWatch()
+    const source = sourceOf(watch)
+    const guarded = guardIterable(source, () => watch)
+    const unseen = vi.fn<() => void>()
+    process.on('unhandledRejection', unseen)
+    expect(await guarded.next()).toEqual({ done: false, value: 1 })
+    watch.end()
+    await expect(guarded.next()).rejects.toThrow('the session has ended')
+    await new Promise((resolve) => setImmediate(resolve))
+    process.off('unhandledRejection', unseen)
+    expect(unseen).not.toHaveBeenCalled()
+    expect(source.reads).toBe(1)
+    expect(source.returned).toHaveBeenCalledOnce()
+  })
+
+  test('is over after its error', async () => {
+    const watch = handWatch()
+    const guarded = guardIterable(sourceOf(watch), () => watch)
+    watch.end()
+    await expect(guarded.next()).rejects.toThrow('the session has ended')
+    expect(await guarded.next()).toEqual({ done: true, value: undefined })
+    expect(watch.stop).toHaveBeenCalled()
+  })
+
+  test('starts no watch before it is read', async () => {
+    const startWatch = vi.fn(handWatch)
+    guardIterable(sourceOf(handWatch()), startWatch)[Symbol.asyncIterator]()
+    expect(startWatch).not.toHaveBeenCalled()
+  })
+
+  test.each(['return', 'throw'] as const)(
+    'passes %s() on to the source and stops watching',
+    async (method) => {
+      const watch = handWatch()
+      const source = sourceOf(watch)
+      const guarded = guardIterable(source, () => watch)
+      await guarded.next()
+      if (method === 'return') {
+        expect(await guarded.return?.('done')).toEqual({ done: true, value: undefined })
+        expect(source.returned).toHaveBeenCalledOnce()
+      } else {
+        await expect(guarded.throw?.(new Error('thrown in'))).rejects.toThrow('thrown in')
+      }
+      expect(watch.stop).toHaveBeenCalledOnce()
+      expect(await guarded.next()).toEqual({ done: true, value: undefined })
+    },
+  )
+})

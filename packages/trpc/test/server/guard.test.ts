@@ -1,0 +1,181 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { connectHttp, connectWebSocket } from '../support/connect.ts'
+import { outcomeOf } from '../support/outcome.ts'
+import { soon } from '../support/soon.ts'
+import { startServer, type TestServer } from '../support/start-server.ts'
+import { openStream } from '../support/stream.ts'
+import { begin, expectEnd, type Open, overEvents, overWebSocket } from '../support/streams.ts'
+import { browser, type Visitor } from '../support/visitor.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer({ session: { lookupTimeoutMs: 50 } })
+})
+afterEach(() => server.clear())
+afterAll(() => server.close())
+
+describe('no listener stays behind', () => {
+  test.each<{ stream: string; open: Open; values: string[]; code: string | undefined }>([
+    { stream: 'ends by itself, WebSocket', open: overWebSocket('short'), values: ['ready'], code: undefined },
+    {
+      stream: 'ends by itself, events',
+      open: overEvents('node', 'short'),
+      values: ['ready'],
+      code: undefined,
+    },
+    {
+      stream: 'fails half-way, WebSocket',
+      open: overWebSocket('fragile'),
+      values: ['ready'],
+      code: 'INTERNAL_SERVER_ERROR',
+    },
+    {
+      stream: 'fails half-way, events',
+      open: overEvents('fetch', 'fragile'),
+      values: ['ready'],
+      code: 'INTERNAL_SERVER_ERROR',
+    },
+    {
+      stream: 'fails before it begins, WebSocket',
+      open: overWebSocket('stillborn'),
+      values: [],
+      code: 'INTERNAL_SERVER_ERROR',
+    },
+    {
+      stream: 'fails before it begins, events',
+      open: overEvents('node', 'stillborn'),
+      values: [],
+      code: 'INTERNAL_SERVER_ERROR',
+    },
+  ])('of a stream that $stream', async ({ open, values, code }) => {
+    const stream = await open(server, await server.auth.signIn())
+    const refusal = await stream.ended
+    expect(refusal?.code).toBe(code)
+    expect(stream.values).toEqual(values)
+    await soon(() => expect(server.feed.listeners).toBe(0))
+  })
+
+  test.each([
+    { stream: 'a clock', open: overWebSocket('clock') },
+    { stream: 'an observable', open: overWebSocket('observableClock') },
+    { stream: 'a deaf source', open: overWebSocket('deaf') },
+  ])('of $stream whose connection breaks', async ({ open }) => {
+    await begin(server, open)
+    for (const socket of server.sockets) socket.terminate()
+    await soon(() => expect(server.feed.listeners).toBe(0))
+  })
+
+  test('of a deaf source whose page was closed', async () => {
+    const { stream } = await begin(server, overEvents('fetch', 'deaf'))
+    stream.unsubscribe()
+    await soon(() => expect(server.feed.listeners).toBe(0))
+  })
+
+  test('of a subscriber who leaves while the resolver prepares the stream', async () => {
+    server.stage.closeGate()
+    const stream = await overEvents('node', 'lateClock')(server, await server.auth.signIn())
+    await soon(() => expect(server.stage.runs).toEqual(['lateClock']))
+    stream.unsubscribe()
+    server.stage.openGate()
+    await soon(() => expect(server.feed.listeners).toBe(0))
+  })
+
+  test.each([
+    {
+      link: 'httpLink',
+      connect: (visitor: Visitor) => connectHttp(server, visitor, 'httpLink over node').client,
+    },
+    {
+      link: 'httpBatchLink',
+      connect: (visitor: Visitor) => connectHttp(server, visitor, 'httpBatchLink over fetch').client,
+    },
+    { link: 'wsLink', connect: (visitor: Visitor) => connectWebSocket(server, visitor) },
+  ])('of a streamed query that $link cannot carry', async ({ connect }) => {
+    const client = connect(browser(await server.auth.signIn()))
+    const { refusal } = await outcomeOf(client.streamed.query())
+    expect(refusal?.code).toBe('UNSUPPORTED_MEDIA_TYPE')
+    expect(server.feed.listeners).toBe(0)
+  })
+
+  test('of queries and mutations, which subscribe none in the first place', async () => {
+    const client = connectWebSocket(server, browser(await server.auth.signIn()))
+    const before = server.feed.subscriptions
+    await Promise.all([client.me.query(), client.write.mutate(), client.rotate.mutate()])
+    await Promise.all([client.doublyGuarded.query(), client.whoami.query()])
+    await Promise.all([outcomeOf(client.crash.query()), outcomeOf(client.missing.query())])
+    expect(server.feed.subscriptions).toBe(before)
+  })
+})
+
+describe('the signal of the session', () => {
+  test('can be asked for when the call is over, and nothing is watched for it any more', async () => {
+    const client = connectWebSocket(server, browser(await server.auth.signIn()))
+    await client.hasty.query()
+    expect(server.stage.askForSignalLate()).toBeInstanceOf(AbortSignal)
+    expect(server.feed.listeners).toBe(0)
+  })
+
+  test('aborts when the session ends', async () => {
+    const { session, stream } = await begin(server, overWebSocket('clock'))
+    await server.auth.revoke(session)
+    await stream.ended
+    await soon(() => expect(server.stage.abortedAtCleanup).toEqual([true]))
+  })
+
+  test('aborts when the subscriber leaves', async () => {
+    const { stream } = await begin(server, overEvents('node', 'clock'))
+    stream.unsubscribe()
+    await soon(() => expect(server.stage.abortedAtCleanup).toEqual([true]))
+  })
+
+  test('aborts with the refusal in a query that is still running, and is let go when the query ends', async () => {
+    const session = await server.auth.signIn()
+    const client = connectWebSocket(server, browser(session))
+    const waiting = client.waiting.query()
+    await soon(() => expect(server.feed.listeners).toBe(1))
+    await server.auth.ban(session)
+    expect(await waiting).toBe('ACCOUNT_BANNED')
+    expect(server.feed.listeners).toBe(0)
+  })
+})
+
+test.each<{ source: string; open: Open }>([
+  { source: 'an iterable', open: overWebSocket('orphaned') },
+  { source: 'an iterable, over server-sent events', open: overEvents('node', 'orphaned') },
+  { source: 'an observable', open: overWebSocket('orphanedObservable') },
+])('a refusal of our own that comes out of $source keeps its reason', async ({ open }) => {
+  const { stream } = await begin(server, open)
+  expect(await stream.ended).toMatchObject({
+    code: 'SERVICE_UNAVAILABLE',
+    httpStatus: 503,
+    auth: { reason: 'SESSIONS_UNAVAILABLE', retryAfterSeconds: 7, replay: false },
+  })
+})
+
+test('a stream for which the session is optional ends with it all the same', async () => {
+  const { session, stream } = await begin(server, overWebSocket('optionalClock'))
+  await server.auth.revoke(session)
+  expectEnd(await stream.ended, 'SESSION_NOT_FOUND')
+})
+
+test('the end of a stream leaves its connection open, and the next call on it is refused', async () => {
+  const session = await server.auth.signIn()
+  const client = connectWebSocket(server, browser(session))
+  const stream = openStream(client.clock)
+  await stream.first
+  await server.auth.revoke(session)
+  await stream.ended
+  const { refusal } = await outcomeOf(client.me.query())
+  expect(refusal?.auth).toMatchObject({ reason: 'SESSION_NOT_FOUND', replay: true })
+  expect(await client.health.query()).toBe('ok')
+  expect(server.sockets.size).toBe(1)
+})
+
+test('the expiry of the JWT ends neither the connection nor its calls', async () => {
+  const session = await server.auth.signIn()
+  const client = connectWebSocket(server, browser(session))
+  expect(await client.me.query()).toBe(session.userId)
+  server.auth.clock.advance(16 * 60)
+  expect(await client.me.query()).toBe(session.userId)
+  expect(server.sockets.size).toBe(1)
+})

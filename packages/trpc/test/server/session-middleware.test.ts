@@ -1,0 +1,221 @@
+import { REASONS, type Reason } from '@sallyport/core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { callEndpoint, withCookiesOf } from '../support/call-endpoint.ts'
+import { ask, connectWebSocket, statusOn, TRANSPORTS } from '../support/connect.ts'
+import { ATTACKER_JWK, type Forgery, forgeToken } from '../support/forge-token.ts'
+import { outcomeOf, refusalFor } from '../support/outcome.ts'
+import { soon } from '../support/soon.ts'
+import { startServer, type TestServer } from '../support/start-server.ts'
+import { browser, type Visitor } from '../support/visitor.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer()
+})
+afterEach(() => server.clear())
+afterAll(async () => {
+  await soon(() => expect(server.feed.listeners).toBe(0))
+  await server.close()
+})
+
+const signIn = async (): Promise<{ userId: string; visitor: Visitor }> => {
+  const session = await server.auth.signIn()
+  return { userId: session.userId, visitor: browser(session) }
+}
+
+describe('scenario matrix', () => {
+  const scenarios: {
+    scenario: string
+    given: () => Promise<Visitor>
+    reason: Reason | null
+    lookups: number
+  }[] = [
+    {
+      scenario: 'Normal',
+      given: async () => (await signIn()).visitor,
+      reason: null,
+      lookups: 1,
+    },
+    {
+      scenario: 'User signs out',
+      async given() {
+        const { visitor } = await signIn()
+        const signedOut = await callEndpoint(server, visitor, { method: 'POST', path: '/sign-out' })
+        return withCookiesOf(signedOut, visitor)
+      },
+      reason: 'TOKEN_MISSING',
+      lookups: 0,
+    },
+    {
+      scenario: 'Admin revokes session',
+      async given() {
+        const session = await server.auth.signIn()
+        const admin = await server.auth.signIn({ role: 'admin' })
+        const revoked = await callEndpoint(server, browser(admin), {
+          method: 'POST',
+          path: '/admin/revoke-user-session',
+          body: { sessionId: session.sessionId },
+        })
+        expect(revoked.status).toBe(200)
+        return browser(session)
+      },
+      reason: 'SESSION_NOT_FOUND',
+      lookups: 1,
+    },
+    {
+      scenario: 'JWT expired, session valid',
+      given: async () => browser(await server.auth.expireJwt(await server.auth.signIn())),
+      reason: 'TOKEN_EXPIRED',
+      lookups: 0,
+    },
+    {
+      scenario: 'JWT expired, session expired',
+      async given() {
+        const session = await server.auth.signIn()
+        await server.auth.expireSession(session)
+        return browser(await server.auth.expireJwt(session))
+      },
+      reason: 'TOKEN_EXPIRED',
+      lookups: 0,
+    },
+    {
+      scenario: 'JWT valid, session expired',
+      async given() {
+        const session = await server.auth.signIn()
+        await server.auth.expireSession(session)
+        return browser(session)
+      },
+      reason: 'SESSION_EXPIRED',
+      lookups: 1,
+    },
+    {
+      scenario: 'User banned',
+      async given() {
+        const session = await server.auth.signIn()
+        await server.auth.ban(session)
+        return browser(session)
+      },
+      reason: 'ACCOUNT_BANNED',
+      lookups: 1,
+    },
+  ]
+
+  describe.each(scenarios)('$scenario: $reason', ({ given, reason, lookups }) => {
+    test.each(TRANSPORTS)('over %s', async (transport) => {
+      const visitor = await given()
+      server.reset()
+
+      const { refusal, status } = await ask(server, visitor, transport)
+
+      expect(refusal).toEqual(reason === null ? null : refusalFor(reason, { replay: true }))
+      expect(status).toBe(statusOn(transport, reason === null ? 200 : REASONS[reason].status))
+      expect(server.auth.lookups.count).toBe(lookups)
+      expect(server.stage.runs).toHaveLength(reason === null ? 1 : 0)
+    })
+  })
+
+  test('User banned: the person reads "Account banned"', async () => {
+    const session = await server.auth.signIn()
+    await server.auth.ban(session)
+    const { refusal } = await ask(server, browser(session), 'httpLink over node')
+    expect(refusal).toMatchObject({ message: 'Account banned', httpStatus: 403, code: 'FORBIDDEN' })
+  })
+
+  test.each(TRANSPORTS)('JWT expired, session valid: auto-refresh then 200, over %s', async (transport) => {
+    const session = await server.auth.signIn()
+    const visitor = browser(await server.auth.expireJwt(session))
+    const { refusal } = await ask(server, visitor, transport)
+    expect(refusal?.auth).toMatchObject({ reason: 'TOKEN_EXPIRED', replay: true })
+
+    const refreshed = await callEndpoint(server, visitor, { method: 'GET', path: '/backend/token' })
+    expect(refreshed.status).toBe(200)
+    const replayed = await ask(server, withCookiesOf(refreshed, visitor), transport)
+
+    expect(replayed.refusal).toBeNull()
+    expect(server.stage.runs).toHaveLength(1)
+  })
+
+  test('JWT expired, session expired: the refresh is refused for good, so the person has to sign in', async () => {
+    const session = await server.auth.signIn()
+    await server.auth.expireSession(session)
+    const visitor = browser(await server.auth.expireJwt(session))
+    const refreshed = await callEndpoint(server, visitor, { method: 'GET', path: '/backend/token' })
+    expect(refreshed.status).toBe(401)
+    expect(await refreshed.json()).toMatchObject({ code: 'SESSION_EXPIRED' })
+  })
+
+  test('a JWT that was copied before the sign-out is useless after it', async () => {
+    const { visitor } = await signIn()
+    await callEndpoint(server, visitor, { method: 'POST', path: '/sign-out' })
+    const { refusal } = await ask(server, visitor, 'httpLink over node')
+    expect(refusal?.auth?.reason).toBe('SESSION_NOT_FOUND')
+  })
+
+  test('an expired JWT stays refused on the connection that brought it', async () => {
+    const session = await server.auth.signIn()
+    const visitor = browser(await server.auth.expireJwt(session))
+    const client = connectWebSocket(server, visitor)
+    await callEndpoint(server, visitor, { method: 'GET', path: '/backend/token' })
+    for (const call of [1, 2]) {
+      const { refusal } = await outcomeOf(client.me.query())
+      expect(refusal?.auth?.reason, `call ${call}`).toBe('TOKEN_EXPIRED')
+    }
+  })
+})
+
+describe('a hostile JWT is refused before any lookup', () => {
+  const forgeries: { token: string; forgery: Forgery; reason: Reason }[] = [
+    { token: 'that has expired', forgery: { claims: { exp: 1_700_000_000 } }, reason: 'TOKEN_EXPIRED' },
+    { token: 'with nbf in the future', forgery: { claims: { nbf: 4_000_000_000 } }, reason: 'TOKEN_INVALID' },
+    {
+      token: 'for another audience',
+      forgery: { claims: { aud: 'https://other.example' } },
+      reason: 'TOKEN_INVALID',
+    },
+    {
+      token: 'of another issuer',
+      forgery: { claims: { iss: 'https://other.example' } },
+      reason: 'TOKEN_INVALID',
+    },
+    { token: 'of another typ', forgery: { header: { typ: 'JWT' } }, reason: 'TOKEN_INVALID' },
+    { token: 'for another user', forgery: { claims: { userId: 'admin' } }, reason: 'TOKEN_INVALID' },
+    { token: 'of an attacker', forgery: { signer: 'attacker' }, reason: 'TOKEN_INVALID' },
+    {
+      token: 'that brings its own key',
+      forgery: { header: { jwk: ATTACKER_JWK }, signer: 'attacker' },
+      reason: 'TOKEN_INVALID',
+    },
+    {
+      token: 'with alg none',
+      forgery: { header: { alg: 'none' }, signer: 'nobody' },
+      reason: 'TOKEN_INVALID',
+    },
+    {
+      token: 'with HS256 and the public key as secret',
+      forgery: { header: { alg: 'HS256' }, signer: 'public key' },
+      reason: 'TOKEN_INVALID',
+    },
+    { token: 'without signature', forgery: { signer: 'nobody' }, reason: 'TOKEN_INVALID' },
+  ]
+  const transports = ['httpLink over node', 'httpLink over fetch', 'wsLink'] as const
+
+  async function visitorWith(forgery: Forgery): Promise<Visitor> {
+    const session = await server.auth.signIn()
+    const token = await forgeToken(server.auth, session, forgery)
+    return browser({ cookie: `service.jwt=${token}; service.session=${session.sessionCookie}` })
+  }
+
+  describe.each(forgeries)('one $token: $reason', ({ forgery, reason }) => {
+    test.each(transports)('over %s', async (transport) => {
+      const { refusal } = await ask(server, await visitorWith(forgery), transport)
+      expect(refusal).toEqual(refusalFor(reason, { replay: true }))
+      expect(server.auth.lookups.count).toBe(0)
+      expect(server.stage.runs).toEqual([])
+    })
+  })
+
+  test('one that is like the real ones in everything is let in, so each refusal above has its own cause', async () => {
+    const { refusal } = await ask(server, await visitorWith({}), 'httpLink over node')
+    expect(refusal).toBeNull()
+  })
+})

@@ -1,0 +1,164 @@
+import { authHandlerOptions, webSocketOptions } from '@sallyport/trpc'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { connectHttp, connectWebSocket } from '../support/connect.ts'
+import { deferred } from '../support/deferred.ts'
+import { outcomeOf } from '../support/outcome.ts'
+import { startServer, type TestServer } from '../support/start-server.ts'
+import { openStream } from '../support/stream.ts'
+import { browser, FOREIGN, ORIGIN } from '../support/visitor.ts'
+
+const PARTNER = 'https://partner.example'
+
+let server: TestServer
+let careless: TestServer
+let bearerServer: TestServer
+beforeAll(async () => {
+  server = await startServer({ allowedOrigins: [PARTNER] })
+  careless = await startServer({ upgradeCheck: 'missing' })
+  bearerServer = await startServer({ bearer: true })
+})
+afterEach(() => Promise.all([server.clear(), careless.clear(), bearerServer.clear()]))
+afterAll(() => Promise.all([server.close(), careless.close(), bearerServer.close()]))
+
+/** Shakes hands: `open`, or the status and the text of the refusal. */
+async function knock(target: TestServer, headers: Record<string, string>): Promise<string> {
+  const socket = new WebSocket(`ws://${target.host}/ws`, { headers })
+  const answer = deferred<string>()
+  socket.on('open', () => answer.resolve('open'))
+  socket.on('unexpected-response', (_request, response) => {
+    response.setEncoding('utf8').on('data', (text) => answer.resolve(`${response.statusCode} ${text}`))
+  })
+  // What a refused socket says about itself adds nothing.
+  socket.on('error', () => {})
+  const result = await answer.promise
+  socket.terminate()
+  return result
+}
+
+describe('the upgrade check', () => {
+  const REFUSED = '403 ORIGIN_REJECTED'
+
+  test.each([
+    { from: 'our own origin', headers: { origin: ORIGIN }, answer: 'open' },
+    { from: 'our own site', headers: { origin: ORIGIN, 'sec-fetch-site': 'same-origin' }, answer: 'open' },
+    { from: 'a listed origin', headers: { origin: PARTNER, 'sec-fetch-site': 'cross-site' }, answer: 'open' },
+    { from: 'a foreign origin', headers: FOREIGN, answer: REFUSED },
+    { from: 'a foreign origin of an old browser', headers: { origin: FOREIGN.origin }, answer: REFUSED },
+    { from: 'a sandboxed frame', headers: { origin: 'null' }, answer: REFUSED },
+    { from: 'a sister site', headers: { origin: 'http://localhost:4000' }, answer: REFUSED },
+    { from: 'nowhere', headers: {}, answer: REFUSED },
+    { from: 'nowhere with our header', headers: { 'x-sallyport': '1' }, answer: REFUSED },
+  ])('from $from: $answer', async ({ headers, answer }) => {
+    const { cookie } = await server.auth.signIn()
+    expect(await knock(server, { ...headers, cookie })).toBe(answer)
+    expect(await knock(server, { ...headers })).toBe(answer)
+  })
+
+  test('lets every origin in where bearer transport is enabled', async () => {
+    expect(await knock(bearerServer, FOREIGN)).toBe('open')
+  })
+})
+
+describe('an app that forgot webSocketOptions', () => {
+  test.each([
+    { origin: 'a foreign origin', headers: FOREIGN },
+    { origin: 'no origin', headers: {} },
+  ])('opens connections from $origin, and every call on them is ORIGIN_REJECTED', async ({ headers }) => {
+    const { cookie } = await careless.auth.signIn()
+    const client = connectWebSocket(careless, { headers: { ...headers, cookie } })
+    const subscription = openStream(client.clock)
+    const outcomes = await Promise.all([
+      outcomeOf(client.me.query()),
+      outcomeOf(client.write.mutate()),
+      outcomeOf(client.rotate.mutate()),
+      outcomeOf(client.whoami.query()),
+      subscription.first,
+    ])
+    for (const { refusal } of outcomes) expect(refusal?.auth?.reason).toBe('ORIGIN_REJECTED')
+    expect(careless.stage.runs).toEqual([])
+    expect(careless.auth.lookups.count).toBe(0)
+  })
+
+  test('serves its own origin', async () => {
+    const session = await careless.auth.signIn()
+    expect(await connectWebSocket(careless, browser(session)).me.query()).toBe(session.userId)
+  })
+})
+
+describe('limits', () => {
+  const transports = ['httpBatchLink over node', 'httpBatchLink over fetch'] as const
+
+  test.each(transports)(
+    '21 calls in one batch: 400 BAD_REQUEST, and none of them runs, over %s',
+    async (transport) => {
+      const { client, answers } = connectHttp(server, browser(await server.auth.signIn()), transport)
+      const outcomes = await Promise.all(Array.from({ length: 21 }, () => outcomeOf(client.me.query())))
+      for (const { refusal } of outcomes)
+        expect(refusal).toMatchObject({ code: 'BAD_REQUEST', httpStatus: 400 })
+      expect(answers).toMatchObject([{ status: 400 }])
+      expect(server.stage.runs).toEqual([])
+    },
+  )
+
+  test.each(transports)('20 calls in one batch run, over %s', async (transport) => {
+    const { client, answers } = connectHttp(server, browser(await server.auth.signIn()), transport)
+    await Promise.all(Array.from({ length: 20 }, () => client.me.query()))
+    expect(answers).toMatchObject([{ status: 200 }])
+    expect(server.stage.runs).toHaveLength(20)
+  })
+
+  /** Sends one message on a connection of its own and collects as many answers, or the code with which it was closed. */
+  async function send(
+    message: string,
+    answers: number,
+  ): Promise<{ messages: string[]; closed: number | null }> {
+    const { cookie } = await server.auth.signIn()
+    const socket = new WebSocket(`ws://${server.host}/ws`, { headers: { cookie, origin: ORIGIN } })
+    const messages: string[] = []
+    const done = deferred<number | null>()
+    socket.on('open', () => socket.send(message))
+    socket.on('close', (code) => done.resolve(code))
+    socket.on('message', (data) => {
+      messages.push(String(data))
+      if (messages.length === answers) done.resolve(null)
+    })
+    const closed = await done.promise
+    socket.terminate()
+    return { messages, closed }
+  }
+
+  const frame = (calls: number) =>
+    JSON.stringify(
+      Array.from({ length: calls }, (_, id) => ({ id, method: 'query', params: { path: 'me' } })),
+    )
+
+  test('21 calls in one WebSocket frame: BAD_REQUEST for each, and none of them runs', async () => {
+    const { messages } = await send(frame(21), 21)
+    for (const message of messages)
+      expect(JSON.parse(message).error.data).toMatchObject({ code: 'BAD_REQUEST', httpStatus: 400 })
+    expect(server.stage.runs).toEqual([])
+    expect(server.auth.lookups.count).toBe(0)
+  })
+
+  test('20 calls in one WebSocket frame run', async () => {
+    const { messages } = await send(frame(20), 20)
+    for (const message of messages) expect(JSON.parse(message)).toHaveProperty('result')
+    expect(server.stage.runs).toHaveLength(20)
+  })
+
+  test.each([
+    { bytes: 65_536, closed: null },
+    { bytes: 65_537, closed: 1009 },
+  ])('a WebSocket message of $bytes bytes: closed with $closed', async ({ bytes, closed }) => {
+    const call = JSON.stringify({ id: 1, method: 'query', params: { path: 'me' } })
+    const result = await send(call.padEnd(bytes), 1)
+    expect(result.closed).toBe(closed)
+    expect(server.stage.runs).toHaveLength(closed === null ? 1 : 0)
+  })
+
+  test('are what the options say', () => {
+    expect(authHandlerOptions).toEqual({ maxBatchSize: 20 })
+    expect(webSocketOptions(server.config).maxPayload).toBe(65_536)
+  })
+})

@@ -1,0 +1,133 @@
+import { createAuthContext } from '@sallyport/trpc'
+import {
+  createTRPCClient,
+  createWSClient,
+  httpBatchLink,
+  httpBatchStreamLink,
+  httpLink,
+  httpSubscriptionLink,
+  type TRPCClient,
+  type TRPCLink,
+  wsLink,
+} from '@trpc/client'
+import { EventSource } from 'eventsource'
+import { WebSocket } from 'ws'
+import { type Outcome, outcomeOf } from './outcome.ts'
+import { type AppRouter, createCaller } from './router.ts'
+import { PATHS, type TestServer } from './start-server.ts'
+import { openStream } from './stream.ts'
+import type { Visitor } from './visitor.ts'
+
+/** Every way in, over both HTTP adapters. */
+export const TRANSPORTS = [
+  'httpLink over node',
+  'httpLink over fetch',
+  'httpBatchLink over node',
+  'httpBatchLink over fetch',
+  'httpBatchStreamLink over node',
+  'httpBatchStreamLink over fetch',
+  'httpSubscriptionLink over node',
+  'httpSubscriptionLink over fetch',
+  'wsLink',
+  'createCaller',
+] as const
+export type Transport = (typeof TRANSPORTS)[number]
+export type HttpTransport = Exclude<Transport, 'wsLink' | 'createCaller'>
+
+export type Client = TRPCClient<AppRouter>
+
+/** A client over one of the HTTP links, with what it was answered. */
+export interface HttpConnection {
+  readonly client: Client
+  readonly answers: { status: number; headers: Headers }[]
+}
+
+/** A client over one of the HTTP links. */
+export function connectHttp(server: TestServer, visitor: Visitor, transport: HttpTransport): HttpConnection {
+  const [linkName, , adapter] = transport.split(' ')
+  const url = `http://${server.host}${adapter === 'node' ? PATHS.node : PATHS.fetch}`
+  const answers: HttpConnection['answers'] = []
+
+  async function fetchAs(
+    input: RequestInfo | URL,
+    { signal, ...init }: Omit<RequestInit, 'signal'> & { signal?: AbortSignal | null | undefined } = {},
+  ): Promise<Response> {
+    const headers = new Headers(init.headers)
+    for (const [name, value] of Object.entries(visitor.headers)) headers.set(name, value)
+    const response = await fetch(input, { ...init, headers, signal: signal ?? null })
+    answers.push({ status: response.status, headers: response.headers })
+    return response
+  }
+
+  const links: Record<string, () => TRPCLink<AppRouter>> = {
+    httpLink: () => httpLink({ url, fetch: fetchAs }),
+    httpBatchLink: () => httpBatchLink({ url, fetch: fetchAs }),
+    httpBatchStreamLink: () => httpBatchStreamLink({ url, fetch: fetchAs }),
+    httpSubscriptionLink: () =>
+      httpSubscriptionLink({
+        url,
+        EventSource,
+        eventSourceOptions: () => ({ fetch: fetchAs }),
+        ...(visitor.connectionParams !== undefined && { connectionParams: { ...visitor.connectionParams } }),
+      }),
+  }
+  const link = links[linkName ?? '']
+  if (link === undefined) throw new TypeError(`No such link: ${linkName}`)
+  return { client: createTRPCClient<AppRouter>({ links: [link()] }), answers }
+}
+
+/** A client over one WebSocket connection, whose upgrade request carries the visitor's headers. `server.reset` closes it. */
+export function connectWebSocket(server: TestServer, visitor: Visitor): Client {
+  const socket = createWSClient({
+    url: `ws://${server.host}/ws`,
+    WebSocket: socketWith(visitor.headers),
+    ...(visitor.connectionParams !== undefined && { connectionParams: { ...visitor.connectionParams } }),
+  })
+  server.clients.add(socket)
+  return createTRPCClient<AppRouter>({ links: [wsLink({ client: socket })] })
+}
+
+/** A socket whose upgrade request carries headers. `ws` has all that the client uses of the browser's interface. */
+function socketWith(headers: Visitor['headers']): typeof globalThis.WebSocket {
+  const VisitorSocket: unknown = class extends WebSocket {
+    constructor(address: string | URL) {
+      super(address, { headers })
+    }
+  }
+  return VisitorSocket as typeof globalThis.WebSocket
+}
+
+/** Calls from the server's own code, with the headers of the page request. */
+export function callerFor(server: TestServer, visitor: Visitor): ReturnType<typeof createCaller> {
+  const { auth } = createAuthContext(server.config).headers(visitor.headers)
+  return createCaller({ auth, db: server.db, stage: server.stage })
+}
+
+/** Asks for what needs a session, in the way that the transport is made for. */
+export async function ask(
+  server: TestServer,
+  visitor: Visitor,
+  transport: Transport,
+): Promise<Outcome & { status?: number | undefined }> {
+  if (transport === 'createCaller') return outcomeOf(callerFor(server, visitor).me())
+  if (transport === 'wsLink') return outcomeOf(connectWebSocket(server, visitor).me.query())
+  const { client, answers } = connectHttp(server, visitor, transport)
+  const outcome = transport.startsWith('httpSubscriptionLink')
+    ? await firstOf(openStream(client.clock))
+    : await outcomeOf(client.me.query())
+  return { ...outcome, status: answers[0]?.status }
+}
+
+/** The HTTP status that tRPC gives an answer: streams are 200, whatever is in them; two transports have none. */
+export function statusOn(transport: Transport, status: number): number | undefined {
+  if (transport === 'wsLink' || transport === 'createCaller') return undefined
+  return transport.startsWith('httpBatchStreamLink') || transport.startsWith('httpSubscriptionLink')
+    ? 200
+    : status
+}
+
+async function firstOf(stream: ReturnType<typeof openStream>): Promise<Outcome> {
+  const outcome = await stream.first
+  stream.unsubscribe()
+  return outcome
+}

@@ -1,0 +1,13 @@
+/** A promise that is settled from outside. */
+export interface Deferred<Value> {
+  readonly promise: Promise<Value>
+  resolve(value: Value): void
+}
+
+export function deferred<Value>(): Deferred<Value> {
+  let resolve: Deferred<Value>['resolve'] = () => {}
+  const promise = new Promise<Value>((settle) => {
+    resolve = settle
+  })
+  return { promise, resolve }
+}

@@ -1,0 +1,65 @@
+import { REASONS, type Reason } from '@sallyport/core'
+import { type AuthErrorData, authErrorData } from '@sallyport/trpc'
+import { TRPCError } from '@trpc/server'
+import { getHTTPStatusCodeFromError } from '@trpc/server/http'
+import * as z from 'zod'
+
+/** How a call ended, as its caller sees it. */
+export interface Outcome {
+  /** What the resolver returned, or the first value of a subscription. */
+  readonly data?: unknown
+  /** Null when the call was let in and its resolver succeeded. */
+  readonly refusal: Refusal | null
+}
+
+/** An error as it reaches the client. */
+export interface Refusal {
+  readonly code: string
+  readonly httpStatus: number
+  readonly message: string
+  readonly auth: AuthErrorData | null
+}
+
+const isReason = (value: unknown) => typeof value === 'string' && Object.hasOwn(REASONS, value)
+
+const clientError = z.object({
+  message: z.string(),
+  data: z.object({
+    code: z.string(),
+    httpStatus: z.number(),
+    auth: z
+      .object({
+        reason: z.custom<Reason>(isReason),
+        retryAfterSeconds: z.nullable(z.number()),
+        replay: z.boolean(),
+      })
+      .nullable(),
+  }),
+})
+
+/** Reads an error of the tRPC client, or of a server-side caller. Any other error is thrown on. */
+export function toRefusal(error: unknown): Refusal {
+  if (error instanceof TRPCError) {
+    const { code, message } = error
+    return { code, message, httpStatus: getHTTPStatusCodeFromError(error), auth: authErrorData(error) }
+  }
+  const parsed = clientError.safeParse(error)
+  if (!parsed.success) throw error
+  const { message, data } = parsed.data
+  return { ...data, message }
+}
+
+/** What a client sees of a reason. */
+export function refusalFor(reason: Reason, { replay }: { replay: boolean }): Refusal {
+  const { code, status, message } = REASONS[reason]
+  const retryAfterSeconds = status === 503 ? 1 : null
+  return { code, httpStatus: status, message, auth: { reason, retryAfterSeconds, replay } }
+}
+
+export async function outcomeOf(call: Promise<unknown>): Promise<Outcome> {
+  try {
+    return { data: await call, refusal: null }
+  } catch (error) {
+    return { refusal: toRefusal(error) }
+  }
+}

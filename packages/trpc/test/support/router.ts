@@ -1,0 +1,199 @@
+import { on, once } from 'node:events'
+import { AuthError, isAuthError } from '@sallyport/core'
+import {
+  authErrorData,
+  type DatabaseContext,
+  getSession,
+  optionalSessionMiddleware,
+  requireRole,
+  sensitiveSessionMiddleware,
+  sessionMiddleware,
+} from '@sallyport/trpc'
+import { initTRPC, TRPCError, tracked } from '@trpc/server'
+import { observable } from '@trpc/server/observable'
+import * as z from 'zod'
+import type { Stage } from './stage.ts'
+
+/** The context of the app that the tests talk to. */
+export interface AppContext extends DatabaseContext {
+  readonly stage: Stage
+}
+
+const t = initTRPC.context<AppContext>().create({
+  errorFormatter: ({ shape, error }) => ({ ...shape, data: { ...shape.data, auth: authErrorData(error) } }),
+})
+
+/** Stands between the guard and the resolver: what it has counted was let in. */
+const counted = t.middleware(({ ctx, path, next }) => {
+  ctx.stage.runs.push(path)
+  return next()
+})
+
+/** Waits for the gate in front of the guard, as a slow middleware of an app does. */
+const gated = t.middleware(async ({ ctx, next }) => {
+  await ctx.stage.gate
+  return next()
+})
+
+const publicProcedure = t.procedure.use(counted)
+const protectedProcedure = t.procedure.use(sessionMiddleware).use(counted)
+const sensitiveProcedure = t.procedure.use(sensitiveSessionMiddleware).use(counted)
+const optionalProcedure = t.procedure.use(optionalSessionMiddleware).use(counted)
+const adminProcedure = t.procedure.use(sessionMiddleware).use(requireRole('admin')).use(counted)
+const staffProcedure = t.procedure.use(sessionMiddleware).use(requireRole('editor', 'admin')).use(counted)
+const slowProcedure = t.procedure.use(gated).use(sessionMiddleware).use(counted)
+const slowSensitiveProcedure = t.procedure.use(gated).use(sensitiveSessionMiddleware).use(counted)
+
+/** `ready` once the source is being listened to, then whatever the test emits. */
+async function* ticks({
+  ctx,
+}: {
+  ctx: AppContext & { auth: { signal: AbortSignal } }
+}): AsyncGenerator<string> {
+  const events = on(ctx.stage.ticker, 'tick', { signal: ctx.auth.signal })
+  try {
+    yield 'ready'
+    for await (const [value] of events) yield String(value)
+  } finally {
+    ctx.stage.abortedAtCleanup.push(ctx.auth.signal.aborted)
+  }
+}
+
+const never = new Promise<never>(() => {})
+
+export const appRouter = t.router({
+  health: publicProcedure.query(() => 'ok'),
+  me: protectedProcedure.query(({ ctx }) => ctx.session.userId),
+  whoami: optionalProcedure.query(({ ctx }) => ctx.session?.userId ?? null),
+  peek: publicProcedure.query(async ({ ctx }) => (await getSession(ctx)).id),
+  users: adminProcedure.query(() => 'all of them'),
+  drafts: staffProcedure.query(() => 'some of them'),
+  secret: sensitiveProcedure.query(({ ctx }) => ctx.session.id),
+  slow: slowProcedure.query(({ ctx }) => ctx.session.userId),
+  slowSecret: slowSensitiveProcedure.query(({ ctx }) => ctx.session.userId),
+
+  write: protectedProcedure.mutation(() => 'written'),
+  upload: protectedProcedure.input(z.instanceof(FormData)).mutation(({ input }) => input.get('text')),
+  rotate: sensitiveProcedure.mutation(() => 'rotated'),
+  slowWrite: slowProcedure.mutation(() => 'written'),
+  slowRotate: slowSensitiveProcedure.mutation(() => 'rotated'),
+  /** Ends the caller's own session in the middle of a batch, then opens the gate for those that come late. */
+  leave: protectedProcedure.mutation(async ({ ctx }) => {
+    await ctx.stage.revoke(ctx.session.id)
+    ctx.stage.openGate()
+    return 'left'
+  }),
+
+  /** Runs until its session ends. */
+  waiting: protectedProcedure.query(async ({ ctx }) => {
+    await once(ctx.auth.signal, 'abort')
+    return isAuthError(ctx.auth.signal.reason.cause) ? ctx.auth.signal.reason.cause.reason : 'no reason'
+  }),
+
+  /** Leaves work behind that asks for the signal later. */
+  hasty: protectedProcedure.query(({ ctx }) => {
+    ctx.stage.askForSignalLate = () => ctx.auth.signal
+  }),
+
+  named: protectedProcedure.input(z.object({ name: z.string().min(1) })).query(({ input }) => input.name),
+  missing: protectedProcedure.query(() => {
+    throw new TRPCError({ code: 'NOT_FOUND', message: 'You have no such note' })
+  }),
+  crash: protectedProcedure.query(() => {
+    throw new Error('a bug of the app')
+  }),
+  /** A database of the app's own that has gone away. */
+  gone: protectedProcedure.input(z.object({ seconds: z.number() }).optional()).query(({ input }) => {
+    throw new AuthError('SESSIONS_UNAVAILABLE', { retryAfterSeconds: input?.seconds ?? 7 })
+  }),
+  banned: protectedProcedure.query(() => {
+    throw new AuthError('ACCOUNT_BANNED')
+  }),
+  recheck: protectedProcedure.query(async ({ ctx }) => {
+    await ctx.stage.revoke(ctx.session.id)
+    return getSession(ctx)
+  }),
+
+  clock: protectedProcedure.subscription(ticks),
+  /** Takes its time before it returns the stream. */
+  lateClock: protectedProcedure.subscription(async (opts) => {
+    await opts.ctx.stage.gate
+    return ticks(opts)
+  }),
+  sensitiveClock: sensitiveProcedure.subscription(ticks),
+  doublyGuardedClock: protectedProcedure.use(sensitiveSessionMiddleware).subscription(ticks),
+  doublyGuarded: protectedProcedure.use(sensitiveSessionMiddleware).query(({ ctx }) => ctx.session.userId),
+  optionalClock: optionalProcedure.subscription(async function* ({ ctx }) {
+    yield ctx.session === null ? 'stranger' : 'ready'
+    await never
+  }),
+  streamed: protectedProcedure.query(ticks),
+  parsedClock: protectedProcedure
+    .output(z.custom<AsyncGenerator<string>>((value) => typeof value === 'object'))
+    .subscription(ticks),
+  trackedClock: protectedProcedure.subscription(async function* (opts) {
+    let id = 0
+    for await (const value of ticks(opts)) yield tracked(String(++id), value)
+  }),
+  observableClock: protectedProcedure.subscription(({ ctx }) =>
+    observable<string>((observer) => {
+      const listener = (value: string) => observer.next(value)
+      ctx.stage.ticker.on('tick', listener)
+      observer.next('ready')
+      return () => void ctx.stage.ticker.off('tick', listener)
+    }),
+  ),
+  /** Ends by itself. */
+  short: protectedProcedure.subscription(async function* () {
+    yield 'ready'
+  }),
+  /** Ignores its signal and never yields again. */
+  deaf: protectedProcedure.subscription(async function* () {
+    yield 'ready'
+    await never
+  }),
+  deafStreamed: protectedProcedure.query(async function* () {
+    yield 'ready'
+    await never
+  }),
+  /** Its clean-up never ends. */
+  stubborn: protectedProcedure.subscription(async function* (opts) {
+    try {
+      yield* ticks(opts)
+    } finally {
+      await never
+    }
+  }),
+  /** Its clean-up fails. */
+  clumsy: protectedProcedure.subscription(async function* (opts) {
+    try {
+      yield* ticks(opts)
+    } finally {
+      // biome-ignore lint/correctness/noUnsafeFinally: what a clean-up of an app may do
+      throw new Error('the clean-up failed')
+    }
+  }),
+  /** Fails before there is anything to stream. */
+  stillborn: protectedProcedure.subscription((): AsyncGenerator<string> => {
+    throw new Error('a bug of the app')
+  }),
+  /** Its database goes away after the first value. */
+  orphaned: protectedProcedure.subscription(async function* () {
+    yield 'ready'
+    throw new AuthError('SESSIONS_UNAVAILABLE', { retryAfterSeconds: 7 })
+  }),
+  orphanedObservable: protectedProcedure.subscription(() =>
+    observable<string>((observer) => {
+      observer.next('ready')
+      observer.error(new AuthError('SESSIONS_UNAVAILABLE', { retryAfterSeconds: 7 }))
+    }),
+  ),
+  /** Fails after its first value. */
+  fragile: protectedProcedure.subscription(async function* () {
+    yield 'ready'
+    throw new Error('a bug of the app')
+  }),
+})
+
+export type AppRouter = typeof appRouter
+export const createCaller = t.createCallerFactory(appRouter)

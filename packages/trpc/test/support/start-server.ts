@@ -1,0 +1,130 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import { type AuthConfig, type AuthDatabase, withAuthStore } from '@sallyport/core'
+import { revokeSession } from '@sallyport/core/auth'
+import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
+import { authHandlerOptions, authResponseMeta, createAuthContext, webSocketOptions } from '@sallyport/trpc'
+import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
+import { createHTTPHandler } from '@trpc/server/adapters/standalone'
+import { applyWSSHandler } from '@trpc/server/adapters/ws'
+import { WebSocketServer } from 'ws'
+import { type CountingFeed, countingFeed } from './counting-feed.ts'
+import { type FaultyKeySet, type FaultyStore, faultyKeySet, faultyStore } from './faulty-store.ts'
+import { appRouter } from './router.ts'
+import { createStage, type Stage } from './stage.ts'
+
+/** One app over all transports, with everything that a test may want to break or to count. */
+export interface TestServer {
+  readonly auth: TestAuth
+  readonly config: AuthConfig
+  readonly db: AuthDatabase
+  readonly stage: Stage
+  readonly feed: CountingFeed
+  readonly store: FaultyStore
+  readonly keys: FaultyKeySet
+  /** Host and port. */
+  readonly host: string
+  /** Live connections. */
+  readonly sockets: WebSocketServer['clients']
+  /** WebSocket clients of the running test. */
+  readonly clients: Set<{ close(): Promise<void> }>
+  /** Forgets runs and counts, and mends what was broken. */
+  reset(): void
+  /** Ends a test: closes its clients, then resets. */
+  clear(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Where each adapter serves the router. */
+export const PATHS = { node: '/trpc', fetch: '/fetch' } as const
+
+/**
+ * Starts the app on a free port: Node adapter, fetch adapter, WebSocket and `/api/auth`.
+ *
+ * @param options.upgradeCheck `missing` is an app that forgot `webSocketOptions`
+ */
+export async function startServer(
+  options: Parameters<typeof createTestAuth>[0] & { upgradeCheck?: 'present' | 'missing' } = {},
+): Promise<TestServer> {
+  const { upgradeCheck = 'present', ...authOptions } = options
+  const auth = await createTestAuth(authOptions)
+  const keys = faultyKeySet(auth.config.jwks)
+  const config = { ...auth.config, jwks: keys }
+  const store = faultyStore(auth.lookups.sessions)
+  const feed = countingFeed(auth.database.revocations)
+  const db = withAuthStore({}, { sessions: store, revocations: feed })
+  const stage = createStage((sessionId) => revokeSession(sessionId, auth.database))
+
+  const context = createAuthContext(config)
+  const handlerOptions = { router: appRouter, responseMeta: authResponseMeta, ...authHandlerOptions }
+  const overNode = createHTTPHandler({
+    ...handlerOptions,
+    basePath: `${PATHS.node}/`,
+    createContext: (o) => ({ ...context.http(o), db, stage }),
+  })
+  const overFetch = getRequestListener((req) =>
+    new URL(req.url).pathname.startsWith('/api/auth/')
+      ? auth.handler(req)
+      : fetchRequestHandler({
+          ...handlerOptions,
+          req,
+          endpoint: PATHS.fetch,
+          createContext: (o) => ({ ...context.http(o), db, stage }),
+        }),
+  )
+  const server = createServer((req, res) =>
+    req.url?.startsWith(`${PATHS.node}/`) ? overNode(req, res) : void overFetch(req, res),
+  )
+  const checks = upgradeCheck === 'present' ? webSocketOptions(config) : {}
+  const wss = new WebSocketServer({ server, path: '/ws', ...checks })
+  applyWSSHandler({
+    wss,
+    router: appRouter,
+    createContext: (o) => ({ ...context.ws(o), db, stage }),
+    ...authHandlerOptions,
+  })
+  await new Promise<void>((resolve) => server.listen(0, resolve))
+  const { port } = server.address() as AddressInfo
+
+  const clients: TestServer['clients'] = new Set()
+  function reset(): void {
+    stage.openGate()
+    stage.runs.length = 0
+    stage.abortedAtCleanup.length = 0
+    auth.lookups.reset()
+    store.answer = null
+    keys.fault = null
+    keys.delay = Promise.resolve()
+    keys.lookups = 0
+  }
+
+  return {
+    auth,
+    config,
+    db,
+    stage,
+    feed,
+    store,
+    keys,
+    host: `localhost:${port}`,
+    sockets: wss.clients,
+    clients,
+    reset,
+    async clear() {
+      const closed = [...clients].map((client) => client.close())
+      clients.clear()
+      // Clients wait for what is still unanswered.
+      for (const socket of wss.clients) socket.terminate()
+      await Promise.all(closed)
+      reset()
+    },
+    async close() {
+      for (const socket of wss.clients) socket.terminate()
+      wss.close()
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+      await auth.close()
+    },
+  }
+}

@@ -1,0 +1,93 @@
+import { deferred } from './deferred.ts'
+import { type Outcome, type Refusal, toRefusal } from './outcome.ts'
+
+/** A subscription as its client sees it. */
+export interface Stream {
+  /** Values so far. */
+  readonly values: unknown[]
+  /** The first value, or why there was none. */
+  readonly first: Promise<Outcome>
+  /** How it ended; null when it just did. */
+  readonly ended: Promise<Refusal | null>
+  unsubscribe(): void
+}
+
+interface Subscribable {
+  subscribe(
+    input: undefined,
+    observer: {
+      onData(value: unknown): void
+      onError(error: unknown): void
+      onComplete(): void
+      onConnectionStateChange(state: { error: { data?: unknown } | null }): void
+    },
+  ): { unsubscribe(): void }
+}
+
+/**
+ * Subscribes and records. Over server-sent events the client hides an error with a status of 5xx in its connection state and tries
+ * again; here that is an end like any other.
+ */
+export function openStream(procedure: Subscribable): Stream {
+  const values: unknown[] = []
+  const first = deferred<Outcome>()
+  const ended = deferred<Refusal | null>()
+
+  function end(error: unknown): void {
+    const refusal = toRefusal(error)
+    first.resolve({ refusal })
+    ended.resolve(refusal)
+  }
+
+  const subscription = procedure.subscribe(undefined, {
+    onData(value) {
+      values.push(value)
+      first.resolve({ data: value, refusal: null })
+    },
+    onError: end,
+    onComplete: () => ended.resolve(null),
+    onConnectionStateChange({ error }) {
+      if (error?.data == null) return
+      end(error)
+      subscription.unsubscribe()
+    },
+  })
+  return { values, first: first.promise, ended: ended.promise, unsubscribe: () => subscription.unsubscribe() }
+}
+
+/**
+ * Reads an async iterable to its end, like {@link openStream}.
+ *
+ * @param stop makes the iterable end early
+ */
+export function readStream(iterable: AsyncIterable<unknown>, stop: () => void): Stream {
+  const values: unknown[] = []
+  const first = deferred<Outcome>()
+  const ended = deferred<Refusal | null>()
+  let isStopped = false
+
+  async function read(): Promise<void> {
+    for await (const value of iterable) {
+      values.push(value)
+      first.resolve({ data: value, refusal: null })
+    }
+  }
+  read().then(
+    () => ended.resolve(null),
+    (error: unknown) => {
+      if (isStopped) return ended.resolve(null)
+      const refusal = toRefusal(error)
+      first.resolve({ refusal })
+      ended.resolve(refusal)
+    },
+  )
+  return {
+    values,
+    first: first.promise,
+    ended: ended.promise,
+    unsubscribe() {
+      isStopped = true
+      stop()
+    },
+  }
+}
