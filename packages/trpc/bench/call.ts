@@ -9,7 +9,7 @@ import { WebSocket } from 'ws'
 import { bothSteps } from './both-steps.ts'
 import { alternate, type Comparison } from './compare.ts'
 
-const RUN_SECONDS = Number(process.env['BENCH_SECONDS'] ?? 3)
+const RUN_SECONDS = Number(process.env.BENCH_SECONDS ?? 3)
 const CONCURRENCY = 32
 
 interface Ready {

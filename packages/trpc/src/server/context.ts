@@ -58,7 +58,7 @@ export function createAuthContext(config: AuthConfig): AuthContextFactory {
       return { auth: createAuthHandle(request, { transport: 'http', config, kind }) }
     },
     ws({ req, info }) {
-      const header = webSocketHeaders(headerReader(req.headers), info.connectionParams?.['token'], config)
+      const header = webSocketHeaders(headerReader(req.headers), info.connectionParams?.token, config)
       return {
         auth: createAuthHandle({ method: 'GET', header }, { transport: 'ws', config, kind: 'upgrade' }),
       }
