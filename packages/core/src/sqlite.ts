@@ -1,5 +1,6 @@
 import { chmodSync, existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { Kysely } from 'kysely'
 import type { SessionStore } from './adapters/adapter.ts'
@@ -45,6 +46,7 @@ export async function openSqlite<Tables = unknown>(
   const writer = openWriter(path)
   const kysely = new Kysely<AuthTables & Tables>({ dialect: sqliteWriteQueue(writer, { busyTimeoutMs }) })
   try {
+    await configure(writer, busyTimeoutMs)
     const migrations = await migrate(kysely as Kysely<unknown>, sqliteTypes)
     const reader = path === ':memory:' ? writer : new Database(path, { readonly: true, timeout: 0 })
     const sessions = sqliteSessions(reader)
@@ -61,7 +63,7 @@ export async function openSqlite<Tables = unknown>(
       },
     }
   } catch (error) {
-    await kysely.destroy()
+    writer.close()
     throw error
   }
 }
@@ -77,12 +79,25 @@ function toPath(url: string): string {
 function openWriter(path: string): Database.Database {
   const isNew = path !== ':memory:' && !existsSync(path)
   if (isNew) mkdirSync(dirname(path), { recursive: true })
-  const writer = new Database(path, { timeout: 5_000 })
+  // The write queue waits instead: the driver's own waiting would stop the event loop.
+  const writer = new Database(path, { timeout: 0 })
   if (isNew) chmodSync(path, 0o600)
-  writer.pragma('journal_mode = WAL')
-  writer.pragma('synchronous = FULL')
-  writer.pragma('foreign_keys = ON')
-  // From here on the write queue waits instead, without stopping the event loop.
-  writer.pragma('busy_timeout = 0')
   return writer
+}
+
+/** Tried again while the file is busy: of several processes that start on a new file, SQLite lets one switch it to WAL. */
+async function configure(writer: Database.Database, busyTimeoutMs: number): Promise<void> {
+  const givenUpAt = performance.now() + busyTimeoutMs
+  for (;;) {
+    try {
+      writer.pragma('journal_mode = WAL')
+      writer.pragma('synchronous = FULL')
+      writer.pragma('foreign_keys = ON')
+      return
+    } catch (error) {
+      const isBusy = error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')
+      if (!isBusy || performance.now() >= givenUpAt) throw error
+    }
+    await sleep(10)
+  }
 }

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigurationError, directAdapter } from '@sallyport/core'
 import { openSqlite } from '@sallyport/core/sqlite'
+import Database from 'better-sqlite3'
 import { sql } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
 import { reasonOf } from './support/reason-of.ts'
@@ -75,6 +76,31 @@ describe('a URL', () => {
     await sql`create table note (text)`.execute(one.db)
     await expect(sql`select * from note`.execute(other.db)).rejects.toThrow(/no such table/)
     expect(existsSync(':memory:')).toBe(false)
+  })
+})
+
+describe('a file that another connection has locked before it was ever opened here', () => {
+  /** A file in SQLite's own mode, with a transaction open on it. */
+  function lockedFile(name: string): { path: string; other: Database.Database } {
+    const path = join(directory, name)
+    const other = new Database(path)
+    other.exec('create table note (text); begin exclusive')
+    return { path, other }
+  }
+
+  test('is waited for without stopping anything else, and opened once the lock is released', async () => {
+    const { path, other } = lockedFile('released.db')
+    const opening = open(path)
+    for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
+    other.exec('commit')
+    other.close()
+    expect((await opening).migrations.applied).toEqual(['0001_sessions'])
+  })
+
+  test('is an error when the lock is not released in time', async () => {
+    const { path, other } = lockedFile('locked.db')
+    await expect(openSqlite(path, { busyTimeoutMs: 1 })).rejects.toMatchObject({ code: 'SQLITE_BUSY' })
+    other.close()
   })
 })
 

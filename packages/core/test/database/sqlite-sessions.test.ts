@@ -204,6 +204,27 @@ describe('lookups of one turn of the event loop', () => {
     expect(await failures([idOf(ada), idOf(bob)])).toEqual([true, true])
   })
 
+  test('leave no transaction open when one of them fails', async () => {
+    await makeBusy()
+    const malformed = JSON.parse('{"sessionId":{},"userId":"x"}')
+    expect(await failures([idOf(ada), idOf(malformed)])).toEqual([false, true])
+    expect(reader.inTransaction).toBe(false)
+    expect(await Promise.all([idOf(ada), idOf(bob)])).toEqual([ada.sessionId, bob.sessionId])
+  })
+
+  test('are answered in memory too while a transaction is open on the one connection there is', async () => {
+    const memory = await createTestAuth()
+    const carol = await memory.signIn()
+    const twice = () => Promise.all([1, 2].map(() => memory.database.sessions.findSession(carol)))
+    await twice()
+    await nextTurn()
+    await memory.db.transaction().execute(async (trx) => {
+      await trx.deleteFrom('account').execute()
+      expect(await twice()).toEqual(Array(2).fill(expect.objectContaining({ id: carol.sessionId })))
+    })
+    await memory.close()
+  })
+
   test('that wait while the connection is closed all fail', async () => {
     await makeBusy()
     const lookups = [idOf(ada), idOf(bob)]

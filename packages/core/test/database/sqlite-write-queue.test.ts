@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { openSqlite } from '@sallyport/core/sqlite'
 import Database from 'better-sqlite3'
 import { sql } from 'kysely'
-import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { reasonOf } from '../support/reason-of.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
@@ -141,13 +141,14 @@ describe('an error', () => {
 
 describe('while another connection holds the write lock', () => {
   // Time stands still unless a test moves it; the pauses between two attempts are real.
+  beforeAll(() => void vi.useFakeTimers({ toFake: ['performance'] }))
+  afterAll(() => void vi.useRealTimers())
   beforeEach(() => {
-    vi.useFakeTimers({ toFake: ['performance'] })
+    vi.advanceTimersByTime(2 * BUSY_TIMEOUT_MS)
     other.exec('begin immediate')
   })
   afterEach(() => {
     if (other.inTransaction) other.exec('rollback')
-    vi.useRealTimers()
   })
 
   /** Lets several attempts fail, and then this much time pass. */

@@ -7,7 +7,7 @@ import { browser, type Visitor } from '../support/visitor.ts'
 
 let server: TestServer
 beforeAll(async () => {
-  server = await startServer({ session: { lookupTimeoutMs: 50 } })
+  server = await startServer({ session: { lookupTimeoutMs: 100 } })
 })
 afterEach(() => server.clear())
 afterAll(() => server.close())

@@ -1,3 +1,4 @@
+import { createAuthContext, getSession } from '@sallyport/trpc'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { callerFor, connectHttp, connectWebSocket } from '../support/connect.ts'
 import { outcomeOf, refusalFor } from '../support/outcome.ts'
@@ -70,5 +71,23 @@ test('getSession(ctx) checks the origin too', async () => {
   const { cookie } = await server.auth.signIn()
   const { client } = connectHttp(server, { headers: { ...FOREIGN, cookie } }, 'httpLink over node')
   const { refusal } = await outcomeOf(client.peek.query())
+  expect(refusal?.auth?.reason).toBe('ORIGIN_REJECTED')
+})
+
+test.each([
+  { request: 'a GET for a page', context: { method: 'GET' }, reason: null },
+  { request: 'a POST of a form', context: { method: 'POST' }, reason: 'ORIGIN_REJECTED' },
+])('getSession(ctx) outside of tRPC takes $request for what it is: $reason', async ({ context, reason }) => {
+  const { cookie } = await server.auth.signIn()
+  const { auth } = createAuthContext(server.config).headers({ cookie }, context)
+  const { refusal } = await outcomeOf(getSession({ auth, db: server.db }))
+  expect(refusal?.auth?.reason ?? null).toBe(reason)
+})
+
+test('getSession(ctx) goes by the strictest rule where tRPC did not know the procedure', async () => {
+  const { cookie } = await server.auth.signIn()
+  const { http } = createAuthContext(server.config)
+  const { auth } = http({ req: { method: 'GET', headers: { cookie } }, info: { type: 'unknown' } })
+  const { refusal } = await outcomeOf(getSession({ auth, db: server.db }))
   expect(refusal?.auth?.reason).toBe('ORIGIN_REJECTED')
 })

@@ -1,5 +1,5 @@
 import type { TestSession } from '@sallyport/core/testing'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { guardIterable } from '../../src/server/guard-stream.ts'
 import { deferred } from '../support/deferred.ts'
 import { soon } from '../support/soon.ts'
@@ -17,7 +17,7 @@ import {
 
 let server: TestServer
 beforeAll(async () => {
-  server = await startServer({ session: { lookupTimeoutMs: 50 } })
+  server = await startServer()
 })
 afterEach(() => server.clear())
 afterAll(() => server.close())
@@ -72,7 +72,7 @@ describe.each(STREAMS)('$stream', ({ open }) => {
 
   test('ends with SESSIONS_UNAVAILABLE when the store does not answer whether it was revoked', async () => {
     const { session, stream } = await begin(server, open)
-    server.store.answer = () => new Promise(() => {})
+    server.store.answer = () => Promise.reject(new Error('down'))
     server.feed.publish(session)
     tick('undecided')
     const refusal = await stream.ended
@@ -221,7 +221,7 @@ describe('guardIterable', () => {
   function sourceOf(watch: ReturnType<typeof handWatch>) {
     return {
       reads: 0,
-      returned: vi.fn<() => void>(),
+      returned: vi.fn<() => Promise<void>>(async () => {}),
       [Symbol.asyncIterator]() {
         return {
           next: async () => {
@@ -230,7 +230,7 @@ describe('guardIterable', () => {
             return { done: false, value: this.reads }
           },
           return: async () => {
-            this.returned()
+            await this.returned()
             return { done: true, value: undefined }
           },
         }
@@ -238,20 +238,39 @@ describe('guardIterable', () => {
     }
   }
 
+  /** Promises that were rejected while nobody looked: Node ends the process for one. */
+  function watchUnseen() {
+    const unseen = vi.fn<() => void>()
+    process.on('unhandledRejection', unseen)
+    onTestFinished(() => void process.off('unhandledRejection', unseen))
+    return unseen
+  }
+
   test('does not read on when the session ended between two reads, so that nothing is rejected unseen', async () => {
     const watch = handWatch()
     const source = sourceOf(watch)
     const guarded = guardIterable(source, () => watch)
-    const unseen = vi.fn<() => void>()
-    process.on('unhandledRejection', unseen)
+    const unseen = watchUnseen()
     expect(await guarded.next()).toEqual({ done: false, value: 1 })
     watch.end()
     await expect(guarded.next()).rejects.toThrow('the session has ended')
     await new Promise((resolve) => setImmediate(resolve))
-    process.off('unhandledRejection', unseen)
     expect(unseen).not.toHaveBeenCalled()
     expect(source.reads).toBe(1)
     expect(source.returned).toHaveBeenCalledOnce()
+  })
+
+  test('keeps the failure of a clean-up that comes after the end to itself', async () => {
+    const watch = handWatch()
+    const source = sourceOf(watch)
+    source.returned.mockRejectedValue(new Error('the clean-up failed'))
+    const guarded = guardIterable(source, () => watch)
+    const unseen = watchUnseen()
+    await guarded.next()
+    watch.end()
+    await expect(guarded.next()).rejects.toThrow('the session has ended')
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(unseen).not.toHaveBeenCalled()
   })
 
   test('is over after its error', async () => {

@@ -9,7 +9,7 @@ import { browser, type Visitor } from '../support/visitor.ts'
 
 let server: TestServer
 beforeAll(async () => {
-  server = await startServer({ session: { lookupTimeoutMs: 50 } })
+  server = await startServer()
 })
 afterEach(() => server.clear())
 afterAll(() => server.close())
@@ -108,6 +108,14 @@ describe('no listener stays behind', () => {
 })
 
 describe('the signal of the session', () => {
+  test('is let go when the query that looked at it is done', async () => {
+    const client = connectWebSocket(server, browser(await server.auth.signIn()))
+    const before = server.feed.subscriptions
+    expect(await client.glance.query()).toBe(false)
+    expect(server.feed.subscriptions).toBe(before + 1)
+    expect(server.feed.listeners).toBe(0)
+  })
+
   test('can be asked for when the call is over, and nothing is watched for it any more', async () => {
     const client = connectWebSocket(server, browser(await server.auth.signIn()))
     await client.hasty.query()

@@ -90,6 +90,8 @@ export const appRouter = t.router({
     return isAuthError(ctx.auth.signal.reason.cause) ? ctx.auth.signal.reason.cause.reason : 'no reason'
   }),
 
+  /** Looks at the signal and is done. */
+  glance: protectedProcedure.query(({ ctx }) => ctx.auth.signal.aborted),
   /** Leaves work behind that asks for the signal later. */
   hasty: protectedProcedure.query(({ ctx }) => {
     ctx.stage.askForSignalLate = () => ctx.auth.signal
@@ -174,8 +176,8 @@ export const appRouter = t.router({
     }
   }),
   /** Fails before there is anything to stream. */
-  stillborn: protectedProcedure.subscription((): AsyncGenerator<string> => {
-    throw new Error('a bug of the app')
+  stillborn: protectedProcedure.subscription(({ ctx }): AsyncGenerator<string> => {
+    throw new Error(`a bug of the app, ${ctx.auth.signal.aborted}`)
   }),
   /** Its database goes away after the first value. */
   orphaned: protectedProcedure.subscription(async function* () {
