@@ -3,11 +3,11 @@ import { initTRPC } from '@trpc/server'
 import type { Context } from './context.ts'
 
 const t = initTRPC.context<Context>().create({
-  errorFormatter: ({ shape, error }) => ({
+  errorFormatter: ({ shape, error, path }) => ({
     ...shape,
     // tRPC would send the text of an unexpected error to the client.
     message: error.code === 'INTERNAL_SERVER_ERROR' ? 'Something went wrong' : shape.message,
-    data: { ...shape.data, auth: authErrorData(error) },
+    data: { ...shape.data, auth: authErrorData({ error, path }) },
   }),
 })
 

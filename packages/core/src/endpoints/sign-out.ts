@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { authenticate } from '../authenticate.ts'
+import { identify } from '../authenticate.ts'
 import { clearCookie } from '../cookie.ts'
 import { readCredentials } from '../credentials.ts'
 import { ENDPOINT_PATHS } from '../protocol.ts'
@@ -30,6 +30,6 @@ export const signOut: Endpoint = defineEndpoint({
 
 async function signOutBearer({ config, database, request }: EndpointContext): Promise<void> {
   if (readCredentials(request.header, config).transport !== 'bearer') return
-  const { session } = await authenticate(request, 'mutation', { config, adapter: database.sessions })
-  await revokeSession(session.id, database)
+  const { sessionId } = await identify(request, 'mutation', config)
+  await revokeSession(sessionId, database)
 }

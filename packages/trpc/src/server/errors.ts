@@ -10,33 +10,37 @@ export interface AuthErrorData {
   readonly replay: boolean
 }
 
-/** Refused by a guard, before any resolver. */
-const refusedBeforeResolver = new WeakSet<Error>()
+/** Refusals of guards, with the path of the procedure whose resolver they kept from running. */
+const guardedPaths = new WeakMap<Error, string>()
 
 /**
  * A refusal as tRPC sends it, with the code of its reason. What is no {@link AuthError} came from code that should have decided
  * and did not, so it is `SESSIONS_UNAVAILABLE`.
+ *
+ * @param guarded the path of the procedure, where its guard refuses before the resolver runs
  */
-export function toTRPCError(error: unknown, { replay }: { replay: boolean }): TRPCError {
+export function toTRPCError(error: unknown, guarded?: { path: string }): TRPCError {
   const cause = isAuthError(error) ? error : new AuthError('SESSIONS_UNAVAILABLE', { cause: error })
   const { code, message } = REASONS[cause.reason]
   const trpcError = new TRPCError({ code, message, cause })
-  if (replay) refusedBeforeResolver.add(trpcError)
+  if (guarded !== undefined) guardedPaths.set(trpcError, guarded.path)
   return trpcError
 }
 
 /**
  * The reason of a refusal for the app's error formatter, or null when the error is none of ours.
  *
+ * @param options what tRPC hands to the formatter; the path tells a refusal of this call from one that its resolver ran into
  * @example
  * initTRPC.context<Context>().create({
- *   errorFormatter: ({ shape, error }) => ({ ...shape, data: { ...shape.data, auth: authErrorData(error) } }),
+ *   errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),
  * })
  */
-export function authErrorData(error: TRPCError): AuthErrorData | null {
+export function authErrorData(options: { error: TRPCError; path: string | undefined }): AuthErrorData | null {
+  const { error, path } = options
   if (!isAuthError(error.cause)) return null
   const { reason, retryAfterSeconds } = error.cause
-  return { reason, retryAfterSeconds, replay: refusedBeforeResolver.has(error) }
+  return { reason, retryAfterSeconds, replay: path !== undefined && guardedPaths.get(error) === path }
 }
 
 /**
@@ -53,7 +57,7 @@ export function authResponseMeta({
   errors: readonly TRPCError[]
 }): { headers?: Headers } {
   const isMixed = errors.length < data.length || errors.some(({ code }) => code !== errors[0]?.code)
-  const seconds = errors.map((error) => authErrorData(error)?.retryAfterSeconds ?? 0)
+  const seconds = errors.map(({ cause }) => (isAuthError(cause) ? (cause.retryAfterSeconds ?? 0) : 0))
   const longest = isMixed ? 0 : Math.max(0, ...seconds)
   return longest > 0 ? { headers: new Headers({ 'retry-after': String(longest) }) } : {}
 }

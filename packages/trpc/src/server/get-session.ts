@@ -13,6 +13,6 @@ export async function getSession(ctx: DatabaseContext): Promise<Session> {
     const { session } = await ctx.auth.authenticate(ctx.db, ctx.auth.kind)
     return session
   } catch (error) {
-    throw toTRPCError(error, { replay: false })
+    throw toTRPCError(error)
   }
 }

@@ -68,7 +68,7 @@ export function guardIterable<Value>(
 
 /** A refusal of our own from the source, such as a database that has gone away, keeps its reason. */
 function withCodeOfReason(error: unknown): unknown {
-  return isAuthError(error) ? toTRPCError(error, { replay: false }) : error
+  return isAuthError(error) ? toTRPCError(error) : error
 }
 
 /** The promise, or a rejection with the signal's reason as soon as it aborts. Leaves no listener behind. */

@@ -33,11 +33,11 @@ type CallOptions = Pick<Parameters<Middleware<DatabaseContext, SessionContext>>[
 type Result = Awaited<ReturnType<Middleware<DatabaseContext, SessionContext>>>
 
 /** The admission, or the refusal as tRPC sends it: one that came before the resolver, so the call may be sent again. */
-export async function orRefuse(admission: Promise<Admission>): Promise<Admission> {
+export async function orRefuse(admission: Promise<Admission>, call: { path: string }): Promise<Admission> {
   try {
     return await admission
   } catch (error) {
-    throw toTRPCError(error, { replay: true })
+    throw toTRPCError(error, call)
   }
 }
 
@@ -67,7 +67,7 @@ export async function runAdmitted(admission: Admission, { ctx, next, signal }: C
   watch?.stop()
   // A refusal of our own from further in, such as a database that has gone away, keeps its reason.
   if (!result.ok && result.error.code === 'INTERNAL_SERVER_ERROR' && isAuthError(result.error.cause)) {
-    return { ...result, error: toTRPCError(result.error.cause, { replay: false }) }
+    return { ...result, error: toTRPCError(result.error.cause) }
   }
   return result
 }

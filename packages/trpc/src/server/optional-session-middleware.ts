@@ -26,14 +26,18 @@ export const optionalSessionMiddleware: Middleware<DatabaseContext, OptionalSess
 
 async function admitOrNull({
   ctx,
+  path,
   type,
-}: Pick<Parameters<typeof optionalSessionMiddleware>[0], 'ctx' | 'type'>): Promise<Admission | null> {
+}: Pick<
+  Parameters<typeof optionalSessionMiddleware>[0],
+  'ctx' | 'path' | 'type'
+>): Promise<Admission | null> {
   try {
     return await ctx.auth.authenticate(ctx.db, type)
   } catch (error) {
     const verdict = isAuthError(error) ? withoutSession(error, ctx) : error
     if (verdict === null) return null
-    throw toTRPCError(verdict, { replay: true })
+    throw toTRPCError(verdict, { path })
   }
 }
 

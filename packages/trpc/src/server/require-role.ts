@@ -10,9 +10,8 @@ import type { Middleware } from './guard.ts'
 export function requireRole(
   ...roles: [string, ...string[]]
 ): Middleware<{ readonly session: Session }, object> {
-  return async ({ ctx, next }) => {
-    if (!roles.includes(ctx.session.user.role))
-      throw toTRPCError(new AuthError('ROLE_REQUIRED'), { replay: true })
+  return async ({ ctx, path, next }) => {
+    if (!roles.includes(ctx.session.user.role)) throw toTRPCError(new AuthError('ROLE_REQUIRED'), { path })
     return next()
   }
 }

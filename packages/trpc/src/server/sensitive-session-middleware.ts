@@ -8,4 +8,4 @@ import { type Middleware, orRefuse, runAdmitted, type SessionContext } from './g
  * @example export const sensitiveProcedure = t.procedure.use(sensitiveSessionMiddleware)
  */
 export const sensitiveSessionMiddleware: Middleware<DatabaseContext, SessionContext> = async (call) =>
-  runAdmitted(await orRefuse(call.ctx.auth.authenticateFresh(call.ctx.db, call.type)), call)
+  runAdmitted(await orRefuse(call.ctx.auth.authenticateFresh(call.ctx.db, call.type), call), call)

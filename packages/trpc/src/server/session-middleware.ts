@@ -8,4 +8,4 @@ import { type Middleware, orRefuse, runAdmitted, type SessionContext } from './g
  * @example export const protectedProcedure = t.procedure.use(sessionMiddleware)
  */
 export const sessionMiddleware: Middleware<DatabaseContext, SessionContext> = async (call) =>
-  runAdmitted(await orRefuse(call.ctx.auth.authenticate(call.ctx.db, call.type)), call)
+  runAdmitted(await orRefuse(call.ctx.auth.authenticate(call.ctx.db, call.type), call), call)

@@ -56,7 +56,7 @@ export function watchSession(
         // Any refusal ends the watch, even one that a later check would not repeat.
         stop()
         pending = null
-        controller.abort(toTRPCError(error, { replay: false }))
+        controller.abort(toTRPCError(error))
       },
     )
     pending = current

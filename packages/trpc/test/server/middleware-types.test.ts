@@ -27,9 +27,9 @@ const t = initTRPC
   .context<Context>()
   .meta<{ cost: number }>()
   .create({
-    errorFormatter: ({ shape, error, ctx }) => ({
+    errorFormatter: ({ shape, error, path, ctx }) => ({
       ...shape,
-      data: { ...shape.data, auth: authErrorData(error), requestId: ctx?.requestId ?? 'none' },
+      data: { ...shape.data, auth: authErrorData({ error, path }), requestId: ctx?.requestId ?? 'none' },
     }),
   })
 
@@ -104,7 +104,7 @@ describe('what a session middleware does to the types of an app', () => {
     type Data = NonNullable<TRPCClientErrorLike<typeof router>['data']>
     expectTypeOf<Data['requestId']>().toEqualTypeOf<string>()
     expectTypeOf<Data['auth']>().toEqualTypeOf<AuthErrorData | null>()
-    expect(authErrorData(new TRPCError({ code: 'NOT_FOUND' }))).toBeNull()
+    expect(authErrorData({ error: new TRPCError({ code: 'NOT_FOUND' }), path: 'me' })).toBeNull()
   })
 
   test('meta is that of the app', () => {

@@ -12,7 +12,7 @@ import {
 } from '@trpc/client'
 import { EventSource } from 'eventsource'
 import { WebSocket } from 'ws'
-import { type Outcome, outcomeOf } from './outcome.ts'
+import { callerPaths, type Outcome, outcomeOf } from './outcome.ts'
 import { type AppRouter, createCaller } from './router.ts'
 import { PATHS, type TestServer } from './start-server.ts'
 import { openStream } from './stream.ts'
@@ -100,7 +100,14 @@ function socketWith(headers: Visitor['headers']): typeof globalThis.WebSocket {
 /** Calls from the server's own code, with the headers of the page request. */
 export function callerFor(server: TestServer, visitor: Visitor): ReturnType<typeof createCaller> {
   const { auth } = createAuthContext(server.config).headers(visitor.headers)
-  return createCaller({ auth, db: server.db, stage: server.stage })
+  return createCaller(
+    { auth, db: server.db, stage: server.stage },
+    {
+      onError({ error, path }) {
+        if (path !== undefined) callerPaths.set(error, path)
+      },
+    },
+  )
 }
 
 /** Asks for what needs a session, in the way that the transport is made for. */

@@ -37,11 +37,15 @@ const clientError = z.object({
   }),
 })
 
+/** Which call of a server-side caller an error came from, as its `onError` was told. */
+export const callerPaths = new WeakMap<TRPCError, string>()
+
 /** Reads an error of the tRPC client, or of a server-side caller. Any other error is thrown on. */
 export function toRefusal(error: unknown): Refusal {
   if (error instanceof TRPCError) {
     const { code, message } = error
-    return { code, message, httpStatus: getHTTPStatusCodeFromError(error), auth: authErrorData(error) }
+    const auth = authErrorData({ error, path: callerPaths.get(error) })
+    return { code, message, httpStatus: getHTTPStatusCodeFromError(error), auth }
   }
   const parsed = clientError.safeParse(error)
   if (!parsed.success) throw error

@@ -20,7 +20,7 @@ export interface AppContext extends DatabaseContext {
 }
 
 const t = initTRPC.context<AppContext>().create({
-  errorFormatter: ({ shape, error }) => ({ ...shape, data: { ...shape.data, auth: authErrorData(error) } }),
+  errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),
 })
 
 /** Stands between the guard and the resolver: what it has counted was let in. */
