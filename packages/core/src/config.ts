@@ -3,6 +3,7 @@ import { ConfigurationError } from './errors.ts'
 import { createIdentityCache, type IdentityCache } from './jwt/identity-cache.ts'
 import type { KeySet } from './keys/key-set.ts'
 import { COOKIE_PREFIX, JWT_LIFETIME_SECONDS, SESSION_LIFETIME_SECONDS } from './protocol.ts'
+import { LOOKUP_TIMEOUT_MS } from './session/deadline.ts'
 
 /** What {@link defineAuthConfig} takes. */
 export interface AuthConfigOptions {
@@ -85,7 +86,10 @@ export function defineAuthConfig(options: AuthConfigOptions): AuthConfig {
       'session.expiresInSeconds',
       options.session?.expiresInSeconds ?? SESSION_LIFETIME_SECONDS,
     ),
-    lookupTimeoutMs: positive('session.lookupTimeoutMs', options.session?.lookupTimeoutMs ?? 2_000),
+    lookupTimeoutMs: positive(
+      'session.lookupTimeoutMs',
+      options.session?.lookupTimeoutMs ?? LOOKUP_TIMEOUT_MS,
+    ),
     identityCache: createIdentityCache(positive('jwt.cacheSize', options.jwt?.cacheSize ?? 10_000)),
     now: options.now ?? (() => new Date()),
   }

@@ -1,5 +1,6 @@
 /**
- * What both sides of the wire agree on: paths, header and cookie names, lifetimes and the closed list of reasons.
+ * What both sides of the wire agree on: paths, the header, the prefix of the cookies, lifetimes, limits and the closed list of
+ * reasons.
  * Safe in a browser: it imports nothing.
  */
 

@@ -25,7 +25,7 @@ export interface EndpointResult {
   readonly cookies?: readonly string[]
 }
 
-/** Who may call an endpoint. Decided before the body is parsed, so that a stranger learns nothing of what it takes. */
+/** Who may call an endpoint. Decided before the fields of the body are looked at, so that a stranger learns nothing of what it takes. */
 export type Caller = 'anyone' | 'admin'
 
 /** One auth endpoint: method and path, what it takes, and what it does. */

@@ -3,6 +3,9 @@ interface Pending {
   readonly reject: (reason: Error) => void
 }
 
+/** How long a lookup may take unless the configuration says otherwise, in milliseconds. */
+export const LOOKUP_TIMEOUT_MS = 2_000
+
 /** How often overdue work is looked for, in milliseconds. */
 const SWEEP_MS = 100
 

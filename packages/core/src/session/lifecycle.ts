@@ -1,8 +1,9 @@
 import type { SessionStore } from '../adapters/adapter.ts'
 import type { SessionCookie } from '../credentials.ts'
 import type { AuthKysely } from '../database/schema.ts'
-import { AuthError } from '../errors.ts'
+import { AuthError, isAuthError } from '../errors.ts'
 import type { RevocationFeed } from '../revocations/feed.ts'
+import { LOOKUP_TIMEOUT_MS, withDeadline } from './deadline.ts'
 import { createSecret, hashSecret } from './secret.ts'
 import type { Session } from './session.ts'
 import { type ValidateOptions, validateSession } from './validate-session.ts'
@@ -61,13 +62,23 @@ export async function validateSessionCookie(
   options: ValidateOptions,
 ): Promise<Session> {
   if (cookie === null) throw new AuthError('SESSION_NOT_FOUND')
-  const found = await sessions.findToken(cookie.sessionId).catch((cause: unknown) => {
-    throw new AuthError('SESSIONS_UNAVAILABLE', { cause })
-  })
+  const found = await findToken(cookie.sessionId, sessions, options)
   // Hashes are compared, so the time this takes says nothing about the secret.
   if (found === null || found.token !== (await hashSecret(cookie.secret)))
     throw new AuthError('SESSION_NOT_FOUND')
   return validateSession({ sessionId: cookie.sessionId, userId: found.userId }, sessions, options)
+}
+
+async function findToken(
+  sessionId: string,
+  sessions: SessionStore,
+  { lookupTimeoutMs = LOOKUP_TIMEOUT_MS }: ValidateOptions,
+): Promise<{ userId: string; token: string } | null> {
+  try {
+    return await withDeadline(sessions.findToken(sessionId), lookupTimeoutMs)
+  } catch (cause) {
+    throw isAuthError(cause) ? cause : new AuthError('SESSIONS_UNAVAILABLE', { cause })
+  }
 }
 
 /** Ends the session of a session cookie: a sign-out. False when there was none. */

@@ -1,10 +1,8 @@
+import { base64url } from 'jose'
+
 /** A new session secret: 256 random bits in base64url. Lives in the session cookie and nowhere else. */
 export function createSecret(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(32))
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '')
+  return base64url.encode(crypto.getRandomValues(new Uint8Array(32)))
 }
 
 /** What the column `token` holds for a secret: `sha256:<hex>`. The secret is random, so it needs neither salt nor stretching. */

@@ -1,6 +1,6 @@
 import type { AuthAdapter } from '../adapters/adapter.ts'
 import { AuthError, isAuthError } from '../errors.ts'
-import { withDeadline } from './deadline.ts'
+import { LOOKUP_TIMEOUT_MS, withDeadline } from './deadline.ts'
 import { isBanned, type Session, type SessionKey } from './session.ts'
 
 /** The clock and the patience of {@link validateSession}; an `AuthConfig` has both. */
@@ -23,7 +23,9 @@ export async function validateSession(
   let session: Session | null
   try {
     const answer = adapter.findSession(identity)
-    session = isPromise(answer) ? await withDeadline(answer, options.lookupTimeoutMs ?? 2_000) : answer
+    session = isPromise(answer)
+      ? await withDeadline(answer, options.lookupTimeoutMs ?? LOOKUP_TIMEOUT_MS)
+      : answer
     if (session !== null && !isSessionOf(session, identity)) throw new TypeError('Not the session asked for')
   } catch (cause) {
     throw isAuthError(cause) ? cause : new AuthError('SESSIONS_UNAVAILABLE', { cause })
