@@ -5,7 +5,12 @@ import { signOut } from './endpoints/sign-out.ts'
 import { token } from './endpoints/token.ts'
 import type { SessionDatabase } from './session/lifecycle.ts'
 
-export { type AuthDefinition, type AuthDefinitionOptions, type AuthPlugin, defineAuth } from './definition.ts'
+export {
+  type AuthDefinition,
+  type AuthDefinitionOptions,
+  type AuthPlugin,
+  defineAuth,
+} from './definition.ts'
 export {
   defineEndpoint,
   type Endpoint,
@@ -14,13 +19,13 @@ export {
 } from './endpoints/endpoint.ts'
 export { EndpointError, type EndpointErrorCode } from './endpoints/endpoint-error.ts'
 export { beginSession } from './endpoints/issue-tokens.ts'
-export { type IssuedJwt, issueJwt } from './jwt/issue-jwt.ts'
+export { type DefinePayload, type IssuedJwt, issueJwt } from './jwt/issue-jwt.ts'
+export { type KeyFile, type KeyFileOptions, openKeyFile } from './key-file/open-key-file.ts'
 export {
   createSigningKey,
   parseSigningKeys,
   type SigningKey,
   type SigningKeys,
-  toPublicJwk,
 } from './keys/signing-keys.ts'
 export {
   banUser,

@@ -26,7 +26,7 @@ export async function authenticate(
   { config, adapter }: { config: AuthConfig; adapter: AuthAdapter },
 ): Promise<Authenticated> {
   const identity = await identify(request, kind, config)
-  const session = await validateSession(identity, adapter, config)
+  const session = await validateIdentity(identity, { config, adapter })
   return { identity, session }
 }
 
@@ -49,4 +49,26 @@ export async function identify(
   if (sessionCookie !== null && sessionCookie.sessionId !== identity.sessionId)
     throw new AuthError('TOKEN_INVALID')
   return identity
+}
+
+/**
+ * Step 2 for an identity, however long ago it was proved: the key that proved it has not leaked since, and its session still counts.
+ *
+ * @throws AuthError `TOKEN_INVALID`, or like `validateSession`
+ */
+export function validateIdentity(
+  identity: Identity,
+  { config, adapter }: { config: AuthConfig; adapter: AuthAdapter },
+): Promise<Session> {
+  if (!isKeyTrusted(identity, config)) return Promise.reject(new AuthError('TOKEN_INVALID'))
+  return validateSession(identity, adapter, config)
+}
+
+/**
+ * A key is taken out of the set when the last JWT that it signed has expired, and nothing is wrong with what rests on it. One that
+ * is gone before that has leaked.
+ */
+function isKeyTrusted({ issuer, keyId, expiresAt }: Identity, config: AuthConfig): boolean {
+  const standing = config.issuers.find((trusted) => trusted.issuer === issuer)?.jwks.standing(keyId)
+  return standing === 'known' || (standing === 'gone' && expiresAt <= config.now())
 }

@@ -1,6 +1,7 @@
 import { type CookieNames, cookieNames } from './cookie.ts'
 import { ConfigurationError } from './errors.ts'
 import { createIdentityCache, type IdentityCache } from './jwt/identity-cache.ts'
+import { JWT_TYPE, type TrustedIssuer } from './jwt/trusted-issuer.ts'
 import type { KeySet } from './keys/key-set.ts'
 import { COOKIE_PREFIX, JWT_LIFETIME_SECONDS, SESSION_LIFETIME_SECONDS } from './protocol.ts'
 import { LOOKUP_TIMEOUT_MS } from './session/deadline.ts'
@@ -11,6 +12,8 @@ export interface AuthConfigOptions {
   baseUrl: string
   /** The public keys: `staticJwks(env.JWKS)` or `dynamicJwks(url)`. */
   jwks: KeySet
+  /** Issuers besides ourselves whose tokens Step 1 accepts. Step 2 then asks our database as ever. */
+  trustedIssuers?: readonly TrustedIssuer[]
   /** Further origins whose pages may use the cookies, such as `https://admin.example.com`. No wildcards. */
   allowedOrigins?: readonly string[]
   /**
@@ -47,7 +50,8 @@ export interface AuthConfig {
   readonly allowedOrigins: ReadonlySet<string>
   readonly bearer: boolean
   readonly cookies: CookieNames
-  readonly jwks: KeySet
+  /** Ourselves, then the trusted issuers. */
+  readonly issuers: readonly [TrustedIssuer, ...TrustedIssuer[]]
   readonly jwtLifetimeSeconds: number
   readonly sessionLifetimeSeconds: number
   readonly lookupTimeoutMs: number
@@ -69,6 +73,10 @@ export function defineAuthConfig(options: AuthConfigOptions): AuthConfig {
   if (!/^[A-Za-z0-9_.-]{1,64}$/.test(prefix)) {
     throw new ConfigurationError('cookiePrefix must be 1 to 64 letters, digits, dots, dashes or underscores')
   }
+  const issuers = withTrusted(
+    { issuer: origin, audience: origin, typ: JWT_TYPE, jwks: options.jwks, claims: OWN_CLAIMS },
+    options.trustedIssuers ?? [],
+  )
   return {
     baseUrl: options.baseUrl.replace(/\/+$/, ''),
     issuer: origin,
@@ -77,7 +85,7 @@ export function defineAuthConfig(options: AuthConfigOptions): AuthConfig {
     allowedOrigins: new Set([origin, ...(options.allowedOrigins ?? []).map(parseListedOrigin)]),
     bearer: options.bearer ?? false,
     cookies: cookieNames(prefix, secure),
-    jwks: options.jwks,
+    issuers,
     jwtLifetimeSeconds: positive(
       'jwt.expiresInSeconds',
       options.jwt?.expiresInSeconds ?? JWT_LIFETIME_SECONDS,
@@ -93,6 +101,18 @@ export function defineAuthConfig(options: AuthConfigOptions): AuthConfig {
     identityCache: createIdentityCache(positive('jwt.cacheSize', options.jwt?.cacheSize ?? 10_000)),
     now: options.now ?? (() => new Date()),
   }
+}
+
+const OWN_CLAIMS = { userId: 'userId', sessionId: 'sessionId' }
+
+function withTrusted(
+  own: TrustedIssuer,
+  others: readonly TrustedIssuer[],
+): [TrustedIssuer, ...TrustedIssuer[]] {
+  const names = [own, ...others].map(({ issuer }) => issuer)
+  const repeated = names.find((name, index) => names.indexOf(name) !== index)
+  if (repeated !== undefined) throw new ConfigurationError(`trustedIssuers: ${repeated} is declared twice`)
+  return [own, ...others]
 }
 
 function parseOrigin(setting: string, value: string): string {

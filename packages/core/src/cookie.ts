@@ -29,14 +29,27 @@ export function readCookie(header: string | null, name: string): string | null {
   while (start < header.length) {
     let end = header.indexOf(';', start)
     if (end === -1) end = header.length
-    while (header.charCodeAt(start) === SPACE || header.charCodeAt(start) === TAB) start++
+    while (isWhiteSpace(header, start)) start++
     if (header.startsWith(name, start) && header.charCodeAt(start + name.length) === EQUALS) {
       if (value !== null) throw new AuthError('COOKIE_CONFLICT')
-      value = header.slice(start + name.length + 1, end).trim()
+      value = trimmed(header, start + name.length + 1, end)
     }
     start = end + 1
   }
   return value === '' ? null : value
+}
+
+/** Not `trim()`: what only JavaScript calls white space, such as a no-break space, belongs to the value (RFC 9110 section 5.6.3). */
+function trimmed(header: string, from: number, to: number): string {
+  let [start, end] = [from, to]
+  while (start < end && isWhiteSpace(header, start)) start++
+  while (end > start && isWhiteSpace(header, end - 1)) end--
+  return header.slice(start, end)
+}
+
+function isWhiteSpace(header: string, at: number): boolean {
+  const code = header.charCodeAt(at)
+  return code === SPACE || code === TAB
 }
 
 const SPACE = 32

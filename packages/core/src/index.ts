@@ -6,7 +6,7 @@ export {
   directAdapter,
   withAuthStore,
 } from './adapters/direct-adapter.ts'
-export { type Authenticated, authenticate, identify } from './authenticate.ts'
+export { type Authenticated, authenticate, identify, validateIdentity } from './authenticate.ts'
 export { type AuthConfig, type AuthConfigOptions, defineAuthConfig } from './config.ts'
 export { type CookieNames, cookieNames, readCookie } from './cookie.ts'
 export { corsHeaders, withCors } from './cors.ts'
@@ -14,9 +14,18 @@ export { type Credentials, type HeaderReader, readCredentials, type SessionCooki
 export { AuthError, ConfigurationError, isAuthError, isUndecided } from './errors.ts'
 export type { Identity } from './jwt/identity.ts'
 export type { IdentityCache } from './jwt/identity-cache.ts'
+export { keysVersion, type TrustedIssuer } from './jwt/trusted-issuer.ts'
 export { type VerifiedJws, verifyJws } from './jwt/verify-jws.ts'
 export { verifyJwt } from './jwt/verify-jwt.ts'
-export { ALGORITHMS, type Algorithm, type KeySet, type VerificationKey } from './keys/key-set.ts'
+export { type DynamicJwksOptions, dynamicJwks } from './keys/dynamic-jwks.ts'
+export {
+  ALGORITHMS,
+  type Algorithm,
+  type KeySet,
+  type KeyStanding,
+  type VerificationAlgorithm,
+  type VerificationKey,
+} from './keys/key-set.ts'
 export { staticJwks } from './keys/static-jwks.ts'
 export { checkOrigin, type OriginRequest, type RequestKind } from './origin.ts'
 export { MAX_BATCH_SIZE, MAX_PAYLOAD_BYTES, REASONS, type Reason } from './protocol.ts'

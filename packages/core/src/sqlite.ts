@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
@@ -78,10 +78,13 @@ function toPath(url: string): string {
 
 function openWriter(path: string): Database.Database {
   const isNew = path !== ':memory:' && !existsSync(path)
-  if (isNew) mkdirSync(dirname(path), { recursive: true })
+  if (isNew) {
+    mkdirSync(dirname(path), { recursive: true })
+    // Made before the driver opens it, so that it is never readable by others.
+    closeSync(openSync(path, 'a', 0o600))
+  }
   // The write queue waits instead: the driver's own waiting would stop the event loop.
   const writer = new Database(path, { timeout: 0 })
-  if (isNew) chmodSync(path, 0o600)
   return writer
 }
 

@@ -53,7 +53,7 @@ test('every setting is kept', () => {
 
 test('the cache of verified tokens is as large as was set', () => {
   const { identityCache } = defineAuthConfig({ baseUrl, jwks, jwt: { cacheSize: 2 } })
-  const identity = { userId: 'u', sessionId: 's', keyId: 'k', expiresAt: new Date(0) }
+  const identity = { userId: 'u', sessionId: 's', issuer: 'i', keyId: 'k', expiresAt: new Date(0) }
   for (let i = 0; i < 5; i++) identityCache.set(`${i}`, 1, identity)
   expect(identityCache.size).toBe(2)
 })

@@ -1,8 +1,9 @@
-import { directAdapter, isReady, withCors } from '@sallyport/core'
+import { directAdapter, isReady, MAX_PAYLOAD_BYTES, withCors } from '@sallyport/core'
 import { createAuth } from '@sallyport/core/auth'
 import { authHandlerOptions, authResponseMeta } from '@sallyport/trpc'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
 import { Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
 import { authConfig } from './auth.config.ts'
 import authDefinition from './auth.ts'
 import { httpContext } from './context.ts'
@@ -20,6 +21,9 @@ app.get('/healthz', async (c) => {
 })
 
 app.all('/api/auth/*', (c) => auth.handler(c.req.raw))
+
+// Without it one call could fill the memory: tRPC reads a body whole.
+app.use('/trpc/*', bodyLimit({ maxSize: MAX_PAYLOAD_BYTES }))
 
 app.all('/trpc/*', (c) =>
   withCors(c.req.raw, authConfig, () =>

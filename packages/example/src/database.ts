@@ -34,7 +34,19 @@ const DEMO_USERS = [
   { name: 'Grace', email: 'grace@example.com', role: 'user' },
 ]
 
-if (!isProduction) await createDemoUsers()
+if (isProduction) await refuseDemoUsers()
+else await createDemoUsers()
+
+/** Their password is known to everyone. */
+async function refuseDemoUsers(): Promise<void> {
+  const emails = DEMO_USERS.map(({ email }) => email)
+  const found = await db.selectFrom('user').select('email').where('email', 'in', emails).execute()
+  if (found.length === 0) return
+  console.error(
+    'This database has the demo users of development. In production use another: DATABASE_URL=file:data/production.db',
+  )
+  process.exit(1)
+}
 
 async function createDemoUsers(): Promise<void> {
   const existing = await db.selectFrom('user').select('email').execute()

@@ -1,13 +1,13 @@
 /**
  * The server of `call.ts`, in a process of its own: one public and one protected procedure that do the same, over the Node HTTP
- * adapter, the fetch adapter and WebSocket. Tells the parent its ports, and on request the processor time it has used.
+ * adapter, the fetch adapter and WebSocket. Tells the parent its ports.
  */
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getRequestListener } from '@hono/node-server'
-import { createTestAuth } from '@sallyport/core/testing'
+import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { authHandlerOptions, createAuthContext, sessionMiddleware, webSocketOptions } from '@sallyport/trpc'
 import { initTRPC } from '@trpc/server'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
@@ -16,12 +16,15 @@ import { applyWSSHandler } from '@trpc/server/adapters/ws'
 import { Hono } from 'hono'
 import { WebSocketServer } from 'ws'
 
-const auth = await createTestAuth({
-  databaseUrl: `file:${join(mkdtempSync(join(tmpdir(), 'sallyport-')), 'bench.db')}`,
+const directory = mkdtempSync(join(tmpdir(), 'sallyport-'))
+process.once('SIGTERM', () => {
+  rmSync(directory, { recursive: true })
+  process.exit(0)
 })
-const sessions = []
-for (let i = 0; i < 1_000; i++)
-  sessions.push(await auth.signIn(i === 0 ? {} : { userId: (sessions[0] ?? { userId: '' }).userId }))
+const auth = await createTestAuth({ databaseUrl: `file:${join(directory, 'bench.db')}` })
+const { userId } = await auth.createUser()
+const sessions: TestSession[] = []
+for (let i = 0; i < 1_000; i++) sessions.push(await auth.signIn({ userId }))
 
 const authContext = createAuthContext(auth.config)
 const { db } = auth
@@ -58,7 +61,6 @@ applyWSSHandler({
   ...authHandlerOptions,
 })
 
-process.on('message', () => process.send?.({ cpu: process.cpuUsage() }))
 process.send?.({
   ports: { node: await listen(node), fetch: await listen(fetchServer), ws: await listen(ws) },
   cookies: sessions.slice(0, 32).map(({ cookie }) => cookie),

@@ -1,18 +1,143 @@
-import { Command, Option } from 'commander'
+import { type Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import { ConfigurationError } from '../errors.ts'
+import { envFileStore, formatEnv, type KeyStore, keyFileStore } from '../key-file/key-store.ts'
+import {
+  addNextKey,
+  createKeyRing,
+  formatKeyRing,
+  type KeyRing,
+  publicKeys,
+  retireKey,
+  revokeKey,
+  rotateKeys,
+} from '../keys/key-ring.ts'
 import { ALGORITHMS, type Algorithm } from '../keys/key-set.ts'
-import { createSigningKey, parseSigningKeys } from '../keys/signing-keys.ts'
+import { createSigningKey } from '../keys/signing-keys.ts'
+import { JWT_LIFETIME_SECONDS } from '../protocol.ts'
+import { describeKeys, formatTable } from './key-table.ts'
 
-/** `sallyport keys`: the keys that sign and verify JWTs. */
-export function keysCommand(): Command {
-  const create = new Command('create')
-    .description('print a new key pair as the environment variables JWKS (public) and SIGNING_KEYS (secret)')
+interface Place {
+  readonly keyFile?: string
+  readonly env?: string
+  readonly json?: true
+}
+
+interface CreateOptions {
+  readonly algorithm: Algorithm
+  readonly jwtLifetime: number
+}
+
+/** `sallyport keys`: the ring of keys that sign and verify JWTs. */
+export function addKeysCommands(program: Command): void {
+  const keys = program
+    .command('keys')
+    .description('make, list, rotate, retire and export the keys that sign JWTs')
+
+  const add = (name: string, description: string) =>
+    keys
+      .command(name)
+      .description(description)
+      .addOption(
+        new Option('-f, --key-file <path>', 'file that holds the keys and nothing else').env('KEY_FILE'),
+      )
+      .addOption(
+        // Not --env-file: Node takes that one for its own, wherever it stands, and ends when there is no such file.
+        new Option('-e, --env <path>', 'env file with JWKS and SIGNING_KEYS').conflicts('keyFile'),
+      )
+      .option('--json', 'print JSON')
+
+  add(
+    'create',
+    'make a key: the first signs, a later one is published to sign next; without a file, print variables',
+  )
     .addOption(
-      new Option('-a, --algorithm <name>', 'signature algorithm').choices(ALGORITHMS).default('Ed25519'),
+      new Option('-a, --algorithm <name>', 'signature algorithm').choices(ALGORITHMS).default(ALGORITHMS[0]),
     )
-    .action(async ({ algorithm }: { algorithm: Algorithm }) => {
-      const signingKeys = { keys: [await createSigningKey(algorithm)] }
-      console.log(`JWKS='${JSON.stringify(parseSigningKeys(signingKeys).publicJwks)}'`)
-      console.log(`SIGNING_KEYS='${JSON.stringify(signingKeys)}'`)
+    .addOption(jwtLifetime())
+    .action(async ({ algorithm, jwtLifetime, ...place }: Place & CreateOptions) => {
+      const key = await createSigningKey(algorithm)
+      const options = { now: new Date(), jwtLifetimeSeconds: jwtLifetime }
+      const store = storeOf(place)
+      const first = createKeyRing(key, options.now)
+      if (store === null) return console.log(place.json ? formatKeyRing(first) : formatEnv(first))
+      if (store.create(first)) return print(first, place)
+      print(
+        store.update((ring) => addNextKey(ring, key, options)),
+        place,
+      )
     })
-  return new Command('keys').description('make the keys that sign and verify JWTs').addCommand(create)
+
+  add('list', 'show every key, its state and what comes next').action((place: Place) =>
+    print(read(place), place),
+  )
+
+  add('rotate', 'let the next key sign and the active one retire')
+    .option('--force', 'rotate although some verifiers may not know the next key yet')
+    .addOption(jwtLifetime())
+    .action(({ force = false, jwtLifetime, ...place }: Place & { force?: boolean; jwtLifetime: number }) => {
+      const options = { now: new Date(), force, jwtLifetimeSeconds: jwtLifetime }
+      print(
+        required(place).update((ring) => rotateKeys(ring, options)),
+        place,
+      )
+    })
+
+  add('retire', 'take a key out of service')
+    .argument('<kid>', 'id of the key')
+    .option('--now', 'it has leaked: nothing that rests on it counts from now on')
+    .addOption(jwtLifetime())
+    .action(
+      (
+        kid: string,
+        { now: hasLeaked, jwtLifetime, ...place }: Place & { now?: true; jwtLifetime: number },
+      ) => {
+        const options = { now: new Date(), force: false, jwtLifetimeSeconds: jwtLifetime }
+        const change = (ring: KeyRing) =>
+          hasLeaked ? revokeKey(ring, kid, options.now) : retireKey(ring, kid, options)
+        print(required(place).update(change), place)
+      },
+    )
+
+  add('export', 'print the public keys as a JWK Set')
+    .option('--private', 'print the variables JWKS and SIGNING_KEYS instead, with the private keys')
+    .action(({ private: withPrivate, ...place }: Place & { private?: true }) => {
+      const ring = read(place)
+      if (withPrivate) console.log(place.json ? formatKeyRing(ring) : formatEnv(ring))
+      else console.log(JSON.stringify(publicKeys(ring)))
+    })
+}
+
+function jwtLifetime(): Option {
+  return new Option('--jwt-lifetime <seconds>', 'how long the longest JWT lives')
+    .default(JWT_LIFETIME_SECONDS)
+    .argParser((value) => {
+      if (/^[1-9]\d*$/.test(value)) return Number(value)
+      throw new InvalidArgumentError('It must be a positive whole number.')
+    })
+}
+
+function storeOf({ keyFile, env }: Place): KeyStore | null {
+  if (env !== undefined) return envFileStore(env)
+  return keyFile === undefined ? null : keyFileStore(keyFile)
+}
+
+function required(place: Place): KeyStore {
+  const store = storeOf(place)
+  if (store === null) {
+    throw new CommanderError(1, 'sallyport.place', 'Say where the keys are: --key-file or --env')
+  }
+  return store
+}
+
+function read(place: Place): KeyRing {
+  const store = required(place)
+  const ring = store.read()
+  if (ring === null)
+    throw new ConfigurationError(`${store.path} holds no keys yet: "sallyport keys create" makes the first`)
+  return ring
+}
+
+function print(ring: KeyRing, { json }: Place): void {
+  const rows = describeKeys(ring, new Date())
+  console.log(json ? JSON.stringify(rows, null, 2) : formatTable(rows))
 }

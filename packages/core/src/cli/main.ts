@@ -1,15 +1,21 @@
 #!/usr/bin/env node
-import { Command } from 'commander'
-import { keysCommand } from './keys.ts'
-import { migrateCommand } from './migrate.ts'
+import { Command, CommanderError } from 'commander'
+import { addKeysCommands } from './keys.ts'
+import { addMigrateCommand } from './migrate.ts'
+
+/** What a call ends with: 0 is done, 1 is refused or failed, 2 is a call that makes no sense. */
+const USAGE = 2
 
 const program = new Command('sallyport')
   .description('Keys and database of a Sallyport auth server')
-  .addCommand(migrateCommand())
-  .addCommand(keysCommand())
+  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : USAGE))
+
+addMigrateCommand(program)
+addKeysCommands(program)
 
 try {
   await program.parseAsync()
 } catch (error) {
-  program.error(error instanceof Error ? error.message : String(error), { exitCode: 1 })
+  console.error(error instanceof Error ? error.message : error)
+  process.exitCode = error instanceof CommanderError ? USAGE : 1
 }

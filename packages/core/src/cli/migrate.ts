@@ -1,8 +1,9 @@
-import { Command, Option } from 'commander'
+import { type Command, Option } from 'commander'
 
 /** `sallyport migrate`: brings the tables of a database up to date. */
-export function migrateCommand(): Command {
-  return new Command('migrate')
+export function addMigrateCommand(program: Command): void {
+  program
+    .command('migrate')
     .description('create or update the tables user, session and account')
     .addOption(
       new Option('-d, --database <url>', 'database to migrate, such as file:data/app.db')

@@ -18,7 +18,7 @@ type Row = [
  * Step 2 as one statement. The unary plus keeps SQLite from preparing the statement again for every new value, which its
  * statistics otherwise make it do.
  */
-const LOOKUP = `select s.expiresAt,
+export const LOOKUP = `select s.expiresAt,
   u.name, u.email, u.role, u.banned, u.banReason, u.banExpires
   from session s join user u on u.id = s.userId
   where s.id = +? and s.userId = +?`

@@ -3,6 +3,7 @@ import { authenticate } from '../authenticate.ts'
 import type { AuthConfig } from '../config.ts'
 import type { SessionCookie } from '../credentials.ts'
 import { AuthError } from '../errors.ts'
+import type { DefinePayload } from '../jwt/issue-jwt.ts'
 import type { SigningKeys } from '../keys/signing-keys.ts'
 import type { OriginRequest, RequestKind } from '../origin.ts'
 import type { SessionDatabase } from '../session/lifecycle.ts'
@@ -12,6 +13,7 @@ import { EndpointError } from './endpoint-error.ts'
 export interface EndpointContext {
   readonly config: AuthConfig
   readonly signingKeys: SigningKeys
+  readonly definePayload: DefinePayload
   readonly database: SessionDatabase
   readonly request: OriginRequest
   /** The session cookie, however good it is. */

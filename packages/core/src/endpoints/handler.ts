@@ -17,7 +17,7 @@ export function createHandler(
   definition: AuthDefinition,
   options: { database: SessionDatabase; onError: (error: unknown) => void },
 ): (request: Request) => Promise<Response> {
-  const { config, signingKeys } = definition
+  const { config, signingKeys, definePayload } = definition
   const endpointsByPath = new Map(endpoints.map((endpoint) => [`${AUTH_PATH}${endpoint.path}`, endpoint]))
 
   return async function handle(request) {
@@ -39,11 +39,13 @@ export function createHandler(
     const header = (name: string) => request.headers.get(name)
     const origin = { method: request.method, header }
     if (endpoint.origin !== null) checkOrigin(origin, endpoint.origin, config)
-    const sessionCookie = readSessionCookie(header, config)
+    // What is the same for everyone has no use for it, so that two of them are no matter there.
+    const sessionCookie = endpoint.origin === null ? null : readSessionCookie(header, config)
     const body = await readBody(request)
     return endpoint.run(body, {
       config,
       signingKeys,
+      definePayload,
       sessionCookie,
       database: options.database,
       request: origin,

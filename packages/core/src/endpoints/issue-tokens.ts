@@ -7,9 +7,10 @@ import type { EndpointContext, EndpointResult } from './endpoint.ts'
 /** Answers with a new JWT for a session, in the cookie and, where bearer transport is enabled, in the body. */
 export async function issueTokens(
   session: { id: string; userId: string; expiresAt: Date },
-  { config, signingKeys }: EndpointContext,
+  { config, signingKeys, definePayload }: EndpointContext,
 ): Promise<Required<EndpointResult>> {
-  const jwt = await issueJwt(session, { key: signingKeys.active, config })
+  const payload = await definePayload({ userId: session.userId, sessionId: session.id })
+  const jwt = await issueJwt(session, { key: signingKeys.active, config, payload })
   const body: TokenResponse = {
     expiresIn: jwt.expiresInSeconds,
     expiresAt: jwt.expiresAt.toISOString(),

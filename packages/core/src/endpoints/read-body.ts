@@ -1,4 +1,5 @@
 import { MAX_PAYLOAD_BYTES } from '../protocol.ts'
+import { BodyTooLargeError, readLimited } from '../read-limited.ts'
 import { EndpointError } from './endpoint-error.ts'
 
 /**
@@ -18,16 +19,13 @@ export async function readBody(request: Request): Promise<unknown> {
   }
 }
 
-/** Counts while reading, because `content-length` may be absent or wrong. */
 async function readText(request: Request): Promise<string> {
-  if (request.body === null) return ''
-  const decoder = new TextDecoder()
-  let bytes = 0
-  let text = ''
-  for await (const chunk of request.body) {
-    bytes += chunk.byteLength
-    if (bytes > MAX_PAYLOAD_BYTES) throw new EndpointError('PAYLOAD_TOO_LARGE')
-    text += decoder.decode(chunk, { stream: true })
+  try {
+    return await readLimited(request.body, MAX_PAYLOAD_BYTES)
+  } catch (cause) {
+    // Any other failure is the sender's too: the body broke off.
+    throw new EndpointError(cause instanceof BodyTooLargeError ? 'PAYLOAD_TOO_LARGE' : 'INVALID_INPUT', {
+      cause,
+    })
   }
-  return text + decoder.decode()
 }

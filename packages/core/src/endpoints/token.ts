@@ -17,8 +17,8 @@ export const token: Endpoint = defineEndpoint({
   input: z.undefined(),
   async run(_input, context) {
     const { header } = context.request
-    if (`${header('sec-purpose')} ${header('purpose')}`.includes('prefetch'))
-      throw new EndpointError('PREFETCH_REFUSED')
+    const purposes = ['sec-purpose', 'purpose', 'x-moz'].map((name) => header(name)?.toLowerCase() ?? '')
+    if (purposes.some((purpose) => purpose.includes('prefetch'))) throw new EndpointError('PREFETCH_REFUSED')
     const session = await validateSessionCookie(context.sessionCookie, context.database, context.config)
     return issueTokens(session, context)
   },

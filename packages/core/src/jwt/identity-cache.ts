@@ -21,7 +21,9 @@ export function createIdentityCache(maxEntries: number): IdentityCache {
       return version === currentVersion ? identities.get(token) : undefined
     },
     set(token, version, identity) {
-      if (version !== currentVersion) {
+      // Verified with a set that has been replaced meanwhile.
+      if (version < currentVersion) return
+      if (version > currentVersion) {
         identities.clear()
         currentVersion = version
       }

@@ -4,6 +4,8 @@ export interface Identity {
   readonly sessionId: string
   /** When the JWT expires. */
   readonly expiresAt: Date
+  /** Who issued the JWT. */
+  readonly issuer: string
   /** The key that signed the JWT. */
   readonly keyId: string
 }

@@ -1,8 +1,8 @@
-import { SignJWT } from 'jose'
+import { type JWTPayload, SignJWT } from 'jose'
 import type { AuthConfig } from '../config.ts'
 import type { SigningKey } from '../keys/signing-keys.ts'
+import { JWT_TYPE } from './trusted-issuer.ts'
 import { MAX_TOKEN_LENGTH } from './verify-jws.ts'
-import { JWT_TYPE } from './verify-jwt.ts'
 
 /** A JWT as it was issued, with the seconds until it expires. */
 export interface IssuedJwt {
@@ -11,22 +11,29 @@ export interface IssuedJwt {
   readonly expiresInSeconds: number
 }
 
+/** Returns further claims for the JWT of a session. */
+export type DefinePayload = (session: { userId: string; sessionId: string }) => object | Promise<object>
+
 /**
- * Issues the JWT of a session. It never outlives the session, and carries nothing personal (design decision 4).
+ * Issues the JWT of a session. It never outlives the session, and carries nothing personal of its own accord.
+ *
+ * @param options.payload further claims; those of ours win over one of the same name
  *
  * @throws Error when the token is too large for a cookie
  */
 export async function issueJwt(
   session: { id: string; userId: string; expiresAt: Date },
-  options: { key: SigningKey; config: AuthConfig; now?: Date },
+  options: { key: SigningKey; config: AuthConfig; payload?: object; now?: Date },
 ): Promise<IssuedJwt> {
-  const { key, config, now = config.now() } = options
+  const { key, config, payload = {}, now = config.now() } = options
   const issuedAt = Math.floor(now.getTime() / 1000)
   const expires = Math.min(
     issuedAt + config.jwtLifetimeSeconds,
     Math.floor(session.expiresAt.getTime() / 1000),
   )
-  const token = await new SignJWT({ sessionId: session.id, userId: session.userId })
+  // The one registered claim that ours do not set, and so would not override.
+  const { nbf: _, ...further }: JWTPayload = { ...payload }
+  const token = await new SignJWT({ ...further, sessionId: session.id, userId: session.userId })
     .setProtectedHeader({ alg: key.alg, typ: JWT_TYPE, kid: key.kid })
     .setIssuer(config.issuer)
     .setAudience(config.audience)

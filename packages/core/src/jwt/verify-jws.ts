@@ -1,7 +1,7 @@
 import { base64url, compactVerify } from 'jose'
 import * as z from 'zod/mini'
-import { AuthError } from '../errors.ts'
-import type { KeySet } from '../keys/key-set.ts'
+import { AuthError, isAuthError } from '../errors.ts'
+import type { KeySet, VerificationKey } from '../keys/key-set.ts'
 import { isBase64url } from './base64url.ts'
 import { countStrings, parseJson } from './json.ts'
 
@@ -12,8 +12,6 @@ export const MAX_TOKEN_LENGTH = 3_800
 export interface VerifiedJws {
   readonly payload: Uint8Array
   readonly keyId: string
-  /** The version of the key set that the signature was checked with. */
-  readonly keySetVersion: number
 }
 
 /** No other member is understood, `jwk`, `jku`, `x5u`, `x5c`, `crit`, `b64` and `zip` among them (RFC 8725 section 3.10). */
@@ -25,33 +23,52 @@ const headerSchema = z.strictObject({ alg: z.string(), kid: z.string(), typ: z.o
  * The cheapest check comes first: shape, canonical base64url, header, and only then a key and cryptography. The algorithm
  * is the key's own (RFC 8725 section 3.1), so a token cannot choose it.
  *
- * @param options.typ the required `typ` header; without it any is accepted
+ * @param options.typ the required `typ` header; null where there must be none; any is accepted where it is not given
  * @throws AuthError `TOKEN_INVALID`, or `KEYS_UNAVAILABLE` when the keys cannot be had
  */
 export async function verifyJws(
-  token: unknown,
+  token: string,
   keySet: KeySet,
-  options: { typ?: string } = {},
+  options: { typ?: string | null } = {},
 ): Promise<VerifiedJws> {
-  if (typeof token !== 'string' || token.length > MAX_TOKEN_LENGTH) throw new AuthError('TOKEN_INVALID')
-  const segments = token.split('.', 4)
-  if (segments.length !== 3 || !segments.every((segment) => segment !== '' && isBase64url(segment))) {
+  const [headerSegment] = splitJws(token)
+  const header = parseHeader(headerSegment)
+  if (options.typ !== undefined && header.typ !== (options.typ ?? undefined))
     throw new AuthError('TOKEN_INVALID')
-  }
-  const header = parseHeader(segments[0] ?? '')
-  if (options.typ !== undefined && header.typ !== options.typ) throw new AuthError('TOKEN_INVALID')
   if (!keySet.algorithms.has(header.alg)) throw new AuthError('TOKEN_INVALID')
 
-  const keySetVersion = keySet.version
-  const key = await keySet.findKey(header.kid)
+  const key = await findKey(header.kid, keySet)
   if (key === undefined || key.alg !== header.alg) throw new AuthError('TOKEN_INVALID')
   const cryptoKey = await key.cryptoKey()
   try {
     const { payload } = await compactVerify(token, cryptoKey, { algorithms: [key.alg] })
-    return { payload, keyId: key.kid, keySetVersion }
+    return { payload, keyId: key.kid }
   } catch (cause) {
     throw new AuthError('TOKEN_INVALID', { cause })
   }
+}
+
+async function findKey(kid: string, keySet: KeySet): Promise<VerificationKey | undefined> {
+  try {
+    return await keySet.findKey(kid)
+  } catch (cause) {
+    throw isAuthError(cause) ? cause : new AuthError('KEYS_UNAVAILABLE', { cause })
+  }
+}
+
+/**
+ * The three segments of a compact JWS, checked for shape and for canonical base64url.
+ *
+ * @throws AuthError `TOKEN_INVALID`
+ */
+export function splitJws(token: unknown): [header: string, payload: string, signature: string] {
+  if (typeof token !== 'string' || token.length > MAX_TOKEN_LENGTH) throw new AuthError('TOKEN_INVALID')
+  const [header = '', payload = '', signature = '', ...more] = token.split('.', 4)
+  const segments: [string, string, string] = [header, payload, signature]
+  if (more.length > 0 || !segments.every((segment) => segment !== '' && isBase64url(segment))) {
+    throw new AuthError('TOKEN_INVALID')
+  }
+  return segments
 }
 
 function parseHeader(segment: string): z.infer<typeof headerSchema> {

@@ -1,11 +1,11 @@
+import { base64url } from 'jose'
 import type { AuthConfig } from '../config.ts'
 import { AuthError } from '../errors.ts'
 import { parseClaims } from './claims.ts'
 import type { Identity } from './identity.ts'
-import { verifyJws } from './verify-jws.ts'
-
-/** The `typ` of our JWTs: an access token (RFC 9068 section 2.1), so that no other kind of token passes for one. */
-export const JWT_TYPE = 'at+jwt'
+import { parseJson } from './json.ts'
+import { keysVersion, type TrustedIssuer } from './trusted-issuer.ts'
+import { splitJws, verifyJws } from './verify-jws.ts'
 
 /**
  * Step 1: the identity behind a JWT (spec section 5). Cryptographic only; asks no database.
@@ -19,13 +19,35 @@ export async function verifyJwt(
   config: AuthConfig,
   now: Date = config.now(),
 ): Promise<Identity> {
-  const known = config.identityCache.get(token, config.jwks.version)
+  const version = keysVersion(config)
+  const known = config.identityCache.get(token, version)
   if (known !== undefined) {
     if (known.expiresAt <= now) throw new AuthError('TOKEN_EXPIRED')
     return known
   }
-  const { payload, keyId, keySetVersion } = await verifyJws(token, config.jwks, { typ: JWT_TYPE })
-  const identity = parseClaims(payload, keyId, config, now)
-  config.identityCache.set(token, keySetVersion, identity)
+  const issuer = selectIssuer(token, config)
+  const { payload, keyId } = await verifyJws(token, issuer.jwks, { typ: issuer.typ })
+  const identity = parseClaims(payload, { keyId, issuer, isOwn: issuer === config.issuers[0], now })
+  config.identityCache.set(token, version, identity)
   return identity
+}
+
+/** Whose rules a token is checked by: it says so itself, and the keys of that issuer then prove it right or wrong. */
+function selectIssuer(token: string, { issuers }: AuthConfig): TrustedIssuer {
+  const [own] = issuers
+  if (issuers.length === 1) return own
+  const claimed = readIssuer(token)
+  const issuer = issuers.find((candidate) => candidate.issuer === claimed)
+  if (issuer === undefined) throw new AuthError('TOKEN_INVALID')
+  return issuer
+}
+
+function readIssuer(token: string): unknown {
+  const [, payload] = splitJws(token)
+  try {
+    const claims = parseJson(base64url.decode(payload))
+    return typeof claims === 'object' && claims !== null && 'iss' in claims ? claims.iss : undefined
+  } catch (cause) {
+    throw new AuthError('TOKEN_INVALID', { cause })
+  }
 }

@@ -4,15 +4,27 @@ export const ALGORITHMS = ['Ed25519', 'ES256'] as const
 /** One of {@link ALGORITHMS}. */
 export type Algorithm = (typeof ALGORITHMS)[number]
 
+/** What the tokens of other issuers may be signed with besides, where they are declared. */
+export type VerificationAlgorithm = Algorithm | 'ES384' | 'ES512' | 'RS256' | 'PS256'
+
+/** A key of WebCrypto, under a name that every version of the Node types knows. */
+export type WebCryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
+
 /** A public key that may verify JWTs, bound to one algorithm. */
 export interface VerificationKey {
   readonly kid: string
-  readonly alg: Algorithm
+  readonly alg: VerificationAlgorithm
   /** The key for WebCrypto, imported once. */
-  cryptoKey(): Promise<CryptoKey>
+  cryptoKey(): Promise<WebCryptoKey>
 }
 
-/** The public keys that Step 1 trusts, from wherever they come: {@link staticJwks} or a dynamic JWKS. */
+/**
+ * How a key stands: in the set; no longer in it, as every key will be one day; or removed because it leaked, so that nothing which
+ * rests on it counts any more.
+ */
+export type KeyStanding = 'known' | 'gone' | 'revoked'
+
+/** The public keys that Step 1 trusts, from wherever they come: `staticJwks`, `dynamicJwks` or a key file. */
 export interface KeySet {
   /** Grows when the set changes, so that what was verified with an earlier set is not trusted. */
   readonly version: number
@@ -24,4 +36,14 @@ export interface KeySet {
    * @throws AuthError `KEYS_UNAVAILABLE` when the set cannot be had
    */
   findKey(kid: string): VerificationKey | undefined | Promise<VerificationKey | undefined>
+  /**
+   * Resolves when the set is at hand and each of its keys can be used; for health checks.
+   *
+   * @throws AuthError `KEYS_UNAVAILABLE`
+   */
+  ready(): Promise<void>
+  /** How a key that has verified something stands now. Asks nobody. */
+  standing(kid: string): KeyStanding
+  /** Calls the listener whenever the set has changed, until the returned function is called. */
+  subscribe(listener: () => void): () => void
 }

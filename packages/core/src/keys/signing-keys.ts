@@ -1,57 +1,58 @@
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK } from 'jose'
-import { ConfigurationError } from '../errors.ts'
-import type { Algorithm } from './key-set.ts'
-import { type PrivateJwk, type PublicJwk, parsePrivateJwks } from './policy.ts'
+import { AuthError } from '../errors.ts'
+import { activeKey, type KeyRing, type PublicKeys, parseKeyRing, publicKeys } from './key-ring.ts'
+import { ALGORITHMS, type Algorithm, type WebCryptoKey } from './key-set.ts'
+import { type PrivateJwk, parsePrivateJwks } from './policy.ts'
 
 /** A private key that signs JWTs. */
 export interface SigningKey {
   readonly kid: string
   readonly alg: Algorithm
-  /** The key for WebCrypto, imported once. */
-  cryptoKey(): Promise<CryptoKey>
+  /**
+   * The key for WebCrypto, imported once.
+   *
+   * @throws AuthError `KEYS_UNAVAILABLE` when it is no key after all
+   */
+  cryptoKey(): Promise<WebCryptoKey>
 }
 
-/** The private keys of a server. */
+/** The private keys of a server, as they are now. */
 export interface SigningKeys {
   /** The key that signs. */
   readonly active: SigningKey
   /** The public halves of all keys, as `GET /api/auth/jwks` publishes them. */
-  readonly publicJwks: { keys: PublicJwk[] }
+  readonly publicJwks: PublicKeys
 }
 
 /**
- * Reads private keys, usually from the environment variable `SIGNING_KEYS`. The first signs.
+ * Reads private keys, usually from the environment variable `SIGNING_KEYS`.
  *
- * @param jwks a JWK Set as JSON text or as an object
+ * @param jwks a key ring, or a plain JWK Set whose first key signs, as JSON text or as an object
  * @throws ConfigurationError naming the member at fault
  */
 export function parseSigningKeys(jwks: unknown): SigningKeys {
-  const keys = parsePrivateJwks(jwks, 'SIGNING_KEYS')
-  const [first] = keys
-  if (first === undefined) throw new ConfigurationError('SIGNING_KEYS has no key')
-  return { active: signingKey(first), publicJwks: { keys: keys.map(toPublicJwk) } }
+  return ringSigningKeys(parseKeyRing(jwks, 'SIGNING_KEYS'))
 }
 
-/** Makes a key pair whose `kid` is its thumbprint (RFC 7638). */
-export async function createSigningKey(alg: Algorithm = 'Ed25519'): Promise<PrivateJwk> {
+/** The signing keys of a ring. */
+export function ringSigningKeys(ring: KeyRing): SigningKeys {
+  return { active: signingKey(activeKey(ring).jwk), publicJwks: publicKeys(ring) }
+}
+
+/** Makes a key pair whose `kid` is its thumbprint (RFC 7638) and does not begin with a dash. */
+export async function createSigningKey(alg: Algorithm = ALGORITHMS[0]): Promise<PrivateJwk> {
   const { privateKey } = await generateKeyPair(alg, { extractable: true })
   const jwk = await exportJWK(privateKey)
   const kid = await calculateJwkThumbprint(jwk)
-  const [key] = parsePrivateJwks({ keys: [{ ...jwk, kid, alg, use: 'sig' }] }, 'key')
-  if (key === undefined) throw new ConfigurationError('No key was made')
+  // It would be taken for an option on the command line.
+  if (kid.startsWith('-')) return createSigningKey(alg)
+  const [key] = parsePrivateJwks({ keys: [{ ...jwk, kid, alg, use: 'sig' }] }, 'The new key')
+  if (key === undefined) throw new Error('No key was made')
   return key
 }
 
-/** The public half of a key: the members that the policy names and no other, so that no private one can slip through. */
-export function toPublicJwk(jwk: PrivateJwk): PublicJwk {
-  const { kid, x } = jwk
-  return jwk.alg === 'ES256'
-    ? { kty: 'EC', crv: 'P-256', alg: jwk.alg, use: 'sig', kid, x, y: jwk.y }
-    : { kty: 'OKP', crv: 'Ed25519', alg: jwk.alg, use: 'sig', kid, x }
-}
-
 function signingKey(jwk: PrivateJwk): SigningKey {
-  let imported: Promise<CryptoKey> | undefined
+  let imported: Promise<WebCryptoKey> | undefined
   return {
     kid: jwk.kid,
     alg: jwk.alg,
@@ -62,8 +63,12 @@ function signingKey(jwk: PrivateJwk): SigningKey {
   }
 }
 
-async function importPrivateKey(jwk: PrivateJwk): Promise<CryptoKey> {
-  const key = await importJWK({ ...toPublicJwk(jwk), d: jwk.d }, jwk.alg)
-  if (key instanceof Uint8Array) throw new ConfigurationError('SIGNING_KEYS: a private key was expected')
-  return key
+async function importPrivateKey(jwk: PrivateJwk): Promise<WebCryptoKey> {
+  try {
+    const key = await importJWK({ ...jwk }, jwk.alg)
+    if (key instanceof Uint8Array) throw new TypeError('A private key was expected')
+    return key
+  } catch (cause) {
+    throw new AuthError('KEYS_UNAVAILABLE', { cause })
+  }
 }

@@ -1,43 +1,30 @@
-import { importJWK } from 'jose'
-import { AuthError } from '../errors.ts'
-import { ALGORITHMS, type KeySet, type VerificationKey } from './key-set.ts'
-import { type PublicJwk, parsePublicJwks } from './policy.ts'
+import { ALGORITHMS, type KeySet, type VerificationAlgorithm } from './key-set.ts'
+import { parsePublicJwks } from './policy.ts'
+import { verificationKey } from './verification-key.ts'
 
 /**
  * A key set that is known from the start, usually from an environment variable: Step 1 never waits (spec section 2).
  *
  * @param jwks a JWK Set as JSON text or as an object; refused whole when one key breaks the policy
+ * @param options.algorithms what the keys may be for; widen it only for tokens of another issuer
  * @example staticJwks(process.env.JWKS)
  * @throws ConfigurationError naming the member at fault
  */
-export function staticJwks(jwks: unknown): KeySet {
-  const keys = new Map(parsePublicJwks(jwks, 'JWKS').map((jwk) => [jwk.kid, verificationKey(jwk)]))
+export function staticJwks(
+  jwks: unknown,
+  { algorithms = ALGORITHMS }: { algorithms?: readonly VerificationAlgorithm[] } = {},
+): KeySet {
+  const keys = new Map(
+    parsePublicJwks(jwks, 'JWKS', algorithms).map((jwk) => [jwk.kid, verificationKey(jwk)]),
+  )
   return {
     version: 1,
-    algorithms: new Set(ALGORITHMS),
+    algorithms: new Set(algorithms),
     findKey: (kid) => keys.get(kid),
-  }
-}
-
-function verificationKey(jwk: PublicJwk): VerificationKey {
-  let imported: Promise<CryptoKey> | undefined
-  return {
-    kid: jwk.kid,
-    alg: jwk.alg,
-    cryptoKey() {
-      imported ??= importPublicKey(jwk)
-      return imported
+    async ready() {
+      await Promise.all(Array.from(keys.values(), (key) => key.cryptoKey()))
     },
-  }
-}
-
-async function importPublicKey({ kty, crv, x, y, alg }: PublicJwk & { y?: unknown }): Promise<CryptoKey> {
-  try {
-    const key = await importJWK({ kty, crv, x, ...(typeof y === 'string' && { y }) }, alg)
-    if (key instanceof Uint8Array) throw new TypeError('A public key was expected')
-    return key
-  } catch (cause) {
-    // The policy sees the shape; only the import can tell that a point is not on its curve.
-    throw new AuthError('KEYS_UNAVAILABLE', { cause })
+    standing: (kid) => (keys.has(kid) ? 'known' : 'gone'),
+    subscribe: () => () => {},
   }
 }

@@ -67,14 +67,16 @@ function findAccount(db: AuthKysely, address: string) {
 /**
  * Creates a user who signs in by email and password. For sign-up, and for an app that creates its first users itself.
  *
- * @param options.email already trimmed and in lower case
- * @throws EndpointError `EMAIL_TAKEN`
+ * @param options.email stored trimmed and in lower case, as sign-in looks it up
+ * @throws EndpointError `EMAIL_TAKEN`, or `INVALID_INPUT` when it is no email address
  */
 export async function createPasswordAccount(
   db: AuthKysely,
   options: { name: string; email: string; password: string; role?: string; now: Date },
 ): Promise<{ userId: string }> {
-  const { name, email, role = 'user', now } = options
+  const { name, role = 'user', now } = options
+  const address = email.safeParse(options.email)
+  if (!address.success) throw new EndpointError('INVALID_INPUT', { fields: ['email'], cause: address.error })
   const password = await hash(options.password, ARGON2)
   const userId = crypto.randomUUID()
   await db.transaction().execute(async (trx) => {
@@ -83,7 +85,7 @@ export async function createPasswordAccount(
       .values({
         id: userId,
         name,
-        email,
+        email: address.data,
         emailVerified: false,
         image: null,
         role,

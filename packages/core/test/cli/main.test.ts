@@ -43,14 +43,14 @@ describe.concurrent('sallyport migrate', () => {
   })
 
   test.each([
-    ['no database', [], 'required option'],
-    ['a database of another kind', ['-d', 'postgres://localhost/app'], 'SQLite database URL'],
-    ['a file that is no database', ['-d', 'file:text.db'], 'not a database'],
-    ['an option nobody knows', ['-d', 'file:other.db', '--force'], 'unknown option'],
-  ])('with %s fails in one line', async (_name, args, message) => {
+    ['no database', [], 2, 'required option'],
+    ['a database of another kind', ['-d', 'postgres://localhost/app'], 1, 'SQLite database URL'],
+    ['a file that is no database', ['-d', 'file:text.db'], 1, 'not a database'],
+    ['an option nobody knows', ['-d', 'file:other.db', '--force'], 2, 'unknown option'],
+  ])('with %s fails in one line', async (_name, args, expected, message) => {
     writeFileSync(join(directory, 'text.db'), 'not a database '.repeat(100))
     const { code, stdout, stderr } = await sallyport(['migrate', ...args])
-    expect(code).toBe(1)
+    expect(code).toBe(expected)
     expect(stdout).toBe('')
     expect(stderr).toContain(message)
     expect(stderr).not.toContain('    at ')
@@ -82,7 +82,7 @@ describe.concurrent('sallyport keys create', () => {
 
   test('knows no other algorithm', async () => {
     const { code, stdout, stderr } = await sallyport(['keys', 'create', '-a', 'HS256'])
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain('Ed25519, ES256')
   })
 })
@@ -98,7 +98,7 @@ describe.concurrent('sallyport', () => {
     'fails with the arguments %j',
     async (args) => {
       const { code, stdout } = await sallyport(args)
-      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     },
   )
 })

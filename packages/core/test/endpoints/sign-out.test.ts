@@ -88,7 +88,7 @@ describe('succeeds', () => {
 
   test.each([
     ['no cookie', () => ''],
-    ['the JWT alone, which is no proof', () => `service.jwt=${ada.token}`],
+    ['a JWT that is no good', () => 'service.jwt=x.y.z'],
     ['a wrong secret', () => `service.session=${ada.sessionId}.${'A'.repeat(43)}`],
     ['no secret', () => `service.session=${ada.sessionId}`],
   ])('with %s, and ends no session', async (_name, cookie) => {
@@ -96,6 +96,19 @@ describe('succeeds', () => {
     expect(response.status).toBe(200)
     expect(cookieChanges(response)).toEqual({ set: [], cleared })
     expect(await isThere(ada)).toBe(true)
+  })
+
+  test('with the JWT alone, and ends its session', async () => {
+    const response = await signOut(`service.jwt=${ada.token}`)
+    expect(response.status).toBe(200)
+    expect(cookieChanges(response)).toEqual({ set: [], cleared })
+    expect(await isThere(ada)).toBe(false)
+  })
+
+  test('with the JWT of a banned user alone', async () => {
+    await auth.ban(ada)
+    expect((await signOut(`service.jwt=${ada.token}`)).status).toBe(200)
+    expect(await isThere(ada)).toBe(false)
   })
 
   test('with an empty object for a body', async () => {

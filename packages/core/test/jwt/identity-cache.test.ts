@@ -5,6 +5,7 @@ import { createIdentityCache } from '../../src/jwt/identity-cache.ts'
 const identity = (userId: string): Identity => ({
   userId,
   sessionId: 's',
+  issuer: 'i',
   keyId: 'k',
   expiresAt: new Date(0),
 })

@@ -17,6 +17,7 @@ describe.each(['Ed25519', 'ES256'] as const)('a JWT signed with %s', async (alg)
       userId: 'ada',
       sessionId: 's1',
       expiresAt: jwt.expiresAt,
+      issuer: config.issuer,
       keyId: key.kid,
     })
   })

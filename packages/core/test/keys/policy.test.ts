@@ -1,7 +1,8 @@
 import { createHash, generateKeyPairSync } from 'node:crypto'
 import { ConfigurationError, staticJwks } from '@sallyport/core'
-import { createSigningKey, parseSigningKeys, toPublicJwk } from '@sallyport/core/auth'
+import { createSigningKey, parseSigningKeys } from '@sallyport/core/auth'
 import { describe, expect, test } from 'vitest'
+import { toPublicJwk } from '../../src/keys/key-ring.ts'
 
 const [ed25519, es256] = await Promise.all([createSigningKey('Ed25519'), createSigningKey('ES256')])
 const ed = toPublicJwk(ed25519)
@@ -35,18 +36,23 @@ test('the same set without a fault is accepted', () => {
 
 describe('what is no JWK Set is refused', () => {
   const text = JSON.stringify({ keys: [ed] })
-  const notJson = 'JWKS is not JSON. Make keys with "sallyport keys create"'
+  const notJson = 'JWKS is not JSON'
+  const cure = 'Make keys with "sallyport keys create"'
   const notASet = 'JWKS must be a JWK Set: { "keys": [ ... ] }'
 
   test.each([
-    ['nothing', undefined, notASet],
+    ['nothing', undefined, `JWKS is not set. ${cure}`],
     ['null', null, notASet],
-    ['an empty text', '', notJson],
-    ['a byte order mark before it', `\uFEFF${text}`, notJson],
-    ['single quotes around it', `'${text}'`, notJson],
+    ['an empty text', '', `${notJson}: it is empty. ${cure}`],
+    ['a byte order mark before it', `\uFEFF${text}`, `${notJson}: it starts with a byte order mark. ${cure}`],
+    ['single quotes around it', `'${text}'`, `${notJson}: it stands in quotes. ${cure}`],
     ['JSON in JSON', JSON.stringify(text), notASet],
-    ['PEM', rsa.publicKey.export({ type: 'spki', format: 'pem' }), notJson],
-    ['text cut off', text.slice(0, -1), notJson],
+    [
+      'PEM',
+      rsa.publicKey.export({ type: 'spki', format: 'pem' }),
+      `${notJson}: it is PEM, and a JWK Set is needed. ${cure}`,
+    ],
+    ['text cut off', text.slice(0, -1), `${notJson}. ${cure}`],
     ['a list of keys', [ed], notASet],
     ['one key', ed, notASet],
     ['keys that are an object', { keys: { 0: ed } }, notASet],

@@ -1,6 +1,7 @@
-import { createSigningKey, parseSigningKeys, toPublicJwk } from '@sallyport/core/auth'
+import { createSigningKey, parseSigningKeys } from '@sallyport/core/auth'
 import { calculateJwkThumbprint } from 'jose'
 import { describe, expect, test } from 'vitest'
+import { toPublicJwk } from '../../src/keys/key-ring.ts'
 
 describe.each(['Ed25519', 'ES256'] as const)('a new %s key', async (alg) => {
   const key = await createSigningKey(alg)

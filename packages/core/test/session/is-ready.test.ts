@@ -1,17 +1,19 @@
-import { type AuthAdapter, AuthError, isReady } from '@sallyport/core'
+import { type AuthAdapter, type AuthConfig, AuthError, isReady } from '@sallyport/core'
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, expect, test } from 'vitest'
 
 const auth = await createTestAuth({ session: { lookupTimeoutMs: 1 } })
 afterAll(() => auth.close())
 
-const noKeys = { ...auth.config.jwks, findKey: () => Promise.reject(new AuthError('KEYS_UNAVAILABLE')) }
+const [own] = auth.config.issuers
+const ready = () => Promise.reject(new AuthError('KEYS_UNAVAILABLE'))
+const noKeys: AuthConfig = { ...auth.config, issuers: [{ ...own, jwks: { ...own.jwks, ready } }] }
 const failing: AuthAdapter = { findSession: () => Promise.reject(new Error('no database')) }
 const hanging: AuthAdapter = { findSession: () => new Promise(() => {}) }
 
 test.each([
   ['keys and database answer', auth.config, auth.database.sessions, true],
-  ['the keys cannot be had', { ...auth.config, jwks: noKeys }, auth.database.sessions, false],
+  ['the keys cannot be had', noKeys, auth.database.sessions, false],
   ['the database fails', auth.config, failing, false],
   ['the database does not answer', auth.config, hanging, false],
 ])('%s: ready is %4$s', async (_name, config, adapter, expected) => {

@@ -3,21 +3,24 @@ import {
   type AuthDatabase,
   type Authenticated,
   type AuthStore,
-  authStore,
   type Identity,
   identify,
   isUndecided,
+  keysVersion,
   type OriginRequest,
   type RequestKind,
   readCredentials,
   type Session,
-  validateSession,
+  validateIdentity,
 } from '@sallyport/core'
+import { storeOf } from './store-of.ts'
 
 /** What both doors let through, and the moment it was read. */
 export interface Admission extends Authenticated {
   /** The revision of the revocation feed before the session was read: a later one means it may have ended since. */
   readonly revision: number
+  /** The version of the key sets at that moment. */
+  readonly keysVersion: number
 }
 
 /** How a request came in. */
@@ -32,6 +35,8 @@ export interface AuthHandle {
   readonly config: AuthConfig
   /** What the request is taken for where no guard says it: the procedure type as far as tRPC knew it. */
   readonly kind: RequestKind
+  /** Whether an answer that is a stream can be sent; tRPC leaves one that cannot unread. */
+  readonly carriesStreams: boolean
   /**
    * Both steps. Over HTTP one read of the session serves all calls of the request, until anything is revoked and for at most a
    * second; over WebSocket every call reads.
@@ -45,10 +50,12 @@ export interface AuthHandle {
   hasSessionCookie(): boolean
 }
 
-interface SessionMemory {
-  readonly session: Promise<Session>
+/** A read of the session that has begun. */
+interface Reading {
   readonly revision: number
+  readonly keysVersion: number
   readonly readAt: number
+  readonly session: Promise<Session>
 }
 
 /** How long a session read earlier in a request may be relied on, in milliseconds. */
@@ -57,11 +64,11 @@ const MEMORY_MS = 1_000
 /** Makes the handle of a request. `upgrade` is a WebSocket connection, whose identity lasts as long as it does. */
 export function createAuthHandle(
   request: OriginRequest,
-  options: { transport: Transport; config: AuthConfig; kind: RequestKind },
+  options: { transport: Transport; config: AuthConfig; kind: RequestKind; carriesStreams: boolean },
 ): AuthHandle {
-  const { transport, config, kind } = options
+  const { transport, config, kind, carriesStreams } = options
   let step1: { kind: RequestKind; identity: Promise<Identity> } | null = null
-  let memory: SessionMemory | null = null
+  let memory: Reading | null = null
 
   /** Step 1, once: a connection keeps its identity even when the JWT expires later, since the session row decides. */
   function identifyOnce(callKind: RequestKind): Promise<Identity> {
@@ -77,34 +84,43 @@ export function createAuthHandle(
 
   async function authenticateFresh(db: AuthDatabase, callKind: RequestKind): Promise<Admission> {
     const identity = await identifyOnce(callKind)
-    return read(identity, db[authStore])
+    return read(identity, storeOf({ db }))
   }
 
-  async function read(identity: Identity, { sessions, revocations }: AuthStore): Promise<Admission> {
-    const { revision } = revocations
-    const readAt = performance.now()
-    const session = validateSession(identity, sessions, config)
-    if (transport !== 'ws') memory = { session, revision, readAt }
-    return { identity, session: await session, revision }
+  function read(identity: Identity, { sessions, revocations }: AuthStore): Promise<Admission> {
+    const reading: Reading = {
+      revision: revocations.revision,
+      keysVersion: keysVersion(config),
+      readAt: performance.now(),
+      session: validateIdentity(identity, { config, adapter: sessions }),
+    }
+    if (transport !== 'ws') memory = reading
+    return admit(identity, reading)
   }
 
   async function authenticate(db: AuthDatabase, callKind: RequestKind): Promise<Admission> {
     const identity = await identifyOnce(callKind)
-    const store = db[authStore]
+    const store = storeOf({ db })
     const remembered = memory
     if (remembered === null || performance.now() - remembered.readAt > MEMORY_MS) return read(identity, store)
-    const session = await remembered.session
+    const admission = await admit(identity, remembered)
     // The read had begun before this call came: what was revoked since must not be overlooked.
-    if (remembered.revision !== store.revocations.revision) return read(identity, store)
-    return { identity, session, revision: remembered.revision }
+    const isCurrent =
+      remembered.revision === store.revocations.revision && remembered.keysVersion === keysVersion(config)
+    return isCurrent ? admission : read(identity, store)
   }
 
   return {
     transport,
     config,
     kind,
+    carriesStreams,
     authenticate,
     authenticateFresh,
     hasSessionCookie: () => readCredentials(request.header, config).sessionCookie !== null,
   }
+}
+
+async function admit(identity: Identity, { session, revision, keysVersion }: Reading): Promise<Admission> {
+  return { identity, session: await session, revision, keysVersion }
 }

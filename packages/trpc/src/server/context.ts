@@ -21,7 +21,11 @@ export interface DatabaseContext extends AuthContext {
 /** A request as the fetch adapter, the Node adapters, Express, Fastify and Next.js hand it to `createContext`. */
 export interface HttpContextOptions {
   readonly req: { readonly method?: string | undefined; readonly headers: Headers | NodeHeaders }
-  readonly info: { readonly type: 'query' | 'mutation' | 'subscription' | 'unknown' }
+  readonly info: {
+    readonly type: 'query' | 'mutation' | 'subscription' | 'unknown'
+    /** `application/jsonl` where the answer may be a stream. */
+    readonly accept: string | null
+  }
 }
 
 /** A connection as `applyWSSHandler` hands it to `createContext`. */
@@ -55,18 +59,28 @@ export function createAuthContext(config: AuthConfig): AuthContextFactory {
       const request = { method: req.method ?? 'GET', header: headerReader(req.headers) }
       // Before tRPC knows the procedure, the strictest rule counts.
       const kind = info.type === 'unknown' ? 'mutation' : info.type
-      return { auth: createAuthHandle(request, { transport: 'http', config, kind }) }
+      return {
+        auth: createAuthHandle(request, {
+          transport: 'http',
+          config,
+          kind,
+          carriesStreams: info.accept !== null,
+        }),
+      }
     },
     ws({ req, info }) {
       const header = webSocketHeaders(headerReader(req.headers), info.connectionParams?.token, config)
       return {
-        auth: createAuthHandle({ method: 'GET', header }, { transport: 'ws', config, kind: 'upgrade' }),
+        auth: createAuthHandle(
+          { method: 'GET', header },
+          { transport: 'ws', config, kind: 'upgrade', carriesStreams: false },
+        ),
       }
     },
     headers(headers, { method = 'GET' } = {}) {
       const kind: RequestKind = method === 'GET' ? 'query' : 'mutation'
       const request = { method, header: headerReader(headers) }
-      return { auth: createAuthHandle(request, { transport: 'headers', config, kind }) }
+      return { auth: createAuthHandle(request, { transport: 'headers', config, kind, carriesStreams: true }) }
     },
   }
 }

@@ -1,4 +1,4 @@
-import { AuthError, isAuthError, REASONS, type Reason } from '@sallyport/core'
+import { AuthError, ConfigurationError, isAuthError, REASONS, type Reason } from '@sallyport/core'
 import { TRPCError } from '@trpc/server'
 
 /** What {@link authErrorData} adds to an error: why we refused, and what the client may do about it. */
@@ -15,11 +15,14 @@ const guardedPaths = new WeakMap<Error, string>()
 
 /**
  * A refusal as tRPC sends it, with the code of its reason. What is no {@link AuthError} came from code that should have decided
- * and did not, so it is `SESSIONS_UNAVAILABLE`.
+ * and did not, so it is `SESSIONS_UNAVAILABLE`; but an app that is put together wrongly is told so.
  *
  * @param guarded the path of the procedure, where its guard refuses before the resolver runs
  */
 export function toTRPCError(error: unknown, guarded?: { path: string }): TRPCError {
+  if (error instanceof ConfigurationError) {
+    return new TRPCError({ code: 'INTERNAL_SERVER_ERROR', message: error.message, cause: error })
+  }
   const cause = isAuthError(error) ? error : new AuthError('SESSIONS_UNAVAILABLE', { cause: error })
   const { code, message } = REASONS[cause.reason]
   const trpcError = new TRPCError({ code, message, cause })

@@ -1,10 +1,11 @@
-import { authStore, type Identity, isAuthError, type Session } from '@sallyport/core'
+import { type Identity, isAuthError, type Session } from '@sallyport/core'
 import type { TRPCMiddlewareFunction } from '@trpc/server'
 import { isObservable } from '@trpc/server/observable'
 import type { Admission, AuthHandle } from './auth-handle.ts'
 import type { DatabaseContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
 import { guardIterable, guardObservable } from './guard-stream.ts'
+import { storeOf } from './store-of.ts'
 import { type SessionWatch, watchSession } from './watch-session.ts'
 
 /** The handle of a call that both doors let through. */
@@ -29,7 +30,10 @@ export type Middleware<NeededContext, AddedContext> = TRPCMiddlewareFunction<
   unknown
 >
 
-type CallOptions = Pick<Parameters<Middleware<DatabaseContext, SessionContext>>[0], 'ctx' | 'next' | 'signal'>
+type CallOptions = Pick<
+  Parameters<Middleware<DatabaseContext, SessionContext>>[0],
+  'ctx' | 'next' | 'signal' | 'type'
+>
 type Result = Awaited<ReturnType<Middleware<DatabaseContext, SessionContext>>>
 
 /** The admission, or the refusal as tRPC sends it: one that came before the resolver, so the call may be sent again. */
@@ -45,11 +49,14 @@ export async function orRefuse(admission: Promise<Admission>, call: { path: stri
  * Runs the rest of a call for which the session was admitted. The session is watched while a stream is being read, and where the
  * resolver asks for the signal; any other call pays nothing for it.
  */
-export async function runAdmitted(admission: Admission, { ctx, next, signal }: CallOptions): Promise<Result> {
+export async function runAdmitted(
+  admission: Admission,
+  { ctx, next, signal, type }: CallOptions,
+): Promise<Result> {
   let watch: SessionWatch | undefined
   let isOver = false
   const startWatch = () => {
-    watch ??= watchSession(admission, ctx.db[authStore], { config: ctx.auth.config, caller: signal })
+    watch ??= watchSession(admission, storeOf(ctx), { config: ctx.auth.config, caller: signal })
     // Asked for by something that outlived its call: nobody would ever end this watch.
     if (isOver) watch.stop()
     return watch
@@ -57,6 +64,11 @@ export async function runAdmitted(admission: Admission, { ctx, next, signal }: C
   const { identity, session } = admission
   const result = await next({ ctx: { identity, session, auth: admit(ctx.auth, startWatch) } })
 
+  if (type !== 'subscription' && !ctx.auth.carriesStreams && isStream(result)) {
+    // Nobody will read it, so nobody would end what the resolver has started for it.
+    watch?.leave()
+    watch = undefined
+  }
   if (result.ok && isAsyncIterable(result.data)) {
     return { ...result, data: guardIterable(result.data, startWatch) }
   }
@@ -74,11 +86,13 @@ export async function runAdmitted(admission: Admission, { ctx, next, signal }: C
 
 /** Names the members one by one: spreading the handle of another session middleware would start its watch. */
 function admit(handle: AuthHandle, startWatch: () => SessionWatch): AdmittedHandle {
-  const { transport, config, kind, authenticate, authenticateFresh, hasSessionCookie } = handle
+  const { transport, config, kind, carriesStreams, authenticate, authenticateFresh, hasSessionCookie } =
+    handle
   return {
     transport,
     config,
     kind,
+    carriesStreams,
     authenticate,
     authenticateFresh,
     hasSessionCookie,
@@ -86,6 +100,10 @@ function admit(handle: AuthHandle, startWatch: () => SessionWatch): AdmittedHand
       return startWatch().signal
     },
   }
+}
+
+function isStream(result: Result): boolean {
+  return result.ok && (isAsyncIterable(result.data) || isObservable(result.data))
 }
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {

@@ -1,4 +1,4 @@
-import { type AuthConfig, type AuthStore, type Session, validateSession } from '@sallyport/core'
+import { type AuthConfig, type AuthStore, keysVersion, type Session, validateIdentity } from '@sallyport/core'
 import type { Admission } from './auth-handle.ts'
 import { toTRPCError } from './errors.ts'
 
@@ -13,11 +13,13 @@ export interface SessionWatch {
   readonly pending: Promise<void> | null
   /** Ends the watch. */
   stop(): void
+  /** Ends the watch because nobody is there any more, and aborts the signal. */
+  leave(): void
 }
 
 /**
- * Reads the session again whenever it may have ended: on a revocation that concerns it, and when `expiresAt` is reached, which a
- * renewal may have moved.
+ * Asks again whenever the session may have ended: on a revocation that concerns it, when a key is removed, and when `expiresAt` is
+ * reached, which a renewal may have moved.
  *
  * @param options.caller aborts when the caller goes away: a source that never notices must not be watched for ever
  */
@@ -35,7 +37,7 @@ export function watchSession(
   function stop(): void {
     isStopped = true
     clearTimeout(timer)
-    unsubscribe()
+    for (const unsubscribe of subscriptions) unsubscribe()
     caller?.removeEventListener('abort', leave)
   }
 
@@ -45,7 +47,7 @@ export function watchSession(
   }
 
   function check(): void {
-    const current: Promise<void> = validateSession(identity, store.sessions, config).then(
+    const current: Promise<void> = validateIdentity(identity, { config, adapter: store.sessions }).then(
       (session) => {
         // A later check has taken over.
         if (pending !== current) return
@@ -65,15 +67,21 @@ export function watchSession(
   function expireWith(session: Session): void {
     clearTimeout(timer)
     const delay = session.expiresAt.getTime() - config.now().getTime()
-    timer = setTimeout(check, Math.min(Math.max(delay, 0), LONGEST_TIMEOUT_MS))
+    if (delay <= 0) check()
+    else timer = setTimeout(check, Math.min(delay, LONGEST_TIMEOUT_MS))
   }
 
-  const unsubscribe = store.revocations.subscribe(identity, check)
+  const subscriptions = [
+    store.revocations.subscribe(identity, check),
+    ...config.issuers.map(({ jwks }) => jwks.subscribe(check)),
+  ]
   expireWith(admission.session)
   if (caller?.aborted) leave()
   else caller?.addEventListener('abort', leave, { once: true })
-  // Something was revoked between the read that let the call in and this line.
-  if (!isStopped && store.revocations.revision !== admission.revision) check()
+  // A session was revoked or a key removed between the read that let the call in and this line.
+  const isCurrent =
+    store.revocations.revision === admission.revision && keysVersion(config) === admission.keysVersion
+  if (!isStopped && !isCurrent) check()
 
   return {
     signal: controller.signal,
@@ -81,5 +89,6 @@ export function watchSession(
       return pending
     },
     stop,
+    leave,
   }
 }

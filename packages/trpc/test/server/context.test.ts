@@ -133,8 +133,8 @@ describe('createAuthContext', () => {
     const { http, ws, headers } = createAuthContext(config)
     const own = { cookie, origin: ORIGIN }
     return {
-      http: http({ req: { method: 'GET', headers: own }, info: { type: 'query' } }),
-      'http, unknown procedure': http({ req: { headers: own }, info: { type: 'unknown' } }),
+      http: http({ req: { method: 'GET', headers: own }, info: { type: 'query', accept: null } }),
+      'http, unknown procedure': http({ req: { headers: own }, info: { type: 'unknown', accept: null } }),
       ws: ws({ req: { headers: own }, info: { connectionParams: null } }),
       headers: headers(own),
     }

@@ -75,7 +75,7 @@ describe('what cannot be decided is 503, never 401 and never 200', () => {
 
   describe.each([
     { reason: 'KEYS_UNAVAILABLE', fault: new AuthError('KEYS_UNAVAILABLE') },
-    { reason: 'SESSIONS_UNAVAILABLE', fault: new TypeError('fetch failed') },
+    { reason: 'KEYS_UNAVAILABLE', fault: new TypeError('fetch failed') },
   ] as const)('a key set that fails with $fault: $reason', ({ reason, fault }) => {
     test.each(TRANSPORTS)('over %s', async (transport) => {
       const { visitor } = await signIn()

@@ -87,7 +87,10 @@ test.each([
 test('getSession(ctx) goes by the strictest rule where tRPC did not know the procedure', async () => {
   const { cookie } = await server.auth.signIn()
   const { http } = createAuthContext(server.config)
-  const { auth } = http({ req: { method: 'GET', headers: { cookie } }, info: { type: 'unknown' } })
+  const { auth } = http({
+    req: { method: 'GET', headers: { cookie } },
+    info: { type: 'unknown', accept: null },
+  })
   const { refusal } = await outcomeOf(getSession({ auth, db: server.db }))
   expect(refusal?.auth?.reason).toBe('ORIGIN_REJECTED')
 })

@@ -213,6 +213,7 @@ describe('guardIterable', () => {
       signal: controller.signal,
       pending: null,
       stop: vi.fn<() => void>(),
+      leave: vi.fn<() => void>(),
       end: () => controller.abort(new Error('the session has ended')),
     }
   }

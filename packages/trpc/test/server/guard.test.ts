@@ -94,7 +94,20 @@ describe('no listener stays behind', () => {
     const client = connect(browser(await server.auth.signIn()))
     const { refusal } = await outcomeOf(client.streamed.query())
     expect(refusal?.code).toBe('UNSUPPORTED_MEDIA_TYPE')
+    expect((await outcomeOf(client.eager.query())).refusal?.code).toBe('UNSUPPORTED_MEDIA_TYPE')
     expect(server.feed.listeners).toBe(0)
+  })
+
+  test('of a streamed query that asked for its signal at once, when it has been read', async () => {
+    const { client } = connectHttp(
+      server,
+      browser(await server.auth.signIn()),
+      'httpBatchStreamLink over node',
+    )
+    const values: boolean[] = []
+    for await (const value of await client.eager.query()) values.push(value)
+    expect(values).toEqual([false])
+    await soon(() => expect(server.feed.listeners).toBe(0))
   })
 
   test('of queries and mutations, which subscribe none in the first place', async () => {

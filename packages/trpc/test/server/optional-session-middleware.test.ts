@@ -86,7 +86,7 @@ const ROWS: { given: string; visitor: Given; answer: 'the user' | 'null' | Reaso
       server.keys.fault = new Error('down')
       return browser(session)
     },
-    answer: 'SESSIONS_UNAVAILABLE',
+    answer: 'KEYS_UNAVAILABLE',
   },
   {
     given: 'a foreign origin',

@@ -1,4 +1,4 @@
-import { authStore, type Session } from '@sallyport/core'
+import { authStore, keysVersion, type Session } from '@sallyport/core'
 import { createTestAuth, type TestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type SessionWatch, watchSession } from '../../src/server/watch-session.ts'
@@ -23,12 +23,15 @@ afterEach(() => {
 })
 afterAll(() => auth.close())
 
+/** The key that the test's tokens are signed with. */
+const key = () => ({ issuer: auth.config.issuer, keyId: auth.definition.signingKeys.active.kid })
+
 /** Watches a session from the moment at which it was read. */
 async function watchNow(options: { session?: TestSession; caller?: AbortSignal } = {}): Promise<TestSession> {
   const signedIn = options.session ?? (await auth.signIn())
   const session = await readSession(signedIn)
-  const identity = { ...signedIn, expiresAt: session.expiresAt, keyId: 'key' }
-  const admission = { identity, session, revision: feed.revision }
+  const identity = { ...signedIn, expiresAt: session.expiresAt, ...key() }
+  const admission = { identity, session, revision: feed.revision, keysVersion: keysVersion(auth.config) }
   watch = watchSession(
     admission,
     { sessions: store, revocations: feed },
@@ -119,8 +122,8 @@ describe('watchSession', () => {
     const session = await readSession(signedIn)
     const { revision } = feed
     await auth.revoke(signedIn)
-    const identity = { ...signedIn, expiresAt: session.expiresAt, keyId: 'key' }
-    const admission = { identity, session, revision }
+    const identity = { ...signedIn, expiresAt: session.expiresAt, ...key() }
+    const admission = { identity, session, revision, keysVersion: keysVersion(auth.config) }
     watch = watchSession(
       admission,
       { sessions: store, revocations: feed },

@@ -158,7 +158,7 @@ describe('limits', () => {
   })
 
   test('are what the options say', () => {
-    expect(authHandlerOptions).toEqual({ maxBatchSize: 20 })
+    expect(authHandlerOptions).toEqual({ maxBatchSize: 20, maxBodySize: 65_536 })
     expect(webSocketOptions(server.config).maxPayload).toBe(65_536)
   })
 })

@@ -32,6 +32,9 @@ export function faultyKeySet(keySet: KeySet): FaultyKeySet {
   const faulty: FaultyKeySet = {
     version: keySet.version,
     algorithms: keySet.algorithms,
+    ready: keySet.ready,
+    standing: keySet.standing,
+    subscribe: keySet.subscribe,
     lookups: 0,
     fault: null,
     delay: Promise.resolve(),

@@ -129,6 +129,14 @@ export const appRouter = t.router({
     yield ctx.session === null ? 'stranger' : 'ready'
     await never
   }),
+  /** Asks for the signal before anyone reads the stream. */
+  eager: protectedProcedure.query(({ ctx }) => {
+    const { signal } = ctx.auth
+    return (async function* () {
+      yield signal.aborted
+    })()
+  }),
+
   streamed: protectedProcedure.query(ticks),
   parsedClock: protectedProcedure
     .output(z.custom<AsyncGenerator<string>>((value) => typeof value === 'object'))

@@ -49,8 +49,9 @@ export async function startServer(
 ): Promise<TestServer> {
   const { upgradeCheck = 'present', ...authOptions } = options
   const auth = await createTestAuth(authOptions)
-  const keys = faultyKeySet(auth.config.jwks)
-  const config = { ...auth.config, jwks: keys }
+  const [own] = auth.config.issuers
+  const keys = faultyKeySet(own.jwks)
+  const config: AuthConfig = { ...auth.config, issuers: [{ ...own, jwks: keys }] }
   const store = faultyStore(auth.lookups.sessions)
   const feed = countingFeed(auth.database.revocations)
   const db = withAuthStore({}, { sessions: store, revocations: feed })

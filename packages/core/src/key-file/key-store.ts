@@ -1,0 +1,154 @@
+import { randomUUID } from 'node:crypto'
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import { parseEnv } from 'node:util'
+import { ConfigurationError } from '../errors.ts'
+import { formatKeyRing, type KeyRing, parseKeyRing, publicKeys } from '../keys/key-ring.ts'
+
+/** Where a key ring is kept. */
+export interface KeyStore {
+  readonly path: string
+  /** The ring, or null where there is none yet. */
+  read(): KeyRing | null
+  /** Stores a first ring. False when another process was faster; nobody ever sees half a file. */
+  create(ring: KeyRing): boolean
+  /** Replaces the ring by what `change` makes of it. */
+  update(change: (ring: KeyRing) => KeyRing): KeyRing
+}
+
+/** A lock older than this was left behind by a command that died, in milliseconds. */
+const STALE_LOCK_MS = 10_000
+
+/** A file that holds the ring and nothing else, readable by its owner alone. */
+export function keyFileStore(path: string): KeyStore {
+  return fileStore(path, {
+    parse: (text) => parseKeyRing(text, path),
+    format: (ring) => `${formatKeyRing(ring)}\n`,
+  })
+}
+
+/** An env file with the variables `JWKS` (public) and `SIGNING_KEYS` (secret); its other lines stay as they are. */
+export function envFileStore(path: string): KeyStore {
+  return fileStore(path, {
+    parse: (text) => {
+      const { SIGNING_KEYS } = parseEnv(text)
+      return SIGNING_KEYS === undefined ? null : parseKeyRing(SIGNING_KEYS, `SIGNING_KEYS in ${path}`)
+    },
+    format: (ring, text) => {
+      const others = text.replace(VARIABLE, (whole, name) =>
+        /^(JWKS|SIGNING_KEYS)$/.test(name) ? '' : whole,
+      )
+      return `${others}${others === '' || others.endsWith('\n') ? '' : '\n'}${formatEnv(ring)}\n`
+    },
+  })
+}
+
+/** A variable of an env file as `parseEnv` reads it: a value in quotes may have several lines. */
+const VARIABLE = /^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*(?:'[^']*'|"[^"]*"|`[^`]*`)?[^\n]*\n?/gm
+
+/** The ring as two lines of an env file. */
+export function formatEnv(ring: KeyRing): string {
+  return `JWKS=${quote(JSON.stringify(publicKeys(ring)))}\nSIGNING_KEYS=${quote(formatKeyRing(ring))}`
+}
+
+/** A `kid` made elsewhere may have an apostrophe, which would end the value. */
+function quote(json: string): string {
+  return `'${json.replaceAll("'", '\\u0027')}'`
+}
+
+interface FileFormat {
+  readonly parse: (text: string) => KeyRing | null
+  readonly format: (ring: KeyRing, text: string) => string
+}
+
+function fileStore(path: string, { parse, format }: FileFormat): KeyStore {
+  const readText = () => (existsSync(path) ? readFileSync(path, 'utf8') : null)
+
+  function read(): KeyRing | null {
+    const text = readText()
+    return text === null ? null : parse(text)
+  }
+
+  function replace(ring: KeyRing): void {
+    renameSync(writeDraft(path, format(ring, readText() ?? '')), path)
+  }
+
+  /** Of several processes that start at once the first wins. */
+  function link(ring: KeyRing): boolean {
+    const draft = writeDraft(path, format(ring, ''))
+    try {
+      linkSync(draft, path)
+      return true
+    } catch (error) {
+      if (existsSync(path)) return false
+      throw error
+    } finally {
+      unlinkSync(draft)
+    }
+  }
+
+  return {
+    path,
+    read,
+    create(ring) {
+      mkdirSync(dirname(path), { recursive: true })
+      const text = readText()
+      if (text !== null && parse(text) !== null) return false
+      if (text === null) return link(ring)
+      return locked(path, () => {
+        if (read() !== null) return false
+        replace(ring)
+        return true
+      })
+    },
+    update(change) {
+      return locked(path, () => {
+        const ring = read()
+        if (ring === null) {
+          throw new ConfigurationError(
+            `${path} holds no keys yet: make the first with "sallyport keys create"`,
+          )
+        }
+        const changed = change(ring)
+        replace(changed)
+        return changed
+      })
+    },
+  }
+}
+
+function writeDraft(path: string, text: string): string {
+  // A process id would not do: two containers that share the folder may have the same.
+  const draft = `${path}.${randomUUID()}.draft`
+  writeFileSync(draft, text, { mode: 0o600, flag: 'wx', flush: true })
+  chmodSync(draft, 0o600)
+  return draft
+}
+
+/** Two commands that change the ring at once would lose one of the changes. */
+function locked<Result>(path: string, work: () => Result): Result {
+  const lock = `${path}.lock`
+  if (existsSync(lock) && Date.now() - statSync(lock).mtimeMs > STALE_LOCK_MS) unlinkSync(lock)
+  try {
+    closeSync(openSync(lock, 'wx'))
+  } catch (cause) {
+    throw new ConfigurationError(`Another command is changing the keys: ${lock} exists`, { cause })
+  }
+  try {
+    return work()
+  } finally {
+    unlinkSync(lock)
+  }
+}

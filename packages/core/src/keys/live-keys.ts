@@ -1,0 +1,61 @@
+import {
+  ALGORITHMS,
+  type KeySet,
+  type KeyStanding,
+  type VerificationAlgorithm,
+  type VerificationKey,
+} from './key-set.ts'
+import type { PublicJwk } from './policy.ts'
+import { verificationKey } from './verification-key.ts'
+
+/** Keys that may be replaced while the program runs. */
+export interface LiveKeys extends Omit<KeySet, 'findKey'> {
+  findKey(kid: string): VerificationKey | undefined
+  /**
+   * Puts another set in place. Does nothing when it is the same.
+   *
+   * @throws AuthError `KEYS_UNAVAILABLE` when a key cannot be imported; then the earlier set stays
+   */
+  replace(jwks: readonly PublicJwk[], revoked: readonly string[]): Promise<void>
+}
+
+/** An empty set, to be filled by {@link LiveKeys.replace}. */
+export function createLiveKeys(algorithms: readonly VerificationAlgorithm[] = ALGORITHMS): LiveKeys {
+  let keys = new Map<string, VerificationKey>()
+  let revokedKids = new Set<string>()
+  let fingerprint = ''
+  let version = 0
+  const listeners = new Set<() => void>()
+
+  function standing(kid: string): KeyStanding {
+    if (revokedKids.has(kid)) return 'revoked'
+    return keys.has(kid) ? 'known' : 'gone'
+  }
+
+  return {
+    get version() {
+      return version
+    },
+    algorithms: new Set(algorithms),
+    findKey: (kid) => (revokedKids.has(kid) ? undefined : keys.get(kid)),
+    // What stands in the set has been imported.
+    ready: async () => {},
+    standing,
+    subscribe(listener) {
+      const entry = () => listener()
+      listeners.add(entry)
+      return () => void listeners.delete(entry)
+    },
+    async replace(jwks, revoked) {
+      const newFingerprint = JSON.stringify([jwks, revoked])
+      if (newFingerprint === fingerprint) return
+      const imported = jwks.map(verificationKey)
+      await Promise.all(imported.map((key) => key.cryptoKey()))
+      keys = new Map(imported.map((key) => [key.kid, key]))
+      revokedKids = new Set(revoked)
+      fingerprint = newFingerprint
+      version++
+      for (const listener of [...listeners]) listener()
+    },
+  }
+}

@@ -1,0 +1,319 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseEnv } from 'node:util'
+import { createSigningKey } from '@sallyport/core/auth'
+import { describe, test as sequential } from 'vitest'
+import * as z from 'zod'
+import { envFileStore, type KeyStore, keyFileStore } from '../../src/key-file/key-store.ts'
+import { formatKeyRing, type KeyRing, type KeyState, parseKeyRing } from '../../src/keys/key-ring.ts'
+import { type PrivateJwk, parsePublicJwks } from '../../src/keys/policy.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+
+// Every call is a process: as many as there are processors run side by side.
+const test = sequential.concurrent
+
+const directory = temporaryDirectory()
+const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+const [a, b, c] = await Promise.all([createSigningKey(), createSigningKey(), createSigningKey('ES256')])
+
+interface Run {
+  readonly code: unknown
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs `sallyport keys` in a process of its own. */
+function keys(args: readonly string[], env: Record<string, string> = {}): Promise<Run> {
+  const { KEY_FILE: _, ...inherited } = process.env
+  return new Promise((resolve) => {
+    // Dozens of processes: what one has compiled the next need not.
+    const NODE_COMPILE_CACHE = join(directory, 'compiled')
+    const options = { cwd: directory, env: { ...inherited, NODE_COMPILE_CACHE, ...env } }
+    execFile(process.execPath, [main, 'keys', ...args], options, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : error.code, stdout, stderr })
+    })
+  })
+}
+
+const rowSchema = z.strictObject({
+  kid: z.string(),
+  alg: z.string(),
+  state: z.string(),
+  since: z.iso.datetime(),
+  comment: z.string(),
+})
+
+/** The ids and states that a call printed as JSON. */
+function states({ stdout }: Run): (readonly [string, string])[] {
+  return z
+    .array(rowSchema)
+    .parse(JSON.parse(stdout))
+    .map(({ kid, state }) => [kid, state] as const)
+}
+
+function newFolder(): string {
+  const folder = join(directory, crypto.randomUUID())
+  mkdirSync(folder)
+  return folder
+}
+
+/** A key file with keys that have been in their state for so many seconds. */
+function keyFile(...entries: (readonly [PrivateJwk, KeyState, number])[]): string {
+  const path = join(newFolder(), 'keys.json')
+  const ring: KeyRing = {
+    keys: entries.map(([jwk, state, seconds]) => ({
+      jwk,
+      state,
+      since: new Date(Date.now() - seconds * 1000),
+    })),
+    revoked: [],
+  }
+  keyFileStore(path).create(ring)
+  return path
+}
+
+/** Whether any private key of a ring stands in a text. */
+const holdsSecret = (text: string, ring: KeyRing | null) =>
+  ring === null || ring.keys.some(({ jwk: { d } }) => text.includes(d.slice(0, 16)))
+
+describe('the life of a ring by commands', () => {
+  const places: [string, (folder: string) => { args: string[]; store: KeyStore }][] = [
+    [
+      '--key-file',
+      (folder) => {
+        const path = join(folder, 'deep', 'keys.json')
+        return { args: ['--key-file', path], store: keyFileStore(path) }
+      },
+    ],
+    [
+      '--env',
+      (folder) => {
+        const path = join(folder, '.env')
+        return { args: ['--env', path], store: envFileStore(path) }
+      },
+    ],
+  ]
+
+  test.for(places)('%s', { timeout: 20_000 }, async ([, placeIn], { expect }) => {
+    const { args, store } = placeIn(newFolder())
+    let told = ''
+    async function run(command: string, ...more: string[]): Promise<Run> {
+      const result = await keys([command, ...args, '--json', ...more])
+      told += result.stdout + result.stderr
+      return result
+    }
+
+    const [[first]] = states(await run('create')) as [[string, string]]
+    expect(states(await run('list'))).toEqual([[first, 'active']])
+    expect(statSync(store.path).mode & 0o777).toBe(0o600)
+
+    const [, [second]] = states(await run('create', '--algorithm', 'ES256')) as [unknown, [string, string]]
+    expect(states(await run('list'))).toEqual([
+      [first, 'active'],
+      [second, 'next'],
+    ])
+    expect(await run('create')).toMatchObject({ code: 1, stdout: '' })
+    expect(await run('rotate')).toMatchObject({ code: 1, stdout: '' })
+    expect(states(await run('rotate', '--force'))).toEqual([
+      [first, 'retiring'],
+      [second, 'active'],
+    ])
+    expect(states(await run('retire', first))).toEqual([
+      [first, 'retiring'],
+      [second, 'active'],
+    ])
+
+    expect(await run('retire', second, '--now')).toMatchObject({ code: 1, stdout: '' })
+    const [, , [third]] = states(await run('create')) as [unknown, unknown, [string, string]]
+    const ring = store.read()
+    expect(states(await run('retire', second, '--now'))).toEqual([
+      [first, 'retiring'],
+      [third, 'active'],
+      [second, 'revoked'],
+    ])
+    const exported = await run('export')
+    expect(JSON.parse(exported.stdout)).toMatchObject({
+      keys: [{ kid: first }, { kid: third }],
+      revoked: [second],
+    })
+    expect(parsePublicJwks(exported.stdout, 'JWKS')).toHaveLength(2)
+    expect(holdsSecret(told, ring)).toBe(false)
+  })
+})
+
+test('the key file may be named by KEY_FILE', async ({ expect }) => {
+  const KEY_FILE = keyFile([a, 'active', 0])
+  expect(states(await keys(['list', '--json'], { KEY_FILE }))).toEqual([[a.kid, 'active']])
+})
+
+describe('without --json a person reads', () => {
+  test('a line for each key: what it does and what comes next', async ({ expect }) => {
+    const path = keyFile([a, 'retiring', 100], [b, 'active', 100], [c, 'next', 100])
+    const { code, stdout } = await keys(['list', '-f', path])
+    expect(code).toBe(0)
+    const lines = stdout.trimEnd().split('\n')
+    expect(lines.map((line) => line.split(/ +/).slice(0, 3))).toEqual([
+      [a.kid, 'Ed25519', 'retiring'],
+      [b.kid, 'Ed25519', 'active'],
+      [c.kid, 'ES256', 'next'],
+    ])
+    expect(lines[0]).toMatch(/verifies until the last JWT it signed has expired$/)
+    expect(lines[1]).toMatch(/ signs$/)
+    expect(lines[2]).toMatch(/ may sign in (499|500) s$/)
+  })
+
+  test('that a key which has been published long enough may sign', async ({ expect }) => {
+    const path = keyFile([a, 'active', 5_000], [b, 'next', 600])
+    expect((await keys(['list', '-f', path])).stdout).toMatch(/ may sign: sallyport keys rotate\n$/)
+  })
+
+  test('that a key leaked', async ({ expect }) => {
+    const path = keyFile([a, 'active', 0], [b, 'next', 0])
+    const { stdout } = await keys(['retire', a.kid, '--now', '-f', path])
+    expect(stdout).toMatch(new RegExp(`^${b.kid} .* signs\\n${a.kid} .* leaked: `))
+  })
+})
+
+describe('keys change their state when they may', () => {
+  test('a key that was published ten minutes ago signs without --force', async ({ expect }) => {
+    const path = keyFile([a, 'active', 5_000], [b, 'next', 600])
+    const run = await keys(['rotate', '--json', '-f', path])
+    expect(states(run)).toEqual([
+      [a.kid, 'retiring'],
+      [b.kid, 'active'],
+    ])
+  })
+
+  test('so does one whose active key is retired by its id', async ({ expect }) => {
+    const path = keyFile([a, 'active', 5_000], [b, 'next', 600])
+    const run = await keys(['retire', a.kid, '--json', '-f', path])
+    expect(states(run)).toEqual([
+      [a.kid, 'retiring'],
+      [b.kid, 'active'],
+    ])
+  })
+
+  const expired = () =>
+    [
+      [a, 'retiring', 961],
+      [b, 'active', 961],
+    ] as const
+  const young = () =>
+    [
+      [a, 'retiring', 70],
+      [b, 'active', 70],
+    ] as const
+
+  test.for([
+    ['a retiring key is dropped after 16 minutes', 'create', [], expired, [b.kid]],
+    ['a retiring key is dropped after 16 minutes', 'retire', [a.kid], expired, [b.kid]],
+    ['a retiring key is kept before', 'retire', [a.kid], young, [a.kid, b.kid]],
+    ['it is dropped early where JWTs live shorter', 'retire', [a.kid, '--jwt-lifetime', '5'], young, [b.kid]],
+    ['it is dropped early where JWTs live shorter', 'create', ['--jwt-lifetime', '5'], young, [b.kid]],
+    [
+      'it is kept where they live longer',
+      'retire',
+      [a.kid, '--jwt-lifetime', '3600'],
+      expired,
+      [a.kid, b.kid],
+    ],
+    ['it is kept where they live longer', 'create', ['--jwt-lifetime', '3600'], expired, [a.kid, b.kid]],
+  ] as const)('%s: %s %j', async ([, command, more, entries, kept], { expect }) => {
+    const run = await keys([command, ...more, '--json', '-f', keyFile(...entries())])
+    const old = states(run).filter(([, state]) => state !== 'next')
+    expect(old.map(([kid]) => kid)).toEqual(kept)
+  })
+})
+
+describe('private keys are printed only where they are asked for', () => {
+  test('export --private prints the variables, as create does without a place', async ({ expect }) => {
+    const path = keyFile([a, 'active', 0], [b, 'next', 0])
+    const { stdout } = await keys(['export', '--private', '-f', path])
+    const { JWKS = '', SIGNING_KEYS = '' } = parseEnv(stdout)
+    expect(parsePublicJwks(JWKS, 'JWKS').map(({ kid }) => kid)).toEqual([a.kid, b.kid])
+    expect(formatKeyRing(parseKeyRing(SIGNING_KEYS, 'ring'))).toBe(
+      formatKeyRing(parseKeyRing(readFileSync(path, 'utf8'), 'ring')),
+    )
+  })
+
+  test('with --json they print the ring', async ({ expect }) => {
+    const path = keyFile([a, 'active', 0])
+    const exported = parseKeyRing((await keys(['export', '--private', '--json', '-f', path])).stdout, 'ring')
+    expect(exported.keys.map(({ jwk }) => jwk)).toEqual([a])
+    const created = parseKeyRing((await keys(['create', '--json'])).stdout, 'ring')
+    expect(created.keys).toMatchObject([{ state: 'active', jwk: { alg: 'Ed25519' } }])
+  })
+
+  test('a broken file is named and not quoted', async ({ expect }) => {
+    const path = join(newFolder(), 'keys.json')
+    writeFileSync(path, formatKeyRing(parseKeyRing({ keys: [a] }, 'ring')).slice(0, -1))
+    for (const command of ['create', 'list']) {
+      const { code, stdout, stderr } = await keys([command, '-f', path])
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+      expect(stderr).toContain(path)
+      expect(stderr).not.toContain(a.d.slice(0, 8))
+    }
+  })
+})
+
+describe('the exit code says how it went', () => {
+  test.for([
+    [0, 'help', ['--help']],
+    [0, 'a new key without a place', ['create']],
+    [1, 'a place with no keys', ['list', '-f', 'nothing.json']],
+    [1, 'a place with no keys', ['export', '--env', 'nothing.env']],
+    [1, 'a key nobody knows', ['retire', 'x', '--now', '-f', keyFile([a, 'active', 0])]],
+    [1, 'nothing to rotate to', ['rotate', '--force', '-f', keyFile([a, 'active', 0])]],
+    [1, 'a folder instead of a file', ['list', '-f', '.']],
+    [2, 'no command', []],
+    [2, 'a command nobody knows', ['destroy']],
+    [2, 'no place', ['list']],
+    [2, 'no place', ['export']],
+    [2, 'two places', ['list', '-f', 'a.json', '-e', 'b.env']],
+    [2, 'no id', ['retire', '-f', 'a.json']],
+    [2, 'an argument too many', ['list', 'x', '-f', 'a.json']],
+    [2, 'an option nobody knows', ['list', '--color']],
+    [2, 'an algorithm nobody knows', ['create', '-a', 'HS256']],
+    [2, 'a lifetime that is none', ['rotate', '-f', 'a.json', '--jwt-lifetime', '0']],
+    [2, 'a lifetime that is none', ['rotate', '-f', 'a.json', '--jwt-lifetime', '15m']],
+    [2, 'a lifetime that is none', ['rotate', '-f', 'a.json', '--jwt-lifetime=-1']],
+  ] as const)('%i: %s, %j', async ([code, , args], { expect }) => {
+    const run = await keys(args)
+    expect(run.code).toBe(code)
+    expect(run[code === 0 ? 'stderr' : 'stdout']).toBe('')
+    expect(run[code === 0 ? 'stdout' : 'stderr']).not.toBe('')
+    expect(run.stderr).not.toContain('    at ')
+  })
+
+  test('2: KEY_FILE beside --env, since only one of them can be meant', async ({ expect }) => {
+    const run = await keys(['list', '--env', 'a.env'], { KEY_FILE: 'keys.json' })
+    expect(run).toMatchObject({ code: 2, stdout: '' })
+    expect(run.stderr).toContain('KEY_FILE')
+  })
+})
+
+test('every command explains itself', async ({ expect }) => {
+  const { stdout } = await keys(['--help'])
+  for (const command of ['create', 'list', 'rotate', 'retire', 'export']) {
+    expect(stdout).toContain(command)
+    const help = await keys([command, '--help'])
+    expect(help.code).toBe(0)
+    for (const option of ['--key-file', '--env', '--json']) expect(help.stdout).toContain(option)
+  }
+})
+
+describe('commands that run at the same time lose nothing', () => {
+  test('four that make a key: each that succeeds leaves one, and the others say why', async ({ expect }) => {
+    const path = join(newFolder(), '.env')
+    writeFileSync(path, 'APP=one\n')
+    const runs = await Promise.all(Array.from({ length: 4 }, () => keys(['create', '--env', path])))
+    const ring = envFileStore(path).read()
+    expect(runs.filter(({ code }) => code === 0)).toHaveLength(ring?.keys.length ?? -1)
+    expect(ring?.keys.filter(({ state }) => state === 'active')).toHaveLength(1)
+    for (const { code, stderr } of runs)
+      if (code !== 0) expect(stderr).toMatch(/changing the keys|next key already/)
+    expect(readFileSync(path, 'utf8')).toMatch(/^APP=one\n/)
+  })
+})

@@ -1,0 +1,123 @@
+import { verifyJwt } from '@sallyport/core'
+import { createAuth, type DefinePayload, defineAuth } from '@sallyport/core/auth'
+import { ENDPOINT_PATHS } from '@sallyport/core/protocol'
+import { createTestAuth } from '@sallyport/core/testing'
+import { decodeJwt } from 'jose'
+import { afterAll, describe, expect, test } from 'vitest'
+import { cookieChanges, get } from '../support/requests.ts'
+
+const auth = await createTestAuth()
+afterAll(() => auth.close())
+const { config, database } = auth
+const ada = await auth.signIn()
+
+/** A refresh by Ada where the app adds these claims. */
+async function refresh(definePayload: DefinePayload) {
+  const errors: unknown[] = []
+  const definition = defineAuth({ config, signingKeys: auth.definition.signingKeys, definePayload })
+  const { handler } = createAuth(definition, database, { onError: (error) => void errors.push(error) })
+  const response = await handler(get(ENDPOINT_PATHS.token, { cookie: ada.cookie }))
+  const token = /service\.jwt=([^;]+)/.exec(response.headers.getSetCookie().join())?.[1] ?? null
+  return { response, token, errors }
+}
+
+const claimsOf = (token: string | null) => decodeJwt(token ?? '')
+
+describe('definePayload adds claims', () => {
+  test.each<[string, DefinePayload, object]>([
+    ['at once', () => ({ tenant: 'acme', plan: { seats: 3 } }), { tenant: 'acme', plan: { seats: 3 } }],
+    ['later', async () => ({ tenant: 'acme' }), { tenant: 'acme' }],
+    [
+      'of whose session it is',
+      ({ userId, sessionId }) => ({ a: `${userId} ${sessionId}` }),
+      { a: `${ada.userId} ${ada.sessionId}` },
+    ],
+    ['in any language', () => ({ name: 'Ådä 🚪' }), { name: 'Ådä 🚪' }],
+    ['none', () => ({}), {}],
+  ])('%s', async (_name, definePayload, added) => {
+    const { response, token } = await refresh(definePayload)
+    expect(response.status).toBe(200)
+    expect(claimsOf(token)).toMatchObject(added)
+    expect(await verifyJwt(token ?? '', config)).toMatchObject({
+      userId: ada.userId,
+      sessionId: ada.sessionId,
+    })
+  })
+})
+
+describe('definePayload cannot override a claim of ours', () => {
+  const now = Math.floor(auth.clock.now().getTime() / 1000)
+  const ours = {
+    iss: config.issuer,
+    aud: config.audience,
+    sub: ada.userId,
+    iat: now,
+    exp: now + 900,
+    nbf: undefined,
+    jti: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    sessionId: ada.sessionId,
+    userId: ada.userId,
+  }
+
+  test.each<[keyof typeof ours, unknown]>([
+    ['iss', 'https://evil.example'],
+    ['aud', ['https://evil.example', config.audience]],
+    ['sub', 'eve'],
+    ['iat', 0],
+    ['exp', 4_102_444_800],
+    ['nbf', 4_102_444_800],
+    ['jti', 'chosen'],
+    ['sessionId', 'another'],
+    ['userId', 'eve'],
+  ])('%s', async (name, value) => {
+    const { token } = await refresh(() => ({ [name]: value, also: 'this' }))
+    expect(claimsOf(token)).toEqual({ ...ours, also: 'this' })
+    expect(await verifyJwt(token ?? '', config)).toMatchObject({
+      userId: ada.userId,
+      sessionId: ada.sessionId,
+    })
+  })
+
+  test.each(Object.keys(ours))('not by leaving %s undefined either', async (name) => {
+    const { token } = await refresh(() => ({ [name]: undefined }))
+    expect(claimsOf(token)).toEqual(ours)
+  })
+
+  test('nor by way of a prototype', async () => {
+    const { token } = await refresh(() => JSON.parse('{"__proto__":{"userId":"eve","exp":1},"also":"this"}'))
+    const { iss, aud, sub, exp, userId, sessionId } = ours
+    expect(claimsOf(token)).toMatchObject({ iss, aud, sub, exp, userId, sessionId, also: 'this' })
+    expect({}).not.toHaveProperty('userId')
+  })
+})
+
+describe('a payload that cannot be issued fails closed: no token, and the app is told', () => {
+  test.each<[string, DefinePayload]>([
+    ['too large for a cookie', () => ({ text: 'x'.repeat(4_000) })],
+    ['large by a hair', () => ({ text: 'x'.repeat(2_900) })],
+    ['a number that JSON does not have', () => ({ number: 1n })],
+    ['a function', () => ({ toJSON: () => ({ userId: 'eve' }) })],
+    [
+      'a circle',
+      () => {
+        const circle: { self?: object } = {}
+        circle.self = circle
+        return circle
+      },
+    ],
+    [
+      'an error',
+      () => {
+        throw new Error('a bug of the app')
+      },
+    ],
+    ['an error that comes later', () => Promise.reject(new Error('a bug of the app'))],
+  ])('%s', async (_name, definePayload) => {
+    const { response, token, errors } = await refresh(definePayload)
+    expect(response.status).toBe(500)
+    expect(await response.json()).toEqual({ code: 'INTERNAL_ERROR', message: 'Something went wrong' })
+    expect(token).toBeNull()
+    expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+    expect(errors).toHaveLength(1)
+  })
+})

@@ -1,0 +1,146 @@
+import { authenticate, type Identity, isAuthError, type Reason, verifyJwt } from '@sallyport/core'
+import { carry, delivered } from './carry.ts'
+import type { Costs } from './costs.ts'
+import type { HostileSession } from './create-sessions.ts'
+import type { Generator } from './generators.ts'
+import { type Expected, isGenuine, passesCheapChecks } from './independent-check.ts'
+import type { Random } from './random.ts'
+import { sealControl } from './seal-control.ts'
+import type { Door, Target } from './target.ts'
+
+/** Something that must not happen, and the token that brought it about. */
+export interface Finding {
+  readonly generator: string
+  readonly run: number
+  readonly what: string
+  readonly token: string
+}
+
+/** What came of an attack. */
+export interface AttackReport {
+  /** The first of them; there must be none. */
+  readonly findings: readonly Finding[]
+  /** Tokens in order that were sent among the hostile ones, and accepted. */
+  readonly controls: number
+  /** How far the hostile tokens came. */
+  readonly stoppedAt: { cheapChecks: number; key: number; session: number }
+}
+
+/** Of so many tokens one is in order. */
+const CONTROL_EVERY = 100
+const MOST_FINDINGS = 5
+const REFUSALS: readonly string[] = [
+  'TOKEN_MISSING',
+  'TOKEN_INVALID',
+  'TOKEN_EXPIRED',
+  'SESSION_NOT_FOUND',
+  'SESSION_EXPIRED',
+] satisfies Reason[]
+
+/** Where attacks are made: a door for both steps, and one for Step 1 alone that trusts another issuer besides. */
+export interface Doors {
+  readonly narrow: Door
+  readonly wide: Door
+}
+
+/** Doors that have seen the tokens in order which will be spoiled, and remember them. */
+export async function openDoors(target: Target): Promise<Doors> {
+  const doors = { narrow: target.openDoor(), wide: target.openWideDoor() }
+  for (const { token } of target.tokens) {
+    await Promise.all([verifyJwt(token, doors.narrow.config), verifyJwt(token, doors.wide.config)])
+  }
+  return doors
+}
+
+/**
+ * Shows the tokens of a generator to both steps, and to Step 1 alone.
+ *
+ * @param options.costs told what every token cost both steps; `valid` of the tokens in order
+ */
+export async function attack(
+  { name, generate, refusedBy }: Generator,
+  target: Target,
+  options: { doors: Doors; random: Random; runs: number; costs?: { hostile: Costs; valid: Costs } },
+): Promise<AttackReport> {
+  const { random, runs, costs } = options
+  const { narrow, wide } = options.doors
+  const atNarrow = expectedOf(target)
+  const atWide = {
+    ...atNarrow,
+    types: [...atNarrow.types, 'JWT'],
+    keys: [...atNarrow.keys, { ...target.trustedKey.publicJwk }],
+  }
+  const findings: Finding[] = []
+  const stoppedAt = { cheapChecks: 0, key: 0, session: 0 }
+  let controls = 0
+
+  for (let run = 1; run <= runs && findings.length < MOST_FINDINGS; run++) {
+    const control = run % CONTROL_EVERY === 0 ? random.pick(target.live) : null
+    const token = control === null ? generate(random, target) : sealControl(control, random, target)
+    const find = (what: string) => findings.push({ generator: name, run, what, token })
+
+    const alone = await knock(wide, () => verifyJwt(token, wide.config))
+    const request = carry(token, random)
+    target.auth.lookups.reset()
+    const before = process.cpuUsage()
+    const both = await knock(narrow, () =>
+      authenticate(request, 'query', { config: narrow.config, adapter: target.auth.database.sessions }),
+    )
+    const { user, system } = process.cpuUsage(before)
+    const cost = { generator: name, token, micros: user + system }
+    const sessionLookups = target.auth.lookups.count
+
+    if (control !== null) {
+      costs?.valid.add(cost)
+      if (!isFor(both.accepted?.identity, control)) find(`both steps: a valid token was ${both.outcome}`)
+      if (!isFor(alone.accepted, control)) find(`Step 1: a valid token was ${alone.outcome}`)
+      if (!isGenuine(token, atNarrow, target.now)) find('the independent check refuses a valid token')
+      controls++
+      continue
+    }
+
+    costs?.hostile.add(cost)
+    if (!REFUSALS.includes(both.outcome)) find(`both steps: ${both.outcome}`)
+    const isRight = refusedBy === 'Step 2'
+    if (isRight ? alone.outcome !== 'accepted' : !REFUSALS.includes(alone.outcome))
+      find(`Step 1: ${alone.outcome}`)
+    if (isGenuine(token, atNarrow, target.now) !== isRight) find(`the independent check says ${!isRight}`)
+
+    const isWorthAKey = passesCheapChecks(delivered(request), atNarrow)
+    if (both.keyLookups > Number(isWorthAKey)) find(`both steps: ${both.keyLookups} key lookups`)
+    if (alone.keyLookups > Number(passesCheapChecks(token, atWide)))
+      find(`Step 1: ${alone.keyLookups} key lookups`)
+    if (sessionLookups > Number(isRight && isWorthAKey)) find(`${sessionLookups} session lookups`)
+    if (sessionLookups > 0) stoppedAt.session++
+    else if (both.keyLookups > 0) stoppedAt.key++
+    else stoppedAt.cheapChecks++
+  }
+  return { findings, controls, stoppedAt }
+}
+
+/** What our own tokens have to be, for the independent check. */
+function expectedOf({ issuer, ownKeys }: Target): Expected {
+  const keys = ownKeys.map(({ publicJwk }) => ({ ...publicJwk }))
+  return { issuer, audience: issuer, types: ['at+jwt'], keys }
+}
+
+async function knock<Result>(
+  door: Door,
+  step: () => Promise<Result>,
+): Promise<{ outcome: string; accepted: Result | null; keyLookups: number }> {
+  door.keyLookups = 0
+  try {
+    const accepted = await step()
+    return { outcome: 'accepted', accepted, keyLookups: door.keyLookups }
+  } catch (error) {
+    return {
+      outcome: isAuthError(error) ? error.reason : `threw ${error}`,
+      accepted: null,
+      keyLookups: door.keyLookups,
+    }
+  }
+}
+
+function isFor(identity: Identity | null | undefined, session: HostileSession): boolean {
+  return identity?.userId === session.userId && identity.sessionId === session.sessionId
+}

@@ -1,0 +1,37 @@
+import { chooseAlgorithm } from './generators/algorithms.ts'
+import { flipBits } from './generators/bit-flips.ts'
+import { spoilClaims } from './generators/claims.ts'
+import { addHeaderMembers } from './generators/header-members.ts'
+import { keyHmacWithPublicKey } from './generators/hmac.ts'
+import { signHostileJson } from './generators/json.ts'
+import { swapKeys } from './generators/keys.ts'
+import { chooseKind } from './generators/kinds.ts'
+import { nameAnotherSession } from './generators/sessions.ts'
+import { spellDifferently } from './generators/spellings.ts'
+import { spliceSegments } from './generators/splices.ts'
+import { truncate } from './generators/truncations.ts'
+import type { Random } from './random.ts'
+import type { Target } from './target.ts'
+
+/** One way to make tokens that must not be accepted. */
+export interface Generator {
+  readonly name: string
+  readonly generate: (random: Random, target: Target) => string
+  /** Who refuses: Step 1, or Step 2 because the token itself is in order. */
+  readonly refusedBy: 'Step 1' | 'Step 2'
+}
+
+export const GENERATORS: readonly Generator[] = [
+  { name: 'bit flips', generate: flipBits, refusedBy: 'Step 1' },
+  { name: 'truncations', generate: truncate, refusedBy: 'Step 1' },
+  { name: 'segments spliced between users', generate: spliceSegments, refusedBy: 'Step 1' },
+  { name: 'the algorithm matrix', generate: chooseAlgorithm, refusedBy: 'Step 1' },
+  { name: 'HMAC with encodings of the public key', generate: keyHmacWithPublicKey, refusedBy: 'Step 1' },
+  { name: 'header members', generate: addHeaderMembers, refusedBy: 'Step 1' },
+  { name: 'claim types and extremes', generate: spoilClaims, refusedBy: 'Step 1' },
+  { name: 'non-canonical base64url', generate: spellDifferently, refusedBy: 'Step 1' },
+  { name: 'hostile JSON signed with the real key', generate: signHostileJson, refusedBy: 'Step 1' },
+  { name: 'retired and foreign keys', generate: swapKeys, refusedBy: 'Step 1' },
+  { name: 'other token kinds', generate: chooseKind, refusedBy: 'Step 1' },
+  { name: 'valid signature for the session of another', generate: nameAnotherSession, refusedBy: 'Step 2' },
+]

@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto'
+
+/** Random numbers that are the same again for the same seed. */
+export interface Random {
+  /** A whole number from 0 to below `limit`. */
+  below(limit: number): number
+  /** True in this share of the calls. */
+  chance(share: number): boolean
+  pick<Value>(values: readonly Value[]): Value
+  bytes(length: number): Buffer
+}
+
+/** The generator sfc32, begun with the hash of the seed. */
+export function createRandom(seed: string): Random {
+  const hash = createHash('sha256').update(seed).digest()
+  let [a, b, c, d] = [0, 4, 8, 12].map((offset) => hash.readUInt32LE(offset)) as [
+    number,
+    number,
+    number,
+    number,
+  ]
+
+  function next(): number {
+    const sum = (((a + b) | 0) + d) | 0
+    d = (d + 1) | 0
+    a = b ^ (b >>> 9)
+    b = (c + (c << 3)) | 0
+    c = (c << 21) | (c >>> 11)
+    c = (c + sum) | 0
+    return (sum >>> 0) / 2 ** 32
+  }
+
+  const below = (limit: number) => Math.floor(next() * limit)
+  return {
+    below,
+    chance: (share) => next() < share,
+    pick(values) {
+      const index = below(values.length)
+      if (values.length === 0) throw new RangeError('There is nothing to pick from')
+      return values[index] as (typeof values)[number]
+    },
+    bytes: (length) => Buffer.from(Array.from({ length }, () => below(256))),
+  }
+}

@@ -1,0 +1,163 @@
+import {
+  type AuthConfig,
+  type AuthConfigOptions,
+  defineAuthConfig,
+  type KeySet,
+  staticJwks,
+} from '@sallyport/core'
+import { createTestAuth, createTestClock, type TestAuth } from '@sallyport/core/testing'
+import { createLiveKeys } from '../../src/keys/live-keys.ts'
+import { createSessions, type HostileSession } from './create-sessions.ts'
+import { createHostileKey, type HostileKey } from './hostile-key.ts'
+import { createRandom } from './random.ts'
+
+/** The claims of our own tokens. */
+export interface OwnClaims extends HostileSession {
+  readonly iss: string
+  readonly aud: string
+  readonly sub: string
+  readonly iat: number
+  readonly exp: number
+  readonly jti: string
+}
+
+/** A token in order, with what it was made of. */
+export interface GenuineToken {
+  readonly token: string
+  readonly segments: readonly [header: string, payload: string, signature: string]
+  readonly key: HostileKey
+  readonly session: HostileSession
+}
+
+/** The server under attack, and all that its attackers could ever come by. The same again for the same seed. */
+export interface Target {
+  readonly auth: TestAuth
+  readonly now: Date
+  readonly issuer: string
+  /** The keys that verify. */
+  readonly ownKeys: readonly [ed25519: HostileKey, es256: HostileKey]
+  /** Keys that have verified once, in good order or until they leaked. */
+  readonly retiredKeys: readonly HostileKey[]
+  /** Keys that the server has never heard of. */
+  readonly strangers: readonly [ed25519: HostileKey, es256: HostileKey]
+  /** The key of the other issuer that the wide door trusts. */
+  readonly trustedKey: HostileKey
+  readonly live: readonly HostileSession[]
+  /** Sessions that were revoked, and one that has expired. */
+  readonly ended: readonly HostileSession[]
+  /** Tokens in order, to be spoiled. */
+  readonly tokens: readonly GenuineToken[]
+  /** The header of a token in order. */
+  header(key: HostileKey): { alg: string; typ: string; kid: string }
+  /** The claims of a token in order. */
+  claims(session: HostileSession): OwnClaims
+  /** A door with a cache and a counter of its own. */
+  openDoor(options?: Pick<AuthConfigOptions, 'trustedIssuers'>): Door
+  /** Like {@link Target.openDoor}, and it lets the tokens of another issuer in as well. */
+  openWideDoor(): Door
+}
+
+/** Step 1 with a count of its key lookups. */
+export interface Door {
+  readonly config: AuthConfig
+  keyLookups: number
+}
+
+const BASE_URL = 'http://localhost:3000'
+const TRUSTED_ISSUER = 'https://id.example.com'
+const TOKENS = 512
+/** Filler for the longest of the tokens in order, in characters; with it they stay below the limit of 3,800. */
+const LONGEST_FILLER = 2_380
+
+export async function createTarget(seed: string, { databaseUrl = ':memory:' } = {}): Promise<Target> {
+  const random = createRandom(`${seed} target`)
+  const now = new Date('2026-11-21T10:00:00.000Z')
+  const auth = await createTestAuth({ clock: createTestClock(now), databaseUrl })
+  const ownKeys = [createHostileKey('Ed25519', random), createHostileKey('ES256', random)] as const
+  const retiredKeys = [createHostileKey('Ed25519', random), createHostileKey('ES256', random)]
+  const strangers = [createHostileKey('Ed25519', random), createHostileKey('ES256', random)] as const
+  const trustedKey = createHostileKey('ES256', random)
+  const { live, ended } = await createSessions(auth, random)
+  const jwks = await rotatedKeys(ownKeys, retiredKeys)
+
+  const header = ({ alg, kid }: HostileKey) => ({ alg, typ: 'at+jwt', kid })
+  const claims = ({ userId, sessionId }: HostileSession) => {
+    const iat = Math.floor(now.getTime() / 1000) - random.below(600)
+    const jti = random.bytes(16).toString('hex')
+    return { iss: BASE_URL, aud: BASE_URL, sub: userId, iat, exp: iat + 900, jti, sessionId, userId }
+  }
+
+  function genuine(): GenuineToken {
+    const key = random.pick(ownKeys)
+    const session = random.pick(live)
+    const filler = random.chance(0.5) ? {} : { filler: 'x'.repeat(random.below(LONGEST_FILLER)) }
+    const token = key.seal(header(key), { ...claims(session), ...filler })
+    const [first = '', second = '', third = ''] = token.split('.')
+    return { token, segments: [first, second, third], key, session }
+  }
+
+  function openDoor({ trustedIssuers = [] }: Pick<AuthConfigOptions, 'trustedIssuers'> = {}): Door {
+    const counted = (keys: KeySet): KeySet => ({
+      version: keys.version,
+      algorithms: keys.algorithms,
+      ready: keys.ready,
+      standing: keys.standing,
+      subscribe: keys.subscribe,
+      findKey(kid) {
+        door.keyLookups++
+        return keys.findKey(kid)
+      },
+    })
+    const config = defineAuthConfig({
+      baseUrl: BASE_URL,
+      jwks: counted(jwks),
+      bearer: true,
+      now: auth.clock.now,
+      trustedIssuers: trustedIssuers.map((issuer) => ({ ...issuer, jwks: counted(issuer.jwks) })),
+    })
+    const door: Door = { config, keyLookups: 0 }
+    return door
+  }
+
+  return {
+    auth,
+    now,
+    issuer: BASE_URL,
+    ownKeys,
+    retiredKeys,
+    strangers,
+    trustedKey,
+    live,
+    ended,
+    tokens: Array.from({ length: TOKENS }, genuine),
+    header,
+    claims,
+    openDoor,
+    openWideDoor: () =>
+      openDoor({
+        trustedIssuers: [
+          {
+            issuer: TRUSTED_ISSUER,
+            audience: 'sallyport',
+            typ: 'JWT',
+            jwks: staticJwks({ keys: [trustedKey.publicJwk] }),
+            claims: { userId: 'sub', sessionId: 'sid' },
+          },
+        ],
+      }),
+  }
+}
+
+/** Keys after two rotations: of those that verified before, one has retired in good order and one has leaked. */
+async function rotatedKeys(own: readonly HostileKey[], retired: readonly HostileKey[]): Promise<KeySet> {
+  const keys = createLiveKeys()
+  await keys.replace(
+    [...own, ...retired].map(({ publicJwk }) => publicJwk),
+    [],
+  )
+  await keys.replace(
+    own.map(({ publicJwk }) => publicJwk),
+    retired.slice(1).map(({ kid }) => kid),
+  )
+  return keys
+}

@@ -1,0 +1,347 @@
+import {
+  authenticate,
+  ConfigurationError,
+  defineAuthConfig,
+  dynamicJwks,
+  type KeySet,
+  keysVersion,
+  staticJwks,
+  type TrustedIssuer,
+  validateIdentity,
+  verifyJwt,
+} from '@sallyport/core'
+import { createSigningKey } from '@sallyport/core/auth'
+import { createTestAuth } from '@sallyport/core/testing'
+import { exportJWK, generateKeyPair, importJWK, type JWTHeaderParameters, SignJWT } from 'jose'
+import { describe, expect, test } from 'vitest'
+import { toPublicJwk } from '../../src/keys/key-ring.ts'
+import { createLiveKeys } from '../../src/keys/live-keys.ts'
+import type { PrivateJwk } from '../../src/keys/policy.ts'
+import { incoming } from '../support/incoming.ts'
+import { startJwksServer } from '../support/jwks-server.ts'
+import { reasonOf } from '../support/reason-of.ts'
+
+const OWN = 'https://app.example.com'
+const THEIRS = 'https://id.example.com'
+const PARTNER = 'https://partner.example.com'
+
+/** A key pair that signs with `jose`, not with the library under test. */
+interface Signer {
+  readonly alg: string
+  readonly kid: string
+  readonly key: CryptoKey
+}
+
+async function signerOf(jwk: PrivateJwk): Promise<Signer> {
+  const key = await importJWK({ ...jwk }, jwk.alg)
+  if (key instanceof Uint8Array) throw new TypeError('A key pair was expected')
+  return { alg: jwk.alg, kid: jwk.kid, key }
+}
+
+const [ownJwk, partnerJwk] = await Promise.all([createSigningKey(), createSigningKey('ES256')])
+const [own, partner] = await Promise.all([signerOf(ownJwk), signerOf(partnerJwk)])
+const rsa = await generateKeyPair('RS256', { extractable: true })
+const rsaJwk = { ...(await exportJWK(rsa.publicKey)), alg: 'RS256', kid: 'rsa-1', use: 'sig' }
+const theirs: Signer = { alg: 'RS256', kid: 'rsa-1', key: rsa.privateKey }
+
+const theirIssuer: TrustedIssuer = {
+  issuer: THEIRS,
+  audience: 'our-api',
+  typ: 'JWT',
+  jwks: staticJwks({ keys: [rsaJwk] }, { algorithms: ['RS256'] }),
+  claims: { userId: 'sub', sessionId: 'sid' },
+}
+const partnerIssuer: TrustedIssuer = {
+  issuer: PARTNER,
+  audience: 'our-api',
+  typ: null,
+  jwks: staticJwks({ keys: [toPublicJwk(partnerJwk)] }),
+  claims: { userId: 'https://partner.example.com/user', sessionId: 'jti' },
+}
+const config = defineAuthConfig({
+  baseUrl: OWN,
+  jwks: staticJwks({ keys: [toPublicJwk(ownJwk)] }),
+  trustedIssuers: [theirIssuer, partnerIssuer],
+})
+
+const seconds = () => Math.floor(Date.now() / 1000)
+
+/** The claims of a token that is accepted. */
+const ownClaims = () => ({
+  iss: OWN,
+  aud: OWN,
+  sub: 'ada',
+  iat: seconds(),
+  exp: seconds() + 60,
+  jti: 'j1',
+  sessionId: 's1',
+  userId: 'ada',
+})
+const theirClaims = () => ({ iss: THEIRS, aud: 'our-api', sub: 'ada', sid: 's1', exp: seconds() + 60 })
+const partnerClaims = () => ({
+  iss: PARTNER,
+  aud: 'our-api',
+  'https://partner.example.com/user': 'ada',
+  jti: 's1',
+  exp: seconds() + 60,
+})
+
+function sign(claims: object, signer: Signer, header: Partial<JWTHeaderParameters> = {}): Promise<string> {
+  const { alg, kid, key } = signer
+  return new SignJWT({ ...claims }).setProtectedHeader({ alg, kid, ...header }).sign(key)
+}
+
+const AT_JWT = { typ: 'at+jwt' }
+const JWT = { typ: 'JWT' }
+const verdict = async (token: Promise<string>, by = config) => reasonOf(verifyJwt(await token, by))
+
+describe('a token of a declared issuer is accepted', () => {
+  test('with the identity that its claims name', async () => {
+    expect(await verifyJwt(await sign(theirClaims(), theirs, JWT), config)).toEqual({
+      userId: 'ada',
+      sessionId: 's1',
+      expiresAt: new Date(theirClaims().exp * 1000),
+      issuer: THEIRS,
+      keyId: 'rsa-1',
+    })
+    expect(await verifyJwt(await sign(partnerClaims(), partner), config)).toMatchObject({
+      userId: 'ada',
+      sessionId: 's1',
+      issuer: PARTNER,
+    })
+  })
+
+  test('beside our own, which are still checked by our own rules', async () => {
+    expect(await verifyJwt(await sign(ownClaims(), own, AT_JWT), config)).toMatchObject({ issuer: OWN })
+    const { jti: _, ...withoutJti } = ownClaims()
+    expect(await verdict(sign(withoutJti, own, AT_JWT))).toBe('TOKEN_INVALID')
+  })
+
+  test('with keys that are fetched from it', async () => {
+    const { url } = await startJwksServer(JSON.stringify({ keys: [rsaJwk] }))
+    const fetched = defineAuthConfig({
+      baseUrl: OWN,
+      jwks: staticJwks({ keys: [toPublicJwk(ownJwk)] }),
+      trustedIssuers: [{ ...theirIssuer, jwks: dynamicJwks(url, { algorithms: ['RS256'] }) }],
+    })
+    expect(await verdict(sign(theirClaims(), theirs, JWT), fetched)).toBe('accepted')
+  })
+
+  test('and then its session is looked up in our database', async () => {
+    const auth = await createTestAuth({ bearer: true, trustedIssuers: [theirIssuer] })
+    const { userId, sessionId } = await auth.signIn()
+    const enter = async (claims: object) => {
+      const token = await sign({ ...theirClaims(), ...claims }, theirs, JWT)
+      const request = incoming({ authorization: `Bearer ${token}` })
+      return reasonOf(
+        authenticate(request, 'query', { config: auth.config, adapter: auth.database.sessions }),
+      )
+    }
+    expect(await enter({ sub: userId, sid: sessionId })).toBe('accepted')
+    expect(await enter({ sub: userId, sid: 'unknown' })).toBe('SESSION_NOT_FOUND')
+    expect(await enter({ sub: 'somebody', sid: sessionId })).toBe('SESSION_NOT_FOUND')
+    await auth.close()
+  })
+})
+
+describe('what was declared is required, byte for byte', () => {
+  test.each<[string, object, Partial<JWTHeaderParameters>, string]>([
+    ['an audience of somebody else', { aud: 'their-api' }, JWT, 'TOKEN_INVALID'],
+    ['our own audience', { aud: OWN }, JWT, 'TOKEN_INVALID'],
+    ['a list with our audience', { aud: ['their-api', 'our-api'] }, JWT, 'accepted'],
+    ['a list without our audience', { aud: ['their-api', 'our-api/'] }, JWT, 'TOKEN_INVALID'],
+    ['an empty list', { aud: [] }, JWT, 'TOKEN_INVALID'],
+    ['a list of other things', { aud: ['our-api', 1] }, JWT, 'TOKEN_INVALID'],
+    ['no audience', { aud: undefined }, JWT, 'TOKEN_INVALID'],
+    ['the typ of our tokens', {}, AT_JWT, 'TOKEN_INVALID'],
+    ['the typ in other letters', {}, { typ: 'jwt' }, 'TOKEN_INVALID'],
+    ['no typ', {}, {}, 'TOKEN_INVALID'],
+    ['an issuer with a slash', { iss: `${THEIRS}/` }, JWT, 'TOKEN_INVALID'],
+    ['an issuer in capitals', { iss: THEIRS.toUpperCase() }, JWT, 'TOKEN_INVALID'],
+    ['an issuer that nobody declared', { iss: 'https://evil.example' }, JWT, 'TOKEN_INVALID'],
+    ['a list of issuers', { iss: [THEIRS] }, JWT, 'TOKEN_INVALID'],
+    ['no issuer', { iss: undefined }, JWT, 'TOKEN_INVALID'],
+    ['the session in another claim', { sid: undefined, sessionId: 's1' }, JWT, 'TOKEN_INVALID'],
+    ['the user in another claim', { sub: undefined, userId: 'ada' }, JWT, 'TOKEN_INVALID'],
+    ['a session that is no text', { sid: 1 }, JWT, 'TOKEN_INVALID'],
+    ['a session without a name', { sid: '' }, JWT, 'TOKEN_INVALID'],
+    ['a user with a name too long', { sub: 'a'.repeat(129) }, JWT, 'TOKEN_INVALID'],
+    ['a token that has expired', { exp: seconds() }, JWT, 'TOKEN_EXPIRED'],
+    ['a token that does not expire', { exp: undefined }, JWT, 'TOKEN_INVALID'],
+    ['a token that does not count yet', { nbf: seconds() + 60 }, JWT, 'TOKEN_INVALID'],
+    ['a token that counts by now', { nbf: seconds() }, JWT, 'accepted'],
+    ['no member that our own tokens need', { iat: undefined, jti: undefined }, JWT, 'accepted'],
+    ['a key that nobody knows', {}, { ...JWT, kid: 'rsa-2' }, 'TOKEN_INVALID'],
+    ['no kid', {}, { ...JWT, kid: undefined } as object, 'TOKEN_INVALID'],
+    ['a key in its header', {}, { ...JWT, jwk: rsaJwk }, 'TOKEN_INVALID'],
+  ])('%s', async (_name, claims, header, expected) => {
+    expect(await verdict(sign({ ...theirClaims(), ...claims }, theirs, header))).toBe(expected)
+  })
+
+  test('an issuer without a typ: a token that has one is another kind of token', async () => {
+    expect(await verdict(sign(partnerClaims(), partner))).toBe('accepted')
+    for (const header of [JWT, AT_JWT, { typ: '' }])
+      expect(await verdict(sign(partnerClaims(), partner, header))).toBe('TOKEN_INVALID')
+  })
+
+  test('its algorithms: those of ours do not count for it', async () => {
+    const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true })
+    const jwk = { ...(await exportJWK(publicKey)), alg: 'RS256', kid: 'rsa-1' }
+    const asPs256 = await importJWK({ ...(await exportJWK(privateKey)), alg: 'PS256' }, 'PS256')
+    if (asPs256 instanceof Uint8Array) throw new TypeError('A key was expected')
+    const jwks = staticJwks({ keys: [jwk] }, { algorithms: ['RS256'] })
+    const narrow = defineAuthConfig({
+      baseUrl: OWN,
+      jwks: staticJwks({ keys: [toPublicJwk(ownJwk)] }),
+      trustedIssuers: [{ ...theirIssuer, jwks }],
+    })
+    const signers: [Signer, string][] = [
+      [{ alg: 'RS256', kid: 'rsa-1', key: privateKey }, 'accepted'],
+      [{ alg: 'PS256', kid: 'rsa-1', key: asPs256 }, 'TOKEN_INVALID'],
+      [{ ...own, kid: 'rsa-1' }, 'TOKEN_INVALID'],
+      [own, 'TOKEN_INVALID'],
+    ]
+    for (const [signer, expected] of signers)
+      expect(await verdict(sign(theirClaims(), signer, JWT), narrow)).toBe(expected)
+  })
+})
+
+describe('a key counts for its own issuer and for no other', () => {
+  /** Our keys and theirs, as the sets have them. */
+  function withSets(ownKeys: readonly PrivateJwk[], otherKeys: readonly PrivateJwk[]) {
+    return defineAuthConfig({
+      baseUrl: OWN,
+      jwks: staticJwks({ keys: ownKeys.map(toPublicJwk) }),
+      trustedIssuers: [{ ...partnerIssuer, jwks: staticJwks({ keys: otherKeys.map(toPublicJwk) }) }],
+    })
+  }
+
+  test('an issuer cannot sign for us, nor we for it', async () => {
+    expect(await verdict(sign(ownClaims(), partner, AT_JWT))).toBe('TOKEN_INVALID')
+    expect(await verdict(sign(ownClaims(), theirs, AT_JWT))).toBe('TOKEN_INVALID')
+    expect(await verdict(sign(partnerClaims(), own))).toBe('TOKEN_INVALID')
+    expect(await verdict(sign(theirClaims(), own, JWT))).toBe('TOKEN_INVALID')
+  })
+
+  test('nor one issuer for another', async () => {
+    expect(await verdict(sign(theirClaims(), partner, JWT))).toBe('TOKEN_INVALID')
+    expect(await verdict(sign(partnerClaims(), theirs))).toBe('TOKEN_INVALID')
+  })
+
+  test('also where both sets have a key of the same id and kind', async () => {
+    const same = { ...(await createSigningKey()), kid: ownJwk.kid }
+    const both = withSets([ownJwk], [same])
+    const impostor = await signerOf(same)
+    expect(await verdict(sign(ownClaims(), own, AT_JWT), both)).toBe('accepted')
+    expect(await verdict(sign(partnerClaims(), impostor), both)).toBe('accepted')
+    expect(await verdict(sign(ownClaims(), impostor, AT_JWT), both)).toBe('TOKEN_INVALID')
+    expect(await verdict(sign(partnerClaims(), own), both)).toBe('TOKEN_INVALID')
+  })
+
+  test('where both sets have the very same key, a token is still checked by the rules of its issuer', async () => {
+    const both = withSets([ownJwk], [ownJwk])
+    expect(await verdict(sign(ownClaims(), own, AT_JWT), both)).toBe('accepted')
+    expect(await verdict(sign(partnerClaims(), own), both)).toBe('accepted')
+    expect(await verdict(sign({ ...ownClaims(), iss: PARTNER }, own, AT_JWT), both)).toBe('TOKEN_INVALID')
+    expect(await verdict(sign({ ...partnerClaims(), iss: OWN }, own), both)).toBe('TOKEN_INVALID')
+    expect(await verdict(sign({ ...ownClaims(), aud: 'our-api' }, own, AT_JWT), both)).toBe('TOKEN_INVALID')
+  })
+
+  test('a token that names its issuer twice is checked by one name', async () => {
+    const payload = JSON.stringify(ownClaims()).replace('{', `{"iss":"${PARTNER}",`)
+    const input = [{ alg: partner.alg, kid: partner.kid }, payload]
+      .map((part) =>
+        Buffer.from(typeof part === 'string' ? part : JSON.stringify(part)).toString('base64url'),
+      )
+      .join('.')
+    const signature = await crypto.subtle.sign(
+      { name: 'ECDSA', hash: 'SHA-256' },
+      partner.key,
+      Buffer.from(input),
+    )
+    const token = `${input}.${Buffer.from(signature).toString('base64url')}`
+    expect(await reasonOf(verifyJwt(token, config))).toBe('TOKEN_INVALID')
+  })
+})
+
+describe('identities of several issuers are kept apart', () => {
+  test('the same user and session, remembered for each', async () => {
+    const tokens = await Promise.all([
+      sign(ownClaims(), own, AT_JWT),
+      sign(theirClaims(), theirs, JWT),
+      sign(partnerClaims(), partner),
+    ])
+    for (let round = 0; round < 2; round++) {
+      const identities = await Promise.all(tokens.map((token) => verifyJwt(token, config)))
+      expect(identities.map(({ issuer }) => issuer)).toEqual([OWN, THEIRS, PARTNER])
+    }
+  })
+
+  test('a change in any set makes all of them be verified again, and a leak ends only its own', async () => {
+    const [live, otherLive] = [createLiveKeys(), createLiveKeys()]
+    const same = { ...(await createSigningKey()), kid: ownJwk.kid }
+    const spare = toPublicJwk(partnerJwk)
+    await live.replace([toPublicJwk(ownJwk), spare], [])
+    await otherLive.replace([toPublicJwk(same), spare], [])
+    const both = defineAuthConfig({
+      baseUrl: OWN,
+      jwks: live,
+      trustedIssuers: [{ ...partnerIssuer, jwks: otherLive }],
+    })
+    const tokens = [await sign(ownClaims(), own, AT_JWT), await sign(partnerClaims(), await signerOf(same))]
+    const identities = await Promise.all(tokens.map((token) => verifyJwt(token, both)))
+    const cached = () => tokens.map((token) => both.identityCache.get(token, keysVersion(both))?.issuer)
+    expect(cached()).toEqual([OWN, PARTNER])
+
+    await otherLive.replace([spare], [same.kid])
+    expect(cached()).toEqual([undefined, undefined])
+    const [verdicts, trusted] = [[], []] as [string[], string[]]
+    const adapter = { findSession: async () => null }
+    for (const [i, identity] of identities.entries()) {
+      verdicts.push(await reasonOf(verifyJwt(tokens[i] ?? '', both)))
+      trusted.push(await reasonOf(validateIdentity(identity, { config: both, adapter })))
+    }
+    expect(verdicts).toEqual(['accepted', 'TOKEN_INVALID'])
+    expect(trusted).toEqual(['SESSION_NOT_FOUND', 'TOKEN_INVALID'])
+  })
+})
+
+describe('issuers that cannot work are refused at the start', () => {
+  test.each([
+    ['one declared twice', [theirIssuer, { ...theirIssuer, audience: 'another' }]],
+    ['ourselves', [{ ...theirIssuer, issuer: OWN }]],
+  ])('%s', (_name, trustedIssuers) => {
+    expect(() => defineAuthConfig({ baseUrl: OWN, jwks: theirIssuer.jwks, trustedIssuers })).toThrow(
+      ConfigurationError,
+    )
+  })
+})
+
+test('where no other issuer is declared, none is accepted', async () => {
+  const alone = defineAuthConfig({
+    baseUrl: OWN,
+    // Even where their key is in our set.
+    jwks: staticJwks({ keys: [toPublicJwk(ownJwk), toPublicJwk(partnerJwk)] }),
+  })
+  expect(await verdict(sign(partnerClaims(), partner), alone)).toBe('TOKEN_INVALID')
+  expect(await verdict(sign({ ...ownClaims(), iss: PARTNER }, partner, AT_JWT), alone)).toBe('TOKEN_INVALID')
+})
+
+test('an issuer that nobody declared causes no look-up of a key', async () => {
+  let lookups = 0
+  const counted = (jwks: KeySet): KeySet => ({
+    ...jwks,
+    findKey(kid) {
+      lookups++
+      return jwks.findKey(kid)
+    },
+  })
+  const both = defineAuthConfig({
+    baseUrl: OWN,
+    jwks: counted(staticJwks({ keys: [toPublicJwk(ownJwk)] })),
+    trustedIssuers: [{ ...partnerIssuer, jwks: counted(partnerIssuer.jwks) }],
+  })
+  const token = sign({ ...ownClaims(), iss: 'https://evil.example' }, own, AT_JWT)
+  expect(await verdict(token, both)).toBe('TOKEN_INVALID')
+  expect(lookups).toBe(0)
+})

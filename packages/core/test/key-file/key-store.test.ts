@@ -1,0 +1,249 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { parseEnv } from 'node:util'
+import { createSigningKey } from '@sallyport/core/auth'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { envFileStore, formatEnv, keyFileStore } from '../../src/key-file/key-store.ts'
+import {
+  activeKey,
+  addNextKey,
+  createKeyRing,
+  formatKeyRing,
+  type KeyRing,
+  parseKeyRing,
+  publicKeys,
+  retireKey,
+} from '../../src/keys/key-ring.ts'
+import type { PrivateJwk } from '../../src/keys/policy.ts'
+import { messageOf } from '../support/message-of.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+
+const directory = temporaryDirectory()
+const [a, b] = await Promise.all([newKey(), newKey()])
+const start = new Date('2026-11-21T10:00:00.000Z')
+const first = createKeyRing(a, start)
+const second = createKeyRing(b, start)
+const publish = (ring: KeyRing) => addNextKey(ring, b, { now: start })
+const withdraw = (ring: KeyRing) => retireKey(ring, b.kid, { now: start, force: false })
+
+/** A key whose members stand in the order in which a ring is written. */
+async function newKey(): Promise<PrivateJwk> {
+  return activeKey(parseKeyRing({ keys: [await createSigningKey()] }, 'ring')).jwk
+}
+
+/** A path whose folder holds nothing else. */
+function newPath(name: string): string {
+  const path = join(directory, crypto.randomUUID(), name)
+  mkdirSync(dirname(path))
+  return path
+}
+
+const modeOf = (path: string) => statSync(path).mode & 0o777
+
+describe.each([
+  ['a key file', keyFileStore, 'keys.json'],
+  ['an env file', envFileStore, '.env'],
+] as const)('%s', (_name, storeOf, file) => {
+  test('holds no ring before one is created, and then that one', () => {
+    const path = join(newPath('x'), 'deeper', file)
+    const store = storeOf(path)
+    expect(store.read()).toBeNull()
+    expect(store.create(first)).toBe(true)
+    expect(store.read()).toEqual(first)
+    expect(storeOf(path).read()).toEqual(first)
+  })
+
+  test('is made once: a later first ring changes nothing', () => {
+    const store = storeOf(newPath(file))
+    store.create(first)
+    expect(store.create(second)).toBe(false)
+    expect(store.read()).toEqual(first)
+  })
+
+  test('is there for a process that starts while a command changes it', () => {
+    const path = newPath(file)
+    const store = storeOf(path)
+    store.create(first)
+    writeFileSync(`${path}.lock`, '')
+    expect(store.create(second)).toBe(false)
+  })
+
+  test('is replaced by what an update makes of it', () => {
+    const store = storeOf(newPath(file))
+    store.create(first)
+    expect(store.update(publish)).toEqual(publish(first))
+    expect(store.read()).toEqual(publish(first))
+  })
+
+  test('can be read by its owner alone, also after an update of one that others could read', () => {
+    const path = newPath(file)
+    const store = storeOf(path)
+    store.create(first)
+    expect(modeOf(path)).toBe(0o600)
+    chmodSync(path, 0o644)
+    store.update(publish)
+    expect(modeOf(path)).toBe(0o600)
+  })
+
+  test('leaves no other file behind, whether a change succeeds or is refused', () => {
+    const path = newPath(file)
+    const store = storeOf(path)
+    store.create(first)
+    store.create(second)
+    store.update(publish)
+    expect(messageOf(() => store.update(publish))).toContain('has a next key already')
+    expect(readdirSync(dirname(path))).toEqual([file])
+  })
+
+  test('keeps the ring when a change is refused', () => {
+    const path = newPath(file)
+    const store = storeOf(path)
+    store.create(publish(first))
+    const before = readFileSync(path, 'utf8')
+    expect(messageOf(() => store.update(publish))).toContain('has a next key already')
+    expect(readFileSync(path, 'utf8')).toBe(before)
+  })
+
+  test('is not updated before it holds a ring', () => {
+    const path = newPath(file)
+    expect(messageOf(() => storeOf(path).update(publish))).toContain(`${path} holds no keys yet`)
+    expect(readdirSync(dirname(path))).toEqual([])
+  })
+
+  test('is not updated while another command changes it', () => {
+    const path = newPath(file)
+    const store = storeOf(path)
+    store.create(first)
+    writeFileSync(`${path}.lock`, '')
+    expect(messageOf(() => store.update(publish))).toContain(`${path}.lock exists`)
+    expect(store.read()).toEqual(first)
+    expect(existsSync(`${path}.lock`)).toBe(true)
+  })
+
+  test.each([
+    ['9 s ago is respected', 9, false],
+    ['11 s ago is taken: the command died', 11, true],
+  ])('a lock that was made %s', (_age, seconds, isTaken) => {
+    const path = newPath(file)
+    const store = storeOf(path)
+    store.create(first)
+    writeFileSync(`${path}.lock`, '')
+    const made = Date.now() / 1000 - seconds
+    utimesSync(`${path}.lock`, made, made)
+    expect(messageOf(() => store.update(publish)) === 'accepted').toBe(isTaken)
+    expect(existsSync(`${path}.lock`)).toBe(!isTaken)
+  })
+
+  test('names itself and quotes nothing private when it is broken', () => {
+    const path = newPath(file)
+    const ring = formatKeyRing(first)
+    writeFileSync(path, file === '.env' ? `SIGNING_KEYS='${ring.slice(0, -1)}'` : ring.slice(0, -1))
+    const message = messageOf(() => storeOf(path).read())
+    expect(message).toContain(path)
+    expect(message).not.toContain(a.d.slice(0, 8))
+    expect(messageOf(() => storeOf(path).create(second))).toBe(message)
+    expect(messageOf(() => storeOf(path).update(publish))).toBe(message)
+  })
+})
+
+test('a key file that is empty is broken, and is not taken for one that is missing', () => {
+  const path = newPath('keys.json')
+  writeFileSync(path, '')
+  expect(messageOf(() => keyFileStore(path).create(first))).toContain('it is empty')
+})
+
+describe('a process that reads during 200 updates', () => {
+  test('never finds half a file or none', async () => {
+    const path = newPath('keys.json')
+    const store = keyFileStore(path)
+    store.create(first)
+    const child = fork(new URL('../fixtures/read-key-file.ts', import.meta.url), [path], { execArgv: [] })
+    onTestFinished(() => void child.kill())
+    await once(child, 'message')
+    for (let i = 0; i < 100; i++) {
+      store.update(publish)
+      store.update(withdraw)
+      await new Promise(setImmediate)
+    }
+    child.send('stop')
+    const [{ reads, faults }] = await once(child, 'message')
+    expect(faults).toEqual([])
+    expect(reads).toBeGreaterThan(200)
+  }, 20_000)
+})
+
+describe('an env file', () => {
+  const others =
+    'APP=one\n# JWKS=a comment\n\n  INDENTED = two # why\nQUOTED="three\nJWKS=of three\n"\nexport EXPORTED=four\n'
+  const keys = (ring: KeyRing) => `${formatEnv(ring)}\n`
+  const json = JSON.stringify({ keys: [{ ...a, state: 'active', since: start.toISOString() }] }, null, 2)
+
+  test.each([
+    ['nothing', '', ''],
+    ['other variables and comments', others, others],
+    ['no line break at its end', 'APP=one', 'APP=one\n'],
+    ['lines of Windows', 'APP=one\r\nOTHER=two\r\n', 'APP=one\r\nOTHER=two\r\n'],
+    ['blank lines', '\n\nAPP=one\n\n\n', '\n\nAPP=one\n\n\n'],
+    ['a public set alone', `${others}JWKS='{}'\n`, others],
+    [
+      'variables whose names only resemble ours',
+      'MY_JWKS=1\nJWKS_URL=2\nSIGNING_KEYS_OLD=3\n',
+      'MY_JWKS=1\nJWKS_URL=2\nSIGNING_KEYS_OLD=3\n',
+    ],
+    ['an apostrophe in a comment', "# don't\nAPP=one\n", "# don't\nAPP=one\n"],
+  ])('gets keys and keeps what it had: %s', (_name, before, kept) => {
+    const path = newPath('.env')
+    writeFileSync(path, before)
+    expect(envFileStore(path).create(first)).toBe(true)
+    expect(readFileSync(path, 'utf8')).toBe(kept + keys(first))
+    envFileStore(path).update(publish)
+    expect(readFileSync(path, 'utf8')).toBe(kept + keys(publish(first)))
+  })
+
+  test.each([
+    ['one line', `JWKS='{}'\nSIGNING_KEYS='${formatKeyRing(first)}'\n`],
+    ['exported', `export JWKS='{}'\n  export  SIGNING_KEYS = '${formatKeyRing(first)}'\n`],
+    ['without quotes', `JWKS={}\nSIGNING_KEYS=${formatKeyRing(first)}\n`],
+    ['over several lines', `JWKS='{\n "keys": []\n}'\nSIGNING_KEYS='${json}'\n`],
+    ['in backticks, with a comment', `JWKS=\`{}\` # public\nSIGNING_KEYS=\`${json}\` # private\n`],
+    ['written twice', `JWKS=1\nJWKS=2\nSIGNING_KEYS='{}'\nSIGNING_KEYS='${formatKeyRing(first)}'\n`],
+  ])('has its keys replaced, and nothing of the old ones is left: %s', (_name, lines) => {
+    const path = newPath('.env')
+    const [head = '', tail = ''] = [others.slice(0, 8), others.slice(8)]
+    writeFileSync(path, head + lines + tail)
+    envFileStore(path).update(() => second)
+    const text = readFileSync(path, 'utf8')
+    expect(text).toBe(others + keys(second))
+    expect(text).not.toContain(a.d)
+  })
+
+  test('keeps the value of every other variable', () => {
+    const path = newPath('.env')
+    writeFileSync(path, others)
+    envFileStore(path).create(first)
+    const { JWKS, SIGNING_KEYS, ...rest } = parseEnv(readFileSync(path, 'utf8'))
+    expect(rest).toEqual(parseEnv(others))
+    expect(JWKS).toBe(JSON.stringify(publicKeys(first)))
+    expect(SIGNING_KEYS).toBe(formatKeyRing(first))
+  })
+
+  test.each(["it's", '`', '"', '\\', '$HOME', '#1'])('keeps a key whose id, made elsewhere, is %s', (kid) => {
+    const ring = createKeyRing({ ...a, kid }, start)
+    const path = newPath('.env')
+    envFileStore(path).create(ring)
+    expect(envFileStore(path).read()).toEqual(ring)
+    envFileStore(path).update(publish)
+    expect(envFileStore(path).read()).toEqual(publish(ring))
+  })
+})

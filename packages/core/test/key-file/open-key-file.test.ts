@@ -1,0 +1,311 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { defineAuthConfig, verifyJwt } from '@sallyport/core'
+import {
+  createAuth,
+  createSigningKey,
+  defineAuth,
+  issueJwt,
+  type KeyFile,
+  type KeyFileOptions,
+  openKeyFile,
+} from '@sallyport/core/auth'
+import { createPasswordAccount, emailPassword } from '@sallyport/core/plugins'
+import { ENDPOINT_PATHS } from '@sallyport/core/protocol'
+import { openSqlite } from '@sallyport/core/sqlite'
+import { afterAll, afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { keyFileStore } from '../../src/key-file/key-store.ts'
+import {
+  addNextKey,
+  createKeyRing,
+  type KeyRing,
+  retireKey,
+  revokeKey,
+  rotateKeys,
+} from '../../src/keys/key-ring.ts'
+import { reasonOf } from '../support/reason-of.ts'
+import { cookiesAfter, get, post } from '../support/requests.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+
+const directory = temporaryDirectory()
+const [a, b, c, ec] = await Promise.all([
+  createSigningKey(),
+  createSigningKey(),
+  createSigningKey(),
+  createSigningKey('ES256'),
+])
+const POLL_MS = 20
+
+const opened: KeyFile[] = []
+afterEach(() => {
+  vi.useRealTimers()
+  for (const keyFile of opened.splice(0)) keyFile.close()
+})
+
+const newPath = () => join(directory, crypto.randomUUID(), 'keys.json')
+
+/** A key file with this ring, opened, and everything it reported. */
+async function open(ring: KeyRing, options: KeyFileOptions = {}) {
+  const path = newPath()
+  const store = keyFileStore(path)
+  store.create(ring)
+  const errors: unknown[] = []
+  const keyFile = await openKeyFile(path, {
+    pollMs: POLL_MS,
+    onError: (error) => void errors.push(error),
+    ...options,
+  })
+  opened.push(keyFile)
+  return { path, store, errors, ...keyFile }
+}
+
+const soon = (expectation: () => unknown) => vi.waitFor(expectation, { interval: 2, timeout: 1_000 })
+const kids = ({ signingKeys }: KeyFile) => signingKeys.publicJwks.keys.map(({ kid }) => kid)
+const one = () => createKeyRing(a, new Date())
+const two = () => addNextKey(one(), b, { now: new Date() })
+const force = { force: true }
+
+describe('a key file that is not there is made', () => {
+  test.each(['Ed25519', 'ES256'] as const)(
+    'with a first key for %s, for its owner alone',
+    async (algorithm) => {
+      const path = newPath()
+      const keyFile = await openKeyFile(path, { algorithm })
+      opened.push(keyFile)
+      expect(statSync(path).mode & 0o777).toBe(0o600)
+      expect(keyFile.signingKeys.active.alg).toBe(algorithm)
+      expect(await keyFile.jwks.findKey(keyFile.signingKeys.active.kid)).toMatchObject({ alg: algorithm })
+      const again = await openKeyFile(path)
+      opened.push(again)
+      expect(kids(again)).toEqual([keyFile.signingKeys.active.kid])
+    },
+  )
+
+  test('once by eight processes that start together, and none of them stays because of it', async () => {
+    const path = newPath()
+    const children = Array.from({ length: 8 }, () =>
+      fork(new URL('../fixtures/open-key-file.ts', import.meta.url), [path], { execArgv: [] }),
+    )
+    onTestFinished(() => {
+      for (const child of children) child.kill()
+    })
+    await Promise.all(children.map((child) => once(child, 'message')))
+    const ended = children.map((child) => once(child, 'exit'))
+    const told = children.map((child) => once(child, 'message'))
+    for (const child of children) child.send('go')
+    const keys = (await Promise.all(told)).map(([message]) => message)
+    const [kid] =
+      keyFileStore(path)
+        .read()
+        ?.keys.map(({ jwk }) => jwk.kid) ?? []
+    expect(keys).toEqual(Array.from({ length: 8 }, () => ({ active: kid, keys: [kid] })))
+    expect((await Promise.all(ended)).map(([code]) => code)).toEqual([0, 0, 0, 0, 0, 0, 0, 0])
+  }, 20_000)
+})
+
+describe('a key file that holds no ring stops the start', () => {
+  test.each([
+    ['an empty file', ''],
+    ['text', 'keys'],
+    ['public keys', JSON.stringify({ keys: [{ ...a, d: undefined }] })],
+    ['no key that signs', JSON.stringify({ keys: [{ ...a, state: 'next' }] })],
+  ])('%s', async (_name, text) => {
+    const path = newPath()
+    mkdirSync(dirname(path))
+    writeFileSync(path, text)
+    await expect(openKeyFile(path)).rejects.toThrow(path)
+    expect(readFileSync(path, 'utf8')).toBe(text)
+  })
+})
+
+describe('what changes in the file counts within a second, without a restart', () => {
+  const DEFAULTS: KeyFileOptions = { pollMs: 500 }
+
+  test('a key that is published, and then signs', async () => {
+    const file = await open(one(), DEFAULTS)
+    file.store.update(() => two())
+    await soon(() => expect(file.jwks.standing(b.kid)).toBe('known'))
+    expect(file.signingKeys.active.kid).toBe(a.kid)
+    file.store.update((ring) => rotateKeys(ring, { now: new Date(), ...force }))
+    await soon(() => expect(file.signingKeys.active.kid).toBe(b.kid))
+    expect(file.jwks.standing(a.kid)).toBe('known')
+    expect(kids(file)).toEqual([a.kid, b.kid])
+  })
+
+  test('a key that leaked: what it signed is refused, although it was verified before', async () => {
+    const file = await open(two(), DEFAULTS)
+    const config = defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks: file.jwks })
+    const session = { id: 's1', userId: 'ada', expiresAt: new Date(8.64e15) }
+    const { token } = await issueJwt(session, { key: file.signingKeys.active, config })
+    expect(await reasonOf(verifyJwt(token, config))).toBe('accepted')
+    const startedAt = performance.now()
+    file.store.update((ring) => revokeKey(ring, a.kid, new Date()))
+    await vi.waitFor(async () => expect(await reasonOf(verifyJwt(token, config))).toBe('TOKEN_INVALID'), {
+      interval: 2,
+      timeout: 2_000,
+    })
+    expect(performance.now() - startedAt).toBeLessThan(1_000)
+    expect(file.jwks.standing(a.kid)).toBe('revoked')
+    expect(file.signingKeys.active.kid).toBe(b.kid)
+    expect(file.signingKeys.publicJwks.revoked).toEqual([a.kid])
+  })
+
+  test('whoever listens is told once for each change, and never for a look that finds nothing new', async () => {
+    const file = await open(one())
+    let told = 0
+    file.jwks.subscribe(() => told++)
+    file.store.update(() => two())
+    await soon(() => expect(told).toBe(1))
+    file.store.update((ring) => ring)
+    await sleep(POLL_MS * 5)
+    expect(told).toBe(1)
+    expect(file.errors).toEqual([])
+  })
+
+  test('a change of state alone lets the next key sign, and is no change for those who verify', async () => {
+    const file = await open(two())
+    const { version } = file.jwks
+    file.store.update((ring) => rotateKeys(ring, { now: new Date(), ...force }))
+    await soon(() => expect(file.signingKeys.active.kid).toBe(b.kid))
+    expect(file.jwks.version).toBe(version)
+  })
+})
+
+describe('a retiring key is dropped by the passing of time', () => {
+  const rotated = () => rotateKeys(two(), { now: new Date(), ...force })
+
+  test.each([
+    ['16 minutes, where nothing else is said', {}, 960],
+    ['70 seconds, where JWTs live 10 seconds', { jwtLifetimeSeconds: 10 }, 70],
+  ])('after %s', async (_name, options, seconds) => {
+    const file = await open(rotated(), options)
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + (seconds - 5) * 1000 })
+    await sleep(POLL_MS * 5)
+    expect(file.jwks.standing(a.kid)).toBe('known')
+    vi.setSystemTime(Date.now() + 5_000)
+    await soon(() => expect(file.jwks.standing(a.kid)).toBe('gone'))
+    expect(kids(file)).toEqual([b.kid])
+    expect(file.errors).toEqual([])
+  })
+
+  test('also while the file cannot be read', async () => {
+    const file = await open(rotated())
+    unlinkSync(file.path)
+    await soon(() => expect(file.errors).toHaveLength(1))
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 960_000 })
+    await soon(() => expect(file.jwks.standing(a.kid)).toBe('gone'))
+    expect(file.signingKeys.active.kid).toBe(b.kid)
+  })
+
+  test('a key that a plain JWK Set lists second counts from the moment the file is read', async () => {
+    const path = newPath()
+    mkdirSync(dirname(path))
+    writeFileSync(path, JSON.stringify({ keys: [a, b] }))
+    const file = await openKeyFile(path, { pollMs: POLL_MS })
+    opened.push(file)
+    expect(file.jwks.standing(b.kid)).toBe('known')
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 961_000 })
+    await soon(() => expect(file.jwks.standing(b.kid)).toBe('gone'))
+  })
+})
+
+describe('a file that is lost or broken is reported once, and nobody notices', async () => {
+  const database = await openSqlite(':memory:')
+  afterAll(() => database.close())
+  const ada = { name: 'Ada', email: 'ada@example.com', password: 'correct horse battery staple' }
+  await createPasswordAccount(database.db, { ...ada, now: new Date() })
+
+  const broken = (members: object) => JSON.stringify({ keys: [{ ...a, ...members }] })
+
+  test.each<[string, (path: string) => void]>([
+    ['deleted', (path) => unlinkSync(path)],
+    ['deleted with its folder', (path) => rmSync(dirname(path), { recursive: true })],
+    ['emptied', (path) => writeFileSync(path, '')],
+    ['cut off', (path) => writeFileSync(path, broken({}).slice(0, -1))],
+    ['without keys', (path) => writeFileSync(path, '{"keys":[]}')],
+    ['without a key that signs', (path) => writeFileSync(path, broken({ state: 'next' }))],
+    ['a key of a kind that does not sign', (path) => writeFileSync(path, broken({ alg: 'RS256' }))],
+    ['a private key that is not that of the public one', (path) => writeFileSync(path, broken({ d: b.d }))],
+    [
+      'a public key that is no point of its curve',
+      (path) =>
+        writeFileSync(
+          path,
+          JSON.stringify({ keys: [b, { ...ec, x: `${'A'.repeat(42)}E`, state: 'retiring' }] }),
+        ),
+    ],
+    [
+      'a folder in its place',
+      (path) => {
+        unlinkSync(path)
+        mkdirSync(path)
+      },
+    ],
+  ])('%s', async (_name, damage) => {
+    const file = await open(one())
+    const config = defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks: file.jwks })
+    const definition = defineAuth({ config, signingKeys: file.signingKeys, plugins: [emailPassword()] })
+    const faults: unknown[] = []
+    const auth = createAuth(definition, database, { onError: (error) => void faults.push(error) })
+    const signIn = () =>
+      auth.handler(post(ENDPOINT_PATHS.signInEmail, { email: ada.email, password: ada.password }))
+    const signedIn = await signIn()
+    const cookie = cookiesAfter('', signedIn)
+    const refresh = () => auth.handler(get(ENDPOINT_PATHS.token, { cookie }))
+    const { version } = file.jwks
+
+    damage(file.path)
+    await soon(() => expect(file.errors).toHaveLength(1))
+    await sleep(POLL_MS * 5)
+    expect(file.errors).toHaveLength(1)
+    expect(String(file.errors[0])).not.toContain(a.d.slice(0, 8))
+
+    expect([(await signIn()).status, (await refresh()).status]).toEqual([200, 200])
+    const jwt = /service\.jwt=([^;]+)/.exec(cookiesAfter('', await refresh()))?.[1] ?? ''
+    expect(await verifyJwt(jwt, config)).toMatchObject({ keyId: a.kid })
+    expect(file.jwks.version).toBe(version)
+
+    rmSync(file.path, { recursive: true, force: true })
+    file.store.create(addNextKey(createKeyRing(c, new Date()), a, { now: new Date() }))
+    await soon(() => expect(file.signingKeys.active.kid).toBe(c.kid))
+    expect([(await signIn()).status, (await refresh()).status]).toEqual([200, 200])
+    expect(file.errors).toHaveLength(1)
+    expect(faults).toEqual([])
+
+    unlinkSync(file.path)
+    await soon(() => expect(file.errors).toHaveLength(2))
+  })
+})
+
+test('a file that is lost and comes back as it was is no change', async () => {
+  const file = await open(one())
+  const text = readFileSync(file.path, 'utf8')
+  unlinkSync(file.path)
+  await soon(() => expect(file.errors).toHaveLength(1))
+  writeFileSync(file.path, text)
+  await sleep(POLL_MS * 5)
+  expect(file.jwks.version).toBe(1)
+  expect(file.errors).toHaveLength(1)
+})
+
+test('what was reported goes to the console where nobody else asked for it', async () => {
+  const console = vi.spyOn(globalThis.console, 'error').mockImplementation(() => {})
+  const path = newPath()
+  const file = await openKeyFile(path, { pollMs: POLL_MS })
+  opened.push(file)
+  unlinkSync(path)
+  await soon(() => expect(console).toHaveBeenCalledOnce())
+  console.mockRestore()
+})
+
+test('after close() the file is not followed, and what is known stays in use', async () => {
+  const file = await open(two())
+  file.close()
+  file.store.update((ring) => retireKey(ring, a.kid, { now: new Date(), ...force }))
+  await sleep(POLL_MS * 10)
+  expect(file.signingKeys.active.kid).toBe(a.kid)
+  expect(file.jwks.standing(b.kid)).toBe('known')
+})

@@ -1,0 +1,546 @@
+import type { RequestListener } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  ConfigurationError,
+  type DynamicJwksOptions,
+  defineAuthConfig,
+  dynamicJwks,
+  isAuthError,
+  type KeySet,
+  verifyJwt,
+} from '@sallyport/core'
+import { createSigningKey, defineAuth, issueJwt, parseSigningKeys } from '@sallyport/core/auth'
+import { MAX_PAYLOAD_BYTES } from '@sallyport/core/protocol'
+import { afterAll, describe, expect, test, vi } from 'vitest'
+import { toPublicJwk } from '../../src/keys/key-ring.ts'
+import type { PrivateJwk } from '../../src/keys/policy.ts'
+import { failures, type JwksServer, startJwksServer } from '../support/jwks-server.ts'
+import { messageOf } from '../support/message-of.ts'
+import { reasonOf } from '../support/reason-of.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+
+const [a, b, c, ec] = await Promise.all([
+  createSigningKey(),
+  createSigningKey(),
+  createSigningKey(),
+  createSigningKey('ES256'),
+])
+
+/** What the endpoint publishes for these keys. */
+function publish(keys: readonly PrivateJwk[], more: object = {}): string {
+  return JSON.stringify({ keys: keys.map(toPublicJwk), ...more })
+}
+
+const unhandled: unknown[] = []
+const note = (reason: unknown) => void unhandled.push(reason)
+process.on('unhandledRejection', note)
+afterAll(async () => {
+  await sleep(0)
+  process.off('unhandledRejection', note)
+  expect(unhandled).toEqual([])
+})
+
+/** A key set that is fetched from a server of its own, with a clock that is moved by hand. */
+interface Scene {
+  readonly server: JwksServer
+  readonly keySet: KeySet
+  /** Told of failures. */
+  readonly errors: readonly unknown[]
+  /** When each fetch began, by the clock. */
+  readonly fetches: readonly number[]
+  now(): number
+  advance(ms: number): void
+}
+
+async function setScene(answer: JwksServer['answer'], options: DynamicJwksOptions = {}): Promise<Scene> {
+  const server = await startJwksServer(answer)
+  const [errors, fetches]: [unknown[], number[]] = [[], []]
+  let time = 0
+  const keySet = dynamicJwks(server.url, {
+    now: () => time,
+    onError: (error) => void errors.push(error),
+    fetch(url, init) {
+      fetches.push(time)
+      return fetch(url, init)
+    },
+    ...options,
+  })
+  return {
+    server,
+    keySet,
+    errors,
+    fetches,
+    now: () => time,
+    advance(ms) {
+      time += ms
+    },
+  }
+}
+
+/** A scene in which key `a` has been fetched. */
+async function setWarmScene(options: DynamicJwksOptions = {}): Promise<Scene> {
+  const scene = await setScene(publish([a]), options)
+  expect(await scene.keySet.findKey(a.kid)).toMatchObject({ kid: a.kid })
+  return scene
+}
+
+const soon = (expectation: () => unknown) => vi.waitFor(expectation, { interval: 1, timeout: 3_000 })
+
+/** What a look-up came to: the key's id, `unknown`, or the reason of a refusal. */
+async function lookUp({ keySet }: Scene, kid: string): Promise<string> {
+  try {
+    return (await keySet.findKey(kid))?.kid ?? 'unknown'
+  } catch (error) {
+    if (isAuthError(error)) return error.reason
+    throw error
+  }
+}
+
+describe('the URL', () => {
+  test.each([
+    'https://app.example.com/api/auth/jwks',
+    'http://localhost:3000/api/auth/jwks',
+    'http://127.0.0.1/jwks',
+    'http://127.1.2.3/jwks',
+    'http://[::1]:8080/jwks',
+  ])('%s is taken, and nothing is fetched before a key is needed', (url) => {
+    const fetch = vi.fn<(url: string) => Promise<Response>>()
+    expect(messageOf(() => dynamicJwks(url, { fetch }))).toBe('accepted')
+    expect(fetch).not.toHaveBeenCalled()
+  })
+
+  test.each([
+    'http://app.example.com/jwks',
+    'http://localhost.example.com/jwks',
+    'http://127.0.0.1.example.com/jwks',
+    'http://127.example.com/jwks',
+    'http://0.0.0.0/jwks',
+    'http://10.0.0.1/jwks',
+    'http://[::2]/jwks',
+    'http://[::ffff:127.0.0.1]/jwks',
+    'ftp://localhost/jwks',
+    'file:///jwks.json',
+    'data:application/json,{}',
+    'localhost:3000/jwks',
+    '/jwks',
+    '',
+  ])('%j is refused: neither https nor on this machine', (url) => {
+    expect(() => dynamicJwks(url)).toThrow(ConfigurationError)
+  })
+})
+
+describe('the first request waits for the keys', () => {
+  test('200 that come at once wait for one fetch', async () => {
+    const scene = await setScene(publish([a, ec]))
+    const kids = await Promise.all(
+      Array.from({ length: 200 }, (_, i) => lookUp(scene, i % 2 === 0 ? a.kid : ec.kid)),
+    )
+    expect(new Set(kids)).toEqual(new Set([a.kid, ec.kid]))
+    expect(scene.server.requests).toBe(1)
+  })
+
+  test('200 that come while it cannot be reached are told so after one attempt', async () => {
+    const scene = await setScene(publish([a]))
+    await scene.server.refuse()
+    const reasons = await Promise.all(Array.from({ length: 200 }, () => lookUp(scene, a.kid)))
+    expect(new Set(reasons)).toEqual(new Set(['KEYS_UNAVAILABLE']))
+    expect(scene.fetches).toHaveLength(1)
+    expect(scene.errors).toHaveLength(1)
+  })
+
+  test('those that follow do not wait', async () => {
+    const scene = await setWarmScene()
+    expect(scene.keySet.findKey(a.kid)).toMatchObject({ kid: a.kid, alg: 'Ed25519' })
+    expect(scene.server.requests).toBe(1)
+  })
+
+  test('who is told that keys cannot be had is told for how long, and nobody asks again before', async () => {
+    const scene = await setScene((_request, response) => void response.writeHead(500).end())
+    for (let failures = 1; failures <= 12; failures++) {
+      const error: unknown = await Promise.resolve(scene.keySet.findKey(a.kid)).catch(
+        (cause: unknown) => cause,
+      )
+      if (!isAuthError(error)) throw new TypeError('A refusal was expected')
+      const { reason, retryAfterSeconds, cause } = error
+      expect({ reason, cause: cause instanceof Error }).toEqual({ reason: 'KEYS_UNAVAILABLE', cause: true })
+      expect(retryAfterSeconds).toBeGreaterThanOrEqual(1)
+      expect(retryAfterSeconds).toBeLessThanOrEqual(30)
+      expect(await lookUp(scene, a.kid)).toBe('KEYS_UNAVAILABLE')
+      expect(scene.fetches).toHaveLength(failures)
+      scene.advance((retryAfterSeconds ?? 0) * SECOND)
+    }
+    scene.server.answer = publish([a])
+    expect(await lookUp(scene, a.kid)).toBe(a.kid)
+  })
+
+  test('a server whose own keys are dynamic starts while they cannot be had', async () => {
+    const scene = await setScene(publish([a]))
+    await scene.server.refuse()
+    const config = defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks: scene.keySet })
+    defineAuth({ config, signingKeys: { keys: [a] } })
+    await soon(() => expect(scene.errors).toHaveLength(1))
+    await sleep(0)
+    expect(unhandled).toEqual([])
+  })
+})
+
+describe('a set is renewed in the background', () => {
+  test('not within five minutes, and by the first request after them', async () => {
+    const scene = await setWarmScene()
+    scene.server.answer = publish([a, b])
+    scene.advance(5 * MINUTE)
+    expect(await lookUp(scene, a.kid)).toBe(a.kid)
+    expect(scene.fetches).toHaveLength(1)
+    scene.advance(1)
+    expect(scene.keySet.findKey(a.kid)).toMatchObject({ kid: a.kid })
+    await soon(() => expect(scene.keySet.standing(b.kid)).toBe('known'))
+    expect(scene.fetches).toEqual([0, 5 * MINUTE + 1])
+  })
+
+  test('nobody waits for it: not the request that begins it, nor those that follow', async () => {
+    const scene = await setWarmScene()
+    let finish = () => {}
+    scene.server.answer = (_request, response) => {
+      finish = () => void response.end(publish([b]))
+    }
+    scene.advance(6 * MINUTE)
+    for (let i = 0; i < 100; i++) expect(scene.keySet.findKey(a.kid)).toMatchObject({ kid: a.kid })
+    await soon(() => expect(scene.server.requests).toBe(2))
+    expect(scene.keySet.findKey(a.kid)).toMatchObject({ kid: a.kid })
+    finish()
+    await soon(() => expect(scene.keySet.standing(b.kid)).toBe('known'))
+    expect(scene.keySet.standing(a.kid)).toBe('gone')
+    expect(scene.fetches).toHaveLength(2)
+  })
+
+  test('every five minutes for an hour of requests', async () => {
+    const scene = await setWarmScene()
+    let serial = 0
+    scene.server.answer = (_request, response) => {
+      serial++
+      response.end(publish([a, { ...b, kid: `b${serial}` }]))
+    }
+    for (let begun = 1; scene.now() < HOUR; scene.advance(10 * SECOND)) {
+      expect(scene.keySet.findKey(a.kid)).toMatchObject({ kid: a.kid })
+      if (scene.fetches.length === begun) continue
+      begun = scene.fetches.length
+      await soon(() => expect(scene.keySet.standing(`b${begun - 1}`)).toBe('known'))
+    }
+    const gaps = scene.fetches.map((time, i) => time - (scene.fetches[i - 1] ?? 0)).slice(1)
+    expect(new Set(gaps)).toEqual(new Set([5 * MINUTE + 10 * SECOND]))
+  })
+
+  test('whoever listens is told when it changed, and only then', async () => {
+    const scene = await setWarmScene()
+    const versions: number[] = []
+    scene.keySet.subscribe(() => versions.push(scene.keySet.version))
+    const before = scene.keySet.version
+    for (const keys of [[a], [a, b], [b]]) {
+      scene.server.answer = publish(keys)
+      scene.advance(5 * MINUTE + 1)
+      // Waits for the fetch, as a known key would not.
+      expect(await lookUp(scene, 'made up')).toBe('unknown')
+    }
+    expect(versions).toEqual([before + 1, before + 2])
+  })
+})
+
+describe('while the endpoint fails', () => {
+  const failing: RequestListener = (_request, response) => void response.writeHead(503).end()
+
+  test('a set is used for a day, and not longer', async () => {
+    const scene = await setWarmScene()
+    scene.server.answer = failing
+    for (const hour of [1, 12, 23, 24]) {
+      scene.advance(hour * HOUR - scene.now())
+      expect([hour, await lookUp(scene, a.kid)]).toEqual([hour, a.kid])
+      await soon(() => expect(scene.errors).toHaveLength(scene.fetches.length - 1))
+    }
+    scene.advance(30 * SECOND)
+    expect(await lookUp(scene, a.kid)).toBe('KEYS_UNAVAILABLE')
+    scene.server.answer = publish([a])
+    scene.advance(30 * SECOND)
+    expect(await lookUp(scene, a.kid)).toBe(a.kid)
+  })
+
+  test('it is asked after pauses of 1 to 30 seconds that grow and differ', async () => {
+    const scene = await setWarmScene()
+    scene.server.answer = failing
+    scene.advance(5 * MINUTE)
+    const end = scene.now() + 20 * MINUTE
+    for (; scene.now() < end; scene.advance(100)) {
+      expect(scene.keySet.findKey(a.kid)).toMatchObject({ kid: a.kid })
+      if (scene.errors.length < scene.fetches.length - 1)
+        await soon(() => expect(scene.errors).toHaveLength(scene.fetches.length - 1))
+    }
+    const [, ...attempts] = scene.fetches
+    const pauses = attempts.slice(1).map((time, i) => time - (attempts[i] ?? 0))
+    const longest = [1, 2, 4, 8, 16].map((seconds) => seconds * SECOND)
+    pauses.forEach((pause, i) => {
+      const limit = longest[i] ?? 30 * SECOND
+      // The clock moves in steps of 100 ms.
+      expect(pause).toBeGreaterThanOrEqual(Math.max(SECOND, limit / 2))
+      expect(pause).toBeLessThanOrEqual(limit + 100)
+    })
+    expect(pauses.length).toBeGreaterThanOrEqual(20 * 2)
+    expect(pauses.length).toBeLessThanOrEqual(20 * 4 + 5)
+    expect(new Set(pauses.slice(5)).size).toBeGreaterThan(10)
+  })
+
+  test('two nodes do not ask in step', async () => {
+    const pauses: number[] = []
+    for (const random of [0, 0.999]) {
+      vi.spyOn(Math, 'random').mockReturnValue(random)
+      const scene = await setScene(failing)
+      await lookUp(scene, a.kid)
+      scene.advance(SECOND)
+      await lookUp(scene, a.kid)
+      for (; scene.fetches.length === 2; scene.advance(50)) await lookUp(scene, a.kid)
+      pauses.push((scene.fetches[2] ?? 0) - (scene.fetches[1] ?? 0))
+    }
+    vi.restoreAllMocks()
+    expect(Math.abs((pauses[0] ?? 0) - (pauses[1] ?? 0))).toBeGreaterThan(500)
+  })
+
+  test('after a success the pauses begin anew', async () => {
+    const scene = await setScene(failing)
+    for (let i = 0; i < 8; i++, scene.advance(30 * SECOND)) await lookUp(scene, a.kid)
+    scene.server.answer = publish([a])
+    expect(await lookUp(scene, a.kid)).toBe(a.kid)
+    scene.server.answer = failing
+    scene.advance(6 * MINUTE)
+    const { length } = scene.fetches
+    for (let step = 0; step < 2; step++, scene.advance(SECOND)) {
+      await lookUp(scene, a.kid)
+      await soon(() => expect(scene.errors).toHaveLength(scene.fetches.length - 1))
+    }
+    expect(scene.fetches).toHaveLength(length + 2)
+  })
+})
+
+describe('a key that is not in the set', () => {
+  test('causes one fetch in 30 seconds, however many are made up', async () => {
+    const scene = await setWarmScene()
+    for (let i = 0; scene.now() < 120 * SECOND; i++, scene.advance(100)) {
+      expect(await lookUp(scene, `made up ${i}`)).toBe('unknown')
+    }
+    expect(scene.fetches).toEqual([0, 0, 30 * SECOND, 60 * SECOND, 90 * SECOND])
+  })
+
+  test('is refused at once within those 30 seconds, and 200 that come together wait for one fetch', async () => {
+    const scene = await setWarmScene()
+    const answers = await Promise.all(Array.from({ length: 200 }, (_, i) => lookUp(scene, `made up ${i}`)))
+    expect(new Set(answers)).toEqual(new Set(['unknown']))
+    expect(scene.fetches).toHaveLength(2)
+    expect(scene.keySet.findKey('made up')).toBeUndefined()
+  })
+
+  test('is found where it was published meanwhile', async () => {
+    const scene = await setWarmScene()
+    scene.server.answer = publish([a, b])
+    expect(await lookUp(scene, b.kid)).toBe(b.kid)
+    expect(scene.fetches).toHaveLength(2)
+  })
+
+  test('is found as soon as the set has changed: nothing remembers that it was unknown', async () => {
+    const scene = await setWarmScene()
+    scene.advance(5 * MINUTE - SECOND)
+    expect(await lookUp(scene, b.kid)).toBe('unknown')
+    scene.server.answer = publish([a, b])
+    expect(await lookUp(scene, b.kid)).toBe('unknown')
+    scene.advance(29 * SECOND)
+    expect(await lookUp(scene, b.kid)).toBe('unknown')
+    scene.advance(SECOND)
+    expect(await lookUp(scene, b.kid)).toBe(b.kid)
+    expect(await lookUp(scene, c.kid)).toBe('unknown')
+    expect(scene.fetches).toHaveLength(3)
+  })
+
+  test('is not decided while the endpoint fails', async () => {
+    const scene = await setWarmScene()
+    await scene.server.refuse()
+    expect(await lookUp(scene, b.kid)).toBe('KEYS_UNAVAILABLE')
+    scene.advance(10 * SECOND)
+    expect(await lookUp(scene, b.kid)).toBe('KEYS_UNAVAILABLE')
+    expect(await lookUp(scene, a.kid)).toBe(a.kid)
+    expect(scene.fetches).toHaveLength(2)
+    scene.server.answer = publish([a, b])
+    await scene.server.listen()
+    scene.advance(20 * SECOND)
+    expect(await lookUp(scene, b.kid)).toBe(b.kid)
+    expect(await lookUp(scene, c.kid)).toBe('unknown')
+  })
+})
+
+describe('a set that breaks the policy is dropped, and the earlier one kept', () => {
+  const key = toPublicJwk(b)
+  test.each<[string, object]>([
+    ['no key', { keys: [] }],
+    ['21 keys', { keys: Array.from({ length: 21 }, (_, i) => ({ ...key, kid: `k${i}` })) }],
+    ['a private key', { keys: [b] }],
+    ['a shared secret', { keys: [{ kty: 'oct', alg: 'HS256', kid: 'k', k: 'AAAA' }] }],
+    ['two keys of one id', { keys: [key, key] }],
+    ['a key without an algorithm', { keys: [{ ...key, alg: undefined }] }],
+    ['a key for encryption', { keys: [{ ...key, use: 'enc' }] }],
+    ['an algorithm that was not asked for', { keys: [{ ...toPublicJwk(ec), alg: 'ES384', crv: 'P-384' }] }],
+    ['a point that is not on its curve', { keys: [key, { ...toPublicJwk(ec), x: `${'A'.repeat(42)}E` }] }],
+  ])('%s', async (_name, jwks) => {
+    const scene = await setWarmScene()
+    const { version } = scene.keySet
+    scene.server.answer = JSON.stringify(jwks)
+    scene.advance(6 * MINUTE)
+    expect(await lookUp(scene, a.kid)).toBe(a.kid)
+    await soon(() => expect(scene.errors).toHaveLength(1))
+    expect(await lookUp(scene, a.kid)).toBe(a.kid)
+    expect(scene.keySet.standing(b.kid)).toBe('gone')
+    expect(scene.keySet.version).toBe(version)
+  })
+
+  test('20 keys are not too many', async () => {
+    const keys = Array.from({ length: 20 }, (_, i) => ({ ...a, kid: `k${i}` }))
+    expect(await lookUp(await setScene(publish(keys)), 'k19')).toBe('k19')
+  })
+})
+
+describe('an answer is taken only as it should be', () => {
+  const set = publish([a])
+  const padded = (bytes: number) => set + ' '.repeat(bytes - set.length)
+  const reply =
+    (status: number, headers = {}): RequestListener =>
+    (_request, response) =>
+      void response.writeHead(status, headers).end(set)
+
+  test.each<[string, JwksServer['answer'], string]>([
+    ['status 200', reply(200), a.kid],
+    ['any content type', reply(200, { 'content-type': 'text/plain' }), a.kid],
+    ['64 KB', padded(MAX_PAYLOAD_BYTES), a.kid],
+    ['a byte more', padded(MAX_PAYLOAD_BYTES + 1), 'KEYS_UNAVAILABLE'],
+    ['a byte order mark', `\uFEFF${set}`, a.kid],
+    ['status 201', reply(201), 'KEYS_UNAVAILABLE'],
+    ['status 304', reply(304), 'KEYS_UNAVAILABLE'],
+    ['status 404', reply(404), 'KEYS_UNAVAILABLE'],
+  ])('%s', async (_name, answer, expected) => {
+    expect(await lookUp(await setScene(answer), a.kid)).toBe(expected)
+  })
+
+  test.each([301, 302, 303, 307, 308])('a redirect with %i is not followed', async (status) => {
+    const elsewhere = await startJwksServer(publish([b]))
+    const scene = await setScene(reply(status, { location: elsewhere.url }))
+    expect(await lookUp(scene, b.kid)).toBe('KEYS_UNAVAILABLE')
+    expect([scene.server.requests, elsewhere.requests]).toEqual([1, 0])
+  })
+
+  test('one that does not come in time is given up', async () => {
+    const scene = await setScene(() => {}, { timeoutMs: 50 })
+    const startedAt = performance.now()
+    expect(await lookUp(scene, a.kid)).toBe('KEYS_UNAVAILABLE')
+    expect(performance.now() - startedAt).toBeLessThan(2_000)
+  })
+})
+
+describe('whatever the endpoint does, tokens of known keys are accepted, and afterwards new keys are found', () => {
+  const set = publish([a, b])
+  const privateSet = JSON.stringify({ keys: [a, b] })
+
+  test.each<[string, JwksServer['answer'] | null]>([
+    ['cannot be reached', null],
+    ...Object.entries(failures(set, privateSet)),
+  ])('%s', async (_failure, answer) => {
+    const scene = await setWarmScene({ timeoutMs: 20 })
+    const config = defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks: scene.keySet })
+    const { active } = parseSigningKeys({ keys: [a] })
+    const session = { id: 's1', userId: 'ada', expiresAt: new Date(8.64e15) }
+    const verify = async () =>
+      reasonOf(verifyJwt((await issueJwt(session, { key: active, config })).token, config))
+
+    if (answer === null) await scene.server.refuse()
+    else scene.server.answer = answer
+    const reasons = new Map<string, number>()
+    while (scene.now() < 23 * HOUR) {
+      scene.advance(30 * MINUTE)
+      const { length } = scene.fetches
+      for (const reason of await Promise.all(Array.from({ length: 5 }, verify)))
+        reasons.set(reason, (reasons.get(reason) ?? 0) + 1)
+      expect(scene.fetches).toHaveLength(length + 1)
+      await soon(() => expect(scene.errors).toHaveLength(length))
+    }
+    expect(Object.fromEntries(reasons)).toEqual({ accepted: 46 * 5 })
+
+    scene.server.answer = set
+    await scene.server.listen()
+    scene.advance(30 * SECOND)
+    expect(await lookUp(scene, b.kid)).toBe(b.kid)
+    expect(await verify()).toBe('accepted')
+  })
+})
+
+describe('a key that the endpoint names as revoked', () => {
+  test('counts no longer, causes no fetch, and is told to whoever listens', async () => {
+    const scene = await setWarmScene()
+    let told = 0
+    scene.keySet.subscribe(() => told++)
+    scene.server.answer = publish([b], { revoked: [a.kid] })
+    scene.advance(6 * MINUTE)
+    await lookUp(scene, a.kid)
+    await soon(() => expect(scene.keySet.standing(a.kid)).toBe('revoked'))
+    expect(told).toBe(1)
+    expect(scene.keySet.findKey(a.kid)).toBeUndefined()
+    expect(scene.fetches).toHaveLength(2)
+    expect(await lookUp(scene, b.kid)).toBe(b.kid)
+  })
+
+  test('counts no longer although it is still among the keys', async () => {
+    const scene = await setScene(publish([a, b], { revoked: [a.kid] }))
+    expect(await lookUp(scene, a.kid)).toBe('unknown')
+    expect(scene.keySet.standing(a.kid)).toBe('revoked')
+  })
+
+  test.each([['text'], [{}], [null], [[1, null, {}]]])('a list that is %j names none', async (revoked) => {
+    const scene = await setScene(publish([a], { revoked }))
+    expect(await lookUp(scene, a.kid)).toBe(a.kid)
+  })
+})
+
+describe('a health check', () => {
+  const stateOf = ({ keySet }: Scene) => reasonOf(keySet.ready())
+
+  test('fetches where there are no keys yet, and says when they cannot be had', async () => {
+    const scene = await setScene(publish([a]))
+    await scene.server.refuse()
+    expect(await stateOf(scene)).toBe('KEYS_UNAVAILABLE')
+    await scene.server.listen()
+    scene.advance(30 * SECOND)
+    expect(await stateOf(scene)).toBe('accepted')
+    expect(scene.keySet.findKey(a.kid)).toMatchObject({ kid: a.kid })
+  })
+
+  test('causes no fetch where there are keys, and takes none from a key that is not in the set', async () => {
+    const scene = await setWarmScene()
+    scene.server.answer = publish([a, b])
+    for (let i = 0; i < 100; i++) expect(await stateOf(scene)).toBe('accepted')
+    expect(scene.fetches).toHaveLength(1)
+    expect(await lookUp(scene, b.kid)).toBe(b.kid)
+  })
+})
+
+test('the algorithms are those that were asked for', async () => {
+  expect([...dynamicJwks('https://id.example.com/jwks').algorithms]).toEqual(['Ed25519', 'ES256'])
+  const scene = await setScene(publish([a]), { algorithms: ['ES256'] })
+  expect([...scene.keySet.algorithms]).toEqual(['ES256'])
+  expect(await lookUp(scene, a.kid)).toBe('KEYS_UNAVAILABLE')
+})
+
+test('an endpoint is asked for JSON, and nothing of us is sent along', async () => {
+  const headers: object[] = []
+  const scene = await setScene((request, response) => {
+    headers.push(request.headers)
+    response.end(publish([a]))
+  })
+  await lookUp(scene, a.kid)
+  expect(headers).toEqual([expect.objectContaining({ accept: 'application/json' })])
+  for (const name of ['cookie', 'authorization', 'referer', 'origin'])
+    expect(headers[0]).not.toHaveProperty(name)
+})

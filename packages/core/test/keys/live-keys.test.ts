@@ -1,0 +1,103 @@
+import type { Algorithm } from '@sallyport/core'
+import { createSigningKey } from '@sallyport/core/auth'
+import { expect, test } from 'vitest'
+import { toPublicJwk } from '../../src/keys/key-ring.ts'
+import { createLiveKeys } from '../../src/keys/live-keys.ts'
+import type { PublicJwk } from '../../src/keys/policy.ts'
+import { reasonOf } from '../support/reason-of.ts'
+
+const newKey = async (alg?: Algorithm): Promise<PublicJwk> => toPublicJwk(await createSigningKey(alg))
+const [a, b, ec] = await Promise.all([newKey(), newKey(), newKey('ES256')])
+
+test('an empty set has no key, and every key is gone', () => {
+  const live = createLiveKeys()
+  expect(live.version).toBe(0)
+  expect(live.findKey(a.kid)).toBeUndefined()
+  expect(live.standing(a.kid)).toBe('gone')
+})
+
+test('a key is known, then gone or revoked', async () => {
+  const live = createLiveKeys()
+  await live.replace([a, b, ec], [])
+  expect(live.findKey(a.kid)).toMatchObject({ kid: a.kid, alg: 'Ed25519' })
+  expect([a, b, ec].map(({ kid }) => live.standing(kid))).toEqual(['known', 'known', 'known'])
+  await live.replace([ec], [b.kid])
+  expect([a, b, ec].map(({ kid }) => live.standing(kid))).toEqual(['gone', 'revoked', 'known'])
+  expect([a, b].map(({ kid }) => live.findKey(kid))).toEqual([undefined, undefined])
+})
+
+test('a revoked key does not count, even when it is still among the keys', async () => {
+  const live = createLiveKeys()
+  await live.replace([a, b], [a.kid])
+  expect(live.standing(a.kid)).toBe('revoked')
+  expect(live.findKey(a.kid)).toBeUndefined()
+})
+
+test.each(['', '__proto__', 'constructor', 'toString'])('there is no key %j', async (kid) => {
+  const live = createLiveKeys()
+  await live.replace([a], [])
+  expect(live.findKey(kid)).toBeUndefined()
+  expect(live.standing(kid)).toBe('gone')
+})
+
+test('every change raises the version and is told to everyone who listens, and nothing else does', async () => {
+  const live = createLiveKeys()
+  const told: number[] = []
+  const stop = live.subscribe(() => told.push(live.version))
+  await live.replace([a], [])
+  await live.replace([{ ...a }], [])
+  await live.replace([a, b], [])
+  await live.replace([a], [b.kid])
+  expect(told).toEqual([1, 2, 3])
+  stop()
+  await live.replace([b], [])
+  expect(told).toEqual([1, 2, 3])
+})
+
+test('whoever is told finds the new set in place', async () => {
+  const live = createLiveKeys()
+  await live.replace([a], [])
+  const seen: unknown[] = []
+  live.subscribe(() => seen.push(live.standing(a.kid), live.standing(b.kid)))
+  await live.replace([b], [a.kid])
+  expect(seen).toEqual(['revoked', 'known'])
+})
+
+test('one listener that subscribes twice is told twice, and stops once at a time', async () => {
+  const live = createLiveKeys()
+  let told = 0
+  const listener = () => {
+    told++
+  }
+  const stop = live.subscribe(listener)
+  live.subscribe(listener)
+  await live.replace([a], [])
+  stop()
+  await live.replace([b], [])
+  expect(told).toBe(3)
+})
+
+test('a set with a key that is none is refused whole, and the earlier set stays', async () => {
+  const live = createLiveKeys()
+  await live.replace([a], [])
+  let told = 0
+  live.subscribe(() => told++)
+  // As long as a coordinate must be, and on no point of the curve.
+  const offCurve = { ...ec, kid: 'off', x: `${'A'.repeat(42)}E` }
+  expect(await reasonOf(live.replace([b, offCurve], [a.kid]))).toBe('KEYS_UNAVAILABLE')
+  expect({ version: live.version, told }).toEqual({ version: 1, told: 0 })
+  expect([a, b].map(({ kid }) => live.standing(kid))).toEqual(['known', 'gone'])
+})
+
+test('keys are ready before they count: no request waits for an import', async () => {
+  const live = createLiveKeys()
+  await live.replace([a], [])
+  const key = live.findKey(a.kid)
+  expect(await key?.cryptoKey()).toMatchObject({ type: 'public', usages: ['verify'] })
+  expect(await key?.cryptoKey()).toBe(await key?.cryptoKey())
+})
+
+test('it takes the algorithms that were asked for', () => {
+  expect([...createLiveKeys().algorithms]).toEqual(['Ed25519', 'ES256'])
+  expect([...createLiveKeys(['RS256']).algorithms]).toEqual(['RS256'])
+})

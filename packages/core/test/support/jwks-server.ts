@@ -1,0 +1,88 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll } from 'vitest'
+
+/** A real endpoint that publishes keys, well or badly. */
+export interface JwksServer {
+  readonly url: string
+  /** Requests so far. */
+  readonly requests: number
+  /** How it answers; a text is a JSON body. */
+  answer: string | RequestListener
+  /** Closes the port, so that nobody can connect. */
+  refuse(): Promise<void>
+  /** Opens it again. */
+  listen(): Promise<void>
+}
+
+/** Starts an endpoint that is gone after the tests of the file. */
+export async function startJwksServer(answer: JwksServer['answer']): Promise<JwksServer> {
+  let [requests, port] = [0, 0]
+  const server = createServer((request, response) => {
+    requests++
+    if (typeof jwks.answer === 'string') json(response, jwks.answer)
+    else jwks.answer(request, response)
+  })
+
+  async function listen(): Promise<void> {
+    if (server.listening) return
+    server.listen(port, '127.0.0.1')
+    await once(server, 'listening')
+    const address = server.address()
+    if (typeof address === 'object' && address !== null) port = address.port
+  }
+
+  async function refuse(): Promise<void> {
+    if (!server.listening) return
+    const closed = once(server, 'close')
+    server.close()
+    server.closeAllConnections()
+    await closed
+  }
+
+  const jwks: JwksServer = {
+    get url() {
+      return `http://127.0.0.1:${port}/jwks`
+    },
+    get requests() {
+      return requests
+    },
+    answer,
+    refuse,
+    listen,
+  }
+  await listen()
+  afterAll(refuse)
+  return jwks
+}
+
+function json(response: ServerResponse, text: string): void {
+  response.setHeader('content-type', 'application/json')
+  response.end(text)
+}
+
+/** The ways in which an endpoint fails that can be reached; `set` is what it should say, `privateSet` what it must never say. */
+export function failures(set: string, privateSet: string): Record<string, JwksServer['answer']> {
+  return {
+    'answers 500': (_request, response) => void response.writeHead(500).end(set),
+    'never answers': () => {},
+    'sends one byte a second': async (_request, response) => {
+      for (const byte of set) {
+        if (response.destroyed) return
+        response.write(byte)
+        await sleep(1_000, undefined, { ref: false })
+      }
+    },
+    'redirects elsewhere': (_request, response) =>
+      void response.writeHead(302, { location: 'https://elsewhere.example/jwks' }).end(),
+    'answers HTML': (_request, response) => void response.end('<!doctype html><title>Maintenance</title>'),
+    'answers 10 MB': (_request, response) => void response.end(set + ' '.repeat(10 * 1024 * 1024)),
+    'answers nothing': (_request, response) => void response.end(),
+    'publishes private members': privateSet,
+    'breaks off in the middle': (_request, response) => {
+      response.writeHead(200, { 'content-length': set.length })
+      response.write(set.slice(0, set.length / 2), () => response.destroy())
+    },
+  }
+}

@@ -1,0 +1,144 @@
+import { keysVersion } from '@sallyport/core'
+import { describe, expect, type TestContext, test, vi } from 'vitest'
+import { type KeyFileServer, startKeyFileServer } from '../support/key-file-server.ts'
+import { type Browser, ENDED, OPEN, openBrowser, standingOf } from '../support/open-browser.ts'
+import { callOverHttp } from '../support/wire.ts'
+
+const within = <Value>(ms: number, expectation: () => Value | Promise<Value>) =>
+  vi.waitFor(expectation, { interval: 5, timeout: ms })
+
+/** The id of the key that signs. */
+const active = (server: KeyFileServer) => server.keyFile.signingKeys.active.kid
+
+/** Lets a new key sign, and returns the id of the one that signed before. */
+async function rotate(server: KeyFileServer): Promise<string> {
+  const before = active(server)
+  await server.keys('create')
+  await server.keys('rotate', '--force')
+  await within(1_000, () => expect(active(server)).not.toBe(before))
+  return before
+}
+
+/** Still open, and not only because nothing was said: the clocks go on. */
+async function expectOpen(server: KeyFileServer, browser: Browser, expected = OPEN): Promise<void> {
+  const { overWebSocket, overEvents } = browser
+  const [webSocketTicks, eventTicks] = [overWebSocket.ticks, overEvents.ticks]
+  await within(1_000, () => {
+    expect(overWebSocket.ticks).toBeGreaterThan(webSocketTicks)
+    expect(overEvents.ticks).toBeGreaterThan(eventTicks)
+  })
+  expect(await standingOf(server, browser)).toEqual(expected)
+}
+
+/** Ends everything that rests on a key within a second, and says after how long. */
+async function expectEnded(server: KeyFileServer, browser: Browser): Promise<void> {
+  const startedAt = performance.now()
+  await within(1_000, async () => expect(await standingOf(server, browser)).toEqual(ENDED))
+  const { config } = server
+  expect(config.identityCache.get(browser.signedIn.token, keysVersion(config))).toBeUndefined()
+  console.log(`ended ${Math.round(performance.now() - startedAt)} ms after the file had changed`)
+}
+
+/** A test with a server of its own, so that all of them can wait at the same time. */
+const withServer =
+  (run: (server: KeyFileServer) => Promise<void>) =>
+  async ({ onTestFinished }: TestContext): Promise<void> => {
+    const server = await startKeyFileServer()
+    onTestFinished(server.close)
+    await run(server)
+  }
+
+describe.concurrent('a key that leaked', { timeout: 15_000 }, () => {
+  test(
+    'ends within a second whatever rests on it, and nothing else',
+    withServer(async (server) => {
+      const ada = await openBrowser(server)
+      const leaked = await rotate(server)
+      const grace = await openBrowser(server)
+      await expectOpen(server, ada)
+      await server.keys('retire', leaked, '--now')
+      await expectEnded(server, ada)
+      await expectOpen(server, grace)
+    }),
+  )
+
+  test(
+    'ends it when it is the key that signs, too, and the next one signs at once',
+    withServer(async (server) => {
+      const ada = await openBrowser(server)
+      const leaked = active(server)
+      await server.keys('create')
+      await server.keys('retire', leaked, '--now')
+      await expectEnded(server, ada)
+      expect(active(server)).not.toBe(leaked)
+      await expectOpen(server, await openBrowser(server))
+    }),
+  )
+
+  test(
+    "ends nobody's session: a refresh brings a JWT of another key",
+    withServer(async (server) => {
+      const ada = await openBrowser(server)
+      await server.keys('create')
+      await server.keys('retire', active(server), '--now')
+      await expectEnded(server, ada)
+      const { headers } = ada.signedIn
+      const answer = await fetch(`http://${server.host}/api/auth/backend/token`, { headers })
+      expect(answer.status).toBe(200)
+      const [jwt = ''] = answer.headers.getSetCookie()
+      const session = headers.cookie.slice(headers.cookie.indexOf('; '))
+      const refreshed = { token: '', headers: { ...headers, cookie: `${jwt.split(';')[0]}${session}` } }
+      expect(await callOverHttp(server, refreshed)).toBe('accepted')
+    }),
+  )
+
+  test(
+    'ends a socket and streams whose JWT has expired long ago',
+    withServer(async (server) => {
+      const ada = await openBrowser(server)
+      const leaked = await rotate(server)
+      server.clock.advance(3_600)
+      await expectOpen(server, ada, { ...OPEN, httpCall: 'TOKEN_EXPIRED' })
+      await server.keys('retire', leaked, '--now')
+      await expectEnded(server, ada)
+    }),
+  )
+
+  test(
+    'is one that goes before the last JWT it signed has expired, even when nobody says that it leaked',
+    withServer(async (server) => {
+      const ada = await openBrowser(server)
+      const removed = await rotate(server)
+      server.edit((keys) => keys.filter(({ kid }) => kid !== removed))
+      await expectEnded(server, ada)
+    }),
+  )
+})
+
+describe.concurrent('a key that retired in good order', { timeout: 15_000 }, () => {
+  test(
+    'ends nothing while it retires',
+    withServer(async (server) => {
+      const ada = await openBrowser(server)
+      await rotate(server)
+      await rotate(server)
+      await expectOpen(server, ada)
+    }),
+  )
+
+  test(
+    'ends neither an old socket nor a stream when it is gone, and its JWT counts no more',
+    withServer(async (server) => {
+      const ada = await openBrowser(server)
+      const retired = await rotate(server)
+      server.clock.advance(961)
+      server.edit((keys) =>
+        keys.map((key) =>
+          key.kid === retired ? { ...key, since: new Date(Date.now() - 961_000).toISOString() } : key,
+        ),
+      )
+      await within(1_000, () => expect(server.keyFile.jwks.standing(retired)).toBe('gone'))
+      await expectOpen(server, ada, { ...OPEN, httpCall: 'TOKEN_INVALID' })
+    }),
+  )
+})

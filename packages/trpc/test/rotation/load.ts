@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { cookieNames } from '@sallyport/core'
+import { CLIENT_HEADER, ENDPOINT_PATHS } from '@sallyport/core/protocol'
+import type { User } from './users.ts'
+
+/** What the nodes believe to be their own address. */
+export const BASE_URL = 'http://localhost:3000'
+
+const cookies = cookieNames('service', false)
+const PAUSE_MS = 3
+
+/** Clients that call the nodes, and what came of it. */
+export interface Load {
+  readonly counts: {
+    readonly calls: number
+    readonly refreshes: number
+    readonly unauthorized: number
+    readonly serverErrors: number
+    readonly otherErrors: number
+  }
+  /** Every answer that was not 200. */
+  readonly refusals: readonly string[]
+  /** Ids of the keys that signed a JWT of a client. */
+  readonly signers: ReadonlySet<string>
+  stop(): Promise<void>
+}
+
+/** Calls `me` on a node. */
+export function callMe(node: string, jwt: string, sessionCookie?: string): Promise<Response> {
+  const session = sessionCookie === undefined ? '' : `; ${cookies.session}=${sessionCookie}`
+  return request(`${node}/trpc/me`, `${cookies.jwt}=${jwt}${session}`)
+}
+
+function request(url: string, cookie: string): Promise<Response> {
+  return fetch(url, { headers: { cookie, origin: BASE_URL, [CLIENT_HEADER]: '1' } })
+}
+
+/** Every user calls the nodes in turn, again and again, and refreshes the JWT in good time at either of them. */
+export function startLoad(
+  nodes: readonly string[],
+  users: readonly User[],
+  options: { refreshAfterMs: number },
+): Load {
+  const counts = { calls: 0, refreshes: 0, unauthorized: 0, serverErrors: 0, otherErrors: 0 }
+  const refusals: string[] = []
+  const signers = new Set<string>()
+  let isOver = false
+
+  async function useApp({ sessionCookie }: User, first: number): Promise<void> {
+    let [jwt, refreshedAt] = ['', Number.NEGATIVE_INFINITY]
+    for (let turn = first; !isOver; turn++) {
+      const node = nodes[turn % nodes.length] ?? ''
+      const isRefresh = performance.now() - refreshedAt > options.refreshAfterMs
+      const response = isRefresh
+        ? await request(`${node}/api/auth${ENDPOINT_PATHS.token}`, `${cookies.session}=${sessionCookie}`)
+        : await callMe(node, jwt, sessionCookie)
+      const text = await response.text()
+      if (response.status !== 200) refuse(response.status, text)
+      else if (!isRefresh) counts.calls++
+      else {
+        counts.refreshes++
+        refreshedAt = performance.now()
+        jwt = jwtOf(response)
+        signers.add(kidOf(jwt))
+      }
+      await sleep(PAUSE_MS)
+    }
+  }
+
+  function refuse(status: number, text: string): void {
+    refusals.push(`${status} ${text}`)
+    if (status === 401) counts.unauthorized++
+    else if (status >= 500) counts.serverErrors++
+    else counts.otherErrors++
+  }
+
+  const clients = users.map(useApp)
+  return {
+    counts,
+    refusals,
+    signers,
+    async stop() {
+      isOver = true
+      await Promise.all(clients)
+    },
+  }
+}
+
+function jwtOf(response: Response): string {
+  const setCookie =
+    response.headers.getSetCookie().find((header) => header.startsWith(`${cookies.jwt}=`)) ?? ''
+  return setCookie.slice(cookies.jwt.length + 1).split(';')[0] ?? ''
+}
+
+function kidOf(jwt: string): string {
+  return JSON.parse(Buffer.from(jwt.split('.')[0] ?? '', 'base64url').toString()).kid
+}

@@ -1,0 +1,92 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { followKeys, forgeJwt, type StoredKey } from './key-history.ts'
+import { BASE_URL, callMe, startLoad } from './load.ts'
+import { createUsers } from './users.ts'
+
+/** `pnpm test:rotation` runs 20. */
+const ROTATIONS = Number(process.env.ROTATIONS ?? 3)
+const USERS = 6
+/** Short, so that keys go through their whole life: next, active, retiring, gone. */
+const JWT_LIFETIME_SECONDS = 3
+/** A client refreshes so long after it got its JWT. */
+const REFRESH_AFTER_MS = 800
+/** Nodes look at the key file twice a second: in so long each of them has read it. */
+const ALL_NODES_READ_MS = 1_000
+
+test(`${ROTATIONS} rotations over two processes under load: nobody is signed out, and no key counts that is gone`, {
+  timeout: 30_000 + ROTATIONS * 5_000,
+}, async ({ onTestFinished }) => {
+  const directory = mkdtempSync(join(tmpdir(), 'sallyport-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  const [databasePath, keyPath] = [join(directory, 'app.db'), join(directory, 'keys.json')]
+  const users = await createUsers(databasePath, USERS)
+  const nodes = await Promise.all([startNode(), startNode()])
+  const load = startLoad(nodes, users, { refreshAfterMs: REFRESH_AFTER_MS })
+  const keys = followKeys(keyPath, {
+    allNodesReadMs: ALL_NODES_READ_MS,
+    jwtLifetimeSeconds: JWT_LIFETIME_SECONDS,
+  })
+
+  async function startNode(): Promise<string> {
+    const args = [BASE_URL, databasePath, keyPath, String(JWT_LIFETIME_SECONDS)]
+    const child = fork(new URL('../fixtures/rotation-node.ts', import.meta.url), args, { execArgv: [] })
+    onTestFinished(() => void child.kill())
+    const [url] = await once(child, 'message')
+    return url
+  }
+
+  /** Shows every node a new token for every session, signed with a key: the answers. */
+  function tryKey(key: StoredKey): Promise<number[]> {
+    const answers = nodes.flatMap((node) => users.map((user) => callMe(node, forgeJwt(key, user))))
+    return Promise.all(answers.map(async (answer) => (await answer).status))
+  }
+
+  const withGone = { tried: 0, accepted: 0 }
+  async function tryGone(): Promise<void> {
+    for (const key of keys.gone) {
+      for (const status of await tryKey(key)) {
+        withGone.tried++
+        if (status !== 401) withGone.accepted++
+      }
+    }
+  }
+
+  for (let i = 0; i < ROTATIONS; i++) {
+    await keys.rotate()
+    // Those that were dropped before this rotation: every node has read it.
+    await tryGone()
+    keys.dropUnused()
+  }
+  const dueAt = keys.lastButOneRetiredAt + JWT_LIFETIME_SECONDS * 1000 + ALL_NODES_READ_MS
+  // A timer may be a little early.
+  await sleep(Math.max(0, dueAt - performance.now()) + 50)
+  keys.dropUnused()
+  await sleep(ALL_NODES_READ_MS)
+  await tryGone()
+  const control = await tryKey(keys.active)
+  await load.stop()
+
+  const { counts, refusals, signers } = load
+  console.log(`${ROTATIONS} rotations:`, {
+    ...counts,
+    keysThatSigned: signers.size,
+    keysGone: keys.gone.length,
+    triedWithGoneKeys: withGone.tried,
+    acceptedWithGoneKeys: withGone.accepted,
+  })
+  expect(refusals).toEqual([])
+  expect(counts).toMatchObject({ unauthorized: 0, serverErrors: 0, otherErrors: 0 })
+  expect(counts.calls).toBeGreaterThan(ROTATIONS * 100)
+  expect(signers.size).toBe(ROTATIONS + 1)
+  expect(keys.gone.length).toBeGreaterThanOrEqual(ROTATIONS - 1)
+  expect(withGone.tried).toBeGreaterThanOrEqual(keys.gone.length * USERS * nodes.length)
+  expect(withGone.accepted).toBe(0)
+  // The forgery itself is in order: with the key that signs it is let in everywhere.
+  expect(new Set(control)).toEqual(new Set([200]))
+})

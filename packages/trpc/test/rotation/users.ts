@@ -1,0 +1,27 @@
+import { createSession } from '@sallyport/core/auth'
+import { createPasswordAccount } from '@sallyport/core/plugins'
+import { openSqlite } from '@sallyport/core/sqlite'
+
+/** A user with a session. */
+export interface User {
+  readonly userId: string
+  readonly sessionId: string
+  /** Value of the session cookie. */
+  readonly sessionCookie: string
+}
+
+/** Makes the database with so many users, each signed in. */
+export async function createUsers(databasePath: string, count: number): Promise<User[]> {
+  const database = await openSqlite(`file:${databasePath}`)
+  const now = new Date()
+  const password = 'correct horse battery staple'
+  const users = Array.from({ length: count }, async (_, i): Promise<User> => {
+    const account = { name: 'Ada', email: `ada${i}@example.com`, password, now }
+    const { userId } = await createPasswordAccount(database.db, account)
+    const session = await createSession(database, { userId, userAgent: null, lifetimeSeconds: 3_600, now })
+    return { userId, sessionId: session.id, sessionCookie: session.cookie }
+  })
+  const created = await Promise.all(users)
+  await database.close()
+  return created
+}

@@ -1,0 +1,137 @@
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setInterval } from 'node:timers/promises'
+import { getRequestListener } from '@hono/node-server'
+import { type AuthConfig, defineAuthConfig } from '@sallyport/core'
+import {
+  createAuth,
+  createSession,
+  defineAuth,
+  issueJwt,
+  type KeyFile,
+  openKeyFile,
+} from '@sallyport/core/auth'
+import { createPasswordAccount } from '@sallyport/core/plugins'
+import { openSqlite } from '@sallyport/core/sqlite'
+import { createTestClock, type TestClock } from '@sallyport/core/testing'
+import {
+  authErrorData,
+  createAuthContext,
+  type DatabaseContext,
+  sessionMiddleware,
+  webSocketOptions,
+} from '@sallyport/trpc'
+import { initTRPC } from '@trpc/server'
+import { createHTTPHandler } from '@trpc/server/adapters/standalone'
+import { applyWSSHandler } from '@trpc/server/adapters/ws'
+import { WebSocketServer } from 'ws'
+import { sallyport } from './sallyport.ts'
+
+/** A browser that has signed in. */
+export interface SignedIn {
+  readonly token: string
+  /** What it sends along with every request. */
+  readonly headers: { readonly cookie: string; readonly origin: string }
+}
+
+/** An app whose keys are in a key file, over HTTP and WebSocket, with `me` and `clock` to ask for. */
+export interface KeyFileServer {
+  /** Host and port. */
+  readonly host: string
+  readonly config: AuthConfig
+  readonly keyFile: KeyFile
+  /** The clock of the JWTs; the key file goes by the true time. */
+  readonly clock: TestClock
+  /** A new user, with a JWT of the key that signs now. */
+  signIn(): Promise<SignedIn>
+  /** Runs a command of `sallyport keys` on the key file. */
+  keys(command: string, ...args: string[]): Promise<string>
+  /** Changes the keys of the file by hand. */
+  edit(change: (keys: readonly StoredKey[]) => readonly StoredKey[]): void
+  close(): Promise<void>
+}
+
+/** A key as it stands in the file. */
+interface StoredKey {
+  readonly kid: string
+  readonly state: string
+  readonly since: string
+}
+
+const BASE_URL = 'http://localhost:3000'
+
+const t = initTRPC.context<DatabaseContext>().create({
+  errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),
+})
+const protectedProcedure = t.procedure.use(sessionMiddleware)
+
+const router = t.router({
+  me: protectedProcedure.query(({ ctx }) => ctx.session.userId),
+  clock: protectedProcedure.subscription(async function* ({ ctx }) {
+    for await (const _ of setInterval(10, undefined, { signal: ctx.auth.signal })) yield 'tick'
+  }),
+})
+
+/** Starts the app on a free port. */
+export async function startKeyFileServer(): Promise<KeyFileServer> {
+  const directory = mkdtempSync(join(tmpdir(), 'sallyport-'))
+  const path = join(directory, 'keys.json')
+  const clock = createTestClock()
+  const keyFile = await openKeyFile(path)
+  const config = defineAuthConfig({ baseUrl: BASE_URL, jwks: keyFile.jwks, now: clock.now })
+  const database = await openSqlite(':memory:')
+  const { handler } = createAuth(defineAuth({ config, signingKeys: keyFile.signingKeys }), database)
+  const context = createAuthContext(config)
+  const overTrpc = createHTTPHandler({
+    router,
+    basePath: '/trpc/',
+    createContext: (options) => ({ ...context.http(options), db: database.db }),
+  })
+  const overAuth = getRequestListener(handler)
+  const server = createServer((request, response) =>
+    request.url?.startsWith('/trpc/') ? overTrpc(request, response) : void overAuth(request, response),
+  )
+  const wss = new WebSocketServer({ server, path: '/ws', ...webSocketOptions(config) })
+  applyWSSHandler({
+    wss,
+    router,
+    createContext: (options) => ({ ...context.ws(options), db: database.db }),
+  })
+  await new Promise<void>((resolve) => server.listen(0, resolve))
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new TypeError('A port was expected')
+
+  return {
+    host: `localhost:${address.port}`,
+    config,
+    keyFile,
+    clock,
+    keys: (command, ...args) => sallyport('keys', command, '--key-file', path, ...args),
+    async signIn() {
+      const now = clock.now()
+      const email = `${crypto.randomUUID()}@example.com`
+      const password = 'correct horse battery staple'
+      const { userId } = await createPasswordAccount(database.db, { name: 'Ada', email, password, now })
+      const lifetimeSeconds = config.sessionLifetimeSeconds
+      const session = await createSession(database, { userId, userAgent: null, lifetimeSeconds, now })
+      const { token } = await issueJwt(session, { key: keyFile.signingKeys.active, config })
+      const cookie = `${config.cookies.jwt}=${token}; ${config.cookies.session}=${session.cookie}`
+      return { token, headers: { cookie, origin: BASE_URL } }
+    },
+    edit(change) {
+      const ring: { keys: readonly StoredKey[] } = JSON.parse(readFileSync(path, 'utf8'))
+      writeFileSync(`${path}.new`, JSON.stringify({ ...ring, keys: change(ring.keys) }))
+      renameSync(`${path}.new`, path)
+    },
+    async close() {
+      keyFile.close()
+      for (const socket of wss.clients) socket.terminate()
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+      await database.close()
+      rmSync(directory, { recursive: true })
+    },
+  }
+}

@@ -1,0 +1,16 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const main = fileURLToPath(new URL('../../../core/src/cli/main.ts', import.meta.url))
+// What one process has compiled the next need not.
+const compiled = fileURLToPath(new URL('../../node_modules/.cache/sallyport', import.meta.url))
+const run = promisify(execFile)
+
+/** Runs the command `sallyport` in a process of its own, and returns what it prints. Rejects when it is refused. */
+export async function sallyport(...args: string[]): Promise<string> {
+  const { stdout } = await run(process.execPath, [main, ...args], {
+    env: { ...process.env, NODE_COMPILE_CACHE: compiled },
+  })
+  return stdout
+}

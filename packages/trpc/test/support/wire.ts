@@ -1,0 +1,87 @@
+import { WebSocket } from 'ws'
+import type { KeyFileServer, SignedIn } from './key-file-server.ts'
+
+/** An open clock as it comes over the wire. */
+export interface Wire {
+  /** Messages with a tick so far. */
+  readonly ticks: number
+  /** The reason with which it ended; null while it is open. */
+  readonly reason: string | null
+}
+
+/** A WebSocket connection. */
+export interface Socket {
+  /** Calls `me`: the reason of its refusal, or `accepted`. */
+  call(): Promise<string>
+  /** Opens the clock and waits until it runs, or was refused. */
+  subscribe(): Promise<Wire>
+}
+
+const reasonIn = (text: string): string | null => /"reason":"(\w+)"/.exec(text)?.[1] ?? null
+
+/** Takes messages and says when the clock runs, or was refused. */
+function listen(): { wire: Wire; begun: Promise<Wire>; hear(text: string): void } {
+  const wire: { ticks: number; reason: string | null } = { ticks: 0, reason: null }
+  let begin: (wire: Wire) => void = () => {}
+  const begun = new Promise<Wire>((resolve) => {
+    begin = resolve
+  })
+  return {
+    wire,
+    begun,
+    hear(text) {
+      if (text.includes('"tick"')) wire.ticks++
+      wire.reason ??= reasonIn(text)
+      if (wire.ticks > 0 || wire.reason !== null) begin(wire)
+    },
+  }
+}
+
+/** Calls `me` over HTTP: the reason of its refusal, or `accepted`. */
+export async function callOverHttp({ host }: KeyFileServer, { headers }: SignedIn): Promise<string> {
+  const response = await fetch(`http://${host}/trpc/me`, { headers })
+  return reasonIn(await response.text()) ?? 'accepted'
+}
+
+/** Opens the clock over server-sent events and waits until it runs, or was refused. */
+export async function subscribeOverEvents({ host }: KeyFileServer, { headers }: SignedIn): Promise<Wire> {
+  const { begun, hear } = listen()
+  const response = await fetch(`http://${host}/trpc/clock`, {
+    headers: { ...headers, accept: 'text/event-stream' },
+  })
+  const decoder = new TextDecoder()
+  const heard = response.body?.pipeTo(
+    new WritableStream({ write: (chunk: Uint8Array) => hear(decoder.decode(chunk, { stream: true })) }),
+  )
+  // The server closes what is still open when the tests are over.
+  heard?.catch(() => {})
+  return begun
+}
+
+/** Connects over WebSocket. */
+export async function openSocket({ host }: KeyFileServer, { headers }: SignedIn): Promise<Socket> {
+  const socket = new WebSocket(`ws://${host}/ws`, { headers })
+  const listeners = new Map<number, (text: string) => void>()
+  let lastId = 0
+  socket.on('message', (message) => {
+    const text = String(message)
+    listeners.get(Number(/"id":(\d+)/.exec(text)?.[1]))?.(text)
+  })
+  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
+
+  function send(method: 'query' | 'subscription', path: string, listener: (text: string) => void): void {
+    lastId++
+    listeners.set(lastId, listener)
+    socket.send(JSON.stringify({ id: lastId, method, params: { path } }))
+  }
+
+  return {
+    call: () =>
+      new Promise((resolve) => send('query', 'me', (text) => resolve(reasonIn(text) ?? 'accepted'))),
+    subscribe() {
+      const { begun, hear } = listen()
+      send('subscription', 'clock', hear)
+      return begun
+    },
+  }
+}
