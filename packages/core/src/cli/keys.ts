@@ -4,13 +4,13 @@ import { envFileStore, formatEnv, type KeyStore, keyFileStore } from '../key-fil
 import {
   addNextKey,
   createKeyRing,
-  formatKeyRing,
   type KeyRing,
   publicKeys,
   retireKey,
   revokeKey,
   rotateKeys,
 } from '../keys/key-ring.ts'
+import { formatKeyRing } from '../keys/key-ring-json.ts'
 import { ALGORITHMS, type Algorithm } from '../keys/key-set.ts'
 import { createSigningKey } from '../keys/signing-keys.ts'
 import { JWT_LIFETIME_SECONDS } from '../protocol.ts'

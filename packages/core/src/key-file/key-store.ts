@@ -15,7 +15,8 @@ import {
 import { dirname } from 'node:path'
 import { parseEnv } from 'node:util'
 import { ConfigurationError } from '../errors.ts'
-import { formatKeyRing, type KeyRing, parseKeyRing, publicKeys } from '../keys/key-ring.ts'
+import { type KeyRing, publicKeys } from '../keys/key-ring.ts'
+import { formatKeyRing, parseKeyRing } from '../keys/key-ring-json.ts'
 
 /** Where a key ring is kept. */
 export interface KeyStore {

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { ConfigurationError } from '../errors.ts'
-import { createKeyRing, formatKeyRing, type KeyRing, withoutGone } from '../keys/key-ring.ts'
+import { createKeyRing, type KeyRing, withoutGone } from '../keys/key-ring.ts'
+import { formatKeyRing } from '../keys/key-ring-json.ts'
 import type { Algorithm, KeySet } from '../keys/key-set.ts'
 import { createLiveKeys } from '../keys/live-keys.ts'
 import { createSigningKey, ringSigningKeys, type SigningKeys } from '../keys/signing-keys.ts'

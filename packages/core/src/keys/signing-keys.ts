@@ -1,6 +1,7 @@
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK } from 'jose'
 import { AuthError } from '../errors.ts'
-import { activeKey, type KeyRing, type PublicKeys, parseKeyRing, publicKeys } from './key-ring.ts'
+import { activeKey, type KeyRing, type PublicKeys, publicKeys } from './key-ring.ts'
+import { parseKeyRing } from './key-ring-json.ts'
 import { ALGORITHMS, type Algorithm, type WebCryptoKey } from './key-set.ts'
 import { type PrivateJwk, parsePrivateJwks } from './policy.ts'
 

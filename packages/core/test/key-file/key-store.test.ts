@@ -19,12 +19,11 @@ import {
   activeKey,
   addNextKey,
   createKeyRing,
-  formatKeyRing,
   type KeyRing,
-  parseKeyRing,
   publicKeys,
   retireKey,
 } from '../../src/keys/key-ring.ts'
+import { formatKeyRing, parseKeyRing } from '../../src/keys/key-ring-json.ts'
 import type { PrivateJwk } from '../../src/keys/policy.ts'
 import { messageOf } from '../support/message-of.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'

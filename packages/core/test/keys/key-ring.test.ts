@@ -4,17 +4,16 @@ import {
   activeKey,
   addNextKey,
   createKeyRing,
-  formatKeyRing,
   type KeyRing,
   type KeyState,
   PUBLISH_SECONDS,
-  parseKeyRing,
   publicKeys,
   retireKey,
   revokeKey,
   rotateKeys,
   withoutGone,
 } from '../../src/keys/key-ring.ts'
+import { formatKeyRing, parseKeyRing } from '../../src/keys/key-ring-json.ts'
 import { type PrivateJwk, parsePublicJwks } from '../../src/keys/policy.ts'
 import { messageOf } from '../support/message-of.ts'
 import { createRandom } from '../support/random.ts'

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import type { TestSession } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { guardIterable } from '../../src/server/guard-stream.ts'
@@ -246,6 +247,17 @@ describe('guardIterable', () => {
     onTestFinished(() => void process.off('unhandledRejection', unseen))
     return unseen
   }
+
+  test('leaves no listener on the signal behind, however much is read', async () => {
+    const watch = handWatch()
+    async function* numbers() {
+      for (let n = 0; n < 100; n++) yield n
+    }
+    let read = 0
+    for await (const _ of guardIterable(numbers(), () => watch)) read++
+    expect(read).toBe(100)
+    expect(getEventListeners(watch.signal, 'abort')).toEqual([])
+  })
 
   test('does not read on when the session ended between two reads, so that nothing is rejected unseen', async () => {
     const watch = handWatch()

@@ -1,0 +1,62 @@
+import { ConfigurationError } from '../errors.ts'
+import type { KeyRing, RevokedKey, RingKey } from './key-ring.ts'
+import { type PrivateJwk, parsePrivateJwks, parseSet } from './policy.ts'
+
+/**
+ * Reads a ring from JSON: a JWK Set of private keys whose keys may carry `state` and `since`, beside a member `revoked`. In a plain
+ * JWK Set the first key signs and the others verify.
+ *
+ * @throws ConfigurationError naming the member at fault
+ */
+export function parseKeyRing(json: unknown, setting: string): KeyRing {
+  const { keys: raw, set } = parseSet(json, setting)
+  const keys = parsePrivateJwks(set, setting).map((jwk, index): RingKey => {
+    const { state = index === 0 ? 'active' : 'retiring', since = new Date().toISOString() } = raw[index] ?? {}
+    if (state !== 'next' && state !== 'active' && state !== 'retiring') {
+      throw new ConfigurationError(`${setting}: keys[${index}].state must be next, active or retiring`)
+    }
+    return { jwk: privateMembers(jwk), state, since: parseDate(since, `${setting}: keys[${index}].since`) }
+  })
+  for (const state of ['next', 'active'] as const) {
+    const count = keys.filter((key) => key.state === state).length
+    if (count > 1 || (state === 'active' && count === 0)) {
+      throw new ConfigurationError(`${setting} has ${count} keys that are ${state}; there must be one`)
+    }
+  }
+  return { keys, revoked: parseRevoked(set.revoked, setting) }
+}
+
+/** The ring as JSON, as {@link parseKeyRing} reads it. Holds private keys. */
+export function formatKeyRing({ keys, revoked }: KeyRing): string {
+  return JSON.stringify({
+    keys: keys.map(({ jwk, state, since }) => ({ ...jwk, state, since: since.toISOString() })),
+    ...(revoked.length > 0 && { revoked: revoked.map(({ kid, at }) => ({ kid, at: at.toISOString() })) }),
+  })
+}
+
+function privateMembers(jwk: PrivateJwk): PrivateJwk {
+  const { kid, x, d } = jwk
+  return jwk.alg === 'ES256'
+    ? { kty: 'EC', crv: 'P-256', alg: jwk.alg, use: 'sig', kid, x, y: jwk.y, d }
+    : { kty: 'OKP', crv: 'Ed25519', alg: jwk.alg, use: 'sig', kid, x, d }
+}
+
+function parseRevoked(value: unknown, setting: string): RevokedKey[] {
+  if (value === undefined) return []
+  if (!Array.isArray(value)) throw new ConfigurationError(`${setting}: revoked must be a list`)
+  return value.map((entry: unknown, index) => {
+    if (typeof entry !== 'object' || entry === null || !('kid' in entry) || typeof entry.kid !== 'string') {
+      throw new ConfigurationError(`${setting}: revoked[${index}].kid must be the id of a key`)
+    }
+    return {
+      kid: entry.kid,
+      at: parseDate('at' in entry ? entry.at : undefined, `${setting}: revoked[${index}].at`),
+    }
+  })
+}
+
+function parseDate(value: unknown, member: string): Date {
+  const date = new Date(typeof value === 'string' ? value : Number.NaN)
+  if (Number.isNaN(date.getTime())) throw new ConfigurationError(`${member} must be an ISO 8601 date`)
+  return date
+}
