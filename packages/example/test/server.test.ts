@@ -1,5 +1,9 @@
-import { statSync } from 'node:fs'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createSigningKey, parseSigningKeys } from '@sallyport/core/auth'
+import { createPasswordAccount } from '@sallyport/core/plugins'
+import { openSqlite } from '@sallyport/core/sqlite'
 import { createTRPCClient, httpBatchLink, type TRPCClient } from '@trpc/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
@@ -144,6 +148,25 @@ describe('the process', () => {
     example.process.kill('SIGINT')
     expect(await example.exit).toBe(0)
     clock.socket.terminate()
+  })
+
+  test('does not start in production on a database that has the demo users', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sallyport-'))
+    const url = `file:${join(folder, 'used.db')}`
+    const { db, close } = await openSqlite(url)
+    const ada = { name: 'Ada', email: 'ada@example.com', password: 'a long password', now: new Date() }
+    await createPasswordAccount(db, ada)
+    await close()
+    const signingKeys = { keys: [await createSigningKey()] }
+    const { exit, output } = await spawnExample({
+      NODE_ENV: 'production',
+      DATABASE_URL: url,
+      SIGNING_KEYS: JSON.stringify(signingKeys),
+      JWKS: JSON.stringify(parseSigningKeys(signingKeys).publicJwks),
+    })
+    expect(await exit).not.toBe(0)
+    expect(output()).toContain('DATABASE_URL')
+    rmSync(folder, { recursive: true })
   })
 
   test('does not start in production without keys, and says how to make them', async () => {

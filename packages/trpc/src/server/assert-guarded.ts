@@ -1,8 +1,5 @@
 import type { AnyTRPCRouter } from '@trpc/server'
-import { sensitiveSessionMiddleware } from './sensitive-session-middleware.ts'
-import { sessionMiddleware } from './session-middleware.ts'
-
-const guards = new Set<unknown>([sessionMiddleware, sensitiveSessionMiddleware])
+import { isGuard } from './guard.ts'
 
 /**
  * Throws when a procedure of the router is neither guarded by a session middleware nor named as public, or when it parses its input
@@ -18,7 +15,7 @@ export function assertGuarded(router: AnyTRPCRouter, options: { public: readonly
   for (const [path, procedure] of Object.entries(procedures(router))) {
     const isPublic = open.delete(path)
     const names = procedure._def.middlewares
-    const guard = names.findIndex((middleware) => guards.has(middleware))
+    const guard = names.findIndex(isGuard)
     if (guard === -1 && !isPublic)
       faults.push(`${path} has no session middleware and is not listed as public`)
     if (guard !== -1 && isPublic) faults.push(`${path} is listed as public and has a session middleware`)

@@ -1,4 +1,10 @@
-import { type Identity, isAuthError, type Session } from '@sallyport/core'
+import {
+  type AuthDatabase,
+  type Identity,
+  isAuthError,
+  type RequestKind,
+  type Session,
+} from '@sallyport/core'
 import type { TRPCMiddlewareFunction } from '@trpc/server'
 import { isObservable } from '@trpc/server/observable'
 import type { Admission, AuthHandle } from './auth-handle.ts'
@@ -36,8 +42,25 @@ type CallOptions = Pick<
 >
 type Result = Awaited<ReturnType<Middleware<DatabaseContext, SessionContext>>>
 
+const guards = new WeakSet<object>()
+
+/** Whether a middleware is one that {@link createGuard} made. */
+export function isGuard(middleware: unknown): boolean {
+  return typeof middleware === 'function' && guards.has(middleware)
+}
+
+/** A session middleware: it lets a call in when `admit` does, and adds the session to the context. */
+export function createGuard(
+  admit: (auth: AuthHandle, db: AuthDatabase, kind: RequestKind) => Promise<Admission>,
+): Middleware<DatabaseContext, SessionContext> {
+  const guard: Middleware<DatabaseContext, SessionContext> = async (call) =>
+    runAdmitted(await orRefuse(admit(call.ctx.auth, call.ctx.db, call.type), call), call)
+  guards.add(guard)
+  return guard
+}
+
 /** The admission, or the refusal as tRPC sends it: one that came before the resolver, so the call may be sent again. */
-export async function orRefuse(admission: Promise<Admission>, call: { path: string }): Promise<Admission> {
+async function orRefuse(admission: Promise<Admission>, call: { path: string }): Promise<Admission> {
   try {
     return await admission
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { DatabaseContext } from './context.ts'
-import { type Middleware, orRefuse, runAdmitted, type SessionContext } from './guard.ts'
+import { createGuard, type Middleware, type SessionContext } from './guard.ts'
 
 /**
  * Like `sessionMiddleware`, for what must not happen after a revocation: the session is read for this call alone, never taken from
@@ -7,5 +7,6 @@ import { type Middleware, orRefuse, runAdmitted, type SessionContext } from './g
  *
  * @example export const sensitiveProcedure = t.procedure.use(sensitiveSessionMiddleware)
  */
-export const sensitiveSessionMiddleware: Middleware<DatabaseContext, SessionContext> = async (call) =>
-  runAdmitted(await orRefuse(call.ctx.auth.authenticateFresh(call.ctx.db, call.type), call), call)
+export const sensitiveSessionMiddleware: Middleware<DatabaseContext, SessionContext> = createGuard(
+  (auth, db, kind) => auth.authenticateFresh(db, kind),
+)
