@@ -22,7 +22,7 @@ export async function verifyJwt(
   const version = keysVersion(config)
   const known = config.identityCache.get(token, version)
   if (known !== undefined) {
-    if (known.expiresAt <= now) throw new AuthError('TOKEN_EXPIRED')
+    if (known.expiresAt.getTime() <= now.getTime()) throw new AuthError('TOKEN_EXPIRED')
     return known
   }
   const issuer = selectIssuer(token, config)
