@@ -33,7 +33,8 @@ export function toTRPCError(error: unknown, guarded?: { path: string }): TRPCErr
 /**
  * The reason of a refusal for the app's error formatter, or null when the error is none of ours.
  *
- * @param options what tRPC hands to the formatter; the path tells a refusal of this call from one that its resolver ran into
+ * @param options what tRPC hands to the formatter; the path tells a refusal of this call from one that its resolver ran into,
+ * unless a public procedure calls a guarded one of the very same path
  * @example
  * initTRPC.context<Context>().create({
  *   errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),
