@@ -20,7 +20,7 @@ export default defineConfig({
   input: entries(manifest),
   platform: 'neutral',
   external: isExternal,
-  transform: { target: 'es2023' },
+  transform: { target: 'es2024' },
   output: { dir: 'dist', cleanDir: true, chunkFileNames: 'chunks/[name]-[hash].js' },
 })
 

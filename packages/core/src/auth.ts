@@ -1,24 +1,43 @@
-import type { AuthDefinition } from './definition.ts'
-import { createHandler } from './endpoints/handler.ts'
-import { jwks } from './endpoints/jwks.ts'
-import { signOut } from './endpoints/sign-out.ts'
-import { token } from './endpoints/token.ts'
-import type { SessionDatabase } from './session/lifecycle.ts'
+import { trustProxies } from './address.ts'
+import { migratePlugins } from './database/migrate-plugins.ts'
+import { type AuthDefinition, type AuthPlugin, type Endpoints, refuseRepeated } from './definition.ts'
+import { type Api, createApi } from './endpoints/api.ts'
+import type { EndpointServer } from './endpoints/call-endpoint.ts'
+import { coreEndpoints } from './endpoints/core-endpoints.ts'
+import { createHandler, type RequestOptions } from './endpoints/handler.ts'
+import { createServerApi, type ServerApi } from './endpoints/server-api.ts'
+import { ConfigurationError } from './errors.ts'
+import { expiringTables, observed } from './session/observed-database.ts'
+import { type PruneReport, prune } from './session/prune.ts'
+import type { SessionDatabase } from './session/session-database.ts'
 
+export { migratePlugins } from './database/migrate-plugins.ts'
+export type { MigrationDialect, MigrationReport, Migrations } from './database/migrations.ts'
 export {
   type AuthDefinition,
   type AuthDefinitionOptions,
   type AuthPlugin,
   defineAuth,
+  type Endpoints,
 } from './definition.ts'
+export type { Api, ApiMethod, ApiOptions, ApiResult, EndpointsOf } from './endpoints/api.ts'
+export type { CoreEndpoints } from './endpoints/core-endpoints.ts'
 export {
+  type AdmittedContext,
+  type Caller,
   defineEndpoint,
   type Endpoint,
   type EndpointContext,
+  type EndpointDefinition,
   type EndpointResult,
 } from './endpoints/endpoint.ts'
-export { EndpointError, type EndpointErrorCode } from './endpoints/endpoint-error.ts'
+export { EndpointError, isEndpointError, type RefusalTable, refusals } from './endpoints/endpoint-error.ts'
+export type { RequestOptions } from './endpoints/handler.ts'
 export { beginSession } from './endpoints/issue-tokens.ts'
+export type { CreateSessionInput, ServerApi } from './endpoints/server-api.ts'
+export type { UserColumn, UserColumns } from './endpoints/user-record.ts'
+export type { AuthTransaction, ChangeEvent, RecordEvent } from './events/change.ts'
+export { commit } from './events/commit.ts'
 export { type DefinePayload, type IssuedJwt, issueJwt } from './jwt/issue-jwt.ts'
 export { type KeyFile, type KeyFileOptions, openKeyFile } from './key-file/open-key-file.ts'
 export {
@@ -27,32 +46,97 @@ export {
   type SigningKey,
   type SigningKeys,
 } from './keys/signing-keys.ts'
-export {
-  banUser,
-  createSession,
-  type NewSession,
-  revokeSession,
-  type SessionDatabase,
-} from './session/lifecycle.ts'
+export { memoryLimits } from './rate-limit/memory-limits.ts'
+export { banUser } from './session/ban-user.ts'
+export { createSession, type NewSession, type NewSessionOptions } from './session/create-session.ts'
+export { revokeSession, revokeSessions } from './session/end-session.ts'
+export { type PruneOptions, type PruneReport, prune } from './session/prune.ts'
+export type { ChangeHook, SessionDatabase } from './session/session-database.ts'
+
+const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /** The auth server of an app. */
-export interface Auth {
+export interface Auth<Plugins extends readonly AuthPlugin[] = readonly []> {
   /** Answers every request under `/api/auth`; never rejects. */
-  handler(request: Request): Promise<Response>
+  handler(request: Request, options?: RequestOptions): Promise<Response>
+  /** The endpoints as methods, with the same checks, for the server's own code. */
+  readonly api: Api<Plugins> & ServerApi
+  /** The database, whose changes reach the hooks of the plugins and `onEvent`: for {@link revokeSession} and the like. */
+  readonly database: SessionDatabase
+  /** Removes what has expired now. */
+  prune(): Promise<PruneReport>
+  /** Stops the pruning on a schedule. The database stays open. */
+  close(): void
+}
+
+/** What {@link createAuth} takes besides the definition and the database. */
+export interface AuthOptions {
+  /** Is told of every failure that became a 500, or came after the answer. @default console.error */
+  onError?: (error: unknown) => void | Promise<void>
+  /** Seconds between two rounds of {@link Auth.prune}; 0 is never. @default 3_600 */
+  pruneEverySeconds?: number
+  /** How long the records in `audit` are kept, in days; `Infinity` is for ever. @default 365 */
+  auditDays?: number
 }
 
 /**
- * Puts an auth definition to work on a database.
+ * Puts an auth definition to work on a database, whose tables for the plugins it brings up to date.
  *
- * @param options.onError is told of every failure that became a 500; by default it is written to the console
- * @example app.all('/api/auth/*', (c) => auth.handler(c.req.raw))
+ * @example
+ * const auth = await createAuth(authDefinition, database)
+ * app.all('/api/auth/*', (c) => auth.handler(c.req.raw, { remoteAddress: getConnInfo(c).remote.address }))
+ * @throws ConfigurationError when two endpoints have one name or one path; the error of a migration that failed
  */
-export function createAuth(
-  definition: AuthDefinition,
+export async function createAuth<Plugins extends readonly AuthPlugin[]>(
+  definition: AuthDefinition<Plugins>,
   database: SessionDatabase,
-  options: { onError?: (error: unknown) => void } = {},
-): Auth {
-  const endpoints = [signOut, token, jwks, ...definition.plugins.flatMap((plugin) => plugin.endpoints)]
-  const onError = options.onError ?? ((error: unknown) => console.error(error))
-  return { handler: createHandler(endpoints, definition, { database, onError }) }
+  { onError = console.error, pruneEverySeconds = 3_600, auditDays = 365 }: AuthOptions = {},
+): Promise<Auth<Plugins>> {
+  const { config, plugins } = definition
+  const endpoints = collectEndpoints(plugins)
+  await migratePlugins(plugins, database)
+  const tell = (error: unknown) => report(error, onError)
+  const server: EndpointServer = {
+    definition,
+    database: observed(database, definition),
+    trustsProxy: trustProxies(config.trustedProxies),
+    onError: tell,
+  }
+  const tables = expiringTables(plugins)
+  const pruneNow = () => prune(server.database, { now: config.now(), tables, auditDays })
+  const everyMs = pruneEverySeconds * 1000
+  // A timer that is set to more fires at once, again and again.
+  if (!(everyMs >= 0 && everyMs <= LONGEST_TIMER_MS))
+    throw new ConfigurationError('pruneEverySeconds must be 0 to 2_147_483')
+  const timer = everyMs > 0 ? setInterval(() => void pruneNow().catch(tell), everyMs) : undefined
+  // It must not keep a process alive that has nothing else to do.
+  timer?.unref()
+  return {
+    handler: createHandler(endpoints, server),
+    api: { ...createApi<Plugins>(endpoints, server), ...createServerApi(server) },
+    database: server.database,
+    prune: pruneNow,
+    close: () => clearInterval(timer),
+  }
+}
+
+/** What the app's own `onError` throws, at once or later, must not end the process. */
+function report(error: unknown, onError: (error: unknown) => unknown): void {
+  const failed = (fault: unknown) => console.error('onError failed:', fault, error)
+  try {
+    Promise.resolve(onError(error)).catch(failed)
+  } catch (fault) {
+    failed(fault)
+  }
+}
+
+function collectEndpoints(plugins: readonly AuthPlugin[]): Endpoints {
+  const owners = [{ ...coreEndpoints(plugins) }, ...plugins.map(({ endpoints = {} }) => endpoints)]
+  const entries = owners.flatMap((endpoints): [string, Endpoints[string]][] => Object.entries(endpoints))
+  refuseRepeated('the endpoint', [...entries.map(([name]) => name), 'createSession'])
+  refuseRepeated(
+    'the path',
+    entries.map(([, { path }]) => path),
+  )
+  return Object.fromEntries(entries)
 }

@@ -2,6 +2,7 @@ import type { AuthAdapter } from './adapters/adapter.ts'
 import type { AuthConfig } from './config.ts'
 import { readCredentials } from './credentials.ts'
 import { AuthError } from './errors.ts'
+import { withReport } from './events/report-denial.ts'
 import type { Identity } from './jwt/identity.ts'
 import { verifyJwt } from './jwt/verify-jwt.ts'
 import { checkOrigin, type OriginRequest, type RequestKind } from './origin.ts'
@@ -36,11 +37,12 @@ export async function authenticate(
  * @throws AuthError `COOKIE_CONFLICT`, `TOKEN_MISSING`, `ORIGIN_REJECTED`, `TOKEN_INVALID`, `TOKEN_EXPIRED` or
  * `KEYS_UNAVAILABLE`
  */
-export async function identify(
-  request: OriginRequest,
-  kind: RequestKind,
-  config: AuthConfig,
-): Promise<Identity> {
+export function identify(request: OriginRequest, kind: RequestKind, config: AuthConfig): Promise<Identity> {
+  if (config.onEvent === undefined) return prove(request, kind, config)
+  return withReport(() => prove(request, kind, config), { step: 1, sessionId: null, config })
+}
+
+async function prove(request: OriginRequest, kind: RequestKind, config: AuthConfig): Promise<Identity> {
   const { transport, token, sessionCookie } = readCredentials(request.header, config)
   if (transport === 'cookie' && (token !== null || sessionCookie !== null)) checkOrigin(request, kind, config)
   if (token === null) throw new AuthError('TOKEN_MISSING')
@@ -60,6 +62,12 @@ export function validateIdentity(
   identity: Identity,
   { config, adapter }: { config: AuthConfig; adapter: AuthAdapter },
 ): Promise<Session> {
+  if (config.onEvent === undefined) return validateTrusted(identity, config, adapter)
+  const { sessionId } = identity
+  return withReport(() => validateTrusted(identity, config, adapter), { step: 2, sessionId, config })
+}
+
+function validateTrusted(identity: Identity, config: AuthConfig, adapter: AuthAdapter): Promise<Session> {
   if (!isKeyTrusted(identity, config)) return Promise.reject(new AuthError('TOKEN_INVALID'))
   return validateSession(identity, adapter, config)
 }

@@ -1,10 +1,18 @@
 import { type CookieNames, cookieNames } from './cookie.ts'
 import { ConfigurationError } from './errors.ts'
+import type { EventListener } from './events/event.ts'
 import { createIdentityCache, type IdentityCache } from './jwt/identity-cache.ts'
 import { JWT_TYPE, type TrustedIssuer } from './jwt/trusted-issuer.ts'
 import type { KeySet } from './keys/key-set.ts'
+import { positive } from './positive.ts'
 import { COOKIE_PREFIX, JWT_LIFETIME_SECONDS, SESSION_LIFETIME_SECONDS } from './protocol.ts'
 import { LOOKUP_TIMEOUT_MS } from './session/deadline.ts'
+import type { SessionLifetimes } from './session/lifetime.ts'
+
+const DAY_SECONDS = 24 * 60 * 60
+const FRESH_SECONDS = 15 * 60
+/** A hundred years: what is longer may end beyond the last date. */
+const LONGEST_SECONDS = 100 * 365 * DAY_SECONDS
 
 /** What {@link defineAuthConfig} takes. */
 export interface AuthConfigOptions {
@@ -22,6 +30,12 @@ export interface AuthConfigOptions {
    * @default false
    */
   bearer?: boolean
+  /**
+   * Addresses or ranges of our own proxies, or `loopback`, `linklocal`, `uniquelocal`. Their `X-Forwarded-For` says who the client is;
+   * nobody else's is read.
+   * @default []
+   */
+  trustedProxies?: readonly string[]
   /** @default 'service' */
   cookiePrefix?: string
   jwt?: {
@@ -35,7 +49,25 @@ export interface AuthConfigOptions {
     expiresInSeconds?: number
     /** Milliseconds after which a lookup that has not answered is given up with 503. @default 2_000 */
     lookupTimeoutMs?: number
+    /** A session in use is extended once this many seconds have passed since it was last. @default 86_400 (1 day) */
+    renewAfterSeconds?: number
+    /** Lifetime of a session that is not to be remembered, in seconds. @default 86_400 (1 day) */
+    unrememberedExpiresInSeconds?: number
+    /** No session lives longer than this, in seconds, however much it is used. @default none */
+    absoluteLifetimeSeconds?: number
+    /** A session ends when it has not been used for this long, in seconds; more than a JWT lives. @default none */
+    idleTimeoutSeconds?: number
+    /** Most sessions of one user at a time. @default none */
+    maxSessionsPerUser?: number
+    /** What becomes of a sign-in when there are as many. @default 'evict-oldest' */
+    whenFull?: 'evict-oldest' | 'reject'
+    /** Change the secret in the session cookie at every refresh. One that is used again later ends the session. @default false */
+    rotateSessionToken?: boolean
+    /** Changes such as deleting the account need a sign-in no longer ago than this, in seconds. @default 900 */
+    freshForSeconds?: number
   }
+  /** Hears of sign-ins, revocations, bans and refusals; see {@link AuthEvent}. */
+  onEvent?: EventListener
   /** The clock, for tests. @default () => new Date() */
   now?: () => Date
 }
@@ -55,6 +87,14 @@ export interface AuthConfig {
   readonly jwtLifetimeSeconds: number
   readonly sessionLifetimeSeconds: number
   readonly lookupTimeoutMs: number
+  readonly lifetimes: SessionLifetimes
+  readonly maxSessionsPerUser: number
+  readonly whenFull: 'evict-oldest' | 'reject'
+  readonly rotateSessionToken: boolean
+  readonly freshForSeconds: number
+  /** Checked where addresses are read. */
+  readonly trustedProxies: readonly string[]
+  readonly onEvent: EventListener | undefined
   /** Tokens whose signature has been verified. Skips the signature only, never Step 2. */
   readonly identityCache: IdentityCache
   readonly now: () => Date
@@ -77,6 +117,13 @@ export function defineAuthConfig(options: AuthConfigOptions): AuthConfig {
     { issuer: origin, audience: origin, typ: JWT_TYPE, jwks: options.jwks, claims: OWN_CLAIMS },
     options.trustedIssuers ?? [],
   )
+  const { session = {} } = options
+  const jwtLifetimeSeconds = positive(
+    'jwt.expiresInSeconds',
+    options.jwt?.expiresInSeconds ?? JWT_LIFETIME_SECONDS,
+    LONGEST_SECONDS,
+  )
+  const lifetimes = sessionLifetimes(session, jwtLifetimeSeconds)
   return {
     baseUrl: options.baseUrl.replace(/\/+$/, ''),
     issuer: origin,
@@ -86,20 +133,52 @@ export function defineAuthConfig(options: AuthConfigOptions): AuthConfig {
     bearer: options.bearer ?? false,
     cookies: cookieNames(prefix, secure),
     issuers,
-    jwtLifetimeSeconds: positive(
-      'jwt.expiresInSeconds',
-      options.jwt?.expiresInSeconds ?? JWT_LIFETIME_SECONDS,
-    ),
-    sessionLifetimeSeconds: positive(
-      'session.expiresInSeconds',
-      options.session?.expiresInSeconds ?? SESSION_LIFETIME_SECONDS,
-    ),
-    lookupTimeoutMs: positive(
-      'session.lookupTimeoutMs',
-      options.session?.lookupTimeoutMs ?? LOOKUP_TIMEOUT_MS,
-    ),
+    jwtLifetimeSeconds,
+    sessionLifetimeSeconds: lifetimes.expiresInSeconds,
+    lookupTimeoutMs: positive('session.lookupTimeoutMs', session.lookupTimeoutMs ?? LOOKUP_TIMEOUT_MS),
+    lifetimes,
+    maxSessionsPerUser: positiveOrNone('session.maxSessionsPerUser', session.maxSessionsPerUser),
+    whenFull: oneOf('session.whenFull', session.whenFull ?? 'evict-oldest', ['evict-oldest', 'reject']),
+    rotateSessionToken: oneOf('session.rotateSessionToken', session.rotateSessionToken ?? false, [
+      true,
+      false,
+    ]),
+    freshForSeconds: positive('session.freshForSeconds', session.freshForSeconds ?? FRESH_SECONDS),
+    trustedProxies: options.trustedProxies ?? [],
+    onEvent: options.onEvent,
     identityCache: createIdentityCache(positive('jwt.cacheSize', options.jwt?.cacheSize ?? 10_000)),
     now: options.now ?? (() => new Date()),
+  }
+}
+
+function sessionLifetimes(
+  session: NonNullable<AuthConfigOptions['session']>,
+  jwtLifetimeSeconds: number,
+): SessionLifetimes {
+  const idleTimeoutSeconds = positiveOrNone('session.idleTimeoutSeconds', session.idleTimeoutSeconds)
+  // A session in use is seen only when its JWT is refreshed.
+  if (idleTimeoutSeconds <= jwtLifetimeSeconds) {
+    throw new ConfigurationError(
+      `session.idleTimeoutSeconds must be more than the ${jwtLifetimeSeconds} s that a JWT lives`,
+    )
+  }
+  return {
+    expiresInSeconds: positive(
+      'session.expiresInSeconds',
+      session.expiresInSeconds ?? SESSION_LIFETIME_SECONDS,
+      LONGEST_SECONDS,
+    ),
+    unrememberedExpiresInSeconds: positive(
+      'session.unrememberedExpiresInSeconds',
+      session.unrememberedExpiresInSeconds ?? DAY_SECONDS,
+      LONGEST_SECONDS,
+    ),
+    absoluteLifetimeSeconds: positiveOrNone(
+      'session.absoluteLifetimeSeconds',
+      session.absoluteLifetimeSeconds,
+    ),
+    idleTimeoutSeconds,
+    renewAfterSeconds: positive('session.renewAfterSeconds', session.renewAfterSeconds ?? DAY_SECONDS),
   }
 }
 
@@ -131,7 +210,11 @@ function parseListedOrigin(value: string): string {
   return origin
 }
 
-function positive(setting: string, value: number): number {
-  if (Number.isSafeInteger(value) && value > 0) return value
-  throw new ConfigurationError(`${setting} must be a positive whole number`)
+function positiveOrNone(setting: string, value: number | undefined): number {
+  return value === undefined ? Number.POSITIVE_INFINITY : positive(setting, value, LONGEST_SECONDS)
+}
+
+function oneOf<Value>(setting: string, value: Value, allowed: readonly Value[]): Value {
+  if (allowed.includes(value)) return value
+  throw new ConfigurationError(`${setting} must be ${allowed.join(' or ')}`)
 }

@@ -1,17 +1,20 @@
 import { stringifySetCookie } from 'cookie'
 import { AuthError } from './errors.ts'
 
-/** The names of the two cookies. */
+/** The names of the cookies. */
 export interface CookieNames {
   /** Holds the JWT: `service.jwt`. */
   readonly jwt: string
   /** Holds `<sessionId>.<secret>`: `service.session`, or `__Host-service.session` over https. */
   readonly session: string
+  /** Marks a browser that has signed in before: `service.device`, or `__Host-service.device` over https. */
+  readonly device: string
 }
 
-/** Cookie names for a prefix; `secure` adds `__Host-` to the session cookie (RFC 6265bis section 4.1.3). */
+/** Cookie names for a prefix; `secure` adds `__Host-` to all but the JWT's (RFC 6265bis section 4.1.3). */
 export function cookieNames(prefix: string, secure: boolean): CookieNames {
-  return { jwt: `${prefix}.jwt`, session: `${secure ? '__Host-' : ''}${prefix}.session` }
+  const bound = secure ? '__Host-' : ''
+  return { jwt: `${prefix}.jwt`, session: `${bound}${prefix}.session`, device: `${bound}${prefix}.device` }
 }
 
 /**
@@ -56,21 +59,29 @@ const SPACE = 32
 const TAB = 9
 const EQUALS = 61
 
-/** A `Set-Cookie` value with our attributes: `HttpOnly; SameSite=Lax; Path=/`, `Secure` on https, no `Domain`. */
+/**
+ * A `Set-Cookie` value with our attributes: `HttpOnly; SameSite=Lax; Path=/`, `Secure` on https, no `Domain`. Without `maxAgeSeconds` it
+ * ends with the browser.
+ */
 export function setCookie(
   name: string,
   value: string,
-  options: { maxAgeSeconds: number; secure: boolean },
+  options: { maxAgeSeconds: number | null; secure: boolean },
 ): string {
   return stringifySetCookie({
     name,
     value,
-    maxAge: options.maxAgeSeconds,
+    ...(options.maxAgeSeconds !== null && { maxAge: options.maxAgeSeconds }),
     path: '/',
     httpOnly: true,
     secure: options.secure,
     sameSite: 'lax',
   })
+}
+
+/** `Set-Cookie` values that delete the JWT and the session cookie: for a session that is over. */
+export function clearCookies(cookies: CookieNames, options: { secure: boolean }): string[] {
+  return [clearCookie(cookies.jwt, options), clearCookie(cookies.session, options)]
 }
 
 /** A `Set-Cookie` value that deletes: empty value, `Max-Age=0` (spec section 4). */

@@ -1,4 +1,4 @@
-export type { AuthAdapter } from './adapters/adapter.ts'
+export type { AuthAdapter, SessionStore, SessionToken } from './adapters/adapter.ts'
 export {
   type AuthDatabase,
   type AuthStore,
@@ -12,6 +12,8 @@ export { type CookieNames, cookieNames, readCookie } from './cookie.ts'
 export { corsHeaders, withCors } from './cors.ts'
 export { type Credentials, type HeaderReader, readCredentials, type SessionCookie } from './credentials.ts'
 export { AuthError, ConfigurationError, isAuthError, isUndecided } from './errors.ts'
+export type { AuthEvent, AuthEventType, EventListener, RevocationCause } from './events/event.ts'
+export { denial } from './events/report-denial.ts'
 export type { Identity } from './jwt/identity.ts'
 export type { IdentityCache } from './jwt/identity-cache.ts'
 export { keysVersion, type TrustedIssuer } from './jwt/trusted-issuer.ts'
@@ -28,9 +30,11 @@ export {
 } from './keys/key-set.ts'
 export { staticJwks } from './keys/static-jwks.ts'
 export { checkOrigin, type OriginRequest, type RequestKind } from './origin.ts'
+export { positive } from './positive.ts'
 export { MAX_BATCH_SIZE, MAX_PAYLOAD_BYTES, REASONS, type Reason } from './protocol.ts'
+export { checkRateLimit, type RateLimit, type RateLimitStore } from './rate-limit/rate-limit.ts'
 export type { Revocation, RevocationFeed } from './revocations/feed.ts'
 export { memoryFeed } from './revocations/memory-feed.ts'
 export { isReady } from './session/is-ready.ts'
-export { isBanned, type Session, type SessionKey, type SessionUser } from './session/session.ts'
+export { isBanned, isFresh, type Session, type SessionKey, type SessionUser } from './session/session.ts'
 export { type ValidateOptions, validateSession } from './session/validate-session.ts'

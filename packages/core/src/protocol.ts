@@ -7,15 +7,43 @@
 /** Every auth endpoint lives under this path (spec section 4). */
 export const AUTH_PATH = '/api/auth'
 
-/** Paths of the endpoints, relative to {@link AUTH_PATH} (spec section 4). */
-export const ENDPOINT_PATHS = {
-  signOut: '/sign-out',
-  revokeUserSession: '/admin/revoke-user-session',
-  token: '/backend/token',
-  jwks: '/jwks',
-  signUpEmail: '/sign-up/email',
-  signInEmail: '/sign-in/email',
+/** Method and path of every endpoint, the path relative to {@link AUTH_PATH} (spec section 4). */
+export const ENDPOINTS = {
+  signOut: { method: 'POST', path: '/sign-out' },
+  token: { method: 'GET', path: '/backend/token' },
+  jwks: { method: 'GET', path: '/jwks' },
+  getSession: { method: 'GET', path: '/session' },
+  listSessions: { method: 'GET', path: '/sessions' },
+  revokeSession: { method: 'POST', path: '/revoke-session' },
+  revokeOtherSessions: { method: 'POST', path: '/revoke-other-sessions' },
+  revokeSessions: { method: 'POST', path: '/revoke-sessions' },
+  updateUser: { method: 'POST', path: '/update-user' },
+  deleteUser: { method: 'POST', path: '/delete-user' },
+  signUpEmail: { method: 'POST', path: '/sign-up/email' },
+  signInEmail: { method: 'POST', path: '/sign-in/email' },
+  reauthenticate: { method: 'POST', path: '/reauthenticate' },
+  changePassword: { method: 'POST', path: '/change-password' },
+  requestPasswordReset: { method: 'POST', path: '/request-password-reset' },
+  resetPassword: { method: 'POST', path: '/reset-password' },
+  sendVerificationEmail: { method: 'POST', path: '/send-verification-email' },
+  verifyEmail: { method: 'POST', path: '/verify-email' },
+  changeEmail: { method: 'POST', path: '/change-email' },
+  listUsers: { method: 'GET', path: '/admin/list-users' },
+  listUserSessions: { method: 'GET', path: '/admin/list-user-sessions' },
+  revokeUserSession: { method: 'POST', path: '/admin/revoke-user-session' },
+  revokeUserSessions: { method: 'POST', path: '/admin/revoke-user-sessions' },
+  banUser: { method: 'POST', path: '/admin/ban-user' },
+  unbanUser: { method: 'POST', path: '/admin/unban-user' },
+  setRole: { method: 'POST', path: '/admin/set-role' },
 } as const
+ENDPOINTS satisfies Record<string, Route>
+
+/** Where an endpoint is reached. */
+export interface Route {
+  readonly method: 'GET' | 'POST'
+  /** Relative to {@link AUTH_PATH}. */
+  readonly path: `/${string}`
+}
 
 /** A caller that is not a browser sends `x-sallyport: 1`; a cross-site form or image cannot. */
 export const CLIENT_HEADER = 'x-sallyport'
@@ -85,6 +113,52 @@ export interface TokenResponse {
   sessionId: string
   /** The JWT itself; only where bearer transport is enabled. */
   token?: string
+}
+
+/** What an endpoint answers that has nothing to tell but that it is done. */
+export interface SuccessResponse {
+  success: true
+}
+
+/** A person, as they see themselves. Plugins may add members. */
+export interface UserResponse {
+  id: string
+  name: string
+  email: string
+  emailVerified: boolean
+  image: string | null
+  role: string
+  /** ISO 8601 in UTC, like every moment here. */
+  createdAt: string
+}
+
+/** A user, as an admin sees them. */
+export interface AdminUserResponse extends UserResponse {
+  banned: boolean
+  banReason: string | null
+  /** Null is for ever. */
+  banExpires: string | null
+}
+
+/** A session in a list. */
+export interface SessionResponse {
+  id: string
+  createdAt: string
+  /** When a JWT was last issued for it, to the minute. */
+  lastSeenAt: string
+  lastAuthenticatedAt: string
+  expiresAt: string
+  address: string | null
+  /** Such as `Firefox on macOS`; null where the browser did not say. */
+  device: string | null
+  /** Whether it is the one that asks. */
+  current: boolean
+}
+
+/** What `GET /session` answers. */
+export interface CurrentSessionResponse {
+  session: SessionResponse
+  user: UserResponse
 }
 
 /** What every auth endpoint answers when it refuses. */

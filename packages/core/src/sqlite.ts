@@ -5,16 +5,27 @@ import Database from 'better-sqlite3'
 import { Kysely } from 'kysely'
 import type { SessionStore } from './adapters/adapter.ts'
 import { type AuthDatabase, withAuthStore } from './adapters/direct-adapter.ts'
-import { type MigrationReport, migrate, sqliteTypes } from './database/migrations.ts'
+import { type MigrationDialect, type MigrationReport, migrate, sqliteTypes } from './database/migrations.ts'
 import type { AuthTables } from './database/schema.ts'
 import { sqliteSessions } from './database/sqlite-sessions.ts'
 import { sqliteWriteQueue } from './database/sqlite-write-queue.ts'
 import { ConfigurationError } from './errors.ts'
+import { memoryLimits } from './rate-limit/memory-limits.ts'
+import type { RateLimitStore } from './rate-limit/rate-limit.ts'
+import { sqliteLimits } from './rate-limit/sqlite-limits.ts'
 import type { RevocationFeed } from './revocations/feed.ts'
 import { memoryFeed } from './revocations/memory-feed.ts'
 
 export type { MigrationReport } from './database/migrations.ts'
-export type { AccountTable, AuthTables, SessionTable, Timestamp, UserTable } from './database/schema.ts'
+export type {
+  AccountTable,
+  AuditTable,
+  AuthTables,
+  RateLimitTable,
+  SessionTable,
+  Timestamp,
+  UserTable,
+} from './database/schema.ts'
 
 /** An open database. */
 export interface SqliteAuthDatabase<Tables> {
@@ -23,6 +34,10 @@ export interface SqliteAuthDatabase<Tables> {
   /** Step 2, on a connection of its own that only reads. */
   readonly sessions: SessionStore
   readonly revocations: RevocationFeed
+  /** Counts attempts in the same file; in memory for `:memory:`. */
+  readonly limits: RateLimitStore
+  /** How migrations write their types here. */
+  readonly types: MigrationDialect
   /** What the migrations did while opening. */
   readonly migrations: MigrationReport
   close(): Promise<void>
@@ -47,17 +62,23 @@ export async function openSqlite<Tables = unknown>(
   const kysely = new Kysely<AuthTables & Tables>({ dialect: sqliteWriteQueue(writer, { busyTimeoutMs }) })
   try {
     await configure(writer, busyTimeoutMs)
-    const migrations = await migrate(kysely as Kysely<unknown>, sqliteTypes)
-    const reader = path === ':memory:' ? writer : new Database(path, { readonly: true, timeout: 0 })
+    const migrations = await migrate(kysely, sqliteTypes)
+    const isMemory = path === ':memory:'
+    const reader = isMemory ? writer : new Database(path, { readonly: true, timeout: 0 })
+    const counter = isMemory ? null : openCounter(path)
     const sessions = sqliteSessions(reader)
     const revocations = memoryFeed()
+    const limits = counter === null ? memoryLimits() : sqliteLimits(counter, { busyTimeoutMs })
     return {
-      db: withAuthStore(kysely, { sessions, revocations }),
+      db: withAuthStore(kysely, { sessions, revocations, limits }),
       sessions,
       revocations,
+      limits,
+      types: sqliteTypes,
       migrations,
       async close() {
         reader.close()
+        counter?.close()
         // Kysely stays, so that a late write is refused with 503 like one to any other database that is gone.
         writer.close()
       },
@@ -86,6 +107,13 @@ function openWriter(path: string): Database.Database {
   // The write queue waits instead: the driver's own waiting would stop the event loop.
   const writer = new Database(path, { timeout: 0 })
   return writer
+}
+
+/** Its writes need not survive a power failure, so they do not wait for the disk. */
+function openCounter(path: string): Database.Database {
+  const counter = new Database(path, { timeout: 0 })
+  counter.pragma('synchronous = NORMAL')
+  return counter
 }
 
 /** Tried again while the file is busy: of several processes that start on a new file, SQLite lets one switch it to WAL. */

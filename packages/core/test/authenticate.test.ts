@@ -1,5 +1,5 @@
 import { authenticate, identify, isAuthError } from '@sallyport/core'
-import { ENDPOINT_PATHS, REASONS } from '@sallyport/core/protocol'
+import { ENDPOINTS, REASONS } from '@sallyport/core/protocol'
 import { createTestAuth, type TestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { incoming } from './support/incoming.ts'
@@ -33,7 +33,7 @@ async function request(cookie: string): Promise<{ status: number; reason: string
   }
 }
 
-const refresh = (cookie: string) => auth.handler(get(ENDPOINT_PATHS.token, { cookie }))
+const refresh = (cookie: string) => auth.handler(get(ENDPOINTS.token.path, { cookie }))
 
 describe('scenario matrix (spec section 3)', () => {
   interface Row {
@@ -63,7 +63,7 @@ describe('scenario matrix (spec section 3)', () => {
       session: 'deleted',
       result: '401',
       given: async (auth, { cookie }) =>
-        cookiesAfter(cookie, await auth.handler(post(ENDPOINT_PATHS.signOut, undefined, { cookie }))),
+        cookiesAfter(cookie, await auth.handler(post(ENDPOINTS.signOut.path, undefined, { cookie }))),
       answer: { status: 401, reason: 'TOKEN_MISSING', lookups: 0 },
       refresh: { status: 401, code: 'SESSION_NOT_FOUND' },
     },
@@ -73,7 +73,7 @@ describe('scenario matrix (spec section 3)', () => {
       session: 'deleted',
       result: '401',
       async given(auth, { cookie, sessionId }) {
-        const revocation = post(ENDPOINT_PATHS.revokeUserSession, { sessionId }, { cookie: admin.cookie })
+        const revocation = post(ENDPOINTS.revokeUserSession.path, { sessionId }, { cookie: admin.cookie })
         expect(await (await auth.handler(revocation)).json()).toEqual({ revoked: true })
         return cookie
       },
@@ -148,7 +148,7 @@ describe('scenario matrix (spec section 3)', () => {
   })
 
   test('User signs out: a copy of the JWT is worth nothing', async () => {
-    await auth.handler(post(ENDPOINT_PATHS.signOut, undefined, { cookie: ada.cookie }))
+    await auth.handler(post(ENDPOINTS.signOut.path, undefined, { cookie: ada.cookie }))
     const thief = await request(`service.jwt=${ada.token}`)
     expect(thief).toEqual({ status: 401, reason: 'SESSION_NOT_FOUND', lookups: 1 })
   })

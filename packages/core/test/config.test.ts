@@ -12,10 +12,23 @@ test('a base URL and keys are enough: 15 minutes, 30 days, cookies named service
     audience: baseUrl,
     secure: true,
     bearer: false,
-    cookies: { jwt: 'service.jwt', session: '__Host-service.session' },
+    cookies: { jwt: 'service.jwt', session: '__Host-service.session', device: '__Host-service.device' },
     jwtLifetimeSeconds: 15 * 60,
     sessionLifetimeSeconds: 30 * 24 * 60 * 60,
     lookupTimeoutMs: 2_000,
+    lifetimes: {
+      expiresInSeconds: 30 * 24 * 60 * 60,
+      unrememberedExpiresInSeconds: 24 * 60 * 60,
+      absoluteLifetimeSeconds: Number.POSITIVE_INFINITY,
+      idleTimeoutSeconds: Number.POSITIVE_INFINITY,
+      renewAfterSeconds: 24 * 60 * 60,
+    },
+    maxSessionsPerUser: Number.POSITIVE_INFINITY,
+    whenFull: 'evict-oldest',
+    rotateSessionToken: false,
+    freshForSeconds: 15 * 60,
+    trustedProxies: [],
+    onEvent: undefined,
   })
   expect([...config.allowedOrigins]).toEqual([baseUrl])
   expect(Math.abs(config.now().getTime() - Date.now())).toBeLessThan(60_000)
@@ -23,14 +36,28 @@ test('a base URL and keys are enough: 15 minutes, 30 days, cookies named service
 
 test('every setting is kept', () => {
   const now = () => new Date(0)
+  const onEvent = () => {}
   const config = defineAuthConfig({
     baseUrl: 'http://localhost:3000/app//',
     jwks,
     allowedOrigins: ['https://admin.example.com', 'http://localhost:5173'],
     bearer: true,
+    trustedProxies: ['10.0.0.0/8'],
     cookiePrefix: 'my-app_1.x',
     jwt: { expiresInSeconds: 60, cacheSize: 5 },
-    session: { expiresInSeconds: 3_600, lookupTimeoutMs: 50 },
+    session: {
+      expiresInSeconds: 3_600,
+      lookupTimeoutMs: 50,
+      renewAfterSeconds: 60,
+      unrememberedExpiresInSeconds: 600,
+      absoluteLifetimeSeconds: 7_200,
+      idleTimeoutSeconds: 61,
+      maxSessionsPerUser: 3,
+      whenFull: 'reject',
+      rotateSessionToken: true,
+      freshForSeconds: 30,
+    },
+    onEvent,
     now,
   })
   expect(config).toMatchObject({
@@ -38,10 +65,23 @@ test('every setting is kept', () => {
     issuer: 'http://localhost:3000',
     secure: false,
     bearer: true,
-    cookies: { jwt: 'my-app_1.x.jwt', session: 'my-app_1.x.session' },
+    cookies: { jwt: 'my-app_1.x.jwt', session: 'my-app_1.x.session', device: 'my-app_1.x.device' },
     jwtLifetimeSeconds: 60,
     sessionLifetimeSeconds: 3_600,
     lookupTimeoutMs: 50,
+    lifetimes: {
+      expiresInSeconds: 3_600,
+      unrememberedExpiresInSeconds: 600,
+      absoluteLifetimeSeconds: 7_200,
+      idleTimeoutSeconds: 61,
+      renewAfterSeconds: 60,
+    },
+    maxSessionsPerUser: 3,
+    whenFull: 'reject',
+    rotateSessionToken: true,
+    freshForSeconds: 30,
+    trustedProxies: ['10.0.0.0/8'],
+    onEvent,
     now,
   })
   expect([...config.allowedOrigins]).toEqual([
@@ -89,7 +129,24 @@ describe('a setting that cannot work is refused by its name', () => {
       ['jwt.cacheSize', { jwt: { cacheSize: value } }],
       ['session.expiresInSeconds', { session: { expiresInSeconds: value } }],
       ['session.lookupTimeoutMs', { session: { lookupTimeoutMs: value } }],
+      ['session.renewAfterSeconds', { session: { renewAfterSeconds: value } }],
+      ['session.unrememberedExpiresInSeconds', { session: { unrememberedExpiresInSeconds: value } }],
+      ['session.absoluteLifetimeSeconds', { session: { absoluteLifetimeSeconds: value } }],
+      ['session.idleTimeoutSeconds', { session: { idleTimeoutSeconds: value } }],
+      ['session.maxSessionsPerUser', { session: { maxSessionsPerUser: value } }],
+      ['session.freshForSeconds', { session: { freshForSeconds: value } }],
     ]),
+    ['session.idleTimeoutSeconds', { session: { idleTimeoutSeconds: 900 } }],
+    ...[100 * 365 * 86_400 + 1, 8.64e12].flatMap((value): typeof settings => [
+      ['jwt.expiresInSeconds', { jwt: { expiresInSeconds: value } }],
+      ['session.expiresInSeconds', { session: { expiresInSeconds: value } }],
+      ['session.unrememberedExpiresInSeconds', { session: { unrememberedExpiresInSeconds: value } }],
+      ['session.absoluteLifetimeSeconds', { session: { absoluteLifetimeSeconds: value } }],
+      ['session.idleTimeoutSeconds', { session: { idleTimeoutSeconds: value } }],
+    ]),
+    ['session.whenFull', JSON.parse('{ "session": { "whenFull": "evict" } }')],
+    ['session.rotateSessionToken', JSON.parse('{ "session": { "rotateSessionToken": "true" } }')],
+    ['session.idleTimeoutSeconds', { jwt: { expiresInSeconds: 60 }, session: { idleTimeoutSeconds: 60 } }],
   ]
 
   test.each(settings)('%s in %j', (name, options) => {

@@ -1,12 +1,16 @@
 import { cookieNames, readCookie } from '@sallyport/core'
 import { describe, expect, test } from 'vitest'
-import { clearCookie, setCookie } from '../src/cookie.ts'
+import { clearCookie, clearCookies, setCookie } from '../src/cookie.ts'
 import { reasonOf } from './support/reason-of.ts'
 
 test.each([
-  ['service', false, { jwt: 'service.jwt', session: 'service.session' }],
-  ['service', true, { jwt: 'service.jwt', session: '__Host-service.session' }],
-  ['app-1', true, { jwt: 'app-1.jwt', session: '__Host-app-1.session' }],
+  ['service', false, { jwt: 'service.jwt', session: 'service.session', device: 'service.device' }],
+  [
+    'service',
+    true,
+    { jwt: 'service.jwt', session: '__Host-service.session', device: '__Host-service.device' },
+  ],
+  ['app-1', true, { jwt: 'app-1.jwt', session: '__Host-app-1.session', device: '__Host-app-1.device' }],
 ])('with the prefix %s and https %s the cookies are named so', (prefix, secure, names) => {
   expect(cookieNames(prefix, secure)).toEqual(names)
 })
@@ -73,6 +77,12 @@ describe('a cookie is set', () => {
     expect(setCookie('service.jwt', 'a.b-c_d', { maxAgeSeconds: 900, secure })).toBe(header)
   })
 
+  test('without Max-Age where it is to end with the browser', () => {
+    expect(setCookie('service.session', 'a', { maxAgeSeconds: null, secure: true })).toBe(
+      'service.session=a; Path=/; HttpOnly; Secure; SameSite=Lax',
+    )
+  })
+
   test('and a value cannot add an attribute', () => {
     const header = setCookie('service.jwt', 'a; Domain=evil.example', { maxAgeSeconds: 1, secure: false })
     expect(header.split(';').map((part) => part.trim())).not.toContain('Domain=evil.example')
@@ -86,4 +96,11 @@ test('a cookie is deleted by an empty value and Max-Age=0, with the attributes i
   expect(clearCookie('service.jwt', { secure: false })).toBe(
     'service.jwt=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax',
   )
+})
+
+test('a session that is over takes the JWT and the session cookie with it, and leaves the device known', () => {
+  expect(clearCookies(cookieNames('service', true), { secure: true })).toEqual([
+    'service.jwt=; Max-Age=0; Path=/; HttpOnly; Secure; SameSite=Lax',
+    '__Host-service.session=; Max-Age=0; Path=/; HttpOnly; Secure; SameSite=Lax',
+  ])
 })

@@ -31,18 +31,22 @@ describe('the exported names of', () => {
         "authStore",
         "authenticate",
         "checkOrigin",
+        "checkRateLimit",
         "cookieNames",
         "corsHeaders",
         "defineAuthConfig",
+        "denial",
         "directAdapter",
         "dynamicJwks",
         "identify",
         "isAuthError",
         "isBanned",
+        "isFresh",
         "isReady",
         "isUndecided",
         "keysVersion",
         "memoryFeed",
+        "positive",
         "readCookie",
         "readCredentials",
         "staticJwks",
@@ -61,24 +65,32 @@ describe('the exported names of', () => {
         "AuthConfig",
         "AuthConfigOptions",
         "AuthDatabase",
+        "AuthEvent",
+        "AuthEventType",
         "AuthStore",
         "Authenticated",
         "CookieNames",
         "Credentials",
         "DynamicJwksOptions",
+        "EventListener",
         "HeaderReader",
         "Identity",
         "IdentityCache",
         "KeySet",
         "KeyStanding",
         "OriginRequest",
+        "RateLimit",
+        "RateLimitStore",
         "Reason",
         "RequestKind",
         "Revocation",
+        "RevocationCause",
         "RevocationFeed",
         "Session",
         "SessionCookie",
         "SessionKey",
+        "SessionStore",
+        "SessionToken",
         "SessionUser",
         "TrustedIssuer",
         "ValidateOptions",
@@ -96,7 +108,7 @@ describe('the exported names of', () => {
         "CLIENT_HEADER",
         "CLIENT_LEEWAY_SECONDS",
         "COOKIE_PREFIX",
-        "ENDPOINT_PATHS",
+        "ENDPOINTS",
         "JWT_LIFETIME_SECONDS",
         "MAX_BATCH_SIZE",
         "MAX_PAYLOAD_BYTES",
@@ -106,9 +118,15 @@ describe('the exported names of', () => {
     `)
     expect(typesOf('protocol.ts')).toMatchInlineSnapshot(`
       [
+        "AdminUserResponse",
+        "CurrentSessionResponse",
         "ErrorResponse",
         "Reason",
+        "Route",
+        "SessionResponse",
+        "SuccessResponse",
         "TokenResponse",
+        "UserResponse",
       ]
     `)
   })
@@ -119,35 +137,68 @@ describe('the exported names of', () => {
         "EndpointError",
         "banUser",
         "beginSession",
+        "commit",
         "createAuth",
         "createSession",
         "createSigningKey",
         "defineAuth",
         "defineEndpoint",
+        "isEndpointError",
         "issueJwt",
+        "memoryLimits",
+        "migratePlugins",
         "openKeyFile",
         "parseSigningKeys",
+        "prune",
+        "refusals",
         "revokeSession",
+        "revokeSessions",
       ]
     `)
     expect(typesOf('auth.ts')).toMatchInlineSnapshot(`
       [
+        "AdmittedContext",
+        "Api",
+        "ApiMethod",
+        "ApiOptions",
+        "ApiResult",
         "Auth",
         "AuthDefinition",
         "AuthDefinitionOptions",
+        "AuthOptions",
         "AuthPlugin",
+        "AuthTransaction",
+        "Caller",
+        "ChangeEvent",
+        "ChangeHook",
+        "CoreEndpoints",
+        "CreateSessionInput",
         "DefinePayload",
         "Endpoint",
         "EndpointContext",
-        "EndpointErrorCode",
+        "EndpointDefinition",
         "EndpointResult",
+        "Endpoints",
+        "EndpointsOf",
         "IssuedJwt",
         "KeyFile",
         "KeyFileOptions",
+        "MigrationDialect",
+        "MigrationReport",
+        "Migrations",
         "NewSession",
+        "NewSessionOptions",
+        "PruneOptions",
+        "PruneReport",
+        "RecordEvent",
+        "RefusalTable",
+        "RequestOptions",
+        "ServerApi",
         "SessionDatabase",
         "SigningKey",
         "SigningKeys",
+        "UserColumn",
+        "UserColumns",
       ]
     `)
   })
@@ -160,7 +211,26 @@ describe('the exported names of', () => {
         "emailPassword",
       ]
     `)
-    expect(typesOf('plugins.ts')).toMatchInlineSnapshot(`[]`)
+    expect(typesOf('plugins.ts')).toMatchInlineSnapshot(`
+      [
+        "AdminEndpoints",
+        "AttemptLimits",
+        "BanUserInput",
+        "ChangePasswordInput",
+        "EmailPasswordEndpoints",
+        "EmailPasswordOptions",
+        "EmailUser",
+        "LinkEmail",
+        "ListUsersInput",
+        "ListUsersOutput",
+        "NoticeEmail",
+        "ResetPasswordInput",
+        "RoleOptions",
+        "SendEmail",
+        "SignInInput",
+        "SignUpInput",
+      ]
+    `)
   })
 
   test('@sallyport/core/sqlite', async () => {
@@ -172,12 +242,29 @@ describe('the exported names of', () => {
     expect(typesOf('sqlite.ts')).toMatchInlineSnapshot(`
       [
         "AccountTable",
+        "AuditTable",
         "AuthTables",
         "MigrationReport",
+        "RateLimitTable",
         "SessionTable",
         "SqliteAuthDatabase",
         "Timestamp",
         "UserTable",
+      ]
+    `)
+  })
+
+  test('@sallyport/core/address', async () => {
+    expect(Object.keys(await import('@sallyport/core/address')).sort()).toMatchInlineSnapshot(`
+      [
+        "clientAddress",
+        "clientNetwork",
+        "trustProxies",
+      ]
+    `)
+    expect(typesOf('address.ts')).toMatchInlineSnapshot(`
+      [
+        "ProxyTrust",
       ]
     `)
   })
@@ -206,7 +293,7 @@ test('package.json names these entries, and no other', () => {
   const { exports, publishConfig } = JSON.parse(
     readFileSync(fileURLToPath(new URL('../package.json', import.meta.url)), 'utf8'),
   )
-  const entries = ['.', './protocol', './auth', './plugins', './sqlite', './testing']
+  const entries = ['.', './protocol', './auth', './plugins', './sqlite', './testing', './address']
   expect(Object.keys(exports)).toEqual(entries)
   expect(Object.keys(publishConfig.exports)).toEqual(entries)
 })

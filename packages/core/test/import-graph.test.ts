@@ -61,6 +61,11 @@ test('the light entry runs on the edge: it reaches these packages and no node:*,
   expect(reachableFrom('index.ts').packages).toEqual(['cookie', 'jose', 'zod/mini'])
 })
 
+test('the address of a client is read without Node too, and for that alone two more packages are loaded', () => {
+  expect(reachableFrom('address.ts').packages).toEqual(['@fastify/proxy-addr', 'ipaddr.js'])
+  expect(reachableFrom('index.ts').files).not.toContain('address.ts')
+})
+
 test('the light entry never carries the auth definition', () => {
   const { files } = reachableFrom('index.ts')
   expect(files).toContain('authenticate.ts')

@@ -77,7 +77,7 @@ const scenarios: readonly Scenario[] = [
     jwt: 'valid',
     session: 'valid, banned',
     expected: '403',
-    prepare: ({ userId }) => banUser(userId, database, { now: new Date() }),
+    prepare: async ({ userId }) => void (await banUser(userId, database, { now: new Date() })),
   },
 ]
 

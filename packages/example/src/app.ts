@@ -1,8 +1,9 @@
+import { getConnInfo } from '@hono/node-server/conninfo'
 import { directAdapter, isReady, MAX_PAYLOAD_BYTES, withCors } from '@sallyport/core'
 import { createAuth } from '@sallyport/core/auth'
 import { authHandlerOptions, authResponseMeta } from '@sallyport/trpc'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
-import { Hono } from 'hono'
+import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { authConfig } from './auth.config.ts'
 import authDefinition from './auth.ts'
@@ -10,7 +11,7 @@ import { httpContext } from './context.ts'
 import { database, db } from './database.ts'
 import { appRouter } from './routers/app.ts'
 
-const auth = createAuth(authDefinition, database)
+const auth = await createAuth(authDefinition, database)
 
 /** Everything that is served over HTTP. */
 export const app = new Hono()
@@ -20,7 +21,7 @@ app.get('/healthz', async (c) => {
   return c.json({ ok: ready }, ready ? 200 : 503)
 })
 
-app.all('/api/auth/*', (c) => auth.handler(c.req.raw))
+app.all('/api/auth/*', (c) => auth.handler(c.req.raw, { remoteAddress: remoteAddress(c) }))
 
 // Without it one call could fill the memory: tRPC reads a body whole.
 app.use('/trpc/*', bodyLimit({ maxSize: MAX_PAYLOAD_BYTES }))
@@ -31,9 +32,14 @@ app.all('/trpc/*', (c) =>
       endpoint: '/trpc',
       req: c.req.raw,
       router: appRouter,
-      createContext: httpContext,
+      createContext: (options) => httpContext({ ...options, remoteAddress: remoteAddress(c) }),
       responseMeta: authResponseMeta,
       ...authHandlerOptions,
     }),
   ),
 )
+
+/** Whose connection it is. */
+function remoteAddress(c: Context): string | undefined {
+  return getConnInfo(c).remote.address
+}

@@ -7,7 +7,9 @@ import { db } from './database.ts'
 const auth = createAuthContext(authConfig)
 
 /** For HTTP and server-sent events: once per request. */
-export const httpContext = (options: FetchCreateContextFnOptions) => ({ ...auth.http(options), db })
+export const httpContext = (
+  options: FetchCreateContextFnOptions & { remoteAddress?: string | undefined },
+) => ({ ...auth.http(options), db })
 
 /** For WebSocket: once per connection. */
 export const wsContext = (options: CreateWSSContextFnOptions) => ({ ...auth.ws(options), db })

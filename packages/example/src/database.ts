@@ -52,6 +52,6 @@ async function createDemoUsers(): Promise<void> {
   const existing = await db.selectFrom('user').select('email').execute()
   for (const user of DEMO_USERS) {
     if (existing.some(({ email }) => email === user.email)) continue
-    await createPasswordAccount(db, { ...user, password: DEMO_PASSWORD, now: new Date() })
+    await createPasswordAccount(database, { ...user, password: DEMO_PASSWORD, now: new Date() })
   }
 }

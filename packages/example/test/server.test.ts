@@ -1,6 +1,9 @@
+import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { createSigningKey, parseSigningKeys } from '@sallyport/core/auth'
 import { createPasswordAccount } from '@sallyport/core/plugins'
 import { openSqlite } from '@sallyport/core/sqlite'
@@ -32,14 +35,18 @@ function post(path: string, body: object, headers: Record<string, string> = {}):
   })
 }
 
+/** The cookie by which the server knows a device that somebody has signed in with before: it counts their sign-ins apart. */
+const deviceCookies = new Map<string, string>()
+
 async function signIn(name: 'ada' | 'grace'): Promise<SignedIn> {
   const password = 'correct horse battery staple'
-  const answer = await post('/sign-in/email', { email: `${name}@example.com`, password })
+  const device = { cookie: deviceCookies.get(name) ?? '' }
+  const answer = await post('/sign-in/email', { email: `${name}@example.com`, password }, device)
   expect(answer.status).toBe(200)
-  const cookie = answer.headers
-    .getSetCookie()
-    .map((header) => header.split(';')[0])
-    .join('; ')
+  const cookies = answer.headers.getSetCookie().map((header) => header.split(';')[0] ?? '')
+  const newDevice = cookies.find((pair) => pair.startsWith('service.device='))
+  if (newDevice !== undefined) deviceCookies.set(name, newDevice)
+  const cookie = cookies.join('; ')
   const link = httpBatchLink({ url: `${example.url}/trpc`, headers: { cookie, 'x-sallyport': '1' } })
   return { cookie, client: createTRPCClient<AppRouter>({ links: [link] }) }
 }
@@ -133,6 +140,78 @@ describe('the example', () => {
     expect(await next.json()).toMatchObject({ error: refused('UNAUTHORIZED', 'SESSION_NOT_FOUND') })
   })
 
+  test('Sessions: a user sees them, and ends one of them from another', async () => {
+    const [here, elsewhere] = [await signIn('grace'), await signIn('grace')]
+    const sessions = async () => {
+      const answer = await fetch(`${example.url}/api/auth/sessions`, { headers: { cookie: here.cookie } })
+      expect(answer.headers.get('cache-control')).toBe('no-store')
+      const body: { sessions: { id: string; current: boolean; address: string }[] } = await answer.json()
+      return body.sessions
+    }
+    const [mine, other] = [await here.client.me.query(), await elsewhere.client.me.query()]
+    const listed = await sessions()
+    expect(listed.filter(({ current }) => current).map(({ id }) => id)).toEqual([mine.sessionId])
+    expect(listed.map(({ id }) => id)).toContain(other.sessionId)
+    for (const { address } of listed) expect(address).toMatch(/^(::1|127\.0\.0\.1)$/)
+
+    const revoked = await post('/revoke-session', { sessionId: other.sessionId }, { cookie: here.cookie })
+    expect(await revoked.json()).toEqual({ revoked: true })
+    await expect(elsewhere.client.me.query()).rejects.toMatchObject(
+      refused('UNAUTHORIZED', 'SESSION_NOT_FOUND'),
+    )
+    expect((await sessions()).map(({ id }) => id)).not.toContain(other.sessionId)
+    expect(await here.client.me.query()).toEqual(mine)
+  })
+
+  test('User banned: the clock ends, the next call is 403 Account banned, and both are over when the ban is', async () => {
+    const [grace, ada] = [await signIn('grace'), await signIn('ada')]
+    const { userId } = await grace.client.me.query()
+    const clock = subscribeClock(grace)
+    expect(await clock.first).toHaveProperty('now')
+    expect((await post('/admin/ban-user', { userId }, { cookie: ada.cookie })).status).toBe(200)
+    expect(await clock.ended).toMatchObject(refused('FORBIDDEN', 'ACCOUNT_BANNED'))
+    clock.socket.terminate()
+    await expect(grace.client.me.query()).rejects.toMatchObject({
+      message: 'Account banned',
+      ...refused('FORBIDDEN', 'ACCOUNT_BANNED'),
+    })
+    expect((await post('/admin/unban-user', { userId }, { cookie: ada.cookie })).status).toBe(200)
+    expect(await grace.client.me.query()).toMatchObject({ userId })
+  })
+
+  test('checks ten passwords for an account, whether it exists or not, and says when to come back', async () => {
+    const attempt = () =>
+      post('/sign-in/email', { email: 'nobody@example.com', password: 'a wrong password' })
+    for (let i = 0; i < 10; i++) {
+      const answer = await attempt()
+      expect(answer.status).toBe(401)
+      expect(await answer.json()).toMatchObject({ code: 'INVALID_CREDENTIALS' })
+    }
+    const answer = await attempt()
+    expect(answer.status).toBe(429)
+    const { code, retryAfterSeconds } = await answer.json()
+    expect(code).toBe('RATE_LIMITED')
+    expect(answer.headers.get('retry-after')).toBe(String(retryAfterSeconds))
+    expect(retryAfterSeconds).toBeGreaterThan(0)
+    const other = await post('/sign-in/email', {
+      email: 'somebody@example.com',
+      password: 'a wrong password',
+    })
+    expect(other.status).toBe(401)
+  })
+
+  test('can be pruned by its own definition while it runs', async () => {
+    const main = fileURLToPath(new URL('../../core/src/cli/main.ts', import.meta.url))
+    const { stdout } = await promisify(execFile)(process.execPath, [main, 'prune', '--auth', 'src/auth.ts'], {
+      cwd: new URL('..', import.meta.url),
+      env: {
+        DATABASE_URL: `file:${join(example.folder, 'example.db')}`,
+        KEY_FILE: join(example.folder, 'keys', 'keys.json'),
+      },
+    })
+    expect(stdout).toBe('removed session 0, audit 0, rateLimit 0, verification 0, knownDevice 0\n')
+  })
+
   test('User signs out: the next call is 401', async () => {
     const { cookie, client } = await signIn('grace')
     expect((await post('/sign-out', {}, { cookie })).status).toBe(200)
@@ -153,10 +232,10 @@ describe('the process', () => {
   test('does not start in production on a database that has the demo users', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'sallyport-'))
     const url = `file:${join(folder, 'used.db')}`
-    const { db, close } = await openSqlite(url)
+    const database = await openSqlite(url)
     const ada = { name: 'Ada', email: 'ada@example.com', password: 'a long password', now: new Date() }
-    await createPasswordAccount(db, ada)
-    await close()
+    await createPasswordAccount(database, ada)
+    await database.close()
     const signingKeys = { keys: [await createSigningKey()] }
     const { exit, output } = await spawnExample({
       NODE_ENV: 'production',

@@ -15,7 +15,12 @@ export {
   type OptionalSessionContext,
   optionalSessionMiddleware,
 } from './server/optional-session-middleware.ts'
+export { type RateLimitContext, type RateLimitOptions, rateLimit } from './server/rate-limit.ts'
 export { requireRole } from './server/require-role.ts'
-export { sensitiveSessionMiddleware } from './server/sensitive-session-middleware.ts'
+export {
+  createSensitiveSessionMiddleware,
+  type SensitiveSessionOptions,
+  sensitiveSessionMiddleware,
+} from './server/sensitive-session-middleware.ts'
 export { sessionMiddleware } from './server/session-middleware.ts'
 export { authHandlerOptions, type WebSocketOptions, webSocketOptions } from './server/web-socket-options.ts'

@@ -11,6 +11,20 @@ export interface AuthAdapter {
 
 /** The adapter of a process that has the database, where session cookies can be checked too. */
 export interface SessionStore extends AuthAdapter {
-  /** The owner and the `token` column of a session; null when there is none. For the endpoints, never for Step 2. */
-  findToken(sessionId: string): Promise<{ userId: string; token: string } | null>
+  /** What the endpoints need of a session to judge a session cookie; null when there is none. Never for Step 2. */
+  findToken(sessionId: string): Promise<SessionToken | null>
+}
+
+/** The parts of a session record that decide about its cookie. */
+export interface SessionToken {
+  readonly userId: string
+  /** `sha256:<hex>` of the secret. */
+  readonly token: string
+  readonly previousToken: string | null
+  readonly rotatedAt: Date | null
+  readonly tokenFamily: string | null
+  readonly expiresAt: Date
+  readonly createdAt: Date
+  readonly lastSeenAt: Date
+  readonly remembered: boolean
 }

@@ -1,3 +1,4 @@
+import type { RateLimitStore } from '../rate-limit/rate-limit.ts'
 import type { RevocationFeed } from '../revocations/feed.ts'
 import type { AuthAdapter } from './adapter.ts'
 
@@ -8,6 +9,8 @@ export const authStore: unique symbol = Symbol.for('sallyport.authStore') as nev
 export interface AuthStore {
   readonly sessions: AuthAdapter
   readonly revocations: RevocationFeed
+  /** Counts attempts, for `rateLimit`. */
+  readonly limits?: RateLimitStore
 }
 
 /** A database handle that carries the store: the `db` of `openSqlite`, and what belongs into a context as `ctx.db`. */

@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import { addKeysCommands } from './keys.ts'
 import { addMigrateCommand } from './migrate.ts'
+import { addPruneCommand } from './prune.ts'
 
 /** What a call ends with: 0 is done, 1 is refused or failed, 2 is a call that makes no sense. */
 const USAGE = 2
@@ -11,6 +12,7 @@ const program = new Command('sallyport')
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : USAGE))
 
 addMigrateCommand(program)
+addPruneCommand(program)
 addKeysCommands(program)
 
 try {

@@ -1,21 +1,23 @@
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
+import { addDatabaseOptions, type DatabaseOptions, loadDefinition } from './database-options.ts'
 
 /** `sallyport migrate`: brings the tables of a database up to date. */
 export function addMigrateCommand(program: Command): void {
-  program
-    .command('migrate')
-    .description('create or update the tables user, session and account')
-    .addOption(
-      new Option('-d, --database <url>', 'database to migrate, such as file:data/app.db')
-        .env('DATABASE_URL')
-        .makeOptionMandatory(),
-    )
-    .action(async ({ database }: { database: string }) => {
+  addDatabaseOptions(program.command('migrate'))
+    .description('create or update the tables')
+    .action(async ({ database: url, auth }: DatabaseOptions) => {
       // Loaded here, so that the other commands work without a database driver.
       const { openSqlite } = await import('../sqlite.ts')
-      const { migrations, close } = await openSqlite(database)
-      await close()
-      for (const name of migrations.applied) console.log(`applied ${name}`)
-      console.log(migrations.applied.length === 0 ? 'up to date' : `${migrations.applied.length} applied`)
+      const { migratePlugins } = await import('../database/migrate-plugins.ts')
+      const definition = await loadDefinition(auth)
+      const database = await openSqlite(url)
+      try {
+        const ofPlugins = await migratePlugins(definition?.plugins ?? [], database)
+        const applied = [...database.migrations.applied, ...ofPlugins.applied]
+        for (const name of applied) console.log(`applied ${name}`)
+        console.log(applied.length === 0 ? 'up to date' : `${applied.length} applied`)
+      } finally {
+        await database.close()
+      }
     })
 }

@@ -1,4 +1,4 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { type Kysely, type RawBuilder, type SchemaModule, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 
 /** How a database writes the types that differ; everything else in a migration is the same on all of them. */
@@ -6,10 +6,21 @@ export interface MigrationDialect {
   readonly timestamp: RawBuilder<unknown>
   readonly flag: RawBuilder<unknown>
   readonly no: RawBuilder<unknown>
+  readonly yes: RawBuilder<unknown>
 }
 
 /** ISO 8601 text and 0 or 1. */
-export const sqliteTypes: MigrationDialect = { timestamp: sql`text`, flag: sql`integer`, no: sql`0` }
+export const sqliteTypes: MigrationDialect = {
+  timestamp: sql`text`,
+  flag: sql`integer`,
+  no: sql`0`,
+  yes: sql`1`,
+}
+
+/** Changes of the schema by name, such as `0001_devices`. They run in the order of their names, each once. */
+export type Migrations = Readonly<
+  Record<string, (schema: SchemaModule, types: MigrationDialect) => Promise<void>>
+>
 
 /** What a migration run did. */
 export interface MigrationReport {
@@ -18,16 +29,21 @@ export interface MigrationReport {
 }
 
 /**
- * Brings the tables up to date, in one transaction. Safe to call at every start and from several processes at once.
+ * Brings the tables of one owner up to date, in one transaction. Safe to call at every start and from several processes at once. Each
+ * owner has a list of its own, so that a plugin can come and go.
  *
  * @throws the error of the migration that failed; then none is applied
  */
-export async function migrate(db: Kysely<unknown>, dialect: MigrationDialect): Promise<MigrationReport> {
+export async function migrate<Tables>(
+  db: Kysely<Tables>,
+  dialect: MigrationDialect,
+  { owner, migrations }: { owner: string; migrations: Migrations } = CORE,
+): Promise<MigrationReport> {
   const migrator = new Migrator({
     db,
-    provider: { getMigrations: async () => createMigrations(dialect) },
-    migrationTableName: 'sallyport_migration',
-    migrationLockTableName: 'sallyport_migration_lock',
+    provider: { getMigrations: async () => toKysely(migrations, dialect) },
+    migrationTableName: `${owner}_migration`,
+    migrationLockTableName: `${owner}_migration_lock`,
   })
   const known = await migrator.getMigrations()
   // Where nothing is left to do nothing is written, so a start need not wait for another process that writes.
@@ -39,52 +55,87 @@ export async function migrate(db: Kysely<unknown>, dialect: MigrationDialect): P
   }
 }
 
-function createMigrations({ timestamp, flag, no }: MigrationDialect): Record<string, Migration> {
-  return {
-    '0001_sessions': {
-      async up(db: Kysely<unknown>) {
-        await db.schema
-          .createTable('user')
-          .addColumn('id', 'text', (column) => column.primaryKey())
-          .addColumn('name', 'text', (column) => column.notNull())
-          .addColumn('email', 'text', (column) => column.notNull().unique())
-          .addColumn('emailVerified', flag, (column) => column.notNull().defaultTo(no))
-          .addColumn('image', 'text')
-          .addColumn('role', 'text', (column) => column.notNull().defaultTo('user'))
-          .addColumn('banned', flag, (column) => column.notNull().defaultTo(no))
-          .addColumn('banReason', 'text')
-          .addColumn('banExpires', timestamp)
-          .addColumn('createdAt', timestamp, (column) => column.notNull())
-          .addColumn('updatedAt', timestamp, (column) => column.notNull())
-          .execute()
-        await db.schema
-          .createTable('session')
-          .addColumn('id', 'text', (column) => column.primaryKey())
-          .addColumn('token', 'text', (column) => column.notNull().unique())
-          .addColumn('userId', 'text', (column) => column.notNull().references('user.id').onDelete('cascade'))
-          .addColumn('ipAddress', 'text')
-          .addColumn('userAgent', 'text')
-          .addColumn('expiresAt', timestamp, (column) => column.notNull())
-          .addColumn('lastAuthenticatedAt', timestamp, (column) => column.notNull())
-          .addColumn('lastSeenAt', timestamp, (column) => column.notNull())
-          .addColumn('createdAt', timestamp, (column) => column.notNull())
-          .addColumn('updatedAt', timestamp, (column) => column.notNull())
-          .execute()
-        await db.schema.createIndex('session_expiresAt').on('session').column('expiresAt').execute()
-        await db.schema.createIndex('session_userId').on('session').column('userId').execute()
-        await db.schema
-          .createTable('account')
-          .addColumn('id', 'text', (column) => column.primaryKey())
-          .addColumn('userId', 'text', (column) => column.notNull().references('user.id').onDelete('cascade'))
-          .addColumn('accountId', 'text', (column) => column.notNull())
-          .addColumn('providerId', 'text', (column) => column.notNull())
-          .addColumn('password', 'text')
-          .addColumn('createdAt', timestamp, (column) => column.notNull())
-          .addColumn('updatedAt', timestamp, (column) => column.notNull())
-          .addUniqueConstraint('account_provider', ['providerId', 'accountId'])
-          .execute()
-        await db.schema.createIndex('account_userId').on('account').column('userId').execute()
-      },
+function toKysely(migrations: Migrations, dialect: MigrationDialect): Record<string, Migration> {
+  const entries = Object.entries(migrations).map(([name, change]): [string, Migration] => [
+    name,
+    { up: (db: Kysely<unknown>) => change(db.schema, dialect) },
+  ])
+  return Object.fromEntries(entries)
+}
+
+const CORE: { owner: string; migrations: Migrations } = {
+  owner: 'sallyport',
+  migrations: {
+    async '0001_sessions'(schema, { timestamp, flag, no }) {
+      await schema
+        .createTable('user')
+        .addColumn('id', 'text', (column) => column.primaryKey())
+        .addColumn('name', 'text', (column) => column.notNull())
+        .addColumn('email', 'text', (column) => column.notNull().unique())
+        .addColumn('emailVerified', flag, (column) => column.notNull().defaultTo(no))
+        .addColumn('image', 'text')
+        .addColumn('role', 'text', (column) => column.notNull().defaultTo('user'))
+        .addColumn('banned', flag, (column) => column.notNull().defaultTo(no))
+        .addColumn('banReason', 'text')
+        .addColumn('banExpires', timestamp)
+        .addColumn('createdAt', timestamp, (column) => column.notNull())
+        .addColumn('updatedAt', timestamp, (column) => column.notNull())
+        .execute()
+      await schema
+        .createTable('session')
+        .addColumn('id', 'text', (column) => column.primaryKey())
+        .addColumn('token', 'text', (column) => column.notNull().unique())
+        .addColumn('userId', 'text', (column) => column.notNull().references('user.id').onDelete('cascade'))
+        .addColumn('ipAddress', 'text')
+        .addColumn('userAgent', 'text')
+        .addColumn('expiresAt', timestamp, (column) => column.notNull())
+        .addColumn('lastAuthenticatedAt', timestamp, (column) => column.notNull())
+        .addColumn('lastSeenAt', timestamp, (column) => column.notNull())
+        .addColumn('createdAt', timestamp, (column) => column.notNull())
+        .addColumn('updatedAt', timestamp, (column) => column.notNull())
+        .execute()
+      await schema.createIndex('session_expiresAt').on('session').column('expiresAt').execute()
+      await schema.createIndex('session_userId').on('session').column('userId').execute()
+      await schema
+        .createTable('account')
+        .addColumn('id', 'text', (column) => column.primaryKey())
+        .addColumn('userId', 'text', (column) => column.notNull().references('user.id').onDelete('cascade'))
+        .addColumn('accountId', 'text', (column) => column.notNull())
+        .addColumn('providerId', 'text', (column) => column.notNull())
+        .addColumn('password', 'text')
+        .addColumn('createdAt', timestamp, (column) => column.notNull())
+        .addColumn('updatedAt', timestamp, (column) => column.notNull())
+        .addUniqueConstraint('account_provider', ['providerId', 'accountId'])
+        .execute()
+      await schema.createIndex('account_userId').on('account').column('userId').execute()
     },
-  }
+    async '0002_lifecycle'(schema, { timestamp, flag, yes }) {
+      await schema
+        .alterTable('session')
+        .addColumn('remembered', flag, (column) => column.notNull().defaultTo(yes))
+        .execute()
+      await schema.alterTable('session').addColumn('previousToken', 'text').execute()
+      await schema.alterTable('session').addColumn('rotatedAt', timestamp).execute()
+      await schema.alterTable('session').addColumn('tokenFamily', 'text').execute()
+      await schema
+        .createTable('audit')
+        .addColumn('id', 'text', (column) => column.primaryKey())
+        .addColumn('type', 'text', (column) => column.notNull())
+        .addColumn('userId', 'text')
+        .addColumn('sessionId', 'text')
+        .addColumn('actorId', 'text')
+        .addColumn('address', 'text')
+        .addColumn('detail', 'text', (column) => column.notNull())
+        .addColumn('createdAt', timestamp, (column) => column.notNull())
+        .execute()
+      await schema.createIndex('audit_createdAt').on('audit').column('createdAt').execute()
+      await schema.createIndex('audit_userId').on('audit').column('userId').execute()
+      await schema
+        .createTable('rateLimit')
+        .addColumn('key', 'text', (column) => column.primaryKey())
+        .addColumn('points', 'integer', (column) => column.notNull())
+        .addColumn('expire', 'bigint')
+        .execute()
+    },
+  },
 }

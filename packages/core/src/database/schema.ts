@@ -5,9 +5,9 @@ import type { ColumnType, Kysely } from 'kysely'
  * it through {@link toDate}.
  */
 export type Timestamp = ColumnType<Date | string, Date, Date>
-type NullableTimestamp = ColumnType<Date | string | null, Date | null, Date | null>
+export type NullableTimestamp = ColumnType<Date | string | null, Date | null, Date | null>
 /** Read as 0 or 1 from SQLite. */
-type Flag = ColumnType<boolean | number, boolean, boolean>
+export type Flag = ColumnType<boolean | number, boolean, boolean>
 
 /** A person. Names and types are Better Auth's, so that its databases can be read in place. */
 export interface UserTable {
@@ -33,8 +33,17 @@ export interface SessionTable {
   ipAddress: string | null
   userAgent: string | null
   expiresAt: Timestamp
+  /** When the user last proved who they are: at sign-in or by `reauthenticate`. */
   lastAuthenticatedAt: Timestamp
+  /** When a JWT was last issued for it, to the minute. */
   lastSeenAt: Timestamp
+  /** False where the user did not want to be remembered: it ends with the browser, or after a day. */
+  remembered: Flag
+  /** The `token` before this one, which still counts for a moment after `rotatedAt`. */
+  previousToken: string | null
+  rotatedAt: NullableTimestamp
+  /** Key under which the tokens of this session can be told from made-up ones; null where they are not rotated at each refresh. */
+  tokenFamily: string | null
   createdAt: Timestamp
   updatedAt: Timestamp
 }
@@ -51,11 +60,36 @@ export interface AccountTable {
   updatedAt: Timestamp
 }
 
+/** What happened to sessions and users: one row for each event that told of a change. Has no foreign keys, as it outlives both. */
+export interface AuditTable {
+  id: string
+  /** Such as `session.revoked`. */
+  type: string
+  userId: string | null
+  sessionId: string | null
+  /** The admin who did it; null when the user did, or the app's own code. */
+  actorId: string | null
+  address: string | null
+  /** The other members of the event, as JSON. */
+  detail: string
+  createdAt: Timestamp
+}
+
+/** Counters of rate limits. The columns are those of `rate-limiter-flexible`. */
+export interface RateLimitTable {
+  key: string
+  points: number
+  /** Milliseconds since 1970. */
+  expire: number | null
+}
+
 /** The tables that sessions live in. An app adds its own: `Kysely<AuthTables & MyTables>`. */
 export interface AuthTables {
   user: UserTable
   session: SessionTable
   account: AccountTable
+  audit: AuditTable
+  rateLimit: RateLimitTable
 }
 
 /** Any Kysely database that has our tables. */

@@ -1,11 +1,12 @@
 import type { Database } from 'better-sqlite3'
-import type { SessionStore } from '../adapters/adapter.ts'
+import type { SessionStore, SessionToken } from '../adapters/adapter.ts'
 import type { Session, SessionKey } from '../session/session.ts'
 import { toDate, toNullableDate } from './schema.ts'
 
 /** One row of {@link LOOKUP}, in its order: arrays are read faster than objects. */
 type Row = [
   expiresAt: string,
+  lastAuthenticatedAt: string,
   name: string,
   email: string,
   role: string,
@@ -18,10 +19,22 @@ type Row = [
  * Step 2 as one statement. The unary plus keeps SQLite from preparing the statement again for every new value, which its
  * statistics otherwise make it do.
  */
-export const LOOKUP = `select s.expiresAt,
+export const LOOKUP = `select s.expiresAt, s.lastAuthenticatedAt,
   u.name, u.email, u.role, u.banned, u.banReason, u.banExpires
   from session s join user u on u.id = s.userId
   where s.id = +? and s.userId = +?`
+
+interface TokenRow {
+  userId: string
+  token: string
+  previousToken: string | null
+  rotatedAt: string | null
+  tokenFamily: string | null
+  expiresAt: string
+  createdAt: string
+  lastSeenAt: string
+  remembered: number
+}
 
 interface Waiting {
   readonly key: SessionKey
@@ -38,8 +51,9 @@ interface Waiting {
  */
 export function sqliteSessions(reader: Database): SessionStore {
   const lookup = reader.prepare<[string, string], Row>(LOOKUP).raw()
-  const findToken = reader.prepare<[string], { userId: string; token: string }>(
-    'select userId, token from session where id = +?',
+  const findToken = reader.prepare<[string], TokenRow>(
+    `select userId, token, previousToken, rotatedAt, tokenFamily, expiresAt, createdAt, lastSeenAt, remembered
+      from session where id = +?`,
   )
   const begin = reader.prepare('begin')
   const commit = reader.prepare('commit')
@@ -91,17 +105,19 @@ export function sqliteSessions(reader: Database): SessionStore {
       return new Promise((resolve, reject) => waiting.push({ key, resolve, reject }))
     },
     async findToken(sessionId) {
-      return findToken.get(sessionId) ?? null
+      const row = findToken.get(sessionId)
+      return row === undefined ? null : toSessionToken(row)
     },
   }
 }
 
 function toSession(id: string, userId: string, row: Row): Session {
-  const [expiresAt, name, email, role, banned, banReason, banExpires] = row
+  const [expiresAt, lastAuthenticatedAt, name, email, role, banned, banReason, banExpires] = row
   return {
     id,
     userId,
     expiresAt: toDate(expiresAt),
+    lastAuthenticatedAt,
     user: {
       id: userId,
       name,
@@ -111,5 +127,16 @@ function toSession(id: string, userId: string, row: Row): Session {
       banReason,
       banExpires: toNullableDate(banExpires),
     },
+  }
+}
+
+function toSessionToken(row: TokenRow): SessionToken {
+  return {
+    ...row,
+    rotatedAt: toNullableDate(row.rotatedAt),
+    expiresAt: toDate(row.expiresAt),
+    createdAt: toDate(row.createdAt),
+    lastSeenAt: toDate(row.lastSeenAt),
+    remembered: row.remembered !== 0,
   }
 }

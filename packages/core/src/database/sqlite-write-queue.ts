@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -8,9 +7,12 @@ import {
   SqliteDialect,
   SqliteDriver,
 } from 'kysely'
-import { AuthError } from '../errors.ts'
+import { createPatience, type WhenFree } from './sqlite-patience.ts'
 
-const LONGEST_PAUSE_MS = 50
+/** The driver's database, which knows whether a transaction is open. */
+interface WritableDatabase extends SqliteDatabase {
+  readonly inTransaction: boolean
+}
 
 /**
  * Kysely over the one connection that writes. Statements wait in line; a transaction keeps the connection to itself until
@@ -19,7 +21,7 @@ const LONGEST_PAUSE_MS = 50
  *
  * @param options.busyTimeoutMs how long it waits before it is given up with `SESSIONS_UNAVAILABLE`
  */
-export function sqliteWriteQueue(database: SqliteDatabase, options: { busyTimeoutMs: number }): Dialect {
+export function sqliteWriteQueue(database: WritableDatabase, options: { busyTimeoutMs: number }): Dialect {
   const dialect = new SqliteDialect({ database })
   return {
     createAdapter: () => new WriteQueueAdapter(),
@@ -37,10 +39,12 @@ class WriteQueueAdapter extends SqliteAdapter {
 }
 
 class WriteQueueDriver extends SqliteDriver {
+  readonly #database: WritableDatabase
   readonly #whenFree: WhenFree
 
-  constructor(database: SqliteDatabase, busyTimeoutMs: number) {
+  constructor(database: WritableDatabase, busyTimeoutMs: number) {
     super({ database })
+    this.#database = database
     this.#whenFree = createPatience(busyTimeoutMs)
   }
 
@@ -52,6 +56,11 @@ class WriteQueueDriver extends SqliteDriver {
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('begin immediate'))
   }
+
+  /** After some failures, such as a full disk, SQLite has undone it already; the failure itself is what has to be told. */
+  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    if (this.#database.inTransaction) await super.rollbackTransaction(connection)
+  }
 }
 
 function patient(connection: DatabaseConnection, whenFree: WhenFree): DatabaseConnection {
@@ -59,43 +68,6 @@ function patient(connection: DatabaseConnection, whenFree: WhenFree): DatabaseCo
     executeQuery: (query) => whenFree(() => connection.executeQuery(encode(query))),
     streamQuery: (query, chunkSize) => connection.streamQuery(encode(query), chunkSize),
   }
-}
-
-type WhenFree = <Result>(execute: () => Promise<Result>) => Promise<Result>
-
-function createPatience(timeoutMs: number): WhenFree {
-  let exhaustedAt = Number.NEGATIVE_INFINITY
-
-  return async function whenFree(execute) {
-    const startedAt = performance.now()
-    // Whoever stood in line behind a statement that was given up has waited as long: it is tried once.
-    const givenUpAt = startedAt - exhaustedAt < timeoutMs ? startedAt : startedAt + timeoutMs
-    for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-      try {
-        const result = await execute()
-        exhaustedAt = Number.NEGATIVE_INFINITY
-        return result
-      } catch (error) {
-        if (isStatementFault(error)) throw error
-        const isBusy = sqliteCode(error).startsWith('SQLITE_BUSY')
-        const now = performance.now()
-        if (isBusy && now >= givenUpAt) exhaustedAt = now
-        if (!isBusy || now >= givenUpAt) throw new AuthError('SESSIONS_UNAVAILABLE', { cause: error })
-      }
-      await sleep(pauseMs)
-    }
-  }
-}
-
-function sqliteCode(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
-}
-
-/** The statement is at fault, not the database: a broken constraint, wrong SQL, a value that cannot be bound. */
-function isStatementFault(error: unknown): boolean {
-  const code = sqliteCode(error)
-  if (code === '') return !(error instanceof TypeError && error.message.includes('connection is not open'))
-  return /^SQLITE_(CONSTRAINT|ERROR|MISMATCH|RANGE|TOOBIG)/.test(code)
 }
 
 /** SQLite has neither dates nor booleans: ISO 8601 text in UTC with milliseconds, and 0 or 1. */

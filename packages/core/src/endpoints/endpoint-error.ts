@@ -1,30 +1,74 @@
-/** What is wrong with a request to an auth endpoint, besides a `Reason`. */
+/** The status and the text of a refusal, by its code. */
+export type RefusalTable = Readonly<Record<string, { readonly status: number; readonly message: string }>>
+
+/** What may be wrong with a call of any auth endpoint, besides a `Reason`. Plugins add their own. */
 export const ENDPOINT_ERRORS = {
-  INVALID_INPUT: { status: 400, message: 'The request body is not valid' },
+  INVALID_INPUT: { status: 400, message: 'The request is not valid' },
   PREFETCH_REFUSED: { status: 400, message: 'This endpoint does not answer prefetches' },
-  INVALID_CREDENTIALS: { status: 401, message: 'Email or password is wrong' },
   NOT_FOUND: { status: 404, message: 'There is no such endpoint' },
+  USER_NOT_FOUND: { status: 404, message: 'There is no such user' },
   METHOD_NOT_ALLOWED: { status: 405, message: 'This endpoint does not take this method' },
-  EMAIL_TAKEN: { status: 409, message: 'There is an account with this email' },
+  LAST_ADMIN: { status: 409, message: 'The last admin cannot go' },
+  TOO_MANY_SESSIONS: {
+    status: 409,
+    message: 'You are signed in on too many devices: sign out on one of them',
+  },
   PAYLOAD_TOO_LARGE: { status: 413, message: 'The request body is too large' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, message: 'Send JSON with content-type application/json' },
   INTERNAL_ERROR: { status: 500, message: 'Something went wrong' },
 } as const
-ENDPOINT_ERRORS satisfies Record<string, { status: number; message: string }>
+ENDPOINT_ERRORS satisfies RefusalTable
 
 /** One member of {@link ENDPOINT_ERRORS}. */
 export type EndpointErrorCode = keyof typeof ENDPOINT_ERRORS
 
+const brand = Symbol.for('sallyport.EndpointError')
+
+interface RefusalOptions {
+  /** Names of the fields at fault, with `INVALID_INPUT`. */
+  readonly fields?: readonly string[]
+  readonly cause?: unknown
+}
+
 /** A refusal of an auth endpoint. The answer carries the code and its fixed text. */
 export class EndpointError extends Error {
   override readonly name = 'EndpointError'
-  readonly code: EndpointErrorCode
-  /** Names of the fields at fault, with `INVALID_INPUT`. */
+  readonly code: string
+  /** The HTTP status. */
+  readonly status: number
   readonly fields: readonly string[]
 
-  constructor(code: EndpointErrorCode, options: { fields?: readonly string[]; cause?: unknown } = {}) {
-    super(ENDPOINT_ERRORS[code].message, 'cause' in options ? { cause: options.cause } : undefined)
-    this.code = code
+  constructor(refusal: { code: string; status: number; message: string }, options: RefusalOptions = {}) {
+    super(refusal.message, 'cause' in options ? { cause: options.cause } : undefined)
+    Object.defineProperty(this, brand, { value: true })
+    this.code = refusal.code
+    this.status = refusal.status
     this.fields = options.fields ?? []
   }
 }
+
+/** Whether a value is an {@link EndpointError}, also one from another copy of this package. */
+export function isEndpointError(value: unknown): value is EndpointError {
+  return typeof value === 'object' && value !== null && brand in value
+}
+
+/**
+ * Makes the refusals of a table. A plugin names the same table as its `reasons`.
+ *
+ * @example
+ * const reasons = { USERNAME_TAKEN: { status: 409, message: 'Choose another name' } } as const
+ * const refuse = refusals(reasons)
+ * throw refuse('USERNAME_TAKEN')
+ */
+export function refusals<Table extends RefusalTable>(
+  table: Table,
+): (code: keyof Table & string, options?: RefusalOptions) => EndpointError {
+  return (code, options) => {
+    const { status, message } = table[code] ?? ENDPOINT_ERRORS.INTERNAL_ERROR
+    return new EndpointError({ code, status, message }, options)
+  }
+}
+
+/** Makes a refusal of {@link ENDPOINT_ERRORS}. */
+export const refuse: (code: EndpointErrorCode, options?: RefusalOptions) => EndpointError =
+  refusals(ENDPOINT_ERRORS)

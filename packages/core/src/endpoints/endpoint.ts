@@ -1,13 +1,21 @@
 import type * as z from 'zod'
-import { authenticate } from '../authenticate.ts'
+import type { Authenticated } from '../authenticate.ts'
 import type { AuthConfig } from '../config.ts'
 import type { SessionCookie } from '../credentials.ts'
-import { AuthError } from '../errors.ts'
+import type { AuthTransaction, RecordEvent } from '../events/change.ts'
 import type { DefinePayload } from '../jwt/issue-jwt.ts'
 import type { SigningKeys } from '../keys/signing-keys.ts'
 import type { OriginRequest, RequestKind } from '../origin.ts'
-import type { SessionDatabase } from '../session/lifecycle.ts'
-import { EndpointError } from './endpoint-error.ts'
+import type { Route } from '../protocol.ts'
+import type { RateLimit } from '../rate-limit/rate-limit.ts'
+import type { SessionDatabase } from '../session/session-database.ts'
+import { refuse } from './endpoint-error.ts'
+
+/**
+ * Who may call an endpoint: anyone, a signed-in user, one who has proved it a moment ago, or an admin. Decided before the fields of the
+ * input are looked at, so that a stranger learns nothing of what it takes.
+ */
+export type Caller = 'anyone' | 'user' | 'fresh-user' | 'admin'
 
 /** What an endpoint may use besides its input. */
 export interface EndpointContext {
@@ -16,67 +24,132 @@ export interface EndpointContext {
   readonly definePayload: DefinePayload
   readonly database: SessionDatabase
   readonly request: OriginRequest
+  /** The address of the client; null where nobody said. */
+  readonly address: string | null
   /** The session cookie, however good it is. */
   readonly sessionCookie: SessionCookie | null
+  /**
+   * Counts an attempt.
+   *
+   * @throws AuthError `RATE_LIMITED` when there were too many
+   */
+  limit(key: string, limit: RateLimit): Promise<void>
+  /**
+   * Makes a change in one transaction with its record in `audit`. Where the endpoint has a caller, their session is locked and read again
+   * first: the change is committed before a revocation of it or not at all.
+   */
+  change<Result>(work: (trx: AuthTransaction, record: RecordEvent) => Promise<Result>): Promise<Result>
+  /** Does work after the answer, which neither waits for it nor tells how it went; a failure is told to `onError`. */
+  later(work: () => Promise<void>): void
 }
 
+/** The context of an endpoint that not anyone may call. */
+export interface AdmittedContext extends EndpointContext, Authenticated {}
+
 /** What an endpoint answers with status 200. */
-export interface EndpointResult {
-  readonly body: object
+export interface EndpointResult<Output = object> {
+  readonly body: Output
   /** `Set-Cookie` values. */
   readonly cookies?: readonly string[]
 }
 
-/** Who may call an endpoint. Decided before the fields of the body are looked at, so that a stranger learns nothing of what it takes. */
-export type Caller = 'anyone' | 'admin'
-
-/** One auth endpoint: method and path, what it takes, and what it does. */
-export interface Endpoint {
-  readonly method: 'GET' | 'POST'
-  /** Relative to `/api/auth`. */
-  readonly path: string
+/**
+ * One auth endpoint. It is served over HTTP, called as a method of `auth.api`, and called by the client, with the same input, output
+ * and checks.
+ */
+export interface Endpoint<Input = unknown, Output extends object = object, Sets extends boolean = boolean>
+  extends Route {
+  readonly caller: Caller
   /** The rule of the origin policy; null where the answer is the same for everyone. */
-  readonly origin: Extract<RequestKind, 'mutation' | 'token'> | null
-  /** Admits the caller, parses the body and does the work. */
-  readonly run: (body: unknown, context: EndpointContext) => Promise<EndpointResult>
+  readonly origin: Extract<RequestKind, 'query' | 'mutation' | 'token'> | null
+  /** Whether its answer may set cookies. */
+  readonly setsCookies: Sets
+  /** Parses the input and does the work, for a caller that was admitted. */
+  readonly run: (
+    input: unknown,
+    context: EndpointContext | AdmittedContext,
+  ) => Promise<EndpointResult<Output>>
+  /** For the types alone; never there. */
+  readonly types?: { readonly input: Input; readonly output: Output } | undefined
 }
 
-/** Defines an endpoint; a body that does not parse is 400 `INVALID_INPUT` with the names of the fields at fault. */
-export function defineEndpoint<Input extends z.ZodType>(definition: {
-  method: Endpoint['method']
-  path: string
-  origin: Endpoint['origin']
-  caller: Caller
-  input: Input
-  run: (input: z.infer<Input>, context: EndpointContext) => Promise<EndpointResult>
-}): Endpoint {
-  const { method, path, origin, caller, input } = definition
+interface Common<Input, Output, Sets> extends Route {
+  /** @default 'mutation' for a POST, 'query' for a GET */
+  origin?: Endpoint['origin']
+  /** @default false */
+  setsCookies?: Sets
+  /** Of a GET, the input is the query: texts by name. */
+  input: z.ZodType<Input>
+  /** What it does not name is not answered. */
+  output: z.ZodType<Output>
+}
+
+type Run<Input, Output, Sets, Context> = (
+  input: Input,
+  context: Context,
+) => Promise<Sets extends true ? EndpointResult<Output> : { readonly body: Output }>
+
+/** What {@link defineEndpoint} takes. */
+export type EndpointDefinition<Input, Output, Sets extends boolean> =
+  | (Common<Input, Output, Sets> & { caller: 'anyone'; run: Run<Input, Output, Sets, EndpointContext> })
+  | (Common<Input, Output, Sets> & {
+      caller: Exclude<Caller, 'anyone'>
+      run: Run<Input, Output, Sets, AdmittedContext>
+    })
+
+/**
+ * Defines an endpoint; an input that does not parse is 400 `INVALID_INPUT` with the names of the fields at fault.
+ *
+ * @example
+ * const countNotes = defineEndpoint({
+ *   method: 'GET',
+ *   path: '/notes/count',
+ *   caller: 'user',
+ *   input: z.object({}),
+ *   output: z.object({ count: z.number() }),
+ *   run: async (_input, { session }) => ({ body: { count: await count(session.userId) } }),
+ * })
+ */
+export function defineEndpoint<Input, Output extends object, Sets extends boolean = false>(
+  definition: EndpointDefinition<Input, Output, Sets>,
+): Endpoint<Input, Output, Sets> {
+  const { method, path, caller, input, output } = definition
   return {
     method,
     path,
-    origin,
-    async run(body, context) {
-      if (caller === 'admin') await requireAdmin(context)
-      const parsed = input.safeParse(body)
-      if (!parsed.success) {
-        throw new EndpointError('INVALID_INPUT', { fields: fieldsOf(parsed.error), cause: parsed.error })
-      }
-      return definition.run(parsed.data, context)
+    caller,
+    origin: definition.origin === undefined ? (method === 'GET' ? 'query' : 'mutation') : definition.origin,
+    setsCookies: (definition.setsCookies ?? false) as Sets,
+    async run(raw, context) {
+      const result = await work(definition, parseInput(input, raw), context)
+      return { ...result, body: output.parse(result.body) }
     },
   }
 }
 
+function work<Input, Output, Sets extends boolean>(
+  definition: EndpointDefinition<Input, Output, Sets>,
+  input: Input,
+  context: EndpointContext | AdmittedContext,
+): Promise<EndpointResult<Output>> {
+  if (definition.caller === 'anyone') return definition.run(input, context)
+  if (!('session' in context)) throw new TypeError(`${definition.path} was run for nobody`)
+  return definition.run(input, context)
+}
+
+function parseInput<Input>(schema: z.ZodType<Input>, raw: unknown): Input {
+  const parsed = schema.safeParse(raw)
+  if (parsed.success) return parsed.data
+  throw refuse('INVALID_INPUT', { fields: fieldsOf(parsed.error), cause: parsed.error })
+}
+
 /** Names of the fields at fault. One that is not taken stands beside the path of its issue, not in it. */
 function fieldsOf({ issues }: z.ZodError): string[] {
-  return issues
+  const names = issues
     .flatMap(({ path, ...issue }) =>
       issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...path, key]) : [path],
     )
     .map((path) => path.join('.'))
     .filter((name) => name !== '')
-}
-
-async function requireAdmin({ config, database, request }: EndpointContext): Promise<void> {
-  const { session } = await authenticate(request, 'mutation', { config, adapter: database.sessions })
-  if (session.user.role !== 'admin') throw new AuthError('ROLE_REQUIRED')
+  return [...new Set(names)]
 }

@@ -1,76 +1,70 @@
 import type { AuthConfig } from '../config.ts'
-import { clearCookie } from '../cookie.ts'
+import { clearCookies } from '../cookie.ts'
 import { answerPreflight, corsHeaders } from '../cors.ts'
-import { readSessionCookie } from '../credentials.ts'
-import type { AuthDefinition } from '../definition.ts'
+import type { Endpoints } from '../definition.ts'
 import { isAuthError } from '../errors.ts'
-import { checkOrigin } from '../origin.ts'
-import { AUTH_PATH, ENDPOINT_PATHS, type ErrorResponse } from '../protocol.ts'
-import type { SessionDatabase } from '../session/lifecycle.ts'
+import { AUTH_PATH, ENDPOINTS, type ErrorResponse } from '../protocol.ts'
+import { toEndpointRequest } from './api.ts'
+import { callEndpoint, type EndpointServer } from './call-endpoint.ts'
 import type { Endpoint, EndpointResult } from './endpoint.ts'
-import { ENDPOINT_ERRORS, EndpointError } from './endpoint-error.ts'
+import { ENDPOINT_ERRORS, isEndpointError, refuse } from './endpoint-error.ts'
 import { readBody } from './read-body.ts'
+import { readQuery } from './read-query.ts'
+
+/** What the server knows of a request that does not stand in it. */
+export interface RequestOptions {
+  /**
+   * The address of the connection, such as `socket.remoteAddress` or what the platform says. Rate limits count by it; all requests without one
+   * are counted together.
+   */
+  readonly remoteAddress?: string | undefined
+}
 
 /** Serves endpoints under `/api/auth`. Never rejects: every failure becomes a response. */
 export function createHandler(
-  endpoints: readonly Endpoint[],
-  definition: AuthDefinition,
-  options: { database: SessionDatabase; onError: (error: unknown) => void },
-): (request: Request) => Promise<Response> {
-  const { config, signingKeys, definePayload } = definition
-  const endpointsByPath = new Map(endpoints.map((endpoint) => [`${AUTH_PATH}${endpoint.path}`, endpoint]))
+  endpoints: Endpoints,
+  server: EndpointServer,
+): (request: Request, options?: RequestOptions) => Promise<Response> {
+  const { config } = server.definition
+  const endpointsByPath = new Map(
+    Object.values(endpoints).map((endpoint) => [`${AUTH_PATH}${endpoint.path}`, endpoint]),
+  )
 
-  return async function handle(request) {
+  return async function handle(request, { remoteAddress } = {}) {
     const endpoint = endpointsByPath.get(new URL(request.url).pathname)
     try {
-      if (endpoint === undefined) throw new EndpointError('NOT_FOUND')
+      if (endpoint === undefined) throw refuse('NOT_FOUND')
       const preflight = answerPreflight(request, config)
-      if (preflight !== null) return preflight
-      if (request.method !== endpoint.method) throw new EndpointError('METHOD_NOT_ALLOWED')
-      return answer(await run(endpoint, request), request, config)
+      if (preflight !== null) return withCommonHeaders(preflight)
+      if (request.method !== endpoint.method) throw refuse('METHOD_NOT_ALLOWED')
+      const endpointRequest = toEndpointRequest({ request, remoteAddress }, server)
+      const readInput = () => (endpoint.method === 'GET' ? readQuery(request) : readBody(request))
+      return answer(await callEndpoint(endpoint, endpointRequest, readInput, server), request, config)
     } catch (error) {
       const refusal = toErrorResponse(error)
-      if (refusal.status === 500) options.onError(error)
-      return refuse(refusal, { request, endpoint, config })
+      if (refusal.status === 500) server.onError(error)
+      return answerRefusal(refusal, { request, endpoint, config })
     }
-  }
-
-  async function run(endpoint: Endpoint, request: Request): Promise<EndpointResult> {
-    const header = (name: string) => request.headers.get(name)
-    const origin = { method: request.method, header }
-    if (endpoint.origin !== null) checkOrigin(origin, endpoint.origin, config)
-    // What is the same for everyone has no use for it, so that two of them are no matter there.
-    const sessionCookie = endpoint.origin === null ? null : readSessionCookie(header, config)
-    const body = await readBody(request)
-    return endpoint.run(body, {
-      config,
-      signingKeys,
-      definePayload,
-      sessionCookie,
-      database: options.database,
-      request: origin,
-    })
   }
 }
 
 function answer({ body, cookies = [] }: EndpointResult, request: Request, config: AuthConfig): Response {
-  const response = Response.json(body, { headers: commonHeaders(request, config) })
+  const response = json(body, 200, { request, config })
   for (const cookie of cookies) response.headers.append('set-cookie', cookie)
   return response
 }
 
-function refuse(
+function answerRefusal(
   { status, ...body }: ErrorResponse & { status: number },
   { request, endpoint, config }: { request: Request; endpoint: Endpoint | undefined; config: AuthConfig },
 ): Response {
-  const response = Response.json(body, { status, headers: commonHeaders(request, config) })
+  const response = json(body, status, { request, config })
   if (endpoint !== undefined && status === 405) response.headers.set('allow', `${endpoint.method}, OPTIONS`)
   if (body.retryAfterSeconds !== undefined)
     response.headers.set('retry-after', String(body.retryAfterSeconds))
   // The one refusal that is definite about the session itself; any other leaves the cookies as they are.
-  if (endpoint?.path === ENDPOINT_PATHS.token && body.code.startsWith('SESSION_') && status === 401) {
-    response.headers.append('set-cookie', clearCookie(config.cookies.jwt, config))
-    response.headers.append('set-cookie', clearCookie(config.cookies.session, config))
+  if (endpoint?.path === ENDPOINTS.token.path && body.code.startsWith('SESSION_') && status === 401) {
+    for (const cookie of clearCookies(config.cookies, config)) response.headers.append('set-cookie', cookie)
   }
   return response
 }
@@ -80,19 +74,26 @@ function toErrorResponse(error: unknown): ErrorResponse & { status: number } {
     const { status, reason, message, retryAfterSeconds } = error
     return { status, code: reason, message, ...(retryAfterSeconds !== null && { retryAfterSeconds }) }
   }
-  if (error instanceof EndpointError) {
-    return {
-      code: error.code,
-      ...ENDPOINT_ERRORS[error.code],
-      ...(error.fields.length > 0 && { fields: error.fields }),
-    }
+  if (isEndpointError(error)) {
+    const { status, code, message, fields } = error
+    return { status, code, message, ...(fields.length > 0 && { fields }) }
   }
   return { code: 'INTERNAL_ERROR', ...ENDPOINT_ERRORS.INTERNAL_ERROR }
 }
 
-function commonHeaders(request: Request, config: AuthConfig): Headers {
-  const headers = new Headers(corsHeaders(request.headers.get('origin'), config))
-  headers.append('vary', 'Cookie')
-  headers.set('cache-control', 'no-store')
-  return headers
+function json(
+  body: object,
+  status: number,
+  { request, config }: { request: Request; config: AuthConfig },
+): Response {
+  const headers = corsHeaders(request.headers.get('origin'), config)
+  return withCommonHeaders(Response.json(body, { status, headers }))
+}
+
+/** No cache may keep an answer, nor hand it to anyone else; no browser may take it for a page. */
+function withCommonHeaders(response: Response): Response {
+  response.headers.append('vary', 'Cookie')
+  response.headers.set('cache-control', 'no-store')
+  response.headers.set('x-content-type-options', 'nosniff')
+  return response
 }

@@ -1,43 +1,83 @@
+import type { AuthConfig } from '../config.ts'
 import { setCookie } from '../cookie.ts'
 import { issueJwt } from '../jwt/issue-jwt.ts'
 import type { TokenResponse } from '../protocol.ts'
-import { createSession } from '../session/lifecycle.ts'
+import { createSession, type NewSessionOptions } from '../session/create-session.ts'
 import type { EndpointContext, EndpointResult } from './endpoint.ts'
 
-/** Answers with a new JWT for a session, in the cookie and, where bearer transport is enabled, in the body. */
-export async function issueTokens(
-  session: { id: string; userId: string; expiresAt: Date },
+/** A session whose browser is to be answered. */
+interface AnswerableSession {
+  readonly id: string
+  readonly userId: string
+  readonly expiresAt: Date
+  /** The cookies of one that is not end with the browser. */
+  readonly remembered: boolean
+  /** The value of the session cookie; null where the browser keeps what it has. */
+  readonly cookie: string | null
+}
+
+/**
+ * Collects what a JWT of this session needs, and returns what answers with it: a new JWT in the cookie and, where bearer transport is
+ * enabled, in the body; and the session cookie where it is new.
+ *
+ * @throws AuthError `KEYS_UNAVAILABLE`, or what `definePayload` throws
+ */
+export async function prepareTokens(
+  session: { id: string; userId: string },
   { config, signingKeys, definePayload }: EndpointContext,
-): Promise<Required<EndpointResult>> {
+): Promise<(session: AnswerableSession) => Promise<Required<EndpointResult<TokenResponse>>>> {
   const payload = await definePayload({ userId: session.userId, sessionId: session.id })
-  const jwt = await issueJwt(session, { key: signingKeys.active, config, payload })
-  const body: TokenResponse = {
-    expiresIn: jwt.expiresInSeconds,
-    expiresAt: jwt.expiresAt.toISOString(),
-    userId: session.userId,
-    sessionId: session.id,
-    ...(config.bearer && { token: jwt.token }),
-  }
-  const maxAgeSeconds = jwt.expiresInSeconds
-  return {
-    body,
-    cookies: [setCookie(config.cookies.jwt, jwt.token, { maxAgeSeconds, secure: config.secure })],
+  const key = signingKeys.active
+  // Once for trial: a payload that no JWT can carry has to fail before anything has changed.
+  await issueJwt({ ...session, expiresAt: config.now() }, { key, config, payload })
+  return async (answered) => {
+    const now = config.now()
+    const jwt = await issueJwt(answered, { key, config, payload, now })
+    const body: TokenResponse = {
+      expiresIn: jwt.expiresInSeconds,
+      expiresAt: jwt.expiresAt.toISOString(),
+      userId: answered.userId,
+      sessionId: answered.id,
+      ...(config.bearer && { token: jwt.token }),
+    }
+    const { remembered, cookie } = answered
+    const { cookies: names, secure } = config
+    const maxAgeSeconds = remembered ? jwt.expiresInSeconds : null
+    const jwtCookie = setCookie(names.jwt, jwt.token, { maxAgeSeconds, secure })
+    return {
+      body,
+      cookies: cookie === null ? [jwtCookie] : [jwtCookie, setSessionCookie({ ...answered, cookie }, config)],
+    }
   }
 }
 
+/** `Set-Cookie` for the secret of a session: it lives as long as the session, or ends with the browser. */
+export function setSessionCookie(
+  { cookie, expiresAt, remembered }: { cookie: string; expiresAt: Date; remembered: boolean },
+  { cookies, secure, now }: AuthConfig,
+): string {
+  const seconds = Math.max(0, Math.floor((expiresAt.getTime() - now().getTime()) / 1000))
+  return setCookie(cookies.session, cookie, { maxAgeSeconds: remembered ? seconds : null, secure })
+}
+
 /** Begins a session for a user who has just proved who they are, and answers with both cookies. */
-export async function beginSession(userId: string, context: EndpointContext): Promise<EndpointResult> {
-  const { config, database, request } = context
-  const session = await createSession(database, {
+export async function beginSession(
+  userId: string,
+  context: EndpointContext,
+  { rememberMe, admit }: { rememberMe?: boolean | undefined; admit?: NewSessionOptions['admit'] } = {},
+): Promise<Required<EndpointResult<TokenResponse>>> {
+  const id = crypto.randomUUID()
+  // Whatever may fail comes before the session, of which the browser would never hear.
+  const issue = await prepareTokens({ id, userId }, context)
+  const session = await createSession(context.database, {
+    id,
     userId,
-    userAgent: request.header('user-agent'),
-    lifetimeSeconds: config.sessionLifetimeSeconds,
-    now: config.now(),
+    config: context.config,
+    address: context.address,
+    userAgent: context.request.header('user-agent'),
+    replaces: context.sessionCookie,
+    ...(rememberMe !== undefined && { rememberMe }),
+    ...(admit !== undefined && { admit }),
   })
-  const { body, cookies } = await issueTokens(session, context)
-  const sessionCookie = setCookie(config.cookies.session, session.cookie, {
-    maxAgeSeconds: config.sessionLifetimeSeconds,
-    secure: config.secure,
-  })
-  return { body, cookies: [...cookies, sessionCookie] }
+  return issue(session)
 }

@@ -1,13 +1,16 @@
 import * as z from 'zod'
-import { ENDPOINT_PATHS } from '../protocol.ts'
+import type { PublicKeys } from '../keys/key-ring.ts'
+import { ENDPOINTS } from '../protocol.ts'
 import { defineEndpoint, type Endpoint } from './endpoint.ts'
+import { anyQuery } from './plain-schemas.ts'
 
 /** The public keys, for verifiers with a dynamic JWKS (RFC 7517 section 5). */
-export const jwks: Endpoint = defineEndpoint({
-  method: 'GET',
-  path: ENDPOINT_PATHS.jwks,
+export const jwks: Endpoint<object, PublicKeys, false> = defineEndpoint({
+  ...ENDPOINTS.jwks,
   origin: null,
   caller: 'anyone',
-  input: z.undefined(),
+  input: anyQuery,
+  // Made of the members that are public by `publicKeys`, which knows every kind of key.
+  output: z.custom<PublicKeys>(),
   run: async (_input, { signingKeys }) => ({ body: signingKeys.publicJwks }),
 })

@@ -1,21 +1,21 @@
 import { MAX_PAYLOAD_BYTES } from '../protocol.ts'
 import { BodyTooLargeError, readLimited } from '../read-limited.ts'
-import { EndpointError } from './endpoint-error.ts'
+import { refuse } from './endpoint-error.ts'
 
 /**
- * The JSON body of a request; undefined when there is none.
+ * The JSON body of a request; an empty object when there is none.
  *
  * @throws EndpointError `PAYLOAD_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE` or `INVALID_INPUT`
  */
 export async function readBody(request: Request): Promise<unknown> {
   const text = await readText(request)
-  if (text === '') return undefined
+  if (text === '') return {}
   const mediaType = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
-  if (mediaType !== 'application/json') throw new EndpointError('UNSUPPORTED_MEDIA_TYPE')
+  if (mediaType !== 'application/json') throw refuse('UNSUPPORTED_MEDIA_TYPE')
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw new EndpointError('INVALID_INPUT', { cause })
+    throw refuse('INVALID_INPUT', { cause })
   }
 }
 
@@ -24,7 +24,7 @@ async function readText(request: Request): Promise<string> {
     return await readLimited(request.body, MAX_PAYLOAD_BYTES)
   } catch (cause) {
     // Any other failure is the sender's too: the body broke off.
-    throw new EndpointError(cause instanceof BodyTooLargeError ? 'PAYLOAD_TOO_LARGE' : 'INVALID_INPUT', {
+    throw refuse(cause instanceof BodyTooLargeError ? 'PAYLOAD_TOO_LARGE' : 'INVALID_INPUT', {
       cause,
     })
   }

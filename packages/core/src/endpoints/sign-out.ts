@@ -1,31 +1,29 @@
-import * as z from 'zod'
 import { identify } from '../authenticate.ts'
-import { clearCookie } from '../cookie.ts'
+import { clearCookies } from '../cookie.ts'
 import { readCredentials } from '../credentials.ts'
 import { isAuthError } from '../errors.ts'
-import { ENDPOINT_PATHS } from '../protocol.ts'
-import { revokeSession, signOutSession } from '../session/lifecycle.ts'
+import { ENDPOINTS, type SuccessResponse } from '../protocol.ts'
+import { deleteSessionOf, deleteSessions } from '../session/end-session.ts'
 import { defineEndpoint, type Endpoint, type EndpointContext } from './endpoint.ts'
+import { done, noFields } from './plain-schemas.ts'
 
 /**
  * Ends the caller's session and deletes both cookies (spec section 4). The session cookie alone says whose it is, so it works
  * with an expired JWT and for a banned user, and doing it twice is not an error. Without that cookie the JWT
  * says it.
  */
-export const signOut: Endpoint = defineEndpoint({
-  method: 'POST',
-  path: ENDPOINT_PATHS.signOut,
-  origin: 'mutation',
+export const signOut: Endpoint<object, SuccessResponse, true> = defineEndpoint({
+  ...ENDPOINTS.signOut,
   caller: 'anyone',
-  input: z.strictObject({}).optional(),
+  setsCookies: true,
+  input: noFields,
+  output: done,
   async run(_input, context) {
-    const { config, sessionCookie, database } = context
-    if (sessionCookie !== null) await signOutSession(sessionCookie, database)
-    else await signOutByToken(context)
-    return {
-      body: { success: true },
-      cookies: [clearCookie(config.cookies.jwt, config), clearCookie(config.cookies.session, config)],
-    }
+    const { config, sessionCookie } = context
+    const ending = { cause: 'sign-out', at: config.now() } as const
+    if (sessionCookie === null) await signOutByToken(context)
+    else await context.change((trx, record) => deleteSessionOf(sessionCookie, { trx, record, ...ending }))
+    return { body: { success: true }, cookies: clearCookies(config.cookies, config) }
   },
 })
 
@@ -33,12 +31,13 @@ export const signOut: Endpoint = defineEndpoint({
  * Without the session cookie the JWT says whose session it is. One that is no good ends nothing: in a cookie there is nothing left to
  * end then, and a program that sent it as a bearer token is told.
  */
-async function signOutByToken({ config, database, request }: EndpointContext): Promise<void> {
+async function signOutByToken({ config, change, request }: EndpointContext): Promise<void> {
   const { transport, token } = readCredentials(request.header, config)
   if (token === null) return
   try {
-    const { sessionId } = await identify(request, 'mutation', config)
-    await revokeSession(sessionId, database)
+    const { sessionId, userId } = await identify(request, 'mutation', config)
+    const ending = { cause: 'sign-out', actorId: null, at: config.now() } as const
+    await change((trx, record) => deleteSessions(trx, record, { sessionId, userId, ...ending }))
   } catch (error) {
     if (transport === 'bearer' || !isAuthError(error) || error.status !== 401) throw error
   }

@@ -3,6 +3,11 @@ interface Pending {
   readonly reject: (reason: Error) => void
 }
 
+/** Something took too long. */
+export class DeadlineError extends Error {
+  override readonly name = 'DeadlineError'
+}
+
 /** How long a lookup may take unless the configuration says otherwise, in milliseconds. */
 export const LOOKUP_TIMEOUT_MS = 2_000
 
@@ -45,7 +50,7 @@ function sweep(): void {
   for (const entry of pending) {
     if (entry.endsAt > now) continue
     pending.delete(entry)
-    entry.reject(new Error('No answer in time'))
+    entry.reject(new DeadlineError('No answer in time'))
   }
   sweeping = false
   if (pending.size > 0) startSweeping()

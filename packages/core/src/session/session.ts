@@ -16,6 +16,11 @@ export interface Session {
   readonly id: string
   readonly userId: string
   readonly expiresAt: Date
+  /**
+   * When the user last proved who they are: at sign-in or by `reauthenticate`. ISO 8601 in UTC, as most calls never look at it and a
+   * `Date` would cost each of them; see {@link isFresh}.
+   */
+  readonly lastAuthenticatedAt: string
   readonly user: SessionUser
 }
 
@@ -28,4 +33,12 @@ export interface SessionKey {
 /** Whether a ban counts now. One whose `banExpires` has passed does not (design decision 6). */
 export function isBanned(user: Pick<SessionUser, 'banned' | 'banExpires'>, now: Date): boolean {
   return user.banned && (user.banExpires === null || !(user.banExpires <= now))
+}
+
+/** Whether the user proved who they are no longer ago than `maxAgeSeconds`. An unreadable moment is long ago. */
+export function isFresh(
+  session: Pick<Session, 'lastAuthenticatedAt'>,
+  { maxAgeSeconds, now }: { maxAgeSeconds: number; now: Date },
+): boolean {
+  return now.getTime() - new Date(session.lastAuthenticatedAt).getTime() <= maxAgeSeconds * 1000
 }

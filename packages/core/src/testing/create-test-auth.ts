@@ -6,9 +6,12 @@ import { type AuthDefinition, type AuthPlugin, defineAuth } from '../definition.
 import { issueJwt } from '../jwt/issue-jwt.ts'
 import { createSigningKey, parseSigningKeys } from '../keys/signing-keys.ts'
 import { staticJwks } from '../keys/static-jwks.ts'
-import { admin } from '../plugins/admin.ts'
-import { createPasswordAccount, emailPassword } from '../plugins/email-password.ts'
-import { banUser, createSession, revokeSession, type SessionDatabase } from '../session/lifecycle.ts'
+import { admin } from '../plugins/admin/admin.ts'
+import { createPasswordAccount } from '../plugins/email-password/accounts.ts'
+import { type EmailPasswordOptions, emailPassword } from '../plugins/email-password/email-password.ts'
+import { banUser } from '../session/ban-user.ts'
+import { createSession } from '../session/create-session.ts'
+import { revokeSession } from '../session/end-session.ts'
 import { openSqlite } from '../sqlite.ts'
 import { countLookups, type LookupCounter } from './count-lookups.ts'
 import { createTestClock, type TestClock } from './test-clock.ts'
@@ -27,16 +30,27 @@ export interface TestSession {
   readonly cookie: string
 }
 
+/** The plugins of a {@link TestAuth}. */
+export type TestPlugins<Plugins extends readonly AuthPlugin[] = readonly []> = readonly [
+  ReturnType<typeof emailPassword>,
+  ReturnType<typeof admin>,
+  ...Plugins,
+]
+
 /** A whole auth server for tests, with helpers that bring about every state of the spec. */
-export interface TestAuth extends Auth {
+export interface TestAuth<Plugins extends readonly AuthPlugin[] = readonly []>
+  extends Omit<Auth<TestPlugins<Plugins>>, 'close'> {
   readonly config: AuthConfig
-  readonly definition: AuthDefinition
+  readonly definition: AuthDefinition<TestPlugins<Plugins>>
   readonly clock: TestClock
   readonly db: AuthKysely & AuthDatabase
-  readonly database: SessionDatabase
   /** Counts the database lookups of Step 2. */
   readonly lookups: LookupCounter
-  createUser(options?: { email?: string; role?: string }): Promise<{ userId: string; email: string }>
+  createUser(options?: {
+    email?: string
+    role?: string
+    password?: string
+  }): Promise<{ userId: string; email: string }>
   /** Signs a user in; a new one unless `userId` is given. */
   signIn(options?: { userId?: string; role?: string }): Promise<TestSession>
   /** The same browser after its JWT has expired: a JWT of 16 minutes ago beside the same session cookie. */
@@ -47,6 +61,19 @@ export interface TestAuth extends Auth {
   close(): Promise<void>
 }
 
+/** What {@link createTestAuth} takes besides the settings of `defineAuthConfig`. */
+export interface TestAuthOptions<Plugins extends readonly AuthPlugin[]> {
+  clock?: TestClock
+  /** @default ':memory:' */
+  databaseUrl?: string
+  /** Options of the plugin `emailPassword()`. */
+  emailPassword?: EmailPasswordOptions
+  /** Further plugins. */
+  plugins?: Plugins
+  /** @default console.error */
+  onError?: (error: unknown) => void
+}
+
 /**
  * An auth server in memory with a fake clock, new keys, `emailPassword()` and `admin()`.
  *
@@ -55,14 +82,11 @@ export interface TestAuth extends Auth {
  * const ada = await auth.signIn({ role: 'admin' })
  * await auth.handler(new Request('http://localhost/api/auth/backend/token', { headers: { cookie: ada.cookie } }))
  */
-export async function createTestAuth(
-  options: Partial<Omit<AuthConfigOptions, 'jwks' | 'now'>> & {
-    clock?: TestClock
-    databaseUrl?: string
-    plugins?: readonly AuthPlugin[]
-  } = {},
-): Promise<TestAuth> {
-  const { clock = createTestClock(), databaseUrl = ':memory:', plugins = [], ...configOptions } = options
+export async function createTestAuth<const Plugins extends readonly AuthPlugin[] = readonly []>(
+  options: Partial<Omit<AuthConfigOptions, 'jwks' | 'now'>> & TestAuthOptions<Plugins> = {},
+): Promise<TestAuth<Plugins>> {
+  const { clock = createTestClock(), databaseUrl = ':memory:', onError = console.error } = options
+  const { emailPassword: emailPasswordOptions, plugins, ...configOptions } = options
   const signingKeys = { keys: [await createSigningKey()] }
   const jwks = staticJwks(parseSigningKeys(signingKeys).publicJwks)
   const config = defineAuthConfig({
@@ -71,11 +95,15 @@ export async function createTestAuth(
     jwks,
     now: clock.now,
   })
-  const definition = defineAuth({ config, signingKeys, plugins: [emailPassword(), admin(), ...plugins] })
+  const further = plugins ?? ([] as readonly AuthPlugin[] as Plugins)
+  const allPlugins: TestPlugins<Plugins> = [emailPassword(emailPasswordOptions), admin(), ...further]
+  const definition = defineAuth({ config, signingKeys, plugins: allPlugins })
   const sqlite = await openSqlite(databaseUrl)
   const lookups = countLookups(sqlite.sessions)
-  const database = { db: sqlite.db, sessions: lookups.sessions, revocations: sqlite.revocations }
-  const db = withAuthStore(sqlite.db, database)
+  const counted = { ...sqlite, sessions: lookups.sessions }
+  const db = withAuthStore(sqlite.db, counted)
+  const auth = await createAuth(definition, counted, { onError, pruneEverySeconds: 0 })
+  const { database } = auth
 
   async function withToken(
     session: Omit<TestSession, 'token' | 'cookie'>,
@@ -90,29 +118,26 @@ export async function createTestAuth(
     return { ...session, token, cookie }
   }
 
-  async function createUser({ email = `${crypto.randomUUID()}@example.com`, role = 'user' } = {}) {
-    const user = { name: 'Test User', email, password: TEST_PASSWORD, role, now: clock.now() }
-    return { ...(await createPasswordAccount(db, user)), email }
+  async function createUser({
+    email = `${crypto.randomUUID()}@example.com`,
+    role = 'user',
+    password = TEST_PASSWORD,
+  } = {}) {
+    const user = { name: 'Test User', email, password, role, now: clock.now() }
+    return { ...(await createPasswordAccount(database, user)), email }
   }
 
   return {
-    ...createAuth(definition, database),
+    ...auth,
     config,
     definition,
     clock,
     db,
-    database,
     lookups,
     createUser,
     async signIn({ userId, role = 'user' } = {}) {
       const owner = userId ?? (await createUser({ role })).userId
-      const lifetimeSeconds = config.sessionLifetimeSeconds
-      const session = await createSession(database, {
-        userId: owner,
-        userAgent: null,
-        lifetimeSeconds,
-        now: clock.now(),
-      })
+      const session = await createSession(database, { userId: owner, config })
       const signedIn = { userId: owner, sessionId: session.id, sessionCookie: session.cookie }
       return withToken(signedIn, clock.now())
     },
@@ -126,7 +151,9 @@ export async function createTestAuth(
     async revoke({ sessionId }) {
       await revokeSession(sessionId, database)
     },
-    ban: ({ userId }) => banUser(userId, database, { now: clock.now() }),
+    async ban({ userId }) {
+      await banUser(userId, database, { now: clock.now() })
+    },
     close: sqlite.close,
   }
 }

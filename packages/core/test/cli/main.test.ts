@@ -27,7 +27,7 @@ describe.concurrent('sallyport migrate', () => {
     const url = `file:${join(directory, 'cli.db')}`
     expect(await sallyport(['migrate', '--database', url])).toEqual({
       code: 0,
-      stdout: 'applied 0001_sessions\n1 applied\n',
+      stdout: 'applied 0001_sessions\napplied 0002_lifecycle\n2 applied\n',
       stderr: '',
     })
     expect(await sallyport(['migrate', '-d', url])).toEqual({ code: 0, stdout: 'up to date\n', stderr: '' })

@@ -7,6 +7,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const directory = temporaryDirectory()
 const children: Child[] = []
+const CORE = ['0001_sessions', '0002_lifecycle']
 afterEach(() => {
   for (const child of children.splice(0)) child.kill()
 })
@@ -27,9 +28,40 @@ test('a new file gets all migrations, and the next start none', async () => {
   const schema = schemaOf(path)
   const second = await openSqlite(path)
   await second.close()
-  expect(first.migrations.applied).toEqual(['0001_sessions'])
+  expect(first.migrations.applied).toEqual(CORE)
   expect(second.migrations.applied).toEqual([])
   expect(schemaOf(path)).toEqual(schema)
+})
+
+test('a file of an earlier version gets what is new, and keeps what it has', async () => {
+  const path = join(directory, 'earlier.db')
+  await (await openSqlite(path)).close()
+  const earlier = new Database(path)
+  for (const column of ['remembered', 'previousToken', 'rotatedAt', 'tokenFamily'])
+    earlier.exec(`alter table session drop column "${column}"`)
+  earlier.exec(`
+    drop table audit;
+    drop table "rateLimit";
+    delete from sallyport_migration where name = '0002_lifecycle';
+    insert into user (id, name, email, createdAt, updatedAt) values ('ada', 'Ada', 'ada@example.com', 'then', 'then');
+    insert into session (id, token, userId, expiresAt, lastAuthenticatedAt, lastSeenAt, createdAt, updatedAt)
+      values ('s', 'sha256:0', 'ada', 'later', 'then', 'then', 'then', 'then');
+  `)
+  earlier.close()
+  const opened = await openSqlite(path)
+  expect(opened.migrations.applied).toEqual(['0002_lifecycle'])
+  expect(await opened.db.selectFrom('session').selectAll().execute()).toMatchObject([
+    {
+      id: 's',
+      userId: 'ada',
+      expiresAt: 'later',
+      remembered: 1,
+      previousToken: null,
+      rotatedAt: null,
+      tokenFamily: null,
+    },
+  ])
+  await opened.close()
 })
 
 test('what is stored survives the next start', async () => {
@@ -58,7 +90,7 @@ describe('several that start at once migrate once', () => {
   test('within one process', async () => {
     const path = join(directory, 'one-process.db')
     const opened = await Promise.all(Array.from({ length: 4 }, () => openSqlite(path)))
-    expect(opened.flatMap(({ migrations }) => migrations.applied)).toEqual(['0001_sessions'])
+    expect(opened.flatMap(({ migrations }) => migrations.applied)).toEqual(CORE)
     await Promise.all(opened.map(({ close }) => close()))
   })
 
@@ -68,7 +100,7 @@ describe('several that start at once migrate once', () => {
     for (const child of children) expect(await child.heard()).toBe('ready')
     for (const child of children) child.tell('go')
     const applied = await Promise.all(children.map((child) => child.heard()))
-    expect(applied.flat()).toEqual(['0001_sessions'])
+    expect(applied.flat()).toEqual(CORE)
   })
 })
 
@@ -83,7 +115,7 @@ test('a migration that fails leaves nothing behind', async () => {
   mended.exec('drop table account')
   mended.close()
   const opened = await openSqlite(path)
-  expect(opened.migrations.applied).toEqual(['0001_sessions'])
+  expect(opened.migrations.applied).toEqual(CORE)
   await opened.close()
 })
 
@@ -91,6 +123,8 @@ test.each([
   ['session', 'session_expiresAt', 'expiresAt'],
   ['session', 'session_userId', 'userId'],
   ['account', 'account_userId', 'userId'],
+  ['audit', 'audit_createdAt', 'createdAt'],
+  ['audit', 'audit_userId', 'userId'],
 ])('%s has the index %s on %s', async (table, index, column) => {
   const path = join(directory, `${index}.db`)
   await (await openSqlite(path)).close()

@@ -49,6 +49,7 @@ test('a session is found by its id and its user together', async () => {
     id: ada.sessionId,
     userId,
     expiresAt: new Date(auth.clock.now().getTime() + auth.config.sessionLifetimeSeconds * 1000),
+    lastAuthenticatedAt: auth.clock.now().toISOString(),
     user: { id: userId, name: 'Test User', role: 'user', banned: false, banReason: null, banExpires: null },
   })
 })
@@ -132,12 +133,34 @@ describe('what stands in the row', () => {
   })
 })
 
-describe('the token column is found by the id alone', () => {
-  test('with the owner, and as a hash', async () => {
+describe('what decides about a session cookie is found by the id alone', () => {
+  test('with the owner, and the secret as a hash', async () => {
+    const now = auth.clock.now()
     expect(await sessions.findToken(ada.sessionId)).toEqual({
       userId,
       token: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
+      previousToken: null,
+      rotatedAt: null,
+      tokenFamily: null,
+      expiresAt: new Date(now.getTime() + auth.config.sessionLifetimeSeconds * 1000),
+      createdAt: now,
+      lastSeenAt: now,
+      remembered: true,
     })
+  })
+
+  test('as it is after a rotation, and for a session that is not remembered', async () => {
+    const changed = {
+      previousToken: 'sha256:previous',
+      rotatedAt: new Date('2026-11-21T10:00:00.007Z'),
+      tokenFamily: 'family',
+      expiresAt: new Date('2026-11-22T10:00:00.007Z'),
+      createdAt: new Date('2026-11-20T10:00:00.007Z'),
+      lastSeenAt: new Date('2026-11-21T09:00:00.007Z'),
+      remembered: false,
+    }
+    await auth.db.updateTable('session').set(changed).where('id', '=', ada.sessionId).execute()
+    expect(await sessions.findToken(ada.sessionId)).toMatchObject(changed)
   })
 })
 

@@ -1,5 +1,5 @@
-import { type Auth, createAuth, defineEndpoint } from '@sallyport/core/auth'
-import { AUTH_PATH, ENDPOINT_PATHS, MAX_PAYLOAD_BYTES } from '@sallyport/core/protocol'
+import { createAuth, defineEndpoint } from '@sallyport/core/auth'
+import { AUTH_PATH, ENDPOINTS, MAX_PAYLOAD_BYTES } from '@sallyport/core/protocol'
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, describe, expect, test } from 'vitest'
 import * as z from 'zod'
@@ -11,27 +11,39 @@ const broken = defineEndpoint({
   path: '/broken',
   origin: null,
   caller: 'anyone',
-  input: z.strictObject({ a: z.string(), b: z.object({ c: z.number() }) }).optional(),
+  input: z.strictObject({ a: z.string(), b: z.object({ c: z.number() }) }),
+  output: z.object({}),
   run: () => Promise.reject(cause),
+})
+const fits = { a: '', b: { c: 1 } }
+const echo = defineEndpoint({
+  method: 'GET',
+  path: '/echo',
+  caller: 'anyone',
+  input: z.unknown(),
+  output: z.object({ input: z.unknown() }),
+  run: async (input) => ({ body: { input } }),
 })
 const app = await createTestAuth({
   allowedOrigins: ['https://admin.example.com'],
-  plugins: [{ id: 'broken', endpoints: [broken] }],
+  plugins: [{ id: 'test', endpoints: { broken, echo } }],
 })
 const owner = await app.createUser()
 afterAll(() => app.close())
 
 const reported: unknown[] = []
-const auth: Auth = createAuth(app.definition, app.database, { onError: (error) => reported.push(error) })
+const onError = (error: unknown) => void reported.push(error)
+const auth = await createAuth(app.definition, app.database, { onError, pruneEverySeconds: 0 })
 const codeOf = async (response: Response) => (await response.json()).code
 
+const everyEndpoint = Object.values(ENDPOINTS).map(({ method, path }) => [method, path] as const)
 const endpoints = [
-  ['GET', ENDPOINT_PATHS.token],
-  ['GET', ENDPOINT_PATHS.jwks],
-  ['POST', ENDPOINT_PATHS.signOut],
-  ['POST', ENDPOINT_PATHS.revokeUserSession],
-  ['POST', ENDPOINT_PATHS.signUpEmail],
-  ['POST', ENDPOINT_PATHS.signInEmail],
+  ['GET', ENDPOINTS.token.path],
+  ['GET', ENDPOINTS.jwks.path],
+  ['POST', ENDPOINTS.signOut.path],
+  ['POST', ENDPOINTS.revokeUserSession.path],
+  ['POST', ENDPOINTS.signUpEmail.path],
+  ['POST', ENDPOINTS.signInEmail.path],
 ] as const
 
 describe('404', () => {
@@ -57,7 +69,7 @@ describe('404', () => {
   })
 })
 
-test.each(endpoints)('%s %s takes no other method, and says which it takes', async (allowed, path) => {
+test.each(everyEndpoint)('%s %s takes no other method, and says which it takes', async (allowed, path) => {
   const ada = await app.signIn()
   for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
     if (method === allowed) continue
@@ -72,37 +84,43 @@ test.each(endpoints)('%s %s takes no other method, and says which it takes', asy
   expect(await app.database.sessions.findSession(ada)).toMatchObject({ id: ada.sessionId })
 })
 
-test.each(endpoints)('%s %s answers in JSON that nobody may store, and that varies', async (method, path) => {
-  const requests = [get(path), post(path, {}), new Request(get(path), { headers: {} })]
-  for (const request of requests) {
-    const response = await auth.handler(request)
-    expect(response.headers.get('cache-control'), `${method} ${response.status}`).toBe('no-store')
-    expect(response.headers.get('vary')).toBe('Origin, Cookie')
-    expect(response.headers.get('content-type')).toBe('application/json')
-  }
-})
+test.each(everyEndpoint)(
+  '%s %s answers in JSON that nobody may store, and that varies',
+  async (method, path) => {
+    const requests = [get(path), post(path, {}), new Request(get(path), { headers: {} })]
+    for (const request of requests) {
+      const response = await auth.handler(request)
+      expect(response.headers.get('cache-control'), `${method} ${response.status}`).toBe('no-store')
+      expect(response.headers.get('vary')).toBe('Origin, Cookie')
+      expect(response.headers.get('content-type')).toBe('application/json')
+    }
+  },
+)
 
 describe('CORS', () => {
-  test.each(endpoints)('a preflight of %s %s is answered for a listed origin alone', async (method, path) => {
-    const preflight = (origin: string) =>
-      auth.handler(
-        new Request(`http://localhost:3000${AUTH_PATH}${path}`, {
-          method: 'OPTIONS',
-          headers: { origin, 'access-control-request-method': method },
-        }),
-      )
-    const listed = await preflight('https://admin.example.com')
-    expect(listed.status).toBe(204)
-    expect(listed.headers.get('access-control-allow-origin')).toBe('https://admin.example.com')
-    expect(listed.headers.get('access-control-allow-credentials')).toBe('true')
-    const foreign = await preflight('https://evil.example')
-    expect(foreign.status).toBe(403)
-    expect(foreign.headers.has('access-control-allow-origin')).toBe(false)
-  })
+  test.each(everyEndpoint)(
+    'a preflight of %s %s is answered for a listed origin alone',
+    async (method, path) => {
+      const preflight = (origin: string) =>
+        auth.handler(
+          new Request(`http://localhost:3000${AUTH_PATH}${path}`, {
+            method: 'OPTIONS',
+            headers: { origin, 'access-control-request-method': method },
+          }),
+        )
+      const listed = await preflight('https://admin.example.com')
+      expect(listed.status).toBe(204)
+      expect(listed.headers.get('access-control-allow-origin')).toBe('https://admin.example.com')
+      expect(listed.headers.get('access-control-allow-credentials')).toBe('true')
+      const foreign = await preflight('https://evil.example')
+      expect(foreign.status).toBe(403)
+      expect(foreign.headers.has('access-control-allow-origin')).toBe(false)
+    },
+  )
 
   test.each([
-    ['a success', get(ENDPOINT_PATHS.jwks, { origin: 'https://admin.example.com' }), 200],
-    ['a refusal', get(ENDPOINT_PATHS.token, { origin: 'https://admin.example.com' }), 401],
+    ['a success', get(ENDPOINTS.jwks.path, { origin: 'https://admin.example.com' }), 200],
+    ['a refusal', get(ENDPOINTS.token.path, { origin: 'https://admin.example.com' }), 401],
     ['what does not exist', get('/unknown', { origin: 'https://admin.example.com' }), 404],
   ])('%s can be read by a listed origin', async (_name, request, status) => {
     const response = await auth.handler(request)
@@ -111,7 +129,7 @@ describe('CORS', () => {
   })
 
   test('no answer can be read by a foreign one', async () => {
-    const response = await auth.handler(get(ENDPOINT_PATHS.jwks, { origin: 'https://evil.example' }))
+    const response = await auth.handler(get(ENDPOINTS.jwks.path, { origin: 'https://evil.example' }))
     expect(response.status).toBe(200)
     expect(response.headers.has('access-control-allow-origin')).toBe(false)
   })
@@ -128,7 +146,7 @@ describe('a request whose origin may not use cookies is 403', () => {
     ['a foreign form of an old browser', { origin: 'https://evil.example' }],
     ['an image of an old browser', { 'x-sallyport': '' }],
   ] as const
-  const guarded = endpoints.filter(([, path]) => path !== ENDPOINT_PATHS.jwks)
+  const guarded = endpoints.filter(([, path]) => path !== ENDPOINTS.jwks.path)
 
   test.each(
     guarded.flatMap(([method, path]) => foreign.map(([name, headers]) => ({ method, path, name, headers }))),
@@ -149,9 +167,9 @@ describe('a request whose origin may not use cookies is 403', () => {
 describe('two cookies of one name are 401 COOKIE_CONFLICT, and never sign anyone out', () => {
   test.each([
     ...endpoints
-      .filter(([, path]) => path !== ENDPOINT_PATHS.jwks)
+      .filter(([, path]) => path !== ENDPOINTS.jwks.path)
       .map(([method, path]) => [method, path, 'service.session'] as const),
-    ['POST', ENDPOINT_PATHS.revokeUserSession, 'service.jwt'] as const,
+    ['POST', ENDPOINTS.revokeUserSession.path, 'service.jwt'] as const,
   ])('%s %s with two of %s', async (method, path, name) => {
     const ada = await app.signIn({ userId: owner.userId })
     const cookie = `${ada.cookie}; ${name}=x`
@@ -166,7 +184,7 @@ describe('two cookies of one name are 401 COOKIE_CONFLICT, and never sign anyone
 describe('a body', () => {
   const send = (body: BodyInit, headers: Record<string, string> = {}) =>
     auth.handler(
-      new Request(`http://localhost:3000${AUTH_PATH}${ENDPOINT_PATHS.signOut}`, {
+      new Request(`http://localhost:3000${AUTH_PATH}${ENDPOINTS.signOut.path}`, {
         method: 'POST',
         headers: { 'x-sallyport': '1', 'content-type': 'application/json', ...headers },
         body,
@@ -256,6 +274,7 @@ describe('a body', () => {
   test('that does not fit is 400 with the names of the fields at fault', async () => {
     const fieldsOf = async (body: unknown) =>
       (await (await auth.handler(post('/broken', body))).json()).fields
+    expect(await fieldsOf(undefined)).toEqual(['a', 'b'])
     expect(await fieldsOf({ b: { c: '1' } })).toEqual(['a', 'b.c'])
     expect(await fieldsOf({ a: '', b: { c: 1 }, role: 'admin', x: 1 })).toEqual(['role', 'x'])
     expect(await fieldsOf([])).toBeUndefined()
@@ -263,8 +282,27 @@ describe('a body', () => {
   })
 })
 
+describe('a query', () => {
+  const ask = async (query: string) => {
+    const response = await auth.handler(get(`/echo${query}`))
+    return { status: response.status, ...(await response.json()) }
+  }
+
+  test('is texts by name', async () => {
+    expect(await ask('?a=1&b=')).toEqual({ status: 200, input: { a: '1', b: '' } })
+  })
+
+  test('with a name that occurs twice is 400 with that name', async () => {
+    expect(await ask('?a=1&b=2&b=3')).toMatchObject({ status: 400, code: 'INVALID_INPUT', fields: ['b'] })
+  })
+
+  test('of an endpoint that takes none is not looked at', async () => {
+    expect((await auth.handler(get(`${ENDPOINTS.jwks.path}?v=2`))).status).toBe(200)
+  })
+})
+
 test('a failure is 500 without its cause, which is reported', async () => {
-  const response = await auth.handler(post('/broken'))
+  const response = await auth.handler(post('/broken', fits))
   expect(response.status).toBe(500)
   expect(await response.json()).toEqual({ code: 'INTERNAL_ERROR', message: 'Something went wrong' })
   expect(reported.splice(0)).toEqual([cause])
@@ -272,22 +310,22 @@ test('a failure is 500 without its cause, which is reported', async () => {
 
 test('a refusal is not reported', async () => {
   await auth.handler(get('/unknown'))
-  await auth.handler(get(ENDPOINT_PATHS.token))
+  await auth.handler(get(ENDPOINTS.token.path))
   await auth.handler(post('/broken', { a: 1 }))
   expect(reported).toEqual([])
 })
 
 describe('when the database is gone', () => {
-  test.each(endpoints.filter(([, path]) => path !== ENDPOINT_PATHS.jwks))(
+  test.each(endpoints.filter(([, path]) => path !== ENDPOINTS.jwks.path))(
     '%s %s is 503, says when to come back and leaves the cookies alone',
     async (method, path) => {
       const gone = await createTestAuth()
       const admin = await gone.signIn({ role: 'admin' })
       await gone.close()
       const body = {
-        [ENDPOINT_PATHS.revokeUserSession]: { sessionId: admin.sessionId },
-        [ENDPOINT_PATHS.signUpEmail]: { name: 'Ada', email: 'ada@example.com', password: 'long enough' },
-        [ENDPOINT_PATHS.signInEmail]: { email: 'ada@example.com', password: 'long enough' },
+        [ENDPOINTS.revokeUserSession.path]: { sessionId: admin.sessionId },
+        [ENDPOINTS.signUpEmail.path]: { name: 'Ada', email: 'ada@example.com', password: 'long enough' },
+        [ENDPOINTS.signInEmail.path]: { email: 'ada@example.com', password: 'long enough' },
       }[path as string]
       const headers = { cookie: admin.cookie }
       const response = await gone.handler(method === 'GET' ? get(path, headers) : post(path, body, headers))

@@ -1,22 +1,27 @@
 import { verifyJwt } from '@sallyport/core'
 import { createAuth, type DefinePayload, defineAuth } from '@sallyport/core/auth'
-import { ENDPOINT_PATHS } from '@sallyport/core/protocol'
-import { createTestAuth } from '@sallyport/core/testing'
+import { ENDPOINTS } from '@sallyport/core/protocol'
+import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { decodeJwt } from 'jose'
 import { afterAll, describe, expect, test } from 'vitest'
-import { cookieChanges, get } from '../support/requests.ts'
+import { cookieChanges, cookiesAfter, get, post } from '../support/requests.ts'
 
-const auth = await createTestAuth()
+const auth = await createTestAuth({ session: { rotateSessionToken: true } })
 afterAll(() => auth.close())
 const { config, database } = auth
 const ada = await auth.signIn()
 
-/** A refresh by Ada where the app adds these claims. */
-async function refresh(definePayload: DefinePayload) {
+/** What Ada's browser sends, with the secret that it was last given. */
+let cookieOfAda = ada.cookie
+
+/** A refresh where the app adds these claims. */
+async function refresh(definePayload: DefinePayload, cookie?: string) {
   const errors: unknown[] = []
   const definition = defineAuth({ config, signingKeys: auth.definition.signingKeys, definePayload })
-  const { handler } = createAuth(definition, database, { onError: (error) => void errors.push(error) })
-  const response = await handler(get(ENDPOINT_PATHS.token, { cookie: ada.cookie }))
+  const options = { onError: (error: unknown) => void errors.push(error), pruneEverySeconds: 0 }
+  const { handler } = await createAuth(definition, database, options)
+  const response = await handler(get(ENDPOINTS.token.path, { cookie: cookie ?? cookieOfAda }))
+  if (cookie === undefined) cookieOfAda = cookiesAfter(cookieOfAda, response)
   const token = /service\.jwt=([^;]+)/.exec(response.headers.getSetCookie().join())?.[1] ?? null
   return { response, token, errors }
 }
@@ -120,4 +125,56 @@ describe('a payload that cannot be issued fails closed: no token, and the app is
     expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
     expect(errors).toHaveLength(1)
   })
+})
+
+test.each<[string, DefinePayload]>([
+  [
+    'throws',
+    () => {
+      throw new Error('a bug of the app')
+    },
+  ],
+  ['rejects', () => Promise.reject(new Error('a bug of the app'))],
+])(
+  'definePayload that %s leaves the secret, the expiry and all else of the session as it was',
+  async (_name, definePayload) => {
+    const bob = await auth.signIn()
+    const rows = database.db.selectFrom('session').selectAll().where('id', '=', bob.sessionId)
+    auth.clock.advance(2 * 24 * 60 * 60)
+    const before = await rows.execute()
+    const cookie = `service.session=${bob.sessionCookie}`
+    expect((await refresh(definePayload, cookie)).response.status).toBe(500)
+    expect(await rows.execute()).toEqual(before)
+    expect((await refresh(() => ({}), cookie)).response.status).toBe(200)
+  },
+)
+
+test('a sign-in where definePayload fails begins no session, and ends none', async () => {
+  const { email, userId } = await auth.createUser()
+  const here = await auth.signIn({ userId })
+  const sessions = database.db.selectFrom('session').selectAll().where('userId', '=', userId)
+  const before = await sessions.execute()
+  const definition = {
+    ...auth.definition,
+    definePayload: () => Promise.reject(new Error('a bug of the app')),
+  }
+  const { handler } = await createAuth(definition, database, { onError: () => {}, pruneEverySeconds: 0 })
+  const body = { email, password: TEST_PASSWORD }
+  const response = await handler(post(ENDPOINTS.signInEmail.path, body, { cookie: here.cookie }))
+  expect(response.status).toBe(500)
+  expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+  expect(await sessions.execute()).toEqual(before)
+})
+
+test('definePayload is told whose session it will be at a sign-in', async () => {
+  const { email, userId } = await auth.createUser()
+  const told: unknown[] = []
+  const definition = {
+    ...auth.definition,
+    definePayload: (session: object) => ({ tenant: told.push(session) }),
+  }
+  const { handler } = await createAuth(definition, database, { pruneEverySeconds: 0 })
+  const response = await handler(post(ENDPOINTS.signInEmail.path, { email, password: TEST_PASSWORD }))
+  const { sessionId } = await response.json()
+  expect(told).toEqual([{ userId, sessionId }])
 })

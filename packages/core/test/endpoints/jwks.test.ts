@@ -1,5 +1,5 @@
 import { staticJwks, verifyJws } from '@sallyport/core'
-import { ENDPOINT_PATHS } from '@sallyport/core/protocol'
+import { ENDPOINTS } from '@sallyport/core/protocol'
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, expect, test } from 'vitest'
 import { reasonOf } from '../support/reason-of.ts'
@@ -9,7 +9,7 @@ const auth = await createTestAuth()
 afterAll(() => auth.close())
 
 test('publishes keys that verify a JWT of ours, and nothing private', async () => {
-  const response = await auth.handler(get(ENDPOINT_PATHS.jwks))
+  const response = await auth.handler(get(ENDPOINTS.jwks.path))
   expect(response.status).toBe(200)
   const jwks = await response.json()
   expect(jwks).toEqual({
@@ -30,12 +30,12 @@ test('publishes keys that verify a JWT of ours, and nothing private', async () =
 
 test('answers everyone alike: any origin, signed in or not, and sets no cookie', async () => {
   const { cookie } = await auth.signIn()
-  const anonymous = await (await auth.handler(get(ENDPOINT_PATHS.jwks))).text()
+  const anonymous = await (await auth.handler(get(ENDPOINTS.jwks.path))).text()
   for (const headers of [
     { cookie },
     { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site', cookie },
   ]) {
-    const response = await auth.handler(get(ENDPOINT_PATHS.jwks, headers))
+    const response = await auth.handler(get(ENDPOINTS.jwks.path, headers))
     expect(await response.text()).toBe(anonymous)
     expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
   }

@@ -1,15 +1,18 @@
 import { join } from 'node:path'
+import type { AuthEvent } from '@sallyport/core'
 import { createAuth } from '@sallyport/core/auth'
-import { ENDPOINT_PATHS } from '@sallyport/core/protocol'
+import { ENDPOINTS } from '@sallyport/core/protocol'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Child, startFixture } from '../support/child-process.ts'
-import { cookieChanges, post } from '../support/requests.ts'
+import { cookieChanges, cookiesAfter, get, post } from '../support/requests.ts'
+import { foundWhenAnnounced } from '../support/revocations.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const path = join(temporaryDirectory(), 'app.db')
-const auth = await createTestAuth({ databaseUrl: path })
+const events: AuthEvent[] = []
+const auth = await createTestAuth({ databaseUrl: path, onEvent: (event) => void events.push(event) })
 const { userId } = await auth.createUser()
 afterAll(() => auth.close())
 
@@ -19,7 +22,7 @@ beforeEach(async () => {
 })
 
 const signOut = (cookie: string, body?: unknown) =>
-  auth.handler(post(ENDPOINT_PATHS.signOut, body, { cookie }))
+  auth.handler(post(ENDPOINTS.signOut.path, body, { cookie }))
 const isThere = async ({ sessionId, userId }: TestSession) =>
   (await auth.database.sessions.findSession({ sessionId, userId })) !== null
 
@@ -32,6 +35,21 @@ test('deletes the session record, and both cookies by an empty value and Max-Age
     'service.session=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax',
   ])
   expect(await isThere(ada)).toBe(false)
+})
+
+test('is told of once it is done, and written down', async () => {
+  const found = foundWhenAnnounced(ada, auth.database)
+  events.length = 0
+  await signOut(ada.cookie)
+  expect(await found).toBeNull()
+  const revoked = { type: 'session.revoked', userId, sessionId: ada.sessionId, at: auth.clock.now() }
+  expect(events).toEqual([{ ...revoked, cause: 'sign-out', actorId: null }])
+  const records = auth.db
+    .selectFrom('audit')
+    .select(['userId', 'actorId', 'detail'])
+    .where('sessionId', '=', ada.sessionId)
+    .where('type', '=', 'session.revoked')
+  expect(await records.execute()).toEqual([{ userId, actorId: null, detail: '{"cause":"sign-out"}' }])
 })
 
 test('ends this session and no other of the user', async () => {
@@ -98,6 +116,17 @@ describe('succeeds', () => {
     expect(await isThere(ada)).toBe(true)
   })
 
+  test('without any credential, and no door has refused anyone', async () => {
+    events.length = 0
+    expect((await signOut('')).status).toBe(200)
+    expect(events).toEqual([])
+  })
+
+  test('and leaves the device known, whose cookie it does not touch', async () => {
+    const response = await signOut(`${ada.cookie}; service.device=x`)
+    expect(cookieChanges(response)).toEqual({ set: [], cleared })
+  })
+
   test('with the JWT alone, and ends its session', async () => {
     const response = await signOut(`service.jwt=${ada.token}`)
     expect(response.status).toBe(200)
@@ -106,9 +135,21 @@ describe('succeeds', () => {
   })
 
   test('with the JWT of a banned user alone', async () => {
-    await auth.ban(ada)
-    expect((await signOut(`service.jwt=${ada.token}`)).status).toBe(200)
-    expect(await isThere(ada)).toBe(false)
+    const carol = await auth.signIn()
+    await auth.ban(carol)
+    expect((await signOut(`service.jwt=${carol.token}`)).status).toBe(200)
+    expect(await isThere(carol)).toBe(false)
+  })
+
+  test('with the secret that a refresh has just changed', async () => {
+    const rotating = await createTestAuth({ session: { rotateSessionToken: true } })
+    const bob = await rotating.signIn()
+    const refreshed = await rotating.handler(get(ENDPOINTS.token.path, { cookie: bob.cookie }))
+    expect(cookiesAfter(bob.cookie, refreshed)).not.toContain(bob.sessionCookie)
+    const response = await rotating.handler(post(ENDPOINTS.signOut.path, undefined, { cookie: bob.cookie }))
+    expect(response.status).toBe(200)
+    expect(await rotating.database.sessions.findSession(bob)).toBeNull()
+    await rotating.close()
   })
 
   test('with an empty object for a body', async () => {
@@ -133,7 +174,7 @@ describe('with a bearer token and no session cookie', () => {
     const bob = await withBearer.signIn()
     const elsewhere = await withBearer.signIn({ userId: bob.userId })
     const call = (token: string) =>
-      withBearer.handler(post(ENDPOINT_PATHS.signOut, undefined, { authorization: `Bearer ${token}` }))
+      withBearer.handler(post(ENDPOINTS.signOut.path, undefined, { authorization: `Bearer ${token}` }))
     expect((await call(bob.token)).status).toBe(200)
     expect(await withBearer.database.sessions.findSession(bob)).toBeNull()
     expect(await withBearer.database.sessions.findSession(elsewhere)).not.toBeNull()
@@ -150,7 +191,7 @@ describe('with a bearer token and no session cookie', () => {
 
   test('ends nothing where it is not', async () => {
     const response = await auth.handler(
-      post(ENDPOINT_PATHS.signOut, undefined, { authorization: `Bearer ${ada.token}` }),
+      post(ENDPOINTS.signOut.path, undefined, { authorization: `Bearer ${ada.token}` }),
     )
     expect(response.status).toBe(200)
     expect(await isThere(ada)).toBe(true)
@@ -161,7 +202,7 @@ test('with a bearer token of another session the session cookie is what counts',
   const withBearer = await createTestAuth({ bearer: true })
   const [bob, eve] = [await withBearer.signIn(), await withBearer.signIn()]
   const headers = { cookie: bob.cookie, authorization: `Bearer ${eve.token}` }
-  await withBearer.handler(post(ENDPOINT_PATHS.signOut, undefined, headers))
+  await withBearer.handler(post(ENDPOINTS.signOut.path, undefined, headers))
   expect(await withBearer.database.sessions.findSession(bob)).toBeNull()
   expect(await withBearer.database.sessions.findSession(eve)).not.toBeNull()
   await withBearer.close()
@@ -191,13 +232,14 @@ describe('while another process holds the write lock of the database', () => {
 
   test('is 503 when the lock is not released in time, with the cookies untouched and the session in place', async () => {
     const impatient = await openSqlite(path, { busyTimeoutMs: 50 })
-    const { handler } = createAuth(auth.definition, impatient)
-    const response = await handler(post(ENDPOINT_PATHS.signOut, undefined, { cookie: ada.cookie }))
+    const { handler, close } = await createAuth(auth.definition, impatient)
+    const response = await handler(post(ENDPOINTS.signOut.path, undefined, { cookie: ada.cookie }))
     expect(response.status).toBe(503)
     expect((await response.json()).code).toBe('SESSIONS_UNAVAILABLE')
     expect(response.headers.get('retry-after')).toBe('1')
     expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
     expect(await isThere(ada)).toBe(true)
+    close()
     await impatient.close()
   })
 })

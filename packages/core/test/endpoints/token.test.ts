@@ -1,8 +1,10 @@
-import { verifyJwt } from '@sallyport/core'
-import { ENDPOINT_PATHS } from '@sallyport/core/protocol'
+import { type AuthEvent, authenticate, verifyJwt } from '@sallyport/core'
+import { createAuth, defineAuth } from '@sallyport/core/auth'
+import { ENDPOINTS } from '@sallyport/core/protocol'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
-import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { cookieChanges, get } from '../support/requests.ts'
+import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { incoming } from '../support/incoming.ts'
+import { cookieChanges, cookiesAfter, get } from '../support/requests.ts'
 
 const auth = await createTestAuth()
 const { userId } = await auth.createUser()
@@ -14,7 +16,7 @@ beforeEach(async () => {
 })
 
 const refresh = (cookie: string, headers: Record<string, string> = {}) =>
-  auth.handler(get(ENDPOINT_PATHS.token, { ...(cookie !== '' && { cookie }), ...headers }))
+  auth.handler(get(ENDPOINTS.token.path, { ...(cookie !== '' && { cookie }), ...headers }))
 const sessionCookie = (value: string) => `service.session=${value}`
 
 describe('a session that counts gets a new JWT', () => {
@@ -54,13 +56,15 @@ describe('a session that counts gets a new JWT', () => {
   })
 
   test('that does not outlive the session', async () => {
-    const expiresAt = new Date(auth.clock.now().getTime() + 61_000)
-    await auth.db.updateTable('session').set({ expiresAt }).where('id', '=', ada.sessionId).execute()
-    const response = await refresh(ada.cookie)
+    const short = await createTestAuth({ session: { absoluteLifetimeSeconds: 1_000 } })
+    const { cookie } = await short.signIn()
+    short.clock.advance(939)
+    const response = await short.handler(get(ENDPOINTS.token.path, { cookie }))
     const { expiresIn } = await response.json()
     expect(expiresIn).toBeGreaterThanOrEqual(60)
     expect(expiresIn).toBeLessThanOrEqual(61)
     expect(response.headers.getSetCookie()[0]).toContain(`; Max-Age=${expiresIn};`)
+    await short.close()
   })
 
   test('as often as it is asked for, and reads without writing', async () => {
@@ -162,12 +166,157 @@ describe('a session that does not count gets none', () => {
   })
 })
 
+describe('a session goes on here', () => {
+  const DAY_SECONDS = 24 * 60 * 60
+  const events: AuthEvent[] = []
+  const onEvent = (event: AuthEvent) => void events.push(event)
+
+  /** An auth server, a signed-in browser and its refreshes, which keep the cookies as they are told. */
+  async function start(options: Parameters<typeof createTestAuth>[0] = {}) {
+    const own = await createTestAuth({ onEvent, ...options })
+    onTestFinished(() => own.close())
+    const bob = await own.signIn()
+    let { cookie } = bob
+    events.length = 0
+    return {
+      ...own,
+      bob,
+      row: () => own.db.selectFrom('session').selectAll().where('id', '=', bob.sessionId).executeTakeFirst(),
+      async refresh(given = cookie) {
+        const response = await own.handler(get(ENDPOINTS.token.path, { cookie: given }))
+        cookie = cookiesAfter(given, response)
+        return response
+      },
+    }
+  }
+
+  test('for another 30 days once a day has passed, and its cookie with it', async () => {
+    const { refresh, clock, bob, row } = await start()
+    clock.advance(DAY_SECONDS)
+    const response = await refresh()
+    expect(response.headers.getSetCookie()).toEqual([
+      expect.stringMatching(/^service\.jwt=[^;]+; Max-Age=900; Path=\/; HttpOnly; SameSite=Lax$/),
+      `service.session=${bob.sessionCookie}; Max-Age=2592000; Path=/; HttpOnly; SameSite=Lax`,
+    ])
+    const expiresAt = new Date(clock.now().getTime() + 30 * DAY_SECONDS * 1000).toISOString()
+    expect(await row()).toMatchObject({ expiresAt })
+    expect(cookieChanges(await refresh())).toEqual({ set: ['service.jwt'], cleared: [] })
+  })
+
+  test('and its cookie lasts no longer than the session', async () => {
+    const { refresh, clock } = await start({ session: { absoluteLifetimeSeconds: 31 * DAY_SECONDS } })
+    clock.advance(2 * DAY_SECONDS)
+    const [, session] = (await refresh()).headers.getSetCookie()
+    expect(session).toContain(`; Max-Age=${29 * DAY_SECONDS};`)
+  })
+
+  test('without Max-Age on any cookie where it is not remembered', async () => {
+    const { refresh, clock, db } = await start({ session: { rotateSessionToken: true } })
+    await db.updateTable('session').set({ remembered: false }).execute()
+    clock.advance(DAY_SECONDS)
+    const cookies = (await refresh()).headers.getSetCookie()
+    expect(cookies).toHaveLength(2)
+    for (const cookie of cookies) expect(cookie).toMatch(/^[^;]+; Path=\/; HttpOnly; SameSite=Lax$/)
+  })
+
+  test('and nowhere else: no other request writes to it', async () => {
+    const { handler, clock, bob, row, config, database, refresh } = await start({
+      session: { rotateSessionToken: true },
+    })
+    const before = await row()
+    clock.advance(600)
+    await authenticate(incoming({ cookie: bob.cookie }), 'query', { config, adapter: database.sessions })
+    for (const { path } of [ENDPOINTS.getSession, ENDPOINTS.listSessions]) {
+      expect((await handler(get(path, { cookie: bob.cookie }))).status).toBe(200)
+    }
+    expect(await row()).toEqual(before)
+    await refresh()
+    expect(await row()).toMatchObject({ lastSeenAt: clock.now().toISOString() })
+  })
+
+  test('and each time the app is told of it, but only an extension is written down', async () => {
+    const { refresh, clock, db, bob } = await start()
+    const refreshed = { type: 'session.refreshed', userId: bob.userId, sessionId: bob.sessionId }
+    await refresh()
+    clock.advance(DAY_SECONDS)
+    await refresh()
+    expect(events).toMatchObject([
+      { ...refreshed, renewed: false },
+      { ...refreshed, renewed: true, at: clock.now() },
+    ])
+    const records = db.selectFrom('audit').select('detail').where('type', '=', 'session.refreshed')
+    expect(await records.execute()).toEqual([{ detail: '{"renewed":true}' }])
+  })
+
+  test('where it ends while definePayload is at work, no token is issued', async () => {
+    const own = await start({ session: { rotateSessionToken: true } })
+    const definition = defineAuth({
+      config: own.config,
+      signingKeys: own.definition.signingKeys,
+      definePayload: async () => {
+        await own.revoke(own.bob)
+        return {}
+      },
+    })
+    const { handler } = await createAuth(definition, own.database, { pruneEverySeconds: 0 })
+    const response = await handler(get(ENDPOINTS.token.path, { cookie: own.bob.cookie }))
+    expect(response.status).toBe(401)
+    expect((await response.json()).code).toBe('SESSION_NOT_FOUND')
+    expect(cookieChanges(response).set).toEqual([])
+  })
+
+  describe('with another secret each time where they are rotated', () => {
+    const rotating = { session: { rotateSessionToken: true } }
+
+    test('and the one before is good for 30 seconds, then ends the session in the same request', async () => {
+      const { refresh, clock, bob, row } = await start(rotating)
+      const response = await refresh()
+      expect(cookieChanges(response)).toEqual({ set: ['service.jwt', 'service.session'], cleared: [] })
+      const current = cookiesAfter(bob.cookie, response)
+      expect(current).not.toContain(bob.sessionCookie)
+      clock.advance(30)
+      const late = await refresh(bob.cookie)
+      expect(late.status).toBe(200)
+      expect(cookieChanges(late)).toEqual({ set: ['service.jwt'], cleared: [] })
+      clock.advance(1)
+      const replay = await refresh(bob.cookie)
+      expect({ status: replay.status, code: (await replay.json()).code }).toEqual({
+        status: 401,
+        code: 'SESSION_NOT_FOUND',
+      })
+      expect(cookieChanges(replay)).toEqual({ set: [], cleared: ['service.jwt', 'service.session'] })
+      expect(await row()).toBeUndefined()
+      expect((await refresh(current)).status).toBe(401)
+    })
+
+    test('and of several at once all get a JWT, and one the secret', async () => {
+      const { refresh, bob, clock } = await start(rotating)
+      const responses = await Promise.all(Array.from({ length: 5 }, () => refresh(bob.cookie)))
+      expect(responses.map(({ status }) => status)).toEqual(Array(5).fill(200))
+      const secrets = responses.filter((response) => cookieChanges(response).set.includes('service.session'))
+      expect(secrets).toHaveLength(1)
+      clock.advance(60)
+      const [winner] = secrets
+      expect(winner && (await refresh(cookiesAfter(bob.cookie, winner))).status).toBe(200)
+    })
+
+    test('but a made-up one ends nothing', async () => {
+      const { refresh, bob, row } = await start(rotating)
+      const made = `service.session=${bob.sessionId}.${'A'.repeat(86)}`
+      expect((await refresh(made)).status).toBe(401)
+      expect(await row()).toBeDefined()
+    })
+  })
+})
+
 describe('nobody asked for it', () => {
   test.each([
     { 'sec-purpose': 'prefetch' },
     { 'sec-purpose': 'prefetch;prerender' },
     { 'sec-purpose': 'prefetch;anonymous-client-ip' },
     { purpose: 'prefetch' },
+    { purpose: 'Prefetch' },
+    { 'x-moz': 'prefetch' },
   ])('a prefetch is refused: %j', async (headers) => {
     const response = await refresh(ada.cookie, headers)
     expect(response.status).toBe(400)
@@ -176,7 +325,7 @@ describe('nobody asked for it', () => {
   })
 
   test('a HEAD mints nothing', async () => {
-    const request = new Request(get(ENDPOINT_PATHS.token, { cookie: ada.cookie }), { method: 'HEAD' })
+    const request = new Request(get(ENDPOINTS.token.path, { cookie: ada.cookie }), { method: 'HEAD' })
     const response = await auth.handler(request)
     expect(response.status).toBe(405)
     expect(response.headers.getSetCookie()).toEqual([])
@@ -193,13 +342,13 @@ describe('nobody asked for it', () => {
 test('with bearer transport the JWT is in the body too, and only then', async () => {
   const withBearer = await createTestAuth({ bearer: true })
   const { cookie } = await withBearer.signIn()
-  const response = await withBearer.handler(get(ENDPOINT_PATHS.token, { cookie }))
+  const response = await withBearer.handler(get(ENDPOINTS.token.path, { cookie }))
   const { token } = await response.json()
   expect(response.headers.getSetCookie()[0]).toContain(`service.jwt=${token};`)
   // The session cookie still is what counts here: a bearer token beside it neither helps nor harms.
-  const both = get(ENDPOINT_PATHS.token, { cookie, authorization: 'Bearer x' })
+  const both = get(ENDPOINTS.token.path, { cookie, authorization: 'Bearer x' })
   expect((await withBearer.handler(both)).status).toBe(200)
-  const alone = get(ENDPOINT_PATHS.token, { authorization: `Bearer ${token}` })
+  const alone = get(ENDPOINTS.token.path, { authorization: `Bearer ${token}` })
   expect((await withBearer.handler(alone)).status).toBe(401)
   await withBearer.close()
 })
@@ -208,12 +357,12 @@ test('over https the cookies are Secure, and the session cookie is __Host-', asy
   const secure = await createTestAuth({ baseUrl: 'https://app.example.com' })
   const { cookie, sessionCookie } = await secure.signIn()
   expect(cookie).toContain(`__Host-service.session=${sessionCookie}`)
-  const response = await secure.handler(get(ENDPOINT_PATHS.token, { cookie }))
+  const response = await secure.handler(get(ENDPOINTS.token.path, { cookie }))
   expect(response.headers.getSetCookie()).toEqual([
     expect.stringMatching(/^service\.jwt=.*; Max-Age=900; Path=\/; HttpOnly; Secure; SameSite=Lax$/),
   ])
   const refused = await secure.handler(
-    get(ENDPOINT_PATHS.token, { cookie: `service.session=${sessionCookie}` }),
+    get(ENDPOINTS.token.path, { cookie: `service.session=${sessionCookie}` }),
   )
   expect(cookieChanges(refused)).toEqual({ set: [], cleared: ['service.jwt', '__Host-service.session'] })
   await secure.close()

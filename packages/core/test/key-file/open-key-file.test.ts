@@ -14,7 +14,7 @@ import {
   openKeyFile,
 } from '@sallyport/core/auth'
 import { createPasswordAccount, emailPassword } from '@sallyport/core/plugins'
-import { ENDPOINT_PATHS } from '@sallyport/core/protocol'
+import { ENDPOINTS } from '@sallyport/core/protocol'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { afterAll, afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { keyFileStore } from '../../src/key-file/key-store.ts'
@@ -216,8 +216,10 @@ describe('a file that is lost or broken is reported once, and nobody notices', a
   const database = await openSqlite(':memory:')
   afterAll(() => database.close())
   const ada = { name: 'Ada', email: 'ada@example.com', password: 'correct horse battery staple' }
-  await createPasswordAccount(database.db, { ...ada, now: new Date() })
+  await createPasswordAccount(database, { ...ada, now: new Date() })
 
+  // Of one account, more sign-ins than are allowed to anyone.
+  const password = emailPassword({ limits: { account: { points: 1_000, duration: 60 } } })
   const broken = (members: object) => JSON.stringify({ keys: [{ ...a, ...members }] })
 
   test.each<[string, (path: string) => void]>([
@@ -247,14 +249,15 @@ describe('a file that is lost or broken is reported once, and nobody notices', a
   ])('%s', async (_name, damage) => {
     const file = await open(one())
     const config = defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks: file.jwks })
-    const definition = defineAuth({ config, signingKeys: file.signingKeys, plugins: [emailPassword()] })
+    const definition = defineAuth({ config, signingKeys: file.signingKeys, plugins: [password] })
     const faults: unknown[] = []
-    const auth = createAuth(definition, database, { onError: (error) => void faults.push(error) })
+    const onError = (error: unknown) => void faults.push(error)
+    const auth = await createAuth(definition, database, { onError, pruneEverySeconds: 0 })
     const signIn = () =>
-      auth.handler(post(ENDPOINT_PATHS.signInEmail, { email: ada.email, password: ada.password }))
+      auth.handler(post(ENDPOINTS.signInEmail.path, { email: ada.email, password: ada.password }))
     const signedIn = await signIn()
     const cookie = cookiesAfter('', signedIn)
-    const refresh = () => auth.handler(get(ENDPOINT_PATHS.token, { cookie }))
+    const refresh = () => auth.handler(get(ENDPOINTS.token.path, { cookie }))
     const { version } = file.jwks
 
     damage(file.path)

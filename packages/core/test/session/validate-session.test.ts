@@ -19,6 +19,7 @@ const valid: Session = {
   id: 's1',
   userId: 'ada',
   expiresAt: at(1000),
+  lastAuthenticatedAt: at(-1000).toISOString(),
   user,
 }
 

@@ -1,5 +1,5 @@
 import { authenticate } from '@sallyport/core'
-import { ENDPOINT_PATHS } from '@sallyport/core/protocol'
+import { ENDPOINTS } from '@sallyport/core/protocol'
 import {
   createTestAuth,
   createTestClock,
@@ -41,7 +41,7 @@ test('the clock makes a JWT and a session expire', async () => {
 
 test('a user signs in with the password that every user has', async () => {
   const { email, userId } = await auth.createUser()
-  const response = await auth.handler(post(ENDPOINT_PATHS.signInEmail, { email, password: TEST_PASSWORD }))
+  const response = await auth.handler(post(ENDPOINTS.signInEmail.path, { email, password: TEST_PASSWORD }))
   expect(await response.json()).toMatchObject({ userId })
 })
 

@@ -13,6 +13,7 @@ import {
   type Session,
   validateIdentity,
 } from '@sallyport/core'
+import { clientAddress, type ProxyTrust } from '@sallyport/core/address'
 import { storeOf } from './store-of.ts'
 
 /** What both doors let through, and the moment it was read. */
@@ -48,6 +49,10 @@ export interface AuthHandle {
   authenticateFresh(db: AuthDatabase, kind: RequestKind): Promise<Admission>
   /** Whether a session cookie was sent, however good it is. */
   hasSessionCookie(): boolean
+  /** The address of the client, as `trustedProxies` decides; null where nobody said. */
+  address(): string | null
+  /** Whether anyone has asked who the caller is: the answer may be theirs alone. */
+  wasAsked(): boolean
 }
 
 /** A read of the session that has begun. */
@@ -64,14 +69,23 @@ const MEMORY_MS = 1_000
 /** Makes the handle of a request. `upgrade` is a WebSocket connection, whose identity lasts as long as it does. */
 export function createAuthHandle(
   request: OriginRequest,
-  options: { transport: Transport; config: AuthConfig; kind: RequestKind; carriesStreams: boolean },
+  options: {
+    transport: Transport
+    config: AuthConfig
+    kind: RequestKind
+    carriesStreams: boolean
+    remoteAddress: string | undefined
+    trustsProxy: ProxyTrust
+  },
 ): AuthHandle {
-  const { transport, config, kind, carriesStreams } = options
+  const { transport, config, kind, carriesStreams, remoteAddress = null, trustsProxy } = options
   let step1: { kind: RequestKind; identity: Promise<Identity> } | null = null
   let memory: Reading | null = null
+  let isAsked = false
 
   /** Step 1, once: a connection keeps its identity even when the JWT expires later, since the session row decides. */
   function identifyOnce(callKind: RequestKind): Promise<Identity> {
+    isAsked = true
     const kindOfRequest = kind === 'upgrade' ? kind : callKind
     if (step1?.kind === kindOfRequest) return step1.identity
     const identity = identify(request, kindOfRequest, config)
@@ -118,6 +132,8 @@ export function createAuthHandle(
     authenticate,
     authenticateFresh,
     hasSessionCookie: () => readCredentials(request.header, config).sessionCookie !== null,
+    address: () => clientAddress(remoteAddress, request.header('x-forwarded-for'), trustsProxy),
+    wasAsked: () => isAsked,
   }
 }
 

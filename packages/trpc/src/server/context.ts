@@ -5,6 +5,7 @@ import {
   type HeaderReader,
   type RequestKind,
 } from '@sallyport/core'
+import { trustProxies } from '@sallyport/core/address'
 import { type AuthHandle, createAuthHandle } from './auth-handle.ts'
 import { headerReader, type NodeHeaders } from './request-headers.ts'
 
@@ -18,9 +19,20 @@ export interface DatabaseContext extends AuthContext {
   readonly db: AuthDatabase
 }
 
+/** What a Node request knows of its connection. */
+interface RemoteSocket {
+  readonly remoteAddress?: string | undefined
+}
+
 /** A request as the fetch adapter, the Node adapters, Express, Fastify and Next.js hand it to `createContext`. */
 export interface HttpContextOptions {
-  readonly req: { readonly method?: string | undefined; readonly headers: Headers | NodeHeaders }
+  readonly req: {
+    readonly method?: string | undefined
+    readonly headers: Headers | NodeHeaders
+    readonly socket?: RemoteSocket
+  }
+  /** The address of the connection where `req` has no socket, as with the fetch adapter. Rate limits count by it. */
+  readonly remoteAddress?: string | undefined
   readonly info: {
     readonly type: 'query' | 'mutation' | 'subscription' | 'unknown'
     /** `application/jsonl` where the answer may be a stream. */
@@ -30,7 +42,7 @@ export interface HttpContextOptions {
 
 /** A connection as `applyWSSHandler` hands it to `createContext`. */
 export interface WsContextOptions {
-  readonly req: { readonly headers: NodeHeaders }
+  readonly req: { readonly headers: NodeHeaders; readonly socket?: RemoteSocket }
   readonly info: { readonly connectionParams: Readonly<Record<string, string | undefined>> | null }
 }
 
@@ -41,21 +53,23 @@ export interface AuthContextFactory {
   /** For WebSocket connections. With bearer transport the connection parameter `token` carries the JWT. */
   ws(options: WsContextOptions): AuthContext
   /** For calls from the server's own code, with the headers of the page request that they are made for. */
-  headers(headers: Headers | NodeHeaders, options?: { method?: string }): AuthContext
+  headers(headers: Headers | NodeHeaders, options?: { method?: string; remoteAddress?: string }): AuthContext
 }
 
 /**
  * Where the credentials of a request enter the context, one function a transport. They never throw and check nothing: what is
  * wrong with a request is the answer of the first guard that asks.
  *
+ * @throws ConfigurationError when `trustedProxies` names what is no address
  * @example
  * const auth = createAuthContext(authConfig)
  * export const httpContext = (o: FetchCreateContextFnOptions) => ({ ...auth.http(o), db })
  * export const wsContext = (o: CreateWSSContextFnOptions) => ({ ...auth.ws(o), db })
  */
 export function createAuthContext(config: AuthConfig): AuthContextFactory {
+  const trustsProxy = trustProxies(config.trustedProxies)
   return {
-    http({ req, info }) {
+    http({ req, info, remoteAddress = req.socket?.remoteAddress }) {
       const request = { method: req.method ?? 'GET', header: headerReader(req.headers) }
       // Before tRPC knows the procedure, the strictest rule counts.
       const kind = info.type === 'unknown' ? 'mutation' : info.type
@@ -65,6 +79,8 @@ export function createAuthContext(config: AuthConfig): AuthContextFactory {
           config,
           kind,
           carriesStreams: info.accept !== null,
+          remoteAddress,
+          trustsProxy,
         }),
       }
     },
@@ -73,14 +89,30 @@ export function createAuthContext(config: AuthConfig): AuthContextFactory {
       return {
         auth: createAuthHandle(
           { method: 'GET', header },
-          { transport: 'ws', config, kind: 'upgrade', carriesStreams: false },
+          {
+            transport: 'ws',
+            config,
+            kind: 'upgrade',
+            carriesStreams: false,
+            remoteAddress: req.socket?.remoteAddress,
+            trustsProxy,
+          },
         ),
       }
     },
-    headers(headers, { method = 'GET' } = {}) {
+    headers(headers, { method = 'GET', remoteAddress } = {}) {
       const kind: RequestKind = method === 'GET' ? 'query' : 'mutation'
       const request = { method, header: headerReader(headers) }
-      return { auth: createAuthHandle(request, { transport: 'headers', config, kind, carriesStreams: true }) }
+      return {
+        auth: createAuthHandle(request, {
+          transport: 'headers',
+          config,
+          kind,
+          carriesStreams: true,
+          remoteAddress,
+          trustsProxy,
+        }),
+      }
     },
   }
 }

@@ -48,20 +48,30 @@ export function authErrorData(options: { error: TRPCError; path: string | undefi
 }
 
 /**
- * The response meta of an HTTP handler: `Retry-After` where the status itself is 429 or 503. A stream is always 200 and a mixed
- * batch 207; there the seconds are in `error.data.auth`.
+ * The response meta of an HTTP handler: `Cache-Control: no-store` for every answer that may be one caller's alone, and `Retry-After` where
+ * the status itself is 429 or 503. A stream is always 200 and a mixed batch 207; there the seconds are in `error.data.auth`.
  *
  * @example fetchRequestHandler({ router, createContext, responseMeta: authResponseMeta, ... })
  */
-export function authResponseMeta({
-  data,
-  errors,
-}: {
-  data: readonly unknown[]
-  errors: readonly TRPCError[]
-}): { headers?: Headers } {
+export function authResponseMeta({ ctx, data, errors, eagerGeneration }: ResponseMetaOptions): {
+  headers?: Headers
+} {
+  const headers = new Headers()
+  // Of a stream the head is sent before any procedure has asked.
+  const isPublic = ctx !== undefined && !ctx.auth.wasAsked() && errors.length === 0 && !eagerGeneration
+  if (!isPublic) headers.set('cache-control', 'no-store')
   const isMixed = errors.length < data.length || errors.some(({ code }) => code !== errors[0]?.code)
   const seconds = errors.map(({ cause }) => (isAuthError(cause) ? (cause.retryAfterSeconds ?? 0) : 0))
   const longest = isMixed ? 0 : Math.max(0, ...seconds)
-  return longest > 0 ? { headers: new Headers({ 'retry-after': String(longest) }) } : {}
+  if (longest > 0) headers.set('retry-after', String(longest))
+  return { headers }
+}
+
+/** What tRPC hands to a response meta. */
+interface ResponseMetaOptions {
+  /** Absent where it could not be made. */
+  readonly ctx?: { readonly auth: { wasAsked(): boolean } } | undefined
+  readonly data: readonly unknown[]
+  readonly errors: readonly TRPCError[]
+  readonly eagerGeneration?: boolean
 }

@@ -109,8 +109,8 @@ export async function runAdmitted(
 
 /** Names the members one by one: spreading the handle of another session middleware would start its watch. */
 function admit(handle: AuthHandle, startWatch: () => SessionWatch): AdmittedHandle {
-  const { transport, config, kind, carriesStreams, authenticate, authenticateFresh, hasSessionCookie } =
-    handle
+  const { transport, config, kind, carriesStreams, authenticate, authenticateFresh } = handle
+  const { hasSessionCookie, address, wasAsked } = handle
   return {
     transport,
     config,
@@ -119,6 +119,8 @@ function admit(handle: AuthHandle, startWatch: () => SessionWatch): AdmittedHand
     authenticate,
     authenticateFresh,
     hasSessionCookie,
+    address,
+    wasAsked,
     get signal() {
       return startWatch().signal
     },

@@ -1,4 +1,5 @@
-import { AuthError, type Session } from '@sallyport/core'
+import { denial, type Session } from '@sallyport/core'
+import type { AuthContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
 import type { Middleware } from './guard.ts'
 
@@ -9,9 +10,9 @@ import type { Middleware } from './guard.ts'
  */
 export function requireRole(
   ...roles: [string, ...string[]]
-): Middleware<{ readonly session: Session }, object> {
-  return async ({ ctx, path, next }) => {
-    if (!roles.includes(ctx.session.user.role)) throw toTRPCError(new AuthError('ROLE_REQUIRED'), { path })
-    return next()
+): Middleware<AuthContext & { readonly session: Session }, object> {
+  return async ({ ctx: { session, auth }, path, next }) => {
+    if (roles.includes(session.user.role)) return next()
+    throw toTRPCError(denial('ROLE_REQUIRED', session.id, auth.config), { path })
   }
 }

@@ -27,7 +27,7 @@ const target = await createTarget(process.argv[2] ?? '')
 const { config } = target.openDoor()
 const { db, database, definition } = target.auth
 const authContext = createAuthContext(config)
-const auth = createAuth({ ...definition, config }, database)
+const auth = await createAuth({ ...definition, config }, database)
 const before = prototypes()
 let resolved = 0
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cookieNames } from '@sallyport/core'
-import { CLIENT_HEADER, ENDPOINT_PATHS } from '@sallyport/core/protocol'
+import { CLIENT_HEADER, ENDPOINTS } from '@sallyport/core/protocol'
 import type { User } from './users.ts'
 
 /** What the nodes believe to be their own address. */
@@ -52,7 +52,7 @@ export function startLoad(
       const node = nodes[turn % nodes.length] ?? ''
       const isRefresh = performance.now() - refreshedAt > options.refreshAfterMs
       const response = isRefresh
-        ? await request(`${node}/api/auth${ENDPOINT_PATHS.token}`, `${cookies.session}=${sessionCookie}`)
+        ? await request(`${node}/api/auth${ENDPOINTS.token.path}`, `${cookies.session}=${sessionCookie}`)
         : await callMe(node, jwt, sessionCookie)
       const text = await response.text()
       if (response.status !== 200) refuse(response.status, text)

@@ -1,4 +1,5 @@
-import { createSession } from '@sallyport/core/auth'
+import { defineAuthConfig, staticJwks } from '@sallyport/core'
+import { createSession, createSigningKey, parseSigningKeys } from '@sallyport/core/auth'
 import { createPasswordAccount } from '@sallyport/core/plugins'
 import { openSqlite } from '@sallyport/core/sqlite'
 
@@ -13,12 +14,14 @@ export interface User {
 /** Makes the database with so many users, each signed in. */
 export async function createUsers(databasePath: string, count: number): Promise<User[]> {
   const database = await openSqlite(`file:${databasePath}`)
+  const { publicJwks } = parseSigningKeys({ keys: [await createSigningKey()] })
+  const config = defineAuthConfig({ baseUrl: 'http://localhost', jwks: staticJwks(publicJwks) })
   const now = new Date()
   const password = 'correct horse battery staple'
   const users = Array.from({ length: count }, async (_, i): Promise<User> => {
     const account = { name: 'Ada', email: `ada${i}@example.com`, password, now }
-    const { userId } = await createPasswordAccount(database.db, account)
-    const session = await createSession(database, { userId, userAgent: null, lifetimeSeconds: 3_600, now })
+    const { userId } = await createPasswordAccount(database, account)
+    const session = await createSession(database, { userId, config })
     return { userId, sessionId: session.id, sessionCookie: session.cookie }
   })
   const created = await Promise.all(users)

@@ -1,4 +1,6 @@
 import type { Reason } from '@sallyport/core'
+import { createAuthContext, type DatabaseContext, sessionMiddleware } from '@sallyport/trpc'
+import { initTRPC } from '@trpc/server'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import {
   type Client,
@@ -39,6 +41,54 @@ function passTime(ms: number): void {
   const now = performance.now.bind(performance)
   vi.spyOn(performance, 'now').mockImplementation(() => now() + ms)
 }
+
+describe('whether anyone has asked who the caller is', () => {
+  const handle = (headers: Record<string, string>) => createAuthContext(server.config).headers(headers).auth
+
+  test('nobody has before a guard does, whatever else is read', async () => {
+    const auth = handle(browser(await server.auth.signIn()).headers)
+    expect(auth.hasSessionCookie()).toBe(true)
+    expect([auth.address(), auth.kind, auth.wasAsked()]).toEqual([null, 'query', false])
+  })
+
+  test.each(['authenticate', 'authenticateFresh'] as const)(
+    'someone has from the moment at which %s is called',
+    async (method) => {
+      const auth = handle(browser(await server.auth.signIn()).headers)
+      const answer = auth[method](server.db, 'query')
+      expect(auth.wasAsked()).toBe(true)
+      await answer
+      expect(auth.wasAsked()).toBe(true)
+    },
+  )
+
+  test.each([
+    { refusal: 'TOKEN_MISSING', headers: {} },
+    { refusal: 'TOKEN_INVALID', headers: { cookie: 'service.jwt=nonsense' } },
+  ])('someone has who was told $refusal', async ({ refusal, headers }) => {
+    const auth = handle(headers)
+    await expect(auth.authenticate(server.db, 'query')).rejects.toMatchObject({ reason: refusal })
+    expect(auth.wasAsked()).toBe(true)
+  })
+
+  test('someone has whom nobody could answer', async () => {
+    const auth = handle(browser(await server.auth.signIn()).headers)
+    server.keys.fault = new Error('down')
+    await expect(auth.authenticate(server.db, 'query')).rejects.toMatchObject({ reason: 'KEYS_UNAVAILABLE' })
+    expect(auth.wasAsked()).toBe(true)
+  })
+
+  test('the handle of an admitted call says the same', async () => {
+    const { auth } = createAuthContext(server.config).headers(browser(await server.auth.signIn()).headers, {
+      remoteAddress: '192.0.2.1',
+    })
+    const t = initTRPC.context<DatabaseContext>().create()
+    const router = t.router({
+      me: t.procedure.use(sessionMiddleware).query(({ ctx }) => [ctx.auth.wasAsked(), ctx.auth.address()]),
+    })
+    expect(await router.createCaller({ auth, db: server.db }).me()).toEqual([true, '192.0.2.1'])
+  })
+})
 
 describe('what a request costs', () => {
   test.each(BATCHES)(

@@ -186,6 +186,71 @@ describe('createAuthContext', () => {
   })
 })
 
+describe('ctx.auth.address', () => {
+  /** What each transport says of one connection. */
+  function addressesOf(config: AuthConfig, remoteAddress: string | undefined, forwardedFor: string | null) {
+    const { http, ws, headers } = createAuthContext(config)
+    const sent: Record<string, string> = forwardedFor === null ? {} : { 'x-forwarded-for': forwardedFor }
+    const socket = remoteAddress === undefined ? {} : { remoteAddress }
+    const info = { type: 'query', accept: null } as const
+    const contexts = {
+      node: http({ req: { headers: sent, socket }, info }),
+      fetch: http({ req: new Request('http://localhost', { headers: sent }), info, remoteAddress }),
+      ws: ws({ req: { headers: sent, socket }, info: { connectionParams: null } }),
+      headers: headers(new Headers(sent), socket),
+    }
+    return Object.fromEntries(Object.entries(contexts).map(([name, { auth }]) => [name, auth.address()]))
+  }
+
+  test.each([
+    { remote: '192.0.2.1', forwardedFor: null, address: '192.0.2.1' },
+    { remote: '::ffff:192.0.2.1', forwardedFor: null, address: '192.0.2.1' },
+    { remote: '2001:DB8:0:0::1', forwardedFor: null, address: '2001:db8::1' },
+    { remote: '192.0.2.1', forwardedFor: '192.0.2.9', address: '192.0.2.1' },
+    { remote: '10.0.0.1', forwardedFor: null, address: '10.0.0.1' },
+    { remote: '10.0.0.1', forwardedFor: '192.0.2.9', address: '192.0.2.9' },
+    { remote: '10.0.0.1', forwardedFor: 'made up, 192.0.2.9', address: '192.0.2.9' },
+    { remote: '10.0.0.1', forwardedFor: '192.0.2.66, 192.0.2.9', address: '192.0.2.9' },
+    { remote: '10.0.0.1', forwardedFor: '192.0.2.9, 10.0.0.2', address: '192.0.2.9' },
+    { remote: 'fd00::1', forwardedFor: '2001:db8::9', address: '2001:db8::9' },
+    { remote: '10.0.0.1', forwardedFor: '192.0.2.9:5678', address: '192.0.2.9' },
+    { remote: 'fd00::1', forwardedFor: '[2001:db8::9]:5678', address: '2001:db8::9' },
+    { remote: '10.0.0.1', forwardedFor: 'somewhere', address: null },
+    { remote: undefined, forwardedFor: null, address: null },
+    { remote: undefined, forwardedFor: '192.0.2.9', address: null },
+    { remote: 'somewhere', forwardedFor: null, address: null },
+  ])('of $remote with X-Forwarded-For $forwardedFor is $address', ({ remote, forwardedFor, address }) => {
+    const config = { ...server.config, trustedProxies: ['10.0.0.0/8', 'fd00::/8'] }
+    const expected = { node: address, fetch: address, ws: address, headers: address }
+    expect(addressesOf(config, remote, forwardedFor)).toEqual(expected)
+  })
+
+  test('where no proxy is trusted nobody is believed', () => {
+    const address = '10.0.0.1'
+    const expected = { node: address, fetch: address, ws: address, headers: address }
+    expect(addressesOf(server.config, address, '192.0.2.9')).toEqual(expected)
+  })
+
+  test('a proxy that is no address is told when the app starts', () => {
+    const config = { ...server.config, trustedProxies: ['the load balancer'] }
+    expect(() => createAuthContext(config)).toThrow(
+      expect.objectContaining({
+        name: 'ConfigurationError',
+        message: expect.stringMatching(/^trustedProxies: /),
+      }),
+    )
+  })
+
+  test('what the app says goes before the socket of the request', () => {
+    const { auth } = createAuthContext(server.config).http({
+      req: { headers: {}, socket: { remoteAddress: '192.0.2.1' } },
+      remoteAddress: '192.0.2.2',
+      info: { type: 'query', accept: null },
+    })
+    expect(auth.address()).toBe('192.0.2.2')
+  })
+})
+
 /** The reason of a refusal as a value. */
 function asRefusal(error: { reason: Reason }): Reason {
   return error.reason

@@ -5,9 +5,12 @@ import {
   type AuthErrorData,
   authErrorData,
   createAuthContext,
+  createSensitiveSessionMiddleware,
   type DatabaseContext,
   getSession,
   optionalSessionMiddleware,
+  type RateLimitContext,
+  rateLimit,
   requireRole,
   sensitiveSessionMiddleware,
   sessionMiddleware,
@@ -43,6 +46,10 @@ describe('what a session middleware does to the types of an app', () => {
   test.each([
     { name: 'sessionMiddleware', middleware: sessionMiddleware },
     { name: 'sensitiveSessionMiddleware', middleware: sensitiveSessionMiddleware },
+    {
+      name: 'createSensitiveSessionMiddleware()',
+      middleware: createSensitiveSessionMiddleware({ maxAge: 60 }),
+    },
   ])('$name adds session and identity, and leaves the rest of the context alone', async ({ middleware }) => {
     const router = t.router({
       me: t.procedure.use(middleware).query(({ ctx }) => {
@@ -86,6 +93,40 @@ describe('what a session middleware does to the types of an app', () => {
         expectTypeOf(ctx.session).toEqualTypeOf<Session>()
         return next()
       })
+  })
+
+  test('rateLimit leaves the context as it was, before and after a session middleware', () => {
+    t.procedure.use(rateLimit({ points: 1, duration: 1 })).query(({ ctx }) => {
+      expectTypeOf(ctx.requestId).toEqualTypeOf<string>()
+      // @ts-expect-error there is no ctx.session without a middleware
+      return ctx.session
+    })
+    t.procedure
+      .use(sessionMiddleware)
+      .use(rateLimit({ points: 1, duration: 1, by: 'user' }))
+      .query(({ ctx }) => {
+        expectTypeOf(ctx.session).toEqualTypeOf<Session>()
+        expectTypeOf(ctx.auth.signal).toEqualTypeOf<AbortSignal>()
+      })
+    t.procedure
+      .use(optionalSessionMiddleware)
+      .use(rateLimit({ points: 1, duration: 1 }))
+      .query(({ ctx }) => expectTypeOf(ctx.session).toEqualTypeOf<Session | null>())
+  })
+
+  test('the function of a rateLimit knows the call, and that its input has not been parsed', () => {
+    t.procedure.input(z.object({ email: z.string() })).use(
+      rateLimit({
+        points: 1,
+        duration: 1,
+        by({ ctx, path, input }) {
+          expectTypeOf(ctx).toEqualTypeOf<RateLimitContext>()
+          expectTypeOf(ctx.session).toEqualTypeOf<Session | null | undefined>()
+          expectTypeOf(input).toEqualTypeOf<unknown>()
+          return path
+        },
+      }),
+    )
   })
 
   test('inputs and outputs are those of the app', () => {
@@ -146,6 +187,24 @@ describe('what does not compile', () => {
     t.procedure.use(optionalSessionMiddleware).use(requireRole('admin'))
     // @ts-expect-error nobody would be let in
     requireRole()
+  })
+
+  test('a rateLimit on a context without auth or without db, or by what it does not know', () => {
+    const withoutAuth = initTRPC.context<Omit<Context, 'auth'>>().create()
+    // @ts-expect-error there is no ctx.auth
+    withoutAuth.procedure.use(rateLimit({ points: 1, duration: 1 }))
+    const withoutDb = initTRPC.context<AuthContext>().create()
+    // @ts-expect-error there is no ctx.db
+    withoutDb.procedure.use(rateLimit({ points: 1, duration: 1 }))
+    // @ts-expect-error calls are counted by user or by address
+    rateLimit({ points: 1, duration: 1, by: 'session' })
+    // @ts-expect-error a name is a text
+    rateLimit({ points: 1, duration: 1, by: () => 7 })
+  })
+
+  test('createSensitiveSessionMiddleware without maxAge', () => {
+    // @ts-expect-error how long is too long?
+    expect(() => createSensitiveSessionMiddleware({})).toThrow('maxAge')
   })
 
   test('a session that is taken for granted where it is optional', () => {

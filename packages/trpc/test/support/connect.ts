@@ -98,8 +98,12 @@ function socketWith(headers: Visitor['headers']): typeof globalThis.WebSocket {
 }
 
 /** Calls from the server's own code, with the headers of the page request. */
-export function callerFor(server: TestServer, visitor: Visitor): ReturnType<typeof createCaller> {
-  const { auth } = createAuthContext(server.config).headers(visitor.headers)
+export function callerFor(
+  server: Pick<TestServer, 'config' | 'db' | 'stage'>,
+  visitor: Visitor,
+  options: { remoteAddress?: string } = {},
+): ReturnType<typeof createCaller> {
+  const { auth } = createAuthContext(server.config).headers(visitor.headers, options)
   return createCaller(
     { auth, db: server.db, stage: server.stage },
     {

@@ -1,4 +1,4 @@
-import type { AuthAdapter, KeySet } from '@sallyport/core'
+import type { AuthAdapter, KeySet, RateLimitStore } from '@sallyport/core'
 
 type Answer = ReturnType<AuthAdapter['findSession']>
 
@@ -44,6 +44,20 @@ export function faultyKeySet(keySet: KeySet): FaultyKeySet {
       if (faulty.fault !== null) throw faulty.fault
       return keySet.findKey(kid)
     },
+  }
+  return faulty
+}
+
+/** A store of counts that can fail. */
+export interface FaultyLimits extends RateLimitStore {
+  /** Fails in place of the count. Null leaves it alone. */
+  fault: (() => Promise<never>) | null
+}
+
+export function faultyLimits(limits: RateLimitStore): FaultyLimits {
+  const faulty: FaultyLimits = {
+    fault: null,
+    consume: (key, limit) => (faulty.fault === null ? limits.consume(key, limit) : faulty.fault()),
   }
   return faulty
 }

@@ -82,14 +82,14 @@ export async function startKeyFileServer(): Promise<KeyFileServer> {
   const keyFile = await openKeyFile(path)
   const config = defineAuthConfig({ baseUrl: BASE_URL, jwks: keyFile.jwks, now: clock.now })
   const database = await openSqlite(':memory:')
-  const { handler } = createAuth(defineAuth({ config, signingKeys: keyFile.signingKeys }), database)
+  const { handler } = await createAuth(defineAuth({ config, signingKeys: keyFile.signingKeys }), database)
   const context = createAuthContext(config)
   const overTrpc = createHTTPHandler({
     router,
     basePath: '/trpc/',
     createContext: (options) => ({ ...context.http(options), db: database.db }),
   })
-  const overAuth = getRequestListener(handler)
+  const overAuth = getRequestListener((request) => handler(request))
   const server = createServer((request, response) =>
     request.url?.startsWith('/trpc/') ? overTrpc(request, response) : void overAuth(request, response),
   )
@@ -113,9 +113,8 @@ export async function startKeyFileServer(): Promise<KeyFileServer> {
       const now = clock.now()
       const email = `${crypto.randomUUID()}@example.com`
       const password = 'correct horse battery staple'
-      const { userId } = await createPasswordAccount(database.db, { name: 'Ada', email, password, now })
-      const lifetimeSeconds = config.sessionLifetimeSeconds
-      const session = await createSession(database, { userId, userAgent: null, lifetimeSeconds, now })
+      const { userId } = await createPasswordAccount(database, { name: 'Ada', email, password, now })
+      const session = await createSession(database, { userId, config })
       const { token } = await issueJwt(session, { key: keyFile.signingKeys.active, config })
       const cookie = `${config.cookies.jwt}=${token}; ${config.cookies.session}=${session.cookie}`
       return { token, headers: { cookie, origin: BASE_URL } }

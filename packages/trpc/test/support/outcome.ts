@@ -53,10 +53,17 @@ export function toRefusal(error: unknown): Refusal {
   return { ...data, message }
 }
 
-/** What a client sees of a reason. */
-export function refusalFor(reason: Reason, { replay }: { replay: boolean }): Refusal {
+/**
+ * What a client sees of a reason.
+ *
+ * @param options.retryAfterSeconds @default 1 with 503, else null
+ */
+export function refusalFor(
+  reason: Reason,
+  { replay, ...wait }: { replay: boolean; retryAfterSeconds?: number },
+): Refusal {
   const { code, status, message } = REASONS[reason]
-  const retryAfterSeconds = status === 503 ? 1 : null
+  const retryAfterSeconds = wait.retryAfterSeconds ?? (status === 503 ? 1 : null)
   return { code, httpStatus: status, message, auth: { reason, retryAfterSeconds, replay } }
 }
 

@@ -1,10 +1,11 @@
-import { request } from 'node:http'
+import { type IncomingHttpHeaders, request } from 'node:http'
 import type { Reason } from '@sallyport/core'
 import type { TestServer } from './start-server.ts'
 
 /** An answer as it came over the wire. */
 export interface RawAnswer {
   readonly status: number
+  readonly headers: IncomingHttpHeaders
   readonly body: string
   /** The reason in the body, whether it is JSON, JSON lines or server-sent events; null when there is none. */
   readonly reason: Reason | null
@@ -25,7 +26,12 @@ export function rawRequest(
         if (text.includes('"ready"')) break
       }
       const reason = /"reason":"(\w+)"/.exec(text)?.[1] ?? null
-      resolve({ status: response.statusCode ?? 0, body: text, reason: reason as Reason | null })
+      resolve({
+        status: response.statusCode ?? 0,
+        headers: response.headers,
+        body: text,
+        reason: reason as Reason | null,
+      })
     })
     sent.on('error', reject)
     sent.end(body)

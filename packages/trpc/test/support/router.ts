@@ -2,9 +2,11 @@ import { on, once } from 'node:events'
 import { AuthError, isAuthError } from '@sallyport/core'
 import {
   authErrorData,
+  createSensitiveSessionMiddleware,
   type DatabaseContext,
   getSession,
   optionalSessionMiddleware,
+  rateLimit,
   requireRole,
   sensitiveSessionMiddleware,
   sessionMiddleware,
@@ -61,6 +63,61 @@ async function* ticks({
 
 const never = new Promise<never>(() => {})
 
+/** How long a sign-in is fresh enough for a payment, in seconds. */
+export const MAX_AGE = 300
+
+/** What each procedure of `limited` allows. */
+export const LIMIT = { points: 3, duration: 60 } as const
+
+/** The name that stands in an input, however wrong the rest of it is. */
+function nameIn(input: unknown): string {
+  return typeof input === 'object' && input !== null && 'name' in input ? String(input.name) : 'nobody'
+}
+
+const limited = t.router({
+  write: t.procedure
+    .use(sessionMiddleware)
+    .use(rateLimit(LIMIT))
+    .use(counted)
+    .mutation(() => 'written'),
+  rewrite: t.procedure
+    .use(sessionMiddleware)
+    .use(rateLimit({ ...LIMIT, by: 'user' }))
+    .use(counted)
+    .mutation(() => 'written'),
+  read: t.procedure
+    .use(sessionMiddleware)
+    .use(rateLimit(LIMIT))
+    .use(counted)
+    .query(({ ctx }) => ctx.session.userId),
+  clock: t.procedure.use(sessionMiddleware).use(rateLimit(LIMIT)).use(counted).subscription(ticks),
+  /** Strangers are counted by their address, the others by their user. */
+  greet: t.procedure
+    .use(optionalSessionMiddleware)
+    .use(rateLimit(LIMIT))
+    .use(counted)
+    .query(() => 'hello'),
+  ping: t.procedure
+    .use(rateLimit(LIMIT))
+    .use(counted)
+    .query(() => 'pong'),
+  upload: t.procedure
+    .use(sessionMiddleware)
+    .use(rateLimit({ ...LIMIT, by: 'address' }))
+    .use(counted)
+    .mutation(() => 'uploaded'),
+  invite: t.procedure
+    .use(rateLimit({ ...LIMIT, by: async ({ input }) => nameIn(input) }))
+    .use(counted)
+    .input(z.object({ name: z.string(), text: z.string().optional() }))
+    .mutation(({ input }) => `invited ${input.name}`),
+  /** Nobody is known here whose calls could be counted. */
+  misplaced: t.procedure
+    .use(rateLimit({ ...LIMIT, by: 'user' }))
+    .use(counted)
+    .query(() => 'ok'),
+})
+
 export const appRouter = t.router({
   health: publicProcedure.query(() => 'ok'),
   me: protectedProcedure.query(({ ctx }) => ctx.session.userId),
@@ -68,6 +125,15 @@ export const appRouter = t.router({
   peek: publicProcedure.query(async ({ ctx }) => (await getSession(ctx)).id),
   users: adminProcedure.query(() => 'all of them'),
   drafts: staffProcedure.query(() => 'some of them'),
+  limited,
+  payment: t.procedure
+    .use(createSensitiveSessionMiddleware({ maxAge: MAX_AGE }))
+    .use(counted)
+    .mutation(({ ctx }) => ctx.session.id),
+  balance: t.procedure
+    .use(createSensitiveSessionMiddleware({ maxAge: MAX_AGE }))
+    .use(counted)
+    .query(({ ctx }) => ctx.session.id),
   secret: sensitiveProcedure.query(({ ctx }) => ctx.session.id),
   slow: slowProcedure.query(({ ctx }) => ctx.session.userId),
   slowSecret: slowSensitiveProcedure.query(({ ctx }) => ctx.session.userId),

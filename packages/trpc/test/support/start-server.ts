@@ -10,7 +10,14 @@ import { createHTTPHandler } from '@trpc/server/adapters/standalone'
 import { applyWSSHandler } from '@trpc/server/adapters/ws'
 import { WebSocketServer } from 'ws'
 import { type CountingFeed, countingFeed } from './counting-feed.ts'
-import { type FaultyKeySet, type FaultyStore, faultyKeySet, faultyStore } from './faulty-store.ts'
+import {
+  type FaultyKeySet,
+  type FaultyLimits,
+  type FaultyStore,
+  faultyKeySet,
+  faultyLimits,
+  faultyStore,
+} from './faulty-store.ts'
 import { appRouter } from './router.ts'
 import { createStage, type Stage } from './stage.ts'
 
@@ -23,6 +30,7 @@ export interface TestServer {
   readonly feed: CountingFeed
   readonly store: FaultyStore
   readonly keys: FaultyKeySet
+  readonly limits: FaultyLimits
   /** Host and port. */
   readonly host: string
   /** Live connections. */
@@ -45,7 +53,7 @@ export const PATHS = { node: '/trpc', fetch: '/fetch' } as const
  * @param options.upgradeCheck `missing` is an app that forgot `webSocketOptions`
  */
 export async function startServer(
-  options: Parameters<typeof createTestAuth>[0] & { upgradeCheck?: 'present' | 'missing' } = {},
+  options: Parameters<typeof createTestAuth<readonly []>>[0] & { upgradeCheck?: 'present' | 'missing' } = {},
 ): Promise<TestServer> {
   const { upgradeCheck = 'present', ...authOptions } = options
   const auth = await createTestAuth(authOptions)
@@ -54,7 +62,8 @@ export async function startServer(
   const config: AuthConfig = { ...auth.config, issuers: [{ ...own, jwks: keys }] }
   const store = faultyStore(auth.lookups.sessions)
   const feed = countingFeed(auth.database.revocations)
-  const db = withAuthStore({}, { sessions: store, revocations: feed })
+  const limits = faultyLimits(auth.database.limits)
+  const db = withAuthStore({}, { sessions: store, revocations: feed, limits })
   const stage = createStage((sessionId) => revokeSession(sessionId, auth.database))
 
   const context = createAuthContext(config)
@@ -64,16 +73,16 @@ export async function startServer(
     basePath: `${PATHS.node}/`,
     createContext: (o) => ({ ...context.http(o), db, stage }),
   })
-  const overFetch = getRequestListener((req) =>
-    new URL(req.url).pathname.startsWith('/api/auth/')
-      ? auth.handler(req)
-      : fetchRequestHandler({
-          ...handlerOptions,
-          req,
-          endpoint: PATHS.fetch,
-          createContext: (o) => ({ ...context.http(o), db, stage }),
-        }),
-  )
+  const overFetch = getRequestListener((req, { incoming }) => {
+    const { remoteAddress } = incoming.socket
+    if (new URL(req.url).pathname.startsWith('/api/auth/')) return auth.handler(req, { remoteAddress })
+    return fetchRequestHandler({
+      ...handlerOptions,
+      req,
+      endpoint: PATHS.fetch,
+      createContext: (o) => ({ ...context.http({ ...o, remoteAddress }), db, stage }),
+    })
+  })
   const server = createServer((req, res) =>
     req.url?.startsWith(`${PATHS.node}/`) ? overNode(req, res) : void overFetch(req, res),
   )
@@ -95,6 +104,7 @@ export async function startServer(
     stage.abortedAtCleanup.length = 0
     auth.lookups.reset()
     store.answer = null
+    limits.fault = null
     keys.fault = null
     keys.delay = Promise.resolve()
     keys.lookups = 0
@@ -108,6 +118,7 @@ export async function startServer(
     feed,
     store,
     keys,
+    limits,
     host: `localhost:${port}`,
     sockets: wss.clients,
     clients,

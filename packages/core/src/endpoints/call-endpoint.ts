@@ -1,0 +1,107 @@
+import type { ProxyTrust } from '../address.ts'
+import { type Authenticated, authenticate } from '../authenticate.ts'
+import { readSessionCookie } from '../credentials.ts'
+import type { AuthDefinition } from '../definition.ts'
+import { AuthError } from '../errors.ts'
+import { commit } from '../events/commit.ts'
+import { denial } from '../events/report-denial.ts'
+import { checkOrigin, type OriginRequest } from '../origin.ts'
+import { lockSession } from '../session/lock-session.ts'
+import { isFresh, type Session } from '../session/session.ts'
+import type { SessionDatabase } from '../session/session-database.ts'
+import type { Caller, Endpoint, EndpointContext, EndpointResult } from './endpoint.ts'
+
+/** What the endpoints of a server share. */
+export interface EndpointServer {
+  readonly definition: Pick<AuthDefinition, 'config' | 'signingKeys' | 'definePayload'>
+  readonly database: SessionDatabase
+  readonly trustsProxy: ProxyTrust
+  readonly onError: (error: unknown) => void
+}
+
+/** A request as the endpoints see it. */
+export interface EndpointRequest extends OriginRequest {
+  /** The address of the client; null where nobody said. */
+  readonly address: string | null
+}
+
+/**
+ * The way of every call of an endpoint, over HTTP and as a method of `auth.api`: the origin may use cookies here, the caller is one who
+ * may call it, the input parses, and then the work is done.
+ *
+ * @param readInput called once the origin has been checked
+ * @throws AuthError or EndpointError
+ */
+export async function callEndpoint(
+  endpoint: Endpoint,
+  request: EndpointRequest,
+  readInput: () => unknown,
+  server: EndpointServer,
+): Promise<EndpointResult> {
+  const { config } = server.definition
+  if (endpoint.origin !== null) checkOrigin(request, endpoint.origin, config)
+  const context = createContext(endpoint, request, server)
+  const input = await readInput()
+  const admitted = await admit(endpoint, request, server)
+  if (admitted === null) return endpoint.run(input, context)
+  return endpoint.run(input, {
+    ...context,
+    ...admitted,
+    change: (work) =>
+      commit(server.database, async (trx, record) => {
+        // Since the caller was let in they may have been signed out, banned or demoted.
+        const session = await lockSession(trx, admitted.identity, { now: config.now })
+        requireCaller(endpoint.caller, session, server)
+        return work(trx, record)
+      }),
+  })
+}
+
+/** What an endpoint may use on behalf of a request. */
+export function createContext(
+  endpoint: Pick<Endpoint, 'origin'>,
+  request: EndpointRequest,
+  { definition, database, onError }: EndpointServer,
+): EndpointContext {
+  const { config, signingKeys, definePayload } = definition
+  return {
+    config,
+    signingKeys,
+    definePayload,
+    database,
+    request,
+    address: request.address,
+    // What is the same for everyone has no use for it, so that two of them are no matter there.
+    sessionCookie: endpoint.origin === null ? null : readSessionCookie(request.header, config),
+    async limit(key, limit) {
+      const retryAfterSeconds = await database.limits.consume(key, limit)
+      if (retryAfterSeconds !== null) throw new AuthError('RATE_LIMITED', { retryAfterSeconds })
+    },
+    change: (work) => commit(database, work),
+    later(work) {
+      const begin = async () => work()
+      setImmediate(() => void begin().catch(onError))
+    },
+  }
+}
+
+async function admit(
+  { caller, origin }: Endpoint,
+  request: EndpointRequest,
+  server: EndpointServer,
+): Promise<Authenticated | null> {
+  if (caller === 'anyone') return null
+  const { config } = server.definition
+  const adapter = server.database.sessions
+  const admitted = await authenticate(request, origin ?? 'mutation', { config, adapter })
+  requireCaller(caller, admitted.session, server)
+  return admitted
+}
+
+/** @throws AuthError `ROLE_REQUIRED` or `SESSION_NOT_FRESH` */
+function requireCaller(caller: Caller, session: Session, { definition: { config } }: EndpointServer): void {
+  const freshness = { maxAgeSeconds: config.freshForSeconds, now: config.now() }
+  if (caller === 'admin' && session.user.role !== 'admin') throw denial('ROLE_REQUIRED', session.id, config)
+  if (caller === 'fresh-user' && !isFresh(session, freshness))
+    throw denial('SESSION_NOT_FRESH', session.id, config)
+}

@@ -1,0 +1,33 @@
+import type { AuthPlugin } from '../definition.ts'
+import { jwks } from './jwks.ts'
+import { listSessions, revokeOtherSessions, revokeOwnSession, revokeOwnSessions } from './own-sessions.ts'
+import { type OwnUserEndpoints, ownUserEndpoints } from './own-user.ts'
+import { signOut } from './sign-out.ts'
+import { token } from './token.ts'
+import type { UserColumns } from './user-record.ts'
+
+/** The endpoints that every app needs. */
+export interface CoreEndpoints extends OwnUserEndpoints {
+  readonly signOut: typeof signOut
+  readonly token: typeof token
+  readonly jwks: typeof jwks
+  readonly listSessions: typeof listSessions
+  readonly revokeSession: typeof revokeOwnSession
+  readonly revokeOtherSessions: typeof revokeOtherSessions
+  readonly revokeSessions: typeof revokeOwnSessions
+}
+
+/** The endpoints that every app needs, with the columns of its plugins. */
+export function coreEndpoints(plugins: readonly AuthPlugin[]): CoreEndpoints {
+  const columns: UserColumns = Object.assign({}, ...plugins.map(({ userColumns }) => userColumns))
+  return {
+    signOut,
+    token,
+    jwks,
+    ...ownUserEndpoints(columns),
+    listSessions,
+    revokeSession: revokeOwnSession,
+    revokeOtherSessions,
+    revokeSessions: revokeOwnSessions,
+  }
+}

@@ -1,0 +1,121 @@
+import type { Updateable } from 'kysely'
+import * as z from 'zod'
+import { clearCookies } from '../cookie.ts'
+import type { UserTable } from '../database/schema.ts'
+import { AuthError } from '../errors.ts'
+import type { AuthTransaction } from '../events/change.ts'
+import {
+  type CurrentSessionResponse,
+  ENDPOINTS,
+  type SuccessResponse,
+  type UserResponse,
+} from '../protocol.ts'
+import { deleteSessions } from '../session/end-session.ts'
+import { defineEndpoint, type Endpoint } from './endpoint.ts'
+import { refuse } from './endpoint-error.ts'
+import { anyQuery, done, noFields, session } from './plain-schemas.ts'
+import { listSessionsOf } from './session-list.ts'
+import { encodeColumns, readUser, type UserColumns, userFields, userName } from './user-record.ts'
+
+/** What a user may change of themselves. */
+export interface UpdateUserInput {
+  name?: string
+  image?: string | null
+}
+
+/** See {@link ownUserEndpoints}. */
+export interface OwnUserEndpoints {
+  readonly getSession: Endpoint<object, CurrentSessionResponse, false>
+  readonly updateUser: Endpoint<UpdateUserInput, { user: UserResponse }, false>
+  readonly deleteUser: Endpoint<object, SuccessResponse, true>
+}
+
+/** The endpoints of the caller's own user, with the columns that the plugins add. */
+export function ownUserEndpoints(columns: UserColumns): OwnUserEndpoints {
+  const user = z.object({ ...userFields, ...schemasOf(columns) })
+
+  return {
+    /** Who is signed in. */
+    getSession: defineEndpoint({
+      ...ENDPOINTS.getSession,
+      caller: 'user',
+      input: anyQuery,
+      output: z.object({ session, user }),
+      async run(_input, { identity, config, database: { db } }) {
+        const { userId, sessionId } = identity
+        const options = { db, now: config.now(), currentId: sessionId, onlyId: sessionId }
+        const [current] = await listSessionsOf(userId, options)
+        // It ended a moment ago.
+        if (current === undefined) throw new AuthError('SESSION_NOT_FOUND')
+        return { body: { session: current, user: await readUser(userId, { db, columns }) } }
+      },
+    }),
+
+    updateUser: defineEndpoint({
+      ...ENDPOINTS.updateUser,
+      caller: 'user',
+      input: updateUserInput(columns),
+      output: z.object({ user }),
+      async run({ name, image, ...added }, { identity: { userId }, config, change }) {
+        return change(async (trx) => {
+          const own = encodeColumns(added, columns)
+          const changes: Updateable<UserTable> = Object.assign({ updatedAt: config.now() }, own)
+          if (name !== undefined) changes.name = name
+          if (image !== undefined) changes.image = image
+          await trx.updateTable('user').set(changes).where('id', '=', userId).execute()
+          return { body: { user: await readUser(userId, { db: trx, columns }) } }
+        })
+      },
+    }),
+
+    /** Deletes the caller with all that hangs on them. */
+    deleteUser: defineEndpoint({
+      ...ENDPOINTS.deleteUser,
+      caller: 'fresh-user',
+      setsCookies: true,
+      input: noFields,
+      output: done,
+      async run(_input, { identity: { userId }, config, change }) {
+        const at = config.now()
+        await change(async (trx, record) => {
+          await refuseLastAdmin(trx, userId, at)
+          await deleteSessions(trx, record, { userId, cause: 'user-deleted', actorId: null, at })
+          await trx.deleteFrom('user').where('id', '=', userId).execute()
+          record({ type: 'user.deleted', userId, actorId: null, at })
+        })
+        return { body: { success: true }, cookies: clearCookies(config.cookies, config) }
+      },
+    }),
+  }
+}
+
+function schemasOf(columns: UserColumns): Record<string, z.ZodType> {
+  return Object.fromEntries(Object.entries(columns).map(([name, { schema }]) => [name, schema]))
+}
+
+function updateUserInput(columns: UserColumns): z.ZodType<UpdateUserInput> {
+  const own = Object.entries(columns).filter(([, { input }]) => input === true)
+  return z.strictObject({
+    ...Object.fromEntries(own.map(([name, { schema }]) => [name, schema.optional()])),
+    name: userName.exactOptional(),
+    image: z
+      .url({ protocol: /^https?$/ })
+      .max(2_048)
+      .nullable()
+      .exactOptional(),
+  })
+}
+
+/** Without one nobody could ever make another. */
+async function refuseLastAdmin(trx: AuthTransaction, userId: string, now: Date): Promise<void> {
+  const admins = await trx
+    .selectFrom('user')
+    .select('id')
+    .where('role', '=', 'admin')
+    .where((where) =>
+      where.or([where('banned', '=', false), where('banExpires', '<=', now), where('id', '=', userId)]),
+    )
+    .limit(2)
+    .execute()
+  if (admins.length === 1 && admins[0]?.id === userId) throw refuse('LAST_ADMIN')
+}

@@ -1,0 +1,41 @@
+import * as z from 'zod'
+import type { SessionResponse, SuccessResponse, TokenResponse } from '../protocol.ts'
+
+/** The input of a GET that takes none: a query is not looked at. */
+export const anyQuery: z.ZodType<object> = z.object({})
+
+/** The input of a POST that takes none. */
+export const noFields: z.ZodType<object> = z.strictObject({})
+
+/** The id of a user or of a session. */
+export const id: z.ZodType<string> = z.string().min(1).max(128)
+
+/** The output of an endpoint that has nothing to tell but that it is done. */
+export const done: z.ZodType<SuccessResponse> = z.object({ success: z.literal(true) })
+
+/** The output of an endpoint that ends sessions. */
+export const revokedCount: z.ZodType<{ revoked: number }> = z.object({ revoked: z.number() })
+
+/** The output of an endpoint that ends one session, if there is such. */
+export const revoked: z.ZodType<{ revoked: boolean }> = z.object({ revoked: z.boolean() })
+
+/** The output of whatever begins or continues a session. */
+export const tokens: z.ZodType<TokenResponse> = z.object({
+  expiresIn: z.number(),
+  expiresAt: z.string(),
+  userId: z.string(),
+  sessionId: z.string(),
+  token: z.string().exactOptional(),
+})
+
+/** A session in a list: never its secret. */
+export const session: z.ZodType<SessionResponse> = z.object({
+  id: z.string(),
+  createdAt: z.string(),
+  lastSeenAt: z.string(),
+  lastAuthenticatedAt: z.string(),
+  expiresAt: z.string(),
+  address: z.string().nullable(),
+  device: z.string().nullable(),
+  current: z.boolean(),
+})

@@ -1,0 +1,92 @@
+import type { Insertable, KyselyPlugin } from 'kysely'
+import type { AuditTable } from '../database/schema.ts'
+import { AuthError } from '../errors.ts'
+import { DeadlineError, withDeadline } from '../session/deadline.ts'
+import type { SessionDatabase } from '../session/session-database.ts'
+import type { AuthTransaction, ChangeEvent, RecordEvent } from './change.ts'
+import { emit } from './emit.ts'
+
+/** A statement takes only so many values. */
+const ROWS_AT_ONCE = 500
+
+/**
+ * Makes a change: in one transaction with the hooks of the plugins and its rows in `audit`. Only after the commit is it announced, to
+ * the live streams that it ends and then to `onEvent`; and only after that is the caller told. So whoever hears of a revocation finds it
+ * done everywhere here, and a crash before the commit leaves nothing behind.
+ *
+ * @param work makes the change and records what happened; when it throws, nothing has
+ */
+export async function commit<Result>(
+  database: SessionDatabase,
+  work: (trx: AuthTransaction, record: RecordEvent) => Promise<Result>,
+): Promise<Result> {
+  const events: ChangeEvent[] = []
+  async function change(trx: AuthTransaction): Promise<Result> {
+    const result = await work(trx, (event) => void events.push(event))
+    for (const event of events) {
+      for (const hook of database.hooks ?? []) await hook(event, trx)
+    }
+    for (let from = 0; from < events.length; from += ROWS_AT_ONCE) {
+      const rows = events.slice(from, from + ROWS_AT_ONCE).map(toRow)
+      await trx.insertInto('audit').values(rows).execute()
+    }
+    return result
+  }
+
+  const result = await database.db.transaction().execute((trx) => inTime(trx, change))
+  for (const event of events) announce(event, database)
+  for (const event of events) emit(event, database.onEvent)
+  return result
+}
+
+/** A hook that waits for ever, or for another connection, would keep everyone else from writing. */
+const LONGEST_CHANGE_MS = 10_000
+
+/** @throws AuthError `SESSIONS_UNAVAILABLE` when it takes too long; then nothing of it counts, and what it still tries fails */
+async function inTime<Result>(
+  trx: AuthTransaction,
+  change: (trx: AuthTransaction) => Promise<Result>,
+): Promise<Result> {
+  let isOver = false
+  const guard: KyselyPlugin = {
+    transformQuery({ node }) {
+      if (isOver) throw new Error('The transaction is over')
+      return node
+    },
+    transformResult: async ({ result }) => result,
+  }
+  try {
+    return await withDeadline(change(trx.withPlugin(guard)), LONGEST_CHANGE_MS)
+  } catch (cause) {
+    throw cause instanceof DeadlineError ? new AuthError('SESSIONS_UNAVAILABLE', { cause }) : cause
+  } finally {
+    isOver = true
+  }
+}
+
+/** Whatever may end a session makes its streams ask again. */
+function announce(event: ChangeEvent, { revocations }: SessionDatabase): void {
+  switch (event.type) {
+    case 'session.revoked':
+      revocations.publish({ sessionId: event.sessionId, userId: event.userId })
+      break
+    case 'user.banned':
+    case 'user.deleted':
+    case 'user.role-changed':
+      revocations.publish({ sessionId: null, userId: event.userId })
+      break
+    default:
+  }
+}
+
+function toRow(event: ChangeEvent): Insertable<AuditTable> {
+  const { type, at, userId, ...further } = event
+  const { sessionId, actorId, address, ...detail } = {
+    sessionId: null,
+    actorId: null,
+    address: null,
+    ...further,
+  }
+  const id = crypto.randomUUID()
+  return { id, type, userId, sessionId, actorId, address, detail: JSON.stringify(detail), createdAt: at }
+}

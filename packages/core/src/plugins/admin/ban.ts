@@ -1,0 +1,54 @@
+import * as z from 'zod'
+import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
+import { refuse } from '../../endpoints/endpoint-error.ts'
+import { done, id } from '../../endpoints/plain-schemas.ts'
+import { ENDPOINTS, type SuccessResponse } from '../../protocol.ts'
+import { liftBan, setBan } from '../../session/ban-user.ts'
+import { refuseAdmin } from './reasons.ts'
+
+/** What `POST /admin/ban-user` takes. */
+export interface BanUserInput {
+  userId: string
+  /** For the records; the banned user is told no more than "Account banned". */
+  reason?: string
+  /** In seconds; for ever without it. */
+  expiresIn?: number
+}
+
+/** A hundred years: what is longer is for ever. */
+const LONGEST_SECONDS = 100 * 365 * 24 * 60 * 60
+
+/** Bans a user. Their sessions stay in place, so that the next call answers 403 "Account banned"; their live streams end. */
+export const banUserEndpoint: Endpoint<BanUserInput, SuccessResponse, false> = defineEndpoint({
+  ...ENDPOINTS.banUser,
+  caller: 'admin',
+  input: z.strictObject({
+    userId: id,
+    reason: z.string().trim().min(1).max(500).exactOptional(),
+    expiresIn: z.number().int().positive().max(LONGEST_SECONDS).exactOptional(),
+  }),
+  output: done,
+  async run({ userId, reason = null, expiresIn }, { identity, config, change }) {
+    if (userId === identity.userId) throw refuseAdmin('OWN_ACCOUNT')
+    const at = config.now()
+    const expiresAt = expiresIn === undefined ? null : new Date(at.getTime() + expiresIn * 1000)
+    await change(async (trx, record) => {
+      const ban = { userId, reason, expiresAt, actorId: identity.userId, at }
+      if (!(await setBan(trx, record, ban))) throw refuse('USER_NOT_FOUND')
+    })
+    return { body: { success: true } }
+  },
+})
+
+/** Lifts a ban. For a user who is not banned there is nothing to do. */
+export const unbanUserEndpoint: Endpoint<{ userId: string }, SuccessResponse, false> = defineEndpoint({
+  ...ENDPOINTS.unbanUser,
+  caller: 'admin',
+  input: z.strictObject({ userId: id }),
+  output: done,
+  async run({ userId }, { identity, config, change }) {
+    const ban = { userId, actorId: identity.userId, at: config.now() }
+    await change((trx, record) => liftBan(trx, record, ban))
+    return { body: { success: true } }
+  },
+})

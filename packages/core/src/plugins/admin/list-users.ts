@@ -1,0 +1,107 @@
+import { type ExpressionBuilder, sql } from 'kysely'
+import * as z from 'zod'
+import { type AuthTables, toDate, toNullableDate } from '../../database/schema.ts'
+import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
+import { refuse } from '../../endpoints/endpoint-error.ts'
+import { id, session } from '../../endpoints/plain-schemas.ts'
+import { listSessionsOf } from '../../endpoints/session-list.ts'
+import { toUserResponse, userFields } from '../../endpoints/user-record.ts'
+import { type AdminUserResponse, ENDPOINTS, type SessionResponse } from '../../protocol.ts'
+
+/** What `GET /admin/list-users` takes. */
+export interface ListUsersInput {
+  /** Part of an email or a name, in any case. */
+  search?: string
+  /** 1 to 100. @default 50 */
+  limit?: number
+  /** The `nextCursor` of the page before. */
+  cursor?: string
+}
+
+/** A page of users, the newest first. */
+export interface ListUsersOutput {
+  users: AdminUserResponse[]
+  /** Null on the last page. */
+  nextCursor: string | null
+}
+
+const adminUser = z.object({
+  ...userFields,
+  banned: z.boolean(),
+  banReason: z.string().nullable(),
+  banExpires: z.string().nullable(),
+})
+
+/** All users, page by page. */
+export const listUsers: Endpoint<ListUsersInput, ListUsersOutput, false> = defineEndpoint({
+  ...ENDPOINTS.listUsers,
+  caller: 'admin',
+  // Of a query, a number is a text.
+  input: z.strictObject({
+    search: z.string().trim().max(320).exactOptional(),
+    limit: z.coerce.number<number>().int().min(1).max(100).exactOptional(),
+    cursor: z.string().max(200).exactOptional(),
+  }),
+  output: z.object({ users: z.array(adminUser), nextCursor: z.string().nullable() }),
+  async run({ search = '', limit = 50, cursor }, { database: { db } }) {
+    let query = db
+      .selectFrom('user')
+      .selectAll()
+      .orderBy('createdAt', 'desc')
+      .orderBy('id', 'desc')
+      .limit(limit + 1)
+    if (search !== '') query = query.where((where) => contains(where, search))
+    if (cursor !== undefined) query = query.where(isAfter(parseCursor(cursor)))
+    const rows = await query.execute()
+    const users = rows.slice(0, limit).map((row) => ({
+      ...toUserResponse(row),
+      banned: Boolean(row.banned),
+      banReason: row.banReason,
+      banExpires: toNullableDate(row.banExpires)?.toISOString() ?? null,
+    }))
+    const last = users.at(-1)
+    const hasMore = rows.length > limit && last !== undefined
+    return { body: { users, nextCursor: hasMore ? `${last.createdAt}_${last.id}` : null } }
+  },
+})
+
+/** The sessions of any user. */
+export const listUserSessions: Endpoint<{ userId: string }, { sessions: SessionResponse[] }, false> =
+  defineEndpoint({
+    ...ENDPOINTS.listUserSessions,
+    caller: 'admin',
+    input: z.strictObject({ userId: id }),
+    output: z.object({ sessions: z.array(session) }),
+    run: async ({ userId }, { identity, config, database: { db } }) => ({
+      body: {
+        sessions: await listSessionsOf(userId, { db, now: config.now(), currentId: identity.sessionId }),
+      },
+    }),
+  })
+
+type UserExpression = ExpressionBuilder<AuthTables, 'user'>
+
+/** With the characters that `like` reads as patterns taken for themselves. */
+function contains(where: UserExpression, search: string) {
+  const pattern = `%${search.replace(/[\\%_]/g, '\\$&')}%`
+  return where.or([
+    sql<boolean>`lower(${where.ref('email')}) like lower(${pattern}) escape '\\'`,
+    sql<boolean>`lower(${where.ref('name')}) like lower(${pattern}) escape '\\'`,
+  ])
+}
+
+function isAfter({ createdAt, id }: { createdAt: Date; id: string }) {
+  return (where: UserExpression) =>
+    where.or([
+      where('createdAt', '<', createdAt),
+      where.and([where('createdAt', '=', createdAt), where('id', '<', id)]),
+    ])
+}
+
+function parseCursor(cursor: string): { createdAt: Date; id: string } {
+  const underscore = cursor.indexOf('_')
+  const createdAt = toDate(cursor.slice(0, underscore))
+  if (underscore === -1 || Number.isNaN(createdAt.getTime()))
+    throw refuse('INVALID_INPUT', { fields: ['cursor'] })
+  return { createdAt, id: cursor.slice(underscore + 1) }
+}

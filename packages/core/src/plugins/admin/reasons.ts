@@ -1,0 +1,10 @@
+import { type RefusalTable, refusals } from '../../endpoints/endpoint-error.ts'
+
+/** What may be wrong with a call of an admin endpoint. */
+export const REASONS_OF_ADMIN = {
+  OWN_ACCOUNT: { status: 409, message: 'An admin cannot do this to themselves' },
+} as const
+REASONS_OF_ADMIN satisfies RefusalTable
+
+/** Makes a refusal of {@link REASONS_OF_ADMIN}. */
+export const refuseAdmin: ReturnType<typeof refusals<typeof REASONS_OF_ADMIN>> = refusals(REASONS_OF_ADMIN)

@@ -1,0 +1,115 @@
+import { type AuthKysely, toNullableDate } from '../../database/schema.ts'
+import { refuse } from '../../endpoints/endpoint-error.ts'
+import type { AuthTransaction, RecordEvent } from '../../events/change.ts'
+import { commit } from '../../events/commit.ts'
+import { isBanned } from '../../session/session.ts'
+import type { SessionDatabase } from '../../session/session-database.ts'
+import { emailAddress } from './email-address.ts'
+import { hashPassword } from './password.ts'
+import { refuseEmailPassword } from './reasons.ts'
+
+/** The provider of email and password in the table `account`. */
+const CREDENTIAL = 'credential'
+
+/** An account that one signs in to by email and password. */
+export interface PasswordAccount {
+  readonly userId: string
+  readonly password: string | null
+  readonly isBanned: boolean
+}
+
+/** The account of an email address or of a user. */
+export async function findPasswordAccount(
+  db: AuthKysely,
+  { column, value, now }: { column: 'user.email' | 'user.id'; value: string; now: Date },
+): Promise<PasswordAccount | null> {
+  const found = await db
+    .selectFrom('user')
+    .innerJoin('account', 'account.userId', 'user.id')
+    .where(column, '=', value)
+    .where('account.providerId', '=', CREDENTIAL)
+    .select(['account.userId', 'account.password', 'user.banned', 'user.banExpires'])
+    .executeTakeFirst()
+  if (found === undefined) return null
+  const ban = { banned: Boolean(found.banned), banExpires: toNullableDate(found.banExpires) }
+  return { userId: found.userId, password: found.password, isBanned: isBanned(ban, now) }
+}
+
+/** Sets the password of a user, who may have signed in by other means until now. */
+export async function setPassword(
+  trx: AuthTransaction,
+  { userId, password, now }: { userId: string; password: string; now: Date },
+): Promise<void> {
+  const account = { userId, accountId: userId, providerId: CREDENTIAL, password, updatedAt: now }
+  await trx
+    .insertInto('account')
+    .values({ id: crypto.randomUUID(), ...account, createdAt: now })
+    .onConflict((conflict) =>
+      conflict.columns(['providerId', 'accountId']).doUpdateSet({ password, updatedAt: now }),
+    )
+    .execute()
+}
+
+/** A user to be, with the hash of their password. */
+export interface NewAccount {
+  readonly name: string
+  readonly email: string
+  readonly passwordHash: string
+  readonly role: string
+  readonly now: Date
+}
+
+/**
+ * Creates a user with an account in a transaction.
+ *
+ * @throws EndpointError `EMAIL_TAKEN`
+ */
+export async function insertAccount(
+  trx: AuthTransaction,
+  record: RecordEvent,
+  { name, email, passwordHash: password, role, now }: NewAccount,
+): Promise<{ userId: string }> {
+  const userId = crypto.randomUUID()
+  const created = await trx
+    .insertInto('user')
+    .values({
+      id: userId,
+      name,
+      email,
+      emailVerified: false,
+      image: null,
+      role,
+      banned: false,
+      banReason: null,
+      banExpires: null,
+      createdAt: now,
+      updatedAt: now,
+    })
+    .onConflict((conflict) => conflict.column('email').doNothing())
+    .returning('id')
+    .executeTakeFirst()
+  if (created === undefined) throw refuseEmailPassword('EMAIL_TAKEN')
+  await setPassword(trx, { userId, password, now })
+  record({ type: 'user.created', userId, actorId: null, at: now })
+  return { userId }
+}
+
+/**
+ * Creates a user who signs in by email and password, for an app that creates its first users itself. The password is not checked
+ * against the rules of sign-up.
+ *
+ * @param options.email stored trimmed and in lower case, as sign-in looks it up
+ * @throws EndpointError `EMAIL_TAKEN`, or `INVALID_INPUT` when it is no email address
+ */
+export async function createPasswordAccount(
+  database: SessionDatabase,
+  options: { name: string; email: string; password: string; role?: string; now: Date },
+): Promise<{ userId: string }> {
+  const { name, role = 'user', now } = options
+  const email = emailAddress.safeParse(options.email)
+  if (!email.success) throw refuse('INVALID_INPUT', { fields: ['email'], cause: email.error })
+  const passwordHash = await hashPassword(options.password)
+  return commit(database, (trx, record) =>
+    insertAccount(trx, record, { name, email: email.data, passwordHash, role, now }),
+  )
+}

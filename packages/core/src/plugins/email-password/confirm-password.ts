@@ -1,0 +1,26 @@
+import type { AdmittedContext } from '../../endpoints/endpoint.ts'
+import { findPasswordAccount } from './accounts.ts'
+import { type AttemptLimits, countConfirmation } from './attempts.ts'
+import { verifyPassword } from './password.ts'
+import { refuseEmailPassword } from './reasons.ts'
+import { recordFailure } from './sign-in.ts'
+
+/**
+ * Makes a signed-in user prove who they are.
+ *
+ * @throws EndpointError `INVALID_CREDENTIALS`
+ * @throws AuthError `RATE_LIMITED`
+ */
+export async function confirmPassword(
+  password: string,
+  context: AdmittedContext,
+  limits: AttemptLimits,
+): Promise<void> {
+  const { userId } = context.identity
+  await countConfirmation(userId, context, limits)
+  const now = context.config.now()
+  const account = await findPasswordAccount(context.database.db, { column: 'user.id', value: userId, now })
+  if (await verifyPassword(password, account?.password ?? null, 'known')) return
+  await recordFailure(userId, 'INVALID_CREDENTIALS', context)
+  throw refuseEmailPassword('INVALID_CREDENTIALS')
+}

@@ -1,0 +1,88 @@
+import { readCookie, setCookie } from '../../cookie.ts'
+import type { EndpointContext } from '../../endpoints/endpoint.ts'
+import { createSecret, hashSecret } from '../../session/secret.ts'
+import { type EmailPasswordKysely, withOwnTables } from './tables.ts'
+
+const LIFETIME_SECONDS = 180 * 24 * 60 * 60
+const MAX_DEVICES = 20
+
+/** The hash of the device cookie; null where there is none. */
+export async function readDevice({ request, config }: EndpointContext): Promise<string | null> {
+  const secret = readCookie(request.header('cookie'), config.cookies.device)
+  return secret === null ? null : hashSecret(secret)
+}
+
+/**
+ * Whether this browser has signed in to the account of this address before. Then its attempts are counted by themselves, and no stranger's
+ * attempts can lock it out.
+ */
+export async function isKnownDevice(
+  device: string,
+  address: string,
+  { database, config }: EndpointContext,
+): Promise<boolean> {
+  const known = await withOwnTables(database.db)
+    .selectFrom('knownDevice')
+    .innerJoin('user', 'user.id', 'knownDevice.userId')
+    .select('knownDevice.id')
+    .where('knownDevice.device', '=', device)
+    .where('knownDevice.expiresAt', '>', config.now())
+    .where('user.email', '=', address)
+    .executeTakeFirst()
+  return known !== undefined
+}
+
+/**
+ * Remembers that this browser has signed in to an account. Returns the cookie by which it will be known; an array of none or one. A cookie
+ * that the account does not know may have been planted, so it is never taken over.
+ */
+export async function rememberDevice(userId: string, context: EndpointContext): Promise<string[]> {
+  const { config, database } = context
+  const now = config.now()
+  const expiresAt = new Date(now.getTime() + LIFETIME_SECONDS * 1000)
+  const sent = await readDevice(context)
+  const secret = await createSecret()
+  const device = await hashSecret(secret)
+  const isRenewed = await withOwnTables(database.db)
+    .transaction()
+    .execute(async (trx) => {
+      const { numUpdatedRows } = await trx
+        .updateTable('knownDevice')
+        .set({ expiresAt })
+        .where('userId', '=', userId)
+        .where('device', '=', sent ?? '')
+        .executeTakeFirst()
+      if (numUpdatedRows > 0n) return true
+      const known = { id: crypto.randomUUID(), device, userId, expiresAt, createdAt: now }
+      await trx.insertInto('knownDevice').values(known).execute()
+      await forgetOldest(trx, userId)
+      return false
+    })
+  if (isRenewed) return []
+  return [
+    setCookie(config.cookies.device, secret, { maxAgeSeconds: LIFETIME_SECONDS, secure: config.secure }),
+  ]
+}
+
+/** Forgets the browsers of a user, but for the one at hand: their password is another now. */
+export async function forgetDevices(
+  db: EmailPasswordKysely,
+  { userId, except }: { userId: string; except: string | null },
+): Promise<void> {
+  await db
+    .deleteFrom('knownDevice')
+    .where('userId', '=', userId)
+    .where('device', '!=', except ?? '')
+    .execute()
+}
+
+async function forgetOldest(db: EmailPasswordKysely, userId: string): Promise<void> {
+  const devices = await db
+    .selectFrom('knownDevice')
+    .select('id')
+    .where('userId', '=', userId)
+    .orderBy('expiresAt', 'desc')
+    .execute()
+  const oldest = devices.slice(MAX_DEVICES).map(({ id }) => id)
+  if (oldest.length > 0) await db.deleteFrom('knownDevice').where('id', 'in', oldest).execute()
+}

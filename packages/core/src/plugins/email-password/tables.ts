@@ -1,0 +1,69 @@
+import type { Kysely } from 'kysely'
+import type { Migrations } from '../../database/migrations.ts'
+import type { AuthTables, Timestamp } from '../../database/schema.ts'
+
+/** A link that was sent by email and can be used once. */
+type VerificationTable = {
+  /** `sha256:<hex>` of the token in the link. */
+  id: string
+  purpose: 'verify-email' | 'change-email' | 'reset-password'
+  userId: string
+  /** The address that it was sent to. */
+  email: string
+  expiresAt: Timestamp
+  createdAt: Timestamp
+}
+
+/** A browser that has signed in to an account before. */
+type KnownDeviceTable = {
+  id: string
+  /** `sha256:<hex>` of the device cookie. */
+  device: string
+  userId: string
+  expiresAt: Timestamp
+  createdAt: Timestamp
+}
+
+/** The tables of `emailPassword()`. */
+export type EmailPasswordTables = {
+  verification: VerificationTable
+  knownDevice: KnownDeviceTable
+}
+
+/** The database with our tables and those of this plugin. */
+export type EmailPasswordKysely = Kysely<AuthTables & EmailPasswordTables>
+
+/** Lets a database or transaction see the tables of this plugin. */
+export function withOwnTables(db: Kysely<AuthTables>): EmailPasswordKysely {
+  return db.withTables<EmailPasswordTables>()
+}
+
+/** Creates {@link EmailPasswordTables}. */
+export const migrations: Migrations = {
+  async '0001_verification'(schema, { timestamp }) {
+    await schema
+      .createTable('verification')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('purpose', 'text', (column) => column.notNull())
+      .addColumn('userId', 'text', (column) => column.notNull().references('user.id').onDelete('cascade'))
+      .addColumn('email', 'text', (column) => column.notNull())
+      .addColumn('expiresAt', timestamp, (column) => column.notNull())
+      .addColumn('createdAt', timestamp, (column) => column.notNull())
+      .execute()
+    await schema.createIndex('verification_userId').on('verification').column('userId').execute()
+    await schema.createIndex('verification_expiresAt').on('verification').column('expiresAt').execute()
+  },
+  async '0002_known_device'(schema, { timestamp }) {
+    await schema
+      .createTable('knownDevice')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('device', 'text', (column) => column.notNull())
+      .addColumn('userId', 'text', (column) => column.notNull().references('user.id').onDelete('cascade'))
+      .addColumn('expiresAt', timestamp, (column) => column.notNull())
+      .addColumn('createdAt', timestamp, (column) => column.notNull())
+      .addUniqueConstraint('knownDevice_device_userId', ['device', 'userId'])
+      .execute()
+    await schema.createIndex('knownDevice_userId').on('knownDevice').column('userId').execute()
+    await schema.createIndex('knownDevice_expiresAt').on('knownDevice').column('expiresAt').execute()
+  },
+}

@@ -1,0 +1,124 @@
+import type { AuthConfig } from '../config.ts'
+import type { SessionCookie } from '../credentials.ts'
+import { toNullableDate } from '../database/schema.ts'
+import { refuse } from '../endpoints/endpoint-error.ts'
+import { AuthError } from '../errors.ts'
+import type { AuthTransaction, RecordEvent } from '../events/change.ts'
+import { commit } from '../events/commit.ts'
+import { deleteSessionOf, deleteSessions } from './end-session.ts'
+import { expiryOf } from './lifetime.ts'
+import { createFamily, createSecret, hashSecret } from './secret.ts'
+import { isBanned } from './session.ts'
+import type { SessionDatabase } from './session-database.ts'
+
+/** A session that has just begun. The only moment its secret is known. */
+export interface NewSession {
+  readonly id: string
+  readonly userId: string
+  readonly expiresAt: Date
+  readonly remembered: boolean
+  /** Value of the session cookie: `<sessionId>.<secret>`. */
+  readonly cookie: string
+}
+
+/** What {@link createSession} takes. */
+export interface NewSessionOptions {
+  userId: string
+  config: AuthConfig
+  /** @default a random UUID */
+  id?: string
+  /** The address and `User-Agent` of the browser, for the list of sessions. @default null */
+  address?: string | null
+  userAgent?: string | null
+  /** False for a session that ends with the browser, or after a day. @default true */
+  rememberMe?: boolean
+  /** The session cookie that the browser had until now. Its session ends. @default null */
+  replaces?: SessionCookie | null
+  /** Checked in the transaction that begins the session; what it throws undoes that. */
+  admit?: (trx: AuthTransaction) => Promise<void>
+}
+
+/** Longer ones are made up. */
+const MAX_USER_AGENT_LENGTH = 512
+
+/**
+ * Begins a session for a user who has just proved who they are, always with a new secret. Whatever session the same browser had ends
+ * with it, and so may the oldest of a user who has as many as `maxSessionsPerUser`.
+ *
+ * @throws EndpointError `USER_NOT_FOUND`, or `TOO_MANY_SESSIONS` where `whenFull` is `reject`
+ * @throws AuthError `ACCOUNT_BANNED`
+ */
+export async function createSession(
+  database: SessionDatabase,
+  options: NewSessionOptions,
+): Promise<NewSession> {
+  const { userId, config, rememberMe: remembered = true, replaces = null, address = null } = options
+  const now = config.now()
+  const userAgent = options.userAgent?.slice(0, MAX_USER_AGENT_LENGTH) ?? null
+  const { id = crypto.randomUUID() } = options
+  const tokenFamily = config.rotateSessionToken ? createFamily() : null
+  const secret = await createSecret(tokenFamily)
+  const token = await hashSecret(secret)
+  const expiresAt = expiryOf({ createdAt: now, remembered }, config.lifetimes, now)
+
+  await commit(database, async (trx, record) => {
+    await refuseBanned(trx, userId, now)
+    await options.admit?.(trx)
+    if (replaces !== null) await deleteSessionOf(replaces, { trx, record, cause: 'replaced', at: now })
+    await makeRoom(trx, record, { userId, config, now })
+    await trx
+      .insertInto('session')
+      .values({
+        id,
+        token,
+        userId,
+        ipAddress: address,
+        userAgent,
+        expiresAt,
+        remembered,
+        tokenFamily,
+        previousToken: null,
+        rotatedAt: null,
+        lastAuthenticatedAt: now,
+        lastSeenAt: now,
+        createdAt: now,
+        updatedAt: now,
+      })
+      .execute()
+    record({ type: 'session.created', at: now, userId, sessionId: id, address, userAgent })
+  })
+  return { id, userId, expiresAt, remembered, cookie: `${id}.${secret}` }
+}
+
+async function refuseBanned(trx: AuthTransaction, userId: string, now: Date): Promise<void> {
+  const user = await trx
+    .selectFrom('user')
+    .select(['banned', 'banExpires'])
+    .where('id', '=', userId)
+    .executeTakeFirst()
+  if (user === undefined) throw refuse('USER_NOT_FOUND')
+  const ban = { banned: Boolean(user.banned), banExpires: toNullableDate(user.banExpires) }
+  if (isBanned(ban, now)) throw new AuthError('ACCOUNT_BANNED')
+}
+
+/** Of the sessions that still count, all but the newest have to go so that one more is no more than allowed. */
+async function makeRoom(
+  trx: AuthTransaction,
+  record: RecordEvent,
+  { userId, config, now }: { userId: string; config: AuthConfig; now: Date },
+): Promise<void> {
+  const { maxSessionsPerUser, whenFull } = config
+  if (maxSessionsPerUser === Number.POSITIVE_INFINITY) return
+  const present = await trx
+    .selectFrom('session')
+    .select('id')
+    .where('userId', '=', userId)
+    .where('expiresAt', '>', now)
+    .orderBy('createdAt', 'desc')
+    .execute()
+  const superfluous = present.slice(maxSessionsPerUser - 1)
+  if (superfluous.length > 0 && whenFull === 'reject') throw refuse('TOO_MANY_SESSIONS')
+  for (const { id: sessionId } of superfluous) {
+    await deleteSessions(trx, record, { sessionId, cause: 'evicted', actorId: null, at: now })
+  }
+}

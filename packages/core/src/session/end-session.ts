@@ -1,0 +1,87 @@
+import type { SessionCookie } from '../credentials.ts'
+import type { AuthTransaction, RecordEvent } from '../events/change.ts'
+import { commit } from '../events/commit.ts'
+import type { RevocationCause } from '../events/event.ts'
+import { hashSecret, isOfFamily } from './secret.ts'
+import type { SessionDatabase } from './session-database.ts'
+
+/** Which sessions are meant. Those of one user, unless an id is given. */
+export interface SessionSelector {
+  readonly sessionId?: string
+  readonly userId?: string
+  /** All but this one. */
+  readonly exceptId?: string
+}
+
+/** Why sessions end, for whoever reads the record of it. */
+export interface Ending {
+  readonly cause: RevocationCause
+  /** The admin who did it; null when the user did, or the app's own code. */
+  readonly actorId: string | null
+  readonly at: Date
+}
+
+/** Ends sessions inside a transaction. The number that ended. */
+export async function deleteSessions(
+  trx: AuthTransaction,
+  record: RecordEvent,
+  { sessionId, userId, exceptId, ...ending }: SessionSelector & Ending,
+): Promise<number> {
+  if (sessionId === undefined && userId === undefined) throw new TypeError('Whose sessions?')
+  let statement = trx.deleteFrom('session')
+  if (sessionId !== undefined) statement = statement.where('id', '=', sessionId)
+  if (userId !== undefined) statement = statement.where('userId', '=', userId)
+  if (exceptId !== undefined) statement = statement.where('id', '!=', exceptId)
+  const ended = await statement.returning(['id', 'userId']).execute()
+  for (const session of ended) {
+    record({ type: 'session.revoked', userId: session.userId, sessionId: session.id, ...ending })
+  }
+  return ended.length
+}
+
+/** Ends a session by its id. False when there was none. */
+export async function revokeSession(
+  sessionId: string,
+  database: SessionDatabase,
+  { cause = 'revoked', actorId = null, at = new Date() }: Partial<Ending> = {},
+): Promise<boolean> {
+  const ended = await commit(database, (trx, record) =>
+    deleteSessions(trx, record, { sessionId, cause, actorId, at }),
+  )
+  return ended > 0
+}
+
+/** Ends all sessions of a user. The number that ended. */
+export function revokeSessions(
+  userId: string,
+  database: SessionDatabase,
+  { cause = 'revoked', actorId = null, at = new Date() }: Partial<Ending> = {},
+): Promise<number> {
+  return commit(database, (trx, record) => deleteSessions(trx, record, { userId, cause, actorId, at }))
+}
+
+/**
+ * Ends the session of a session cookie, if its secret is right, current or just rotated out.
+ *
+ * @returns whether there was one
+ */
+export async function deleteSessionOf(
+  cookie: SessionCookie,
+  { trx, record, cause, at }: { trx: AuthTransaction; record: RecordEvent } & Omit<Ending, 'actorId'>,
+): Promise<boolean> {
+  const found = await trx
+    .selectFrom('session')
+    .select(['id', 'token', 'previousToken', 'tokenFamily'])
+    .where('id', '=', cookie.sessionId)
+    .executeTakeFirst()
+  if (found === undefined) return false
+  const hash = await hashSecret(cookie.secret)
+  const isKnown = hash === found.token || hash === found.previousToken
+  // One that was rotated out long ago: someone else has the current one, and must not keep it.
+  const isReplayed =
+    !isKnown && found.tokenFamily !== null && (await isOfFamily(cookie.secret, found.tokenFamily))
+  if (!isKnown && !isReplayed) return false
+  const ending = { cause: isReplayed ? 'token-replayed' : cause, actorId: null, at } as const
+  await deleteSessions(trx, record, { sessionId: found.id, ...ending })
+  return true
+}

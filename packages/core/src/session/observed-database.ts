@@ -1,0 +1,17 @@
+import type { AuthDefinition, AuthPlugin } from '../definition.ts'
+import type { SessionDatabase } from './session-database.ts'
+
+/** A database whose changes reach the hooks of the plugins and the listener of an auth definition. */
+export function observed(
+  database: SessionDatabase,
+  definition: Pick<AuthDefinition, 'config' | 'plugins'> | null,
+): SessionDatabase {
+  if (definition === null) return database
+  const hooks = definition.plugins.flatMap(({ onChange }) => (onChange === undefined ? [] : [onChange]))
+  return { ...database, hooks, onEvent: definition.config.onEvent }
+}
+
+/** The tables of plugins whose expired rows are pruned. */
+export function expiringTables(plugins: readonly AuthPlugin[]): string[] {
+  return plugins.flatMap(({ expiringTables = [] }) => expiringTables)
+}

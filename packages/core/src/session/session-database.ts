@@ -1,0 +1,24 @@
+import type { SessionStore } from '../adapters/adapter.ts'
+import type { MigrationDialect } from '../database/migrations.ts'
+import type { AuthKysely } from '../database/schema.ts'
+import type { AuthTransaction, ChangeEvent } from '../events/change.ts'
+import type { EventListener } from '../events/event.ts'
+import type { RateLimitStore } from '../rate-limit/rate-limit.ts'
+import type { RevocationFeed } from '../revocations/feed.ts'
+
+/** A database that sessions can begin and end in: what `openSqlite` returns. */
+export interface SessionDatabase {
+  readonly db: AuthKysely
+  readonly sessions: SessionStore
+  readonly revocations: RevocationFeed
+  readonly limits: RateLimitStore
+  /** How migrations write their types here. */
+  readonly types: MigrationDialect
+  /** Hears of events after their commit. */
+  readonly onEvent?: EventListener | undefined
+  /** Run inside the transaction of a change; one that throws undoes it. */
+  readonly hooks?: readonly ChangeHook[]
+}
+
+/** Takes part in a change, in its transaction. */
+export type ChangeHook = (event: ChangeEvent, trx: AuthTransaction) => Promise<void>

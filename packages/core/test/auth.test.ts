@@ -1,0 +1,165 @@
+import { ConfigurationError } from '@sallyport/core'
+import { type AuthPlugin, createAuth, defineEndpoint } from '@sallyport/core/auth'
+import { createTestAuth } from '@sallyport/core/testing'
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import * as z from 'zod'
+import { post } from './support/requests.ts'
+
+const app = await createTestAuth()
+afterAll(() => app.close())
+
+describe('expired rows are removed on a schedule', () => {
+  const failures: unknown[] = []
+  const onError = (error: unknown) => void failures.push(error)
+  beforeEach(() => {
+    failures.length = 0
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  })
+  afterEach(() => void vi.useRealTimers())
+
+  const sessions = async () => (await app.db.selectFrom('session').select('id').execute()).length
+  /** Lets whatever a timer began come to its end: in memory that takes some turns of the event loop. */
+  async function settled(): Promise<void> {
+    for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve))
+  }
+  const addExpired = async () => app.expireSession(await app.signIn())
+
+  test.each([
+    ['every hour', undefined, 3_600],
+    ['as often as is said', 60, 60],
+  ])('%s, again and again', async (_name, pruneEverySeconds, seconds) => {
+    const options = pruneEverySeconds === undefined ? {} : { pruneEverySeconds }
+    const auth = await createAuth(app.definition, app.database, { onError, ...options })
+    for (let round = 0; round < 2; round++) {
+      await addExpired()
+      vi.advanceTimersByTime(seconds * 1000 - 1)
+      expect(await sessions()).toBe(1)
+      vi.advanceTimersByTime(1)
+      await settled()
+      expect(await sessions()).toBe(0)
+    }
+    auth.close()
+    expect(failures).toEqual([])
+  })
+
+  test.each([
+    ['once it is closed', 60, true],
+    ['with 0', 0, false],
+  ])('no more %s', async (_name, pruneEverySeconds, isClosed) => {
+    const auth = await createAuth(app.definition, app.database, { onError, pruneEverySeconds })
+    if (isClosed) auth.close()
+    expect(vi.getTimerCount()).toBe(0)
+    auth.close()
+  })
+
+  test('and a round that fails is reported, and not the last', async () => {
+    const refusing: AuthPlugin = { id: 'refusing', onChange: () => Promise.reject(new Error('not today')) }
+    const definition = { ...app.definition, plugins: [refusing] }
+    const auth = await createAuth(definition, app.database, { onError, pruneEverySeconds: 60 })
+    await addExpired()
+    for (let round = 1; round <= 2; round++) {
+      vi.advanceTimersByTime(60_000)
+      await settled()
+      expect(failures).toHaveLength(round)
+    }
+    expect(failures).toEqual(Array(2).fill(expect.objectContaining({ message: 'not today' })))
+    auth.close()
+    await app.prune()
+  })
+
+  test('or when the app says so', async () => {
+    const auth = await createAuth(app.definition, app.database, { onError, pruneEverySeconds: 0 })
+    await addExpired()
+    expect(await auth.prune()).toMatchObject({ session: 1 })
+    expect(await sessions()).toBe(0)
+  })
+
+  test.each([-1, Number.NaN, 2_147_484, Number.POSITIVE_INFINITY])(
+    'but not every %d seconds, which no timer can do',
+    async (pruneEverySeconds) => {
+      const server = createAuth(app.definition, app.database, { onError, pruneEverySeconds })
+      await expect(server).rejects.toThrow(ConfigurationError)
+      await expect(server).rejects.toThrow(/^pruneEverySeconds\b/)
+      expect(vi.getTimerCount()).toBe(0)
+    },
+  )
+})
+
+test('the schedule keeps no process alive that has nothing else to do', async () => {
+  const setInterval = vi.spyOn(globalThis, 'setInterval')
+  const auth = await createAuth(app.definition, app.database)
+  const [timer] = setInterval.mock.results.map(({ value }) => value)
+  setInterval.mockRestore()
+  expect(timer?.hasRef()).toBe(false)
+  auth.close()
+})
+
+test.each([
+  ['a year', {}, 365],
+  ['as many days as is said', { auditDays: 30 }, 30],
+])('records are kept for %s', async (_name, options, days) => {
+  const auth = await createAuth(app.definition, app.database, { ...options, pruneEverySeconds: 0 })
+  const record = { type: 'test', userId: null, sessionId: null, actorId: null, address: null, detail: '{}' }
+  const daysAgo = (count: number) => new Date(app.clock.now().getTime() - count * 86_400_000)
+  await app.db.deleteFrom('audit').execute()
+  await app.db
+    .insertInto('audit')
+    .values([
+      { ...record, id: 'old', createdAt: daysAgo(days) },
+      { ...record, id: 'new', createdAt: daysAgo(days - 1) },
+    ])
+    .execute()
+  expect(await auth.prune()).toMatchObject({ audit: 1 })
+  expect(await app.db.selectFrom('audit').select('id').execute()).toEqual([{ id: 'new' }])
+})
+
+test.each([[['example.com']], [['10.0.0.0/33']]])(
+  'trustedProxies that are none stop the start: %j',
+  async (trustedProxies) => {
+    const definition = { ...app.definition, config: { ...app.config, trustedProxies } }
+    const server = createAuth(definition, app.database, { pruneEverySeconds: 0 })
+    await expect(server).rejects.toThrow(ConfigurationError)
+    await expect(server).rejects.toThrow(/^trustedProxies\b/)
+  },
+)
+
+describe('what onError throws', () => {
+  const broken = defineEndpoint({
+    method: 'POST',
+    path: '/broken',
+    caller: 'anyone',
+    input: z.object({}),
+    output: z.object({}),
+    run: () => Promise.reject(new Error('a bug of the app')),
+  })
+
+  test.each([
+    [
+      'at once',
+      () => {
+        throw new Error('a bug of onError')
+      },
+    ],
+    ['later', () => Promise.reject(new Error('a bug of onError'))],
+  ])('%s is printed, and changes no answer', async (_name, onError) => {
+    const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const definition = { ...app.definition, plugins: [{ id: 'broken', endpoints: { broken } }] }
+    const auth = await createAuth(definition, app.database, { onError, pruneEverySeconds: 0 })
+    expect((await auth.handler(post('/broken', {}))).status).toBe(500)
+    const [bug, cause] = ['a bug of onError', 'a bug of the app'].map((message) =>
+      expect.objectContaining({ message }),
+    )
+    await vi.waitFor(() => expect(printed).toHaveBeenCalledWith('onError failed:', bug, cause))
+    printed.mockRestore()
+  })
+})
+
+test('onEvent of the configuration hears of what happens on any database', async () => {
+  const onEvent = vi.fn<() => void>()
+  const definition = { ...app.definition, config: { ...app.config, onEvent } }
+  const { onEvent: _, ...database } = app.database
+  const auth = await createAuth(definition, database, { pruneEverySeconds: 0 })
+  await app.expireSession(await app.signIn())
+  await auth.prune()
+  expect(onEvent).toHaveBeenCalledWith(expect.objectContaining({ type: 'session.expired' }))
+})

@@ -1,0 +1,141 @@
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openSqlite } from '@sallyport/core/sqlite'
+import { sql } from 'kysely'
+import { describe, test as sequential } from 'vitest'
+import { AUTH_DEFINITION, type Run, runSallyport } from '../support/run-sallyport.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+
+// Every call is a process: as many as there are processors run side by side.
+const test = sequential.concurrent
+
+const directory = temporaryDirectory()
+const newDatabase = () => `file:${join(directory, crypto.randomUUID())}.db`
+
+const migrate = (...args: readonly string[]): Promise<Run> =>
+  runSallyport(['migrate', ...args], { cwd: directory })
+
+/** Writes a module for `--auth` and returns its path. */
+function moduleOf(source: string): string {
+  const path = join(directory, `${crypto.randomUUID()}.mjs`)
+  writeFileSync(path, source)
+  return path
+}
+
+async function tablesOf(url: string): Promise<string[]> {
+  const { db, close } = await openSqlite(url)
+  const { rows } = await sql<{ name: string }>`select name from sqlite_master where type = 'table'`.execute(
+    db,
+  )
+  await close()
+  return rows.map(({ name }) => name)
+}
+
+const OF_CORE = ['0001_sessions', '0002_lifecycle']
+const OF_PLUGINS = [
+  'email-password 0001_verification',
+  'email-password 0002_known_device',
+  'invitations 0001_invitation',
+  'invitations 0002_nickname',
+]
+
+/** What a call prints that applies migrations. */
+const applied = (...names: readonly string[]): Run => ({
+  code: 0,
+  stdout: [...names.map((name) => `applied ${name}\n`), `${names.length} applied\n`].join(''),
+  stderr: '',
+})
+const UP_TO_DATE: Run = { code: 0, stdout: 'up to date\n', stderr: '' }
+
+describe('sallyport migrate --auth', () => {
+  test('creates the tables and columns of core and of every plugin, and the second time has nothing to do', async ({
+    expect,
+  }) => {
+    const url = newDatabase()
+    expect(await migrate('-d', url, '--auth', AUTH_DEFINITION)).toEqual(applied(...OF_CORE, ...OF_PLUGINS))
+    expect(await migrate('-d', url, '--auth', AUTH_DEFINITION)).toEqual(UP_TO_DATE)
+    expect(await migrate('-d', url)).toEqual(UP_TO_DATE)
+    expect(await tablesOf(url)).toEqual(
+      expect.arrayContaining(['session', 'verification', 'knownDevice', 'invitation']),
+    )
+    const { db, close } = await openSqlite(url)
+    await sql`select nickname from user`.execute(db)
+    await close()
+  })
+
+  test('leaves the plugins alone where it is not given, and adds them later', async ({ expect }) => {
+    const url = newDatabase()
+    expect(await migrate('-d', url)).toEqual(applied(...OF_CORE))
+    expect(await tablesOf(url)).not.toContain('verification')
+    expect(await migrate('-d', url, '--auth', AUTH_DEFINITION)).toEqual(applied(...OF_PLUGINS))
+  })
+
+  test('takes a path from where it is called', async ({ expect }) => {
+    const path = moduleOf('export default { plugins: [] }')
+    const url = newDatabase()
+    expect(await migrate('-d', url, '--auth', path.slice(directory.length + 1))).toEqual(applied(...OF_CORE))
+  })
+
+  test('applies each migration once, also from two processes that begin at once', async ({ expect }) => {
+    const url = newDatabase()
+    const runs = await Promise.all([1, 2].map(() => migrate('-d', url, '--auth', AUTH_DEFINITION)))
+    expect(runs.map(({ code, stderr }) => ({ code, stderr }))).toEqual(Array(2).fill({ code: 0, stderr: '' }))
+    const lines = runs.flatMap(({ stdout }) => stdout.split('\n')).filter((line) => /^applied/.test(line))
+    expect(lines.sort()).toEqual([...OF_CORE, ...OF_PLUGINS].map((name) => `applied ${name}`))
+  })
+
+  test('applies none of a plugin of whose migrations one fails, and says why in one line', async ({
+    expect,
+  }) => {
+    const path = moduleOf(`export default {
+      plugins: [{
+        id: 'broken',
+        migrations: {
+          '0001_half': async (schema) => schema.createTable('half').addColumn('id', 'text').execute(),
+          '0002_boom': async () => { throw new Error('no such thing') },
+        },
+      }],
+    }`)
+    const url = newDatabase()
+    expect(await migrate('-d', url, '--auth', path)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'no such thing\n',
+    })
+    expect(await tablesOf(url)).not.toContain('half')
+    expect(await migrate('-d', url)).toEqual(UP_TO_DATE)
+  })
+
+  test.for([
+    { fault: 'no such module', source: null, message: 'Cannot find module' },
+    {
+      fault: 'a module that fails',
+      source: "throw new Error('SIGNING_KEYS is missing')",
+      message: 'SIGNING_KEYS',
+    },
+    {
+      fault: 'a module without a default export',
+      source: 'export const auth = 1',
+      message: 'no auth definition',
+    },
+    { fault: 'a default export of another kind', source: 'export default 7', message: 'no auth definition' },
+    { fault: 'null', source: 'export default null', message: 'no auth definition' },
+  ])(
+    'fails with 1 and in one line with $fault, and makes no database',
+    async ({ source, message }, { expect }) => {
+      const path = source === null ? join(directory, 'nowhere.mjs') : moduleOf(source)
+      const name = crypto.randomUUID()
+      const { code, stdout, stderr } = await migrate('-d', `file:${name}.db`, '--auth', path)
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+      expect(stderr).toContain(message)
+      expect(stderr.trimEnd().split('\n')).toHaveLength(1)
+      expect(readdirSync(directory).filter((file) => file.startsWith(name))).toEqual([])
+    },
+  )
+
+  test('fails with 2 when the path is left out', async ({ expect }) => {
+    const { code, stdout, stderr } = await migrate('-d', newDatabase(), '--auth')
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain("option '--auth <path>' argument missing")
+  })
+})

@@ -1,0 +1,351 @@
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { migratePlugins } from '@sallyport/core/auth'
+import { openSqlite } from '@sallyport/core/sqlite'
+import { describe, test as sequential } from 'vitest'
+import definition from '../fixtures/auth-definition.ts'
+import { AUTH_DEFINITION, type Run, runSallyport, startSallyport } from '../support/run-sallyport.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+
+// Every call is a process: as many as there are processors run side by side.
+const test = sequential.concurrent
+
+const directory = temporaryDirectory()
+const DAY_MS = 24 * 60 * 60 * 1000
+const inDays = (days: number) => new Date(Date.now() + days * DAY_MS)
+
+const prune = (args: readonly string[], env: Record<string, string> = {}): Promise<Run> =>
+  runSallyport(['prune', ...args], { cwd: directory, env })
+
+type Database = Awaited<ReturnType<typeof openSqlite<Extra>>>
+
+interface Extra {
+  verification: {
+    id: string
+    purpose: string
+    userId: string
+    email: string
+    expiresAt: Date
+    createdAt: Date
+  }
+  knownDevice: { id: string; device: string; userId: string; expiresAt: Date; createdAt: Date }
+  invitation: { id: string; expiresAt: Date }
+}
+
+/** A database with one user, and what a test puts into it. */
+async function createDatabase(
+  fill: (database: Database) => Promise<void>,
+): Promise<{ path: string; url: string }> {
+  const path = join(directory, `${crypto.randomUUID()}.db`)
+  const database = await openSqlite<Extra>(`file:${path}`)
+  await database.db
+    .insertInto('user')
+    .values({
+      id: 'ada',
+      name: 'Ada',
+      email: 'ada@example.com',
+      emailVerified: false,
+      image: null,
+      role: 'user',
+      banned: false,
+      banReason: null,
+      banExpires: null,
+      createdAt: inDays(-400),
+      updatedAt: inDays(-400),
+    })
+    .execute()
+  await fill(database)
+  await database.close()
+  return { path, url: `file:${path}` }
+}
+
+async function addSessions({ db }: Database, ids: readonly string[], expiresAt: Date): Promise<void> {
+  const at = inDays(-40)
+  const rest = { ipAddress: null, userAgent: null, remembered: true, previousToken: null, rotatedAt: null }
+  for (const id of ids)
+    await db
+      .insertInto('session')
+      .values({
+        ...rest,
+        id,
+        token: `sha256:${id}`,
+        userId: 'ada',
+        expiresAt,
+        tokenFamily: null,
+        lastAuthenticatedAt: at,
+        lastSeenAt: at,
+        createdAt: at,
+        updatedAt: at,
+      })
+      .execute()
+}
+
+async function addRecords({ db }: Database, ages: readonly number[]): Promise<void> {
+  for (const days of ages)
+    await db
+      .insertInto('audit')
+      .values({
+        id: `${days} days old`,
+        type: 'user.created',
+        userId: 'ada',
+        sessionId: null,
+        actorId: null,
+        address: null,
+        detail: '{}',
+        createdAt: inDays(-days),
+      })
+      .execute()
+}
+
+/** The ids that a table has now. */
+async function idsOf(url: string, table: 'session' | 'audit' | keyof Extra): Promise<string[]> {
+  const { db, close } = await openSqlite<Extra>(url)
+  const rows = await db.selectFrom(table).select('id').orderBy('id').execute()
+  await close()
+  return rows.map(({ id }) => id)
+}
+
+describe('sallyport prune', () => {
+  test('removes what has expired, keeps the rest, and says how much it was', async ({ expect }) => {
+    const { url } = await createDatabase(async (database) => {
+      await addSessions(database, ['old 1', 'old 2'], inDays(-1))
+      await addSessions(database, ['live'], inDays(1))
+      await addRecords(database, [366, 364])
+      const counter = { key: 'old', points: 3, expire: Date.now() - 1 }
+      await database.db
+        .insertInto('rateLimit')
+        .values([counter, { ...counter, key: 'live', expire: Date.now() + DAY_MS }])
+        .execute()
+    })
+    expect(await prune(['--database', url])).toEqual({
+      code: 0,
+      stdout: 'removed session 2, audit 1, rateLimit 1\n',
+      stderr: '',
+    })
+    expect(await idsOf(url, 'session')).toEqual(['live'])
+    const { db, close } = await openSqlite(url)
+    const records = await db.selectFrom('audit').select(['type', 'sessionId']).orderBy('sessionId').execute()
+    const counters = await db.selectFrom('rateLimit').select('key').execute()
+    await close()
+    expect(records).toEqual([
+      { type: 'user.created', sessionId: null },
+      { type: 'session.expired', sessionId: 'old 1' },
+      { type: 'session.expired', sessionId: 'old 2' },
+    ])
+    expect(counters).toEqual([{ key: 'live' }])
+    expect(await prune(['-d', url])).toMatchObject({ stdout: 'removed session 0, audit 0, rateLimit 0\n' })
+  })
+
+  test('takes the database from DATABASE_URL, and closes it', async ({ expect }) => {
+    const { path, url } = await createDatabase((database) => addSessions(database, ['old'], inDays(-1)))
+    const { code, stdout } = await prune([], { DATABASE_URL: url })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'removed session 1, audit 0, rateLimit 0\n' })
+    expect(existsSync(`${path}-wal`)).toBe(false)
+  })
+
+  test.for([
+    { args: [], kept: ['100 days old', '200 days old', '300 days old'] },
+    { args: ['--audit-days', '250'], kept: ['100 days old', '200 days old'] },
+    { args: ['--audit-days', '1'], kept: [] },
+  ])('keeps the records of as many days as it is told: $args', async ({ args, kept }, { expect }) => {
+    const { url } = await createDatabase((database) => addRecords(database, [100, 200, 300, 400]))
+    const { stdout } = await prune(['-d', url, ...args])
+    expect(stdout).toBe(`removed session 0, audit ${4 - kept.length}, rateLimit 0\n`)
+    expect(await idsOf(url, 'audit')).toEqual(kept)
+  })
+
+  test('shows on a terminal how far it is, in one line that is written over', async ({ expect }) => {
+    const ids = ['1', '2', '3', '4', '5']
+    const { url } = await createDatabase((database) => addSessions(database, ids, inDays(-1)))
+    const NODE_OPTIONS = '--import=data:text/javascript,process.stderr.isTTY=true'
+    const { stdout, stderr } = await prune(['-d', url, '--batch-size', '2'], { NODE_OPTIONS })
+    expect(stdout).toBe('removed session 5, audit 0, rateLimit 0\n')
+    expect(stderr.split('\r')).toEqual([
+      '',
+      'removed session 2',
+      'removed session 4',
+      'removed session 5',
+      'removed session 5, audit 0',
+      'removed session 5, audit 0, rateLimit 0',
+      '\u001b[K',
+    ])
+  })
+
+  test('shows nothing but the result elsewhere', async ({ expect }) => {
+    const { url } = await createDatabase((database) => addSessions(database, ['1', '2', '3'], inDays(-1)))
+    expect(await prune(['-d', url, '--batch-size', '1'])).toEqual({
+      code: 0,
+      stdout: 'removed session 3, audit 0, rateLimit 0\n',
+      stderr: '',
+    })
+  })
+})
+
+describe('sallyport prune --auth', () => {
+  /** A database with an expired row and a live one in each table of a plugin. */
+  const createPluginDatabase = () =>
+    createDatabase(async (database) => {
+      await migratePlugins(definition.plugins, database)
+      for (const [id, expiresAt] of [
+        ['old', inDays(-1)],
+        ['live', inDays(1)],
+      ] as const) {
+        const common = { id, userId: 'ada', expiresAt, createdAt: inDays(-2) }
+        await database.db
+          .insertInto('verification')
+          .values({ ...common, purpose: 'verify-email', email: 'ada@example.com' })
+          .execute()
+        await database.db
+          .insertInto('knownDevice')
+          .values({ ...common, device: `sha256:${id}` })
+          .execute()
+        await database.db.insertInto('invitation').values({ id, expiresAt }).execute()
+      }
+    })
+
+  test('removes what has expired in the tables of the plugins too', async ({ expect }) => {
+    const { url } = await createPluginDatabase()
+    expect(await prune(['-d', url])).toMatchObject({ stdout: 'removed session 0, audit 0, rateLimit 0\n' })
+    for (const table of ['verification', 'knownDevice', 'invitation'] as const)
+      expect(await idsOf(url, table)).toEqual(['live', 'old'])
+
+    expect(await prune(['-d', url, '--auth', AUTH_DEFINITION])).toEqual({
+      code: 0,
+      stdout: 'removed session 0, audit 0, rateLimit 0, verification 1, knownDevice 1, invitation 1\n',
+      stderr: '',
+    })
+    for (const table of ['verification', 'knownDevice', 'invitation'] as const)
+      expect(await idsOf(url, table)).toEqual(['live'])
+  })
+
+  test('tells the definition of the sessions that it removes', async ({ expect }) => {
+    const { url } = await createPluginDatabase()
+    const database = await openSqlite<Extra>(url)
+    await addSessions(database, ['old'], inDays(-1))
+    await database.close()
+    expect(await prune(['-d', url, '--auth', AUTH_DEFINITION])).toMatchObject({
+      code: 0,
+      stdout: 'removed session 1, audit 0, rateLimit 0, verification 1, knownDevice 1, invitation 1\n',
+      stderr: 'took part in session.expired\nheard session.expired\n',
+    })
+  })
+
+  test('fails with 1 on a database that does not have them yet', async ({ expect }) => {
+    const { url } = await createDatabase(async () => {})
+    const { code, stdout, stderr } = await prune(['-d', url, '--auth', AUTH_DEFINITION])
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toBe('no such table: verification\n')
+  })
+})
+
+describe('sallyport prune --every', () => {
+  /** How many sessions were removed by all rounds together. */
+  const removed = (lines: readonly string[]) =>
+    lines.reduce((sum, line) => sum + Number(/^removed session (\d+),/.exec(line)?.[1]), 0)
+
+  test.for(['SIGTERM', 'SIGINT'] as const)(
+    'prunes again and again, until %s ends it with 0 and closes the file',
+    async (signal, { expect, onTestFinished }) => {
+      const { path, url } = await createDatabase((database) => addSessions(database, ['old'], inDays(-1)))
+      const running = startSallyport(['prune', '-d', url, '--every', '1'], { cwd: directory })
+      onTestFinished(() => void running.process.kill('SIGKILL'))
+      await running.untilPrinted((lines) => removed(lines) === 1)
+      const database = await openSqlite<Extra>(url)
+      await addSessions(database, ['older', 'oldest'], inDays(-2))
+      await database.close()
+      await running.untilPrinted((lines) => removed(lines) === 3)
+      running.process.kill(signal)
+      const { code, stderr } = await running.ended
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      expect(await idsOf(url, 'session')).toEqual([])
+      expect(readdirSync(directory).filter((file) => join(directory, file).startsWith(`${path}-`))).toEqual(
+        [],
+      )
+    },
+  )
+
+  test('goes on after a round that failed, of which it says why', async ({ expect, onTestFinished }) => {
+    const { url } = await createDatabase(async () => {})
+    const running = startSallyport(['prune', '-d', url, '--every', '1'], { cwd: directory })
+    onTestFinished(() => void running.process.kill('SIGKILL'))
+    await running.untilPrinted((lines) => lines.length === 1)
+    const database = await openSqlite<Extra>(url)
+    await database.db.schema.alterTable('session').renameTo('elsewhere').execute()
+    await running.untilFailed((lines) => lines.includes('no such table: session'))
+    await database.db.schema.alterTable('elsewhere').renameTo('session').execute()
+    await addSessions(database, ['old'], inDays(-1))
+    await database.close()
+    await running.untilPrinted((lines) => removed(lines) === 1)
+    running.process.kill('SIGTERM')
+    expect(await running.ended).toMatchObject({ code: 0 })
+  })
+
+  test('does not wait for the next round when it is stopped', async ({ expect, onTestFinished }) => {
+    const { path, url } = await createDatabase(async () => {})
+    const running = startSallyport(['prune', '-d', url, '--every', '86400'], { cwd: directory })
+    onTestFinished(() => void running.process.kill('SIGKILL'))
+    await running.untilPrinted((lines) => lines.length === 1)
+    running.process.kill('SIGTERM')
+    expect(await running.ended).toEqual({
+      code: 0,
+      stdout: 'removed session 0, audit 0, rateLimit 0\n',
+      stderr: '',
+    })
+    expect(existsSync(`${path}-wal`)).toBe(false)
+  })
+})
+
+describe('sallyport prune refuses', () => {
+  test.for([
+    { call: 'no database', args: [], message: 'required option' },
+    { call: '--every 0', args: ['-d', 'file:a.db', '--every', '0'], message: 'positive whole number' },
+    { call: '--every -1', args: ['-d', 'file:a.db', '--every', '-1'], message: 'positive whole number' },
+    { call: '--every 1.5', args: ['-d', 'file:a.db', '--every', '1.5'], message: 'positive whole number' },
+    { call: '--every 1h', args: ['-d', 'file:a.db', '--every', '1h'], message: 'positive whole number' },
+    { call: '--every 2147484', args: ['-d', 'file:a.db', '--every', '2147484'], message: 'at most 2147483' },
+    { call: '--every alone', args: ['-d', 'file:a.db', '--every'], message: 'argument missing' },
+    {
+      call: '--batch-size 0',
+      args: ['-d', 'file:a.db', '--batch-size', '0'],
+      message: 'positive whole number',
+    },
+    {
+      call: '--audit-days none',
+      args: ['-d', 'file:a.db', '--audit-days', 'none'],
+      message: 'positive whole number',
+    },
+    { call: 'an option nobody knows', args: ['-d', 'file:a.db', '--force'], message: 'unknown option' },
+    { call: 'an argument', args: ['-d', 'file:a.db', 'sessions'], message: 'too many arguments' },
+  ])('a call that makes no sense with 2: $call', async ({ args, message }, { expect }) => {
+    const { code, stdout, stderr } = await prune(args)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(message)
+    expect(existsSync(join(directory, 'a.db'))).toBe(false)
+  })
+
+  test.for([
+    {
+      fault: 'a database of another kind',
+      args: ['-d', 'postgres://localhost/app'],
+      message: 'SQLite database URL',
+    },
+    { fault: 'a file that is no database', args: ['-d', 'file:text.db'], message: 'not a database' },
+    {
+      fault: 'a module that is not there',
+      args: ['-d', 'file:b.db', '--auth', 'none.ts'],
+      message: 'none.ts',
+    },
+    {
+      fault: 'a module of another kind',
+      args: ['-d', 'file:b.db', '--auth', 'other.mjs'],
+      message: 'defineAuth()',
+    },
+  ])('what cannot be done with 1 and in one line: $fault', async ({ args, message }, { expect }) => {
+    writeFileSync(join(directory, 'text.db'), 'not a database '.repeat(100))
+    writeFileSync(join(directory, 'other.mjs'), 'export const auth = 1')
+    const { code, stdout, stderr } = await prune(args)
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toContain(message)
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1)
+  })
+})

@@ -1,0 +1,238 @@
+import {
+  type Auth,
+  type AuthDefinition,
+  type AuthPlugin,
+  createAuth,
+  defineAuth,
+  defineEndpoint,
+} from '@sallyport/core/auth'
+import { admin, emailPassword } from '@sallyport/core/plugins'
+import type { ENDPOINTS, SessionResponse, TokenResponse, UserResponse } from '@sallyport/core/protocol'
+import { createTestAuth } from '@sallyport/core/testing'
+import { afterAll, describe, expect, expectTypeOf, test } from 'vitest'
+import * as z from 'zod'
+
+const countNotes = defineEndpoint({
+  method: 'GET',
+  path: '/notes/count',
+  caller: 'user',
+  input: z.strictObject({ since: z.string().exactOptional() }),
+  output: z.object({ count: z.number() }),
+  run: async (_input, { session }) => ({ body: { count: session.user.name.length } }),
+})
+const forgetMe = defineEndpoint({
+  method: 'POST',
+  path: '/notes/forget-me',
+  caller: 'anyone',
+  setsCookies: true,
+  input: z.strictObject({ note: z.string() }),
+  output: z.object({ forgotten: z.boolean() }),
+  run: async () => ({ body: { forgotten: true }, cookies: ['note=; Max-Age=0'] }),
+})
+/** What someone else publishes. */
+const notes = {
+  id: 'notes',
+  endpoints: { countNotes, forgetMe },
+  userColumns: {
+    locale: { schema: z.enum(['en', 'de']), input: true },
+    credits: { schema: z.number() },
+  },
+  migrations: {
+    async '0001_columns'(schema) {
+      await schema
+        .alterTable('user')
+        .addColumn('locale', 'text', (locale) => locale.defaultTo('en'))
+        .execute()
+      await schema
+        .alterTable('user')
+        .addColumn('credits', 'integer', (credits) => credits.defaultTo(0))
+        .execute()
+    },
+  },
+} satisfies AuthPlugin
+const themes = {
+  id: 'themes',
+  userColumns: { theme: { schema: z.string().nullable(), input: true } },
+  migrations: {
+    async '0001_theme'(schema) {
+      await schema.alterTable('user').addColumn('theme', 'text').execute()
+    },
+  },
+} satisfies AuthPlugin
+
+const testAuth = await createTestAuth({ plugins: [notes, themes] })
+afterAll(() => testAuth.close())
+const { api } = testAuth
+type Api = typeof api
+
+const request = async () => {
+  const { cookie } = await testAuth.signIn()
+  return new Request('http://localhost:3000/', { headers: { cookie, 'x-sallyport': '1' }, method: 'POST' })
+}
+
+/** What a method takes besides the request it is called for. */
+type InputOf<Name extends keyof Api> = Omit<Parameters<Api[Name]>[0], 'request' | 'remoteAddress'>
+type OutputOf<Name extends keyof Api> = Awaited<ReturnType<Api[Name]>>
+/** The methods whose answers carry headers. */
+type WithHeaders = {
+  [Name in keyof Api]: OutputOf<Name> extends { headers: Headers } ? Name : never
+}[keyof Api]
+
+describe('auth.api', () => {
+  test('has a method for every endpoint of core, of the plugins, and of those of others', () => {
+    expectTypeOf<keyof Api>().toEqualTypeOf<
+      keyof typeof ENDPOINTS | 'createSession' | 'countNotes' | 'forgetMe'
+    >()
+    expect(api).toHaveProperty('countNotes', expect.any(Function))
+    expect(api).toHaveProperty('forgetMe', expect.any(Function))
+  })
+
+  test('has none of a plugin that is not there', async () => {
+    const { config, signingKeys } = testAuth.definition
+    const bare = defineAuth({ config, signingKeys })
+    const withAdmin = defineAuth({ config, signingKeys, plugins: [admin()] })
+    const both = defineAuth({ config, signingKeys, plugins: [emailPassword(), admin()] })
+    type ApiOf<Definition> = Definition extends AuthDefinition<infer Plugins> ? Auth<Plugins>['api'] : never
+    type Core =
+      | 'signOut'
+      | 'token'
+      | 'jwks'
+      | 'getSession'
+      | 'listSessions'
+      | 'revokeSession'
+      | 'revokeOtherSessions'
+      | 'revokeSessions'
+      | 'updateUser'
+      | 'deleteUser'
+      | 'createSession'
+    expectTypeOf<keyof ApiOf<typeof bare>>().toEqualTypeOf<Core>()
+    expectTypeOf<Exclude<keyof ApiOf<typeof withAdmin>, Core>>().toEqualTypeOf<
+      | 'listUsers'
+      | 'listUserSessions'
+      | 'revokeUserSession'
+      | 'revokeUserSessions'
+      | 'banUser'
+      | 'unbanUser'
+      | 'setRole'
+    >()
+    expectTypeOf<keyof ApiOf<typeof both>>().toEqualTypeOf<keyof typeof ENDPOINTS | 'createSession'>()
+    const { api } = await createAuth(bare, testAuth.database, { pruneEverySeconds: 0 })
+    expectTypeOf(api).not.toHaveProperty('signInEmail')
+    expect(api).not.toHaveProperty('signInEmail')
+  })
+
+  test('takes the input of an endpoint beside the request', async () => {
+    expectTypeOf<InputOf<'signInEmail'>>().toEqualTypeOf<{
+      email: string
+      password: string
+      rememberMe?: boolean
+    }>()
+    expectTypeOf<InputOf<'signUpEmail'>>().toEqualTypeOf<{
+      name: string
+      email: string
+      password: string
+      rememberMe?: boolean
+    }>()
+    expectTypeOf<InputOf<'revokeSession'>>().toEqualTypeOf<{ sessionId: string }>()
+    expectTypeOf<keyof InputOf<'revokeOtherSessions'>>().toBeNever()
+    expectTypeOf<InputOf<'changePassword'>>().toEqualTypeOf<{
+      currentPassword: string
+      newPassword: string
+      revokeOtherSessions?: boolean
+    }>()
+    expectTypeOf<InputOf<'listUsers'>>().toEqualTypeOf<{ search?: string; limit?: number; cursor?: string }>()
+    expectTypeOf<InputOf<'banUser'>>().toEqualTypeOf<{
+      userId: string
+      reason?: string
+      expiresIn?: number
+    }>()
+    expectTypeOf<InputOf<'setRole'>>().toEqualTypeOf<{ userId: string; role: string }>()
+    expectTypeOf<InputOf<'createSession'>>().toEqualTypeOf<{
+      readonly userId: string
+      readonly rememberMe?: boolean
+    }>()
+    expectTypeOf<InputOf<'countNotes'>>().toEqualTypeOf<{ since?: string }>()
+    const plain = await request()
+    // @ts-expect-error a method is called for a request
+    await expect(api.getSession({})).rejects.toThrow()
+    // @ts-expect-error and with its input
+    await expect(api.revokeSession({ request: plain })).rejects.toThrow()
+    // @ts-expect-error which is of its types
+    await expect(api.revokeSession({ request: plain, sessionId: 1 })).rejects.toThrow()
+  })
+
+  test('answers with the output of an endpoint', () => {
+    expectTypeOf<OutputOf<'listSessions'>>().toEqualTypeOf<{ sessions: SessionResponse[] }>()
+    expectTypeOf<OutputOf<'revokeSession'>>().toEqualTypeOf<{ revoked: boolean }>()
+    expectTypeOf<OutputOf<'revokeOtherSessions'>>().toEqualTypeOf<{ revoked: number }>()
+    expectTypeOf<OutputOf<'banUser'>>().toEqualTypeOf<{ success: true }>()
+    expectTypeOf<OutputOf<'signInEmail'>>().toExtend<TokenResponse & { readonly headers: Headers }>()
+    expectTypeOf<OutputOf<'createSession'>>().toExtend<TokenResponse & { readonly headers: Headers }>()
+    expectTypeOf<OutputOf<'countNotes'>>().toEqualTypeOf<{ count: number }>()
+    expectTypeOf<OutputOf<'forgetMe'>>().toExtend<{ forgotten: boolean; readonly headers: Headers }>()
+  })
+
+  test('answers with headers where an endpoint may set cookies, and nowhere else', async () => {
+    expectTypeOf<WithHeaders>().toEqualTypeOf<
+      | 'signOut'
+      | 'token'
+      | 'revokeSessions'
+      | 'deleteUser'
+      | 'signUpEmail'
+      | 'signInEmail'
+      | 'reauthenticate'
+      | 'changePassword'
+      | 'createSession'
+      | 'forgetMe'
+    >()
+    const { headers } = await api.forgetMe({ request: await request(), note: 'x' })
+    expect(headers.getSetCookie()).toEqual(['note=; Max-Age=0'])
+    expect(await api.countNotes({ request: await request() })).toEqual({ count: 'Test User'.length })
+  })
+})
+
+describe('the columns that plugins add to a user', () => {
+  type OwnUser = UserResponse & { readonly locale: 'en' | 'de'; readonly credits: number } & {
+    readonly theme: string | null
+  }
+
+  test('are there in getSession', async () => {
+    expectTypeOf<OutputOf<'getSession'>>().toExtend<{ session: SessionResponse; user: OwnUser }>()
+    expectTypeOf<OutputOf<'getSession'>['user']['locale']>().toEqualTypeOf<'en' | 'de'>()
+    expectTypeOf<OutputOf<'getSession'>['user']['credits']>().toEqualTypeOf<number>()
+    expectTypeOf<OutputOf<'getSession'>['user']['theme']>().toEqualTypeOf<string | null>()
+    expectTypeOf<OutputOf<'getSession'>['user']['email']>().toEqualTypeOf<string>()
+    const { user } = await api.getSession({ request: await request() })
+    expect(user).toMatchObject({ locale: 'en', credits: 0, theme: null })
+  })
+
+  test('are taken by updateUser where they are input, and answered in any case', async () => {
+    expectTypeOf<InputOf<'updateUser'>>().toExtend<{
+      name?: string
+      image?: string | null
+      locale?: 'en' | 'de'
+      theme?: string | null
+    }>()
+    expectTypeOf<keyof InputOf<'updateUser'>>().toEqualTypeOf<'name' | 'image' | 'locale' | 'theme'>()
+    expectTypeOf<OutputOf<'updateUser'>>().toExtend<{ user: OwnUser }>()
+    const { user } = await api.updateUser({ request: await request(), locale: 'de', theme: 'dark' })
+    expect(user).toMatchObject({ locale: 'de', credits: 0, theme: 'dark' })
+    const plain = await request()
+    // @ts-expect-error what is not input is not taken
+    await expect(api.updateUser({ request: plain, credits: 100 })).rejects.toMatchObject({
+      fields: ['credits'],
+    })
+    // @ts-expect-error nor is what does not fit
+    await expect(api.updateUser({ request: plain, locale: 'fr' })).rejects.toMatchObject({
+      fields: ['locale'],
+    })
+  })
+
+  test('are not there without plugins that add some', () => {
+    type Plain = Auth['api']
+    type OwnSession = Awaited<ReturnType<Plain['getSession']>>
+    expectTypeOf<keyof OwnSession['user']>().toEqualTypeOf<keyof UserResponse>()
+    expectTypeOf<OwnSession['user']>().not.toHaveProperty('locale')
+    expect(api).toBeDefined()
+  })
+})

@@ -1,0 +1,237 @@
+import type { AuthEvent } from '@sallyport/core'
+import { defineEndpoint, type EndpointContext } from '@sallyport/core/auth'
+import { createTestAuth, type TestSession } from '@sallyport/core/testing'
+import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import * as z from 'zod'
+import { callEndpoint, type EndpointServer } from '../../src/endpoints/call-endpoint.ts'
+import type { Caller, Endpoint } from '../../src/endpoints/endpoint.ts'
+import { codeOf } from '../support/code-of.ts'
+import { dumpTables } from '../support/dump-tables.ts'
+import { incoming } from '../support/incoming.ts'
+import { createUserMaker } from '../support/user-maker.ts'
+
+const events: AuthEvent[] = []
+const onEvent = (event: AuthEvent) => void events.push(event)
+const auth = await createTestAuth({ onEvent })
+const makeUser = await createUserMaker(auth)
+afterAll(() => auth.close())
+
+const onError = vi.fn<(error: unknown) => void>()
+const server: EndpointServer = {
+  definition: auth.definition,
+  database: auth.database,
+  trustsProxy: () => false,
+  onError,
+}
+let ada: TestSession
+let root: TestSession
+beforeEach(async () => {
+  ada = await auth.signIn(await makeUser())
+  root = await auth.signIn(await makeUser('admin'))
+  events.length = 0
+  onError.mockClear()
+})
+
+const OWN = { 'x-sallyport': '1' }
+const requestBy = (cookie = '', headers: Record<string, string> = OWN) => ({
+  ...incoming({ ...headers, ...(cookie !== '' && { cookie }) }, 'POST'),
+  address: null,
+})
+const call = (endpoint: Endpoint, cookie?: string, input: unknown = {}) =>
+  callEndpoint(endpoint, requestBy(cookie), () => input, server)
+
+const common = { method: 'POST', path: '/x', output: z.object({}) } as const
+/** An endpoint that hands its context out. */
+function withContext(
+  work: (context: EndpointContext) => Promise<unknown> = async () => {},
+  origin?: Endpoint['origin'],
+): Endpoint {
+  return defineEndpoint({
+    ...common,
+    caller: 'anyone',
+    input: z.object({}),
+    ...(origin !== undefined && { origin }),
+    async run(_input, context) {
+      await work(context)
+      return { body: {} }
+    },
+  })
+}
+const forCaller = (caller: Exclude<Caller, 'anyone'>): Endpoint =>
+  defineEndpoint({
+    ...common,
+    caller,
+    input: z.strictObject({ a: z.string() }),
+    run: async () => ({ body: {} }),
+  })
+
+describe('one thing is looked at after the other', () => {
+  const evil = { origin: 'https://evil.example' }
+  const twoCookies = 'service.session=a.b; service.session=c.d'
+  const malformed = () => {
+    throw new Error('malformed')
+  }
+
+  test.each([
+    ['the origin, before the cookies', 'ORIGIN_REJECTED', twoCookies, evil, malformed],
+    ['the session cookie, before the input is read', 'COOKIE_CONFLICT', twoCookies, OWN, malformed],
+    ['the caller, before the fields of the input', 'TOKEN_MISSING', '', OWN, () => ({ b: 1 })],
+  ])('%s: %s', async (_name, code, cookie, headers, readInput) => {
+    const read = vi.fn(readInput)
+    const called = callEndpoint(forCaller('user'), requestBy(cookie, headers), read, server)
+    expect(await codeOf(called)).toBe(code)
+    expect(read).toHaveBeenCalledTimes(code === 'TOKEN_MISSING' ? 1 : 0)
+  })
+
+  test('an input that cannot be read is refused before anyone asks the database', async () => {
+    auth.lookups.reset()
+    await expect(callEndpoint(forCaller('user'), requestBy(ada.cookie), malformed, server)).rejects.toThrow(
+      'malformed',
+    )
+    expect(auth.lookups.count).toBe(0)
+  })
+
+  test('and each call asks for the session once', async () => {
+    auth.lookups.reset()
+    await call(forCaller('user'), ada.cookie, { a: '' })
+    expect(auth.lookups.count).toBe(1)
+    await call(withContext(), ada.cookie)
+    expect(auth.lookups.count).toBe(1)
+  })
+})
+
+describe('who may call', () => {
+  const stale = async (session: TestSession) => {
+    await auth.db
+      .updateTable('session')
+      .set({ lastAuthenticatedAt: new Date(auth.clock.now().getTime() - 15 * 60_000 - 1) })
+      .where('id', '=', session.sessionId)
+      .execute()
+    return session.cookie
+  }
+
+  test.each<[Exclude<Caller, 'anyone'>, string, () => Promise<string>, string]>([
+    ['user', 'nobody', async () => '', 'TOKEN_MISSING'],
+    ['user', 'a user', async () => ada.cookie, 'INVALID_INPUT'],
+    ['user', 'a user who signed in long ago', () => stale(ada), 'INVALID_INPUT'],
+    ['user', 'an admin', async () => root.cookie, 'INVALID_INPUT'],
+    ['fresh-user', 'nobody', async () => '', 'TOKEN_MISSING'],
+    ['fresh-user', 'a user', async () => ada.cookie, 'INVALID_INPUT'],
+    ['fresh-user', 'a user who signed in long ago', () => stale(ada), 'SESSION_NOT_FRESH'],
+    ['fresh-user', 'an admin who signed in long ago', () => stale(root), 'SESSION_NOT_FRESH'],
+    ['admin', 'nobody', async () => '', 'TOKEN_MISSING'],
+    ['admin', 'a user', async () => ada.cookie, 'ROLE_REQUIRED'],
+    ['admin', 'an admin', async () => root.cookie, 'INVALID_INPUT'],
+    ['admin', 'an admin who signed in long ago', () => stale(root), 'INVALID_INPUT'],
+  ])('what is for %s, by %s', async (caller, _who, cookie, code) => {
+    expect(await codeOf(call(forCaller(caller), await cookie(), { b: 1 }))).toBe(code)
+  })
+
+  test('the app hears of who may not, with a hash for the session', async () => {
+    await codeOf(call(forCaller('admin'), ada.cookie))
+    await codeOf(call(forCaller('fresh-user'), await stale(ada)))
+    await vi.waitFor(() => expect(events).toHaveLength(2))
+    expect(events).toMatchObject([
+      { type: 'decision.denied', step: 2, reason: 'ROLE_REQUIRED' },
+      { type: 'decision.denied', step: 2, reason: 'SESSION_NOT_FRESH' },
+    ])
+    expect(JSON.stringify(events)).not.toContain(ada.sessionId)
+  })
+
+  test('an endpoint knows its caller', async () => {
+    const run = vi.fn(async () => ({ body: {} }))
+    await call(defineEndpoint({ ...common, caller: 'user', input: z.object({}), run }), ada.cookie)
+    expect(run).toHaveBeenCalledWith(
+      {},
+      expect.objectContaining({
+        identity: expect.objectContaining({ userId: ada.userId, sessionId: ada.sessionId }),
+        session: expect.objectContaining({
+          id: ada.sessionId,
+          user: expect.objectContaining({ role: 'user' }),
+        }),
+      }),
+    )
+  })
+})
+
+describe('the session cookie', () => {
+  const cookieOf = async (cookie: string, origin?: Endpoint['origin']) => {
+    let sessionCookie: unknown
+    const endpoint = withContext(async (context) => {
+      sessionCookie = context.sessionCookie
+    }, origin)
+    await call(endpoint, cookie)
+    return sessionCookie
+  }
+
+  test('is there however good it is', async () => {
+    expect(await cookieOf('service.session=a.b')).toEqual({ sessionId: 'a', secret: 'b' })
+    expect(await cookieOf('')).toBeNull()
+  })
+
+  test('is not there, and may be there twice, where the answer is the same for everyone', async () => {
+    expect(await cookieOf(ada.cookie, null)).toBeNull()
+    expect(await cookieOf('service.session=a.b; service.session=c.d', null)).toBeNull()
+  })
+})
+
+describe('a change', () => {
+  const rename = (userId: string, fail = false) =>
+    withContext(({ change, config }) =>
+      change(async (trx, record) => {
+        await trx.updateTable('user').set({ name: 'Eve' }).where('id', '=', userId).execute()
+        record({ type: 'user.unbanned', userId, actorId: null, at: config.now() })
+        if (fail) throw new Error('no')
+      }),
+    )
+
+  test('is made with its record, and then told', async () => {
+    await call(rename(ada.userId))
+    const { audit = [], user = [] } = await dumpTables(auth)
+    expect(user).toContainEqual(expect.objectContaining({ id: ada.userId, name: 'Eve' }))
+    expect(audit.at(-1)).toMatchObject({ type: 'user.unbanned', userId: ada.userId })
+    expect(events).toMatchObject([{ type: 'user.unbanned' }])
+  })
+
+  test('that throws is none, has no record and is not told', async () => {
+    const before = await dumpTables(auth)
+    await expect(call(rename(ada.userId, true))).rejects.toThrow('no')
+    expect(await dumpTables(auth)).toEqual(before)
+    expect(events).toEqual([])
+  })
+})
+
+describe('a limit', () => {
+  const limited = (key: string) => withContext(({ limit }) => limit(key, { points: 2, duration: 60 }))
+
+  test('allows as many as it says, and then says how long to wait', async () => {
+    const endpoint = limited(crypto.randomUUID())
+    await call(endpoint)
+    await call(endpoint)
+    await expect(call(endpoint)).rejects.toMatchObject({ reason: 'RATE_LIMITED', retryAfterSeconds: 60 })
+    await call(limited(crypto.randomUUID()))
+  })
+})
+
+describe('what is left for later', () => {
+  test('is not waited for, and begins after the answer', async () => {
+    const work = vi.fn(() => new Promise<void>(() => {}))
+    await call(withContext(async ({ later }) => later(work)))
+    expect(work).not.toHaveBeenCalled()
+    await vi.waitFor(() => expect(work).toHaveBeenCalledOnce())
+    expect(onError).not.toHaveBeenCalled()
+  })
+
+  test.each([
+    ['rejects', () => Promise.reject(new Error('mailbox full'))],
+    [
+      'throws at once',
+      () => {
+        throw new Error('mailbox full')
+      },
+    ],
+  ])('and %s, is told to onError and to nobody else', async (_name, work) => {
+    expect(await call(withContext(async ({ later }) => later(work)))).toEqual({ body: {} })
+    await vi.waitFor(() => expect(onError).toHaveBeenCalledExactlyOnceWith(new Error('mailbox full')))
+  })
+})

@@ -1,0 +1,337 @@
+import { join } from 'node:path'
+import { type Auth, createAuth } from '@sallyport/core/auth'
+import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS, MAX_PAYLOAD_BYTES, type Route } from '@sallyport/core/protocol'
+import { openSqlite } from '@sallyport/core/sqlite'
+import { createTestAuth, type TestAuth, type TestSession } from '@sallyport/core/testing'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import type { SessionStore } from '../../src/adapters/adapter.ts'
+import { dumpTables, rowsOf } from '../support/dump-tables.ts'
+import {
+  ENDPOINT_CASES,
+  type EndpointCase,
+  type Person,
+  type Scene,
+  type Situation,
+} from '../support/endpoint-cases.ts'
+import { interruptAdmission } from '../support/interrupt-admission.ts'
+import { cookieChanges } from '../support/requests.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { createUserMaker, type MadeUser } from '../support/user-maker.ts'
+
+const PLENTY = { points: 1_000_000, duration: 60 }
+const emailPassword = {
+  sendEmail: async () => {},
+  limits: { account: PLENTY, address: PLENTY, email: PLENTY },
+}
+// A link is made after the answer, when its test may be over.
+const onError = () => {}
+const auth = await createTestAuth({ emailPassword, onError })
+const path = join(temporaryDirectory(), 'app.db')
+const onFile = await createTestAuth({ databaseUrl: path, emailPassword, onError })
+afterAll(() => Promise.all([auth.close(), onFile.close()]))
+afterEach(async () => {
+  for (const { db } of [auth, onFile]) {
+    await db.deleteFrom('user').execute()
+    await db.deleteFrom('audit').execute()
+  }
+})
+
+/** The same definition on a connection that is gone; Step 2 goes on where it is given sessions. */
+async function createDown(sessions?: SessionStore): Promise<Auth> {
+  const gone = await openSqlite(path)
+  const database = { ...gone, ...(sessions !== undefined && { sessions }) }
+  const down = await createAuth(onFile.definition, database, { onError, pruneEverySeconds: 0 })
+  await gone.close()
+  return down
+}
+
+/** Where a call is made, and where the people are who make it. */
+const HERE = { on: auth, handler: auth.handler, makeUser: await createUserMaker(auth) }
+const ELSEWHERE = { on: onFile, makeUser: await createUserMaker(onFile) }
+const STAGES: Partial<Record<Situation, typeof HERE>> = {
+  'database down': { ...ELSEWHERE, handler: (await createDown()).handler },
+  'database down once admitted': {
+    ...ELSEWHERE,
+    handler: (await createDown(onFile.database.sessions)).handler,
+  },
+}
+
+type Name = keyof typeof ENDPOINTS
+const NAMES = Object.keys(ENDPOINTS) as Name[]
+
+interface Call {
+  readonly input?: Record<string, unknown>
+  readonly cookie?: string
+  readonly headers?: Record<string, string>
+  /** In place of the input. */
+  readonly body?: string
+  readonly query?: string
+}
+
+function request({ method, path }: Route, call: Call): Request {
+  const { input = {}, cookie, headers } = call
+  const isGet = method === 'GET'
+  const texts = Object.entries(input).map(([name, value]): [string, string] => [name, String(value)])
+  const query = isGet ? (call.query ?? new URLSearchParams(texts).toString()) : ''
+  return new Request(`http://localhost:3000${AUTH_PATH}${path}${query === '' ? '' : `?${query}`}`, {
+    method,
+    headers: {
+      [CLIENT_HEADER]: '1',
+      ...(!isGet && { 'content-type': 'application/json' }),
+      ...(cookie !== undefined && { cookie }),
+      ...headers,
+    },
+    ...(!isGet && { body: call.body ?? JSON.stringify(input) }),
+  })
+}
+
+async function createPerson(on: TestAuth, user: MadeUser): Promise<Person> {
+  return { ...user, ...(await on.signIn({ userId: user.userId })) }
+}
+
+async function createScene({ on, makeUser }: typeof HERE): Promise<Scene> {
+  const [ada, bob, root] = [await makeUser(), await makeUser(), await makeUser('admin')]
+  return {
+    auth: on,
+    ada: await createPerson(on, ada),
+    bob: await createPerson(on, bob),
+    root: await createPerson(on, root),
+  }
+}
+
+/** Brings a situation about, and says what is then sent. */
+type Prepare = (scene: Scene, on: TestAuth, endpoint: EndpointCase & Route) => Promise<Call>
+
+async function valid(
+  scene: Scene,
+  { input, caller }: EndpointCase,
+): Promise<Required<Pick<Call, 'input' | 'cookie'>>> {
+  return { input: await input(scene), cookie: scene[caller].cookie }
+}
+
+/** A valid call, once something has become of its caller. */
+const after =
+  (change: (on: TestAuth, caller: TestSession) => Promise<unknown>): Prepare =>
+  async (scene, on, endpoint) => {
+    await change(on, scene[endpoint.caller])
+    return valid(scene, endpoint)
+  }
+
+const EXTRA = ['userId', 'role', 'banned']
+
+const SITUATIONS: Record<Situation, Prepare> = {
+  anonymous: async (scene, _on, { input }) => ({ input: await input(scene) }),
+  user: async (scene, _on, { input }) => ({ input: await input(scene), cookie: scene.ada.cookie }),
+  'other user': async (scene, _on, { aim }) => ({ cookie: scene.bob.cookie, ...(await aim(scene)) }),
+  admin: async (scene, _on, { input }) => ({ input: await input(scene), cookie: scene.root.cookie }),
+  'signed in long ago': after(({ db, clock, config }, { sessionId }) => {
+    const lastAuthenticatedAt = new Date(clock.now().getTime() - config.freshForSeconds * 1000 - 1)
+    return db.updateTable('session').set({ lastAuthenticatedAt }).where('id', '=', sessionId).execute()
+  }),
+  banned: after((on, caller) => on.ban(caller)),
+  'signed out': after((on, caller) => on.revoke(caller)),
+  'expired session': after((on, caller) => on.expireSession(caller)),
+  'expired JWT': async (scene, on, endpoint) => {
+    const { cookie } = await on.expireJwt(scene[endpoint.caller])
+    return { ...(await valid(scene, endpoint)), cookie }
+  },
+  'session cookie alone': async (scene, _on, endpoint) => ({
+    ...(await valid(scene, endpoint)),
+    cookie: `service.session=${scene[endpoint.caller].sessionCookie}`,
+  }),
+  'cross-site': async (scene, _on, endpoint) => ({
+    ...(await valid(scene, endpoint)),
+    headers: { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
+  }),
+  malformed: async (scene, _on, endpoint) => ({
+    ...(await valid(scene, endpoint)),
+    body: '{"name":',
+    query: 'name=1&name=2',
+  }),
+  'extra fields': async (scene, _on, endpoint) => {
+    const { input, cookie } = await valid(scene, endpoint)
+    return { input: { userId: scene.bob.userId, role: 'admin', banned: true, ...input }, cookie }
+  },
+  'database down': (scene, _on, endpoint) => valid(scene, endpoint),
+  'database down once admitted': (scene, _on, endpoint) => valid(scene, endpoint),
+}
+
+const ROWS = NAMES.flatMap((name) =>
+  Object.entries(ENDPOINT_CASES[name].answers).map(([situation, answer]) => ({
+    name,
+    situation: situation as Situation,
+    answer,
+  })),
+)
+
+test('the table has every endpoint, and the API every method', () => {
+  expect(Object.keys(ENDPOINT_CASES).sort()).toEqual([...NAMES].sort())
+  expect(Object.keys(auth.api).sort()).toEqual([...NAMES, 'createSession'].sort())
+})
+
+describe('every endpoint in every situation', () => {
+  test.each(ROWS)('$name, $situation: $answer', async ({ name, situation, answer }) => {
+    const endpoint = { ...ENDPOINTS[name], ...ENDPOINT_CASES[name] }
+    const stage = STAGES[situation] ?? HERE
+    const { on, handler } = stage
+    const scene = await createScene(stage)
+    const taken = Object.keys(await endpoint.input(scene))
+    const call = await SITUATIONS[situation](scene, on, endpoint)
+    const { revocations } = on.database
+    const [before, revision] = [await dumpTables(on), revocations.revision]
+
+    const response = await handler(request(endpoint, call))
+    const text = await response.text()
+    const body = JSON.parse(text)
+
+    expect(`${response.status} ${body.code ?? ''}`.trim()).toBe(answer)
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('vary')).toBe('Origin, Cookie')
+    expect(text).not.toMatch(/sha256:|\$argon2/)
+    const isOver = answer.startsWith('401 SESSION_') && name === 'token'
+    if (answer === '200') {
+      expect(cookieChanges(response)).toEqual(endpoint.cookies ?? { set: [], cleared: [] })
+    } else {
+      const cleared = isOver ? ['service.jwt', 'service.session'] : []
+      expect(cookieChanges(response)).toEqual({ set: [], cleared })
+      expect(await dumpTables(on)).toEqual(before)
+      expect(revocations.revision).toBe(revision)
+    }
+    if (answer.startsWith('503')) expect(response.headers.get('retry-after')).toBe('1')
+    if (situation === 'other user') {
+      expect(rowsOf(scene.ada.userId, await dumpTables(on))).toEqual(rowsOf(scene.ada.userId, before))
+      expect(text).not.toContain(scene.ada.email)
+    }
+    if (situation === 'extra fields') {
+      const { userId } = scene.bob
+      if (answer === '200') expect(text).not.toContain(userId)
+      else expect(body.fields).toEqual(EXTRA.filter((field) => !taken.includes(field)))
+    }
+  })
+})
+
+const POSTS = NAMES.filter((name) => ENDPOINTS[name].method === 'POST')
+const NOT_FOR_ANYONE = NAMES.filter((name) => ENDPOINT_CASES[name].answers.anonymous === '401 TOKEN_MISSING')
+
+describe('a call that is not formed as it should be changes nothing', () => {
+  const attempt = async (name: Name, send: (call: Call) => Request) => {
+    const scene = await createScene(HERE)
+    const call = await valid(scene, ENDPOINT_CASES[name])
+    const before = await dumpTables(auth)
+    const response = await auth.handler(send(call))
+    const body = await response.text()
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('vary')).toBe('Origin, Cookie')
+    expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+    expect(await dumpTables(auth)).toEqual(before)
+    return { response, answer: `${response.status} ${body === '' ? '' : JSON.parse(body).code}` }
+  }
+
+  test.each(POSTS)('%s with a body over 64 KB: 413', async (name) => {
+    const body = '{}'.padStart(MAX_PAYLOAD_BYTES + 1)
+    const { answer } = await attempt(name, (call) => request(ENDPOINTS[name], { ...call, body }))
+    expect(answer).toBe('413 PAYLOAD_TOO_LARGE')
+  })
+
+  test.each(
+    POSTS.flatMap((name) =>
+      ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', ''].map(
+        (type) => ({
+          name,
+          type,
+        }),
+      ),
+    ),
+  )('$name with a body of type "$type": 415', async ({ name, type }) => {
+    const headers = { 'content-type': type }
+    const { answer } = await attempt(name, (call) => request(ENDPOINTS[name], { ...call, headers }))
+    expect(answer).toBe('415 UNSUPPORTED_MEDIA_TYPE')
+  })
+
+  const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+  test.each(
+    NAMES.flatMap((name) =>
+      METHODS.filter((method) => method !== ENDPOINTS[name].method).map((method) => ({ name, method })),
+    ),
+  )('$name by $method: 405 with Allow', async ({ name, method }) => {
+    const { response, answer } = await attempt(name, (call) => {
+      const { url, headers } = request({ ...ENDPOINTS[name], method: 'GET' }, call)
+      return new Request(url, { method, headers })
+    })
+    expect(answer).toBe('405 METHOD_NOT_ALLOWED')
+    expect(response.headers.get('allow')).toBe(`${ENDPOINTS[name].method}, OPTIONS`)
+  })
+})
+
+describe('whoever may not call an endpoint learns nothing of what it takes', () => {
+  test.each(NOT_FOR_ANYONE)('%s', async (name) => {
+    const { bob } = await createScene(HERE)
+    const { caller, answers } = ENDPOINT_CASES[name]
+    const strangers = caller === 'root' ? [undefined, bob.cookie] : [undefined]
+    for (const cookie of strangers) {
+      for (const input of [{}, { userId: 1, role: [], sessionId: '', unknown: true }]) {
+        const call = { input, ...(cookie !== undefined && { cookie }) }
+        const response = await auth.handler(request(ENDPOINTS[name], call))
+        const { code, fields } = await response.json()
+        const answer = cookie === undefined ? answers.anonymous : answers.user
+        expect({ answer: `${response.status} ${code}`, fields }).toEqual({ answer, fields: undefined })
+      }
+    }
+  })
+})
+
+describe('a caller who was let in, and of whom that is no longer true, changes nothing', async () => {
+  const { handler, interrupt } = await interruptAdmission(auth)
+  const INTERRUPTIONS: Record<
+    string,
+    { answer: string; interruption: (caller: TestSession) => Promise<unknown> }
+  > = {
+    'signed out': { answer: '401 SESSION_NOT_FOUND', interruption: auth.revoke },
+    banned: { answer: '403 ACCOUNT_BANNED', interruption: auth.ban },
+    'expired session': { answer: '401 SESSION_EXPIRED', interruption: auth.expireSession },
+    deleted: {
+      answer: '401 SESSION_NOT_FOUND',
+      interruption: ({ userId }) => auth.db.deleteFrom('user').where('id', '=', userId).execute(),
+    },
+    demoted: {
+      answer: '403 ROLE_REQUIRED',
+      interruption: ({ userId }) =>
+        auth.db.updateTable('user').set({ role: 'user' }).where('id', '=', userId).execute(),
+    },
+    'no longer fresh': {
+      answer: '403 SESSION_NOT_FRESH',
+      interruption: ({ sessionId }) =>
+        auth.db
+          .updateTable('session')
+          .set({ lastAuthenticatedAt: new Date(0) })
+          .where('id', '=', sessionId)
+          .execute(),
+    },
+  }
+  const isConcerned = (name: Name, what: string) => {
+    if (what === 'demoted') return ENDPOINT_CASES[name].caller === 'root'
+    if (what === 'no longer fresh') return ENDPOINT_CASES[name].answers['signed in long ago'] !== '200'
+    return true
+  }
+
+  test.each(
+    NOT_FOR_ANYONE.filter((name) => ENDPOINTS[name].method === 'POST').flatMap((name) =>
+      Object.entries(INTERRUPTIONS)
+        .filter(([what]) => isConcerned(name, what))
+        .map(([what, interruption]) => ({ name, what, ...interruption })),
+    ),
+  )('$name, $what meanwhile: $answer', async ({ name, answer, interruption }) => {
+    const scene = await createScene(HERE)
+    const endpoint = ENDPOINT_CASES[name]
+    const call = await valid(scene, endpoint)
+    let before = await dumpTables(auth)
+    interrupt(async () => {
+      await interruption(scene[endpoint.caller])
+      before = await dumpTables(auth)
+    })
+    const response = await handler(request(ENDPOINTS[name], call))
+    expect(`${response.status} ${(await response.json()).code}`).toBe(answer)
+    expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+    expect(await dumpTables(auth)).toEqual(before)
+  })
+})

@@ -1,0 +1,212 @@
+import { ENDPOINTS } from '@sallyport/core/protocol'
+import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { answerOf } from '../support/answer-of.ts'
+import { dumpTables } from '../support/dump-tables.ts'
+import { hearRevocations } from '../support/hear-revocations.ts'
+import { readAudit } from '../support/read-audit.ts'
+import { cookieChanges, cookiesAfter, get, post } from '../support/requests.ts'
+import { createUserMaker, type MadeUser } from '../support/user-maker.ts'
+
+const auth = await createTestAuth()
+const makeUser = await createUserMaker(auth)
+afterAll(() => auth.close())
+
+const FIREFOX_ON_MACOS =
+  'Mozilla/5.0 (Macintosh; Intel Mac OS X 10.15; rv:140.0) Gecko/20100101 Firefox/140.0'
+
+let user: MadeUser
+let ada: TestSession
+let elsewhere: TestSession
+let bob: TestSession
+beforeEach(async () => {
+  user = await makeUser()
+  ada = await auth.signIn(user)
+  elsewhere = await auth.signIn(user)
+  bob = await auth.signIn(await makeUser())
+})
+
+const list = async (cookie = ada.cookie): Promise<{ id: string }[]> =>
+  (await (await auth.handler(get(ENDPOINTS.listSessions.path, { cookie }))).json()).sessions
+const call = (name: keyof typeof ENDPOINTS, body?: unknown, cookie = ada.cookie) =>
+  auth.handler(post(ENDPOINTS[name].path, body, { cookie }))
+const isThere = async ({ sessionId, userId }: TestSession) =>
+  (await auth.database.sessions.findSession({ sessionId, userId })) !== null
+const nextCall = ({ cookie }: TestSession) =>
+  answerOf(auth.handler(get(ENDPOINTS.getSession.path, { cookie })))
+const BY_USER = { type: 'session.revoked', cause: 'revoked', actorId: null, address: null }
+
+describe('GET /sessions', () => {
+  test('lists the sessions of the caller, the newest first, and says which is the one that asks', async () => {
+    auth.clock.advance(60)
+    const latest = await auth.signIn(user)
+    const sessions = await list(ada.cookie)
+    expect(sessions).toHaveLength(3)
+    expect(sessions[0]).toMatchObject({ id: latest.sessionId, current: false })
+    expect(sessions).toContainEqual(expect.objectContaining({ id: ada.sessionId, current: true }))
+    expect(sessions).toContainEqual(expect.objectContaining({ id: elsewhere.sessionId, current: false }))
+    expect(await list(latest.cookie)).toContainEqual(
+      expect.objectContaining({ id: latest.sessionId, current: true }),
+    )
+  })
+
+  test('tells of each these things, and never a token', async () => {
+    const request = post(
+      ENDPOINTS.signInEmail.path,
+      { email: user.email, password: TEST_PASSWORD },
+      { 'user-agent': FIREFOX_ON_MACOS },
+    )
+    const signedIn = await auth.handler(request, { remoteAddress: '2001:db8::7' })
+    const { sessionId } = await signedIn.json()
+    const cookie = cookiesAfter('', signedIn)
+    const now = auth.clock.now()
+    const response = await auth.handler(get(ENDPOINTS.listSessions.path, { cookie }))
+    const text = await response.text()
+    expect(JSON.parse(text).sessions).toContainEqual({
+      id: sessionId,
+      createdAt: now.toISOString(),
+      lastSeenAt: now.toISOString(),
+      lastAuthenticatedAt: now.toISOString(),
+      expiresAt: new Date(now.getTime() + 30 * 24 * 3_600_000).toISOString(),
+      address: '2001:db8::7',
+      device: 'Firefox on macOS',
+      current: true,
+    })
+    const rows = await auth.db.selectFrom('session').select('token').execute()
+    const secrets = [ada, elsewhere].map(({ sessionCookie }) => sessionCookie.split('.')[1])
+    for (const secret of [...secrets, ...rows.map(({ token }) => token), 'sha256'])
+      expect(text).not.toContain(secret)
+  })
+
+  test('leaves out what has expired, and what is the session of another user', async () => {
+    await auth.expireSession(elsewhere)
+    expect((await list()).map(({ id }) => id)).toEqual([ada.sessionId])
+  })
+
+  test('says when a JWT was last issued, and when the password was last given', async () => {
+    const before = auth.clock.now().toISOString()
+    auth.clock.advance(120)
+    await auth.handler(get(ENDPOINTS.token.path, { cookie: ada.cookie }))
+    auth.clock.advance(120)
+    const now = auth.clock.now().toISOString()
+    await call('reauthenticate', { password: TEST_PASSWORD }, elsewhere.cookie)
+    const sessions = await list()
+    expect(sessions).toContainEqual(
+      expect.objectContaining({
+        id: ada.sessionId,
+        createdAt: before,
+        lastSeenAt: new Date(auth.clock.now().getTime() - 120_000).toISOString(),
+        lastAuthenticatedAt: before,
+      }),
+    )
+    expect(sessions).toContainEqual(
+      expect.objectContaining({ id: elsewhere.sessionId, lastSeenAt: before, lastAuthenticatedAt: now }),
+    )
+  })
+})
+
+describe('POST /revoke-session', () => {
+  test('ends the one that was named: its next call is 401, and its streams end', async () => {
+    const [here, there] = [hearRevocations(auth, ada), hearRevocations(auth, elsewhere)]
+    const response = await call('revokeSession', { sessionId: elsewhere.sessionId })
+    expect(await response.json()).toEqual({ revoked: true })
+    expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+    expect(await nextCall(elsewhere)).toBe('401 SESSION_NOT_FOUND')
+    expect(await nextCall(ada)).toBe('200')
+    expect(there).toHaveBeenCalledOnce()
+    expect(here).not.toHaveBeenCalled()
+    expect((await readAudit(auth, user.userId)).at(-1)).toEqual({
+      ...BY_USER,
+      sessionId: elsewhere.sessionId,
+    })
+  })
+
+  test('may end the one that asks', async () => {
+    expect(await (await call('revokeSession', { sessionId: ada.sessionId })).json()).toEqual({
+      revoked: true,
+    })
+    expect(await nextCall(ada)).toBe('401 SESSION_NOT_FOUND')
+  })
+
+  test.each([
+    ['of another user', () => bob.sessionId],
+    ['that never was', () => crypto.randomUUID()],
+    ['with SQL in its id', () => "' or 1=1 --"],
+  ])('one %s is none, and nothing changes', async (_name, sessionId) => {
+    const heard = hearRevocations(auth, bob)
+    const before = await dumpTables(auth)
+    const response = await call('revokeSession', { sessionId: sessionId() })
+    expect(response.status).toBe(200)
+    expect(await response.json()).toEqual({ revoked: false })
+    expect(await dumpTables(auth)).toEqual(before)
+    expect(heard).not.toHaveBeenCalled()
+  })
+
+  test.each([
+    [{}, ['sessionId']],
+    [{ sessionId: '' }, ['sessionId']],
+    [{ sessionId: 'x'.repeat(129) }, ['sessionId']],
+    [{ sessionId: null }, ['sessionId']],
+    [{ sessionId: ['x'] }, ['sessionId']],
+    [{ sessionId: { $ne: '' } }, ['sessionId']],
+  ])('%j is 400', async (body, fields) => {
+    const response = await call('revokeSession', body)
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({ code: 'INVALID_INPUT', fields })
+  })
+})
+
+describe('POST /revoke-other-sessions', () => {
+  test('ends all of the caller but the one that asks', async () => {
+    const third = await auth.signIn(user)
+    const [here, there, others] = [ada, elsewhere, bob].map((session) => hearRevocations(auth, session))
+    const response = await call('revokeOtherSessions')
+    expect(await response.json()).toEqual({ revoked: 2 })
+    expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+    for (const session of [elsewhere, third]) expect(await nextCall(session)).toBe('401 SESSION_NOT_FOUND')
+    for (const session of [ada, bob]) expect(await nextCall(session)).toBe('200')
+    expect(there).toHaveBeenCalledOnce()
+    expect(here).not.toHaveBeenCalled()
+    expect(others).not.toHaveBeenCalled()
+    const records = await readAudit(auth, user.userId)
+    expect(records.slice(-2)).toEqual(
+      expect.arrayContaining([elsewhere, third].map(({ sessionId }) => ({ ...BY_USER, sessionId }))),
+    )
+  })
+
+  test('has nothing to do twice', async () => {
+    await call('revokeOtherSessions')
+    const before = await dumpTables(auth)
+    expect(await (await call('revokeOtherSessions')).json()).toEqual({ revoked: 0 })
+    expect(await dumpTables(auth)).toEqual(before)
+  })
+})
+
+describe('POST /revoke-sessions', () => {
+  test('ends all of the caller, and deletes the cookies of the browser at hand but not what it is known by', async () => {
+    const [here, there, others] = [ada, elsewhere, bob].map((session) => hearRevocations(auth, session))
+    const response = await call('revokeSessions', {}, `${ada.cookie}; service.device=x`)
+    expect(await response.json()).toEqual({ revoked: 2 })
+    expect(cookieChanges(response)).toEqual({ set: [], cleared: ['service.jwt', 'service.session'] })
+    for (const session of [ada, elsewhere]) {
+      expect(await isThere(session)).toBe(false)
+      expect(await nextCall(session)).toBe('401 SESSION_NOT_FOUND')
+    }
+    expect(await isThere(bob)).toBe(true)
+    expect(here).toHaveBeenCalledOnce()
+    expect(there).toHaveBeenCalledOnce()
+    expect(others).not.toHaveBeenCalled()
+    expect((await readAudit(auth, user.userId)).slice(-2)).toEqual(
+      expect.arrayContaining([ada, elsewhere].map(({ sessionId }) => ({ ...BY_USER, sessionId }))),
+    )
+  })
+})
+
+test('of two browsers that end each other at the same time one is left', async () => {
+  const answers = await Promise.all([
+    call('revokeOtherSessions', {}, ada.cookie),
+    call('revokeOtherSessions', {}, elsewhere.cookie),
+  ])
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 401])
+  expect([await isThere(ada), await isThere(elsewhere)].sort()).toEqual([false, true])
+})

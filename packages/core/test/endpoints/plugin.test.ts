@@ -1,0 +1,374 @@
+import { type AuthEvent, ConfigurationError } from '@sallyport/core'
+import {
+  type AuthPlugin,
+  createAuth,
+  defineAuth,
+  defineEndpoint,
+  type Endpoint,
+  type Endpoints,
+  refusals,
+} from '@sallyport/core/auth'
+import { openSqlite } from '@sallyport/core/sqlite'
+import { createTestAuth, type TestSession } from '@sallyport/core/testing'
+import { sql } from 'kysely'
+import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import * as z from 'zod'
+import { answerOf } from '../support/answer-of.ts'
+import { dumpTables } from '../support/dump-tables.ts'
+import { hearRevocations } from '../support/hear-revocations.ts'
+import { interruptAdmission } from '../support/interrupt-admission.ts'
+import { cookieChanges, get, post } from '../support/requests.ts'
+import { createUserMaker } from '../support/user-maker.ts'
+
+interface NoteTable {
+  id: string
+  userId: string
+  text: string
+  expiresAt: string | Date
+}
+
+const reasons = {
+  NOTE_EMPTY: { status: 422, message: 'Write something' },
+  NOTES_CLOSED: { status: 423, message: 'Nothing can be changed now' },
+} as const
+const refuseNote = refusals(reasons)
+let isClosed = false
+
+/** A plugin that makes use of everything there is. */
+const notes = {
+  id: 'notes',
+  reasons,
+  migrations: {
+    async '0001_note'(schema, { timestamp }) {
+      await schema
+        .createTable('note')
+        .addColumn('id', 'text', (column) => column.primaryKey())
+        .addColumn('userId', 'text', (column) => column.notNull().references('user.id').onDelete('cascade'))
+        .addColumn('text', 'text', (column) => column.notNull())
+        .addColumn('expiresAt', timestamp, (column) => column.notNull())
+        .execute()
+    },
+    async '0002_user'(schema, { flag, no, timestamp }) {
+      await schema
+        .alterTable('user')
+        .addColumn('locale', 'text', (column) => column.notNull().defaultTo('en'))
+        .execute()
+      await schema
+        .alterTable('user')
+        .addColumn('noteCount', 'integer', (column) => column.notNull().defaultTo(0))
+        .execute()
+      await schema
+        .alterTable('user')
+        .addColumn('isQuiet', flag, (column) => column.notNull().defaultTo(no))
+        .execute()
+      await schema.alterTable('user').addColumn('remindAt', timestamp).execute()
+    },
+  },
+  userColumns: {
+    locale: { schema: z.enum(['en', 'de']), input: true },
+    noteCount: { type: 'number', schema: z.number() },
+    isQuiet: { type: 'flag', schema: z.boolean(), input: true },
+    remindAt: { type: 'timestamp', schema: z.iso.datetime().nullable(), input: true },
+  },
+  expiringTables: ['note'],
+  async onChange(event, trx) {
+    if (isClosed) throw refuseNote('NOTES_CLOSED')
+    if (event.type !== 'session.created') return
+    const note = { id: crypto.randomUUID(), userId: event.userId, text: 'Signed in', expiresAt: event.at }
+    await trx.withTables<{ note: NoteTable }>().insertInto('note').values(note).execute()
+  },
+  endpoints: {
+    addNote: defineEndpoint({
+      method: 'POST',
+      path: '/notes/add',
+      caller: 'user',
+      input: z.strictObject({ text: z.string() }),
+      output: z.object({ id: z.string() }),
+      async run({ text }, { identity: { userId }, config, change }) {
+        if (text === '') throw refuseNote('NOTE_EMPTY')
+        const id = crypto.randomUUID()
+        const expiresAt = new Date(config.now().getTime() + 60_000)
+        await change(async (trx) => {
+          await trx
+            .withTables<{ note: NoteTable }>()
+            .insertInto('note')
+            .values({ id, userId, text, expiresAt })
+            .execute()
+        })
+        const unasked = { id, secret: 'of the plugin' }
+        return { body: unasked }
+      },
+    }),
+    breakNote: defineEndpoint({
+      method: 'GET',
+      path: '/notes/break',
+      caller: 'anyone',
+      input: z.object({}),
+      output: z.object({ id: z.string().startsWith('note') }),
+      run: async () => ({ body: { id: 'x' } }),
+    }),
+  },
+} satisfies AuthPlugin
+
+const events: AuthEvent[] = []
+const onError = vi.fn<(error: unknown) => void>()
+const onEvent = (event: AuthEvent) => void events.push(event)
+const auth = await createTestAuth({ plugins: [notes], onEvent, onError })
+const makeUser = await createUserMaker(auth)
+afterAll(() => auth.close())
+
+let ada: TestSession
+beforeEach(async () => {
+  isClosed = false
+  ada = await auth.signIn(await makeUser())
+  events.length = 0
+  onError.mockClear()
+})
+
+const addNote = (body: unknown, cookie = ada.cookie) => auth.handler(post('/notes/add', body, { cookie }))
+const notesOf = async (userId: string) =>
+  (await dumpTables(auth)).note?.filter((note) => note.userId === userId)
+
+describe('an endpoint of a plugin', () => {
+  test('is served over HTTP and as a method, with what its output names alone', async () => {
+    const response = await addNote({ text: 'over HTTP' })
+    expect(response.status).toBe(200)
+    expect(Object.keys(await response.json())).toEqual(['id'])
+    const request = new Request('http://localhost:3000/', {
+      method: 'POST',
+      headers: { cookie: ada.cookie, 'x-sallyport': '1' },
+    })
+    expect(Object.keys(await auth.api.addNote({ request, text: 'as a method' }))).toEqual(['id'])
+    expect((await notesOf(ada.userId))?.map(({ text }) => text)).toEqual([
+      'Signed in',
+      'over HTTP',
+      'as a method',
+    ])
+  })
+
+  test.each([
+    ['a stranger', async () => '', {}, '401 TOKEN_MISSING'],
+    [
+      'a banned user',
+      async () => {
+        await auth.ban(ada)
+        return ada.cookie
+      },
+      { text: 'x' },
+      '403 ACCOUNT_BANNED',
+    ],
+    ['what does not fit', async () => ada.cookie, { text: 1 }, '400 INVALID_INPUT'],
+    ['what is not taken', async () => ada.cookie, { text: 'x', userId: 'y' }, '400 INVALID_INPUT'],
+    ['what its own reason is for', async () => ada.cookie, { text: '' }, '422 NOTE_EMPTY'],
+  ])('refuses %s like any other', async (_name, cookie, body, answer) => {
+    const before = await cookie().then(async (cookie) => ({ cookie, dump: await dumpTables(auth) }))
+    const response = await addNote(body, before.cookie)
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+    expect(await answerOf(response)).toBe(answer)
+    expect(await dumpTables(auth)).toEqual(before.dump)
+  })
+
+  test('answers its own reason with its text', async () => {
+    expect(await (await addNote({ text: '' })).json()).toEqual({
+      code: 'NOTE_EMPTY',
+      message: 'Write something',
+    })
+  })
+
+  test('changes nothing for a caller who has been signed out meanwhile', async () => {
+    const { handler, interrupt } = await interruptAdmission(auth)
+    interrupt(() => auth.revoke(ada))
+    const response = await handler(post('/notes/add', { text: 'x' }, { cookie: ada.cookie }))
+    expect(await answerOf(response)).toBe('401 SESSION_NOT_FOUND')
+    expect((await notesOf(ada.userId))?.map(({ text }) => text)).toEqual(['Signed in'])
+  })
+
+  test('whose output does not fit is 500, which is reported', async () => {
+    expect(await answerOf(auth.handler(get('/notes/break')))).toBe('500 INTERNAL_ERROR')
+    expect(onError).toHaveBeenCalledExactlyOnceWith(expect.any(z.ZodError))
+  })
+})
+
+describe('the columns of a plugin', () => {
+  const userOf = async () => (await (await auth.handler(get('/session', { cookie: ada.cookie }))).json()).user
+  const update = (body: unknown) => auth.handler(post('/update-user', body, { cookie: ada.cookie }))
+
+  test('are answered, and changed where they are input', async () => {
+    expect(await userOf()).toMatchObject({ name: 'Test User', locale: 'en', noteCount: 0 })
+    const response = await update({ locale: 'de' })
+    expect((await response.json()).user).toMatchObject({ locale: 'de', noteCount: 0 })
+    expect(await userOf()).toMatchObject({ name: 'Test User', locale: 'de' })
+  })
+
+  test.each([
+    [{ isQuiet: true }, { isQuiet: 1 }],
+    [{ isQuiet: false }, { isQuiet: 0 }],
+    [{ remindAt: '2026-12-24T18:00:00.000Z' }, { remindAt: '2026-12-24T18:00:00.000Z' }],
+    [{ remindAt: null }, { remindAt: null }],
+  ])(
+    'of the kinds that databases write in their own way are answered as they were given: %j',
+    async (given, stored) => {
+      expect((await (await update(given)).json()).user).toMatchObject(given)
+      expect(await userOf()).toMatchObject(given)
+      expect((await dumpTables(auth)).user).toContainEqual(
+        expect.objectContaining({ id: ada.userId, ...stored }),
+      )
+    },
+  )
+
+  test.each([
+    [{ noteCount: 100 }, ['noteCount']],
+    [{ isQuiet: 1 }, ['isQuiet']],
+    [{ remindAt: 'tomorrow' }, ['remindAt']],
+    [{ locale: 'fr' }, ['locale']],
+    [{ locale: null }, ['locale']],
+    [{ locale: 'de', role: 'admin' }, ['role']],
+  ])('%j is 400, and nothing changes', async (body, fields) => {
+    const before = await dumpTables(auth)
+    const response = await update(body)
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({ code: 'INVALID_INPUT', fields })
+    expect(await dumpTables(auth)).toEqual(before)
+  })
+})
+
+describe('the tables of a plugin', () => {
+  test('go with the user', async () => {
+    await addNote({ text: 'x' })
+    expect(await notesOf(ada.userId)).toHaveLength(2)
+    await auth.handler(post('/delete-user', {}, { cookie: ada.cookie }))
+    expect(await notesOf(ada.userId)).toEqual([])
+  })
+
+  test('are pruned where they say when a row expires', async () => {
+    await addNote({ text: 'kept' })
+    const report = await auth.prune()
+    expect(report.note).toBeGreaterThan(0)
+    expect((await notesOf(ada.userId))?.map(({ text }) => text)).toEqual(['kept'])
+  })
+
+  test('are made once, whatever is opened after, and each plugin has a list of its own', async () => {
+    const again = await createAuth(auth.definition, auth.database, { pruneEverySeconds: 0 })
+    again.close()
+    const names = await sql<{ name: string }>`select name from sallyport_notes_migration`.execute(auth.db)
+    expect(names.rows.map(({ name }) => name)).toEqual(['0001_note', '0002_user'])
+  })
+})
+
+describe('onChange', () => {
+  test('takes part in a change, in its transaction', async () => {
+    const { userId } = await auth.signIn(ada)
+    expect((await notesOf(userId))?.map(({ text }) => text)).toEqual(['Signed in', 'Signed in'])
+  })
+
+  test('that throws undoes the change and its record; nobody is told, no stream ends, and the answer is its own', async () => {
+    const elsewhere = await auth.signIn(ada)
+    const heard = hearRevocations(auth, elsewhere)
+    const before = await dumpTables(auth)
+    events.length = 0
+    isClosed = true
+    const response = await auth.handler(
+      post('/revoke-session', { sessionId: elsewhere.sessionId }, { cookie: ada.cookie }),
+    )
+    expect(await response.json()).toEqual({ code: 'NOTES_CLOSED', message: 'Nothing can be changed now' })
+    expect(response.status).toBe(423)
+    expect(await dumpTables(auth)).toEqual(before)
+    expect(events).toEqual([])
+    expect(heard).not.toHaveBeenCalled()
+  })
+
+  test('undoes changes that the app makes by itself, too', async () => {
+    isClosed = true
+    const before = await dumpTables(auth)
+    await expect(auth.ban(ada)).rejects.toMatchObject({ code: 'NOTES_CLOSED' })
+    await expect(auth.revoke(ada)).rejects.toMatchObject({ code: 'NOTES_CLOSED' })
+    await expect(auth.signIn(ada)).rejects.toMatchObject({ code: 'NOTES_CLOSED' })
+    expect(await dumpTables(auth)).toEqual(before)
+  })
+
+  test('is not run for what changes nothing', async () => {
+    isClosed = true
+    expect((await auth.handler(get('/sessions', { cookie: ada.cookie }))).status).toBe(200)
+    expect((await auth.handler(get('/backend/token', { cookie: ada.cookie }))).status).toBe(200)
+    expect((await auth.handler(post('/revoke-other-sessions', {}, { cookie: ada.cookie }))).status).toBe(200)
+  })
+})
+
+describe('what is claimed twice is refused at the start', () => {
+  const { config, signingKeys } = auth.definition
+  const endpoint = (path: `/${string}`): Endpoint =>
+    defineEndpoint({
+      method: 'GET',
+      path,
+      caller: 'anyone',
+      input: z.object({}),
+      output: z.object({}),
+      run: async () => ({ body: {} }),
+    })
+  const plugin = (id: string, endpoints: Endpoints): AuthPlugin => ({ id, endpoints })
+  const start = async (plugins: readonly AuthPlugin[]) => {
+    const database = await openSqlite(':memory:')
+    const definition = defineAuth({ config, signingKeys, plugins })
+    const starting = createAuth(definition, database, { pruneEverySeconds: 0 })
+    return starting.finally(() => database.close())
+  }
+
+  test.each<[string, readonly AuthPlugin[]]>([
+    ['the endpoint show', [plugin('a', { show: endpoint('/a') }), plugin('b', { show: endpoint('/b') })]],
+    ['the path /show', [plugin('a', { a: endpoint('/show') }), plugin('b', { b: endpoint('/show') })]],
+    ['the path /show', [plugin('a', { a: endpoint('/show'), b: endpoint('/show') })]],
+    ['the endpoint signOut', [plugin('a', { signOut: endpoint('/a') })]],
+    ['the endpoint getSession', [plugin('a', { getSession: endpoint('/a') })]],
+    ['the path /sign-out', [plugin('a', { a: endpoint('/sign-out') })]],
+    ['the endpoint createSession', [plugin('a', { createSession: endpoint('/a') })]],
+    ['the id a', [{ id: 'a' }, { id: 'a' }]],
+    ['the column role', [{ id: 'a', userColumns: { role: { schema: z.string(), input: true } } }]],
+    ['the column banExpires', [{ id: 'a', userColumns: { banExpires: { schema: z.string() } } }]],
+    ['the reason ACCOUNT_BANNED', [{ id: 'a', reasons: { ACCOUNT_BANNED: { status: 200, message: 'No' } } }]],
+    ['the reason INVALID_INPUT', [{ id: 'a', reasons: { INVALID_INPUT: { status: 200, message: 'No' } } }]],
+    [
+      'the column locale',
+      [
+        { id: 'a', userColumns: { locale: { schema: z.string() } } },
+        { id: 'b', userColumns: { locale: { schema: z.string() } } },
+      ],
+    ],
+    [
+      'the reason NOTE_EMPTY',
+      [
+        { id: 'a', reasons },
+        { id: 'b', reasons: { NOTE_EMPTY: { status: 400, message: 'No' } } },
+      ],
+    ],
+  ])('%s', async (what, plugins) => {
+    const refused = await start(plugins).catch((error: unknown) => error)
+    expect(refused).toBeInstanceOf(ConfigurationError)
+    expect(refused).toMatchObject({ message: `plugins: ${what} is claimed twice` })
+  })
+
+  test('and what is claimed once is not', async () => {
+    const plugins = [plugin('a', { a: endpoint('/a') }), plugin('b', { b: endpoint('/b') })]
+    await expect(start(plugins)).resolves.toMatchObject({
+      api: { a: expect.any(Function), b: expect.any(Function) },
+    })
+  })
+})
+
+test('a migration of a plugin that fails leaves none of its own behind, and says what failed', async () => {
+  const { config, signingKeys } = auth.definition
+  const broken: AuthPlugin = {
+    id: 'broken',
+    migrations: {
+      async '0001_table'(schema) {
+        await schema.createTable('halfway').addColumn('id', 'text').execute()
+      },
+      '0002_fails': () => Promise.reject(new Error('0002 fails')),
+    },
+  }
+  const database = await openSqlite(':memory:')
+  const definition = defineAuth({ config, signingKeys, plugins: [broken] })
+  await expect(createAuth(definition, database, { pruneEverySeconds: 0 })).rejects.toThrow('0002 fails')
+  expect(Object.keys(await dumpTables(database))).not.toContain('halfway')
+  await database.close()
+})

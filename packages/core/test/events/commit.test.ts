@@ -1,0 +1,271 @@
+import { join } from 'node:path'
+import type { AuthEvent, Revocation } from '@sallyport/core'
+import { type ChangeEvent, type ChangeHook, commit, type SessionDatabase } from '@sallyport/core/auth'
+import { openSqlite } from '@sallyport/core/sqlite'
+import { createTestAuth } from '@sallyport/core/testing'
+import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { dumpTables } from '../support/dump-tables.ts'
+import { readAudit } from '../support/read-audit.ts'
+import { reasonOf } from '../support/reason-of.ts'
+import { collectRevocations } from '../support/revocations.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { createUserMaker } from '../support/user-maker.ts'
+
+// For a hook that never ends; before anything else can have set a timer.
+vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] })
+afterAll(() => void vi.useRealTimers())
+
+// A file, so that others do not see what has not been committed.
+const path = join(temporaryDirectory(), 'app.db')
+const auth = await createTestAuth({ databaseUrl: path })
+const other = await openSqlite(path)
+const makeUser = await createUserMaker(auth)
+afterAll(async () => {
+  await other.close()
+  await auth.close()
+})
+const published = collectRevocations(auth.database.revocations)
+
+let userId: string
+beforeEach(async () => {
+  userId = (await makeUser()).userId
+  published.length = 0
+})
+
+const nameSeenByOthers = async () =>
+  (await other.db.selectFrom('user').select('name').where('id', '=', userId).executeTakeFirstOrThrow()).name
+const ofUser = () => ({ at: auth.clock.now(), userId, actorId: null })
+const unbanned = (): ChangeEvent => ({ type: 'user.unbanned', ...ofUser() })
+/** Renames the user and records something. */
+const rename = (database: Partial<SessionDatabase> = {}, event: ChangeEvent = unbanned()) =>
+  commit({ ...auth.database, ...database }, async (trx, record) => {
+    await trx.updateTable('user').set({ name: 'Eve' }).where('id', '=', userId).execute()
+    record(event)
+    return 'renamed'
+  })
+const recordsOf = async () => (await readAudit(auth, userId)).filter(({ type }) => type !== 'user.created')
+
+describe('one thing happens after the other', () => {
+  test('the change, the hooks and the record in one transaction; then streams and listeners; then the caller', async () => {
+    const order: string[] = []
+    const at = (what: string) => order.push(what)
+    const event: ChangeEvent = { type: 'user.role-changed', ...ofUser(), role: 'user' }
+    const hook =
+      (name: string): ChangeHook =>
+      async (_event, trx) => {
+        const seen = await trx.selectFrom('user').select('name').where('id', '=', userId).executeTakeFirst()
+        at(`${name} sees ${seen?.name}, others see ${await nameSeenByOthers()}`)
+      }
+    const unsubscribe = auth.database.revocations.subscribe({ userId, sessionId: 'x' }, () =>
+      at('the stream ends'),
+    )
+    const listener = () => void at('the listener hears')
+    await rename({ hooks: [hook('one hook'), hook('another')], onEvent: listener }, event).then(at)
+    unsubscribe()
+    expect(order).toEqual([
+      'one hook sees Eve, others see Test User',
+      'another sees Eve, others see Test User',
+      'the stream ends',
+      'the listener hears',
+      'renamed',
+    ])
+  })
+
+  test('whoever hears of it finds it done, with its record', async () => {
+    const heard = Promise.withResolvers<unknown>()
+    const look = async () => [await nameSeenByOthers(), (await recordsOf()).length]
+    await rename({ onEvent: () => void heard.resolve(look()) })
+    expect(await heard.promise).toEqual(['Eve', 1])
+  })
+
+  test('a listener that takes its time keeps nobody waiting', async () => {
+    expect(await rename({ onEvent: () => new Promise(() => {}) })).toBe('renamed')
+  })
+
+  test('every hook and listener hears of every event, in order', async () => {
+    const [hook, onEvent] = [vi.fn<ChangeHook>(async () => {}), vi.fn<(event: AuthEvent) => void>()]
+    const events: ChangeEvent[] = [unbanned(), { type: 'user.email-changed', ...ofUser() }]
+    await commit({ ...auth.database, hooks: [hook], onEvent }, async (_trx, record) => events.forEach(record))
+    expect(hook.mock.calls.map(([event]) => event)).toEqual(events)
+    expect(onEvent.mock.calls.map(([event]) => event)).toEqual(events)
+    expect((await recordsOf()).map(({ type }) => type)).toEqual(['user.unbanned', 'user.email-changed'])
+  })
+})
+
+describe('nothing is left behind, no stream ends and nobody is told', () => {
+  const failure = new Error('no')
+  const role = (): ChangeEvent => ({ type: 'user.role-changed', ...ofUser(), role: 'admin' })
+
+  async function isUndone(attempt: (database: Partial<SessionDatabase>) => Promise<unknown>) {
+    const onEvent = vi.fn<(event: AuthEvent) => void>()
+    const before = await dumpTables(auth)
+    await expect(attempt({ onEvent })).rejects.toThrow()
+    expect(await dumpTables(auth)).toEqual(before)
+    expect(published).toEqual([])
+    expect(onEvent).not.toHaveBeenCalled()
+  }
+
+  test('when the work throws after it has recorded what it did', () =>
+    isUndone((database) =>
+      commit({ ...auth.database, ...database }, async (trx, record) => {
+        await trx.deleteFrom('user').execute()
+        record(role())
+        throw failure
+      }),
+    ))
+
+  test.each<[string, ChangeHook]>([
+    ['rejects', () => Promise.reject(failure)],
+    [
+      'throws',
+      () => {
+        throw failure
+      },
+    ],
+    [
+      'breaks a rule of the database',
+      async (_event, trx) => {
+        const {
+          token,
+          userId: owner,
+          ...times
+        } = {
+          token: 'x',
+          userId: 'nobody',
+          expiresAt: new Date(),
+          lastAuthenticatedAt: new Date(),
+          lastSeenAt: new Date(),
+          createdAt: new Date(),
+          updatedAt: new Date(),
+        }
+        await trx
+          .insertInto('session')
+          .values({ id: 'x', token, userId: owner, remembered: true, ...times })
+          .execute()
+      },
+    ],
+  ])('when a hook %s, after another has written', (_name, fails) =>
+    isUndone((database) => {
+      const writes: ChangeHook = async (_event, trx) => {
+        await trx.updateTable('user').set({ image: 'x' }).execute()
+      }
+      return rename({ ...database, hooks: [writes, fails] }, role())
+    }),
+  )
+
+  test('when the record cannot be written', () =>
+    isUndone((database) =>
+      commit({ ...auth.database, ...database }, async (trx, record) => {
+        await trx.updateTable('user').set({ name: 'Eve' }).execute()
+        await trx.schema.alterTable('audit').renameTo('elsewhere').execute()
+        record(role())
+      }),
+    ))
+})
+
+describe('a hook that never ends', () => {
+  test('is given up with 503, and nothing is left behind; others write again', async () => {
+    const onEvent = vi.fn<(event: AuthEvent) => void>()
+    const before = await dumpTables(auth)
+    const setImage = (image: string | null) =>
+      auth.db.updateTable('user').set({ image }).where('id', '=', userId).execute()
+    const waits: ChangeHook = async () => void (await setImage('x'))
+    const change = reasonOf(rename({ hooks: [waits], onEvent }))
+    await vi.advanceTimersByTimeAsync(11_000)
+    expect(await change).toBe('SESSIONS_UNAVAILABLE')
+    expect(published).toEqual([])
+    expect(onEvent).not.toHaveBeenCalled()
+    // What waited for the transaction to end, on a connection of its own, is now done.
+    await setImage(null)
+    expect(await dumpTables(auth)).toEqual(before)
+    expect(await rename()).toBe('renamed')
+  })
+
+  test('and goes on too late writes nothing', async () => {
+    const before = await dumpTables(auth)
+    const { promise: late, resolve: goOn } = Promise.withResolvers<void>()
+    const ended = Promise.withResolvers<unknown>()
+    const waits: ChangeHook = async (_event, trx) => {
+      await late
+      await trx.updateTable('user').set({ name: 'x' }).execute().catch(ended.resolve)
+    }
+    const change = reasonOf(rename({ hooks: [waits] }))
+    await vi.advanceTimersByTimeAsync(11_000)
+    expect(await change).toBe('SESSIONS_UNAVAILABLE')
+    goOn()
+    expect(await ended.promise).toBeInstanceOf(Error)
+    expect(await dumpTables(auth)).toEqual(before)
+  })
+})
+
+describe('a listener that fails changes nothing', () => {
+  test.each<[string, () => Promise<void>]>([
+    [
+      'throws',
+      () => {
+        throw new Error('no')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('no'))],
+  ])('one that %s', async (_name, onEvent) => {
+    const print = vi.spyOn(console, 'error').mockImplementation(() => {})
+    expect(await rename({ onEvent })).toBe('renamed')
+    expect(await nameSeenByOthers()).toBe('Eve')
+    expect(await recordsOf()).toHaveLength(1)
+    await vi.waitFor(() => expect(print).toHaveBeenCalledOnce())
+    print.mockRestore()
+  })
+})
+
+describe('what is written down of an event, and which streams end', () => {
+  const at = new Date('2026-11-21T10:00:00.000Z')
+  const base = { at, userId: 'ada' }
+  const ofUser = { ...base, actorId: 'root' }
+  const ofSession = { ...base, sessionId: 's1' }
+  const empty = { sessionId: null, actorId: null, address: null }
+  const all: Revocation[] = [{ sessionId: null, userId: 'ada' }]
+
+  test.each<[ChangeEvent, object, Revocation[]]>([
+    [
+      { ...ofSession, type: 'session.created', address: '192.0.2.1', userAgent: 'curl/8' },
+      { sessionId: 's1', address: '192.0.2.1', userAgent: 'curl/8' },
+      [],
+    ],
+    [{ ...ofSession, type: 'session.refreshed', renewed: true }, { sessionId: 's1', renewed: true }, []],
+    [
+      { ...ofSession, type: 'session.revoked', cause: 'revoked-by-admin', actorId: 'root' },
+      { sessionId: 's1', actorId: 'root', cause: 'revoked-by-admin' },
+      [{ sessionId: 's1', userId: 'ada' }],
+    ],
+    [{ ...ofSession, type: 'session.expired' }, { sessionId: 's1' }, []],
+    [
+      { ...ofUser, type: 'user.banned', reason: 'spam', expiresAt: at },
+      { actorId: 'root', reason: 'spam', expiresAt: at.toISOString() },
+      all,
+    ],
+    [{ ...ofUser, type: 'user.unbanned' }, { actorId: 'root' }, []],
+    [{ ...ofUser, type: 'user.created' }, { actorId: 'root' }, []],
+    [{ ...ofUser, type: 'user.deleted' }, { actorId: 'root' }, all],
+    [{ ...ofUser, type: 'user.role-changed', role: 'admin' }, { actorId: 'root', role: 'admin' }, all],
+    [{ ...ofUser, type: 'user.email-changed' }, { actorId: 'root' }, []],
+    [{ ...ofUser, type: 'user.password-changed' }, { actorId: 'root' }, []],
+    [
+      { ...base, type: 'sign-in.failed', reason: 'INVALID_CREDENTIALS', address: null },
+      { reason: 'INVALID_CREDENTIALS' },
+      [],
+    ],
+  ])('%j', async (event, row, revocations) => {
+    await commit(auth.database, async (_trx, record) => record(event))
+    expect((await readAudit(auth, 'ada')).at(-1)).toEqual({ ...empty, ...row, type: event.type })
+    expect(published).toEqual(revocations)
+    const created = auth.db.selectFrom('audit').select('createdAt').where('userId', '=', 'ada')
+    expect(await created.execute()).toEqual([{ createdAt: at.toISOString() }])
+    await auth.db.deleteFrom('audit').where('userId', '=', 'ada').execute()
+  })
+
+  test('what changes nothing has no record', async () => {
+    const before = await dumpTables(auth)
+    expect(await commit(auth.database, async () => 7)).toBe(7)
+    expect(await dumpTables(auth)).toEqual(before)
+  })
+})

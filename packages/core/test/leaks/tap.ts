@@ -1,0 +1,33 @@
+/** What is to happen whenever a method is called. */
+interface Listener {
+  before?(args: unknown[], owner: unknown): void
+  after?(result: unknown, args: unknown[], owner: unknown): void
+}
+
+/**
+ * Lets a method do what it does and tells what it was given and what came of it. Not a spy: tests that restore theirs would end it.
+ *
+ * @param kind `get` for an accessor, whose result is the value
+ */
+export function tap(owner: object, name: string, listener: Listener, kind: 'value' | 'get' = 'value'): void {
+  const descriptor = findDescriptor(owner, name)
+  const method: unknown = descriptor?.[kind]
+  if (typeof method !== 'function') throw new TypeError(`There is no ${name} to listen to`)
+
+  function tapped(this: unknown, ...args: unknown[]): unknown {
+    listener.before?.(args, this)
+    const result: unknown = Reflect.apply(method as () => unknown, this, args)
+    listener.after?.(result, args, this)
+    return result
+  }
+  Object.defineProperty(owner, name, { ...descriptor, configurable: true, [kind]: tapped })
+}
+
+/** The method may be inherited; it is then tapped for this owner alone. */
+function findDescriptor(owner: object, name: string): PropertyDescriptor | undefined {
+  for (let holder: object | null = owner; holder !== null; holder = Object.getPrototypeOf(holder)) {
+    const descriptor = Object.getOwnPropertyDescriptor(holder, name)
+    if (descriptor !== undefined) return descriptor
+  }
+  return undefined
+}

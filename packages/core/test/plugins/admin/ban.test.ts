@@ -1,0 +1,245 @@
+import { authenticate } from '@sallyport/core'
+import { ENDPOINTS } from '@sallyport/core/protocol'
+import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { answerOf } from '../../support/answer-of.ts'
+import { dumpTables } from '../../support/dump-tables.ts'
+import { hearRevocations } from '../../support/hear-revocations.ts'
+import { incoming } from '../../support/incoming.ts'
+import { readAudit } from '../../support/read-audit.ts'
+import { reasonOf } from '../../support/reason-of.ts'
+import { cookieChanges, get, post } from '../../support/requests.ts'
+import { createUserMaker, type MadeUser } from '../../support/user-maker.ts'
+
+const auth = await createTestAuth()
+const makeUser = await createUserMaker(auth)
+afterAll(() => auth.close())
+afterEach(() => auth.db.deleteFrom('user').execute())
+
+let root: TestSession
+let user: MadeUser
+let ada: TestSession
+beforeEach(async () => {
+  root = await auth.signIn(await makeUser('admin'))
+  user = await makeUser()
+  ada = await auth.signIn(user)
+})
+
+const ban = (body: unknown, cookie = root.cookie) =>
+  auth.handler(post(ENDPOINTS.banUser.path, body, { cookie }))
+const unban = (body: unknown = { userId: user.userId }, cookie = root.cookie) =>
+  auth.handler(post(ENDPOINTS.unbanUser.path, body, { cookie }))
+const nextCall = () =>
+  reasonOf(
+    authenticate(incoming({ cookie: ada.cookie }), 'query', {
+      config: auth.config,
+      adapter: auth.database.sessions,
+    }),
+  )
+const userRow = (userId: string) =>
+  auth.db.selectFrom('user').selectAll().where('id', '=', userId).executeTakeFirstOrThrow()
+const banOf = async (userId: string) => {
+  const { banned, banReason, banExpires } = await userRow(userId)
+  return { banned, banReason, banExpires }
+}
+const NOT_BANNED = { banned: 0, banReason: null, banExpires: null }
+
+describe('a ban', () => {
+  test('leaves the sessions in place, and the next call is 403 "Account banned"', async () => {
+    const response = await ban({ userId: user.userId })
+    expect(response.status).toBe(200)
+    expect(await response.json()).toEqual({ success: true })
+    expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+    expect(
+      await auth.db.selectFrom('session').select('id').where('userId', '=', user.userId).execute(),
+    ).toEqual([{ id: ada.sessionId }])
+    const refused = await auth.handler(get(ENDPOINTS.getSession.path, { cookie: ada.cookie }))
+    expect(refused.status).toBe(403)
+    expect(await refused.json()).toEqual({ code: 'ACCOUNT_BANNED', message: 'Account banned' })
+    expect(cookieChanges(refused)).toEqual({ set: [], cleared: [] })
+  })
+
+  test('keeps them from a new JWT and from a new session', async () => {
+    await ban({ userId: user.userId })
+    expect(await answerOf(auth.handler(get(ENDPOINTS.token.path, { cookie: ada.cookie })))).toBe(
+      '403 ACCOUNT_BANNED',
+    )
+    const credentials = { email: user.email, password: TEST_PASSWORD }
+    expect(await answerOf(auth.handler(post(ENDPOINTS.signInEmail.path, credentials)))).toBe(
+      '403 ACCOUNT_BANNED',
+    )
+  })
+
+  test('ends the live streams of all sessions of that user, and no others', async () => {
+    const [elsewhere, bob] = [await auth.signIn(user), await auth.signIn(await makeUser())]
+    const [here, there, others, admins] = [ada, elsewhere, bob, root].map((session) =>
+      hearRevocations(auth, session),
+    )
+    await ban({ userId: user.userId })
+    expect(here).toHaveBeenCalledOnce()
+    expect(there).toHaveBeenCalledOnce()
+    expect(others).not.toHaveBeenCalled()
+    expect(admins).not.toHaveBeenCalled()
+  })
+
+  test('keeps its reason for the records, and tells it to nobody but admins', async () => {
+    await ban({ userId: user.userId, reason: '  spam ' })
+    expect(await banOf(user.userId)).toMatchObject({ banReason: 'spam' })
+    const refused = await auth.handler(get(ENDPOINTS.getSession.path, { cookie: ada.cookie }))
+    expect(await refused.text()).not.toContain('spam')
+    expect((await readAudit(auth, user.userId)).at(-1)).toEqual({
+      type: 'user.banned',
+      sessionId: null,
+      actorId: root.userId,
+      address: null,
+      reason: 'spam',
+      expiresAt: null,
+    })
+  })
+
+  test('is for ever without expiresIn', async () => {
+    await ban({ userId: user.userId })
+    expect(await banOf(user.userId)).toEqual({ banned: 1, banReason: null, banExpires: null })
+    auth.clock.advance(29 * 24 * 3_600)
+    expect(await answerOf(auth.handler(get(ENDPOINTS.token.path, { cookie: ada.cookie })))).toBe(
+      '403 ACCOUNT_BANNED',
+    )
+    auth.clock.advance(-29 * 24 * 3_600)
+  })
+
+  test('with expiresIn ends by itself, to the second, and the session goes on', async () => {
+    await ban({ userId: user.userId, expiresIn: 60 })
+    const banExpires = new Date(auth.clock.now().getTime() + 60_000).toISOString()
+    expect(await banOf(user.userId)).toMatchObject({ banExpires })
+    auth.clock.advance(59.999)
+    expect(await nextCall()).toBe('ACCOUNT_BANNED')
+    auth.clock.advance(0.001)
+    expect(await nextCall()).toBe('accepted')
+    expect(await answerOf(auth.handler(get(ENDPOINTS.token.path, { cookie: ada.cookie })))).toBe('200')
+  })
+
+  test('takes the place of the one before', async () => {
+    await ban({ userId: user.userId, reason: 'spam', expiresIn: 60 })
+    await ban({ userId: user.userId })
+    expect(await banOf(user.userId)).toEqual({ banned: 1, banReason: null, banExpires: null })
+  })
+
+  test('may be of another admin, who can do nothing from then on', async () => {
+    const other = await auth.signIn(await makeUser('admin'))
+    await ban({ userId: other.userId })
+    expect(await answerOf(unban({ userId: other.userId }, other.cookie))).toBe('403 ACCOUNT_BANNED')
+    expect(await answerOf(ban({ userId: root.userId }, other.cookie))).toBe('403 ACCOUNT_BANNED')
+    expect(await banOf(root.userId)).toEqual(NOT_BANNED)
+  })
+
+  test.each([
+    ['nobody', '401 TOKEN_MISSING', async () => ''],
+    ['another user', '403 ROLE_REQUIRED', async () => (await auth.signIn(await makeUser())).cookie],
+    ['the user', '403 ROLE_REQUIRED', async () => ada.cookie],
+  ])('by %s is %s', async (_name, answer, cookie) => {
+    const before = await cookie().then(async (cookie) => ({ cookie, dump: await dumpTables(auth) }))
+    expect(await answerOf(ban({ userId: user.userId }, before.cookie))).toBe(answer)
+    expect(await dumpTables(auth)).toEqual(before.dump)
+  })
+
+  test.each<[unknown, string]>([
+    [{}, 'userId'],
+    [{ userId: '' }, 'userId'],
+    [{ userId: 'x'.repeat(129) }, 'userId'],
+    [{ userId: 1 }, 'userId'],
+    [{ userId: 'x', reason: '' }, 'reason'],
+    [{ userId: 'x', reason: ' ' }, 'reason'],
+    [{ userId: 'x', reason: 'x'.repeat(501) }, 'reason'],
+    [{ userId: 'x', reason: null }, 'reason'],
+    [{ userId: 'x', expiresIn: 0 }, 'expiresIn'],
+    [{ userId: 'x', expiresIn: -1 }, 'expiresIn'],
+    [{ userId: 'x', expiresIn: 1.5 }, 'expiresIn'],
+    [{ userId: 'x', expiresIn: '60' }, 'expiresIn'],
+    [{ userId: 'x', expiresIn: 1e300 }, 'expiresIn'],
+    [{ userId: 'x', expiresIn: 100 * 365 * 24 * 3_600 + 1 }, 'expiresIn'],
+    [{ userId: 'x', banned: false }, 'banned'],
+    [{ userId: 'x', expiresAt: '2100-01-01' }, 'expiresAt'],
+  ])('%j is 400', async (body, field) => {
+    const before = await dumpTables(auth)
+    const response = await ban(body)
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({ code: 'INVALID_INPUT', fields: [field] })
+    expect(await dumpTables(auth)).toEqual(before)
+  })
+
+  test('may be as long as a hundred years', async () => {
+    expect((await ban({ userId: user.userId, expiresIn: 100 * 365 * 24 * 3_600 })).status).toBe(200)
+    expect(await nextCall()).toBe('ACCOUNT_BANNED')
+  })
+
+  test('of a user there is not is 404, and no record says otherwise', async () => {
+    const before = await dumpTables(auth)
+    expect(await answerOf(ban({ userId: crypto.randomUUID() }))).toBe('404 USER_NOT_FOUND')
+    expect(await dumpTables(auth)).toEqual(before)
+  })
+})
+
+describe('no admin can ban themselves', () => {
+  test.each([
+    ['the last one', async () => {}],
+    ['one of two', async () => void (await makeUser('admin'))],
+  ])('%s', async (_name, given) => {
+    await given()
+    const before = await dumpTables(auth)
+    expect(await answerOf(ban({ userId: root.userId, reason: 'x', expiresIn: 60 }))).toBe('409 OWN_ACCOUNT')
+    expect(await dumpTables(auth)).toEqual(before)
+  })
+
+  test('and of two who ban each other at the same time one is left', async () => {
+    const other = await auth.signIn(await makeUser('admin'))
+    const answers = await Promise.all([
+      answerOf(ban({ userId: other.userId }, root.cookie)),
+      answerOf(ban({ userId: root.userId }, other.cookie)),
+    ])
+    expect(answers.sort()).toEqual(['200', '403 ACCOUNT_BANNED'])
+    const banned = [await banOf(root.userId), await banOf(other.userId)].map((row) => row.banned)
+    expect(banned.sort()).toEqual([0, 1])
+  })
+})
+
+describe('lifting a ban', () => {
+  test('restores the sessions that were there, and is recorded', async () => {
+    await ban({ userId: user.userId, reason: 'spam', expiresIn: 60 })
+    expect(await nextCall()).toBe('ACCOUNT_BANNED')
+    const response = await unban()
+    expect(await response.json()).toEqual({ success: true })
+    expect(await nextCall()).toBe('accepted')
+    expect(await banOf(user.userId)).toEqual(NOT_BANNED)
+    expect((await readAudit(auth, user.userId)).at(-1)).toEqual({
+      type: 'user.unbanned',
+      sessionId: null,
+      actorId: root.userId,
+      address: null,
+    })
+  })
+
+  test.each([
+    ['of a user who has none', async () => user.userId],
+    ['of a user there is not', async () => crypto.randomUUID()],
+  ])('%s changes nothing and has no record', async (_name, userId) => {
+    const before = await dumpTables(auth)
+    expect(await answerOf(unban({ userId: await userId() }))).toBe('200')
+    expect(await dumpTables(auth)).toEqual(before)
+  })
+
+  test.each([
+    ['the user', '403 ACCOUNT_BANNED', () => ada.cookie],
+    ['nobody', '401 TOKEN_MISSING', () => ''],
+  ])('by %s is %s', async (_name, answer, cookie) => {
+    await ban({ userId: user.userId })
+    expect(await answerOf(unban(undefined, cookie()))).toBe(answer)
+    expect(await nextCall()).toBe('ACCOUNT_BANNED')
+  })
+
+  test('ends no streams', async () => {
+    await ban({ userId: user.userId })
+    const heard = hearRevocations(auth, ada)
+    await unban()
+    expect(heard).not.toHaveBeenCalled()
+  })
+})

@@ -1,0 +1,224 @@
+import { ENDPOINTS } from '@sallyport/core/protocol'
+import { createTestAuth, type TestSession } from '@sallyport/core/testing'
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { answerOf } from '../../support/answer-of.ts'
+import { cookieChanges, get } from '../../support/requests.ts'
+import { createUserMaker } from '../../support/user-maker.ts'
+
+const auth = await createTestAuth()
+const makeUser = await createUserMaker(auth)
+afterAll(() => auth.close())
+afterEach(() => auth.db.deleteFrom('user').execute())
+
+let root: TestSession
+beforeEach(async () => {
+  root = await auth.signIn(await makeUser('admin'))
+})
+
+const call = (path: string, query: Record<string, string>, cookie = root.cookie) =>
+  auth.handler(get(`${path}?${new URLSearchParams(query)}`, { cookie }))
+const listUsers = (query: Record<string, string> = {}) => call(ENDPOINTS.listUsers.path, query)
+const idsOf = async (response: Response): Promise<string[]> =>
+  (await response.json()).users.map(({ id }: { id: string }) => id)
+const named = async (name: string, email?: string) => {
+  const { userId } = await makeUser()
+  await auth.db
+    .updateTable('user')
+    .set({ name, ...(email !== undefined && { email }) })
+    .where('id', '=', userId)
+    .execute()
+  return userId
+}
+
+describe('GET /admin/list-users', () => {
+  test('tells of a user what an admin may know, and nothing of their passwords and sessions', async () => {
+    auth.clock.advance(1)
+    const { userId, email } = await makeUser()
+    const banExpires = new Date(auth.clock.now().getTime() + 60_000)
+    await auth.db
+      .updateTable('user')
+      .set({ banned: true, banReason: 'spam', banExpires, emailVerified: true })
+      .where('id', '=', userId)
+      .execute()
+    const response = await listUsers({ limit: '1' })
+    expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+    expect(await response.json()).toEqual({
+      users: [
+        {
+          id: userId,
+          name: 'Test User',
+          email,
+          emailVerified: true,
+          image: null,
+          role: 'user',
+          createdAt: auth.clock.now().toISOString(),
+          banned: true,
+          banReason: 'spam',
+          banExpires: banExpires.toISOString(),
+        },
+      ],
+      nextCursor: expect.any(String),
+    })
+  })
+
+  test('lists the newest first', async () => {
+    const ids = [root.userId]
+    for (let i = 0; i < 3; i++) {
+      auth.clock.advance(1)
+      ids.unshift((await makeUser()).userId)
+    }
+    expect(await idsOf(await listUsers())).toEqual(ids)
+  })
+
+  test.each([1, 2, 3, 7, 8, 100])(
+    'by pages of %i has each user once, also where many were created at one moment',
+    async (limit) => {
+      const ids = [root.userId]
+      for (let i = 0; i < 7; i++) {
+        if (i % 3 === 0) auth.clock.advance(1)
+        ids.push((await makeUser()).userId)
+      }
+      const seen: string[] = []
+      let cursor: string | null = ''
+      let pages = 0
+      while (cursor !== null) {
+        const response = await listUsers({ limit: String(limit), ...(cursor !== '' && { cursor }) })
+        const { users, nextCursor } = await response.json()
+        seen.push(...users.map(({ id }: { id: string }) => id))
+        // Whoever comes meanwhile is newer than all pages to follow.
+        auth.clock.advance(1)
+        await makeUser()
+        cursor = nextCursor
+        pages++
+      }
+      expect(seen).toHaveLength(8)
+      expect([...seen].sort()).toEqual([...ids].sort())
+      expect(pages).toBe(Math.ceil(8 / limit))
+    },
+  )
+
+  test('has pages of 50 unless it is said otherwise', async () => {
+    for (let i = 0; i < 50; i++) await makeUser()
+    const { users, nextCursor } = await (await listUsers()).json()
+    expect(users).toHaveLength(50)
+    expect(nextCursor).not.toBeNull()
+  })
+
+  describe('finds part of an email or a name', () => {
+    test.each([
+      ['lovelace', ['Ada Lovelace']],
+      ['LOVE', ['Ada Lovelace']],
+      ['ada', ['Ada Lovelace', 'Grace Hopper']],
+      [' hopper ', ['Grace Hopper']],
+      ['navy.example', ['Grace Hopper']],
+      ['Élodie', ['Élodie']],
+      ['ÉLODIE', ['Élodie']],
+      ['李', ['李小龍']],
+      ['%', ['100%']],
+      ['_', ['snake_case']],
+      ['\\', ['back\\slash']],
+      ["'", ["O'Brien"]],
+      ["' or 1=1 --", []],
+      ['nobody', []],
+    ])('%j', async (search, names) => {
+      const users = [
+        await named('Ada Lovelace', 'countess@math.example'),
+        await named('Grace Hopper', 'ada.fan@navy.example'),
+        await named('Élodie'),
+        await named('李小龍'),
+        await named('100%'),
+        await named('snake_case'),
+        await named('back\\slash'),
+        await named("O'Brien"),
+      ]
+      const found = (await (await listUsers({ search })).json()).users
+      expect(found.map(({ name }: { name: string }) => name).sort()).toEqual([...names].sort())
+      expect(users).toHaveLength(8)
+    })
+
+    test('page by page', async () => {
+      const ids = [await named('Ada 1'), await named('Ada 2'), await named('Ada 3')]
+      await named('Grace')
+      const first = await (await listUsers({ search: 'ada', limit: '2' })).json()
+      const second = await (await listUsers({ search: 'ada', limit: '2', cursor: first.nextCursor })).json()
+      const seen = [...first.users, ...second.users].map(({ id }: { id: string }) => id)
+      expect(seen.sort()).toEqual(ids.sort())
+      expect(second.nextCursor).toBeNull()
+    })
+
+    test('and everyone where it is empty', async () => {
+      await named('Ada')
+      expect(await idsOf(await listUsers({ search: ' ' }))).toHaveLength(2)
+    })
+  })
+
+  test.each([
+    [{ limit: '0' }, ['limit']],
+    [{ limit: '101' }, ['limit']],
+    [{ limit: '-1' }, ['limit']],
+    [{ limit: '1.5' }, ['limit']],
+    [{ limit: 'ten' }, ['limit']],
+    [{ limit: '' }, ['limit']],
+    [{ search: 'x'.repeat(321) }, ['search']],
+    [{ cursor: '' }, ['cursor']],
+    [{ cursor: 'x' }, ['cursor']],
+    [{ cursor: 'x_y' }, ['cursor']],
+    [{ cursor: '_' }, ['cursor']],
+    [{ cursor: 'x'.repeat(201) }, ['cursor']],
+    [{ offset: '1' }, ['offset']],
+    [{ role: 'admin' }, ['role']],
+  ])('%j is 400', async (query, fields) => {
+    const response = await listUsers(query)
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({ code: 'INVALID_INPUT', fields })
+  })
+})
+
+describe('GET /admin/list-user-sessions', () => {
+  const list = (userId: string, cookie?: string) => call(ENDPOINTS.listUserSessions.path, { userId }, cookie)
+
+  test('lists the sessions of any user, with what the user sees of them and never a token', async () => {
+    const user = await makeUser()
+    const [ada, elsewhere] = [await auth.signIn(user), await auth.signIn(user)]
+    const response = await list(user.userId)
+    const text = await response.text()
+    const { sessions } = JSON.parse(text)
+    const own = await auth.handler(get(ENDPOINTS.listSessions.path, { cookie: ada.cookie }))
+    const asSeenByUser = (await own.json()).sessions.map((session: object) => ({
+      ...session,
+      current: false,
+    }))
+    expect(sessions).toEqual(asSeenByUser)
+    expect(sessions).toHaveLength(2)
+    const rows = await auth.db.selectFrom('session').select('token').execute()
+    for (const { token } of rows) expect(text).not.toContain(token)
+    for (const { sessionCookie } of [ada, elsewhere]) expect(text).not.toContain(sessionCookie.split('.')[1])
+  })
+
+  test('says of their own which is the one that asks', async () => {
+    const { sessions } = await (await list(root.userId)).json()
+    expect(sessions).toMatchObject([{ id: root.sessionId, current: true }])
+  })
+
+  test('those of a banned user too, and none of a user there is not', async () => {
+    const ada = await auth.signIn(await makeUser())
+    await auth.ban(ada)
+    expect((await (await list(ada.userId)).json()).sessions).toMatchObject([{ id: ada.sessionId }])
+    expect(await (await list(crypto.randomUUID())).json()).toEqual({ sessions: [] })
+  })
+
+  test('leaves out what has expired', async () => {
+    const ada = await auth.signIn(await makeUser())
+    await auth.expireSession(ada)
+    expect(await (await list(ada.userId)).json()).toEqual({ sessions: [] })
+  })
+
+  test.each<[Record<string, string>, string]>([
+    [{}, '400 INVALID_INPUT'],
+    [{ userId: '' }, '400 INVALID_INPUT'],
+    [{ userId: 'x'.repeat(129) }, '400 INVALID_INPUT'],
+    [{ userId: 'x', sessionId: 'y' }, '400 INVALID_INPUT'],
+  ])('%j is %s', async (query, answer) => {
+    expect(await answerOf(call(ENDPOINTS.listUserSessions.path, query))).toBe(answer)
+  })
+})

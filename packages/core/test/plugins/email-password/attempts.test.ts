@@ -1,0 +1,483 @@
+import { join } from 'node:path'
+import type { AuthEvent } from '@sallyport/core'
+import { type Auth, createAuth } from '@sallyport/core/auth'
+import type { AttemptLimits } from '@sallyport/core/plugins'
+import { ENDPOINTS } from '@sallyport/core/protocol'
+import { openSqlite } from '@sallyport/core/sqlite'
+import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { codeOf } from '../../support/code-of.ts'
+import { dumpTables } from '../../support/dump-tables.ts'
+import { cookieChanges, cookiesAfter, post } from '../../support/requests.ts'
+import { temporaryDirectory } from '../../support/temporary-directory.ts'
+
+// The real one, which counts how often a password was looked at.
+const verify = vi.hoisted(() => vi.fn())
+vi.mock('@node-rs/argon2', async (importOriginal) => {
+  const argon2 = await importOriginal<typeof import('@node-rs/argon2')>()
+  return { ...argon2, verify: verify.mockImplementation(argon2.verify) }
+})
+// Counters have the clock of the machine.
+beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
+afterEach(() => void vi.useRealTimers())
+
+const directory = temporaryDirectory()
+const LIMIT = { points: 3, duration: 60 }
+const PLENTY = { points: 1_000_000, duration: 60 }
+
+type Options = Omit<NonNullable<Parameters<typeof createTestAuth>[0]>, 'plugins' | 'emailPassword'>
+async function start({ limits, ...options }: Options & { limits: Partial<AttemptLimits> }) {
+  const auth = await createTestAuth({ ...options, emailPassword: { limits } })
+  onTestFinished(() => auth.close())
+  const user = await auth.createUser()
+  verify.mockClear()
+  return { auth, user }
+}
+
+type Server = Pick<Auth, 'handler'>
+interface Attempt {
+  email: string
+  password?: string
+  cookie?: string
+  from?: string | undefined
+  forwardedFor?: string
+}
+const attempt = (
+  { handler }: Server,
+  { email, password = 'wrong password', cookie, from, forwardedFor }: Attempt,
+) =>
+  handler(
+    post(
+      ENDPOINTS.signInEmail.path,
+      { email, password },
+      {
+        ...(cookie !== undefined && { cookie }),
+        ...(forwardedFor !== undefined && { 'x-forwarded-for': forwardedFor }),
+      },
+    ),
+    { remoteAddress: from },
+  )
+const statusOf = async (answer: Promise<Response>) => (await answer).status
+const inTurn = async (server: Server, attempts: readonly Attempt[]) => {
+  const statuses: number[] = []
+  for (const each of attempts) statuses.push(await statusOf(attempt(server, each)))
+  return statuses
+}
+const times = <Item>(count: number, item: (i: number) => Item) =>
+  Array.from({ length: count }, (_, i) => item(i))
+const count = (statuses: readonly number[], status: number) =>
+  statuses.filter((each) => each === status).length
+
+describe('of many attempts at once exactly as many passwords are looked at as allowed', () => {
+  const MANY = 60
+  const limits = { account: { points: 10, duration: 60 }, address: PLENTY }
+
+  test.each([
+    ['in memory', ':memory:'],
+    ['on a file', join(directory, 'one.db')],
+  ])('%s', async (_name, databaseUrl) => {
+    const { auth, user } = await start({ limits, databaseUrl })
+    const statuses = await Promise.all(
+      times(MANY, (i) => statusOf(attempt(auth, { ...user, from: `192.0.2.${i}` }))),
+    )
+    expect(verify).toHaveBeenCalledTimes(10)
+    expect(count(statuses, 401)).toBe(10)
+    expect(count(statuses, 429)).toBe(MANY - 10)
+  })
+
+  test('over HTTP and as a method of auth.api together', async () => {
+    const { auth, user } = await start({ limits })
+    const request = post('/')
+    const codes = await Promise.all(
+      times(MANY, (i) =>
+        i % 2 === 0
+          ? statusOf(attempt(auth, user)).then((status) => (status === 429 ? 'RATE_LIMITED' : 'other'))
+          : codeOf(auth.api.signInEmail({ email: user.email, password: 'wrong password', request })),
+      ),
+    )
+    expect(verify).toHaveBeenCalledTimes(10)
+    expect(codes.filter((code) => code === 'RATE_LIMITED')).toHaveLength(MANY - 10)
+  })
+
+  test('by two servers with one file', async () => {
+    const databaseUrl = join(directory, 'two.db')
+    const { auth, user } = await start({ limits, databaseUrl })
+    const database = await openSqlite(databaseUrl)
+    onTestFinished(() => database.close())
+    const other = await createAuth(auth.definition, database, { pruneEverySeconds: 0 })
+    const statuses = await Promise.all(
+      times(MANY, (i) => statusOf(attempt(i % 2 === 0 ? auth : other, user))),
+    )
+    expect(verify).toHaveBeenCalledTimes(10)
+    expect(count(statuses, 429)).toBe(MANY - 10)
+  })
+
+  test('and the right password is among those that are not', async () => {
+    const { auth, user } = await start({ limits: { account: LIMIT, address: PLENTY } })
+    expect(
+      await inTurn(
+        auth,
+        times(3, () => user),
+      ),
+    ).toEqual([401, 401, 401])
+    const response = await attempt(auth, { ...user, password: TEST_PASSWORD })
+    expect(response.status).toBe(429)
+    expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+    expect(verify).toHaveBeenCalledTimes(3)
+  })
+})
+
+describe('attempts are counted by account', () => {
+  const limits = { account: LIMIT, address: PLENTY }
+
+  test('from wherever they come, and in whatever letters it is written', async () => {
+    const { auth, user } = await start({ limits })
+    const attempts = [
+      { email: user.email, from: '192.0.2.1' },
+      { email: user.email.toUpperCase(), from: '198.51.100.1' },
+      { email: ` ${user.email} `, from: '2001:db8::1' },
+      { email: user.email, from: '203.0.113.1' },
+    ]
+    expect(await inTurn(auth, attempts)).toEqual([401, 401, 401, 429])
+  })
+
+  test('whether there is such an account or not, with the same answers', async () => {
+    const { auth, user } = await start({ limits })
+    const unknown = { email: `${crypto.randomUUID()}@example.com` }
+    for (let i = 0; i < 5; i++) {
+      const [known, made] = [await attempt(auth, user), await attempt(auth, unknown)]
+      expect([made.status, await made.text()]).toEqual([known.status, await known.text()])
+      expect([...made.headers]).toEqual([...known.headers])
+    }
+  })
+
+  test('each by itself', async () => {
+    const { auth, user } = await start({ limits })
+    const bob = await auth.createUser()
+    expect(
+      await inTurn(
+        auth,
+        times(4, () => user),
+      ),
+    ).toEqual([401, 401, 401, 429])
+    expect(await statusOf(attempt(auth, { ...bob, password: TEST_PASSWORD }))).toBe(200)
+  })
+
+  test('the successful ones too', async () => {
+    const { auth, user } = await start({ limits })
+    const right = { ...user, password: TEST_PASSWORD }
+    expect(
+      await inTurn(
+        auth,
+        times(4, () => right),
+      ),
+    ).toEqual([200, 200, 200, 429])
+  })
+
+  test('until the time is over', async () => {
+    const { auth, user } = await start({ limits })
+    await inTurn(
+      auth,
+      times(4, () => user),
+    )
+    vi.setSystemTime(Date.now() + 59_000)
+    expect(await statusOf(attempt(auth, user))).toBe(429)
+    vi.setSystemTime(Date.now() + 1_001)
+    expect(
+      await inTurn(
+        auth,
+        times(4, () => user),
+      ),
+    ).toEqual([401, 401, 401, 429])
+  })
+
+  test('ten in 15 minutes unless it is said otherwise', async () => {
+    const { auth, user } = await start({ limits: {} })
+    const statuses = await inTurn(
+      auth,
+      times(11, (i) => ({ ...user, from: `192.0.2.${i}` })),
+    )
+    expect(count(statuses, 401)).toBe(10)
+    const refused = await attempt(auth, user)
+    expect(refused.headers.get('retry-after')).toBe('900')
+  })
+
+  test('and stored without the address of the account', async () => {
+    const { auth, user } = await start({ limits, databaseUrl: join(directory, 'keys.db') })
+    await attempt(auth, { ...user, from: '192.0.2.1' })
+    const { rateLimit } = await dumpTables(auth)
+    expect(rateLimit).toHaveLength(2)
+    expect(JSON.stringify(rateLimit)).not.toContain(user.email)
+  })
+})
+
+describe('attempts are counted by address', () => {
+  const limits = { account: PLENTY, address: LIMIT }
+  const strangers = (froms: readonly (string | undefined)[], forwardedFor?: string) =>
+    froms.map((from) => ({
+      email: `${crypto.randomUUID()}@example.com`,
+      from,
+      ...(forwardedFor !== undefined && { forwardedFor }),
+    }))
+
+  test.each([
+    ['one IPv4 address is one', ['192.0.2.1', '192.0.2.1', '192.0.2.1', '192.0.2.1'], [401, 401, 401, 429]],
+    ['two are two', ['192.0.2.1', '192.0.2.1', '192.0.2.1', '192.0.2.2'], [401, 401, 401, 401]],
+    [
+      'an IPv4 address in IPv6 is itself',
+      ['192.0.2.1', '::ffff:192.0.2.1', '192.0.2.1', '::ffff:c000:201'],
+      [401, 401, 401, 429],
+    ],
+    [
+      'a /64 of IPv6 is one',
+      ['2001:db8:0:1::1', '2001:db8:0:1::2', '2001:db8:0:1:ffff:ffff:ffff:ffff', '2001:db8:0:1:8000::'],
+      [401, 401, 401, 429],
+    ],
+    [
+      'two are two',
+      ['2001:db8:0:1::1', '2001:db8:0:1::1', '2001:db8:0:1::1', '2001:db8:0:2::1'],
+      [401, 401, 401, 401],
+    ],
+    ['all without one are one', [undefined, undefined, undefined, undefined], [401, 401, 401, 429]],
+    ['what is no address is none', [undefined, 'unix:', 'x', undefined], [401, 401, 401, 429]],
+  ])('%s: %j', async (_name, froms, statuses) => {
+    const { auth } = await start({ limits })
+    expect(await inTurn(auth, strangers(froms))).toEqual(statuses)
+  })
+
+  test('and whoever has no address does not count with those who have', async () => {
+    const { auth } = await start({ limits })
+    expect(await inTurn(auth, strangers([undefined, undefined, undefined, '192.0.2.1', undefined]))).toEqual([
+      401, 401, 401, 401, 429,
+    ])
+  })
+
+  test('sign-ins and sign-ups together, and no password is hashed for whoever has had enough', async () => {
+    const { auth } = await start({ limits })
+    const from = '192.0.2.1'
+    expect(await inTurn(auth, strangers([from, from, from]))).toEqual([401, 401, 401])
+    const account = { name: 'Eve', email: 'eve@example.com', password: 'a rare password' }
+    const response = await auth.handler(post(ENDPOINTS.signUpEmail.path, account), { remoteAddress: from })
+    expect(response.status).toBe(429)
+    expect(
+      await auth.db.selectFrom('user').select('id').where('email', '=', account.email).execute(),
+    ).toEqual([])
+  })
+
+  test('a hundred in 15 minutes unless it is said otherwise', async () => {
+    const { auth } = await start({ limits: {} })
+    const request = () => auth.handler(post(ENDPOINTS.verifyEmail.path, { token: 'x' }))
+    const statuses = await Promise.all(times(110, () => statusOf(request())))
+    expect([count(statuses, 400), count(statuses, 429)]).toEqual([100, 10])
+  })
+
+  describe('which trustedProxies decides', () => {
+    const proxy = '10.0.0.1'
+    const client = (i: number) => `198.51.100.${i}`
+
+    test.each([
+      ['a stranger’s X-Forwarded-For is not read', [], client, [401, 401, 401, 429, 429]],
+      ['that of our proxy is', [proxy], client, [401, 401, 401, 401, 401]],
+      ['and clients behind it are counted each', [proxy], () => client(7), [401, 401, 401, 429, 429]],
+      [
+        'by the last address that no proxy of ours has, whatever the client wrote before it',
+        [proxy],
+        (i: number) => `203.0.113.${i}, ${client(7)}`,
+        [401, 401, 401, 429, 429],
+      ],
+      ['what is no address is none', [proxy], () => 'unknown', [401, 401, 401, 429, 429]],
+    ])('%s', async (_name, trustedProxies, forwardedFor, statuses) => {
+      const { auth } = await start({ limits, trustedProxies })
+      const attempts = times(5, (i) => ({
+        email: `${crypto.randomUUID()}@example.com`,
+        from: proxy,
+        forwardedFor: forwardedFor(i),
+      }))
+      expect(await inTurn(auth, attempts)).toEqual(statuses)
+    })
+  })
+})
+
+describe('a known device', () => {
+  const from = '192.0.2.1'
+  const limits = { account: LIMIT, address: { points: 5, duration: 60 } }
+  async function startWithDevice() {
+    const { auth, user } = await start({ limits })
+    const cookie = cookiesAfter('', await attempt(auth, { ...user, password: TEST_PASSWORD, from }))
+    const [device = ''] = cookie.split('; ').filter((pair) => pair.startsWith('service.device='))
+    return { auth, user, known: { ...user, cookie: device, from } }
+  }
+
+  test('is not locked out by strangers, from the same address either', async () => {
+    const { auth, user, known } = await startWithDevice()
+    await inTurn(
+      auth,
+      times(20, () => ({ ...user, from })),
+    )
+    expect(await statusOf(attempt(auth, { ...user, password: TEST_PASSWORD, from }))).toBe(429)
+    expect(await statusOf(attempt(auth, { ...known, password: TEST_PASSWORD }))).toBe(200)
+  })
+
+  test('is no help to strangers: what it tries is not theirs to try', async () => {
+    const { auth, user, known } = await startWithDevice()
+    await inTurn(
+      auth,
+      times(2, () => ({ ...user, from: '192.0.2.2' })),
+    )
+    expect(await statusOf(attempt(auth, { ...known, password: TEST_PASSWORD }))).toBe(200)
+    expect(
+      await inTurn(
+        auth,
+        times(2, () => ({ ...user, from: '192.0.2.3' })),
+      ),
+    ).toEqual([429, 429])
+  })
+
+  test('may try as often as anyone, and then has to wait', async () => {
+    const { auth, known } = await startWithDevice()
+    expect(
+      await inTurn(
+        auth,
+        times(4, () => known),
+      ),
+    ).toEqual([401, 401, 401, 429])
+    expect(await statusOf(attempt(auth, { ...known, password: TEST_PASSWORD }))).toBe(429)
+  })
+
+  test('does not use up what strangers may try, nor what its address may', async () => {
+    const { auth, user, known } = await startWithDevice()
+    await inTurn(
+      auth,
+      times(4, () => known),
+    )
+    // One of the account and of the address was the sign-in that made it known.
+    expect(
+      await inTurn(
+        auth,
+        times(3, () => ({ ...user, from })),
+      ),
+    ).toEqual([401, 401, 429])
+  })
+
+  test('that many accounts know counts for all of them together as an address', async () => {
+    const { auth, known } = await startWithDevice()
+    const others = [await auth.createUser(), await auth.createUser()]
+    const device = (await dumpTables(auth)).knownDevice?.[0] ?? {}
+    for (const { userId } of others)
+      await sql`insert into knownDevice select ${crypto.randomUUID()}, device, ${userId}, expiresAt, createdAt
+        from knownDevice where id = ${device.id}`.execute(auth.db)
+    const attempts = [known, ...others].flatMap(({ email }) => times(2, () => ({ ...known, email })))
+    expect(await inTurn(auth, attempts)).toEqual([401, 401, 401, 401, 401, 429])
+  })
+
+  test('of one account is a stranger to another', async () => {
+    const { auth, known } = await startWithDevice()
+    const { email } = await auth.createUser()
+    expect(
+      await inTurn(
+        auth,
+        times(4, () => ({ email, from: '192.0.2.9' })),
+      ),
+    ).toEqual([401, 401, 401, 429])
+    expect(await statusOf(attempt(auth, { ...known, email, password: TEST_PASSWORD }))).toBe(429)
+  })
+
+  test.each([
+    ['made up', () => `service.device=${'A'.repeat(43)}`],
+    ['empty', () => 'service.device='],
+    [
+      'the hash in the database',
+      async (auth: Parameters<typeof dumpTables>[0]) =>
+        `service.device=${(await dumpTables(auth)).knownDevice?.[0]?.device}`,
+    ],
+  ])('that is %s is a stranger', async (_name, cookieOf) => {
+    const { auth, user } = await startWithDevice()
+    const cookie = await cookieOf(auth)
+    expect(
+      await inTurn(
+        auth,
+        times(3, () => ({ ...user, cookie, from: '192.0.2.9' })),
+      ),
+    ).toEqual([401, 401, 429])
+  })
+
+  test('is a stranger after half a year', async () => {
+    const { auth, user, known } = await startWithDevice()
+    await inTurn(
+      auth,
+      times(3, () => user),
+    )
+    auth.clock.advance(180 * 24 * 3_600)
+    expect(await statusOf(attempt(auth, { ...known, password: TEST_PASSWORD }))).toBe(429)
+  })
+
+  test('is a stranger once the password has been changed elsewhere', async () => {
+    const { auth, user, known } = await startWithDevice()
+    const { cookie } = await auth.signIn(user)
+    const passwords = { currentPassword: TEST_PASSWORD, newPassword: 'another rare password' }
+    await auth.handler(post(ENDPOINTS.changePassword.path, passwords, { cookie }))
+    await inTurn(
+      auth,
+      times(3, () => ({ ...user, from: '192.0.2.9' })),
+    )
+    expect(await statusOf(attempt(auth, { ...known, password: 'another rare password' }))).toBe(429)
+  })
+})
+
+describe('whoever has had enough', () => {
+  const limits = { account: LIMIT, address: PLENTY }
+
+  test('is told in JSON when to come back, and keeps their cookies', async () => {
+    const { auth, user } = await start({ limits })
+    await inTurn(
+      auth,
+      times(3, () => user),
+    )
+    vi.setSystemTime(Date.now() + 18_500)
+    const { cookie } = await auth.signIn()
+    const response = await attempt(auth, { ...user, cookie })
+    expect(response.status).toBe(429)
+    expect(await response.json()).toEqual({
+      code: 'RATE_LIMITED',
+      message: 'Too many attempts',
+      retryAfterSeconds: 42,
+    })
+    expect(response.headers.get('retry-after')).toBe('42')
+    expect(response.headers.get('content-type')).toBe('application/json')
+    expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+  })
+
+  test('is told through auth.api as well', async () => {
+    const { auth, user } = await start({ limits })
+    await inTurn(
+      auth,
+      times(3, () => user),
+    )
+    const call = auth.api.signInEmail({ email: user.email, password: TEST_PASSWORD, request: post('/') })
+    await expect(call).rejects.toMatchObject({ reason: 'RATE_LIMITED', status: 429, retryAfterSeconds: 60 })
+  })
+
+  test('is told to the app, and not written down', async () => {
+    const events: AuthEvent[] = []
+    const { auth, user } = await start({ limits, onEvent: (event) => void events.push(event) })
+    await inTurn(
+      auth,
+      times(3, () => user),
+    )
+    const records = () => auth.db.selectFrom('audit').selectAll().execute()
+    const before = await records()
+    events.length = 0
+    await attempt(auth, { ...user, from: '192.0.2.7' })
+    expect(await records()).toEqual(before)
+    expect(events).toEqual([
+      {
+        type: 'sign-in.failed',
+        at: auth.clock.now(),
+        userId: null,
+        reason: 'RATE_LIMITED',
+        address: '192.0.2.7',
+      },
+    ])
+  })
+})

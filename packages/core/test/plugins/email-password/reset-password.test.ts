@@ -1,0 +1,336 @@
+import type { AuthEvent } from '@sallyport/core'
+import { ENDPOINTS } from '@sallyport/core/protocol'
+import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { answerOf } from '../../support/answer-of.ts'
+import { dumpTables, rowsOf } from '../../support/dump-tables.ts'
+import { hearRevocations } from '../../support/hear-revocations.ts'
+import { insertLink } from '../../support/insert-link.ts'
+import { createOutbox } from '../../support/outbox.ts'
+import { readAudit } from '../../support/read-audit.ts'
+import { cookieChanges, cookiesAfter, get, post } from '../../support/requests.ts'
+import { createUserMaker, type MadeUser } from '../../support/user-maker.ts'
+
+const outbox = createOutbox()
+const PLENTY = { points: 1_000_000, duration: 60 }
+const limits = { address: PLENTY, account: PLENTY }
+const events: AuthEvent[] = []
+const auth = await createTestAuth({
+  emailPassword: { sendEmail: outbox.sendEmail, limits },
+  onEvent: (event) => void events.push(event),
+})
+const makeUser = await createUserMaker(auth)
+afterAll(() => auth.close())
+
+const NEW_PASSWORD = 'another rare password'
+let user: MadeUser
+let ada: TestSession
+beforeEach(async () => {
+  user = await makeUser()
+  ada = await auth.signIn(user)
+  outbox.emails.length = 0
+  events.length = 0
+})
+
+const ask = (email: string, headers?: Record<string, string>) =>
+  auth.handler(post(ENDPOINTS.requestPasswordReset.path, { email }, headers))
+const reset = (token: string, newPassword: string = NEW_PASSWORD, headers?: Record<string, string>) =>
+  auth.handler(post(ENDPOINTS.resetPassword.path, { token, newPassword }, headers))
+/** The token of a link that came by email. */
+const receive = async (email = user.email) => {
+  await ask(email)
+  return (await outbox.takeLink('reset-password')).token
+}
+const signIn = (password: string, email = user.email) =>
+  auth.handler(post(ENDPOINTS.signInEmail.path, { email, password }))
+const links = async () =>
+  (await dumpTables(auth)).verification?.filter(({ userId }) => userId === user.userId) ?? []
+
+describe('whoever asks for a link', () => {
+  test('receives it by email, good for an hour', async () => {
+    await ask(user.email)
+    expect(await outbox.takeLink('reset-password')).toEqual({
+      kind: 'reset-password',
+      to: user.email,
+      token: expect.stringMatching(/^[\w-]{43}$/),
+      expiresAt: new Date(auth.clock.now().getTime() + 3_600_000),
+      user: { id: user.userId, name: 'Test User', email: user.email },
+    })
+  })
+
+  test.each([
+    ['in other letters', (email: string) => email.toUpperCase()],
+    ['with white space around it', (email: string) => ` ${email}\t`],
+  ])('may write the address %s', async (_name, write) => {
+    await ask(write(user.email))
+    expect(await outbox.takeLink('reset-password')).toMatchObject({ to: user.email })
+  })
+
+  test('is answered alike, whether there is such an account or not, to the byte', async () => {
+    const known = await ask(user.email)
+    const unknown = await ask(`${crypto.randomUUID()}@example.com`)
+    const [sent, answered] = [await known.text(), await unknown.text()]
+    expect(known.status).toBe(200)
+    expect(unknown.status).toBe(200)
+    expect(answered).toBe(sent)
+    expect([...unknown.headers]).toEqual([...known.headers])
+    await outbox.takeLink('reset-password')
+  })
+
+  test.each([
+    ['banned', async () => auth.ban(ada)],
+    [
+      'without a password',
+      async () => void (await auth.db.deleteFrom('account').where('userId', '=', user.userId).execute()),
+    ],
+    [
+      'who is an admin',
+      async () =>
+        void (await auth.db
+          .updateTable('user')
+          .set({ role: 'admin' })
+          .where('id', '=', user.userId)
+          .execute()),
+    ],
+  ])('is answered alike for a user %s', async (_name, given) => {
+    await given()
+    const response = await ask(user.email)
+    expect(await response.text()).toBe('{"success":true}')
+    await outbox.takeLink('reset-password')
+  })
+
+  test('for an address that is nobody’s sends nothing and stores nothing', async () => {
+    const before = await dumpTables(auth)
+    await ask(`${crypto.randomUUID()}@example.com`)
+    // An email that is sent after it comes alone.
+    await ask(user.email)
+    expect(await outbox.takeLink('reset-password')).toMatchObject({ to: user.email })
+    expect(outbox.emails).toEqual([])
+    expect((await dumpTables(auth)).verification).toHaveLength((before.verification?.length ?? 0) + 1)
+  })
+
+  test('changes nothing of the account or its sessions', async () => {
+    const before = rowsOf(user.userId, await dumpTables(auth))
+    await receive()
+    expect(rowsOf(user.userId, await dumpTables(auth))).toEqual(before)
+    expect(events).toEqual([])
+  })
+
+  test.each([{}, { email: 'ada' }, { email: '' }, { email: ['a@example.com'] }, { email: null }])(
+    'with %j gets 400',
+    async (body) => {
+      const response = await auth.handler(post(ENDPOINTS.requestPasswordReset.path, body))
+      expect(response.status).toBe(400)
+      expect(await response.json()).toMatchObject({ code: 'INVALID_INPUT', fields: ['email'] })
+    },
+  )
+})
+
+test('of a link only a hash is stored', async () => {
+  const token = await receive()
+  const [link] = await links()
+  expect(link).toMatchObject({
+    id: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
+    purpose: 'reset-password',
+  })
+  expect(JSON.stringify(await dumpTables(auth))).not.toContain(token)
+})
+
+describe('a link', () => {
+  test('sets the password', async () => {
+    const token = await receive()
+    const response = await reset(token)
+    expect(await response.json()).toEqual({ success: true })
+    expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+    expect(await answerOf(signIn(TEST_PASSWORD))).toBe('401 INVALID_CREDENTIALS')
+    expect(await answerOf(signIn(NEW_PASSWORD))).toBe('200')
+  })
+
+  test('ends all sessions of the user, and their streams, and no others', async () => {
+    const [elsewhere, bob] = [await auth.signIn(user), await auth.signIn(await makeUser())]
+    const heard = [ada, elsewhere, bob].map((session) => hearRevocations(auth, session))
+    // In the browser that the user is signed in with, too.
+    await reset(await receive(), NEW_PASSWORD, { cookie: ada.cookie })
+    for (const { cookie } of [ada, elsewhere])
+      expect(await answerOf(auth.handler(get(ENDPOINTS.getSession.path, { cookie })))).toBe(
+        '401 SESSION_NOT_FOUND',
+      )
+    const { cookie } = bob
+    expect(await answerOf(auth.handler(get(ENDPOINTS.getSession.path, { cookie })))).toBe('200')
+    expect(heard.map(({ mock }) => mock.calls.length)).toEqual([1, 1, 0])
+  })
+
+  test('proves that the address is the user’s', async () => {
+    await reset(await receive())
+    const row = auth.db.selectFrom('user').select('emailVerified').where('id', '=', user.userId)
+    expect(await row.executeTakeFirst()).toEqual({ emailVerified: 1 })
+  })
+
+  test('gives a password to a user who had none', async () => {
+    await auth.db.deleteFrom('account').where('userId', '=', user.userId).execute()
+    await reset(await receive())
+    expect(await answerOf(signIn(NEW_PASSWORD))).toBe('200')
+  })
+
+  test('makes the browsers that had signed in before unknown', async () => {
+    const signedIn = await signIn(TEST_PASSWORD)
+    expect(cookiesAfter('', signedIn)).toContain('service.device')
+    const devices = async () =>
+      (await dumpTables(auth)).knownDevice?.filter(({ userId }) => userId === user.userId)
+    expect(await devices()).toHaveLength(1)
+    await reset(await receive())
+    expect(await devices()).toEqual([])
+  })
+
+  test('is recorded, with the end of each session', async () => {
+    await reset(await receive())
+    const here = { actorId: null, address: null }
+    expect((await readAudit(auth, user.userId)).slice(-2)).toEqual([
+      { ...here, type: 'session.revoked', sessionId: ada.sessionId, cause: 'password-reset' },
+      { ...here, type: 'user.password-changed', sessionId: null },
+    ])
+    expect(events.map(({ type }) => type)).toEqual(['session.revoked', 'user.password-changed'])
+  })
+
+  test('is followed by an email that tells of it', async () => {
+    await reset(await receive())
+    expect(await outbox.takeNotice('password-changed')).toMatchObject({ to: user.email })
+  })
+
+  test('lifts no ban', async () => {
+    await auth.ban(ada)
+    expect(await answerOf(reset(await receive()))).toBe('200')
+    expect(await answerOf(signIn(NEW_PASSWORD))).toBe('403 ACCOUNT_BANNED')
+  })
+})
+
+describe('a link is useless', () => {
+  const refused = async (token: string) => {
+    const before = await dumpTables(auth)
+    const response = await reset(token)
+    expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+    expect(await response.json()).toEqual({
+      code: 'LINK_INVALID',
+      message: 'This link has expired or has been used',
+    })
+    expect(await dumpTables(auth)).toEqual(before)
+  }
+
+  test('once it has been used', async () => {
+    const token = await receive()
+    expect(await answerOf(reset(token))).toBe('200')
+    await refused(token)
+  })
+
+  test('to all but one of those who use it at the same time', async () => {
+    const token = await receive()
+    const answers = await Promise.all(
+      ['one password', 'two passwords', 'three passwords'].map((password) => reset(token, password)),
+    )
+    expect((await Promise.all(answers.map(answerOf))).sort()).toEqual([
+      '200',
+      '400 LINK_INVALID',
+      '400 LINK_INVALID',
+    ])
+  })
+
+  test('after an hour', async () => {
+    const [token, inTime] = [await receive(), await receive((await makeUser()).email)]
+    auth.clock.advance(3_599.999)
+    expect(await answerOf(reset(inTime))).toBe('200')
+    auth.clock.advance(0.001)
+    await refused(token)
+    auth.clock.advance(-3_600)
+  })
+
+  test('once another has been sent', async () => {
+    const [first, second] = [await receive(), await receive()]
+    expect(await links()).toHaveLength(1)
+    await refused(first)
+    expect(await answerOf(reset(second))).toBe('200')
+  })
+
+  test('once the password has been changed', async () => {
+    const token = await receive()
+    const passwords = { currentPassword: TEST_PASSWORD, newPassword: 'yet another password' }
+    await auth.handler(post(ENDPOINTS.changePassword.path, passwords, { cookie: ada.cookie }))
+    await refused(token)
+    expect(await answerOf(signIn('yet another password'))).toBe('200')
+  })
+
+  test('once the email has been changed', async () => {
+    const token = await receive()
+    const newEmail = `${crypto.randomUUID()}@example.com`
+    await auth.handler(post(ENDPOINTS.changeEmail.path, { newEmail }, { cookie: ada.cookie }))
+    const { token: change } = await outbox.takeLink('change-email')
+    expect(await answerOf(auth.handler(post(ENDPOINTS.verifyEmail.path, { token: change })))).toBe('200')
+    await refused(token)
+  })
+
+  test('where the address it was sent to is the user’s no longer, however that came about', async () => {
+    const token = await receive()
+    const email = `${crypto.randomUUID()}@example.com`
+    await auth.db.updateTable('user').set({ email }).where('id', '=', user.userId).execute()
+    await refused(token)
+  })
+
+  test('once the user is gone', async () => {
+    const token = await receive()
+    await auth.handler(post(ENDPOINTS.deleteUser.path, {}, { cookie: ada.cookie }))
+    await refused(token)
+  })
+
+  test.each(['verify-email', 'change-email'] as const)(
+    'where it was sent as %s, for which it stays good',
+    async (kind) => {
+      const token = await insertLink(auth, { kind, userId: user.userId, email: user.email })
+      await refused(token)
+      expect(await links()).toHaveLength(1)
+    },
+  )
+
+  test('that was made up', () => refused('A'.repeat(43)))
+
+  test('that is the hash in the database', async () => {
+    await receive()
+    const [link] = await links()
+    await refused(String(link?.id))
+  })
+})
+
+describe('refuses', () => {
+  test.each([
+    [{ newPassword: 'seven77' }, '400 INVALID_INPUT'],
+    [{ newPassword: 'x'.repeat(257) }, '400 INVALID_INPUT'],
+    [{ newPassword: 'password123' }, '400 PASSWORD_TOO_COMMON'],
+    [{ token: '' }, '400 INVALID_INPUT'],
+    [{ token: 'x'.repeat(129) }, '400 INVALID_INPUT'],
+    [{ userId: 'x' }, '400 INVALID_INPUT'],
+    [{ email: 'ada@example.com' }, '400 INVALID_INPUT'],
+  ])('%j: %s, and the link stays good', async (body, answer) => {
+    const token = await receive()
+    const before = await dumpTables(auth)
+    const input = { token, newPassword: NEW_PASSWORD, ...body }
+    expect(await answerOf(auth.handler(post(ENDPOINTS.resetPassword.path, input)))).toBe(answer)
+    expect(await dumpTables(auth)).toEqual(before)
+    expect(await answerOf(reset(token))).toBe('200')
+  })
+
+  test('the email address for a password, and the link stays good', async () => {
+    const token = await receive()
+    expect(await answerOf(reset(token, user.email))).toBe('400 PASSWORD_TOO_COMMON')
+    expect(await answerOf(reset(token))).toBe('200')
+  })
+})
+
+test('other pending links of the user are useless after it', async () => {
+  const change = await insertLink(auth, {
+    kind: 'change-email',
+    userId: user.userId,
+    email: 'eve@example.com',
+  })
+  await reset(await receive())
+  expect(await answerOf(auth.handler(post(ENDPOINTS.verifyEmail.path, { token: change })))).toBe(
+    '400 LINK_INVALID',
+  )
+})

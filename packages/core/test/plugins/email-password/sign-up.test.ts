@@ -1,0 +1,135 @@
+import type { AuthEvent } from '@sallyport/core'
+import { ENDPOINTS } from '@sallyport/core/protocol'
+import { createTestAuth } from '@sallyport/core/testing'
+import { afterAll, describe, expect, test } from 'vitest'
+import { cookieChanges, post } from '../../support/requests.ts'
+import { stored } from '../../support/stored.ts'
+
+const events: AuthEvent[] = []
+const limits = { address: { points: 1_000_000, duration: 60 } }
+const auth = await createTestAuth({ emailPassword: { limits }, onEvent: (event) => void events.push(event) })
+afterAll(() => auth.close())
+
+const signUp = (body: unknown) => auth.handler(post(ENDPOINTS.signUpEmail.path, body))
+const signIn = (body: unknown) => auth.handler(post(ENDPOINTS.signInEmail.path, body))
+const userOf = (email: string) =>
+  auth.db.selectFrom('user').selectAll().where('email', '=', email).executeTakeFirstOrThrow()
+const valid = () => ({
+  name: 'Ada',
+  email: `${crypto.randomUUID()}@example.com`,
+  password: 'eight or more',
+})
+
+describe('sign-up', () => {
+  test('creates a user with the role user, whose password is an argon2id hash', async () => {
+    const ada = valid()
+    await signUp(ada)
+    const user = await userOf(ada.email)
+    expect(user).toMatchObject({
+      name: 'Ada',
+      role: 'user',
+      banned: 0,
+      banReason: null,
+      banExpires: null,
+      emailVerified: 0,
+    })
+    const account = await auth.db
+      .selectFrom('account')
+      .selectAll()
+      .where('userId', '=', user.id)
+      .executeTakeFirstOrThrow()
+    expect(account).toMatchObject({ providerId: 'credential', accountId: user.id })
+    expect(account.password).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+    expect(JSON.stringify(await stored(auth))).not.toContain(ada.password)
+  })
+
+  test('is written down: a user, and then their session', async () => {
+    events.length = 0
+    const { userId, sessionId } = await (await signUp(valid())).json()
+    expect(events).toMatchObject([
+      { type: 'user.created', userId, actorId: null, at: auth.clock.now() },
+      { type: 'session.created', userId, sessionId },
+    ])
+    const records = auth.db.selectFrom('audit').select('type').where('userId', '=', userId).execute()
+    expect((await records).map(({ type }) => type).sort()).toEqual(['session.created', 'user.created'])
+  })
+
+  test('takes the email without white space and in lower case, and the name without white space', async () => {
+    const ada = valid()
+    const response = await signUp({ ...ada, name: ' Ada\n', email: `  ${ada.email.toUpperCase()}\t` })
+    expect(response.status).toBe(200)
+    expect(await userOf(ada.email)).toMatchObject({ email: ada.email, name: 'Ada' })
+  })
+
+  test('with an email that is taken is 409, in whatever letters, and changes nothing', async () => {
+    const ada = valid()
+    await signUp(ada)
+    const before = await stored(auth)
+    const response = await signUp({ ...ada, email: ada.email.toUpperCase(), password: 'another password' })
+    expect(response.status).toBe(409)
+    expect(await response.json()).toEqual({
+      code: 'EMAIL_TAKEN',
+      message: 'There is an account with this email',
+    })
+    expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+    expect(await stored(auth)).toEqual(before)
+  })
+
+  test('twice at once creates one user', async () => {
+    const ada = valid()
+    const statuses = await Promise.all(
+      [signUp(ada), signUp(ada)].map(async (answer) => (await answer).status),
+    )
+    expect(statuses.sort()).toEqual([200, 409])
+    const users = auth.db.selectFrom('user').select('id').where('email', '=', ada.email)
+    expect(await users.execute()).toHaveLength(1)
+  })
+})
+
+describe('a password', () => {
+  test.each([
+    ['of 8 characters', 'xq7!kd2m'],
+    ['of 256 characters', `xq7!${'k'.repeat(252)}`],
+    ['of 256 doors, 512 code units', '🚪'.repeat(256)],
+    ['of 8 doors', '🚪🔑🚪🔑🚪🔑🚪🔑'],
+    ['in any language', 'чёрный кот 黒い猫'],
+    ['with white space around it', '  kd2m xq7!  '],
+    ['with a null character within', 'kd2m\u0000xq7!'],
+  ])('%s may be chosen, and is the one to sign in with', async (_name, password) => {
+    const ada = { ...valid(), password }
+    expect((await signUp(ada)).status).toBe(200)
+    expect((await signIn({ email: ada.email, password })).status).toBe(200)
+  })
+
+  test('of 256 characters counts to its last', async () => {
+    const ada = { ...valid(), password: `xq7!${'k'.repeat(252)}` }
+    await signUp(ada)
+    const changed = { email: ada.email, password: `${ada.password.slice(0, -1)}l` }
+    expect((await signIn(changed)).status).toBe(401)
+  })
+
+  test('with a null character within counts beyond it', async () => {
+    const ada = { ...valid(), password: 'kd2mxq7!\u0000a' }
+    await signUp(ada)
+    expect((await signIn({ email: ada.email, password: 'kd2mxq7!\u0000b' })).status).toBe(401)
+  })
+
+  const email = 'ada.lovelace@example.com'
+  test.each([
+    ['among the first that anyone would try', 'password'],
+    ['among them in other letters', 'PassWord1'],
+    ['among them, of digits', '1234567890'],
+    ['that is the email', email],
+    ['that is the email in other letters', email.toUpperCase()],
+    ['that is the name in the email', 'ada.lovelace'],
+  ])('%s is refused: 400 PASSWORD_TOO_COMMON, and nobody is created', async (_name, password) => {
+    const before = await stored(auth)
+    const response = await signUp({ ...valid(), email, password })
+    expect({ status: response.status, ...(await response.json()) }).toEqual({
+      status: 400,
+      code: 'PASSWORD_TOO_COMMON',
+      message: 'This password is one of the first that anyone would try',
+    })
+    expect(await stored(auth)).toEqual(before)
+  })
+})

@@ -1,0 +1,295 @@
+import { ENDPOINTS } from '@sallyport/core/protocol'
+import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { answerOf } from '../../support/answer-of.ts'
+import { dumpTables } from '../../support/dump-tables.ts'
+import { insertLink } from '../../support/insert-link.ts'
+import { createOutbox } from '../../support/outbox.ts'
+import { readAudit } from '../../support/read-audit.ts'
+import { cookieChanges, post } from '../../support/requests.ts'
+import { createUserMaker, type MadeUser } from '../../support/user-maker.ts'
+
+const outbox = createOutbox()
+const PLENTY = { points: 1_000_000, duration: 60 }
+const auth = await createTestAuth({
+  emailPassword: { sendEmail: outbox.sendEmail, limits: { address: PLENTY } },
+})
+const makeUser = await createUserMaker(auth)
+afterAll(() => auth.close())
+
+let user: MadeUser
+let ada: TestSession
+beforeEach(async () => {
+  user = await makeUser()
+  ada = await auth.signIn(user)
+  outbox.emails.length = 0
+})
+
+const newEmail = () => `${crypto.randomUUID()}@example.com`
+const call = (name: keyof typeof ENDPOINTS, body: unknown = {}, cookie = ada.cookie) =>
+  auth.handler(post(ENDPOINTS[name].path, body, { cookie }))
+const verify = (token: string) => auth.handler(post(ENDPOINTS.verifyEmail.path, { token }))
+const userRow = () =>
+  auth.db.selectFrom('user').selectAll().where('id', '=', user.userId).executeTakeFirstOrThrow()
+const signIn = (email: string) =>
+  auth.handler(post(ENDPOINTS.signInEmail.path, { email, password: TEST_PASSWORD }))
+const isRefused = async (token: string, answer = '400 LINK_INVALID') => {
+  const before = await dumpTables(auth)
+  const response = await verify(token)
+  expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+  expect(await answerOf(response)).toBe(answer)
+  expect(await dumpTables(auth)).toEqual(before)
+}
+
+describe('an address is proved', () => {
+  test('by a link that sign-up sends, good for a day', async () => {
+    const email = newEmail()
+    const response = await auth.handler(
+      post(ENDPOINTS.signUpEmail.path, { name: 'Ada', email, password: 'a rare password' }),
+    )
+    const { userId } = await response.json()
+    const link = await outbox.takeLink('verify-email')
+    expect(link).toEqual({
+      kind: 'verify-email',
+      to: email,
+      token: expect.stringMatching(/^[\w-]{43}$/),
+      expiresAt: new Date(auth.clock.now().getTime() + 24 * 3_600_000),
+      user: { id: userId, name: 'Ada', email },
+    })
+    expect(await answerOf(verify(link.token))).toBe('200')
+    const row = auth.db.selectFrom('user').select('emailVerified').where('id', '=', userId)
+    expect(await row.executeTakeFirst()).toEqual({ emailVerified: 1 })
+  })
+
+  test('by a link that the user asks for, and nothing else changes', async () => {
+    const response = await call('sendVerificationEmail')
+    expect(await response.json()).toEqual({ success: true })
+    const { token, to } = await outbox.takeLink('verify-email')
+    expect(to).toBe(user.email)
+    const before = await userRow()
+    auth.clock.advance(1)
+    // By whoever has the link: it may be opened on another device.
+    const verified = await verify(token)
+    expect(await verified.json()).toEqual({ success: true })
+    expect(cookieChanges(verified)).toEqual({ set: [], cleared: [] })
+    expect(await userRow()).toEqual({
+      ...before,
+      emailVerified: 1,
+      updatedAt: auth.clock.now().toISOString(),
+    })
+    expect(await auth.database.sessions.findSession(ada)).not.toBeNull()
+  })
+
+  test('and of a link only a hash is stored', async () => {
+    await call('sendVerificationEmail')
+    const { token } = await outbox.takeLink('verify-email')
+    expect(JSON.stringify(await dumpTables(auth))).not.toContain(token)
+  })
+})
+
+describe('a link of verification is useless', () => {
+  const receive = async () => {
+    await call('sendVerificationEmail')
+    return (await outbox.takeLink('verify-email')).token
+  }
+
+  test('once it has been used', async () => {
+    const token = await receive()
+    expect(await answerOf(verify(token))).toBe('200')
+    await isRefused(token)
+  })
+
+  test('after a day', async () => {
+    const token = await receive()
+    auth.clock.advance(24 * 3_600)
+    await isRefused(token)
+    auth.clock.advance(-24 * 3_600)
+  })
+
+  test('once another has been sent', async () => {
+    const [first, second] = [await receive(), await receive()]
+    await isRefused(first)
+    expect(await answerOf(verify(second))).toBe('200')
+  })
+
+  test('where the address is another by now, however that came about', async () => {
+    const token = await receive()
+    await auth.db.updateTable('user').set({ email: newEmail() }).where('id', '=', user.userId).execute()
+    await isRefused(token)
+  })
+
+  test('where it was sent to set a password, for which it stays good', async () => {
+    const token = await insertLink(auth, { kind: 'reset-password', ...user })
+    await isRefused(token)
+    const input = { token, newPassword: 'another rare password' }
+    expect(await answerOf(call('resetPassword', input))).toBe('200')
+  })
+
+  test.each([
+    ['that was made up', 'A'.repeat(43), '400 LINK_INVALID'],
+    ['that is empty', '', '400 INVALID_INPUT'],
+    ['that is too long', 'x'.repeat(129), '400 INVALID_INPUT'],
+  ])('%s', async (_name, token, answer) => {
+    await isRefused(token, answer)
+  })
+})
+
+describe('an address is changed', () => {
+  const ask = (email: string, cookie = ada.cookie) => call('changeEmail', { newEmail: email }, cookie)
+  const receive = async (email: string) => {
+    await ask(email)
+    return (await outbox.takeLink('change-email')).token
+  }
+
+  test('by a link that is sent to the new one, good for an hour; until it is used nothing changes', async () => {
+    const email = newEmail()
+    const before = await userRow()
+    const response = await ask(` ${email.toUpperCase()} `)
+    expect(await response.json()).toEqual({ success: true })
+    expect(await outbox.takeLink('change-email')).toEqual({
+      kind: 'change-email',
+      to: email,
+      token: expect.stringMatching(/^[\w-]{43}$/),
+      expiresAt: new Date(auth.clock.now().getTime() + 3_600_000),
+      user: { id: user.userId, name: 'Test User', email: user.email },
+    })
+    expect(await userRow()).toEqual(before)
+  })
+
+  test('and counts from then on as proved, for sign-in too; the sessions go on', async () => {
+    const email = newEmail()
+    expect(await answerOf(verify(await receive(email)))).toBe('200')
+    expect(await userRow()).toMatchObject({ email, emailVerified: 1 })
+    expect(await answerOf(signIn(user.email))).toBe('401 INVALID_CREDENTIALS')
+    expect(await answerOf(signIn(email))).toBe('200')
+    expect(await auth.database.sessions.findSession(ada)).not.toBeNull()
+  })
+
+  test('is recorded without the address, and the old one is told', async () => {
+    const email = newEmail()
+    await verify(await receive(email))
+    expect((await readAudit(auth, user.userId)).at(-1)).toEqual({
+      type: 'user.email-changed',
+      sessionId: null,
+      actorId: null,
+      address: null,
+    })
+    expect(await outbox.takeNotice('email-changed')).toEqual({
+      kind: 'email-changed',
+      to: user.email,
+      user: { id: user.userId, name: 'Test User', email: user.email },
+    })
+  })
+
+  test.each([
+    ['verify-email', ENDPOINTS.verifyEmail.path, {}],
+    ['reset-password', ENDPOINTS.resetPassword.path, { newPassword: 'another rare password' }],
+  ] as const)('and links of the kind %s that went to the old one are useless', async (kind, path, input) => {
+    const token = await insertLink(auth, { kind, ...user })
+    await verify(await receive(newEmail()))
+    const before = await dumpTables(auth)
+    expect(await answerOf(auth.handler(post(path, { token, ...input })))).toBe('400 LINK_INVALID')
+    expect(await dumpTables(auth)).toEqual(before)
+  })
+
+  test('a link is useless once used, after an hour, and once another has been sent', async () => {
+    const used = await receive(newEmail())
+    await verify(used)
+    await outbox.takeNotice('email-changed')
+    await isRefused(used)
+    const [first, second] = [await receive(newEmail()), await receive(newEmail())]
+    await isRefused(first)
+    auth.clock.advance(3_600)
+    await isRefused(second)
+    auth.clock.advance(-3_600)
+  })
+
+  describe('a link that an intruder may have asked for is useless', () => {
+    const elsewhere = () => auth.signIn(user)
+    const byAdmin = async (name: 'banUser' | 'revokeUserSession' | 'revokeUserSessions', body: object) => {
+      const root = await auth.signIn(await makeUser('admin'))
+      expect(await answerOf(call(name, body, root.cookie))).toBe('200')
+    }
+
+    test.each([
+      [
+        'once their session has been ended from another',
+        async () => call('revokeOtherSessions', {}, (await elsewhere()).cookie),
+      ],
+      [
+        'once that one session has been',
+        async () => call('revokeSession', { sessionId: ada.sessionId }, (await elsewhere()).cookie),
+      ],
+      ['once all sessions have been', async () => call('revokeSessions')],
+      [
+        'once an admin has ended the session',
+        () => byAdmin('revokeUserSession', { sessionId: ada.sessionId }),
+      ],
+      ['once an admin has ended all', () => byAdmin('revokeUserSessions', { userId: user.userId })],
+      ['once the user is banned', () => byAdmin('banUser', { userId: user.userId })],
+    ])('%s', async (_name, act) => {
+      const token = await receive(newEmail())
+      await act()
+      await isRefused(token)
+    })
+
+    test('and one of a user who signs out, or whose session expires, is not', async () => {
+      const token = await receive(newEmail())
+      await call('signOut')
+      expect(await answerOf(verify(token))).toBe('200')
+    })
+  })
+
+  test('the answer does not tell whether another account has the address, to the byte', async () => {
+    const bob = await makeUser()
+    const [taken, free] = [await ask(bob.email), await ask(newEmail())]
+    expect(taken.status).toBe(200)
+    expect(await taken.text()).toBe(await free.text())
+    expect([...taken.headers]).toEqual([...free.headers])
+    // The one to the free address alone.
+    await outbox.takeLink('change-email')
+    expect(outbox.emails).toEqual([])
+  })
+
+  test('to an address that another account has taken meanwhile is 409, and changes nothing', async () => {
+    const bob = await makeUser()
+    const email = newEmail()
+    const token = await receive(email)
+    await auth.db.updateTable('user').set({ email }).where('id', '=', bob.userId).execute()
+    await isRefused(token, '409 EMAIL_TAKEN')
+  })
+
+  test('of two users to the same one at the same time succeeds for one', async () => {
+    const [email, bob] = [newEmail(), await auth.signIn(await makeUser())]
+    const tokens = [await receive(email)]
+    await ask(email, bob.cookie)
+    tokens.push((await outbox.takeLink('change-email')).token)
+    const answers = await Promise.all(tokens.map((token) => answerOf(verify(token))))
+    expect(answers.sort()).toEqual(['200', '409 EMAIL_TAKEN'])
+  })
+
+  test('to the one that it is sends nothing', async () => {
+    await ask(user.email)
+    await call('sendVerificationEmail')
+    await outbox.takeLink('verify-email')
+    expect(outbox.emails).toEqual([])
+  })
+
+  test('only by whoever has proved a moment ago who they are', async () => {
+    await auth.db
+      .updateTable('session')
+      .set({ lastAuthenticatedAt: new Date(0) })
+      .where('id', '=', ada.sessionId)
+      .execute()
+    expect(await answerOf(ask(newEmail()))).toBe('403 SESSION_NOT_FRESH')
+  })
+
+  test.each([{}, { newEmail: '' }, { newEmail: 'ada' }, { newEmail: 1 }, { newEmail: null }])(
+    'to %j is 400',
+    async (body) => {
+      const response = await call('changeEmail', body)
+      expect(response.status).toBe(400)
+      expect(await response.json()).toMatchObject({ code: 'INVALID_INPUT', fields: ['newEmail'] })
+    },
+  )
+})

@@ -1,0 +1,382 @@
+import type { AuthConfigOptions, AuthEvent } from '@sallyport/core'
+import { createSession, EndpointError, type SessionDatabase } from '@sallyport/core/auth'
+import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
+import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { isOfFamily } from '../../src/session/secret.ts'
+import { reasonOf } from '../support/reason-of.ts'
+import { collectRevocations } from '../support/revocations.ts'
+import { parseSessionCookie, WRONG_COOKIES } from '../support/session-cookie.ts'
+
+const DAY_SECONDS = 24 * 60 * 60
+
+const events: AuthEvent[] = []
+const auth = await createTestAuth({ onEvent: (event) => void events.push(event) })
+const { config, database, clock, db } = auth
+const { userId } = await auth.createUser()
+const published = collectRevocations(database.revocations)
+beforeEach(() => {
+  events.length = 0
+  published.length = 0
+})
+afterEach(() => auth.db.deleteFrom('session').execute())
+afterAll(() => auth.close())
+
+type Options = Partial<Parameters<typeof createSession>[1]>
+const begin = (options: Options = {}) => createSession(database, { userId, config, ...options })
+const rowOf = (id: string, of: TestAuth = auth) =>
+  of.db.selectFrom('session').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+const idsOf = async (of: TestAuth = auth) =>
+  (await of.db.selectFrom('session').select('id').orderBy('createdAt').execute()).map(({ id }) => id)
+const after = (seconds: number) => new Date(clock.now().getTime() + seconds * 1000)
+
+/** Everything that is stored, to see that nothing has changed. */
+const stored = async ({ db }: TestAuth = auth) => ({
+  users: await db.selectFrom('user').selectAll().execute(),
+  sessions: await db.selectFrom('session').selectAll().execute(),
+  audit: await db.selectFrom('audit').selectAll().execute(),
+})
+
+/** An auth server with these settings of sessions, and a user. */
+async function withSettings(session: AuthConfigOptions['session'] = {}) {
+  const own = await createTestAuth({ session })
+  onTestFinished(() => own.close())
+  const { userId } = await own.createUser()
+  return {
+    ...own,
+    userId,
+    begin: (options: Options = {}) => createSession(own.database, { userId, config: own.config, ...options }),
+  }
+}
+
+describe('a new session', () => {
+  test('lasts as long as it should, and is known by a cookie of id and secret', async () => {
+    const session = await begin()
+    expect(session).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      userId,
+      expiresAt: after(30 * DAY_SECONDS),
+      remembered: true,
+      cookie: expect.stringMatching(new RegExp(`^${session.id}\\.[A-Za-z0-9_-]{43}$`)),
+    })
+    expect(await database.sessions.findSession({ sessionId: session.id, userId })).toMatchObject({
+      id: session.id,
+      userId,
+      expiresAt: session.expiresAt,
+      lastAuthenticatedAt: clock.now().toISOString(),
+    })
+  })
+
+  test('is a row that says all of it', async () => {
+    const now = clock.now().toISOString()
+    const { id, expiresAt } = await begin({ address: '192.0.2.1', userAgent: 'Mosaic/0.9' })
+    expect(await rowOf(id)).toEqual({
+      id,
+      token: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
+      userId,
+      ipAddress: '192.0.2.1',
+      userAgent: 'Mosaic/0.9',
+      expiresAt: expiresAt.toISOString(),
+      remembered: 1,
+      previousToken: null,
+      rotatedAt: null,
+      tokenFamily: null,
+      lastAuthenticatedAt: now,
+      lastSeenAt: now,
+      createdAt: now,
+      updatedAt: now,
+    })
+  })
+
+  test('has the id that it is to have', async () => {
+    const id = crypto.randomUUID()
+    const { cookie } = await begin({ id })
+    expect(parseSessionCookie(cookie).sessionId).toBe(id)
+    await expect(begin({ id })).rejects.toThrow(/UNIQUE/)
+  })
+
+  test('leaves its secret nowhere but in the cookie', async () => {
+    const { cookie } = await begin()
+    expect(JSON.stringify([await stored(), events])).not.toContain(parseSessionCookie(cookie).secret)
+  })
+
+  test('has another id and another secret every time', async () => {
+    const sessions = await Promise.all(Array.from({ length: 20 }, () => begin()))
+    expect(new Set(sessions.map(({ id }) => id)).size).toBe(20)
+    expect(new Set(sessions.map(({ cookie }) => parseSessionCookie(cookie).secret)).size).toBe(20)
+  })
+
+  test('keeps no more than 512 characters of the user agent', async () => {
+    expect((await rowOf((await begin({ userAgent: 'x'.repeat(10_000) })).id)).userAgent).toBe('x'.repeat(512))
+  })
+
+  test('knows neither address nor user agent where nobody said', async () => {
+    expect(await rowOf((await begin()).id)).toMatchObject({ ipAddress: null, userAgent: null })
+  })
+
+  test('ends nothing that is there, unless it is told to', async () => {
+    const [first, second] = [await begin(), await begin()]
+    expect((await idsOf()).sort()).toEqual([first.id, second.id].sort())
+    expect(published).toEqual([])
+  })
+
+  test('is told of once it is there, and written down', async () => {
+    const { id } = await begin({ address: '192.0.2.1', userAgent: 'Mosaic/0.9' })
+    const created = { address: '192.0.2.1', userAgent: 'Mosaic/0.9', userId, sessionId: id, at: clock.now() }
+    expect(events).toEqual([{ type: 'session.created', ...created }])
+    const audit = db.selectFrom('audit').selectAll().where('sessionId', '=', id)
+    expect(await audit.execute()).toEqual([
+      {
+        id: expect.any(String),
+        type: 'session.created',
+        userId,
+        sessionId: id,
+        actorId: null,
+        address: '192.0.2.1',
+        detail: '{"userAgent":"Mosaic/0.9"}',
+        createdAt: clock.now().toISOString(),
+      },
+    ])
+  })
+})
+
+describe('a new session expires', () => {
+  test.each<[string, AuthConfigOptions['session'], boolean, number]>([
+    ['after 30 days', {}, true, 30 * DAY_SECONDS],
+    ['after a day where it is not remembered', {}, false, DAY_SECONDS],
+    ['as configured', { expiresInSeconds: 3_600 }, true, 3_600],
+    ['as configured where it is not remembered', { unrememberedExpiresInSeconds: 60 }, false, 60],
+    ['no later for not being remembered', { expiresInSeconds: 3_600 }, false, 3_600],
+    ['at the end of its absolute lifetime', { absoluteLifetimeSeconds: 7_200 }, true, 7_200],
+    ['after the idle timeout', { idleTimeoutSeconds: 1_800 }, true, 1_800],
+    ['after the idle timeout, remembered or not', { idleTimeoutSeconds: 1_800 }, false, 1_800],
+    [
+      'as soon as any of them says so',
+      { idleTimeoutSeconds: 1_800, absoluteLifetimeSeconds: 1_000, expiresInSeconds: 2_000 },
+      true,
+      1_000,
+    ],
+  ])('%s', async (_name, settings, rememberMe, seconds) => {
+    const own = await withSettings(settings)
+    const expiresAt = new Date(own.clock.now().getTime() + seconds * 1000)
+    const session = await own.begin({ rememberMe })
+    expect(session).toMatchObject({ expiresAt, remembered: rememberMe })
+    expect(await rowOf(session.id, own)).toMatchObject({
+      expiresAt: expiresAt.toISOString(),
+      remembered: rememberMe ? 1 : 0,
+    })
+  })
+})
+
+describe('where secrets are rotated', () => {
+  test('a new session has a family of its own, which its secret belongs to', async () => {
+    const own = await withSettings({ rotateSessionToken: true })
+    const [one, other] = [await own.begin(), await own.begin()]
+    const [{ tokenFamily: family }, { tokenFamily: anothers }] = [
+      await rowOf(one.id, own),
+      await rowOf(other.id, own),
+    ]
+    expect(family).not.toBe(anothers)
+    const { secret } = parseSessionCookie(one.cookie)
+    expect(secret).toMatch(/^[A-Za-z0-9_-]{86}$/)
+    expect(await isOfFamily(secret, family ?? '')).toBe(true)
+    expect(await isOfFamily(secret, anothers ?? '')).toBe(false)
+  })
+})
+
+describe('no session begins', () => {
+  const banned = async (banExpires: Date | null) => {
+    const { userId } = await auth.createUser()
+    await db.updateTable('user').set({ banned: true, banExpires }).where('id', '=', userId).execute()
+    return userId
+  }
+
+  test('for a user whom there is not: USER_NOT_FOUND', async () => {
+    const before = await stored()
+    const call = begin({ userId: 'nobody' })
+    await expect(call).rejects.toBeInstanceOf(EndpointError)
+    await expect(call).rejects.toMatchObject({ code: 'USER_NOT_FOUND', status: 404 })
+    expect(await stored()).toEqual(before)
+    expect(events).toEqual([])
+  })
+
+  test.each([
+    ['for ever', () => null],
+    ['for a millisecond more', () => after(0.001)],
+  ])('for a user who is banned %s, and the one before stays', async (_name, banExpires) => {
+    const replaced = await begin()
+    const userId = await banned(banExpires())
+    const before = await stored()
+    events.length = 0
+    const replaces = parseSessionCookie(replaced.cookie)
+    expect(await reasonOf(begin({ userId, replaces }))).toBe('ACCOUNT_BANNED')
+    expect(await stored()).toEqual(before)
+    expect([events, published]).toEqual([[], []])
+  })
+
+  test('but for a user whose ban has ended one does', async () => {
+    expect(await reasonOf(begin({ userId: await banned(clock.now()) }))).toBe('accepted')
+  })
+
+  test('where the app does not admit it in the transaction, and the one before stays', async () => {
+    const replaced = await begin()
+    const before = await stored()
+    events.length = 0
+    const call = begin({
+      replaces: parseSessionCookie(replaced.cookie),
+      async admit(trx) {
+        await trx.updateTable('user').set({ name: 'Undone' }).where('id', '=', userId).execute()
+        throw new Error('not today')
+      },
+    })
+    await expect(call).rejects.toThrow('not today')
+    expect(await stored()).toEqual(before)
+    expect([events, published]).toEqual([[], []])
+  })
+
+  test('where a hook of the transaction refuses, and then nothing has changed', async () => {
+    const replaced = await begin()
+    const before = await stored()
+    events.length = 0
+    const hooked: SessionDatabase = {
+      ...database,
+      hooks: [() => Promise.reject(new Error('not today'))],
+    }
+    const call = createSession(hooked, { userId, config, replaces: parseSessionCookie(replaced.cookie) })
+    await expect(call).rejects.toThrow('not today')
+    expect(await stored()).toEqual(before)
+    expect([events, published]).toEqual([[], []])
+  })
+})
+
+describe('the session that the same browser had', () => {
+  test('ends with the new one, which has another id and another secret', async () => {
+    const before = await begin()
+    events.length = 0
+    const session = await begin({ replaces: parseSessionCookie(before.cookie) })
+    expect(await idsOf()).toEqual([session.id])
+    expect(parseSessionCookie(session.cookie).secret).not.toBe(parseSessionCookie(before.cookie).secret)
+    expect(published).toEqual([{ sessionId: before.id, userId }])
+    expect(events).toMatchObject([
+      { type: 'session.revoked', cause: 'replaced', sessionId: before.id, userId, actorId: null },
+      { type: 'session.created', sessionId: session.id, userId },
+    ])
+  })
+
+  test('ends where it was of another user too', async () => {
+    const eve = await auth.signIn()
+    const session = await begin({ replaces: parseSessionCookie(eve.sessionCookie) })
+    expect(await idsOf()).toEqual([session.id])
+    expect(published).toEqual([{ sessionId: eve.sessionId, userId: eve.userId }])
+  })
+
+  test('ends by the secret that it had a moment ago as well', async () => {
+    const before = await begin()
+    const previousToken = (await rowOf(before.id)).token
+    const rotated = { previousToken, token: 'sha256:another', rotatedAt: clock.now() }
+    await db.updateTable('session').set(rotated).where('id', '=', before.id).execute()
+    const session = await begin({ replaces: parseSessionCookie(before.cookie) })
+    expect(await idsOf()).toEqual([session.id])
+  })
+
+  test.each(WRONG_COOKIES)('is not one by a cookie %s', async (_name, change) => {
+    const before = await begin()
+    const session = await begin({ replaces: change(parseSessionCookie(before.cookie)) })
+    expect((await idsOf()).sort()).toEqual([before.id, session.id].sort())
+    expect(published).toEqual([])
+  })
+})
+
+describe('with maxSessionsPerUser', () => {
+  test('the oldest make room for a new one', async () => {
+    const own = await withSettings({ maxSessionsPerUser: 2 })
+    const revoked = collectRevocations(own.database.revocations)
+    const ids: string[] = []
+    for (let i = 0; i < 4; i++) {
+      own.clock.advance(1)
+      ids.push((await own.begin()).id)
+    }
+    expect(await idsOf(own)).toEqual(ids.slice(2))
+    expect(revoked).toEqual(ids.slice(0, 2).map((sessionId) => ({ sessionId, userId: own.userId })))
+    const causes = own.db.selectFrom('audit').select('detail').where('type', '=', 'session.revoked')
+    expect(await causes.execute()).toEqual(Array(2).fill({ detail: '{"cause":"evicted"}' }))
+  })
+
+  test('as many as are too many make room, where fewer are allowed than before', async () => {
+    const own = await withSettings({ maxSessionsPerUser: 2 })
+    const lax = { ...own.config, maxSessionsPerUser: 10 }
+    for (let i = 0; i < 5; i++) {
+      own.clock.advance(1)
+      await own.begin({ config: lax })
+    }
+    const newest = (await idsOf(own)).at(-1)
+    own.clock.advance(1)
+    const { id } = await own.begin()
+    expect(await idsOf(own)).toEqual([newest, id])
+  })
+
+  test('of one there is never a second', async () => {
+    const own = await withSettings({ maxSessionsPerUser: 1 })
+    await own.begin()
+    const { id } = await own.begin()
+    expect(await idsOf(own)).toEqual([id])
+  })
+
+  test('those of other users do not count', async () => {
+    const own = await withSettings({ maxSessionsPerUser: 1, whenFull: 'reject' })
+    const eve = await own.signIn()
+    const { id } = await own.begin()
+    expect((await idsOf(own)).sort()).toEqual([eve.sessionId, id].sort())
+  })
+
+  test('one that has expired does not count, and is not evicted', async () => {
+    const own = await withSettings({ maxSessionsPerUser: 1, whenFull: 'reject' })
+    const { id, expiresAt } = await own.begin()
+    own.clock.advance((expiresAt.getTime() - own.clock.now().getTime()) / 1000 - 0.001)
+    await expect(own.begin()).rejects.toMatchObject({ code: 'TOO_MANY_SESSIONS' })
+    own.clock.advance(0.001)
+    const next = await own.begin()
+    expect(await idsOf(own)).toEqual([id, next.id])
+  })
+
+  test('of any number that begin at once no more are left than allowed', async () => {
+    const own = await withSettings({ maxSessionsPerUser: 3 })
+    await Promise.all(Array.from({ length: 10 }, () => own.begin()))
+    expect(await idsOf(own)).toHaveLength(3)
+  })
+
+  describe('and whenFull reject', () => {
+    const full = async () => {
+      const own = await withSettings({ maxSessionsPerUser: 2, whenFull: 'reject' })
+      return { ...own, sessions: [await own.begin(), await own.begin()] as const }
+    }
+
+    test('a sign-in too many is 409 TOO_MANY_SESSIONS, and nothing changes', async () => {
+      const own = await full()
+      const before = await stored(own)
+      await expect(own.begin()).rejects.toMatchObject({ code: 'TOO_MANY_SESSIONS', status: 409 })
+      expect(await stored(own)).toEqual(before)
+    })
+
+    test('one that takes the place of another is not too many', async () => {
+      const own = await full()
+      const replaces = parseSessionCookie(own.sessions[0].cookie)
+      const { id } = await own.begin({ replaces })
+      expect((await idsOf(own)).sort()).toEqual([own.sessions[1].id, id].sort())
+    })
+
+    test("another user's browser keeps its session where the sign-in is refused", async () => {
+      const own = await full()
+      const eve = await own.signIn()
+      const call = own.begin({ replaces: parseSessionCookie(eve.sessionCookie) })
+      await expect(call).rejects.toMatchObject({ code: 'TOO_MANY_SESSIONS' })
+      expect(await idsOf(own)).toContain(eve.sessionId)
+    })
+
+    test('of any number at once no more begin than allowed', async () => {
+      const own = await withSettings({ maxSessionsPerUser: 3, whenFull: 'reject' })
+      const answers = await Promise.allSettled(Array.from({ length: 10 }, () => own.begin()))
+      expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(3)
+      expect(await idsOf(own)).toHaveLength(3)
+    })
+  })
+})

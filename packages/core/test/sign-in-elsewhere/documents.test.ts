@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { admin, emailPassword } from '@sallyport/core/plugins'
+import { ENDPOINTS } from '@sallyport/core/protocol'
+import { describe, expect, test } from 'vitest'
+import { coreEndpoints } from '../../src/endpoints/core-endpoints.ts'
+import { ENDPOINT_ERRORS } from '../../src/endpoints/endpoint-error.ts'
+
+const root = join(import.meta.dirname, '../../../..')
+const read = (path: string) => readFileSync(join(root, path), 'utf8')
+
+test.each([
+  ['docs/sign-in.md', 'sign-in-with-provider.ts'],
+  ['docs/plugins.md', 'plugin-example.ts'],
+])('%s has the text of %s, which is tested', (document, module) => {
+  const code = readFileSync(join(import.meta.dirname, module), 'utf8')
+  expect(read(document)).toContain(`\`\`\`ts\n// ${module}\n${code}\`\`\`\n`)
+})
+
+describe('docs/endpoints.md', () => {
+  const text = read('docs/endpoints.md')
+  const rows = text
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .map((line) => line.split('|').map((cell) => cell.trim()))
+  const plugins = [emailPassword(), admin()]
+  const endpoints = Object.entries(
+    Object.assign({}, coreEndpoints(plugins), ...plugins.map((plugin) => plugin.endpoints)) as ReturnType<
+      typeof coreEndpoints
+    >,
+  )
+
+  test('names every endpoint that there is', () => {
+    expect(endpoints.map(([name]) => name).sort()).toEqual(Object.keys(ENDPOINTS).sort())
+  })
+
+  test.each(endpoints)('says how %s is called, and by whom', (name, { method, path, caller }) => {
+    const row = rows.find(([, cell]) => cell === `\`${name}\``)
+    expect(row?.slice(2, 4)).toEqual([`\`${method} ${path}\``, caller])
+  })
+
+  test.each(endpoints.filter(([, { setsCookies }]) => setsCookies))('says that %s sets cookies', (name) => {
+    const row = rows.find(([, cell]) => cell === `\`${name}\``)
+    expect(row?.[5]).toMatch(/cookie/)
+  })
+
+  test.each(
+    [{ reasons: ENDPOINT_ERRORS }, ...plugins].flatMap(({ reasons = {} }) => Object.entries(reasons)),
+  )('has the code %s with its status', (code, { status }) => {
+    const row = rows.find(([, cell]) => cell === `\`${code}\``)
+    expect(row?.[2]).toBe(String(status))
+  })
+})

@@ -1,0 +1,111 @@
+import { type AuthPlugin, defineEndpoint, type Migrations, refusals } from '@sallyport/core/auth'
+import * as z from 'zod'
+
+const DAY_SECONDS = 24 * 60 * 60
+
+/** Three to twenty letters and digits, without capitals. */
+const nickname = z.string().regex(/^[a-z0-9]{3,20}$/)
+
+const reasons = { NICKNAME_TAKEN: { status: 409, message: 'Choose another nickname' } } as const
+const refuse = refusals(reasons)
+
+/** Run in the order of their names, each once, on every database alike. */
+const migrations: Migrations = {
+  async '0001_nickname'(schema, { timestamp }) {
+    await schema.alterTable('user').addColumn('nickname', 'text').execute()
+    await schema.createIndex('user_nickname').unique().on('user').column('nickname').execute()
+    await schema
+      .createTable('formerNickname')
+      // The nickname itself.
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('userId', 'text', (column) => column.notNull().references('user.id').onDelete('cascade'))
+      .addColumn('expiresAt', timestamp, (column) => column.notNull())
+      .execute()
+    await schema.createIndex('formerNickname_userId').on('formerNickname').column('userId').execute()
+    await schema.createIndex('formerNickname_expiresAt').on('formerNickname').column('expiresAt').execute()
+  },
+}
+
+/** What the migrations add, for Kysely. */
+type NicknameTables = {
+  user: { id: string; nickname: string | null }
+  formerNickname: { id: string; userId: string; expiresAt: Date }
+}
+
+/** `POST /api/auth/set-nickname`, `auth.api.setNickname({ nickname, request })` */
+const setNickname = defineEndpoint({
+  method: 'POST',
+  path: '/set-nickname',
+  caller: 'user',
+  input: z.strictObject({ nickname }),
+  output: z.object({ nickname }),
+  async run({ nickname }, { identity: { userId }, config, limit, change }) {
+    await limit(`nickname:${userId}`, { points: 5, duration: DAY_SECONDS })
+    const now = config.now()
+    await change(async (trx) => {
+      const tables = trx.withTables<NicknameTables>()
+      const owner = await tables
+        .selectFrom('user')
+        .select('id')
+        .where('nickname', '=', nickname)
+        .executeTakeFirst()
+      const formerOwner = await tables
+        .selectFrom('formerNickname')
+        .select('userId as id')
+        .where('id', '=', nickname)
+        .where('expiresAt', '>', now)
+        .executeTakeFirst()
+      if ((owner ?? formerOwner ?? { id: userId }).id !== userId) throw refuse('NICKNAME_TAKEN')
+      await tables.updateTable('user').set({ nickname }).where('id', '=', userId).execute()
+    })
+    return { body: { nickname } }
+  },
+})
+
+/** `GET /api/auth/find-nickname?nickname=...`, `auth.api.findNickname({ nickname, request })` */
+const findNickname = defineEndpoint({
+  method: 'GET',
+  path: '/find-nickname',
+  caller: 'anyone',
+  input: z.strictObject({ nickname }),
+  output: z.object({ isTaken: z.boolean() }),
+  async run({ nickname }, { database: { db } }) {
+    const owner = await db
+      .withTables<NicknameTables>()
+      .selectFrom('user')
+      .select('id')
+      .where('nickname', '=', nickname)
+      .executeTakeFirst()
+    return { body: { isTaken: owner !== undefined } }
+  },
+})
+
+/** Nicknames. Who is banned loses theirs, and has a month to get it back. */
+export const nicknames = () =>
+  ({
+    id: 'nicknames',
+    reasons,
+    migrations,
+    endpoints: { setNickname, findNickname },
+    // In the answers of `GET /session` and `POST /update-user`; without `input`, the latter does not take it.
+    userColumns: { nickname: { schema: nickname.nullable() } },
+    expiringTables: ['formerNickname'],
+    async onChange(event, trx) {
+      if (event.type !== 'user.banned') return
+      const { userId, at } = event
+      const tables = trx.withTables<NicknameTables>()
+      const user = await tables
+        .selectFrom('user')
+        .select('nickname')
+        .where('id', '=', userId)
+        .executeTakeFirst()
+      if (!user?.nickname) return
+      const expiresAt = new Date(at.getTime() + 30 * DAY_SECONDS * 1000)
+      await tables
+        .insertInto('formerNickname')
+        .values({ id: user.nickname, userId, expiresAt })
+        .onConflict((conflict) => conflict.column('id').doUpdateSet({ userId, expiresAt }))
+        .execute()
+      await tables.updateTable('user').set({ nickname: null }).where('id', '=', userId).execute()
+    },
+  }) satisfies AuthPlugin

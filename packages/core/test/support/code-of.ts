@@ -1,0 +1,14 @@
+import { isAuthError } from '@sallyport/core'
+import { isEndpointError } from '@sallyport/core/auth'
+
+/** The code of a refusal: the reason of a door, or that of an endpoint. Fails where there was no refusal, or another error. */
+export async function codeOf(call: Promise<unknown>): Promise<string> {
+  try {
+    await call
+  } catch (error) {
+    if (isAuthError(error)) return error.reason
+    if (isEndpointError(error)) return error.code
+    throw error
+  }
+  throw new Error('It was not refused')
+}

@@ -1,0 +1,269 @@
+import type { ENDPOINTS } from '@sallyport/core/protocol'
+import { TEST_PASSWORD, type TestAuth, type TestSession } from '@sallyport/core/testing'
+import { insertLink } from './insert-link.ts'
+import type { MadeUser } from './user-maker.ts'
+
+/** A user with a browser that has just signed in. */
+export interface Person extends TestSession, MadeUser {}
+
+/** Who there is: `root` is an admin, the others are users. */
+export interface Scene {
+  readonly auth: Pick<TestAuth, 'db' | 'clock'>
+  readonly ada: Person
+  readonly bob: Person
+  readonly root: Person
+}
+
+type Input = Record<string, unknown>
+
+/** In what state the caller is, or what is wrong with the call. */
+export type Situation =
+  | 'anonymous'
+  | 'user'
+  /** Bob aims at Ada. */
+  | 'other user'
+  | 'admin'
+  | 'signed in long ago'
+  | 'banned'
+  | 'signed out'
+  | 'expired session'
+  | 'expired JWT'
+  | 'session cookie alone'
+  | 'cross-site'
+  | 'malformed'
+  | 'extra fields'
+  | 'database down'
+  | 'database down once admitted'
+
+/** What an endpoint answers in every situation. */
+export interface EndpointCase {
+  /** Whose call is a valid one; everyone else's is refused, or is about themselves. */
+  readonly caller: 'ada' | 'root'
+  /** What a valid call sends. */
+  readonly input: (scene: Scene) => Input | Promise<Input>
+  /** How Bob aims at Ada. */
+  readonly aim: (scene: Scene) => Aim | Promise<Aim>
+  /** What a call that succeeds does to the cookies. @default nothing */
+  readonly cookies?: { readonly set: readonly string[]; readonly cleared: readonly string[] }
+  /** Status, and the code of a refusal. */
+  readonly answers: Readonly<Record<Situation, string>>
+}
+
+interface Aim {
+  readonly input: Input
+  /** @default Bob's */
+  readonly cookie?: string
+}
+
+const FOR_USERS = {
+  anonymous: '401 TOKEN_MISSING',
+  user: '200',
+  'other user': '401 TOKEN_INVALID',
+  admin: '200',
+  'signed in long ago': '200',
+  banned: '403 ACCOUNT_BANNED',
+  'signed out': '401 SESSION_NOT_FOUND',
+  'expired session': '401 SESSION_EXPIRED',
+  'expired JWT': '401 TOKEN_EXPIRED',
+  'session cookie alone': '401 TOKEN_MISSING',
+  'cross-site': '403 ORIGIN_REJECTED',
+  malformed: '400 INVALID_INPUT',
+  'extra fields': '400 INVALID_INPUT',
+  'database down': '503 SESSIONS_UNAVAILABLE',
+  'database down once admitted': '503 SESSIONS_UNAVAILABLE',
+} satisfies Record<Situation, string>
+
+const FOR_FRESH_USERS = { ...FOR_USERS, 'signed in long ago': '403 SESSION_NOT_FRESH' }
+
+/** A GET without fields looks at none: it is about the caller, whatever the query says. */
+const READS_ABOUT_CALLER = { ...FOR_USERS, 'extra fields': '200' }
+
+const FOR_ADMINS = { ...FOR_USERS, user: '403 ROLE_REQUIRED', 'other user': '403 ROLE_REQUIRED' }
+
+/** Whoever may call it, whatever has become of their session. */
+const FOR_ANYONE = {
+  ...FOR_USERS,
+  anonymous: '200',
+  banned: '200',
+  'signed out': '200',
+  'expired session': '200',
+  'expired JWT': '200',
+  'session cookie alone': '200',
+}
+
+const nothing = () => ({})
+const both = ['service.jwt', 'service.session']
+
+/** What takes no target can be aimed by cookies alone: Bob's JWT beside a session cookie that names Ada's session. */
+function mixedCookie({ ada, bob }: Scene): string {
+  return `service.jwt=${bob.token}; service.session=${ada.sessionId}.${bob.sessionCookie.split('.')[1]}`
+}
+
+const byCookie =
+  (input: Input = {}) =>
+  (scene: Scene) => ({ input, cookie: mixedCookie(scene) })
+
+const ofAda = ({ ada: { userId } }: Scene) => ({ userId })
+
+/** Every endpoint in every situation. */
+export const ENDPOINT_CASES: Readonly<Record<keyof typeof ENDPOINTS, EndpointCase>> = {
+  signOut: {
+    caller: 'ada',
+    input: nothing,
+    aim: byCookie(),
+    cookies: { set: [], cleared: both },
+    answers: { ...FOR_ANYONE, 'other user': '200' },
+  },
+  token: {
+    caller: 'ada',
+    input: nothing,
+    aim: byCookie(),
+    cookies: { set: ['service.jwt'], cleared: [] },
+    answers: {
+      ...READS_ABOUT_CALLER,
+      anonymous: '401 SESSION_NOT_FOUND',
+      'other user': '401 SESSION_NOT_FOUND',
+      'expired JWT': '200',
+      'session cookie alone': '200',
+      // It reads the session and, until there is something to extend, nothing else.
+      'database down once admitted': '200',
+    },
+  },
+  jwks: {
+    caller: 'ada',
+    input: nothing,
+    aim: byCookie(),
+    answers: {
+      ...FOR_ANYONE,
+      'other user': '200',
+      'cross-site': '200',
+      'extra fields': '200',
+      'database down': '200',
+      'database down once admitted': '200',
+    },
+  },
+  getSession: { caller: 'ada', input: nothing, aim: byCookie(), answers: READS_ABOUT_CALLER },
+  listSessions: { caller: 'ada', input: nothing, aim: byCookie(), answers: READS_ABOUT_CALLER },
+  revokeSession: {
+    caller: 'ada',
+    input: ({ ada: { sessionId } }) => ({ sessionId }),
+    aim: ({ ada: { sessionId } }) => ({ input: { sessionId } }),
+    answers: { ...FOR_USERS, 'other user': '200' },
+  },
+  revokeOtherSessions: { caller: 'ada', input: nothing, aim: byCookie(), answers: FOR_USERS },
+  revokeSessions: {
+    caller: 'ada',
+    input: nothing,
+    aim: byCookie(),
+    cookies: { set: [], cleared: both },
+    answers: FOR_USERS,
+  },
+  updateUser: {
+    caller: 'ada',
+    input: () => ({ name: 'Countess' }),
+    aim: ({ ada: { userId } }) => ({ input: { id: userId, name: 'Eve' } }),
+    answers: { ...FOR_USERS, 'other user': '400 INVALID_INPUT' },
+  },
+  deleteUser: {
+    caller: 'ada',
+    input: nothing,
+    aim: byCookie(),
+    cookies: { set: [], cleared: both },
+    // There is no other.
+    answers: { ...FOR_FRESH_USERS, admin: '409 LAST_ADMIN' },
+  },
+  signUpEmail: {
+    caller: 'ada',
+    input: () => ({ name: 'Ada', email: `${crypto.randomUUID()}@example.com`, password: 'a rare password' }),
+    aim: ({ ada: { email } }) => ({ input: { name: 'Eve', email, password: 'a rare password' } }),
+    cookies: { set: [...both, 'service.device'], cleared: [] },
+    answers: { ...FOR_ANYONE, 'other user': '409 EMAIL_TAKEN' },
+  },
+  signInEmail: {
+    caller: 'ada',
+    input: ({ ada: { email } }) => ({ email, password: TEST_PASSWORD }),
+    aim: ({ ada: { email } }) => ({ input: { email, password: 'not her password' } }),
+    cookies: { set: [...both, 'service.device'], cleared: [] },
+    answers: {
+      ...FOR_ANYONE,
+      'other user': '401 INVALID_CREDENTIALS',
+      banned: '403 ACCOUNT_BANNED',
+    },
+  },
+  reauthenticate: {
+    caller: 'ada',
+    input: () => ({ password: TEST_PASSWORD }),
+    aim: byCookie({ password: TEST_PASSWORD }),
+    cookies: { set: ['service.session'], cleared: [] },
+    answers: FOR_USERS,
+  },
+  changePassword: {
+    caller: 'ada',
+    input: () => ({ currentPassword: TEST_PASSWORD, newPassword: 'another rare password' }),
+    aim: byCookie({ currentPassword: TEST_PASSWORD, newPassword: 'another rare password' }),
+    cookies: { set: ['service.session'], cleared: [] },
+    answers: FOR_USERS,
+  },
+  requestPasswordReset: {
+    caller: 'ada',
+    input: ({ ada: { email } }) => ({ email }),
+    aim: ({ ada: { email } }) => ({ input: { email } }),
+    answers: { ...FOR_ANYONE, 'other user': '200' },
+  },
+  resetPassword: {
+    caller: 'ada',
+    input: async ({ auth, ada }) => ({
+      token: await insertLink(auth, { kind: 'reset-password', ...ada }),
+      newPassword: 'another rare password',
+    }),
+    // A link of hers for another purpose.
+    aim: async ({ auth, ada }) => ({
+      input: {
+        token: await insertLink(auth, { kind: 'verify-email', ...ada }),
+        newPassword: 'another rare password',
+      },
+    }),
+    answers: { ...FOR_ANYONE, 'other user': '400 LINK_INVALID' },
+  },
+  sendVerificationEmail: {
+    caller: 'ada',
+    input: nothing,
+    aim: byCookie(),
+    answers: FOR_USERS,
+  },
+  verifyEmail: {
+    caller: 'ada',
+    input: async ({ auth, ada }) => ({ token: await insertLink(auth, { kind: 'verify-email', ...ada }) }),
+    aim: async ({ auth, ada }) => ({
+      input: { token: await insertLink(auth, { kind: 'reset-password', ...ada }) },
+    }),
+    answers: { ...FOR_ANYONE, 'other user': '400 LINK_INVALID' },
+  },
+  changeEmail: {
+    caller: 'ada',
+    input: () => ({ newEmail: `${crypto.randomUUID()}@example.com` }),
+    aim: ({ ada: { email } }) => ({ input: { newEmail: email } }),
+    answers: { ...FOR_FRESH_USERS, 'other user': '200' },
+  },
+  listUsers: { caller: 'root', input: nothing, aim: atAda, answers: FOR_ADMINS },
+  listUserSessions: { caller: 'root', input: ofAda, aim: atAda, answers: FOR_ADMINS },
+  revokeUserSession: {
+    caller: 'root',
+    input: ({ ada: { sessionId } }) => ({ sessionId }),
+    aim: ({ ada: { sessionId } }) => ({ input: { sessionId } }),
+    answers: FOR_ADMINS,
+  },
+  revokeUserSessions: { caller: 'root', input: ofAda, aim: atAda, answers: FOR_ADMINS },
+  banUser: { caller: 'root', input: ofAda, aim: atAda, answers: FOR_ADMINS },
+  unbanUser: { caller: 'root', input: ofAda, aim: atAda, answers: FOR_ADMINS },
+  setRole: {
+    caller: 'root',
+    input: ({ ada: { userId } }) => ({ userId, role: 'admin' }),
+    aim: ({ ada: { userId } }) => ({ input: { userId, role: 'admin' } }),
+    answers: FOR_ADMINS,
+  },
+}
+
+function atAda(scene: Scene): Aim {
+  return { input: ofAda(scene) }
+}

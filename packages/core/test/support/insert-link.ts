@@ -1,0 +1,19 @@
+import type { LinkEmail } from '@sallyport/core/plugins'
+import type { TestAuth } from '@sallyport/core/testing'
+import { withOwnTables } from '../../src/plugins/email-password/tables.ts'
+import { createSecret, hashSecret } from '../../src/session/secret.ts'
+
+/** A link as if it had been sent an instant ago, good for an hour. Returns its token. */
+export async function insertLink(
+  { db, clock }: Pick<TestAuth, 'db' | 'clock'>,
+  { kind: purpose, userId, email }: { kind: LinkEmail['kind']; userId: string; email: string },
+): Promise<string> {
+  const token = await createSecret()
+  const createdAt = clock.now()
+  const expiresAt = new Date(createdAt.getTime() + 3_600_000)
+  await withOwnTables(db)
+    .insertInto('verification')
+    .values({ id: await hashSecret(token), purpose, userId, email, expiresAt, createdAt })
+    .execute()
+  return token
+}

@@ -1,0 +1,62 @@
+import { expect, test, vi } from 'vitest'
+import type { RateLimitStore } from '../../src/rate-limit/rate-limit.ts'
+
+const LIMIT = { points: 3, duration: 60 }
+
+/** What every store does. Its tests fake the clock that it reads. */
+export function testRateLimitStore({ consume }: RateLimitStore): void {
+  const newKey = () => crypto.randomUUID()
+  const times = async (count: number, key: string, limit = LIMIT) => {
+    const answers: (number | null)[] = []
+    for (let i = 0; i < count; i++) answers.push(await consume(key, limit))
+    return answers
+  }
+  const pass = (milliseconds: number) => vi.setSystemTime(Date.now() + milliseconds)
+
+  test('allows as many as it says, and then says how many seconds to wait', async () => {
+    expect(await times(5, newKey())).toEqual([null, null, null, 60, 60])
+  })
+
+  test('allows exactly as many of any number at once', async () => {
+    const key = newKey()
+    const answers = await Promise.all(Array.from({ length: 200 }, () => consume(key, LIMIT)))
+    expect(answers.filter((answer) => answer === null)).toHaveLength(3)
+  })
+
+  test('counts each key by itself, whatever it is made of', async () => {
+    const prefix = newKey()
+    const keys = ['', ' ', 'A', 'a', 'a:b', "'; drop table rateLimit --", '%', '☃', 'x'.repeat(1_000)]
+    for (const key of keys) expect(await times(4, `${prefix}${key}`)).toEqual([null, null, null, 60])
+    expect(await consume(`${prefix}a`, LIMIT)).toBe(60)
+  })
+
+  test('counts each limit of one key by itself', async () => {
+    const key = newKey()
+    const longer = { points: 5, duration: 3_600 }
+    expect(await times(4, key)).toEqual([null, null, null, 60])
+    expect(await times(4, key, longer)).toEqual([null, null, null, null])
+    pass(60_001)
+    expect(await times(2, key, longer)).toEqual([null, 3_540])
+    expect(await times(4, key)).toEqual([null, null, null, 60])
+  })
+
+  test('begins anew when the time from the first attempt is over, and no refusal makes it longer', async () => {
+    const key = newKey()
+    await times(2, key)
+    pass(30_000)
+    expect(await times(3, key)).toEqual([null, 30, 30])
+    pass(29_500)
+    expect(await consume(key, LIMIT)).toBe(1)
+    pass(501)
+    expect(await times(4, key)).toEqual([null, null, null, 60])
+  })
+
+  test('says whole seconds, and never less than one', async () => {
+    const key = newKey()
+    await times(3, key)
+    pass(100)
+    expect(await consume(key, LIMIT)).toBe(60)
+    pass(59_899)
+    expect(await consume(key, LIMIT)).toBe(1)
+  })
+}

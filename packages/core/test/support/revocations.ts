@@ -1,0 +1,23 @@
+import type { Revocation, RevocationFeed, SessionKey } from '@sallyport/core'
+import type { SessionDatabase } from '@sallyport/core/auth'
+
+/** Collects what a feed publishes from now on. */
+export function collectRevocations(feed: RevocationFeed): Revocation[] {
+  const published: Revocation[] = []
+  const { publish } = feed
+  feed.publish = (revocation) => {
+    published.push(revocation)
+    publish(revocation)
+  }
+  return published
+}
+
+/** What Step 2 finds at the moment that a revocation of this session is announced. */
+export function foundWhenAnnounced(key: SessionKey, database: SessionDatabase): Promise<unknown> {
+  return new Promise((resolve) => {
+    const unsubscribe = database.revocations.subscribe(key, () => {
+      unsubscribe()
+      resolve(database.sessions.findSession(key))
+    })
+  })
+}

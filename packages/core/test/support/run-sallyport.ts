@@ -1,0 +1,72 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+/** How a call of `sallyport` ended. */
+export interface Run {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A call of `sallyport` in a process of its own. */
+export interface Running {
+  readonly process: ChildProcess
+  /** Waits until the lines that it has printed are those that a test waits for. Rejects when it ends before. */
+  untilPrinted(isEnough: (lines: readonly string[]) => boolean): Promise<void>
+  /** The same of what it has to complain of. */
+  untilFailed(isEnough: (lines: readonly string[]) => boolean): Promise<void>
+  readonly ended: Promise<Run>
+}
+
+/** The path of a module whose default export is an auth definition. */
+export const AUTH_DEFINITION: string = fileURLToPath(
+  new URL('../fixtures/auth-definition.ts', import.meta.url),
+)
+
+const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+// What one process has compiled the next need not.
+const NODE_COMPILE_CACHE = fileURLToPath(new URL('../../node_modules/.cache/sallyport', import.meta.url))
+
+/** Starts `sallyport` and does not wait for it. */
+export function startSallyport(
+  args: readonly string[],
+  { cwd, env = {} }: { cwd: string; env?: Readonly<Record<string, string>> },
+): Running {
+  const { DATABASE_URL: _, ...inherited } = process.env
+  const child = spawn(process.execPath, [main, ...args], {
+    cwd,
+    env: { ...inherited, NODE_COMPILE_CACHE, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const heard = { stdout: '', stderr: '' }
+  for (const stream of ['stdout', 'stderr'] as const)
+    child[stream].setEncoding('utf8').on('data', (text) => {
+      heard[stream] += text
+    })
+  const ended = new Promise<Run>((resolve) => child.once('close', (code) => resolve({ code, ...heard })))
+
+  function until(
+    stream: 'stdout' | 'stderr',
+    isEnough: (lines: readonly string[]) => boolean,
+  ): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const look = () => {
+        if (isEnough(heard[stream].split('\n').slice(0, -1))) resolve()
+      }
+      child[stream].on('data', look)
+      void ended.then(() => reject(new Error(`It ended: ${heard.stderr}`)))
+      look()
+    })
+  }
+
+  return {
+    process: child,
+    ended,
+    untilPrinted: (isEnough) => until('stdout', isEnough),
+    untilFailed: (isEnough) => until('stderr', isEnough),
+  }
+}
+
+/** Runs `sallyport` to its end. */
+export const runSallyport = (...call: Parameters<typeof startSallyport>): Promise<Run> =>
+  startSallyport(...call).ended

@@ -1,0 +1,10 @@
+import type { TestAuth } from '@sallyport/core/testing'
+
+/** Everything that is stored of people, to see that nothing has changed. */
+export async function stored({ db }: Pick<TestAuth, 'db'>): Promise<object> {
+  return {
+    users: await db.selectFrom('user').selectAll().execute(),
+    accounts: await db.selectFrom('account').selectAll().execute(),
+    sessions: await db.selectFrom('session').selectAll().execute(),
+  }
+}

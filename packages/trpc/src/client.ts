@@ -1,0 +1,6 @@
+export {
+  type AuthClient,
+  AuthClientError,
+  type AuthClientOptions,
+  createAuthClient,
+} from './client/auth-client.ts'

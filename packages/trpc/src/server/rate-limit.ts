@@ -1,0 +1,79 @@
+import {
+  AuthError,
+  ConfigurationError,
+  checkRateLimit,
+  type RateLimitStore,
+  type Session,
+} from '@sallyport/core'
+import { clientNetwork } from '@sallyport/core/address'
+import type { DatabaseContext } from './context.ts'
+import { toTRPCError } from './errors.ts'
+import type { Middleware } from './guard.ts'
+import { storeOf } from './store-of.ts'
+
+/** The context that {@link rateLimit} needs; it is by the session that it knows the user. */
+export interface RateLimitContext extends DatabaseContext {
+  readonly session?: Session | null | undefined
+}
+
+/** What {@link rateLimit} takes. */
+export interface RateLimitOptions {
+  /** Calls that are allowed. */
+  readonly points: number
+  /** Seconds from the first call until the count begins anew. */
+  readonly duration: number
+  /**
+   * Whose calls are counted together: those of a user, of an address (or one /64 of IPv6), or of whatever name is returned.
+   *
+   * @default 'user' after a session middleware, else 'address'
+   */
+  readonly by?:
+    | 'user'
+    | 'address'
+    | ((call: { ctx: RateLimitContext; path: string; input: unknown }) => string | Promise<string>)
+}
+
+/**
+ * Refuses a call with `RATE_LIMITED` when there were too many. Counts procedure calls, also inside a batch, in the database of the
+ * context, so for all processes that share it; each procedure is counted by itself.
+ *
+ * @example
+ * export const sendMessage = protectedProcedure.use(rateLimit({ points: 10, duration: 60 })).mutation(...)
+ */
+export function rateLimit(options: RateLimitOptions): Middleware<DatabaseContext, object> {
+  const { by } = options
+  const limit = checkRateLimit('rateLimit', options)
+  return async ({ ctx, path, getRawInput, next }) => {
+    const name =
+      typeof by === 'function'
+        ? `name:${await digest(await by({ ctx, path, input: await getRawInput() }))}`
+        : nameOf(by, ctx)
+    try {
+      const retryAfterSeconds = await limitsOf(ctx).consume(`procedure:${path}:${name}`, limit)
+      if (retryAfterSeconds !== null) throw new AuthError('RATE_LIMITED', { retryAfterSeconds })
+    } catch (error) {
+      throw toTRPCError(error, { path })
+    }
+    return next()
+  }
+}
+
+function limitsOf(ctx: DatabaseContext): RateLimitStore {
+  const { limits } = storeOf(ctx)
+  if (limits !== undefined) return limits
+  throw new ConfigurationError(
+    'rateLimit: ctx.db carries no limits: use the db of openSqlite(), or withAuthStore(db, { ..., limits })',
+  )
+}
+
+function nameOf(by: 'user' | 'address' | undefined, { auth, session }: RateLimitContext): string {
+  if (by !== 'address' && session) return `user:${session.userId}`
+  if (by !== 'user') return `address:${clientNetwork(auth.address())}`
+  throw toTRPCError(new ConfigurationError("rateLimit: by: 'user' needs a session middleware before it"))
+}
+
+/** Names may be long, and may be a person's. */
+async function digest(name: string): Promise<string> {
+  const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(name))
+  return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('')
+}

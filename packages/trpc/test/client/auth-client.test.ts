@@ -1,0 +1,386 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import { REASONS } from '@sallyport/core'
+import { type Auth, defineEndpoint } from '@sallyport/core/auth'
+import type { admin, emailPassword } from '@sallyport/core/plugins'
+import {
+  AUTH_PATH,
+  ENDPOINTS,
+  type ErrorResponse,
+  type SessionResponse,
+  type TokenResponse,
+} from '@sallyport/core/protocol'
+import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
+import {
+  type AuthClient,
+  AuthClientError,
+  type AuthClientOptions,
+  createAuthClient,
+} from '@sallyport/trpc/client'
+import { afterAll, describe, expect, expectTypeOf, onTestFinished, test, vi } from 'vitest'
+import * as z from 'zod'
+import { cookieFetch } from '../support/cookie-fetch.ts'
+
+/** A plugin of somebody else's. */
+const notes = {
+  id: 'notes',
+  endpoints: {
+    addNote: defineEndpoint({
+      method: 'POST',
+      path: '/notes/add',
+      caller: 'user',
+      input: z.strictObject({ text: z.string() }),
+      output: z.object({ length: z.number() }),
+      run: async ({ text }) => ({ body: { length: text.length } }),
+    }),
+    countNotes: defineEndpoint({
+      method: 'GET',
+      path: '/notes/count',
+      caller: 'anyone',
+      input: z.strictObject({ since: z.string().optional(), tag: z.string().optional() }),
+      output: z.object({ query: z.string() }),
+      run: async (query) => ({ body: { query: JSON.stringify(query) } }),
+    }),
+  },
+}
+const routes = {
+  addNote: { method: 'POST', path: '/notes/add' },
+  countNotes: { method: 'GET', path: '/notes/count' },
+} as const
+
+const auth = await createTestAuth({ plugins: [notes] })
+const server = createServer(
+  getRequestListener((request, { incoming }) =>
+    auth.handler(request, { remoteAddress: incoming.socket.remoteAddress }),
+  ),
+)
+await new Promise<void>((resolve) => server.listen(0, resolve))
+const { port } = server.address() as AddressInfo
+const baseUrl = `http://localhost:${port}`
+afterAll(async () => {
+  server.closeAllConnections()
+  await new Promise((resolve) => server.close(resolve))
+  await auth.close()
+})
+
+type Api = typeof auth.api
+type Client = AuthClient<Api>
+
+/** A browser of its own with a client of the server. */
+function open(headers: Record<string, string> = {}): {
+  client: Client
+  cookies: ReadonlyMap<string, string>
+} {
+  const { fetch, cookies } = cookieFetch(headers)
+  return { client: createAuthClient<Api>({ baseUrl, routes, fetch }), cookies }
+}
+
+const newEmail = () => `${crypto.randomUUID()}@example.com`
+
+/** A browser whose user has just signed up. */
+async function signUp(headers: Record<string, string> = {}) {
+  const { client, cookies } = open(headers)
+  const email = newEmail()
+  const answer = await client.signUpEmail({ name: 'Ada', email, password: TEST_PASSWORD })
+  return { client, cookies, email, ...answer }
+}
+
+/** A browser of an admin. */
+async function signInAdmin() {
+  const { client, cookies } = open()
+  const { userId, email } = await auth.createUser({ role: 'admin' })
+  await client.signInEmail({ email, password: TEST_PASSWORD })
+  return { client, cookies, userId, email }
+}
+
+/** The error of a call that is refused. */
+async function errorOf(call: Promise<unknown>): Promise<AuthClientError> {
+  const error: unknown = await call.then(
+    () => null,
+    (reason: unknown) => reason,
+  )
+  if (error instanceof AuthClientError) return error
+  throw new TypeError(`No AuthClientError: ${error}`)
+}
+
+/** A client whose requests are recorded and all answered alike. */
+function record(answer: () => Response, options: AuthClientOptions = {}) {
+  const fetch = vi.fn<typeof globalThis.fetch>(async () => answer())
+  const client = createAuthClient<Record<string, (input?: object) => Promise<object>>>({ ...options, fetch })
+  return {
+    async call(name: string, input?: object) {
+      await client[name]?.(input)
+      const [url, init] = fetch.mock.calls.at(-1) ?? []
+      return { url, ...init }
+    },
+    client,
+  }
+}
+
+describe('the methods', () => {
+  test('are the endpoints of ENDPOINTS, each by its name', () => {
+    expect(Object.keys(createAuthClient<Api>())).toEqual(Object.keys(ENDPOINTS))
+  })
+
+  test.each(Object.entries(ENDPOINTS))('%s calls its endpoint', async (name, { method, path }) => {
+    const { call } = record(() => Response.json({}), { baseUrl: 'https://app.example.com' })
+    const request = await call(name)
+    expect(request).toEqual({
+      url: `https://app.example.com${AUTH_PATH}${path}`,
+      method,
+      credentials: 'include',
+      headers:
+        method === 'GET'
+          ? { 'x-sallyport': '1' }
+          : { 'x-sallyport': '1', 'content-type': 'application/json' },
+      ...(method === 'POST' && { body: '{}' }),
+    })
+  })
+
+  test('send the input of a POST as JSON and that of a GET as the query', async () => {
+    const { call } = record(() => Response.json({}))
+    const input = { sessionId: 'a&b=c' }
+    expect(await call('revokeSession', input)).toMatchObject({
+      url: '/api/auth/revoke-session',
+      body: '{"sessionId":"a&b=c"}',
+    })
+    const query = { search: 'a&b=c d', limit: 2, cursor: undefined }
+    const request = await call('listUsers', query)
+    expect(request.url).toBe('/api/auth/admin/list-users?search=a%26b%3Dc+d&limit=2')
+    expect(request).not.toHaveProperty('body')
+    expect((await call('listUsers', { cursor: undefined })).url).toBe('/api/auth/admin/list-users')
+  })
+
+  test('go to the origin of the page unless a base URL is given, with the fetch of the page', async () => {
+    const fetch = vi.spyOn(globalThis, 'fetch').mockResolvedValue(Response.json({ sessions: [] }))
+    onTestFinished(() => fetch.mockRestore())
+    expect(await createAuthClient<Api>().listSessions()).toEqual({ sessions: [] })
+    expect(fetch.mock.calls[0]?.[0]).toBe('/api/auth/sessions')
+  })
+})
+
+describe('over a socket', () => {
+  test('sign-up signs in, and the session says who it is', async () => {
+    const { client, cookies, email, userId, sessionId, expiresIn } = await signUp()
+    expect(expiresIn).toBe(900)
+    expect([...cookies.keys()].sort()).toEqual(['service.device', 'service.jwt', 'service.session'])
+    const { session, user } = await client.getSession()
+    expect(session).toMatchObject({ id: sessionId, current: true })
+    expect(user).toMatchObject({ id: userId, email, name: 'Ada', role: 'user', emailVerified: false })
+  })
+
+  test('sign-in, refresh and sign-out', async () => {
+    const { email } = await signUp()
+    const { client, cookies } = open()
+    const { sessionId } = await client.signInEmail({ email, password: TEST_PASSWORD, rememberMe: false })
+    const jwt = cookies.get('service.jwt')
+    expect((await client.token()).sessionId).toBe(sessionId)
+    expect(cookies.get('service.jwt')).not.toBe(jwt)
+    expect(await client.signOut()).toEqual({ success: true })
+    expect([...cookies.keys()]).toEqual(['service.device'])
+    expect((await errorOf(client.getSession())).code).toBe('TOKEN_MISSING')
+  })
+
+  test('sessions are listed and ended', async () => {
+    const here = await signUp({
+      'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+    })
+    const elsewhere = open({ 'user-agent': 'curl/8.5.0' })
+    const { sessionId } = await elsewhere.client.signInEmail({ email: here.email, password: TEST_PASSWORD })
+    const { sessions } = await here.client.listSessions()
+    expect(sessions.map(({ id, current, device }) => ({ id, current, device }))).toEqual(
+      expect.arrayContaining([
+        { id: here.sessionId, current: true, device: 'Firefox on Linux' },
+        { id: sessionId, current: false, device: 'curl' },
+      ]),
+    )
+    expect(sessions).toHaveLength(2)
+    expect(sessions.map(({ address }) => address)).toEqual(
+      Array(2).fill(expect.stringMatching(/^(::1|127\.0\.0\.1)$/)),
+    )
+
+    expect(await here.client.revokeSession({ sessionId })).toEqual({ revoked: true })
+    expect((await errorOf(elsewhere.client.getSession())).code).toBe('SESSION_NOT_FOUND')
+    expect((await here.client.listSessions()).sessions.map(({ id }) => id)).toEqual([here.sessionId])
+    expect(await here.client.revokeSession({ sessionId })).toEqual({ revoked: false })
+  })
+
+  test('the other sessions, or all of them, end at once', async () => {
+    const here = await signUp()
+    for (let i = 0; i < 2; i++)
+      await open().client.signInEmail({ email: here.email, password: TEST_PASSWORD })
+    expect(await here.client.revokeOtherSessions()).toEqual({ revoked: 2 })
+    expect(await here.client.revokeSessions()).toEqual({ revoked: 1 })
+    expect([...here.cookies.keys()]).toEqual(['service.device'])
+  })
+
+  test('an admin lists users with a query, bans and unbans', async () => {
+    const [ada, grace] = [await signInAdmin(), await signUp()]
+    const page = await ada.client.listUsers({ search: grace.email.toUpperCase(), limit: 1 })
+    expect(page).toMatchObject({
+      users: [{ id: grace.userId, email: grace.email, banned: false }],
+      nextCursor: null,
+    })
+    const first = await ada.client.listUsers({ limit: 1 })
+    expect(first.users).toHaveLength(1)
+    const second = await ada.client.listUsers({ limit: 1, cursor: first.nextCursor ?? '' })
+    expect(second.users[0]?.id).not.toBe(first.users[0]?.id)
+
+    expect(await ada.client.banUser({ userId: grace.userId, reason: 'spam', expiresIn: 60 })).toEqual({
+      success: true,
+    })
+    const refusal = await errorOf(grace.client.getSession())
+    expect(refusal).toMatchObject({ code: 'ACCOUNT_BANNED', status: 403, message: 'Account banned' })
+    await ada.client.unbanUser({ userId: grace.userId })
+    expect((await grace.client.getSession()).user.id).toBe(grace.userId)
+    const { sessions } = await ada.client.listUserSessions({ userId: grace.userId })
+    expect(sessions.map(({ id }) => id)).toEqual([grace.sessionId])
+  })
+
+  test('endpoints of other plugins are called by their routes', async () => {
+    const { client } = await signUp()
+    expect(await client.addNote({ text: 'water the plants' })).toEqual({ length: 16 })
+    expect(await client.countNotes()).toEqual({ query: '{}' })
+    expect(await client.countNotes({ since: '2026', tag: 'a b' })).toEqual({
+      query: '{"since":"2026","tag":"a b"}',
+    })
+  })
+})
+
+describe('a refusal is an AuthClientError', () => {
+  test('with code, status and text', async () => {
+    const { client, email } = await signUp()
+    const stranger = open().client
+    for (const attempted of [email, newEmail()]) {
+      const error = await errorOf(stranger.signInEmail({ email: attempted, password: 'a wrong password' }))
+      expect(error).toBeInstanceOf(Error)
+      expect(error).toMatchObject({
+        name: 'AuthClientError',
+        code: 'INVALID_CREDENTIALS',
+        status: 401,
+        fields: [],
+        retryAfterSeconds: null,
+      })
+    }
+    const { status, message } = REASONS.ROLE_REQUIRED
+    expect(await errorOf(client.listUsers())).toMatchObject({ code: 'ROLE_REQUIRED', status, message })
+  })
+
+  test('with the fields at fault', async () => {
+    const { client } = open()
+    const error = await errorOf(client.signUpEmail({ name: '', email: 'nobody', password: TEST_PASSWORD }))
+    expect(error).toMatchObject({ code: 'INVALID_INPUT', status: 400 })
+    expect([...error.fields].sort()).toEqual(['email', 'name'])
+  })
+
+  test('with the seconds to wait', async () => {
+    const { client } = open()
+    const email = newEmail()
+    const attempt = () => errorOf(client.signInEmail({ email, password: 'a wrong password' }))
+    for (let i = 0; i < 10; i++) expect((await attempt()).code).toBe('INVALID_CREDENTIALS')
+    const error = await attempt()
+    expect(error).toMatchObject({ code: 'RATE_LIMITED', status: 429 })
+    expect(error.retryAfterSeconds).toBeGreaterThan(0)
+    expect(error.retryAfterSeconds).toBeLessThanOrEqual(15 * 60)
+  })
+
+  test.each([
+    { answer: 'a page of HTML', body: '<!doctype html><p>Not found</p>', status: 404 },
+    { answer: 'a page of HTML with 200, as a proxy sends to sign in', body: '<!doctype html>', status: 200 },
+    { answer: 'nothing', body: '', status: 502 },
+    { answer: 'nothing with 200', body: '', status: 200 },
+    { answer: 'null', body: 'null', status: 200 },
+    { answer: 'a text with 200', body: '"hello"', status: 200 },
+    { answer: 'an error of another make', body: '{"code":404,"message":"Not Found"}', status: 404 },
+    { answer: 'JSON of another make', body: '{"error":"Bad Gateway"}', status: 502 },
+    { answer: 'a text', body: '"no"', status: 500 },
+    { answer: 'a code without a message', body: '{"code":"TEAPOT"}', status: 418 },
+  ])('whose code is UNKNOWN where the answer is $answer ($status)', async ({ body, status }) => {
+    const { client } = record(() => new Response(body, { status }))
+    expect(await errorOf(client.listSessions?.() ?? Promise.resolve())).toMatchObject({
+      code: 'UNKNOWN',
+      status,
+      message: 'The answer is not one of an auth endpoint',
+      fields: [],
+      retryAfterSeconds: null,
+    })
+  })
+
+  test('but where nobody answers it is what fetch throws', async () => {
+    const client = createAuthClient<Api>({ baseUrl: 'http://localhost:1' })
+    await expect(client.listSessions()).rejects.toThrow(TypeError)
+  })
+})
+
+describe('the types', () => {
+  test('are those of auth.api', () => {
+    expectTypeOf<Client['signInEmail']>().toBeCallableWith({
+      email: 'a@b.c',
+      password: 'x',
+      rememberMe: true,
+    })
+    expectTypeOf<Awaited<ReturnType<Client['listSessions']>>>().toEqualTypeOf<{
+      sessions: SessionResponse[]
+    }>()
+    expectTypeOf<Awaited<ReturnType<Client['revokeSession']>>>().toEqualTypeOf<{ revoked: boolean }>()
+    expectTypeOf<Awaited<ReturnType<Client['addNote']>>>().toEqualTypeOf<{ length: number }>()
+    expectTypeOf<Parameters<Client['addNote']>>().toEqualTypeOf<[input: { text: string }]>()
+    expectTypeOf<Client['listSessions']>().toBeCallableWith()
+  })
+
+  test('of the methods are those of the endpoints, without what no endpoint serves', () => {
+    expectTypeOf<keyof Client>().toEqualTypeOf<keyof typeof ENDPOINTS | keyof typeof routes>()
+    expectTypeOf<keyof Api>().toEqualTypeOf<keyof Client | 'createSession'>()
+    expect(createAuthClient<Api>()).not.toHaveProperty('createSession')
+  })
+
+  test('have neither the request nor the headers that only the server has', () => {
+    expectTypeOf<Awaited<ReturnType<Api['signInEmail']>>>().toEqualTypeOf<
+      TokenResponse & { readonly headers: Headers }
+    >()
+    expectTypeOf<Awaited<ReturnType<Client['signInEmail']>>>().toEqualTypeOf<TokenResponse>()
+    expectTypeOf<Parameters<Client['revokeSession']>[0]>().toEqualTypeOf<{ sessionId: string }>()
+  })
+
+  test('let an input be left out only where nothing in it is required', () => {
+    const { client } = record(() => Response.json({}))
+    const typed: Pick<Client, 'listUsers' | 'revokeSession' | 'banUser' | 'signOut'> = Object.assign(client, {
+      listUsers: vi.fn<Client['listUsers']>(),
+      revokeSession: vi.fn<Client['revokeSession']>(),
+      banUser: vi.fn<Client['banUser']>(),
+      signOut: vi.fn<Client['signOut']>(),
+    })
+    typed.listUsers()
+    typed.signOut()
+    // @ts-expect-error sessionId is required
+    typed.revokeSession()
+    // @ts-expect-error there is no such field
+    typed.banUser({ userId: 'u1', until: 'tomorrow' })
+    // @ts-expect-error the request is the server's own affair
+    typed.listUsers({ request: new Request('http://localhost') })
+    expect(typed.listUsers).toHaveBeenCalledTimes(2)
+  })
+
+  test('know what a plugin brings only where the server has it', () => {
+    type Plain = Auth<readonly [ReturnType<typeof emailPassword>]>['api']
+    type WithAdmin = Auth<readonly [ReturnType<typeof emailPassword>, ReturnType<typeof admin>]>['api']
+    expectTypeOf<AuthClient<Plain>>().toHaveProperty('signInEmail')
+    expectTypeOf<AuthClient<Plain>>().not.toHaveProperty('banUser')
+    expectTypeOf<AuthClient<WithAdmin>>().toHaveProperty('banUser')
+    expectTypeOf<AuthClient<WithAdmin>>().not.toHaveProperty('addNote')
+  })
+
+  test('of the error say what it carries', () => {
+    expectTypeOf<AuthClientError>().toExtend<Error>()
+    expectTypeOf<AuthClientError['retryAfterSeconds']>().toEqualTypeOf<number | null>()
+    expectTypeOf<AuthClientError['fields']>().toEqualTypeOf<readonly string[]>()
+    const body: ErrorResponse = { code: 'NOT_FOUND', message: 'There is no such endpoint' }
+    expect(new AuthClientError(404, body)).toMatchObject({
+      ...body,
+      status: 404,
+      fields: [],
+      retryAfterSeconds: null,
+    })
+  })
+})

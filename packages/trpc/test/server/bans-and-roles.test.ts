@@ -1,0 +1,227 @@
+import { TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { callEndpoint } from '../support/call-endpoint.ts'
+import { connectHttp, connectWebSocket } from '../support/connect.ts'
+import { outcomeOf, refusalFor } from '../support/outcome.ts'
+import { soon } from '../support/soon.ts'
+import { startServer, type TestServer } from '../support/start-server.ts'
+import { begin, expectEnd, overEvents, overJsonLines, overWebSocket, STREAMS } from '../support/streams.ts'
+import { browser } from '../support/visitor.ts'
+
+let server: TestServer
+let admin: TestSession
+beforeAll(async () => {
+  server = await startServer()
+})
+beforeEach(async () => {
+  admin = await server.auth.signIn({ role: 'admin' })
+})
+afterEach(() => server.clear())
+afterAll(() => server.close())
+
+/** Calls an endpoint over HTTP. The answer is expected to be 200. */
+async function post(session: TestSession, path: string, body: object = {}): Promise<void> {
+  const answer = await callEndpoint(server, browser(session), { method: 'POST', path, body })
+  expect({ path, status: answer.status }).toEqual({ path, status: 200 })
+}
+
+/** The request of an admin's page, for the methods of `auth.api`. */
+const request = () =>
+  new Request('http://localhost:3000/', { method: 'POST', headers: browser(admin).headers })
+
+/** The clients of a signed-in user that are open all the time: over HTTP and over one WebSocket connection. */
+function clientsOf(session: TestSession) {
+  const overHttp = connectHttp(server, browser(session), 'httpLink over fetch').client
+  return [connectWebSocket(server, browser(session)), overHttp]
+}
+
+const LIVE = [
+  { stream: 'over WebSocket', open: overWebSocket('clock') },
+  { stream: 'over server-sent events', open: overEvents('node', 'clock') },
+  { stream: 'as JSON lines', open: overJsonLines('fetch', 'streamed') },
+]
+
+describe('a ban', () => {
+  const bans: { by: string; ban: (userId: string) => Promise<unknown> }[] = [
+    { by: 'POST /admin/ban-user', ban: (userId) => post(admin, '/admin/ban-user', { userId }) },
+    {
+      by: 'auth.api.banUser',
+      ban: (userId) => server.auth.api.banUser({ userId, reason: 'spam', request: request() }),
+    },
+  ]
+
+  describe.each(bans)('by $by', ({ ban }) => {
+    test.each(STREAMS)('ends $stream with ACCOUNT_BANNED', async ({ open }) => {
+      const { session, stream } = await begin(server, open)
+      await ban(session.userId)
+      server.stage.ticker.emit('tick', 'late')
+      const refusal = await stream.ended
+      expectEnd(refusal, 'ACCOUNT_BANNED')
+      expect(refusal).toMatchObject({ code: 'FORBIDDEN', httpStatus: 403, message: 'Account banned' })
+      expect(stream.values).toHaveLength(1)
+      await soon(() => expect(server.feed.listeners).toBe(0))
+    })
+
+    test('refuses the next call of every session, which stay', async () => {
+      const session = await server.auth.signIn()
+      const elsewhere = await server.auth.signIn({ userId: session.userId })
+      const clients = [...clientsOf(session), ...clientsOf(elsewhere)]
+      for (const client of clients) expect(await client.me.query()).toBe(session.userId)
+      await ban(session.userId)
+      for (const client of clients)
+        expect((await outcomeOf(client.me.query())).refusal).toEqual(
+          refusalFor('ACCOUNT_BANNED', { replay: true }),
+        )
+    })
+  })
+
+  test('that is lifted lets the same connections in again', async () => {
+    const session = await server.auth.signIn()
+    const clients = clientsOf(session)
+    await post(admin, '/admin/ban-user', { userId: session.userId })
+    for (const client of clients)
+      expect((await outcomeOf(client.me.query())).refusal?.auth?.reason).toBe('ACCOUNT_BANNED')
+    await post(admin, '/admin/unban-user', { userId: session.userId })
+    for (const client of clients) expect(await client.me.query()).toBe(session.userId)
+  })
+
+  test('that has an end lets them in again at that moment', async () => {
+    const session = await server.auth.signIn()
+    const client = connectWebSocket(server, browser(session))
+    await post(admin, '/admin/ban-user', { userId: session.userId, expiresIn: 60 })
+    server.auth.clock.advance(59)
+    expect((await outcomeOf(client.me.query())).refusal?.auth?.reason).toBe('ACCOUNT_BANNED')
+    server.auth.clock.advance(1)
+    expect(await client.me.query()).toBe(session.userId)
+  })
+
+  test("that fails, as it would be the admin's own, ends nothing", async () => {
+    const stream = await overWebSocket('clock')(server, admin)
+    await stream.first
+    const body = { userId: admin.userId }
+    const answer = await callEndpoint(server, browser(admin), {
+      method: 'POST',
+      path: '/admin/ban-user',
+      body,
+    })
+    expect(await answer.json()).toMatchObject({ code: 'OWN_ACCOUNT' })
+    server.stage.ticker.emit('tick', 'still here')
+    await soon(() => expect(stream.values).toEqual(['ready', 'still here']))
+  })
+})
+
+describe('a change of role', () => {
+  test.each([
+    {
+      by: 'POST /admin/set-role',
+      setRole: (userId: string, role: string) => post(admin, '/admin/set-role', { userId, role }),
+    },
+    {
+      by: 'auth.api.setRole',
+      setRole: (userId: string, role: string) =>
+        server.auth.api.setRole({ userId, role, request: request() }),
+    },
+  ])('by $by counts from the next call on, on connections that are open', async ({ setRole }) => {
+    const session = await server.auth.signIn()
+    const clients = clientsOf(session)
+    const refusal = refusalFor('ROLE_REQUIRED', { replay: true })
+    for (const client of clients) expect((await outcomeOf(client.users.query())).refusal).toEqual(refusal)
+    await setRole(session.userId, 'admin')
+    for (const client of clients) expect(await client.users.query()).toBe('all of them')
+    await setRole(session.userId, 'user')
+    for (const client of clients) expect((await outcomeOf(client.users.query())).refusal).toEqual(refusal)
+  })
+
+  test('leaves the streams open that every user may have', async () => {
+    const { session, stream } = await begin(server, overWebSocket('clock'))
+    await post(admin, '/admin/set-role', { userId: session.userId, role: 'admin' })
+    server.stage.ticker.emit('tick', 'still here')
+    await soon(() => expect(stream.values).toEqual(['ready', 'still here']))
+  })
+})
+
+describe('every way to end a session ends its streams, and the next call is 401', () => {
+  const endings: { way: string; end: (session: TestSession) => Promise<unknown> }[] = [
+    { way: 'sign-out', end: (session) => post(session, '/sign-out') },
+    {
+      way: 'the user ends it from another session',
+      end: async ({ userId, sessionId }) =>
+        post(await server.auth.signIn({ userId }), '/revoke-session', { sessionId }),
+    },
+    {
+      way: 'the user ends all others from another session',
+      end: async ({ userId }) => post(await server.auth.signIn({ userId }), '/revoke-other-sessions'),
+    },
+    { way: 'the user ends all of them', end: (session) => post(session, '/revoke-sessions') },
+    {
+      way: 'an admin ends it',
+      end: ({ sessionId }) => post(admin, '/admin/revoke-user-session', { sessionId }),
+    },
+    {
+      way: 'an admin ends all of the user',
+      end: ({ userId }) => post(admin, '/admin/revoke-user-sessions', { userId }),
+    },
+    {
+      way: 'the password is changed in another session',
+      end: async ({ userId }) =>
+        post(await server.auth.signIn({ userId }), '/change-password', {
+          currentPassword: TEST_PASSWORD,
+          newPassword: 'quite another battery staple',
+        }),
+    },
+    {
+      way: 'the browser signs in as somebody else',
+      async end(session) {
+        const { email } = await server.auth.createUser()
+        await post(session, '/sign-in/email', { email, password: TEST_PASSWORD })
+      },
+    },
+    { way: 'the account is deleted', end: (session) => post(session, '/delete-user') },
+  ]
+
+  describe.each(LIVE)('a clock $stream', ({ open }) => {
+    test.each(endings)('when $way', async ({ end }) => {
+      const { session, stream } = await begin(server, open)
+      const [, next] = clientsOf(session)
+      await end(session)
+      expectEnd(await stream.ended, 'SESSION_NOT_FOUND')
+      const refusal = refusalFor('SESSION_NOT_FOUND', { replay: true })
+      expect((await outcomeOf(next?.me.query() ?? Promise.resolve())).refusal).toEqual(refusal)
+    })
+  })
+
+  test('but not those of the session in which the password was changed', async () => {
+    const { session, stream } = await begin(server, overWebSocket('clock'))
+    await post(session, '/change-password', {
+      currentPassword: TEST_PASSWORD,
+      newPassword: 'quite another battery staple',
+    })
+    server.stage.ticker.emit('tick', 'still here')
+    await soon(() => expect(stream.values).toEqual(['ready', 'still here']))
+  })
+
+  test.each([
+    { whenFull: 'evict-oldest', status: 'ended' },
+    { whenFull: 'reject', status: 'open' },
+  ] as const)(
+    'the oldest of too many sessions: $whenFull leaves it $status',
+    async ({ whenFull, status }) => {
+      const strict = await startServer({ session: { maxSessionsPerUser: 1, whenFull } })
+      const { email, userId } = await strict.auth.createUser()
+      const { client } = connectHttp(
+        strict,
+        browser(await strict.auth.signIn({ userId })),
+        'httpLink over node',
+      )
+      const answer = await callEndpoint(strict, browser(), {
+        method: 'POST',
+        path: '/sign-in/email',
+        body: { email, password: TEST_PASSWORD },
+      })
+      expect(answer.status).toBe(whenFull === 'reject' ? 409 : 200)
+      const { refusal } = await outcomeOf(client.me.query())
+      expect(refusal?.auth?.reason ?? null).toBe(status === 'ended' ? 'SESSION_NOT_FOUND' : null)
+      await strict.close()
+    },
+  )
+})

@@ -1,0 +1,171 @@
+import {
+  authErrorData,
+  authResponseMeta,
+  createAuthContext,
+  type DatabaseContext,
+  sessionMiddleware,
+} from '@sallyport/trpc'
+import { initTRPC } from '@trpc/server'
+import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { rawRequest } from '../support/raw-request.ts'
+import { PATHS, startServer, type TestServer } from '../support/start-server.ts'
+import { ORIGIN } from '../support/visitor.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer()
+})
+afterEach(() => server.clear())
+afterAll(() => server.close())
+
+interface Row {
+  readonly answer: string
+  readonly path: string
+  readonly method?: string
+  readonly body?: string
+  /** @default by nobody */
+  readonly by?: 'a user'
+  readonly headers?: Record<string, string>
+  readonly status: number
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+const JSON_LINES = { 'trpc-accept': 'application/jsonl' }
+
+/** Answers that may be one caller's alone. */
+const PRIVATE: readonly Row[] = [
+  { answer: 'a protected query', path: '/me', by: 'a user', status: 200 },
+  { answer: 'a sensitive query', path: '/secret', by: 'a user', status: 200 },
+  {
+    answer: 'a protected mutation',
+    method: 'POST',
+    path: '/write',
+    headers: JSON_TYPE,
+    by: 'a user',
+    status: 200,
+  },
+  { answer: 'a refusal of a stranger', path: '/me', status: 401 },
+  { answer: 'a refusal for the role', path: '/users', by: 'a user', status: 403 },
+  { answer: 'a query for whom it may concern, asked by a user', path: '/whoami', by: 'a user', status: 200 },
+  { answer: 'a query for whom it may concern, asked by a stranger', path: '/whoami', status: 200 },
+  { answer: 'a public query that asks for the session', path: '/peek', by: 'a user', status: 200 },
+  { answer: 'a public query that asks in vain', path: '/peek', status: 401 },
+  { answer: 'a limited query of a user', path: '/limited.read', by: 'a user', status: 200 },
+  { answer: 'an error of a resolver', path: '/missing', by: 'a user', status: 404 },
+  { answer: 'no such procedure', path: '/nothing', status: 404 },
+  { answer: 'an input that is no JSON', path: '/named?input={', by: 'a user', status: 400 },
+  {
+    answer: 'a body of a type that is not taken',
+    method: 'POST',
+    path: '/write',
+    headers: { 'content-type': 'text/plain' },
+    by: 'a user',
+    status: 415,
+  },
+  {
+    answer: 'a batch of a public and a protected query',
+    path: '/health,me?batch=1',
+    by: 'a user',
+    status: 200,
+  },
+  {
+    answer: 'a batch of a protected and a public query',
+    path: '/me,health?batch=1',
+    by: 'a user',
+    status: 200,
+  },
+  { answer: 'a batch whose protected query is refused', path: '/health,me?batch=1', status: 207 },
+  { answer: 'a batch that is refused whole', path: '/me,me?batch=1', status: 401 },
+  {
+    answer: 'a streamed batch with a protected query',
+    path: '/me?batch=1',
+    headers: JSON_LINES,
+    by: 'a user',
+    status: 200,
+  },
+  {
+    answer: 'a streamed batch with a public query alone',
+    path: '/health?batch=1',
+    headers: JSON_LINES,
+    status: 200,
+  },
+  { answer: 'server-sent events', path: '/clock', by: 'a user', status: 200 },
+  { answer: 'server-sent events that are refused', path: '/clock', status: 200 },
+]
+
+/** Answers that are the same for everyone. */
+const PUBLIC: readonly Row[] = [
+  { answer: 'a public query of a stranger', path: '/health', status: 200 },
+  {
+    answer: 'a public query of a user, where nobody asked who it is',
+    path: '/health',
+    by: 'a user',
+    status: 200,
+  },
+  { answer: 'a batch of public queries', path: '/health,health?batch=1', by: 'a user', status: 200 },
+  { answer: 'a public query that is limited by address', path: '/limited.ping', by: 'a user', status: 200 },
+]
+
+describe.each(Object.entries(PATHS))('Cache-Control, %s adapter', (_adapter, root) => {
+  async function send({ path, by, status, answer: _, ...request }: Row): Promise<string | undefined> {
+    const cookie = by === undefined ? {} : { cookie: (await server.auth.signIn()).cookie }
+    const headers = { origin: ORIGIN, ...cookie, ...request.headers }
+    const answer = await rawRequest(server, { ...request, path: `${root}${path}`, headers })
+    expect(answer.status).toBe(status)
+    return answer.headers['cache-control']
+  }
+
+  test.each(PRIVATE)('of $answer ($path, by $by) is no-store', async (row) => {
+    expect((await send(row))?.split(', ')).toContain('no-store')
+  })
+
+  test.each(PUBLIC)('of $answer ($path, by $by) is left to the app', async (row) => {
+    expect(await send(row)).toBeUndefined()
+  })
+})
+
+describe('authResponseMeta', () => {
+  const t = initTRPC.context<DatabaseContext>().create({
+    errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),
+  })
+  const router = t.router({
+    health: t.procedure.query(() => 'ok'),
+    me: t.procedure.use(sessionMiddleware).query(({ ctx }) => ctx.session.userId),
+  })
+
+  test('says no-store where the context could not be made, so that nobody knows who asked', async () => {
+    const response = await fetchRequestHandler({
+      endpoint: '/trpc',
+      req: new Request('http://localhost:3000/trpc/health'),
+      router,
+      responseMeta: authResponseMeta,
+      createContext() {
+        throw new Error('a bug of the app')
+      },
+    })
+    expect(response.status).toBe(500)
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    const { headers } = authResponseMeta({ data: [], errors: [] })
+    expect(headers?.get('cache-control')).toBe('no-store')
+  })
+
+  test.each([
+    { path: 'health', cacheControl: 'public, max-age=60' },
+    { path: 'me', cacheControl: 'no-store' },
+  ])('can be built upon: $path is $cacheControl', async ({ path, cacheControl }) => {
+    const { cookie } = await server.auth.signIn()
+    const response = await fetchRequestHandler({
+      endpoint: '/trpc',
+      req: new Request(`http://localhost:3000/trpc/${path}`, { headers: { cookie } }),
+      router,
+      createContext: (o) => ({ ...createAuthContext(server.config).http(o), db: server.db }),
+      responseMeta(options) {
+        const { headers = new Headers() } = authResponseMeta(options)
+        if (!headers.has('cache-control')) headers.set('cache-control', 'public, max-age=60')
+        return { headers }
+      },
+    })
+    expect(response.headers.get('cache-control')).toBe(cacheControl)
+  })
+})

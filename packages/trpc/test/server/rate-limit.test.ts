@@ -1,0 +1,599 @@
+import { createHash } from 'node:crypto'
+import { AuthError, type RateLimitStore, type Reason, withAuthStore } from '@sallyport/core'
+import { createTestAuth } from '@sallyport/core/testing'
+import { createAuthContext, type DatabaseContext, rateLimit } from '@sallyport/trpc'
+import { initTRPC, TRPCError } from '@trpc/server'
+import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from 'vitest'
+import * as z from 'zod'
+import {
+  type Client,
+  callerFor,
+  connectHttp,
+  connectWebSocket,
+  type HttpTransport,
+  statusOn,
+} from '../support/connect.ts'
+import { startLimitNodes } from '../support/limit-nodes.ts'
+import { type Outcome, outcomeOf, refusalFor } from '../support/outcome.ts'
+import { rawRequest } from '../support/raw-request.ts'
+import { LIMIT } from '../support/router.ts'
+import { callInOneFrame } from '../support/socket-frame.ts'
+import { PATHS, startServer, type TestServer } from '../support/start-server.ts'
+import { openStream } from '../support/stream.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { browser, ORIGIN, type Visitor } from '../support/visitor.ts'
+
+const directory = temporaryDirectory()
+
+let server: TestServer
+let now = Date.now()
+beforeAll(async () => {
+  server = await startServer({ trustedProxies: ['loopback'] })
+})
+beforeEach(() => {
+  // The counts go by the clock of the machine. Here it stands still, and what a test has counted is over in the next.
+  now += 3_600_000
+  vi.useFakeTimers({ toFake: ['Date'], now })
+})
+afterEach(async () => {
+  vi.useRealTimers()
+  await server.clear()
+})
+afterAll(() => server.close())
+
+const reasonsOf = (outcomes: readonly Outcome[]): (Reason | null)[] =>
+  outcomes.map(({ refusal }) => refusal?.auth?.reason ?? null)
+
+const reasonOf = async (call: Promise<unknown>): Promise<Reason | null> =>
+  reasonsOf([await outcomeOf(call)])[0] ?? null
+
+/** The reasons of so many calls, one after the other. */
+async function inTurn(count: number, call: () => Promise<unknown>): Promise<(Reason | null)[]> {
+  const reasons: (Reason | null)[] = []
+  for (let i = 0; i < count; i++) reasons.push(await reasonOf(call()))
+  return reasons
+}
+
+const letIn = (reasons: readonly (Reason | null)[]) => reasons.filter((reason) => reason === null).length
+
+/** Uses up what a limit allows. */
+const exhaust = async (call: () => Promise<unknown>) => expect(letIn(await inTurn(3, call))).toBe(3)
+
+const signIn = async (): Promise<Visitor> => browser(await server.auth.signIn())
+
+let lastHost = 0
+/** An address that no other test has. */
+const newAddress = () => `198.51.100.${++lastHost}`
+
+/** A stranger of whom our own proxy says where they come from. */
+const from = (forwardedFor: string): Visitor => ({
+  headers: { origin: ORIGIN, 'x-forwarded-for': forwardedFor },
+})
+
+const PLAIN = ['httpLink over node', 'httpLink over fetch'] as const satisfies readonly HttpTransport[]
+const BATCHES = [
+  'httpBatchLink over node',
+  'httpBatchLink over fetch',
+  'httpBatchStreamLink over node',
+  'httpBatchStreamLink over fetch',
+] as const satisfies readonly HttpTransport[]
+
+/** How a client gets to a server. */
+const CONNECTIONS: { transport: string; connect: (visitor: Visitor, to?: TestServer) => Client }[] = [
+  ...PLAIN.map((transport) => ({
+    transport,
+    connect: (visitor: Visitor, to = server) => connectHttp(to, visitor, transport).client,
+  })),
+  { transport: 'wsLink', connect: (visitor, to = server) => connectWebSocket(to, visitor) },
+]
+
+describe('what is counted', () => {
+  test.each(BATCHES)('are calls, not requests: five in one batch are five, over %s', async (transport) => {
+    const { client, answers } = connectHttp(server, await signIn(), transport)
+    const outcomes = await Promise.all(
+      Array.from({ length: 5 }, () => outcomeOf(client.limited.write.mutate())),
+    )
+    expect(answers).toHaveLength(1)
+    expect(reasonsOf(outcomes)).toEqual([null, null, null, 'RATE_LIMITED', 'RATE_LIMITED'])
+    expect(server.stage.runs).toEqual(Array(3).fill('limited.write'))
+    expect(await reasonOf(client.limited.write.mutate())).toBe('RATE_LIMITED')
+  })
+
+  test('are calls, not frames: five in one WebSocket message are five', async () => {
+    const visitor = await signIn()
+    const calls = Array(5).fill({ method: 'mutation', path: 'limited.write' })
+    expect(letIn(await callInOneFrame(server, visitor, calls))).toBe(3)
+    expect(server.stage.runs).toEqual(Array(3).fill('limited.write'))
+    expect(await callInOneFrame(server, visitor, calls.slice(0, 1))).toEqual(['RATE_LIMITED'])
+  })
+
+  test('is what came over every transport together', async () => {
+    const visitor = await signIn()
+    const reasons: (Reason | null)[] = []
+    for (const { connect } of CONNECTIONS)
+      reasons.push(await reasonOf(connect(visitor).limited.write.mutate()))
+    expect(reasons).toEqual([null, null, null])
+    expect(await reasonOf(callerFor(server, visitor).limited.write())).toBe('RATE_LIMITED')
+  })
+
+  test('is each procedure by itself, also one with the same limit', async () => {
+    const client = connectWebSocket(server, await signIn())
+    await exhaust(() => client.limited.write.mutate())
+    expect(await reasonOf(client.limited.write.mutate())).toBe('RATE_LIMITED')
+    await exhaust(() => client.limited.rewrite.mutate())
+    expect(await reasonOf(client.limited.rewrite.mutate())).toBe('RATE_LIMITED')
+    expect(await client.write.mutate()).toBe('written')
+  })
+
+  test('is the opening of a subscription, not what it emits', async () => {
+    const client = connectWebSocket(server, await signIn())
+    for (let i = 0; i < 3; i++) {
+      const stream = openStream(client.limited.clock)
+      expect((await stream.first).refusal).toBeNull()
+      stream.unsubscribe()
+    }
+    expect((await openStream(client.limited.clock).ended)?.auth?.reason).toBe('RATE_LIMITED')
+  })
+
+  test('is a call that its input parser refuses as well', async () => {
+    const { client } = connectHttp(server, from(newAddress()), 'httpLink over node')
+    const name = crypto.randomUUID()
+    const wrong = JSON.parse(JSON.stringify({ name, text: 7 }))
+    for (let i = 0; i < 3; i++)
+      expect((await outcomeOf(client.limited.invite.mutate(wrong))).refusal?.code).toBe('BAD_REQUEST')
+    expect(await reasonOf(client.limited.invite.mutate({ name }))).toBe('RATE_LIMITED')
+  })
+
+  test('is not a call that the session middleware before it refused', async () => {
+    const session = await server.auth.signIn()
+    const stranger = connectHttp(server, browser(), 'httpLink over node').client
+    expect(await inTurn(4, () => stranger.limited.write.mutate())).toEqual(Array(4).fill('TOKEN_MISSING'))
+    await exhaust(() => callerFor(server, browser(session)).limited.write())
+  })
+
+  test.each(Object.entries(PATHS))(
+    'is by the path of the procedure, however the URL is written, %s adapter',
+    async (_adapter, root) => {
+      const { headers } = await signIn()
+      const paths = [
+        '/limited.read',
+        '/limited.read?batch=1&input={}',
+        '/limited.read?n=1',
+        '/limited%2eread',
+        '/%6cimited.read?n=2',
+        '/limited.read,health?batch=1',
+      ]
+      const reasons: (Reason | null)[] = []
+      for (const path of paths)
+        reasons.push((await rawRequest(server, { path: `${root}${path}`, headers })).reason)
+      expect(reasons).toEqual([null, null, null, 'RATE_LIMITED', 'RATE_LIMITED', 'RATE_LIMITED'])
+      expect(server.stage.runs).toEqual([...Array(3).fill('limited.read'), 'health'])
+    },
+  )
+
+  test.each([
+    { store: 'in memory', databaseUrl: ':memory:' },
+    { store: 'in a SQLite file', databaseUrl: `file:${directory}/twofold.db` },
+  ])('is for each of two limits of one procedure by itself, $store', async ({ databaseUrl }) => {
+    const auth = await createTestAuth({ databaseUrl })
+    onTestFinished(() => auth.close())
+    const t = initTRPC.context<DatabaseContext>().create()
+    const router = t.router({
+      ping: t.procedure
+        .use(rateLimit({ points: 2, duration: 60 }))
+        .use(rateLimit({ points: 3, duration: 2_147_483 }))
+        .query(() => 'pong'),
+    })
+    const caller = router.createCaller({ ...createAuthContext(auth.config).headers({}), db: auth.db })
+    expect(await inTurn(3, () => caller.ping())).toEqual([null, null, 'RATE_LIMITED'])
+    vi.setSystemTime(Date.now() + 60_000)
+    expect(await inTurn(2, () => caller.ping())).toEqual([null, 'RATE_LIMITED'])
+  })
+
+  test('begins anew when the duration has passed since the first call, and not before', async () => {
+    const caller = callerFor(server, await signIn())
+    await exhaust(() => caller.limited.write())
+    vi.setSystemTime(Date.now() + LIMIT.duration * 1000 - 1)
+    expect(await reasonOf(caller.limited.write())).toBe('RATE_LIMITED')
+    vi.setSystemTime(Date.now() + 1)
+    await exhaust(() => caller.limited.write())
+    expect(await reasonOf(caller.limited.write())).toBe('RATE_LIMITED')
+  })
+})
+
+describe('by user', () => {
+  test.each(['write', 'rewrite'] as const)(
+    'all sessions of a user are counted together, and no other user, with limited.%s',
+    async (path) => {
+      const ada = await server.auth.signIn()
+      const elsewhere = await server.auth.signIn({ userId: ada.userId })
+      const browsers = [browser(ada), browser(elsewhere)].map((visitor) => connectWebSocket(server, visitor))
+      const calls = [0, 1, 0, 1, 0].map((index) => browsers[index]?.limited[path].mutate())
+      const outcomes = await Promise.all(calls.map((call) => outcomeOf(Promise.resolve(call))))
+      expect(letIn(reasonsOf(outcomes))).toBe(3)
+      await exhaust(() => connectWebSocket(server, browser(elsewhere)).limited.read.query())
+      const grace = callerFor(server, await signIn())
+      await exhaust(() => grace.limited[path]())
+    },
+  )
+
+  test('the address counts for nothing: an office is not locked out by one of its people', async () => {
+    const address = newAddress()
+    const people = [await server.auth.signIn(), await server.auth.signIn()]
+    for (const { cookie } of people) {
+      const visitor = { headers: { ...from(address).headers, cookie } }
+      await exhaust(() => connectHttp(server, visitor, 'httpLink over node').client.limited.write.mutate())
+    }
+  })
+
+  test('after optionalSessionMiddleware a user is counted by their user, a stranger by their address', async () => {
+    const address = newAddress()
+    const stranger = connectHttp(server, from(address), 'httpLink over node').client
+    await exhaust(() => stranger.limited.greet.query())
+    expect(await reasonOf(stranger.limited.greet.query())).toBe('RATE_LIMITED')
+    const { cookie } = await server.auth.signIn()
+    const user = connectHttp(server, { headers: { ...from(address).headers, cookie } }, 'httpLink over node')
+    await exhaust(() => user.client.limited.greet.query())
+    expect(await reasonOf(user.client.limited.greet.query())).toBe('RATE_LIMITED')
+  })
+})
+
+describe('by address', () => {
+  describe.each(CONNECTIONS)('over $transport', ({ connect }) => {
+    test.each([
+      { one: '192.0.2.1', other: '192.0.2.1', are: 'together' },
+      { one: '192.0.2.2', other: '192.0.2.3', are: 'apart' },
+      { one: '2001:db8:1:1::1', other: '2001:db8:1:1:ffff:ffff:ffff:ffff', are: 'together' },
+      { one: '2001:db8:2:1::1', other: '2001:db8:2:2::1', are: 'apart' },
+      { one: '::ffff:192.0.2.4', other: '192.0.2.4', are: 'together' },
+      { one: 'made up, 192.0.2.5', other: '192.0.2.77, 192.0.2.5', are: 'together' },
+      { one: '192.0.2.6, 127.0.0.1', other: '192.0.2.6', are: 'together' },
+      { one: '192.0.2.7, 192.0.2.8', other: '192.0.2.7, 192.0.2.9', are: 'apart' },
+    ])('$one and $other are counted $are', async ({ one, other, are }) => {
+      await exhaust(() => connect(from(one)).limited.ping.query())
+      const reasons = await inTurn(3, () => connect(from(other)).limited.ping.query())
+      expect(letIn(reasons)).toBe(are === 'together' ? 0 : 3)
+    })
+
+    test('a signed-in user is as well, where the limit says so', async () => {
+      const address = newAddress()
+      const visitor = async () => {
+        const { cookie } = await server.auth.signIn()
+        return { headers: { ...from(address).headers, cookie } }
+      }
+      const one = connect(await visitor())
+      await exhaust(() => one.limited.upload.mutate())
+      expect(await reasonOf(connect(await visitor()).limited.upload.mutate())).toBe('RATE_LIMITED')
+    })
+  })
+
+  test.each(CONNECTIONS)(
+    'nobody is believed about X-Forwarded-For where no proxy is trusted, over $transport',
+    async ({ connect }) => {
+      const untrusting = await startServer()
+      onTestFinished(() => untrusting.close())
+      const reasons = await inTurn(4, () => connect(from(newAddress()), untrusting).limited.ping.query())
+      await untrusting.clear()
+      expect(reasons).toEqual([null, null, null, 'RATE_LIMITED'])
+    },
+  )
+
+  test('those without an address, or with an unreadable one, are counted together', async () => {
+    const fresh = await startServer({ trustedProxies: ['loopback'] })
+    onTestFinished(() => fresh.close())
+    const unreadable = connectHttp(fresh, from('somewhere'), 'httpLink over node').client
+    expect(await inTurn(2, () => unreadable.limited.ping.query())).toEqual([null, null])
+    const caller = callerFor(fresh, browser())
+    expect(await inTurn(2, () => caller.limited.ping())).toEqual([null, 'RATE_LIMITED'])
+  })
+})
+
+describe('by a function', () => {
+  test.each(CONNECTIONS)(
+    'calls of one name are counted together, whoever makes them, over $transport',
+    async ({ connect }) => {
+      const [name, other] = [crypto.randomUUID(), crypto.randomUUID()]
+      const visitors = [await signIn(), from(newAddress()), from(newAddress()), await signIn()]
+      const reasons: (Reason | null)[] = []
+      for (const visitor of visitors)
+        reasons.push(await reasonOf(connect(visitor).limited.invite.mutate({ name })))
+      expect(reasons).toEqual([null, null, null, 'RATE_LIMITED'])
+      await exhaust(() => connect(from(newAddress())).limited.invite.mutate({ name: other }))
+    },
+  )
+
+  test('each call of a batch is counted by its own input', async () => {
+    const [name, other] = [crypto.randomUUID(), crypto.randomUUID()]
+    const { client } = connectHttp(server, from(newAddress()), 'httpBatchLink over fetch')
+    const names = [name, name, other, name, name, other]
+    const outcomes = await Promise.all(
+      names.map((each) => outcomeOf(client.limited.invite.mutate({ name: each }))),
+    )
+    expect(reasonsOf(outcomes)).toEqual([null, null, null, null, 'RATE_LIMITED', null])
+  })
+
+  describe('what goes wrong before anything is counted is no outage', () => {
+    const t = initTRPC.context<DatabaseContext>().create()
+    const limit = (by: (call: { input: unknown }) => string) =>
+      t.procedure.use(rateLimit({ points: 1, duration: 60, by })).mutation(() => 'done')
+    const router = t.router({
+      parses: limit(({ input }) => z.object({ name: z.string() }).parse(input).name),
+      refuses: limit(() => {
+        throw new TRPCError({ code: 'BAD_REQUEST', message: 'Who?' })
+      }),
+    })
+
+    test.each([
+      { path: 'parses', body: '{"name":', status: 400, code: 'BAD_REQUEST' },
+      { path: 'parses', body: '{}', status: 500, code: 'INTERNAL_SERVER_ERROR' },
+      { path: 'refuses', body: '{}', status: 400, code: 'BAD_REQUEST' },
+      { path: 'parses', body: '{"name":"ada"}', status: 200, code: undefined },
+    ])('$path, given $body: $status', async ({ path, body, status, code }) => {
+      const response = await fetchRequestHandler({
+        endpoint: '/trpc',
+        req: new Request(`${ORIGIN}/trpc/${path}`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body,
+        }),
+        router,
+        createContext: (o) => ({ ...createAuthContext(server.config).http(o), db: server.db }),
+      })
+      expect(response.status).toBe(status)
+      expect((await response.json()).error?.data.code).toBe(code)
+    })
+  })
+
+  test('it is told of the call', async () => {
+    const t = initTRPC.context<DatabaseContext>().create()
+    const by = vi.fn<(call: { ctx: object; path: string; input: unknown }) => string>(() => 'all')
+    const router = t.router({
+      notes: {
+        add: t.procedure.use(rateLimit({ points: 1, duration: 60, by })).mutation(({ ctx }) => ctx.auth.kind),
+      },
+    })
+    const ctx = { ...createAuthContext(server.config).headers({}), db: server.db }
+    const caller = t.createCallerFactory(router)(ctx)
+    // @ts-expect-error no input is parsed, so none is taken
+    expect(await caller.notes.add({ text: 'hello' })).toBe('query')
+    expect(by).toHaveBeenCalledExactlyOnceWith({
+      ctx: expect.objectContaining(ctx),
+      path: 'notes.add',
+      input: { text: 'hello' },
+    })
+  })
+})
+
+describe('a refusal', () => {
+  test.each([...PLAIN, ...BATCHES])(
+    'is 429 RATE_LIMITED with the time to wait, before the resolver ran, over %s',
+    async (transport) => {
+      const visitor = await signIn()
+      await exhaust(() => callerFor(server, visitor).limited.read())
+      vi.setSystemTime(Date.now() + 15_001)
+      server.stage.runs.length = 0
+      const { client, answers } = connectHttp(server, visitor, transport)
+      const { refusal } = await outcomeOf(client.limited.read.query())
+      expect(refusal).toEqual(refusalFor('RATE_LIMITED', { replay: true, retryAfterSeconds: 45 }))
+      expect(refusal).toMatchObject({ code: 'TOO_MANY_REQUESTS', httpStatus: 429 })
+      expect(answers[0]?.status).toBe(statusOn(transport, 429))
+      const isStream = transport.startsWith('httpBatchStreamLink')
+      expect(answers[0]?.headers.get('retry-after')).toBe(isStream ? null : '45')
+      expect(server.stage.runs).toEqual([])
+    },
+  )
+
+  test('says the same over WebSocket and to a server-side caller', async () => {
+    const visitor = await signIn()
+    await exhaust(() => callerFor(server, visitor).limited.read())
+    const expected = refusalFor('RATE_LIMITED', { replay: true, retryAfterSeconds: 60 })
+    const overSocket = connectWebSocket(server, visitor).limited.read.query()
+    expect((await outcomeOf(overSocket)).refusal).toEqual(expected)
+    expect((await outcomeOf(callerFor(server, visitor).limited.read())).refusal).toEqual(expected)
+  })
+
+  test('has a Retry-After of the longest wait in a batch of nothing else, and none in a mixed one', async () => {
+    const visitor = await signIn()
+    const { client, answers } = connectHttp(server, visitor, 'httpBatchLink over node')
+    await exhaust(() => client.limited.read.query())
+    vi.setSystemTime(Date.now() + 30_000)
+    await exhaust(() => client.limited.greet.query())
+    answers.length = 0
+
+    await Promise.all([outcomeOf(client.limited.read.query()), outcomeOf(client.limited.greet.query())])
+    expect(answers[0]?.status).toBe(429)
+    expect(answers[0]?.headers.get('retry-after')).toBe('60')
+
+    await Promise.all([outcomeOf(client.limited.read.query()), client.me.query()])
+    expect(answers[1]?.status).toBe(207)
+    expect(answers[1]?.headers.get('retry-after')).toBeNull()
+  })
+
+  test('touches nothing else of the batch', async () => {
+    const session = await server.auth.signIn()
+    const { client } = connectHttp(server, browser(session), 'httpBatchLink over fetch')
+    await exhaust(() => client.limited.write.mutate())
+    const [limited, me] = await Promise.all([outcomeOf(client.limited.write.mutate()), client.me.query()])
+    expect(limited.refusal?.auth?.reason).toBe('RATE_LIMITED')
+    expect(me).toBe(session.userId)
+  })
+})
+
+describe('calls that cannot be counted are 503 and run nothing', () => {
+  const faults: { fault: string; fail: () => Promise<never>; retryAfterSeconds: number }[] = [
+    {
+      fault: 'rejects with an error of its own',
+      fail: () => Promise.reject(new Error('connect ECONNREFUSED 10.0.0.7:6379')),
+      retryAfterSeconds: 1,
+    },
+    {
+      fault: 'throws',
+      fail: () => {
+        throw new TypeError('not a function')
+      },
+      retryAfterSeconds: 1,
+    },
+    {
+      fault: 'says when to come back',
+      fail: () => Promise.reject(new AuthError('SESSIONS_UNAVAILABLE', { retryAfterSeconds: 9 })),
+      retryAfterSeconds: 9,
+    },
+  ]
+
+  describe.each(faults)('a store of counts that $fault', ({ fail, retryAfterSeconds }) => {
+    test.each([...PLAIN, ...BATCHES])('over %s', async (transport) => {
+      const { client, answers } = connectHttp(server, await signIn(), transport)
+      server.limits.fault = fail
+      const { refusal } = await outcomeOf(client.limited.read.query())
+      expect(refusal).toEqual(refusalFor('SESSIONS_UNAVAILABLE', { replay: true, retryAfterSeconds }))
+      expect(answers[0]?.status).toBe(statusOn(transport, 503))
+      expect(server.stage.runs).toEqual([])
+    })
+
+    test('over WebSocket', async () => {
+      const client = connectWebSocket(server, await signIn())
+      server.limits.fault = fail
+      const { refusal } = await outcomeOf(client.limited.read.query())
+      expect(refusal).toEqual(refusalFor('SESSIONS_UNAVAILABLE', { replay: true, retryAfterSeconds }))
+      server.limits.fault = null
+      await exhaust(() => client.limited.read.query())
+    })
+  })
+
+  test.each([
+    {
+      state: 'without its table',
+      ruin: ({ auth }: TestServer) => auth.db.schema.dropTable('rateLimit').execute(),
+    },
+    { state: 'that is closed', ruin: ({ auth }: TestServer) => auth.close() },
+  ])('a SQLite file $state', async ({ ruin }) => {
+    const ruined = await startServer({ databaseUrl: `file:${directory}/${crypto.randomUUID()}.db` })
+    onTestFinished(() => ruined.close())
+    const caller = callerFor(ruined, browser())
+    expect(await caller.limited.ping()).toBe('pong')
+    await ruin(ruined)
+    expect((await outcomeOf(caller.limited.ping())).refusal).toEqual(
+      refusalFor('SESSIONS_UNAVAILABLE', { replay: true }),
+    )
+  })
+})
+
+describe('on one SQLite file', () => {
+  test('two processes count together: of forty calls at once exactly ten are let in', async () => {
+    vi.useRealTimers()
+    const nodes = await startLimitNodes(`${directory}/shared.db`, 2)
+    onTestFinished(() => nodes.close())
+    for (let round = 0; round < 3; round++) {
+      const address = newAddress()
+      const statuses = await Promise.all(
+        Array.from({ length: 40 }, (_, call) => nodes.ping(call % 2, address)),
+      )
+      expect(statuses.filter((status) => status === 200)).toHaveLength(10)
+      expect(statuses.filter((status) => status === 429)).toHaveLength(30)
+    }
+  })
+
+  test('a restart does not begin the count anew', async () => {
+    const databaseUrl = `file:${directory}/restarted.db`
+    const visitor = from(newAddress())
+    async function pings(count: number): Promise<(Reason | null)[]> {
+      const started = await startServer({ databaseUrl, trustedProxies: ['loopback'] })
+      const { client } = connectHttp(started, visitor, 'httpLink over fetch')
+      const reasons = await inTurn(count, () => client.limited.ping.query())
+      await started.close()
+      return reasons
+    }
+    expect(await pings(2)).toEqual([null, null])
+    expect(await pings(2)).toEqual([null, 'RATE_LIMITED'])
+    expect(await pings(1)).toEqual(['RATE_LIMITED'])
+  })
+})
+
+describe('an app that is put together wrongly is told so', () => {
+  test.each([
+    { setting: 'points', value: 0 },
+    { setting: 'points', value: -1 },
+    { setting: 'points', value: 1.5 },
+    { setting: 'points', value: Number.NaN },
+    { setting: 'points', value: Number.POSITIVE_INFINITY },
+    { setting: 'points', value: JSON.parse('"3"') },
+    { setting: 'points', value: undefined },
+    { setting: 'duration', value: 0 },
+    { setting: 'duration', value: -60 },
+    { setting: 'duration', value: 0.5 },
+    { setting: 'duration', value: Number.NaN },
+    { setting: 'duration', value: Number.POSITIVE_INFINITY },
+    // A timer cannot be set to more, and would forget the count at once.
+    { setting: 'duration', value: 2_147_484 },
+    { setting: 'duration', value: undefined },
+  ])('at start, by the $setting $value', ({ setting, value }) => {
+    expect(() => rateLimit({ ...LIMIT, [setting]: value })).toThrow(
+      expect.objectContaining({
+        name: 'ConfigurationError',
+        message: expect.stringContaining(`rateLimit.${setting} must be a positive whole number`),
+      }),
+    )
+  })
+
+  const t = initTRPC.context<DatabaseContext>().create()
+  const router = t.router({ ping: t.procedure.use(rateLimit(LIMIT)).query(() => 'pong') })
+
+  test.each([
+    { lack: 'no limits', limits: undefined },
+    { lack: 'no store at all', limits: null },
+  ])('at the first call, by a ctx.db with $lack', async ({ limits }) => {
+    const { sessions, revocations } = server.auth.database
+    const db = limits === null ? {} : withAuthStore({}, { sessions, revocations })
+    const context = Object.assign(createAuthContext(server.config).headers({}), { db: server.db })
+    const call = router.createCaller(Object.assign(context, { db })).ping()
+    const error: unknown = await call.catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(TRPCError)
+    expect(error).toMatchObject({ code: 'INTERNAL_SERVER_ERROR', cause: { name: 'ConfigurationError' } })
+  })
+
+  test("at the first call, by: 'user' without a session middleware before it", async () => {
+    const { client, answers } = connectHttp(server, await signIn(), 'httpLink over node')
+    const { refusal } = await outcomeOf(client.limited.misplaced.query())
+    expect(refusal).toMatchObject({
+      code: 'INTERNAL_SERVER_ERROR',
+      message: "rateLimit: by: 'user' needs a session middleware before it",
+      auth: null,
+    })
+    expect(answers[0]?.status).toBe(500)
+    expect(server.stage.runs).toEqual([])
+  })
+})
+
+test('a store of an app counts with the key of the procedure and of the caller, and the limit', async () => {
+  const limits = { consume: vi.fn<RateLimitStore['consume']>(async () => null) }
+  const { sessions, revocations } = server.auth.database
+  const db = withAuthStore({}, { sessions, revocations, limits })
+  const session = await server.auth.signIn()
+  const { config, stage } = server
+  const caller = (options: { remoteAddress?: string }) =>
+    callerFor({ config, db, stage }, browser(session), options)
+  await caller({}).limited.write()
+  await caller({ remoteAddress: '2001:db8::5' }).limited.upload()
+  await caller({ remoteAddress: '192.0.2.5' }).limited.ping()
+  await caller({}).limited.ping()
+  await caller({}).limited.invite({ name: 'ada' })
+  expect(limits.consume.mock.calls).toEqual([
+    [`procedure:limited.write:user:${session.userId}`, LIMIT],
+    ['procedure:limited.upload:address:2001:db8::/64', LIMIT],
+    ['procedure:limited.ping:address:192.0.2.5', LIMIT],
+    ['procedure:limited.ping:address:unknown', LIMIT],
+    // What the function took from the input is as long as a caller likes, and nobody's business here.
+    [`procedure:limited.invite:name:${createHash('sha256').update('ada').digest('hex')}`, LIMIT],
+  ])
+})

@@ -1,0 +1,221 @@
+import { TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
+import { assertGuarded, createSensitiveSessionMiddleware, type DatabaseContext } from '@sallyport/trpc'
+import { initTRPC } from '@trpc/server'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { callEndpoint, withCookiesOf } from '../support/call-endpoint.ts'
+import { callerFor, connectHttp, connectWebSocket, type HttpTransport } from '../support/connect.ts'
+import { type Outcome, outcomeOf, refusalFor } from '../support/outcome.ts'
+import { MAX_AGE } from '../support/router.ts'
+import { startServer, type TestServer } from '../support/start-server.ts'
+import { browser, type Visitor } from '../support/visitor.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer()
+})
+afterEach(() => server.clear())
+afterAll(() => server.close())
+
+const HTTP = [
+  'httpLink over node',
+  'httpLink over fetch',
+  'httpBatchLink over node',
+  'httpBatchLink over fetch',
+  'httpBatchStreamLink over node',
+  'httpBatchStreamLink over fetch',
+] as const satisfies readonly HttpTransport[]
+
+/** Every way to pay. */
+const PAYMENTS: { transport: string; pay: (visitor: Visitor) => Promise<Outcome> }[] = [
+  ...HTTP.map((transport) => ({
+    transport,
+    pay: (visitor: Visitor) => outcomeOf(connectHttp(server, visitor, transport).client.payment.mutate()),
+  })),
+  { transport: 'wsLink', pay: (visitor) => outcomeOf(connectWebSocket(server, visitor).payment.mutate()) },
+  { transport: 'createCaller', pay: (visitor) => outcomeOf(callerFor(server, visitor).balance()) },
+]
+
+const NOT_FRESH = refusalFor('SESSION_NOT_FRESH', { replay: true })
+
+/** A browser that has signed in so long ago. */
+async function signedInAgo(seconds: number): Promise<{ session: TestSession; visitor: Visitor }> {
+  const session = await server.auth.signIn()
+  server.auth.clock.advance(seconds)
+  return { session, visitor: browser(session) }
+}
+
+/** Proves at the endpoint who the user is. */
+const reauthenticate = (visitor: Visitor, password = TEST_PASSWORD) =>
+  callEndpoint(server, visitor, { method: 'POST', path: '/reauthenticate', body: { password } })
+
+describe(`createSensitiveSessionMiddleware({ maxAge: ${MAX_AGE} })`, () => {
+  describe.each(PAYMENTS)('over $transport', ({ pay }) => {
+    test.each([0, MAX_AGE - 1, MAX_AGE])('lets in who signed in %i s ago', async (seconds) => {
+      const { session, visitor } = await signedInAgo(seconds)
+      expect(await pay(visitor)).toEqual({ data: session.sessionId, refusal: null })
+    })
+
+    test('refuses who signed in a second longer ago, before the resolver runs', async () => {
+      const { visitor } = await signedInAgo(MAX_AGE + 1)
+      expect((await pay(visitor)).refusal).toEqual(NOT_FRESH)
+      expect(NOT_FRESH).toMatchObject({ code: 'FORBIDDEN', httpStatus: 403 })
+      expect(server.stage.runs).toEqual([])
+    })
+
+    test('lets them in once they have proved who they are, with the same session', async () => {
+      const { session, visitor } = await signedInAgo(MAX_AGE + 1)
+      expect((await pay(visitor)).refusal).toEqual(NOT_FRESH)
+      const confirmed = await reauthenticate(visitor)
+      expect(confirmed.status).toBe(200)
+      expect(await pay(withCookiesOf(confirmed, visitor))).toEqual({ data: session.sessionId, refusal: null })
+      server.auth.clock.advance(MAX_AGE + 1)
+      expect((await pay(withCookiesOf(confirmed, visitor))).refusal).toEqual(NOT_FRESH)
+    })
+  })
+
+  test('is 403 over HTTP', async () => {
+    const { visitor } = await signedInAgo(MAX_AGE + 1)
+    for (const transport of ['httpLink over node', 'httpLink over fetch'] as const) {
+      const { client, answers } = connectHttp(server, visitor, transport)
+      await outcomeOf(client.payment.mutate())
+      expect(answers[0]?.status).toBe(403)
+      expect(answers[0]?.headers.get('retry-after')).toBeNull()
+    }
+  })
+
+  test('lets a connection in that was open all the time', async () => {
+    const { session, visitor } = await signedInAgo(0)
+    const client = connectWebSocket(server, visitor)
+    expect(await client.payment.mutate()).toBe(session.sessionId)
+    server.auth.clock.advance(MAX_AGE + 1)
+    expect((await outcomeOf(client.payment.mutate())).refusal).toEqual(NOT_FRESH)
+    expect((await reauthenticate(visitor)).status).toBe(200)
+    expect(await client.payment.mutate()).toBe(session.sessionId)
+    expect(server.sockets.size).toBe(1)
+  })
+
+  test('leaves other procedures alone, in the same batch too', async () => {
+    const { session, visitor } = await signedInAgo(MAX_AGE + 1)
+    const { client, answers } = connectHttp(server, visitor, 'httpBatchLink over node')
+    const [me, secret, whoami, balance] = await Promise.all([
+      client.me.query(),
+      client.secret.query(),
+      client.whoami.query(),
+      outcomeOf(client.balance.query()),
+    ])
+    expect([me, secret, whoami]).toEqual([session.userId, session.sessionId, session.userId])
+    expect(balance.refusal).toEqual(NOT_FRESH)
+    expect(answers).toMatchObject([{ status: 207 }])
+  })
+
+  test('reads the session for each call alone', async () => {
+    const { visitor } = await signedInAgo(0)
+    const { client } = connectHttp(server, visitor, 'httpBatchLink over fetch')
+    await Promise.all([client.me.query(), client.balance.query(), client.balance.query()])
+    expect(server.auth.lookups.count).toBe(3)
+  })
+
+  test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])('cannot be made with %d', (maxAge) => {
+    expect(() => createSensitiveSessionMiddleware({ maxAge })).toThrow(
+      expect.objectContaining({ name: 'ConfigurationError' }),
+    )
+  })
+
+  test('is a guard like the others', () => {
+    const t = initTRPC.context<DatabaseContext>().create()
+    const payment = t.procedure.use(createSensitiveSessionMiddleware({ maxAge: 60 })).mutation(() => 'paid')
+    expect(() => assertGuarded(t.router({ payment }), { public: [] })).not.toThrow()
+  })
+})
+
+describe('what makes a session fresh', () => {
+  /** What a browser does that has signed in long ago, and then it pays. */
+  async function payAfter(work: (visitor: Visitor) => Promise<Response>) {
+    const { visitor } = await signedInAgo(MAX_AGE + 1)
+    const answer = await work(visitor)
+    const { refusal } = await outcomeOf(
+      connectHttp(server, withCookiesOf(answer, visitor), 'httpLink over node').client.payment.mutate(),
+    )
+    return { status: answer.status, reason: refusal?.auth?.reason ?? null }
+  }
+
+  test.each([
+    {
+      work: 'the right password',
+      run: (visitor: Visitor) => reauthenticate(visitor),
+      status: 200,
+      reason: null,
+    },
+    {
+      work: 'a change of password, as someone may have copied the session',
+      run: (visitor: Visitor) =>
+        callEndpoint(server, visitor, {
+          method: 'POST',
+          path: '/change-password',
+          body: { currentPassword: TEST_PASSWORD, newPassword: 'quite another battery staple' },
+        }),
+      status: 200,
+      reason: 'SESSION_NOT_FRESH',
+    },
+    {
+      work: 'a wrong password',
+      run: (visitor: Visitor) => reauthenticate(visitor, 'a wrong password'),
+      status: 401,
+      reason: 'SESSION_NOT_FRESH',
+    },
+    {
+      work: 'a refresh of the JWT',
+      run: (visitor: Visitor) => callEndpoint(server, visitor, { method: 'GET', path: '/backend/token' }),
+      status: 200,
+      reason: 'SESSION_NOT_FRESH',
+    },
+  ])('$work: $reason', async ({ run, status, reason }) => {
+    expect(await payAfter(run)).toEqual({ status, reason })
+  })
+
+  test('the password in another session counts for that session alone', async () => {
+    const { session, visitor } = await signedInAgo(MAX_AGE + 1)
+    const elsewhere = browser(await server.auth.signIn({ userId: session.userId }))
+    expect((await reauthenticate(elsewhere)).status).toBe(200)
+    expect((await outcomeOf(callerFor(server, visitor).balance())).refusal).toEqual(NOT_FRESH)
+  })
+})
+
+describe('who may not call at all is told so, and not to prove who they are', () => {
+  test.each([
+    { state: 'a stranger', prepare: async () => browser(), reason: 'TOKEN_MISSING' },
+    {
+      state: 'someone whose JWT has expired',
+      prepare: async (session: TestSession) => browser(await server.auth.expireJwt(session)),
+      reason: 'TOKEN_EXPIRED',
+    },
+    {
+      state: 'someone whose session was revoked',
+      async prepare(session: TestSession) {
+        await server.auth.revoke(session)
+        return browser(session)
+      },
+      reason: 'SESSION_NOT_FOUND',
+    },
+    {
+      state: 'a banned user',
+      async prepare(session: TestSession) {
+        await server.auth.ban(session)
+        return browser(session)
+      },
+      reason: 'ACCOUNT_BANNED',
+    },
+    {
+      state: 'anyone, while the database is down',
+      async prepare(session: TestSession) {
+        server.store.answer = () => Promise.reject(new Error('down'))
+        return browser(session)
+      },
+      reason: 'SESSIONS_UNAVAILABLE',
+    },
+  ] as const)('$state: $reason', async ({ prepare, reason }) => {
+    const { session } = await signedInAgo(MAX_AGE + 1)
+    const visitor = await prepare(session)
+    expect((await outcomeOf(callerFor(server, visitor).balance())).refusal?.auth?.reason).toBe(reason)
+  })
+})

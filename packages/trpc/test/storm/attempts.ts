@@ -1,0 +1,72 @@
+import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS, MAX_BATCH_SIZE } from '@sallyport/core/protocol'
+import { createTRPCClient, httpBatchLink } from '@trpc/client'
+import { toRefusal } from '../support/outcome.ts'
+import type { StormRouter } from './storm-node.ts'
+
+/** Who tries what, from where. */
+export interface Attempt {
+  readonly email: string
+  readonly password: string
+  /** The address of the client, as the proxy tells it. */
+  readonly address: string
+}
+
+/** How an attempt was answered. */
+export interface Answer {
+  readonly status: number
+  /** Such as `RATE_LIMITED`; empty where the attempt succeeded. */
+  readonly code: string
+  readonly isJson: boolean
+  /** What `Retry-After` says; in a batch whose calls were not all refused alike, what the call's own error says. */
+  readonly retryAfterSeconds: number
+}
+
+/** Tries it at `/api/auth`. */
+export async function tryOverHttp(node: string, { email, password, address }: Attempt): Promise<Answer> {
+  const response = await fetch(`${node}${AUTH_PATH}${ENDPOINTS.signInEmail.path}`, {
+    method: 'POST',
+    headers: { ...headersFrom(address), 'content-type': 'application/json' },
+    body: JSON.stringify({ email, password }),
+  })
+  const { code = '' }: { code?: string } = await response.json()
+  return { status: response.status, code, ...readHeaders(response) }
+}
+
+/** Tries them in one batch of the app's own procedure, all from the address of the first. */
+export async function tryInBatch(node: string, attempts: readonly Attempt[]): Promise<Answer[]> {
+  const responses: Response[] = []
+  const link = httpBatchLink({
+    url: `${node}/trpc`,
+    maxItems: MAX_BATCH_SIZE,
+    headers: headersFrom(attempts[0]?.address ?? ''),
+    async fetch(input, { signal, ...init } = {}) {
+      const response = await fetch(input, { ...init, signal: signal ?? null })
+      responses.push(response)
+      return response
+    },
+  })
+  const client = createTRPCClient<StormRouter>({ links: [link] })
+  const refusals = await Promise.all(
+    attempts.map(({ email, password }) =>
+      client.signIn.mutate({ email, password }).then(() => null, toRefusal),
+    ),
+  )
+  const [response, ...others] = responses
+  if (response === undefined || others.length > 0) throw new TypeError('One batch is one request')
+  return refusals.map((refusal) => {
+    const { httpStatus: status, code, auth } = refusal ?? { httpStatus: 200, code: '', auth: null }
+    const answer = { status, code: auth?.reason ?? code, ...readHeaders(response) }
+    return response.status === 207 ? { ...answer, retryAfterSeconds: auth?.retryAfterSeconds ?? 0 } : answer
+  })
+}
+
+function headersFrom(address: string): Record<string, string> {
+  return { [CLIENT_HEADER]: '1', 'x-forwarded-for': address }
+}
+
+function readHeaders({ headers }: Response): Pick<Answer, 'isJson' | 'retryAfterSeconds'> {
+  return {
+    isJson: headers.get('content-type')?.startsWith('application/json') ?? false,
+    retryAfterSeconds: Number(headers.get('retry-after')),
+  }
+}
