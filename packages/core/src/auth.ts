@@ -20,6 +20,7 @@ export {
   defineAuth,
   type Endpoints,
 } from './definition.ts'
+export { EndpointError, isEndpointError, type RefusalTable, refusals } from './endpoint-error.ts'
 export type { Api, ApiMethod, ApiOptions, ApiResult, EndpointsOf } from './endpoints/api.ts'
 export type { CoreEndpoints } from './endpoints/core-endpoints.ts'
 export {
@@ -31,7 +32,6 @@ export {
   type EndpointDefinition,
   type EndpointResult,
 } from './endpoints/endpoint.ts'
-export { EndpointError, isEndpointError, type RefusalTable, refusals } from './endpoints/endpoint-error.ts'
 export type { RequestOptions } from './endpoints/handler.ts'
 export { beginSession } from './endpoints/issue-tokens.ts'
 export type { CreateSessionInput, ServerApi } from './endpoints/server-api.ts'

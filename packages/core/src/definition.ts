@@ -1,7 +1,7 @@
 import type { AuthConfig } from './config.ts'
 import type { Migrations } from './database/migrations.ts'
+import { ENDPOINT_ERRORS, type RefusalTable } from './endpoint-error.ts'
 import type { Endpoint } from './endpoints/endpoint.ts'
-import { ENDPOINT_ERRORS, type RefusalTable } from './endpoints/endpoint-error.ts'
 import { OWN_USER_COLUMNS, type UserColumns } from './endpoints/user-record.ts'
 import { ConfigurationError } from './errors.ts'
 import type { DefinePayload } from './jwt/issue-jwt.ts'

@@ -11,6 +11,7 @@ export { type AuthConfig, type AuthConfigOptions, defineAuthConfig } from './con
 export { type CookieNames, cookieNames, readCookie } from './cookie.ts'
 export { corsHeaders, withCors } from './cors.ts'
 export { type Credentials, type HeaderReader, readCredentials, type SessionCookie } from './credentials.ts'
+export { EndpointError, isEndpointError } from './endpoint-error.ts'
 export { AuthError, ConfigurationError, isAuthError, isUndecided } from './errors.ts'
 export type { AuthEvent, AuthEventType, EventListener, RevocationCause } from './events/event.ts'
 export { denial } from './events/report-denial.ts'

@@ -51,13 +51,17 @@ export interface SqliteAuthDatabase<Tables> {
  *
  * @param url `file:` followed by a path, a bare path, or `:memory:`
  * @param options.busyTimeoutMs how long a write waits for another process to release the file before it is 503
- * @throws ConfigurationError when the URL names no SQLite file
+ * @param options.create whether a file that is not there is made
+ * @throws ConfigurationError when the URL names no SQLite file, or one that is not there and is not to be made
  */
 export async function openSqlite<Tables = unknown>(
   url: string,
-  { busyTimeoutMs = 5_000 }: { busyTimeoutMs?: number } = {},
+  { busyTimeoutMs = 5_000, create = true }: { busyTimeoutMs?: number; create?: boolean } = {},
 ): Promise<SqliteAuthDatabase<Tables>> {
   const path = toPath(url)
+  if (!create && path !== ':memory:' && !existsSync(path)) {
+    throw new ConfigurationError(`There is no database ${path}`)
+  }
   const writer = openWriter(path)
   const kysely = new Kysely<AuthTables & Tables>({ dialect: sqliteWriteQueue(writer, { busyTimeoutMs }) })
   try {

@@ -3,4 +3,5 @@ export {
   AuthClientError,
   type AuthClientOptions,
   createAuthClient,
+  type RoutesOf,
 } from './client/auth-client.ts'

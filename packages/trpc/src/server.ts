@@ -16,6 +16,7 @@ export {
   optionalSessionMiddleware,
 } from './server/optional-session-middleware.ts'
 export { type RateLimitContext, type RateLimitOptions, rateLimit } from './server/rate-limit.ts'
+export { refusalMiddleware } from './server/refusal-middleware.ts'
 export { requireRole } from './server/require-role.ts'
 export {
   createSensitiveSessionMiddleware,

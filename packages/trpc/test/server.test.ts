@@ -16,6 +16,7 @@ test('@sallyport/trpc exports what its users rely on, and nothing else', () => {
       "getSession",
       "optionalSessionMiddleware",
       "rateLimit",
+      "refusalMiddleware",
       "requireRole",
       "sensitiveSessionMiddleware",
       "sessionMiddleware",

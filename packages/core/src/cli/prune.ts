@@ -15,16 +15,21 @@ export function addPruneCommand(program: Command): void {
     .description('remove expired sessions, counters and old records')
     .addOption(new Option('--every <seconds>', 'again and again, until it is stopped').argParser(seconds))
     .addOption(
-      new Option('--audit-days <days>', 'how long records are kept').default(365).argParser(positive),
+      new Option('--audit-days <days>', 'how long records are kept; Infinity is for ever')
+        .default(365)
+        .argParser(daysOrForever),
     )
     .addOption(new Option('--batch-size <rows>', 'rows in one transaction').default(500).argParser(positive))
     .action(async ({ database: url, auth, every, auditDays, batchSize }: PruneCommandOptions) => {
       const { openSqlite } = await import('../sqlite.ts')
+      const { migratePlugins } = await import('../database/migrate-plugins.ts')
       const { prune } = await import('../session/prune.ts')
       const { expiringTables, observed } = await import('../session/observed-database.ts')
       const definition = await loadDefinition(auth)
       const tables = expiringTables(definition?.plugins ?? [])
-      const database = await openSqlite(url)
+      // Its tables must be there, and a mistyped path must not become a new file.
+      const database = await openSqlite(url, { create: false })
+      await migratePlugins(definition?.plugins ?? [], database)
       const stopped = new AbortController()
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopped.abort())
       try {
@@ -44,6 +49,10 @@ export function addPruneCommand(program: Command): void {
 /** False when it was stopped before. */
 function passed(seconds: number, signal: AbortSignal): Promise<boolean> {
   return sleep(seconds * 1000, true, { signal }).catch(() => false)
+}
+
+function daysOrForever(value: string): number {
+  return value === 'Infinity' ? Number.POSITIVE_INFINITY : positive(value)
 }
 
 function seconds(value: string): number {

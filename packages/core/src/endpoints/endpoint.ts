@@ -2,6 +2,7 @@ import type * as z from 'zod'
 import type { Authenticated } from '../authenticate.ts'
 import type { AuthConfig } from '../config.ts'
 import type { SessionCookie } from '../credentials.ts'
+import { refuse } from '../endpoint-error.ts'
 import type { AuthTransaction, RecordEvent } from '../events/change.ts'
 import type { DefinePayload } from '../jwt/issue-jwt.ts'
 import type { SigningKeys } from '../keys/signing-keys.ts'
@@ -9,7 +10,6 @@ import type { OriginRequest, RequestKind } from '../origin.ts'
 import type { Route } from '../protocol.ts'
 import type { RateLimit } from '../rate-limit/rate-limit.ts'
 import type { SessionDatabase } from '../session/session-database.ts'
-import { refuse } from './endpoint-error.ts'
 
 /**
  * Who may call an endpoint: anyone, a signed-in user, one who has proved it a moment ago, or an admin. Decided before the fields of the

@@ -1,4 +1,4 @@
-import { refuse } from './endpoint-error.ts'
+import { refuse } from '../endpoint-error.ts'
 
 /**
  * The query of a request as texts by name.

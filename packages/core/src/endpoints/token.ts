@@ -1,8 +1,8 @@
+import { refuse } from '../endpoint-error.ts'
 import { emit } from '../events/emit.ts'
 import { ENDPOINTS, type TokenResponse } from '../protocol.ts'
 import { refreshSession } from '../session/refresh-session.ts'
 import { defineEndpoint, type Endpoint } from './endpoint.ts'
-import { refuse } from './endpoint-error.ts'
 import { prepareTokens } from './issue-tokens.ts'
 import { anyQuery, tokens } from './plain-schemas.ts'
 

@@ -1,7 +1,7 @@
 import type { AuthConfig } from '../config.ts'
 import type { SessionCookie } from '../credentials.ts'
 import { toNullableDate } from '../database/schema.ts'
-import { refuse } from '../endpoints/endpoint-error.ts'
+import { refuse } from '../endpoint-error.ts'
 import { AuthError } from '../errors.ts'
 import type { AuthTransaction, RecordEvent } from '../events/change.ts'
 import { commit } from '../events/commit.ts'

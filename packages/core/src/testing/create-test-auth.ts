@@ -3,12 +3,14 @@ import { type Auth, createAuth } from '../auth.ts'
 import { type AuthConfig, type AuthConfigOptions, defineAuthConfig } from '../config.ts'
 import type { AuthKysely } from '../database/schema.ts'
 import { type AuthDefinition, type AuthPlugin, defineAuth } from '../definition.ts'
+import { commit } from '../events/commit.ts'
 import { issueJwt } from '../jwt/issue-jwt.ts'
 import { createSigningKey, parseSigningKeys } from '../keys/signing-keys.ts'
 import { staticJwks } from '../keys/static-jwks.ts'
 import { admin } from '../plugins/admin/admin.ts'
-import { createPasswordAccount } from '../plugins/email-password/accounts.ts'
+import { insertAccount } from '../plugins/email-password/accounts.ts'
 import { type EmailPasswordOptions, emailPassword } from '../plugins/email-password/email-password.ts'
+import { hashPassword } from '../plugins/email-password/password.ts'
 import { banUser } from '../session/ban-user.ts'
 import { createSession } from '../session/create-session.ts'
 import { revokeSession } from '../session/end-session.ts'
@@ -123,8 +125,10 @@ export async function createTestAuth<const Plugins extends readonly AuthPlugin[]
     role = 'user',
     password = TEST_PASSWORD,
   } = {}) {
-    const user = { name: 'Test User', email, password, role, now: clock.now() }
-    return { ...(await createPasswordAccount(database, user)), email }
+    const passwordHash = await hashPassword(password)
+    const account = { name: 'Test User', email, passwordHash, role, now: clock.now() }
+    const { userId } = await commit(database, (trx, record) => insertAccount(trx, record, account))
+    return { userId, email }
   }
 
   return {

@@ -230,11 +230,31 @@ describe('sallyport prune --auth', () => {
     })
   })
 
-  test('fails with 1 on a database that does not have them yet', async ({ expect }) => {
+  test('creates them where they are not there yet', async ({ expect }) => {
     const { url } = await createDatabase(async () => {})
-    const { code, stdout, stderr } = await prune(['-d', url, '--auth', AUTH_DEFINITION])
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toBe('no such table: verification\n')
+    expect(await prune(['-d', url, '--auth', AUTH_DEFINITION])).toMatchObject({
+      code: 0,
+      stdout: 'removed session 0, audit 0, rateLimit 0, verification 0, knownDevice 0, invitation 0\n',
+    })
+  })
+
+  test('fails with 1 where there is no database, and makes none', async ({ expect }) => {
+    const path = join(directory, 'typo.db')
+    const { code, stdout, stderr } = await prune(['-d', `file:${path}`])
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `There is no database ${path}\n`,
+    })
+    expect(existsSync(path)).toBe(false)
+  })
+
+  test('keeps records for ever where they are to be kept', async ({ expect }) => {
+    const { url } = await createDatabase(async () => {})
+    expect(await prune(['-d', url, '--audit-days', 'Infinity'])).toMatchObject({
+      code: 0,
+      stdout: 'removed session 0, rateLimit 0\n',
+    })
   })
 })
 

@@ -210,6 +210,25 @@ describe('every endpoint in every situation', () => {
   })
 })
 
+describe('every endpoint as a method of auth.api', () => {
+  test.each(NAMES)(
+    '%s answers with the same members, and with headers where it sets cookies',
+    async (name) => {
+      const [scene, another] = [await createScene(HERE), await createScene(HERE)]
+      const endpoint = ENDPOINT_CASES[name]
+      const overHttp = await auth.handler(request(ENDPOINTS[name], await valid(scene, endpoint)))
+      const { input, cookie } = await valid(another, endpoint)
+      const methods: Record<string, unknown> = { ...auth.api }
+      const method = methods[name]
+      if (typeof method !== 'function') throw new TypeError(`There is no method ${name}`)
+      const { headers, ...body } = await method({ ...input, request: request(ENDPOINTS[name], { cookie }) })
+      expect(Object.keys(body)).toEqual(Object.keys(await overHttp.json()))
+      if (endpoint.cookies === undefined) expect(headers).toBeUndefined()
+      else expect(cookieChanges(new Response(null, { headers }))).toEqual(cookieChanges(overHttp))
+    },
+  )
+})
+
 const POSTS = NAMES.filter((name) => ENDPOINTS[name].method === 'POST')
 const NOT_FOR_ANYONE = NAMES.filter((name) => ENDPOINT_CASES[name].answers.anonymous === '401 TOKEN_MISSING')
 
@@ -261,6 +280,20 @@ describe('a call that is not formed as it should be changes nothing', () => {
     expect(answer).toBe('405 METHOD_NOT_ALLOWED')
     expect(response.headers.get('allow')).toBe(`${ENDPOINTS[name].method}, OPTIONS`)
   })
+})
+
+test.each(NAMES)('a preflight of %s is answered, and nobody may store the answer', async (name) => {
+  const { method, path } = ENDPOINTS[name]
+  const response = await auth.handler(
+    new Request(`http://localhost:3000${AUTH_PATH}${path}`, {
+      method: 'OPTIONS',
+      headers: { origin: 'http://localhost:3000', 'access-control-request-method': method },
+    }),
+  )
+  expect(response.status).toBe(204)
+  expect(response.headers.get('access-control-allow-origin')).toBe('http://localhost:3000')
+  expect(response.headers.get('cache-control')).toBe('no-store')
+  expect(response.headers.get('vary')).toBe('Origin, Cookie')
 })
 
 describe('whoever may not call an endpoint learns nothing of what it takes', () => {

@@ -263,6 +263,16 @@ describe('what is written down of an event, and which streams end', () => {
     await auth.db.deleteFrom('audit').where('userId', '=', 'ada').execute()
   })
 
+  test('of as many events as a change has, each is written down', async () => {
+    const sessionIds = Array.from({ length: 5_000 }, (_, i) => `s${i}`)
+    await commit(auth.database, async (_trx, record) => {
+      for (const sessionId of sessionIds) record({ ...base, sessionId, type: 'session.expired' })
+    })
+    const records = await readAudit(auth, 'ada')
+    expect(records.map(({ sessionId }) => sessionId)).toEqual(sessionIds)
+    await auth.db.deleteFrom('audit').where('userId', '=', 'ada').execute()
+  })
+
   test('what changes nothing has no record', async () => {
     const before = await dumpTables(auth)
     expect(await commit(auth.database, async () => 7)).toBe(7)

@@ -134,7 +134,7 @@ test('a listener that fails changes no decision', async () => {
 
 test('an error that is no refusal is none, and goes on as it is', async () => {
   const failure = new TypeError('not a function')
-  const failing = withReport(() => Promise.reject(failure), { step: 2, sessionId: 'x', config })
+  const failing = withReport(() => Promise.reject(failure), { step: 1, sessionId: null, config })
   await expect(failing).rejects.toBe(failure)
   expect(onEvent).not.toHaveBeenCalled()
 })

@@ -110,6 +110,8 @@ function watchDatabases(hear: Hear): { readOpenDatabases(): void } {
   })
 
   function read(database: Database.Database): void {
+    // One that could not be opened, or that is closed, has been read.
+    if (!database.open) return
     if (database.memory) {
       hear(database.serialize())
       return

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { admin, emailPassword } from '@sallyport/core/plugins'
 import { ENDPOINTS } from '@sallyport/core/protocol'
 import { describe, expect, test } from 'vitest'
+import { ENDPOINT_ERRORS } from '../../src/endpoint-error.ts'
 import { coreEndpoints } from '../../src/endpoints/core-endpoints.ts'
-import { ENDPOINT_ERRORS } from '../../src/endpoints/endpoint-error.ts'
 
 const root = join(import.meta.dirname, '../../../..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')

@@ -4,11 +4,19 @@ import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS, type ErrorResponse, type Route } f
 export interface AuthClientOptions {
   /** Where the app is reached, such as `https://app.example.com`. @default '' (the page's own origin) */
   readonly baseUrl?: string
-  /** The routes of further plugins, by the names of their endpoints. */
-  readonly routes?: Readonly<Record<string, Route>>
   /** @default globalThis.fetch */
   readonly fetch?: typeof globalThis.fetch
 }
+
+/** The routes of endpoints that are not ours, by their names: those of further plugins. */
+export type RoutesOf<Api> = {
+  readonly [Name in Exclude<keyof Api, keyof typeof ENDPOINTS | 'createSession'>]: Route
+}
+
+/** Required where there are such endpoints. */
+type RoutesOption<Api> = keyof RoutesOf<Api> extends never
+  ? { readonly routes?: RoutesOf<Api> }
+  : { readonly routes: RoutesOf<Api> }
 
 /** The parts of an argument that only the server has. */
 type ServerOptions = 'request' | 'remoteAddress'
@@ -54,8 +62,12 @@ export class AuthClientError extends Error {
  * const { sessions } = await client.listSessions()
  * @throws AuthClientError from each call that is refused; what `fetch` throws where nobody answers
  */
-export function createAuthClient<Api>(options: AuthClientOptions = {}): AuthClient<Api> {
-  const { baseUrl = '', routes = {}, fetch = globalThis.fetch } = options
+export function createAuthClient<Api>(
+  ...[options]: Record<never, never> extends RoutesOption<Api>
+    ? [options?: AuthClientOptions & RoutesOption<Api>]
+    : [options: AuthClientOptions & RoutesOption<Api>]
+): AuthClient<Api> {
+  const { baseUrl = '', routes, fetch = globalThis.fetch }: AnyOptions = options ?? {}
   const call = async ({ method, path }: Route, input: object = {}): Promise<unknown> => {
     const isQuery = method === 'GET'
     const response = await fetch(`${baseUrl}${AUTH_PATH}${path}${isQuery ? toQuery(input) : ''}`, {
@@ -73,6 +85,10 @@ export function createAuthClient<Api>(options: AuthClientOptions = {}): AuthClie
     (input?: object) => call(route, input),
   ])
   return Object.fromEntries(methods)
+}
+
+interface AnyOptions extends AuthClientOptions {
+  readonly routes?: Readonly<Record<string, Route>>
 }
 
 const NO_ANSWER = { code: 'UNKNOWN', message: 'The answer is not one of an auth endpoint' }

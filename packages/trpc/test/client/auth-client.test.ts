@@ -94,6 +94,9 @@ async function signInAdmin() {
   return { client, cookies, userId, email }
 }
 
+/** Without the endpoint of the plugin. */
+type OwnApi = Omit<Api, keyof typeof routes>
+
 /** The error of a call that is refused. */
 async function errorOf(call: Promise<unknown>): Promise<AuthClientError> {
   const error: unknown = await call.then(
@@ -107,7 +110,11 @@ async function errorOf(call: Promise<unknown>): Promise<AuthClientError> {
 /** A client whose requests are recorded and all answered alike. */
 function record(answer: () => Response, options: AuthClientOptions = {}) {
   const fetch = vi.fn<typeof globalThis.fetch>(async () => answer())
-  const client = createAuthClient<Record<string, (input?: object) => Promise<object>>>({ ...options, fetch })
+  const client = createAuthClient<Record<string, (input?: object) => Promise<object>>>({
+    ...options,
+    routes: {},
+    fetch,
+  })
   return {
     async call(name: string, input?: object) {
       await client[name]?.(input)
@@ -120,7 +127,7 @@ function record(answer: () => Response, options: AuthClientOptions = {}) {
 
 describe('the methods', () => {
   test('are the endpoints of ENDPOINTS, each by its name', () => {
-    expect(Object.keys(createAuthClient<Api>())).toEqual(Object.keys(ENDPOINTS))
+    expect(Object.keys(createAuthClient<OwnApi>())).toEqual(Object.keys(ENDPOINTS))
   })
 
   test.each(Object.entries(ENDPOINTS))('%s calls its endpoint', async (name, { method, path }) => {
@@ -155,7 +162,7 @@ describe('the methods', () => {
   test('go to the origin of the page unless a base URL is given, with the fetch of the page', async () => {
     const fetch = vi.spyOn(globalThis, 'fetch').mockResolvedValue(Response.json({ sessions: [] }))
     onTestFinished(() => fetch.mockRestore())
-    expect(await createAuthClient<Api>().listSessions()).toEqual({ sessions: [] })
+    expect(await createAuthClient<OwnApi>().listSessions()).toEqual({ sessions: [] })
     expect(fetch.mock.calls[0]?.[0]).toBe('/api/auth/sessions')
   })
 })
@@ -308,7 +315,7 @@ describe('a refusal is an AuthClientError', () => {
   })
 
   test('but where nobody answers it is what fetch throws', async () => {
-    const client = createAuthClient<Api>({ baseUrl: 'http://localhost:1' })
+    const client = createAuthClient<OwnApi>({ baseUrl: 'http://localhost:1' })
     await expect(client.listSessions()).rejects.toThrow(TypeError)
   })
 })
@@ -332,7 +339,13 @@ describe('the types', () => {
   test('of the methods are those of the endpoints, without what no endpoint serves', () => {
     expectTypeOf<keyof Client>().toEqualTypeOf<keyof typeof ENDPOINTS | keyof typeof routes>()
     expectTypeOf<keyof Api>().toEqualTypeOf<keyof Client | 'createSession'>()
-    expect(createAuthClient<Api>()).not.toHaveProperty('createSession')
+    expect(createAuthClient<OwnApi>()).not.toHaveProperty('createSession')
+  })
+
+  test('ask for the route of every endpoint that is not ours', () => {
+    // @ts-expect-error the route of addNote is missing
+    expect(createAuthClient<Api>()).not.toHaveProperty('addNote')
+    expect(createAuthClient<Api>({ routes })).toHaveProperty('addNote')
   })
 
   test('have neither the request nor the headers that only the server has', () => {

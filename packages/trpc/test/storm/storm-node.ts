@@ -5,12 +5,18 @@
 import { createServer } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { getConnInfo } from '@hono/node-server/conninfo'
-import { defineAuthConfig, isAuthError, REASONS } from '@sallyport/core'
-import { createAuth, defineAuth, isEndpointError, openKeyFile } from '@sallyport/core/auth'
+import { defineAuthConfig } from '@sallyport/core'
+import { createAuth, defineAuth, openKeyFile } from '@sallyport/core/auth'
 import { emailPassword } from '@sallyport/core/plugins'
 import { openSqlite } from '@sallyport/core/sqlite'
-import { authErrorData, authHandlerOptions, authResponseMeta, createAuthContext } from '@sallyport/trpc'
-import { initTRPC, TRPCError } from '@trpc/server'
+import {
+  authErrorData,
+  authHandlerOptions,
+  authResponseMeta,
+  createAuthContext,
+  refusalMiddleware,
+} from '@sallyport/trpc'
+import { initTRPC } from '@trpc/server'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
 import { Hono } from 'hono'
 import * as z from 'zod'
@@ -45,18 +51,9 @@ const t = initTRPC.context<StormContext>().create({
   errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),
 })
 
-/** An app's way to answer with what the auth server refuses. */
-const refusing = t.middleware(async ({ next }) => {
-  const result = await next()
-  const cause = result.ok ? undefined : result.error.cause
-  if (isAuthError(cause)) throw new TRPCError({ code: REASONS[cause.reason].code, cause })
-  if (isEndpointError(cause)) throw new TRPCError({ code: 'UNAUTHORIZED', cause })
-  return result
-})
-
 const router = t.router({
   signIn: t.procedure
-    .use(refusing)
+    .use(refusalMiddleware)
     .input(z.object({ email: z.string(), password: z.string() }))
     .mutation(async ({ ctx: { request, remoteAddress }, input }) => {
       const { userId } = await auth.api.signInEmail({ ...input, request, remoteAddress })

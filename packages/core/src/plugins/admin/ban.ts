@@ -1,6 +1,6 @@
 import * as z from 'zod'
+import { refuse } from '../../endpoint-error.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
-import { refuse } from '../../endpoints/endpoint-error.ts'
 import { done, id } from '../../endpoints/plain-schemas.ts'
 import { ENDPOINTS, type SuccessResponse } from '../../protocol.ts'
 import { liftBan, setBan } from '../../session/ban-user.ts'

@@ -1,12 +1,13 @@
 import { type AuthKysely, toNullableDate } from '../../database/schema.ts'
-import { refuse } from '../../endpoints/endpoint-error.ts'
+import { refuse } from '../../endpoint-error.ts'
 import type { AuthTransaction, RecordEvent } from '../../events/change.ts'
 import { commit } from '../../events/commit.ts'
 import { isBanned } from '../../session/session.ts'
 import type { SessionDatabase } from '../../session/session-database.ts'
 import { emailAddress } from './email-address.ts'
-import { hashPassword } from './password.ts'
+import { newPassword } from './password.ts'
 import { refuseEmailPassword } from './reasons.ts'
+import { hashNewPassword } from './settings.ts'
 
 /** The provider of email and password in the table `account`. */
 const CREDENTIAL = 'credential'
@@ -95,11 +96,10 @@ export async function insertAccount(
 }
 
 /**
- * Creates a user who signs in by email and password, for an app that creates its first users itself. The password is not checked
- * against the rules of sign-up.
+ * Creates a user who signs in by email and password, for an app that creates its first users itself. The rules of sign-up apply.
  *
  * @param options.email stored trimmed and in lower case, as sign-in looks it up
- * @throws EndpointError `EMAIL_TAKEN`, or `INVALID_INPUT` when it is no email address
+ * @throws EndpointError `EMAIL_TAKEN`, `PASSWORD_TOO_COMMON`, or `INVALID_INPUT` with the field at fault
  */
 export async function createPasswordAccount(
   database: SessionDatabase,
@@ -108,7 +108,9 @@ export async function createPasswordAccount(
   const { name, role = 'user', now } = options
   const email = emailAddress.safeParse(options.email)
   if (!email.success) throw refuse('INVALID_INPUT', { fields: ['email'], cause: email.error })
-  const passwordHash = await hashPassword(options.password)
+  const password = newPassword.safeParse(options.password)
+  if (!password.success) throw refuse('INVALID_INPUT', { fields: ['password'], cause: password.error })
+  const passwordHash = await hashNewPassword(password.data, email.data)
   return commit(database, (trx, record) =>
     insertAccount(trx, record, { name, email: email.data, passwordHash, role, now }),
   )

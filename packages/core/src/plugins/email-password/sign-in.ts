@@ -1,6 +1,6 @@
 import * as z from 'zod'
+import { isEndpointError } from '../../endpoint-error.ts'
 import { defineEndpoint, type Endpoint, type EndpointContext } from '../../endpoints/endpoint.ts'
-import { isEndpointError } from '../../endpoints/endpoint-error.ts'
 import { beginSession } from '../../endpoints/issue-tokens.ts'
 import { tokens } from '../../endpoints/plain-schemas.ts'
 import { AuthError } from '../../errors.ts'
