@@ -27,15 +27,19 @@ export interface SessionCookie {
  * @throws AuthError `COOKIE_CONFLICT` when two cookies of one of our names were sent.
  */
 export function readCredentials(header: HeaderReader, config: AuthConfig): Credentials {
-  if (config.bearer) {
-    const token = /^Bearer +([^ ]+)$/i.exec(header('authorization') ?? '')?.[1]
-    if (token !== undefined) return { transport: 'bearer', token, sessionCookie: null }
-  }
+  const bearer = readBearer(header, config)
+  if (bearer !== null) return { transport: 'bearer', token: bearer, sessionCookie: null }
   return {
     transport: 'cookie',
     token: readCookie(header('cookie'), config.cookies.jwt),
     sessionCookie: readSessionCookie(header, config),
   }
+}
+
+/** The token of an `Authorization: Bearer` header; null where there is none, or where bearer transport is not enabled. */
+export function readBearer(header: HeaderReader, { bearer }: AuthConfig): string | null {
+  if (!bearer) return null
+  return /^Bearer +([^ ]+)$/i.exec(header('authorization') ?? '')?.[1] ?? null
 }
 
 /**

@@ -56,11 +56,12 @@ export interface AuthDefinition<Plugins extends readonly AuthPlugin[] = readonly
  * @throws ConfigurationError when the keys break the policy, or sign what the configuration's JWKS cannot verify; or when two
  * plugins claim one thing
  */
-export function defineAuth<const Plugins extends readonly AuthPlugin[] = readonly []>(
-  options: AuthDefinitionOptions<Plugins>,
-): AuthDefinition<Plugins> {
-  const { config, signingKeys, definePayload = () => ({}) } = options
-  const plugins = options.plugins ?? ([] as readonly AuthPlugin[] as Plugins)
+export function defineAuth<const Plugins extends readonly AuthPlugin[]>(
+  options: AuthDefinitionOptions<Plugins> & { plugins: Plugins },
+): AuthDefinition<Plugins>
+export function defineAuth(options: Omit<AuthDefinitionOptions, 'plugins'>): AuthDefinition<readonly []>
+export function defineAuth(options: AuthDefinitionOptions): AuthDefinition {
+  const { config, signingKeys, definePayload = () => ({}), plugins = [] } = options
   const keys = isSigningKeys(signingKeys) ? signingKeys : parseSigningKeys(signingKeys)
   const verifier = config.issuers[0].jwks.findKey(keys.active.kid)
   // A set that has to be fetched is not waited for; whoever needs it is told of a failure.

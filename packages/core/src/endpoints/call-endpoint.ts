@@ -1,6 +1,7 @@
 import type { ProxyTrust } from '../address.ts'
 import { type Authenticated, authenticate } from '../authenticate.ts'
-import { readSessionCookie } from '../credentials.ts'
+import type { AuthConfig } from '../config.ts'
+import { readBearer, readSessionCookie } from '../credentials.ts'
 import type { AuthDefinition } from '../definition.ts'
 import { AuthError } from '../errors.ts'
 import { commit } from '../events/commit.ts'
@@ -39,7 +40,8 @@ export async function callEndpoint(
   server: EndpointServer,
 ): Promise<EndpointResult> {
   const { config } = server.definition
-  if (endpoint.origin !== null) checkOrigin(request, endpoint.origin, config)
+  if (endpoint.origin !== null && countsCookies(endpoint, request, config))
+    checkOrigin(request, endpoint.origin, config)
   const context = createContext(endpoint, request, server)
   const input = await readInput()
   const admitted = await admit(endpoint, request, server)
@@ -59,7 +61,7 @@ export async function callEndpoint(
 
 /** What an endpoint may use on behalf of a request. */
 export function createContext(
-  endpoint: Pick<Endpoint, 'origin'>,
+  endpoint: Pick<Endpoint, 'origin' | 'caller'>,
   request: EndpointRequest,
   { definition, database, onError }: EndpointServer,
 ): EndpointContext {
@@ -71,8 +73,9 @@ export function createContext(
     database,
     request,
     address: request.address,
-    // What is the same for everyone has no use for it, so that two of them are no matter there.
-    sessionCookie: endpoint.origin === null ? null : readSessionCookie(request.header, config),
+    sessionCookie: countsCookies(endpoint, request, config)
+      ? readSessionCookie(request.header, config)
+      : null,
     async limit(key, limit) {
       const retryAfterSeconds = await database.limits.consume(key, limit)
       if (retryAfterSeconds !== null) throw new AuthError('RATE_LIMITED', { retryAfterSeconds })
@@ -83,6 +86,18 @@ export function createContext(
       setImmediate(() => void begin().catch(onError))
     },
   }
+}
+
+/**
+ * Whether the cookies of a request count for anything. What is the same for everyone has no use for them, so that two of them are no
+ * matter there. Whoever has to be admitted may come with a bearer token instead, which no other site can send.
+ */
+function countsCookies(
+  { origin, caller }: Pick<Endpoint, 'origin' | 'caller'>,
+  { header }: EndpointRequest,
+  config: AuthConfig,
+): boolean {
+  return origin !== null && (caller === 'anyone' || readBearer(header, config) === null)
 }
 
 async function admit(

@@ -34,7 +34,7 @@ export function createServerApi(server: EndpointServer): ServerApi {
       const request = toEndpointRequest(options, server)
       const { body, cookies } = await beginSession(
         userId,
-        createContext({ origin: 'mutation' }, request, server),
+        createContext({ origin: 'mutation', caller: 'anyone' }, request, server),
         {
           rememberMe,
         },

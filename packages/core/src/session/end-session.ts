@@ -61,7 +61,8 @@ export function revokeSessions(
 }
 
 /**
- * Ends the session of a session cookie, if its secret is right, current or just rotated out.
+ * Ends the session of a session cookie, if its secret is the current one or one before: whoever has had it may end the session, even
+ * where it opens nothing any more.
  *
  * @returns whether there was one
  */

@@ -1,3 +1,11 @@
+/** How long the secret before the current one still counts, in seconds: requests that were under way with it must not fail. */
+export const GRACE_SECONDS = 30
+
+/** Whether the secret before the current one, which changed at `rotatedAt`, still counts. */
+export function isInGrace(rotatedAt: Date | null, now: Date): boolean {
+  return rotatedAt !== null && now.getTime() - rotatedAt.getTime() <= GRACE_SECONDS * 1000
+}
+
 /** How long sessions live, in seconds. `Infinity` where there is no such bound. */
 export interface SessionLifetimes {
   readonly expiresInSeconds: number

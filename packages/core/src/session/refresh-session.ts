@@ -5,7 +5,7 @@ import { AuthError, isAuthError } from '../errors.ts'
 import { commit } from '../events/commit.ts'
 import { withDeadline } from './deadline.ts'
 import { deleteSessions } from './end-session.ts'
-import { renewalOf } from './lifetime.ts'
+import { isInGrace, renewalOf } from './lifetime.ts'
 import { createFamily, createSecret, hashSecret, isOfFamily } from './secret.ts'
 import type { Session } from './session.ts'
 import type { SessionDatabase } from './session-database.ts'
@@ -26,16 +26,13 @@ export interface Refresh {
   advance(): Promise<RefreshedSession>
 }
 
-/** How long the secret before the current one still counts, in seconds: requests that were under way with it must not fail. */
-export const GRACE_SECONDS = 30
-
 /** `lastSeenAt` is kept to this many seconds, so that a page that refreshes again and again does not write each time. */
 const SEEN_SECONDS = 60
 
 /**
  * The session that a session cookie stands for, if it still counts. For the token endpoint, where the JWT may be gone.
  *
- * A secret that was rotated out longer ago than {@link GRACE_SECONDS} is a copy in the hands of someone else, or of the user while
+ * A secret that was rotated out longer ago than its grace is a copy in the hands of someone else, or of the user while
  * someone else has the current one: the session ends at once.
  *
  * @throws AuthError like `validateSession`; an unknown cookie is `SESSION_NOT_FOUND`
@@ -83,8 +80,7 @@ type Standing = 'current' | 'previous' | 'replayed' | 'unknown'
 async function standingOf(secret: string, found: SessionToken, now: Date): Promise<Standing> {
   const hash = await hashSecret(secret)
   if (hash === found.token) return 'current'
-  const graceEndsAt = (found.rotatedAt?.getTime() ?? 0) + GRACE_SECONDS * 1000
-  if (hash === found.previousToken && now.getTime() <= graceEndsAt) return 'previous'
+  if (hash === found.previousToken && isInGrace(found.rotatedAt, now)) return 'previous'
   if (found.tokenFamily === null) return 'unknown'
   return (await isOfFamily(secret, found.tokenFamily)) ? 'replayed' : 'unknown'
 }
@@ -101,8 +97,7 @@ async function advance(
   const renewal = renewalOf(found, config.lifetimes, now)
   const isSeenAgain = now.getTime() - found.lastSeenAt.getTime() >= SEEN_SECONDS * 1000
   // Not again within the grace of the last time, or the secret before it would count as replayed too early.
-  const sinceRotation = now.getTime() - (found.rotatedAt?.getTime() ?? 0)
-  const isRotationDue = config.rotateSessionToken && sinceRotation > GRACE_SECONDS * 1000
+  const isRotationDue = config.rotateSessionToken && !isInGrace(found.rotatedAt, now)
   const family = isRotationDue ? (found.tokenFamily ?? createFamily()) : null
   if (renewal === null && !isSeenAgain && family === null) return 'nothing to do'
 
