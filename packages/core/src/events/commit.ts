@@ -1,4 +1,4 @@
-import type { Insertable, KyselyPlugin } from 'kysely'
+import type { Insertable } from 'kysely'
 import type { AuditTable } from '../database/schema.ts'
 import { AuthError } from '../errors.ts'
 import { DeadlineError, withDeadline } from '../session/deadline.ts'
@@ -33,7 +33,7 @@ export async function commit<Result>(
     return result
   }
 
-  const result = await database.db.transaction().execute((trx) => inTime(trx, change))
+  const result = await database.db.transaction().execute((trx) => inTime(change(trx)))
   for (const event of events) announce(event, database)
   for (const event of events) emit(event, database.onEvent)
   return result
@@ -42,25 +42,16 @@ export async function commit<Result>(
 /** A hook that waits for ever, or for another connection, would keep everyone else from writing. */
 const LONGEST_CHANGE_MS = 10_000
 
-/** @throws AuthError `SESSIONS_UNAVAILABLE` when it takes too long; then nothing of it counts, and what it still tries fails */
-async function inTime<Result>(
-  trx: AuthTransaction,
-  change: (trx: AuthTransaction) => Promise<Result>,
-): Promise<Result> {
-  let isOver = false
-  const guard: KyselyPlugin = {
-    transformQuery({ node }) {
-      if (isOver) throw new Error('The transaction is over')
-      return node
-    },
-    transformResult: async ({ result }) => result,
-  }
+/**
+ * Kysely refuses whatever is still tried on a transaction that is over.
+ *
+ * @throws AuthError `SESSIONS_UNAVAILABLE` when it takes too long; then nothing of it counts
+ */
+async function inTime<Result>(change: Promise<Result>): Promise<Result> {
   try {
-    return await withDeadline(change(trx.withPlugin(guard)), LONGEST_CHANGE_MS)
+    return await withDeadline(change, LONGEST_CHANGE_MS)
   } catch (cause) {
     throw cause instanceof DeadlineError ? new AuthError('SESSIONS_UNAVAILABLE', { cause }) : cause
-  } finally {
-    isOver = true
   }
 }
 
