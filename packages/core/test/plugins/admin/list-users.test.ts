@@ -106,9 +106,10 @@ describe('GET /admin/list-users', () => {
 
   describe('finds part of an email or a name', () => {
     test.each([
-      ['lovelace', ['Ada Lovelace']],
-      ['LOVE', ['Ada Lovelace']],
-      ['ada', ['Ada Lovelace', 'Grace Hopper']],
+      // No search of hexadecimal digits alone: the addresses of the others are made of them.
+      ['lovelace', ['Ada Lovelace', 'Grace Hopper']],
+      ['LOVE', ['Ada Lovelace', 'Grace Hopper']],
+      ['countess', ['Ada Lovelace']],
       [' hopper ', ['Grace Hopper']],
       ['navy.example', ['Grace Hopper']],
       ['Élodie', ['Élodie']],
@@ -123,7 +124,7 @@ describe('GET /admin/list-users', () => {
     ])('%j', async (search, names) => {
       const users = [
         await named('Ada Lovelace', 'countess@math.example'),
-        await named('Grace Hopper', 'ada.fan@navy.example'),
+        await named('Grace Hopper', 'lovelace.fan@navy.example'),
         await named('Élodie'),
         await named('李小龍'),
         await named('100%'),
