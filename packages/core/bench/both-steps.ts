@@ -7,7 +7,8 @@ import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import Database from 'better-sqlite3'
 import { alternate, type Comparison } from '../../../bench/compare.ts'
-import { LOOKUP } from '../src/database/sqlite-sessions.ts'
+import { sessionSql } from '../src/database/session-sql.ts'
+import { lookupStatement } from '../src/database/sqlite-sessions.ts'
 
 const CALLS = 100_000
 const TOGETHER = 32
@@ -31,7 +32,7 @@ export async function bothSteps(): Promise<{ name: string; goal: number | null; 
   }))
 
   const reader = new Database(path, { readonly: true })
-  const statement = reader.prepare(LOOKUP).raw()
+  const statement = reader.prepare(lookupStatement(sessionSql('sqlite'))).raw()
   const bare = async (i: number) => statement.get(at(i).sessionId, at(i).userId)
   const steps = async (i: number) => validateSession(await verifyJwt(at(i).token, config), adapter, config)
   const whole = (i: number) => authenticate(at(i).request, 'query', { config, adapter })

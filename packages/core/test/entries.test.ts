@@ -52,6 +52,7 @@ describe('the exported names of', () => {
         "readCookie",
         "readCredentials",
         "staticJwks",
+        "transact",
         "validateIdentity",
         "validateSession",
         "verifyJws",
@@ -94,6 +95,7 @@ describe('the exported names of', () => {
         "SessionStore",
         "SessionToken",
         "SessionUser",
+        "TransactOptions",
         "TrustedIssuer",
         "ValidateOptions",
         "VerificationAlgorithm",
@@ -238,7 +240,9 @@ describe('the exported names of', () => {
   test('@sallyport/core/sqlite', async () => {
     expect(Object.keys(await import('@sallyport/core/sqlite')).sort()).toMatchInlineSnapshot(`
       [
+        "lockSession",
         "openSqlite",
+        "openSqliteStore",
       ]
     `)
     expect(typesOf('sqlite.ts')).toMatchInlineSnapshot(`
@@ -246,10 +250,49 @@ describe('the exported names of', () => {
         "AccountTable",
         "AuditTable",
         "AuthTables",
+        "DateEncoding",
+        "Execute",
+        "LockSession",
+        "LockSessionOptions",
         "MigrationReport",
         "RateLimitTable",
+        "RevocationLogTable",
         "SessionTable",
         "SqliteAuthDatabase",
+        "SqliteOptions",
+        "SqliteStore",
+        "StoreMapping",
+        "Timestamp",
+        "UserTable",
+      ]
+    `)
+  })
+
+  test('@sallyport/core/postgres', async () => {
+    expect(Object.keys(await import('@sallyport/core/postgres')).sort()).toMatchInlineSnapshot(`
+      [
+        "lockSession",
+        "openPostgres",
+        "openPostgresStore",
+      ]
+    `)
+    expect(typesOf('postgres.ts')).toMatchInlineSnapshot(`
+      [
+        "AccountTable",
+        "AuditTable",
+        "AuthTables",
+        "DateEncoding",
+        "Execute",
+        "LockSession",
+        "LockSessionOptions",
+        "MigrationReport",
+        "PostgresAuthDatabase",
+        "PostgresOptions",
+        "PostgresStore",
+        "RateLimitTable",
+        "RevocationLogTable",
+        "SessionTable",
+        "StoreMapping",
         "Timestamp",
         "UserTable",
       ]
@@ -295,7 +338,16 @@ test('package.json names these entries, and no other', () => {
   const { exports, publishConfig } = JSON.parse(
     readFileSync(fileURLToPath(new URL('../package.json', import.meta.url)), 'utf8'),
   )
-  const entries = ['.', './protocol', './auth', './plugins', './sqlite', './testing', './address']
+  const entries = [
+    '.',
+    './protocol',
+    './auth',
+    './plugins',
+    './sqlite',
+    './postgres',
+    './testing',
+    './address',
+  ]
   expect(Object.keys(exports)).toEqual(entries)
   expect(Object.keys(publishConfig.exports)).toEqual(entries)
 })

@@ -1,3 +1,4 @@
+import type { AuthKysely } from '../database/schema.ts'
 import type { RateLimitStore } from '../rate-limit/rate-limit.ts'
 import type { RevocationFeed } from '../revocations/feed.ts'
 import type { AuthAdapter } from './adapter.ts'
@@ -11,6 +12,8 @@ export interface AuthStore {
   readonly revocations: RevocationFeed
   /** Counts attempts, for `rateLimit`. */
   readonly limits?: RateLimitStore
+  /** Where `ctx.transaction` writes. Absent where another library has the database: `lockSession` is for its transactions. */
+  readonly db?: AuthKysely
 }
 
 /** A database handle that carries the store: the `db` of `openSqlite`, and what belongs into a context as `ctx.db`. */

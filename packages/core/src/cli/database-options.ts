@@ -14,7 +14,7 @@ export interface DatabaseOptions {
 export function addDatabaseOptions(command: Command): Command {
   return command
     .addOption(
-      new Option('-d, --database <url>', 'database, such as file:data/app.db')
+      new Option('-d, --database <url>', 'database, such as file:data/app.db or postgres://user@host/app')
         .env('DATABASE_URL')
         .makeOptionMandatory(),
     )

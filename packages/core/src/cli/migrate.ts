@@ -7,10 +7,10 @@ export function addMigrateCommand(program: Command): void {
     .description('create or update the tables')
     .action(async ({ database: url, auth }: DatabaseOptions) => {
       // Loaded here, so that the other commands work without a database driver.
-      const { openSqlite } = await import('../sqlite.ts')
+      const { openDatabase } = await import('./open-database.ts')
       const { migratePlugins } = await import('../database/migrate-plugins.ts')
       const definition = await loadDefinition(auth)
-      const database = await openSqlite(url)
+      const database = await openDatabase(url)
       try {
         const ofPlugins = await migratePlugins(definition?.plugins ?? [], database)
         const applied = [...database.migrations.applied, ...ofPlugins.applied]

@@ -21,14 +21,14 @@ export function addPruneCommand(program: Command): void {
     )
     .addOption(new Option('--batch-size <rows>', 'rows in one transaction').default(500).argParser(positive))
     .action(async ({ database: url, auth, every, auditDays, batchSize }: PruneCommandOptions) => {
-      const { openSqlite } = await import('../sqlite.ts')
+      const { openDatabase } = await import('./open-database.ts')
       const { migratePlugins } = await import('../database/migrate-plugins.ts')
       const { prune } = await import('../session/prune.ts')
       const { expiringTables, observed } = await import('../session/observed-database.ts')
       const definition = await loadDefinition(auth)
       const tables = expiringTables(definition?.plugins ?? [])
       // Its tables must be there, and a mistyped path must not become a new file.
-      const database = await openSqlite(url, { create: false })
+      const database = await openDatabase(url, { create: false })
       await migratePlugins(definition?.plugins ?? [], database)
       const stopped = new AbortController()
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopped.abort())

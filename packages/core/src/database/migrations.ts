@@ -1,8 +1,12 @@
 import { type Kysely, type RawBuilder, type SchemaModule, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
+import { revocationLogStatements } from '../revocations/revocation-log.ts'
+import type { Engine } from './mapping.ts'
 
 /** How a database writes the types that differ; everything else in a migration is the same on all of them. */
 export interface MigrationDialect {
+  /** For what one database alone can do, such as a trigger. */
+  readonly engine: Engine
   readonly timestamp: RawBuilder<unknown>
   readonly flag: RawBuilder<unknown>
   readonly no: RawBuilder<unknown>
@@ -11,15 +15,26 @@ export interface MigrationDialect {
 
 /** ISO 8601 text and 0 or 1. */
 export const sqliteTypes: MigrationDialect = {
+  engine: 'sqlite',
   timestamp: sql`text`,
   flag: sql`integer`,
   no: sql`0`,
   yes: sql`1`,
 }
 
-/** Changes of the schema by name, such as `0001_devices`. They run in the order of their names, each once. */
+/** The types of PostgreSQL. */
+export const postgresTypes: MigrationDialect = {
+  engine: 'postgres',
+  timestamp: sql`timestamptz`,
+  flag: sql`boolean`,
+  no: sql`false`,
+  yes: sql`true`,
+}
+
+/** Changes of the schema by name, such as `0001_devices`. They run in the order of their names, each once. `db` is for what the
+ * builder of schemas cannot say. */
 export type Migrations = Readonly<
-  Record<string, (schema: SchemaModule, types: MigrationDialect) => Promise<void>>
+  Record<string, (schema: SchemaModule, types: MigrationDialect, db: Kysely<unknown>) => Promise<void>>
 >
 
 /** What a migration run did. */
@@ -58,7 +73,7 @@ export async function migrate<Tables>(
 function toKysely(migrations: Migrations, dialect: MigrationDialect): Record<string, Migration> {
   const entries = Object.entries(migrations).map(([name, change]): [string, Migration] => [
     name,
-    { up: (db: Kysely<unknown>) => change(db.schema, dialect) },
+    { up: (db: Kysely<unknown>) => change(db.schema, dialect, db) },
   ])
   return Object.fromEntries(entries)
 }
@@ -136,6 +151,9 @@ const CORE: { owner: string; migrations: Migrations } = {
         .addColumn('points', 'integer', (column) => column.notNull())
         .addColumn('expire', 'bigint')
         .execute()
+    },
+    async '0003_revocation_log'(_schema, { engine }, db) {
+      for (const statement of revocationLogStatements(engine)) await sql.raw(statement).execute(db)
     },
   },
 }

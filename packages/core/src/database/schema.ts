@@ -1,4 +1,4 @@
-import type { ColumnType, Kysely } from 'kysely'
+import type { ColumnType, Generated, Kysely } from 'kysely'
 
 /**
  * A moment. Written as a `Date` on every database; read as ISO 8601 text from SQLite and as a `Date` from PostgreSQL, so read
@@ -83,6 +83,17 @@ export interface RateLimitTable {
   expire: number | null
 }
 
+/** What may have ended sessions, by triggers of the database; see `revocationLogStatements`. */
+export interface RevocationLogTable {
+  /** In PostgreSQL a text, as it may be too large for a number. */
+  seq: Generated<number | string>
+  /** Null concerns every session of the user. */
+  sessionId: string | null
+  /** Null concerns everyone. */
+  userId: string | null
+  at: Generated<Date | string>
+}
+
 /** The tables that sessions live in. An app adds its own: `Kysely<AuthTables & MyTables>`. */
 export interface AuthTables {
   user: UserTable
@@ -90,6 +101,7 @@ export interface AuthTables {
   account: AccountTable
   audit: AuditTable
   rateLimit: RateLimitTable
+  revocation_log: RevocationLogTable
 }
 
 /** Any Kysely database that has our tables. */

@@ -1,28 +1,18 @@
 import type { Database } from 'better-sqlite3'
-import type { SessionStore, SessionToken } from '../adapters/adapter.ts'
+import type { AuthAdapter, SessionStore, SessionToken } from '../adapters/adapter.ts'
 import type { Session, SessionKey } from '../session/session.ts'
 import { toDate, toNullableDate } from './schema.ts'
-
-/** One row of {@link LOOKUP}, in its order: arrays are read faster than objects. */
-type Row = [
-  expiresAt: string,
-  lastAuthenticatedAt: string,
-  name: string,
-  email: string,
-  role: string,
-  banned: number,
-  banReason: string | null,
-  banExpires: string | null,
-]
+import { type LookupValues, type SessionSql, sessionOf, sessionSql } from './session-sql.ts'
 
 /**
  * Step 2 as one statement. The unary plus keeps SQLite from preparing the statement again for every new value, which its
  * statistics otherwise make it do.
  */
-export const LOOKUP = `select s.expiresAt, s.lastAuthenticatedAt,
-  u.name, u.email, u.role, u.banned, u.banReason, u.banExpires
-  from session s join user u on u.id = s.userId
-  where s.id = +? and s.userId = +?`
+export function lookupStatement({ session, user }: SessionSql): string {
+  return `select ${session.columns}, ${user.columns}
+    from ${session.table} s join ${user.table} u on u.${user.id} = s.${session.userId}
+    where s.${session.id} = +? and s.${session.userId} = +?`
+}
 
 interface TokenRow {
   userId: string
@@ -42,6 +32,22 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
+/** Step 2 and session cookies on a connection that only reads. */
+export function sqliteSessions(reader: Database): SessionStore {
+  const findToken = reader.prepare<[string], TokenRow>(
+    `select userId, token, previousToken, rotatedAt, tokenFamily, expiresAt, createdAt, lastSeenAt, remembered
+      from session where id = +?`,
+  )
+  return {
+    ...sqliteLookups(reader, sessionSql('sqlite')),
+    async findToken(sessionId) {
+      if (!sessionId.isWellFormed()) return null
+      const row = findToken.get(sessionId)
+      return row === undefined ? null : toSessionToken(row)
+    },
+  }
+}
+
 /**
  * Step 2 on a connection that only reads.
  *
@@ -49,12 +55,8 @@ interface Waiting {
  * wait for its end and run together in one read transaction, which costs half as much. The transaction is over before anything else
  * can happen, so every lookup sees all writes that were committed before it was asked for.
  */
-export function sqliteSessions(reader: Database): SessionStore {
-  const lookup = reader.prepare<[string, string], Row>(LOOKUP).raw()
-  const findToken = reader.prepare<[string], TokenRow>(
-    `select userId, token, previousToken, rotatedAt, tokenFamily, expiresAt, createdAt, lastSeenAt, remembered
-      from session where id = +?`,
-  )
+export function sqliteLookups(reader: Database, sql: SessionSql): AuthAdapter {
+  const lookup = reader.prepare<[string, string], LookupValues>(lookupStatement(sql)).raw()
   const begin = reader.prepare('begin')
   const commit = reader.prepare('commit')
   const rollback = reader.prepare('rollback')
@@ -62,9 +64,11 @@ export function sqliteSessions(reader: Database): SessionStore {
   let lookupsThisTurn = 0
   let isBusy = false
 
-  function find({ sessionId, userId }: SessionKey): Session | null {
-    const row = lookup.get(sessionId, userId)
-    return row === undefined ? null : toSession(sessionId, userId, row)
+  function find(key: SessionKey): Session | null {
+    // The driver would replace what is no text, and ask for another session.
+    if (!key.sessionId.isWellFormed() || !key.userId.isWellFormed()) return null
+    const row = lookup.get(key.sessionId, key.userId)
+    return row === undefined ? null : sessionOf(key, row)
   }
 
   function endTurn(): void {
@@ -103,29 +107,6 @@ export function sqliteSessions(reader: Database): SessionStore {
       if (lookupsThisTurn === 1) setImmediate(endTurn)
       if (!isBusy) return find(key)
       return new Promise((resolve, reject) => waiting.push({ key, resolve, reject }))
-    },
-    async findToken(sessionId) {
-      const row = findToken.get(sessionId)
-      return row === undefined ? null : toSessionToken(row)
-    },
-  }
-}
-
-function toSession(id: string, userId: string, row: Row): Session {
-  const [expiresAt, lastAuthenticatedAt, name, email, role, banned, banReason, banExpires] = row
-  return {
-    id,
-    userId,
-    expiresAt: toDate(expiresAt),
-    lastAuthenticatedAt,
-    user: {
-      id: userId,
-      name,
-      email,
-      role,
-      banned: banned !== 0,
-      banReason,
-      banExpires: toNullableDate(banExpires),
     },
   }
 }

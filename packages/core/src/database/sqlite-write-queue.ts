@@ -2,12 +2,15 @@ import {
   CompiledQuery,
   type DatabaseConnection,
   type Dialect,
+  type SelectModifierNode,
   SqliteAdapter,
   type SqliteDatabase,
   SqliteDialect,
   SqliteDriver,
+  SqliteQueryCompiler,
 } from 'kysely'
 import { createPatience, type WhenFree } from './sqlite-patience.ts'
+import { type TransactionSeal, transactionSeal } from './transaction-seal.ts'
 
 /** The driver's database, which knows whether a transaction is open. */
 interface WritableDatabase extends SqliteDatabase {
@@ -26,7 +29,7 @@ export function sqliteWriteQueue(database: WritableDatabase, options: { busyTime
   return {
     createAdapter: () => new WriteQueueAdapter(),
     createIntrospector: (db) => dialect.createIntrospector(db),
-    createQueryCompiler: () => dialect.createQueryCompiler(),
+    createQueryCompiler: () => new WriteQueueCompiler(),
     createDriver: () => new WriteQueueDriver(database, options.busyTimeoutMs),
   }
 }
@@ -38,9 +41,26 @@ class WriteQueueAdapter extends SqliteAdapter {
   }
 }
 
+const LOCKS = new Set<string>([
+  'ForUpdate',
+  'ForNoKeyUpdate',
+  'ForShare',
+  'ForKeyShare',
+  'NoWait',
+  'SkipLocked',
+] satisfies SelectModifierNode['modifier'][])
+
+/** A transaction has the whole file to itself, so there are no rows to lock: what PostgreSQL needs of `for update` is left out. */
+class WriteQueueCompiler extends SqliteQueryCompiler {
+  protected override visitSelectModifier(node: SelectModifierNode): void {
+    if (node.modifier === undefined || !LOCKS.has(node.modifier)) super.visitSelectModifier(node)
+  }
+}
+
 class WriteQueueDriver extends SqliteDriver {
   readonly #database: WritableDatabase
   readonly #whenFree: WhenFree
+  readonly #seal = transactionSeal()
 
   constructor(database: WritableDatabase, busyTimeoutMs: number) {
     super({ database })
@@ -49,7 +69,7 @@ class WriteQueueDriver extends SqliteDriver {
   }
 
   override async acquireConnection(): Promise<DatabaseConnection> {
-    return patient(await super.acquireConnection(), this.#whenFree)
+    return patient(await super.acquireConnection(), this.#whenFree, this.#seal)
   }
 
   /** Takes the write lock at once: a transaction that reads first and writes later could fail half-way. */
@@ -58,16 +78,30 @@ class WriteQueueDriver extends SqliteDriver {
   }
 
   /** After some failures, such as a full disk, SQLite has undone it already; the failure itself is what has to be told. */
-  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    if (this.#database.inTransaction) await super.rollbackTransaction(connection)
+  override rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    return this.#seal.around(connection, async () => {
+      if (this.#database.inTransaction) await super.rollbackTransaction(connection)
+    })
+  }
+
+  override commitTransaction(connection: DatabaseConnection): Promise<void> {
+    return this.#seal.around(connection, () => super.commitTransaction(connection))
   }
 }
 
-function patient(connection: DatabaseConnection, whenFree: WhenFree): DatabaseConnection {
-  return {
-    executeQuery: (query) => whenFree(() => connection.executeQuery(encode(query))),
+function patient(
+  connection: DatabaseConnection,
+  whenFree: WhenFree,
+  seal: TransactionSeal,
+): DatabaseConnection {
+  const patientConnection: DatabaseConnection = {
+    async executeQuery(query) {
+      seal.check(patientConnection)
+      return whenFree(() => connection.executeQuery(encode(query)))
+    },
     streamQuery: (query, chunkSize) => connection.streamQuery(encode(query), chunkSize),
   }
+  return patientConnection
 }
 
 /** SQLite has neither dates nor booleans: ISO 8601 text in UTC with milliseconds, and 0 or 1. */

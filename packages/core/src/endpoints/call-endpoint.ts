@@ -7,9 +7,10 @@ import { AuthError } from '../errors.ts'
 import { commit } from '../events/commit.ts'
 import { denial } from '../events/report-denial.ts'
 import { checkOrigin, type OriginRequest } from '../origin.ts'
-import { lockSession } from '../session/lock-session.ts'
+import { LOCK_TIMEOUT_MS, lockingAdapter } from '../session/locking-adapter.ts'
 import { isFresh, type Session } from '../session/session.ts'
 import type { SessionDatabase } from '../session/session-database.ts'
+import { validateSession } from '../session/validate-session.ts'
 import type { Caller, Endpoint, EndpointContext, EndpointResult } from './endpoint.ts'
 
 /** What the endpoints of a server share. */
@@ -52,7 +53,8 @@ export async function callEndpoint(
     change: (work) =>
       commit(server.database, async (trx, record) => {
         // Since the caller was let in they may have been signed out, banned or demoted.
-        const session = await lockSession(trx, admitted.identity, { now: config.now })
+        const patient = { now: config.now, lookupTimeoutMs: LOCK_TIMEOUT_MS }
+        const session = await validateSession(admitted.identity, lockingAdapter(trx), patient)
         requireCaller(endpoint.caller, session, server)
         return work(trx, record)
       }),

@@ -106,16 +106,22 @@ function updateUserInput(columns: UserColumns): z.ZodType<UpdateUserInput> {
   })
 }
 
-/** Without one nobody could ever make another. */
+/**
+ * Without one nobody could ever make another. An admin locks another where there is one: of two who leave at once, the second sees that the
+ * first has left.
+ */
 async function refuseLastAdmin(trx: AuthTransaction, userId: string, now: Date): Promise<void> {
-  const admins = await trx
+  const user = await trx.selectFrom('user').select('role').where('id', '=', userId).executeTakeFirst()
+  if (user?.role !== 'admin') return
+  const other = await trx
     .selectFrom('user')
     .select('id')
     .where('role', '=', 'admin')
-    .where((where) =>
-      where.or([where('banned', '=', false), where('banExpires', '<=', now), where('id', '=', userId)]),
-    )
-    .limit(2)
-    .execute()
-  if (admins.length === 1 && admins[0]?.id === userId) throw refuse('LAST_ADMIN')
+    .where('id', '!=', userId)
+    .where((where) => where.or([where('banned', '=', false), where('banExpires', '<=', now)]))
+    .orderBy('id')
+    .limit(1)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+  if (other === undefined) throw refuse('LAST_ADMIN')
 }

@@ -1,6 +1,7 @@
 import type { Insertable } from 'kysely'
 import type { AuditTable } from '../database/schema.ts'
 import { AuthError } from '../errors.ts'
+import { isConflict } from '../session/conflict.ts'
 import { DeadlineError, withDeadline } from '../session/deadline.ts'
 import type { SessionDatabase } from '../session/session-database.ts'
 import type { AuthTransaction, ChangeEvent, RecordEvent } from './change.ts'
@@ -9,19 +10,25 @@ import { emit } from './emit.ts'
 /** A statement takes only so many values. */
 const ROWS_AT_ONCE = 500
 
+/** How often a transaction is tried again that the database undid for the sake of another. */
+const MOST_RETRIES = 5
+const LONGEST_PAUSE_MS = 20
+
 /**
  * Makes a change: in one transaction with the hooks of the plugins and its rows in `audit`. Only after the commit is it announced, to
  * the live streams that it ends and then to `onEvent`; and only after that is the caller told. So whoever hears of a revocation finds it
  * done everywhere here, and a crash before the commit leaves nothing behind.
  *
- * @param work makes the change and records what happened; when it throws, nothing has
+ * @param work makes the change and records what happened; when it throws, nothing has. Run again where two changes got in each other's
+ * way, so its only effects are those in the transaction
+ * @throws AuthError `SESSIONS_UNAVAILABLE` where they did so again and again
  */
 export async function commit<Result>(
   database: SessionDatabase,
   work: (trx: AuthTransaction, record: RecordEvent) => Promise<Result>,
 ): Promise<Result> {
-  const events: ChangeEvent[] = []
-  async function change(trx: AuthTransaction): Promise<Result> {
+  async function change(trx: AuthTransaction): Promise<{ result: Result; events: ChangeEvent[] }> {
+    const events: ChangeEvent[] = []
     const result = await work(trx, (event) => void events.push(event))
     for (const event of events) {
       for (const hook of database.hooks ?? []) await hook(event, trx)
@@ -30,13 +37,28 @@ export async function commit<Result>(
       const rows = events.slice(from, from + ROWS_AT_ONCE).map(toRow)
       await trx.insertInto('audit').values(rows).execute()
     }
-    return result
+    return { result, events }
   }
 
-  const result = await database.db.transaction().execute((trx) => inTime(change(trx)))
+  const { result, events } = await retrying(() =>
+    database.db.transaction().execute((trx) => inTime(change(trx))),
+  )
   for (const event of events) announce(event, database)
   for (const event of events) emit(event, database.onEvent)
   return result
+}
+
+async function retrying<Result>(attempt: () => Promise<Result>): Promise<Result> {
+  for (let retries = 0; ; retries++) {
+    try {
+      return await attempt()
+    } catch (cause) {
+      if (!isConflict(cause)) throw cause
+      if (retries === MOST_RETRIES) throw new AuthError('SESSIONS_UNAVAILABLE', { cause })
+    }
+    // Those that got in each other's way must not do so again in step.
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * LONGEST_PAUSE_MS))
+  }
 }
 
 /** A hook that waits for ever, or for another connection, would keep everyone else from writing. */

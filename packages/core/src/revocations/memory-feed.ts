@@ -1,4 +1,4 @@
-import type { RevocationFeed } from './feed.ts'
+import type { Revocation, RevocationFeed } from './feed.ts'
 
 interface Subscriber {
   readonly sessionId: string
@@ -9,6 +9,12 @@ interface Subscriber {
 export function memoryFeed(): RevocationFeed {
   const subscribersByUser = new Map<string, Set<Subscriber>>()
   let revision = 0
+
+  function concerned({ sessionId, userId }: Revocation): Subscriber[] {
+    if (userId === null) return [...subscribersByUser.values()].flatMap((subscribers) => [...subscribers])
+    const subscribers = [...(subscribersByUser.get(userId) ?? [])]
+    return subscribers.filter((subscriber) => sessionId === null || sessionId === subscriber.sessionId)
+  }
 
   return {
     get revision() {
@@ -24,11 +30,9 @@ export function memoryFeed(): RevocationFeed {
           subscribersByUser.delete(userId)
       }
     },
-    publish({ sessionId, userId }) {
+    publish(revocation) {
       revision++
-      for (const subscriber of [...(subscribersByUser.get(userId) ?? [])]) {
-        if (sessionId === null || sessionId === subscriber.sessionId) subscriber.listener()
-      }
+      for (const { listener } of concerned(revocation)) listener()
     },
   }
 }

@@ -43,7 +43,7 @@ const MAX_USER_AGENT_LENGTH = 512
 
 /**
  * Begins a session for a user who has just proved who they are, always with a new secret. Whatever session the same browser had ends
- * with it, and so may the oldest of a user who has as many as `maxSessionsPerUser`.
+ * with it, and so may the oldest of a user who has as many as `maxSessionsPerUser`. Of one user's sign-ins one comes after the other.
  *
  * @throws EndpointError `USER_NOT_FOUND`, or `TOO_MANY_SESSIONS` where `whenFull` is `reject`
  * @throws AuthError `ACCOUNT_BANNED`
@@ -62,7 +62,7 @@ export async function createSession(
   const expiresAt = expiryOf({ createdAt: now, remembered }, config.lifetimes, now)
 
   await commit(database, async (trx, record) => {
-    await refuseBanned(trx, userId, now)
+    await lockUser(trx, userId, now)
     await options.admit?.(trx)
     if (replaces !== null) await deleteSessionOf(replaces, { trx, record, cause: 'replaced', at: now })
     await makeRoom(trx, record, { userId, config, now })
@@ -90,11 +90,13 @@ export async function createSession(
   return { id, userId, expiresAt, remembered, cookie: `${id}.${secret}` }
 }
 
-async function refuseBanned(trx: AuthTransaction, userId: string, now: Date): Promise<void> {
+/** Nobody is banned, and no other session of theirs begins, until this transaction is over. */
+async function lockUser(trx: AuthTransaction, userId: string, now: Date): Promise<void> {
   const user = await trx
     .selectFrom('user')
     .select(['banned', 'banExpires'])
     .where('id', '=', userId)
+    .forNoKeyUpdate()
     .executeTakeFirst()
   if (user === undefined) throw refuse('USER_NOT_FOUND')
   const ban = { banned: Boolean(user.banned), banExpires: toNullableDate(user.banExpires) }

@@ -2,6 +2,7 @@ import type { SessionCookie } from '../credentials.ts'
 import type { AuthTransaction, RecordEvent } from '../events/change.ts'
 import { commit } from '../events/commit.ts'
 import type { RevocationCause } from '../events/event.ts'
+import { lockUsers } from './lock-user.ts'
 import { hashSecret, isOfFamily } from './secret.ts'
 import type { SessionDatabase } from './session-database.ts'
 
@@ -21,22 +22,33 @@ export interface Ending {
   readonly at: Date
 }
 
-/** Ends sessions inside a transaction. The number that ended. */
+/** Ends sessions inside a transaction, which has their users locked from then on. The number that ended. */
 export async function deleteSessions(
   trx: AuthTransaction,
   record: RecordEvent,
   { sessionId, userId, exceptId, ...ending }: SessionSelector & Ending,
 ): Promise<number> {
-  if (sessionId === undefined && userId === undefined) throw new TypeError('Whose sessions?')
-  let statement = trx.deleteFrom('session')
+  const owner = userId ?? (await ownerOf(trx, sessionId))
+  if (owner === null) return 0
+  await lockUsers(trx, [owner])
+  let statement = trx.deleteFrom('session').where('userId', '=', owner)
   if (sessionId !== undefined) statement = statement.where('id', '=', sessionId)
-  if (userId !== undefined) statement = statement.where('userId', '=', userId)
   if (exceptId !== undefined) statement = statement.where('id', '!=', exceptId)
   const ended = await statement.returning(['id', 'userId']).execute()
   for (const session of ended) {
     record({ type: 'session.revoked', userId: session.userId, sessionId: session.id, ...ending })
   }
   return ended.length
+}
+
+async function ownerOf(trx: AuthTransaction, sessionId: string | undefined): Promise<string | null> {
+  if (sessionId === undefined) throw new TypeError('Whose sessions?')
+  const session = await trx
+    .selectFrom('session')
+    .select('userId')
+    .where('id', '=', sessionId)
+    .executeTakeFirst()
+  return session?.userId ?? null
 }
 
 /** Ends a session by its id. False when there was none. */

@@ -1,5 +1,7 @@
 import { commit } from '../events/commit.ts'
 import { positive } from '../positive.ts'
+import { LOG_KEPT_MS } from '../revocations/revocation-log.ts'
+import { lockUsers } from './lock-user.ts'
 import type { SessionDatabase } from './session-database.ts'
 
 /** Rows that were removed, by table. */
@@ -12,7 +14,7 @@ export interface PruneOptions {
   tables?: readonly string[]
   /** How long the records in `audit` are kept, in days; `Infinity` is for ever. @default 365 */
   auditDays?: number
-  /** Rows in one transaction; other writers get their turn in between. @default 500 */
+  /** Rows in one transaction, at most 10_000; other writers get their turn in between. @default 500 */
   batchSize?: number
   /** Called after each batch with the rows removed so far. */
   onProgress?: (report: PruneReport) => void
@@ -20,15 +22,19 @@ export interface PruneOptions {
 
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
+/** A statement takes only so many values. */
+const MOST_AT_ONCE = 10_000
+
 const DAY_MS = 24 * 60 * 60 * 1000
 
 /**
- * Removes what has expired, in batches: sessions, counters of rate limits, old records in `audit`, and rows of the tables of
+ * Removes what has expired, in batches: sessions, counters of rate limits, old records in `audit` and of
+ * revocations, and rows of the tables of
  * plugins. Expired sessions let nobody in before that either; this keeps the tables small.
  */
 export async function prune(database: SessionDatabase, options: PruneOptions): Promise<PruneReport> {
   const { now, tables = [], auditDays = 365, onProgress } = options
-  const batchSize = positive('batchSize', options.batchSize ?? 500)
+  const batchSize = positive('batchSize', options.batchSize ?? 500, MOST_AT_ONCE)
   const report: Record<string, number> = {}
 
   async function inBatches(table: string, removeBatch: () => Promise<number>): Promise<void> {
@@ -50,6 +56,8 @@ export async function prune(database: SessionDatabase, options: PruneOptions): P
     await inBatches('audit', () => removeOld(database, old))
   }
   await inBatches('rateLimit', () => removeCounters(database, { now, batchSize }))
+  const upTo = new Date(now.getTime() - LOG_KEPT_MS)
+  await inBatches('revocation_log', () => removeLog(database, { upTo, batchSize }))
   for (const table of tables)
     await inBatches(table, () => removeOld(database, { table, column: 'expiresAt', upTo: now, batchSize }))
   return report
@@ -68,10 +76,20 @@ interface Batch {
 
 function removeExpiredSessions(database: SessionDatabase, { now, batchSize }: Batch): Promise<number> {
   return commit(database, async (trx, record) => {
-    const expired = trx.selectFrom('session').select('id').where('expiresAt', '<=', now).limit(batchSize)
+    const expired = await trx
+      .selectFrom('session')
+      .select(['id', 'userId'])
+      .where('expiresAt', '<=', now)
+      .limit(batchSize)
+      .execute()
+    if (expired.length === 0) return 0
+    await lockUsers(trx, [...new Set(expired.map(({ userId }) => userId))])
+    const ids = expired.map(({ id }) => id)
     const removed = await trx
       .deleteFrom('session')
-      .where('id', 'in', expired)
+      .where('id', 'in', ids)
+      // One of them may have been extended before the lock.
+      .where('expiresAt', '<=', now)
       .returning(['id', 'userId'])
       .execute()
     for (const { id: sessionId, userId } of removed)
@@ -87,6 +105,15 @@ async function removeCounters({ db }: SessionDatabase, { now, batchSize }: Batch
     .where('expire', '<=', now.getTime())
     .limit(batchSize)
   const removed = await db.deleteFrom('rateLimit').where('key', 'in', expired).returning('key').execute()
+  return removed.length
+}
+
+async function removeLog(
+  { db }: SessionDatabase,
+  { upTo, batchSize }: { upTo: Date; batchSize: number },
+): Promise<number> {
+  const old = db.selectFrom('revocation_log').select('seq').where('at', '<=', upTo).limit(batchSize)
+  const removed = await db.deleteFrom('revocation_log').where('seq', 'in', old).returning('seq').execute()
   return removed.length
 }
 

@@ -27,7 +27,7 @@ describe.concurrent('sallyport migrate', () => {
     const url = `file:${join(directory, 'cli.db')}`
     expect(await sallyport(['migrate', '--database', url])).toEqual({
       code: 0,
-      stdout: 'applied 0001_sessions\napplied 0002_lifecycle\n2 applied\n',
+      stdout: 'applied 0001_sessions\napplied 0002_lifecycle\napplied 0003_revocation_log\n3 applied\n',
       stderr: '',
     })
     expect(await sallyport(['migrate', '-d', url])).toEqual({ code: 0, stdout: 'up to date\n', stderr: '' })
@@ -44,7 +44,7 @@ describe.concurrent('sallyport migrate', () => {
 
   test.each([
     ['no database', [], 2, 'required option'],
-    ['a database of another kind', ['-d', 'postgres://localhost/app'], 1, 'SQLite database URL'],
+    ['a database of another kind', ['-d', 'mysql://localhost/app'], 1, 'SQLite database URL'],
     ['a file that is no database', ['-d', 'file:text.db'], 1, 'not a database'],
     ['an option nobody knows', ['-d', 'file:other.db', '--force'], 2, 'unknown option'],
   ])('with %s fails in one line', async (_name, args, expected, message) => {

@@ -119,7 +119,7 @@ describe('sallyport prune', () => {
     })
     expect(await prune(['--database', url])).toEqual({
       code: 0,
-      stdout: 'removed session 2, audit 1, rateLimit 1\n',
+      stdout: 'removed session 2, audit 1, rateLimit 1, revocation_log 0\n',
       stderr: '',
     })
     expect(await idsOf(url, 'session')).toEqual(['live'])
@@ -133,13 +133,18 @@ describe('sallyport prune', () => {
       { type: 'session.expired', sessionId: 'old 2' },
     ])
     expect(counters).toEqual([{ key: 'live' }])
-    expect(await prune(['-d', url])).toMatchObject({ stdout: 'removed session 0, audit 0, rateLimit 0\n' })
+    expect(await prune(['-d', url])).toMatchObject({
+      stdout: 'removed session 0, audit 0, rateLimit 0, revocation_log 0\n',
+    })
   })
 
   test('takes the database from DATABASE_URL, and closes it', async ({ expect }) => {
     const { path, url } = await createDatabase((database) => addSessions(database, ['old'], inDays(-1)))
     const { code, stdout } = await prune([], { DATABASE_URL: url })
-    expect({ code, stdout }).toEqual({ code: 0, stdout: 'removed session 1, audit 0, rateLimit 0\n' })
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: 'removed session 1, audit 0, rateLimit 0, revocation_log 0\n',
+    })
     expect(existsSync(`${path}-wal`)).toBe(false)
   })
 
@@ -150,7 +155,7 @@ describe('sallyport prune', () => {
   ])('keeps the records of as many days as it is told: $args', async ({ args, kept }, { expect }) => {
     const { url } = await createDatabase((database) => addRecords(database, [100, 200, 300, 400]))
     const { stdout } = await prune(['-d', url, ...args])
-    expect(stdout).toBe(`removed session 0, audit ${4 - kept.length}, rateLimit 0\n`)
+    expect(stdout).toBe(`removed session 0, audit ${4 - kept.length}, rateLimit 0, revocation_log 0\n`)
     expect(await idsOf(url, 'audit')).toEqual(kept)
   })
 
@@ -159,7 +164,7 @@ describe('sallyport prune', () => {
     const { url } = await createDatabase((database) => addSessions(database, ids, inDays(-1)))
     const NODE_OPTIONS = '--import=data:text/javascript,process.stderr.isTTY=true'
     const { stdout, stderr } = await prune(['-d', url, '--batch-size', '2'], { NODE_OPTIONS })
-    expect(stdout).toBe('removed session 5, audit 0, rateLimit 0\n')
+    expect(stdout).toBe('removed session 5, audit 0, rateLimit 0, revocation_log 0\n')
     expect(stderr.split('\r')).toEqual([
       '',
       'removed session 2',
@@ -167,6 +172,7 @@ describe('sallyport prune', () => {
       'removed session 5',
       'removed session 5, audit 0',
       'removed session 5, audit 0, rateLimit 0',
+      'removed session 5, audit 0, rateLimit 0, revocation_log 0',
       '\u001b[K',
     ])
   })
@@ -175,7 +181,7 @@ describe('sallyport prune', () => {
     const { url } = await createDatabase((database) => addSessions(database, ['1', '2', '3'], inDays(-1)))
     expect(await prune(['-d', url, '--batch-size', '1'])).toEqual({
       code: 0,
-      stdout: 'removed session 3, audit 0, rateLimit 0\n',
+      stdout: 'removed session 3, audit 0, rateLimit 0, revocation_log 0\n',
       stderr: '',
     })
   })
@@ -205,13 +211,16 @@ describe('sallyport prune --auth', () => {
 
   test('removes what has expired in the tables of the plugins too', async ({ expect }) => {
     const { url } = await createPluginDatabase()
-    expect(await prune(['-d', url])).toMatchObject({ stdout: 'removed session 0, audit 0, rateLimit 0\n' })
+    expect(await prune(['-d', url])).toMatchObject({
+      stdout: 'removed session 0, audit 0, rateLimit 0, revocation_log 0\n',
+    })
     for (const table of ['verification', 'knownDevice', 'invitation'] as const)
       expect(await idsOf(url, table)).toEqual(['live', 'old'])
 
     expect(await prune(['-d', url, '--auth', AUTH_DEFINITION])).toEqual({
       code: 0,
-      stdout: 'removed session 0, audit 0, rateLimit 0, verification 1, knownDevice 1, invitation 1\n',
+      stdout:
+        'removed session 0, audit 0, rateLimit 0, revocation_log 0, verification 1, knownDevice 1, invitation 1\n',
       stderr: '',
     })
     for (const table of ['verification', 'knownDevice', 'invitation'] as const)
@@ -225,7 +234,8 @@ describe('sallyport prune --auth', () => {
     await database.close()
     expect(await prune(['-d', url, '--auth', AUTH_DEFINITION])).toMatchObject({
       code: 0,
-      stdout: 'removed session 1, audit 0, rateLimit 0, verification 1, knownDevice 1, invitation 1\n',
+      stdout:
+        'removed session 1, audit 0, rateLimit 0, revocation_log 0, verification 1, knownDevice 1, invitation 1\n',
       stderr: 'took part in session.expired\nheard session.expired\n',
     })
   })
@@ -234,7 +244,8 @@ describe('sallyport prune --auth', () => {
     const { url } = await createDatabase(async () => {})
     expect(await prune(['-d', url, '--auth', AUTH_DEFINITION])).toMatchObject({
       code: 0,
-      stdout: 'removed session 0, audit 0, rateLimit 0, verification 0, knownDevice 0, invitation 0\n',
+      stdout:
+        'removed session 0, audit 0, rateLimit 0, revocation_log 0, verification 0, knownDevice 0, invitation 0\n',
     })
   })
 
@@ -253,7 +264,7 @@ describe('sallyport prune --auth', () => {
     const { url } = await createDatabase(async () => {})
     expect(await prune(['-d', url, '--audit-days', 'Infinity'])).toMatchObject({
       code: 0,
-      stdout: 'removed session 0, rateLimit 0\n',
+      stdout: 'removed session 0, rateLimit 0, revocation_log 0\n',
     })
   })
 })
@@ -308,7 +319,7 @@ describe('sallyport prune --every', () => {
     running.process.kill('SIGTERM')
     expect(await running.ended).toEqual({
       code: 0,
-      stdout: 'removed session 0, audit 0, rateLimit 0\n',
+      stdout: 'removed session 0, audit 0, rateLimit 0, revocation_log 0\n',
       stderr: '',
     })
     expect(existsSync(`${path}-wal`)).toBe(false)
@@ -346,7 +357,7 @@ describe('sallyport prune refuses', () => {
   test.for([
     {
       fault: 'a database of another kind',
-      args: ['-d', 'postgres://localhost/app'],
+      args: ['-d', 'mysql://localhost/app'],
       message: 'SQLite database URL',
     },
     { fault: 'a file that is no database', args: ['-d', 'file:text.db'], message: 'not a database' },

@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const directory = temporaryDirectory()
 const children: Child[] = []
-const CORE = ['0001_sessions', '0002_lifecycle']
+const CORE = ['0001_sessions', '0002_lifecycle', '0003_revocation_log']
 afterEach(() => {
   for (const child of children.splice(0)) child.kill()
 })
@@ -42,14 +42,19 @@ test('a file of an earlier version gets what is new, and keeps what it has', asy
   earlier.exec(`
     drop table audit;
     drop table "rateLimit";
-    delete from sallyport_migration where name = '0002_lifecycle';
+    drop trigger sallyport_session_deleted;
+    drop trigger sallyport_session_changed;
+    drop trigger sallyport_user_changed;
+    drop trigger sallyport_user_deleted;
+    drop table revocation_log;
+    delete from sallyport_migration where name > '0001_sessions';
     insert into user (id, name, email, createdAt, updatedAt) values ('ada', 'Ada', 'ada@example.com', 'then', 'then');
     insert into session (id, token, userId, expiresAt, lastAuthenticatedAt, lastSeenAt, createdAt, updatedAt)
       values ('s', 'sha256:0', 'ada', 'later', 'then', 'then', 'then', 'then');
   `)
   earlier.close()
   const opened = await openSqlite(path)
-  expect(opened.migrations.applied).toEqual(['0002_lifecycle'])
+  expect(opened.migrations.applied).toEqual(['0002_lifecycle', '0003_revocation_log'])
   expect(await opened.db.selectFrom('session').selectAll().execute()).toMatchObject([
     {
       id: 's',

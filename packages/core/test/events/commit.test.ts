@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { AuthEvent, Revocation } from '@sallyport/core'
+import { AuthError, type AuthEvent, type Revocation } from '@sallyport/core'
 import { type ChangeEvent, type ChangeHook, commit, type SessionDatabase } from '@sallyport/core/auth'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth } from '@sallyport/core/testing'
@@ -277,5 +277,50 @@ describe('what is written down of an event, and which streams end', () => {
     const before = await dumpTables(auth)
     expect(await commit(auth.database, async () => 7)).toBe(7)
     expect(await dumpTables(auth)).toEqual(before)
+  })
+})
+
+describe('a transaction that the database undoes for the sake of another', () => {
+  const conflict = (code: string) => Object.assign(new Error('deadlock detected'), { code })
+  const wrapped = new AuthError('SESSIONS_UNAVAILABLE', { cause: conflict('40P01') })
+
+  /** Runs a change that fails so often, while the pauses in between are over at once. */
+  async function failing(times: number, error: Error) {
+    let attempts = 0
+    const outcome = reasonOf(
+      commit(auth.database, async (_trx, record) => {
+        attempts++
+        record(unbanned())
+        if (attempts <= times) throw error
+      }),
+    )
+    const settled = outcome.then(() => true)
+    while (!(await Promise.race([settled, new Promise((resolve) => setImmediate(resolve, false))])))
+      vi.advanceTimersByTime(20)
+    return { reason: await outcome, attempts }
+  }
+
+  test.each([
+    ['40P01', conflict('40P01')],
+    ['40001', conflict('40001')],
+    ['40P01 under a refusal', wrapped],
+  ])('is tried again after %s, and its events are told once', async (_name, error) => {
+    expect(await failing(5, error)).toEqual({ reason: 'accepted', attempts: 6 })
+    expect(await recordsOf()).toHaveLength(1)
+  })
+
+  test('is given up after five more attempts', async () => {
+    expect(await failing(6, conflict('40P01'))).toEqual({ reason: 'SESSIONS_UNAVAILABLE', attempts: 6 })
+    expect(await recordsOf()).toEqual([])
+  })
+
+  test('is not tried again for any other fault', async () => {
+    let attempts = 0
+    const broken = commit(auth.database, async () => {
+      attempts++
+      throw conflict('23505')
+    })
+    await expect(broken).rejects.toMatchObject({ code: '23505' })
+    expect(attempts).toBe(1)
   })
 })

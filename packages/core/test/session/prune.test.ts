@@ -94,7 +94,7 @@ describe('sessions', () => {
     })
     expect(reports.map(({ session }) => session).slice(0, 3)).toEqual([2, 4, 5])
     expect(sizes.slice(0, 3)).toEqual([2, 4, 5])
-    expect(reports.at(-1)).toEqual({ session: 5, audit: 0, rateLimit: 0 })
+    expect(reports.at(-1)).toEqual({ session: 5, audit: 0, rateLimit: 0, revocation_log: 0 })
     expect(await idsOf('session')).toEqual([])
   })
 
@@ -208,6 +208,7 @@ describe('the tables of plugins', () => {
       session: 0,
       audit: 0,
       rateLimit: 0,
+      revocation_log: 0,
       verification: 0,
       knownDevice: 1,
     })

@@ -14,10 +14,12 @@ export function collectRevocations(feed: RevocationFeed): Revocation[] {
 
 /** What Step 2 finds at the moment that a revocation of this session is announced. */
 export function foundWhenAnnounced(key: SessionKey, database: SessionDatabase): Promise<unknown> {
+  const { revocations, sessions } = database
+  const { publish } = revocations
   return new Promise((resolve) => {
-    const unsubscribe = database.revocations.subscribe(key, () => {
-      unsubscribe()
-      resolve(database.sessions.findSession(key))
-    })
+    revocations.publish = (revocation) => {
+      if (revocation.userId === key.userId) resolve(sessions.findSession(key))
+      publish(revocation)
+    }
   })
 }

@@ -90,12 +90,20 @@ function contains(where: UserExpression, search: string) {
   ])
 }
 
+/**
+ * Whoever comes after the last user of the page before. Their `createdAt` is the row's, which may be finer than that of the cursor; where
+ * the row is gone, those of the same millisecond may be listed again rather than left out.
+ */
 function isAfter({ createdAt, id }: { createdAt: Date; id: string }) {
-  return (where: UserExpression) =>
-    where.or([
-      where('createdAt', '<', createdAt),
-      where.and([where('createdAt', '=', createdAt), where('id', '<', id)]),
+  return (where: UserExpression) => {
+    const row = where.selectFrom('user as last').select('last.createdAt').where('last.id', '=', id)
+    const endOfMillisecond = new Date(createdAt.getTime() + 1)
+    const last = where.fn.coalesce(row, where.val(endOfMillisecond))
+    return where.or([
+      where('createdAt', '<', last),
+      where.and([where('createdAt', '=', last), where('id', '<', id)]),
     ])
+  }
 }
 
 function parseCursor(cursor: string): { createdAt: Date; id: string } {

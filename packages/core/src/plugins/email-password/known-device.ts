@@ -1,5 +1,6 @@
 import { readCookie, setCookie } from '../../cookie.ts'
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
+import { lockUsers } from '../../session/lock-user.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
 import { type EmailPasswordKysely, withOwnTables } from './tables.ts'
 
@@ -43,22 +44,23 @@ export async function rememberDevice(userId: string, context: EndpointContext): 
   const sent = await readDevice(context)
   const secret = await createSecret()
   const device = await hashSecret(secret)
-  const isRenewed = await withOwnTables(database.db)
-    .transaction()
-    .execute(async (trx) => {
-      const { numUpdatedRows } = await trx
-        .updateTable('knownDevice')
-        .set({ expiresAt })
-        .where('userId', '=', userId)
-        .where('device', '=', sent ?? '')
-        .executeTakeFirst()
-      if (numUpdatedRows > 0n) return true
-      const known = { id: crypto.randomUUID(), device, userId, expiresAt, createdAt: now }
-      await trx.insertInto('knownDevice').values(known).execute()
-      await forgetOldest(trx, userId)
-      return false
-    })
-  if (isRenewed) return []
+  const isNew = await database.db.transaction().execute(async (trx) => {
+    // Gone since they signed in.
+    if ((await lockUsers(trx, [userId])).length === 0) return false
+    const own = withOwnTables(trx)
+    const { numUpdatedRows } = await own
+      .updateTable('knownDevice')
+      .set({ expiresAt })
+      .where('userId', '=', userId)
+      .where('device', '=', sent ?? '')
+      .executeTakeFirst()
+    if (numUpdatedRows > 0n) return false
+    const known = { id: crypto.randomUUID(), device, userId, expiresAt, createdAt: now }
+    await own.insertInto('knownDevice').values(known).execute()
+    await forgetOldest(own, userId)
+    return true
+  })
+  if (!isNew) return []
   return [
     setCookie(config.cookies.device, secret, { maxAgeSeconds: LIFETIME_SECONDS, secure: config.secure }),
   ]

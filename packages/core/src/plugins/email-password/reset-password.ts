@@ -4,6 +4,7 @@ import { done } from '../../endpoints/plain-schemas.ts'
 import type { AuthTransaction } from '../../events/change.ts'
 import { ENDPOINTS, type SuccessResponse } from '../../protocol.ts'
 import { deleteSessions } from '../../session/end-session.ts'
+import { lockUsers } from '../../session/lock-user.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
 import { setPassword } from './accounts.ts'
 import { countAddress, countEmail } from './attempts.ts'
@@ -49,6 +50,7 @@ export function requestPasswordReset(
 /** Writes about as much as `createLink`, to a table that forgets it. */
 async function pretendLink(trx: AuthTransaction, now: Date): Promise<void> {
   const key = `nobody:${await hashSecret(await createSecret())}`
+  await lockUsers(trx, [key])
   await forgetLinks(withOwnTables(trx), { userId: key, kinds: ['reset-password'] })
   await trx.insertInto('rateLimit').values({ key, points: 0, expire: now.getTime() }).execute()
 }

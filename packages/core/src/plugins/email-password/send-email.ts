@@ -1,5 +1,6 @@
 import type { AuthKysely } from '../../database/schema.ts'
 import type { AuthTransaction } from '../../events/change.ts'
+import { lockUsers } from '../../session/lock-user.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
 import { refuseEmailPassword } from './reasons.ts'
 import { type EmailPasswordKysely, withOwnTables } from './tables.ts'
@@ -40,7 +41,10 @@ export function requireEmail(sendEmail: SendEmail | undefined): SendEmail {
   return sendEmail
 }
 
-/** Makes a link that can be used once. The one before it, for the same purpose, no longer can. */
+/**
+ * Makes a link that can be used once. The one before it, for the same purpose, no longer can. Locks its user, as does whatever uses it: of
+ * two links that are asked for at once, one remains.
+ */
 export async function createLink(
   trx: AuthTransaction,
   { kind, to, user, now }: Pick<LinkEmail, 'kind' | 'to' | 'user'> & { now: Date },
@@ -48,6 +52,7 @@ export async function createLink(
   const token = await createSecret()
   const id = await hashSecret(token)
   const expiresAt = new Date(now.getTime() + LIFETIME_SECONDS[kind] * 1000)
+  await lockUsers(trx, [user.id])
   await forgetLinks(withOwnTables(trx), { userId: user.id, kinds: [kind] })
   await withOwnTables(trx)
     .insertInto('verification')
@@ -89,11 +94,14 @@ export async function findLink(db: AuthKysely, { token, kinds, now }: LinkQuery)
 }
 
 /**
- * Uses a link up.
+ * Uses a link up. Its user is locked from then on.
  *
  * @throws EndpointError `LINK_INVALID`
  */
 export async function takeLink(trx: AuthTransaction, query: LinkQuery): Promise<Link> {
+  const { userId } = await findLink(trx, query)
+  await lockUsers(trx, [userId])
+  // Meanwhile someone else may have used it.
   const link = await findLink(trx, query)
   const id = await hashSecret(query.token)
   await withOwnTables(trx).deleteFrom('verification').where('id', '=', id).execute()

@@ -111,6 +111,12 @@ async function markVerified(trx: AuthTransaction, { userId, email, now }: Proved
   if (numUpdatedRows === 0n) throw refuseEmailPassword('LINK_INVALID')
 }
 
+/** In PostgreSQL someone may have taken the address since we looked. */
+function refuseTaken(error: unknown): never {
+  const isTaken = error instanceof Error && 'code' in error && error.code === '23505'
+  throw isTaken ? refuseEmailPassword('EMAIL_TAKEN') : error
+}
+
 /** Returns the user as they were. Links that were sent to the old address no longer count. */
 async function moveToEmail(trx: AuthTransaction, { userId, email, now }: ProvedEmail): Promise<EmailUser> {
   const taken = await trx.selectFrom('user').select('id').where('email', '=', email).executeTakeFirst()
@@ -125,6 +131,7 @@ async function moveToEmail(trx: AuthTransaction, { userId, email, now }: ProvedE
     .set({ email, emailVerified: true, updatedAt: now })
     .where('id', '=', userId)
     .execute()
+    .catch(refuseTaken)
   await forgetLinks(withOwnTables(trx), { userId, kinds: ['reset-password', 'verify-email'] })
   return former
 }

@@ -53,6 +53,19 @@ describe('a browser that signs in', () => {
     expect(deviceCookie(response)).toBeDefined()
   })
 
+  test('is given none where its user is deleted in that moment, and is no error', async () => {
+    const own = await createTestAuth({
+      async onEvent({ type }) {
+        if (type === 'session.created') await own.db.deleteFrom('user').execute()
+      },
+    })
+    const response = await signIn('', await own.createUser(), own)
+    expect(response.status).toBe(200)
+    expect(deviceCookie(response)).toBeUndefined()
+    expect((await dumpTables(own)).knownDevice).toEqual([])
+    await own.close()
+  })
+
   test('is stored as a hash alone', async () => {
     const secret = secretOf(deviceCookie(await signIn()))
     const expiresAt = new Date(auth.clock.now().getTime() + HALF_A_YEAR * 1000).toISOString()

@@ -1,7 +1,9 @@
 import { commit } from '@sallyport/core/auth'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { lockSession } from '../../src/session/lock-session.ts'
+import type { AuthTransaction } from '../../src/events/change.ts'
+import { lockingAdapter } from '../../src/session/locking-adapter.ts'
+import { validateSession } from '../../src/session/validate-session.ts'
 import { reasonOf } from '../support/reason-of.ts'
 
 const auth = await createTestAuth()
@@ -13,8 +15,10 @@ beforeEach(async () => {
   ada = await auth.signIn()
 })
 
+const validate = (trx: AuthTransaction, key: { sessionId: string; userId: string }) =>
+  validateSession(key, lockingAdapter(trx), config)
 const lock = (key: { sessionId: string; userId: string } = ada) =>
-  database.db.transaction().execute((trx) => lockSession(trx, key, { now: config.now }))
+  database.db.transaction().execute((trx) => validate(trx, key))
 
 test('a session in a transaction is what Step 2 finds outside', async () => {
   const changes = {
@@ -53,9 +57,9 @@ describe('what does not count outside does not count inside', () => {
 
 test('it sees what the transaction itself has done', async () => {
   const reasons = await commit(database, async (trx) => {
-    const before = await reasonOf(lockSession(trx, ada, { now: config.now }))
+    const before = await reasonOf(validate(trx, ada))
     await trx.deleteFrom('session').where('id', '=', ada.sessionId).execute()
-    return [before, await reasonOf(lockSession(trx, ada, { now: config.now }))]
+    return [before, await reasonOf(validate(trx, ada))]
   })
   expect(reasons).toEqual(['accepted', 'SESSION_NOT_FOUND'])
 })
@@ -63,7 +67,7 @@ test('it sees what the transaction itself has done', async () => {
 test('a revocation waits for the transaction, or is seen in it', async () => {
   const order: string[] = []
   const write = database.db.transaction().execute(async (trx) => {
-    await lockSession(trx, ada, { now: config.now })
+    await validate(trx, ada)
     for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
     await trx.updateTable('user').set({ name: 'Written' }).where('id', '=', ada.userId).execute()
     order.push('written')

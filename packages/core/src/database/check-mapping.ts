@@ -1,0 +1,26 @@
+import { ConfigurationError } from '../errors.ts'
+import { type Engine, namesOf, type StoreMapping } from './mapping.ts'
+import type { LookupRow } from './session-sql.ts'
+
+const EARLIEST = Date.UTC(2000, 0)
+const LATEST = Date.UTC(2200, 0)
+
+/**
+ * Whether the dates of a row that was read make sense: a wrong encoding makes every session look expired, or none.
+ *
+ * @throws ConfigurationError
+ */
+export function checkMapping(row: LookupRow | undefined, engine: Engine, mapping: StoreMapping): void {
+  const { dates } = namesOf(engine, mapping)
+  const type = dates === 'iso' ? 'string' : 'number'
+  const { expiresAt, lastAuthenticatedAt, banExpires } = row ?? {}
+  for (const [name, value] of Object.entries({ expiresAt, lastAuthenticatedAt, banExpires })) {
+    // What no column has, or no row.
+    if (value === undefined || (value === null && name !== 'expiresAt')) continue
+    const moment = value === null ? Number.NaN : new Date(value).getTime()
+    if (typeof value === type && moment >= EARLIEST && moment < LATEST) continue
+    throw new ConfigurationError(
+      `mapping: ${name} is read as ${String(value)}; are the dates really ${dates}?`,
+    )
+  }
+}

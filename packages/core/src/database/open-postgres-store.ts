@@ -1,0 +1,75 @@
+import type { AuthAdapter } from '../adapters/adapter.ts'
+import type { AuthStore } from '../adapters/direct-adapter.ts'
+import { ConfigurationError } from '../errors.ts'
+import { postgresLimits } from '../rate-limit/postgres-limits.ts'
+import { postgresFeed } from '../revocations/postgres-feed.ts'
+import { LOG_KEPT_MS } from '../revocations/revocation-log.ts'
+import { checkMapping } from './check-mapping.ts'
+import { causeOf, connectPostgres, endPostgres, type PostgresOptions } from './connect-postgres.ts'
+import { installFeed, pruneFeed } from './install-feed.ts'
+import { namesOf, quote, type StoreMapping } from './mapping.ts'
+import type { PostgresConnector } from './postgres-connector.ts'
+import { readIdTypes } from './postgres-ids.ts'
+import { postgresLookups } from './postgres-lookups.ts'
+import { type LookupRow, sessionSql } from './session-sql.ts'
+
+/** What the two steps need of a database, and what ends it. */
+export interface PostgresStore extends AuthStore {
+  readonly sessions: AuthAdapter
+  close(): Promise<void>
+}
+
+/**
+ * Step 2, the feed and the rate limits on tables that another library owns, such as those of Better Auth: they are read, and triggers on
+ * them tell of revocations, but nothing of ours writes to them. For {@link withAuthStore}.
+ *
+ * @param options.mapping how those tables are named and write their dates. A row is read to check it
+ * @throws ConfigurationError when the mapping does not fit the tables
+ * @example
+ * const store = await openPostgresStore(env.DATABASE_URL, { mapping: { session: { table: 'sessions' } } })
+ * export const db = withAuthStore(drizzle(client), store)
+ */
+export async function openPostgresStore(
+  url: string,
+  options: PostgresOptions & { readonly mapping: StoreMapping },
+): Promise<PostgresStore> {
+  const { mapping } = options
+  const { connector, lookupTimeoutMs } = connectPostgres(url, options)
+  const { pool } = connector
+  try {
+    const names = namesOf('postgres', mapping)
+    const ids = await readIdTypes(pool, names, quote)
+    await readOneRow(connector, mapping)
+    await installFeed(pool, mapping)
+    const lookups = postgresLookups({ connector, sql: sessionSql('postgres', mapping), ids, lookupTimeoutMs })
+    const revocations = await postgresFeed(connector, { timeoutMs: lookupTimeoutMs })
+    const pruning = setInterval(() => void pruneFeed(pool), LOG_KEPT_MS).unref()
+    return {
+      sessions: lookups,
+      revocations,
+      limits: postgresLimits(pool),
+      async close() {
+        clearInterval(pruning)
+        revocations.close()
+        lookups.close()
+        await endPostgres(connector)
+      },
+    }
+  } catch (error) {
+    await endPostgres(connector)
+    throw causeOf(error)
+  }
+}
+
+async function readOneRow({ pool }: PostgresConnector, mapping: StoreMapping): Promise<void> {
+  const { session, user } = sessionSql('postgres', mapping)
+  const { rows } = await pool
+    .query<LookupRow>(
+      `select ${session.columns}, ${user.columns}
+        from ${session.table} s join ${user.table} u on u.${user.id} = s.${session.userId} limit 1`,
+    )
+    .catch((cause: Error) => {
+      throw new ConfigurationError(`mapping: ${cause.message}`, { cause })
+    })
+  checkMapping(rows[0], 'postgres', mapping)
+}

@@ -1,0 +1,99 @@
+import { existsSync } from 'node:fs'
+import Database from 'better-sqlite3'
+import type { AuthAdapter } from '../adapters/adapter.ts'
+import type { AuthStore } from '../adapters/direct-adapter.ts'
+import { ConfigurationError } from '../errors.ts'
+import { sqliteLimits } from '../rate-limit/sqlite-limits.ts'
+import { LOG_KEPT_MS, revocationLogStatements } from '../revocations/revocation-log.ts'
+import { sqliteFeed } from '../revocations/sqlite-feed.ts'
+import { checkMapping } from './check-mapping.ts'
+import type { StoreMapping } from './mapping.ts'
+import type { SqliteOptions } from './open-sqlite.ts'
+import { type LookupRow, sessionSql } from './session-sql.ts'
+import { openCounter, toPath } from './sqlite-file.ts'
+import { createPatience } from './sqlite-patience.ts'
+import { sqliteLookups } from './sqlite-sessions.ts'
+
+/** What the two steps need of a database, and what ends it. */
+export interface SqliteStore extends AuthStore {
+  readonly sessions: AuthAdapter
+  close(): Promise<void>
+}
+
+/**
+ * Step 2, the feed and the rate limits on tables that another library owns, such as those of Better Auth: they are read, and triggers on
+ * them tell of revocations, but nothing of ours writes to them. For {@link withAuthStore}.
+ *
+ * @param options.mapping how those tables are named and write their dates. A row is read to check it
+ * @throws ConfigurationError when there is no such file, or the mapping does not fit its tables
+ */
+export async function openSqliteStore(
+  url: string,
+  {
+    mapping,
+    busyTimeoutMs = 5_000,
+  }: Pick<SqliteOptions, 'busyTimeoutMs'> & { readonly mapping: StoreMapping },
+): Promise<SqliteStore> {
+  const path = toPath(url)
+  if (!existsSync(path)) throw new ConfigurationError(`There is no database ${path}`)
+  const counter = openCounter(path)
+  const reader = new Database(path, { readonly: true, timeout: 0 })
+  const whenFree = createPatience(busyTimeoutMs)
+  const close = async () => {
+    reader.close()
+    counter.close()
+  }
+  try {
+    readOneRow(reader, mapping)
+    await whenFree(async () => {
+      counter
+        .transaction(() => {
+          for (const statement of [...revocationLogStatements('sqlite', mapping), RATE_LIMIT_TABLE]) {
+            counter.exec(statement)
+          }
+        })
+        .immediate()
+    })
+    const revocations = sqliteFeed(reader)
+    const pruneLog = counter.prepare('delete from revocation_log where at <= ?')
+    const pruneLimits = counter.prepare('delete from "rateLimit" where expire <= ?')
+    const pruning = setInterval(() => {
+      const now = Date.now()
+      // What fails is made up for by the next time.
+      whenFree(async () => pruneLog.run(new Date(now - LOG_KEPT_MS).toISOString())).catch(() => {})
+      whenFree(async () => pruneLimits.run(now)).catch(() => {})
+    }, LOG_KEPT_MS).unref()
+    return {
+      sessions: sqliteLookups(reader, sessionSql('sqlite', mapping)),
+      revocations,
+      limits: sqliteLimits(counter, { busyTimeoutMs }),
+      close() {
+        clearInterval(pruning)
+        revocations.close()
+        return close()
+      },
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+const RATE_LIMIT_TABLE =
+  'create table if not exists "rateLimit" ("key" text primary key, "points" integer not null, "expire" bigint)'
+
+function readOneRow(reader: Database.Database, mapping: StoreMapping): void {
+  const { session, user } = sessionSql('sqlite', mapping)
+  try {
+    const row = reader
+      .prepare<[], LookupRow>(
+        `select s.${session.id}, u.${user.id}, ${session.columns}, ${user.columns}
+          from ${session.table} s join ${user.table} u on u.${user.id} = s.${session.userId} limit 1`,
+      )
+      .get()
+    checkMapping(row, 'sqlite', mapping)
+  } catch (cause) {
+    if (!(cause instanceof Database.SqliteError)) throw cause
+    throw new ConfigurationError(`mapping: ${cause.message}`, { cause })
+  }
+}

@@ -1,0 +1,96 @@
+import { existsSync } from 'node:fs'
+import Database from 'better-sqlite3'
+import { Kysely } from 'kysely'
+import type { SessionStore } from '../adapters/adapter.ts'
+import { type AuthDatabase, withAuthStore } from '../adapters/direct-adapter.ts'
+import { ConfigurationError } from '../errors.ts'
+import { memoryLimits } from '../rate-limit/memory-limits.ts'
+import type { RateLimitStore } from '../rate-limit/rate-limit.ts'
+import { sqliteLimits } from '../rate-limit/sqlite-limits.ts'
+import type { RevocationFeed } from '../revocations/feed.ts'
+import { memoryFeed } from '../revocations/memory-feed.ts'
+import { sqliteFeed } from '../revocations/sqlite-feed.ts'
+import { type MigrationDialect, type MigrationReport, migrate, sqliteTypes } from './migrations.ts'
+import type { AuthTables } from './schema.ts'
+import { configure, openCounter, openWriter, toPath } from './sqlite-file.ts'
+import { sqliteSessions } from './sqlite-sessions.ts'
+import { sqliteWriteQueue } from './sqlite-write-queue.ts'
+
+/** What {@link openSqlite} takes. */
+export interface SqliteOptions {
+  /** How long a write waits for another process to release the file before it is 503, in milliseconds. @default 5_000 */
+  readonly busyTimeoutMs?: number
+  /** Whether a file that is not there is made. @default true */
+  readonly create?: boolean
+}
+
+/** An open database. */
+export interface SqliteAuthDatabase<Tables> {
+  /** Kysely on the write queue; goes into the context of a call as `db`. `Tables` are the app's own. */
+  readonly db: Kysely<AuthTables & Tables> & AuthDatabase
+  /** Step 2, on a connection of its own that only reads. */
+  readonly sessions: SessionStore
+  readonly revocations: RevocationFeed
+  /** Counts attempts in the same file; in memory for `:memory:`. */
+  readonly limits: RateLimitStore
+  /** How migrations write their types here. */
+  readonly types: MigrationDialect
+  /** What the migrations did while opening. */
+  readonly migrations: MigrationReport
+  close(): Promise<void>
+}
+
+/**
+ * Opens a SQLite file, creates it where it is missing, and brings its tables up to date.
+ *
+ * A new file is readable by its owner alone, since it holds password hashes. `:memory:` is for tests: its one connection reads
+ * and writes, so Step 2 also sees a transaction that is still open.
+ *
+ * @param url `file:` followed by a path, a bare path, or `:memory:`
+ * @throws ConfigurationError when the URL names no SQLite file, or one that is not there and is not to be made
+ */
+export function openSqlite<Tables = unknown>(
+  url: string,
+  options?: SqliteOptions,
+): Promise<SqliteAuthDatabase<Tables>>
+export async function openSqlite(
+  url: string,
+  { busyTimeoutMs = 5_000, create = true }: SqliteOptions = {},
+): Promise<SqliteAuthDatabase<unknown>> {
+  const path = toPath(url)
+  if (!create && path !== ':memory:' && !existsSync(path)) {
+    throw new ConfigurationError(`There is no database ${path}`)
+  }
+  const writer = openWriter(path)
+  const kysely = new Kysely<AuthTables>({ dialect: sqliteWriteQueue(writer, { busyTimeoutMs }) })
+  try {
+    await configure(writer, busyTimeoutMs)
+    const migrations = await migrate(kysely, sqliteTypes)
+    const isMemory = path === ':memory:'
+    const reader = isMemory ? writer : new Database(path, { readonly: true, timeout: 0 })
+    const counter = isMemory ? null : openCounter(path)
+    const sessions = sqliteSessions(reader)
+    // Of what is in memory this process is the only one.
+    const feed = isMemory ? null : sqliteFeed(reader)
+    const revocations = feed ?? memoryFeed()
+    const limits = counter === null ? memoryLimits() : sqliteLimits(counter, { busyTimeoutMs })
+    return {
+      db: withAuthStore(kysely, { sessions, revocations, limits, db: kysely }),
+      sessions,
+      revocations,
+      limits,
+      types: sqliteTypes,
+      migrations,
+      async close() {
+        feed?.close()
+        reader.close()
+        counter?.close()
+        // Kysely stays, so that a late write is refused with 503 like one to any other database that is gone.
+        writer.close()
+      },
+    }
+  } catch (error) {
+    writer.close()
+    throw error
+  }
+}

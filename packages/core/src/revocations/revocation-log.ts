@@ -1,0 +1,166 @@
+import {
+  type DateEncoding,
+  type Engine,
+  type Names,
+  namesOf,
+  quote,
+  type StoreMapping,
+} from '../database/mapping.ts'
+
+/**
+ * How long an entry is kept, in milliseconds: longer than any node goes without its connection while its streams go on, which is the lease of
+ * seconds.
+ */
+export const LOG_KEPT_MS: number = 60 * 60 * 1000
+
+/** The channel that PostgreSQL notifies. */
+export const CHANNEL = 'sallyport_revocation'
+
+/**
+ * The statements that make the table `revocation_log` and the triggers that append to it, in the transaction of the change itself, so that
+ * rows changed by hand count too: a session deleted before its time, `expiresAt` moved earlier, `userId` changed; `banned`, `banExpires` or
+ * `role` of a user changed, a user deleted; in PostgreSQL a table truncated. Renewals and pruning do not append. Each may run again.
+ */
+export function revocationLogStatements(engine: Engine, mapping?: StoreMapping): string[] {
+  const names = namesOf(engine, mapping)
+  return engine === 'sqlite' ? sqliteStatements(names) : postgresStatements(names)
+}
+
+interface Conditions {
+  readonly sessionDeleted: string
+  readonly sessionChanged: string
+  readonly userChanged: string
+}
+
+/** When a change may end sessions. Of an `expiresAt` that is no date any more nobody knows whether it is earlier. */
+function conditions({ session, user, dates }: Names, { isAhead, differs }: Words): Conditions {
+  const { id, userId, expiresAt } = session.columns
+  const { role, banned, banExpires } = user.columns
+  const of = (row: 'old' | 'new', column: string) => `${row}.${quote(column)}`
+  const changed = (columns: readonly (string | null)[]) =>
+    columns
+      .filter((column) => column !== null)
+      .map((column) => `${of('new', column)} ${differs} ${of('old', column)}`)
+      .join(' or ')
+  const isNoLater = `not coalesce(${of('new', expiresAt)} >= ${of('old', expiresAt)}, false)`
+  return {
+    sessionDeleted: `coalesce(${isAhead(of('old', expiresAt), dates)}, true)`,
+    sessionChanged: `${isNoLater} or ${changed([id, userId])}`,
+    userChanged: changed([user.columns.id, role, banned, banExpires]),
+  }
+}
+
+/** What the two databases say differently. */
+interface Words {
+  /** Whether a moment is yet to come. */
+  readonly isAhead: (column: string, dates: DateEncoding) => string
+  readonly differs: string
+}
+
+function sqliteStatements(names: Names): string[] {
+  const iso = `strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`
+  const now = {
+    iso,
+    timestamp: iso,
+    seconds: `unixepoch('subsec')`,
+    milliseconds: `unixepoch('subsec') * 1000`,
+  }
+  const words: Words = { isAhead: (column, dates) => `${column} > ${now[dates]}`, differs: 'is not' }
+  const { sessionDeleted, sessionChanged, userChanged } = conditions(names, words)
+  const { session, user } = names
+  const trigger = (name: string, when: string, values: string) => [
+    // One of another mapping may be there.
+    `drop trigger if exists sallyport_${name}`,
+    `create trigger sallyport_${name} ${when} begin
+      insert into revocation_log (sessionId, userId) values (${values});
+    end`,
+  ]
+  const ofSession = `old.${quote(session.columns.id)}, old.${quote(session.columns.userId)}`
+  const ofUser = `null, old.${quote(user.columns.id)}`
+  return [
+    `create table if not exists revocation_log (
+      seq integer primary key autoincrement,
+      sessionId text,
+      userId text,
+      at text not null default (${iso})
+    )`,
+    ...trigger(
+      'session_deleted',
+      `after delete on ${quote(session.table)} when ${sessionDeleted}`,
+      ofSession,
+    ),
+    ...trigger(
+      'session_changed',
+      `after update on ${quote(session.table)} when ${sessionChanged}`,
+      ofSession,
+    ),
+    ...trigger('user_changed', `after update on ${quote(user.table)} when ${userChanged}`, ofUser),
+    ...trigger('user_deleted', `after delete on ${quote(user.table)}`, ofUser),
+  ]
+}
+
+/** A notification carries no more than this many bytes; one without its row makes the nodes read the log. */
+const LONGEST_PAYLOAD = 7_900
+
+function postgresStatements(names: Names): string[] {
+  const epoch = 'extract(epoch from now())'
+  const isAhead = (column: string, dates: DateEncoding) =>
+    ({
+      // Of one without a time zone too, which the database would take for local time.
+      timestamp: `extract(epoch from ${column}) > ${epoch}`,
+      iso: `${column} > to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
+      seconds: `${column} > ${epoch}`,
+      milliseconds: `${column} > ${epoch} * 1000`,
+    })[dates]
+  const words: Words = { isAhead, differs: 'is distinct from' }
+  const { sessionDeleted, sessionChanged, userChanged } = conditions(names, words)
+  const { session, user } = names
+  const trigger = (name: string, when: string, columns: readonly string[]) =>
+    `create or replace trigger sallyport_${name} ${when}
+      execute function sallyport_log_revocation(${columns.map(literal).join(', ')})`
+  const row = (condition: string) => `for each row when (${condition})`
+  const ofSession = [session.columns.id, session.columns.userId]
+  const ofUser = ['', user.columns.id]
+  return [
+    `create table if not exists revocation_log (
+      seq bigint generated always as identity primary key,
+      "sessionId" text,
+      "userId" text,
+      at timestamptz not null default now(),
+      xid xid8 not null default pg_current_xact_id()
+    )`,
+    'create index if not exists revocation_log_xid on revocation_log (xid, seq)',
+    'create index if not exists revocation_log_at on revocation_log (at)',
+    // With the rights of its owner: whoever may change a session need not be allowed to write the log. The schema is named, or somebody's
+    // temporary table of that name would come first.
+    `do $install$ begin execute format($create$
+      create or replace function sallyport_log_revocation() returns trigger
+      language plpgsql security definer set search_path = %I, pg_temp as $$
+      declare
+        entry revocation_log;
+        payload text;
+      begin
+        if tg_op = 'TRUNCATE' then
+          insert into revocation_log default values returning * into entry;
+        else
+          insert into revocation_log ("sessionId", "userId")
+            values (to_jsonb(old) ->> tg_argv[0], to_jsonb(old) ->> tg_argv[1]) returning * into entry;
+        end if;
+        payload := json_build_array(entry.seq::text, entry."sessionId", entry."userId")::text;
+        if octet_length(payload) > ${LONGEST_PAYLOAD} then payload := ''; end if;
+        perform pg_notify('${CHANNEL}', payload);
+        return null;
+      end $$
+      $create$, current_schema()); end $install$`,
+    trigger('session_deleted', `after delete on ${quote(session.table)} ${row(sessionDeleted)}`, ofSession),
+    trigger('session_changed', `after update on ${quote(session.table)} ${row(sessionChanged)}`, ofSession),
+    trigger('session_truncated', `after truncate on ${quote(session.table)} for each statement`, []),
+    trigger('user_changed', `after update on ${quote(user.table)} ${row(userChanged)}`, ofUser),
+    trigger('user_deleted', `after delete on ${quote(user.table)} for each row`, ofUser),
+    trigger('user_truncated', `after truncate on ${quote(user.table)} for each statement`, []),
+  ]
+}
+
+function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}

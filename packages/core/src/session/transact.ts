@@ -1,0 +1,59 @@
+import { validateIdentity } from '../authenticate.ts'
+import type { AuthConfig } from '../config.ts'
+import type { AuthKysely } from '../database/schema.ts'
+import { AuthError } from '../errors.ts'
+import type { AuthTransaction } from '../events/change.ts'
+import type { Identity } from '../jwt/identity.ts'
+import { isConflict } from './conflict.ts'
+import { DeadlineError, withDeadline } from './deadline.ts'
+import { LOCK_TIMEOUT_MS, lockingAdapter } from './locking-adapter.ts'
+import type { Session } from './session.ts'
+
+/** How long the work of a transaction may take, in milliseconds: until it ends, a revocation has to wait. */
+const LONGEST_WORK_MS = 2_000
+
+/** What {@link transact} takes. */
+export interface TransactOptions {
+  readonly config: AuthConfig
+  /** Throws where the session, as it is now, may not do this. */
+  readonly admit?: (session: Session) => void
+  /** Aborts when nobody waits for the outcome any more: then nothing is written. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * Writes on behalf of a session: both its user and it are locked and read again, and then the work is done, in one transaction. It is
+ * committed before a revocation of the session or not at all. It is never tried twice, as the work may have effects elsewhere.
+ *
+ * @throws AuthError like `validateIdentity`; and `SESSIONS_UNAVAILABLE` when the work takes more than 2 s or gets into a deadlock
+ */
+export async function transact<Result>(
+  db: AuthKysely,
+  identity: Identity,
+  { config, admit, signal }: TransactOptions,
+  work: (trx: AuthTransaction) => Promise<Result>,
+): Promise<Result> {
+  signal?.throwIfAborted()
+  const left = Promise.withResolvers<never>()
+  const leave = () => left.reject(signal?.reason)
+  signal?.addEventListener('abort', leave, { once: true })
+  /** Neither the transaction nor whoever waits for it goes on after the caller has left. */
+  const unlessLeft = <Value>(promise: Promise<Value>) => Promise.race([promise, left.promise])
+  const patient = { ...config, lookupTimeoutMs: LOCK_TIMEOUT_MS }
+  try {
+    return await unlessLeft(
+      db.transaction().execute(async (trx) => {
+        const session = await unlessLeft(
+          validateIdentity(identity, { config: patient, adapter: lockingAdapter(trx) }),
+        )
+        admit?.(session)
+        return unlessLeft(withDeadline(work(trx), LONGEST_WORK_MS))
+      }),
+    )
+  } catch (cause) {
+    const isUndecided = cause instanceof DeadlineError || isConflict(cause)
+    throw isUndecided ? new AuthError('SESSIONS_UNAVAILABLE', { cause }) : cause
+  } finally {
+    signal?.removeEventListener('abort', leave)
+  }
+}

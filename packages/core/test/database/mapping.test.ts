@@ -1,0 +1,358 @@
+import { ConfigurationError, type SessionKey, validateSession } from '@sallyport/core'
+import type { StoreMapping } from '@sallyport/core/postgres'
+import { createTestAuth } from '@sallyport/core/testing'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { OpenStore, TestDatabase } from '../support/database-kinds.ts'
+import { encodings } from '../support/mapped-tables.ts'
+import { reasonOf } from '../support/reason-of.ts'
+import { inHours, literal, takeLog } from '../support/stored-sessions.ts'
+import { until } from '../support/until.ts'
+
+const { config, close } = await createTestAuth()
+afterAll(close)
+const all = await encodings()
+const kinds = [...new Set(all.map(({ kind }) => kind))]
+
+const MAPPING = {
+  session: {
+    table: 'login sessions',
+    columns: {
+      id: 'session_id',
+      userId: 'user_id',
+      expiresAt: 'expires_at',
+      lastAuthenticatedAt: 'created_at',
+    },
+  },
+  user: {
+    table: 'people',
+    columns: {
+      id: 'person "id"',
+      name: 'full_name',
+      email: 'mail',
+      role: 'kind',
+      banned: 'is_banned',
+      banReason: 'why',
+      banExpires: 'until',
+    },
+  },
+} as const satisfies StoreMapping
+
+describe.each(all)('$name', ({ kind, dates, type, write }) => {
+  const [soon, past] = [new Date('2031-01-02T03:04:05.000Z'), new Date('2026-01-02T03:04:05.000Z')]
+  const mapping: StoreMapping = { ...MAPPING, dates }
+  const ada = { sessionId: 's1', userId: 'u1' }
+  let database: TestDatabase
+  let store: OpenStore
+
+  beforeAll(async () => {
+    database = await kind.create()
+    await database.run(`
+      create table people ("person ""id""" text primary key, full_name text, mail text, kind text, is_banned boolean default false,
+        why text, until ${type});
+      create table "login sessions" (session_id text primary key, user_id text, expires_at ${type}, created_at ${type});
+      insert into people values ('u1', 'Ada', 'ada@example.com', 'admin', false, 'none', ${write(past)}), ('u2', 'Eve', null, null, null, null, null);
+      insert into "login sessions" values ('s1', 'u1', ${write(soon)}, ${write(past)}), ('s2', 'u2', ${write(soon)}, ${write(past)})`)
+    store = await database.openStore(mapping)
+  })
+
+  test('a session of other names is read as it is', async () => {
+    expect(await store.sessions.findSession(ada)).toEqual({
+      id: 's1',
+      userId: 'u1',
+      expiresAt: soon,
+      lastAuthenticatedAt: past.toISOString(),
+      user: {
+        id: 'u1',
+        name: 'Ada',
+        email: 'ada@example.com',
+        role: 'admin',
+        banned: false,
+        banReason: 'none',
+        banExpires: past,
+      },
+    })
+    expect(await store.sessions.findSession({ sessionId: 's1', userId: 'u2' })).toBeNull()
+  })
+
+  test('what is null is as if there were no such column', async () => {
+    expect(await store.sessions.findSession({ sessionId: 's2', userId: 'u2' })).toMatchObject({
+      user: { name: 'Eve', email: '', role: 'user', banned: false, banReason: null, banExpires: null },
+    })
+    await database.run(`insert into "login sessions" values ('s3', 'u2', null, null)`)
+    const without = { sessionId: 's3', userId: 'u2' }
+    expect(await reasonOf(validateSession(without, store.sessions, config))).toBe('SESSION_EXPIRED')
+    expect(await store.sessions.findSession(without)).toMatchObject({
+      lastAuthenticatedAt: new Date(0).toISOString(),
+    })
+  })
+
+  test('a change by hand is heard', async () => {
+    const listener = vi.fn<() => void>()
+    const begun = database.rows('select count(*) as n from revocation_log')
+    onTestFinished(store.revocations.subscribe({ sessionId: 's4', userId: 'u2' }, listener))
+    await begun
+    await database.run(
+      `insert into "login sessions" values ('s4', 'u2', ${write(inHours(1))}, ${write(past)})`,
+    )
+    await takeLog(database)
+    await database.run(`delete from "login sessions" where session_id = 's4'`)
+    await until(() => listener.mock.calls.length > 0)
+    await database.run(`update people set kind = 'x' where full_name = 'Eve'`)
+    expect(await takeLog(database)).toEqual([
+      ['s4', 'u2'],
+      [null, 'u2'],
+    ])
+  })
+
+  test('attempts are counted', async () => {
+    const limit = { points: 1, duration: 60 }
+    expect([await store.limits?.consume('k', limit), await store.limits?.consume('k', limit)]).toEqual([
+      null,
+      60,
+    ])
+  })
+
+  test('may be opened again', async () => {
+    const again = await database.openStore(mapping)
+    expect(await again.sessions.findSession(ada)).toMatchObject({ id: 's1' })
+    await database.run(`update people set kind = 'y' where full_name = 'Eve'`)
+    expect(await takeLog(database)).toEqual([[null, 'u2']])
+  })
+
+  const others = all.filter((other) => other.kind === kind && other.type !== type && other.dates !== dates)
+  test.each(others.map((other) => [other.dates]))('their dates are not taken for %s', async (wrong) => {
+    const refusal = database.openStore({ ...mapping, dates: wrong })
+    await expect(refusal).rejects.toThrow(ConfigurationError)
+    await expect(refusal).rejects.toThrow(/^mapping: /)
+  })
+})
+
+describe.each(kinds)('$name', (kind) => {
+  const isSqlite = kind.name === 'SQLite'
+  const type = isSqlite ? 'text' : 'timestamptz'
+  const soon = literal(inHours(1).toISOString())
+
+  async function createTables(columns: string, userColumns = '') {
+    const database = await kind.create()
+    await database.run(`
+      create table "user" (id text primary key${userColumns});
+      create table session (id text primary key, "userId" text${columns});
+      insert into "user" (id) values ('u');
+      insert into session (id, "userId", "expiresAt") values ('s', 'u', ${soon})`)
+    return database
+  }
+  const none = {
+    session: { columns: { lastAuthenticatedAt: null } },
+    user: {
+      columns: { name: null, email: null, role: null, banned: null, banReason: null, banExpires: null },
+    },
+  } as const
+
+  test('columns that there are none of have a meaning', async () => {
+    const database = await createTables(`, "expiresAt" ${type}`)
+    const { sessions } = await database.openStore(none)
+    const key = { sessionId: 's', userId: 'u' }
+    expect(await sessions.findSession(key)).toMatchObject({
+      lastAuthenticatedAt: new Date(0).toISOString(),
+      user: { name: '', email: '', role: 'user', banned: false, banReason: null, banExpires: null },
+    })
+    expect(await reasonOf(validateSession(key, sessions, config))).toBe('accepted')
+    await database.run(`delete from session; delete from "user"`)
+    expect(await takeLog(database)).toEqual([
+      ['s', 'u'],
+      [null, 'u'],
+    ])
+  })
+
+  test.each([
+    ['a table of sessions', { ...none, session: { ...none.session, table: 'nowhere' } }, 'nowhere'],
+    ['a table of users', { ...none, user: { ...none.user, table: 'nobody' } }, 'nobody'],
+    ['the id of a session', { ...none, session: { columns: { ...none.session.columns, id: 'sid' } } }, 'sid'],
+    ['the id of a user', { ...none, user: { columns: { ...none.user.columns, id: 'uid' } } }, 'uid'],
+    [
+      'the user of a session',
+      { ...none, session: { columns: { ...none.session.columns, userId: 'owner' } } },
+      'owner',
+    ],
+    ['an expiry', { ...none, session: { columns: { ...none.session.columns, expiresAt: 'ends' } } }, 'ends'],
+    ['a role', { ...none, user: { columns: { ...none.user.columns, role: 'rank' } } }, 'rank'],
+    ['a column that we have too', {}, 'lastAuthenticatedAt'],
+  ] satisfies [string, StoreMapping, string][])(
+    '%s that is not there is refused by its name',
+    async (_name, mapping, missing) => {
+      const database = await createTables(`, "expiresAt" ${type}`)
+      const refusal = database.openStore(mapping)
+      await expect(refusal).rejects.toThrow(ConfigurationError)
+      await expect(refusal).rejects.toThrow(missing)
+      // Nothing is made in a database that we do not understand.
+      await expect(database.rows('select * from revocation_log')).rejects.toThrow()
+    },
+  )
+
+  test('a table without a row is taken as it is said to be', async () => {
+    const database = await createTables(`, "expiresAt" ${type}`)
+    await database.run('delete from session')
+    const { sessions } = await database.openStore(none)
+    await database.run(`insert into session values ('new', 'u', ${soon})`)
+    expect(await sessions.findSession({ sessionId: 'new', userId: 'u' })).toMatchObject({ id: 'new' })
+  })
+
+  test('a mapping that has changed changes the triggers', async () => {
+    const database = await createTables(`, "expiresAt" ${type}, ended ${type}`, ', role text, rank text')
+    const withRole = (role: string): StoreMapping => ({
+      ...none,
+      user: { columns: { ...none.user.columns, role } },
+    })
+    await database.openStore(withRole('role'))
+    await database.openStore(withRole('rank'))
+    await database.run(`update "user" set role = 'x'`)
+    expect(await takeLog(database)).toEqual([])
+    await database.run(`update "user" set rank = 'x'`)
+    expect(await takeLog(database)).toEqual([[null, 'u']])
+  })
+
+  test('the names of a mapping cannot end a statement', async () => {
+    const database = await createTables(`, "expiresAt" ${type}`)
+    const evil = `"; drop table session; --`
+    for (const mapping of [
+      { ...none, session: { ...none.session, table: evil } },
+      { ...none, user: { columns: { ...none.user.columns, role: evil } } },
+    ])
+      await expect(database.openStore(mapping)).rejects.toThrow(ConfigurationError)
+    expect(await database.rows('select id from session')).toEqual([{ id: 's' }])
+  })
+})
+
+const [sqlite, postgres] = kinds
+if (sqlite === undefined || postgres === undefined) throw new Error('Both databases are tested')
+
+test('a SQLite file that is not there is refused, and not made', async () => {
+  const { openSqliteStore } = await import('@sallyport/core/sqlite')
+  const { existsSync } = await import('node:fs')
+  await expect(openSqliteStore('/nowhere/app.db', { mapping: {} })).rejects.toThrow(ConfigurationError)
+  expect(existsSync('/nowhere')).toBe(false)
+})
+
+describe('PostgreSQL, with ids', () => {
+  const uuid = () => crypto.randomUUID()
+  const number = () => String(Math.floor(Math.random() * 2 ** 40))
+  const MALFORMED = [
+    '',
+    'x',
+    '\0',
+    '1 ',
+    ' 1',
+    '1.5',
+    '-',
+    '+1',
+    '1e3',
+    '0x1',
+    '\ud83d',
+    "'",
+    '99999999999999999999999',
+    'null',
+  ]
+
+  test.each([
+    {
+      type: 'uuid',
+      make: uuid,
+      malformed: [...MALFORMED, '1', uuid().slice(1), `{${uuid()}}`, uuid().replaceAll('-', '')],
+    },
+    { type: 'bigint', make: number, malformed: [...MALFORMED, uuid(), '9223372036854775808', '01'] },
+    {
+      type: 'integer',
+      make: () => String(Math.floor(Math.random() * 2 ** 30)),
+      malformed: [...MALFORMED, uuid()],
+    },
+    { type: 'varchar(40)', make: uuid, malformed: MALFORMED },
+  ])(
+    'of the type $type finds sessions, and malformed ones cost nobody an answer',
+    async ({ type, make, malformed }) => {
+      const database = await postgres.create()
+      await database.run(`
+      create schema app;
+      create table app.users (id ${type} primary key, role text, banned boolean, "banExpires" timestamp);
+      create table app.sessions (id ${type} primary key, "userId" ${type} references app.users on delete cascade, "expiresAt" timestamp)`)
+      const keys: SessionKey[] = []
+      for (let i = 0; i < 3; i++) {
+        const key = { sessionId: make(), userId: make() }
+        keys.push(key)
+        await database.run(`insert into app.users (id) values ('${key.userId}');
+        insert into app.sessions values ('${key.sessionId}', '${key.userId}', now() at time zone 'UTC' + interval '1 hour')`)
+      }
+      const { sessions, revocations } = await database.openStore({
+        session: { table: 'app.sessions', columns: { lastAuthenticatedAt: null } },
+        user: { table: 'app.users', columns: { name: null, email: null, banReason: null } },
+      })
+      const [ada = { sessionId: '', userId: '' }] = keys
+      const asked = malformed.flatMap((id) => [{ ...ada, sessionId: id }, ...keys, { ...ada, userId: id }])
+      const found = await Promise.all(asked.map(async (key) => (await sessions.findSession(key))?.id ?? null))
+      expect(found).toEqual(malformed.flatMap(() => [null, ...keys.map(({ sessionId }) => sessionId), null]))
+      expect(await reasonOf(validateSession(ada, sessions, config))).toBe('accepted')
+      const listener = vi.fn<() => void>()
+      onTestFinished(revocations.subscribe(ada, listener))
+      await database.run(`delete from app.users where id = '${ada.userId}'`)
+      await until(() => listener.mock.calls.length > 0)
+      expect(await takeLog(database)).toContainEqual([ada.sessionId, ada.userId])
+    },
+  )
+
+  test.each(['9223372036854775807', '1700000000000000000'])(
+    'a bigint of 19 digits is one: %s',
+    async (id) => {
+      const database = await postgres.create()
+      await database.run(`
+      create table "user" (id bigint primary key, name text, email text, role text, banned boolean, "banReason" text, "banExpires" timestamptz);
+      create table session (id bigint primary key, "userId" bigint, "expiresAt" timestamptz, "lastAuthenticatedAt" timestamptz);
+      insert into "user" (id) values (${id});
+      insert into session values (${id}, ${id}, now() + interval '1 hour', now())`)
+      const { sessions } = await database.openStore({})
+      expect(await sessions.findSession({ sessionId: id, userId: id })).toMatchObject({ id, userId: id })
+    },
+  )
+
+  test('a uuid is found as the database writes it alone, as it is in what the database tells of it', async () => {
+    const database = await postgres.create()
+    const id = 'abcdefab-cdef-4bcd-8bcd-abcdefabcdef'
+    await database.run(`
+      create table "user" (id uuid primary key, name text, email text, role text, banned boolean, "banReason" text, "banExpires" timestamptz);
+      create table session (id uuid primary key, "userId" uuid, "expiresAt" timestamptz, "lastAuthenticatedAt" timestamptz);
+      insert into "user" (id) values ('${id}');
+      insert into session values ('${id}', '${id}', now() + interval '1 hour', now())`)
+    const { sessions } = await database.openStore({})
+    expect(await sessions.findSession({ sessionId: id, userId: id })).toMatchObject({ id })
+    expect(await sessions.findSession({ sessionId: id.toUpperCase(), userId: id })).toBeNull()
+    expect(await sessions.findSession({ sessionId: id, userId: id.toUpperCase() })).toBeNull()
+  })
+
+  test('of a type that is none is refused by its name', async () => {
+    const database = await postgres.create()
+    await database.run('create table "user" (id text); create table session (id boolean, "userId" text)')
+    await expect(database.openStore({})).rejects.toThrow('session.id is boolean')
+  })
+})
+
+test('a session of a connection in another time zone is read, and told of, alike', async () => {
+  const database = await postgres.create()
+  const name = new URL(database.url).pathname.slice(1)
+  await database.run(`
+    create table "user" (id text primary key, name text, email text, role text, banned boolean, "banReason" text, "banExpires" timestamp);
+    create table session (id text primary key, "userId" text, "expiresAt" timestamp, "lastAuthenticatedAt" timestamp);
+    insert into "user" (id) values ('u');
+    alter database "${name}" set timezone to 'America/Los_Angeles'`)
+  const { sessions } = await database.openStore({})
+  const expiresAt = inHours(1)
+  const insert = (id: string, at: Date) => `insert into session values
+    ('${id}', 'u', '${at.toISOString().slice(0, -1)}', '2026-01-02 03:04:05')`
+  await database.run(`${insert('live', expiresAt)}; ${insert('over', inHours(-1))}`)
+  expect(await sessions.findSession({ sessionId: 'live', userId: 'u' })).toMatchObject({
+    expiresAt,
+    lastAuthenticatedAt: '2026-01-02T03:04:05.000Z',
+  })
+  for (const zone of ['America/Los_Angeles', 'UTC', 'Asia/Tokyo']) {
+    await database.run(`set timezone to '${zone}'; delete from session`)
+    expect({ zone, log: await takeLog(database) }).toEqual({ zone, log: [['live', 'u']] })
+    await database.run(`${insert('live', expiresAt)}; ${insert('over', inHours(-1))}`)
+  }
+})

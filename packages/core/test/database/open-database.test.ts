@@ -1,0 +1,319 @@
+import { type SessionKey, validateSession } from '@sallyport/core'
+import { createTestAuth } from '@sallyport/core/testing'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { databaseKinds, type OpenDatabase, type TestDatabase } from '../support/database-kinds.ts'
+import { testRateLimitStore } from '../support/rate-limit-contract.ts'
+import { reasonOf } from '../support/reason-of.ts'
+import { inHours, literal, storeSession } from '../support/stored-sessions.ts'
+
+const CORE = ['0001_sessions', '0002_lifecycle', '0003_revocation_log']
+const { config, close } = await createTestAuth()
+afterAll(close)
+
+describe.each(await databaseKinds())('$name', ({ name, create }) => {
+  let database: TestDatabase
+  let opened: OpenDatabase
+  let ada: SessionKey
+  beforeAll(async () => {
+    database = await create()
+    opened = await database.open()
+  })
+  beforeEach(async () => {
+    ada = await storeSession(database)
+  })
+
+  const find = async (key: SessionKey) => opened.sessions.findSession(key)
+  const validate = (key = ada) => reasonOf(validateSession(key, opened.sessions, config))
+  const change = (table: 'session' | 'user', assignments: string) =>
+    database.run(
+      `update "${table}" set ${assignments} where id = ${literal(table === 'user' ? ada.userId : ada.sessionId)}`,
+    )
+
+  describe('a session', () => {
+    test('is found by its id and its user together, with its user', async () => {
+      const expiresAt = new Date('2031-01-02T03:04:05.678Z')
+      const lastAuthenticatedAt = '2026-01-02T03:04:05.678Z'
+      const banExpires = new Date('2026-01-02T03:04:05.001Z')
+      await opened.db
+        .updateTable('session')
+        .set({ expiresAt, lastAuthenticatedAt: new Date(lastAuthenticatedAt) })
+        .where('id', '=', ada.sessionId)
+        .execute()
+      await opened.db
+        .updateTable('user')
+        .set({ name: 'Ada ☃', role: 'admin', banned: true, banReason: 'spam', banExpires })
+        .where('id', '=', ada.userId)
+        .execute()
+      expect(await find(ada)).toEqual({
+        id: ada.sessionId,
+        userId: ada.userId,
+        expiresAt,
+        lastAuthenticatedAt,
+        user: {
+          id: ada.userId,
+          name: 'Ada ☃',
+          email: `${ada.userId}@example.com`,
+          role: 'admin',
+          banned: true,
+          banReason: 'spam',
+          banExpires,
+        },
+      })
+    })
+
+    test("of one user is not found under another's id", async () => {
+      const eve = await storeSession(database)
+      expect(await find({ sessionId: ada.sessionId, userId: eve.userId })).toBeNull()
+      expect(await find({ sessionId: eve.sessionId, userId: ada.userId })).toBeNull()
+    })
+
+    test('each of many at once is found, and only those that there are', async () => {
+      const keys = await Promise.all(Array.from({ length: 20 }, () => storeSession(database)))
+      const asked = keys.flatMap((key) => [key, { ...key, userId: ada.userId }, key])
+      const found = await Promise.all(asked.map(find))
+      expect(found.map((session) => session?.id ?? null)).toEqual(
+        keys.flatMap(({ sessionId }) => [sessionId, null, sessionId]),
+      )
+    })
+
+    test('is read anew every time', async () => {
+      expect(await find(ada)).toMatchObject({ user: { role: 'user', banned: false } })
+      await change('user', `role = 'admin', banned = true`)
+      expect(await find(ada)).toMatchObject({ user: { role: 'admin', banned: true } })
+      await database.run(`delete from session where id = ${literal(ada.sessionId)}`)
+      expect(await find(ada)).toBeNull()
+    })
+  })
+
+  const LONE_SURROGATES = ['\ud83d', 'x\udc00', '\udc00\ud800']
+  describe('an id that no session can have is not found, rather than an error', () => {
+    test.each([
+      ['empty', ''],
+      ['a space', ' '],
+      ['a quote', "'"],
+      ['SQL', "' or '1'='1"],
+      ['a backslash', '\\'],
+      ['an array', '{a,b}'],
+      ['a null character', '\0'],
+      ['a null character at its end', 'x\0'],
+      ['an emoji', '🛑'],
+      ...LONE_SURROGATES.map((id) => [`half an emoji ${JSON.stringify(id)}`, id]),
+      ['10 kB', 'x'.repeat(10_240)],
+      ['1 MB', 'é'.repeat(500_000)],
+      ['null', 'null'],
+      ['a number', '1'],
+      ['a UUID', crypto.randomUUID()],
+    ])('%s', async (_name, id) => {
+      const lookups = [{ ...ada, sessionId: id }, { ...ada, userId: id }, ada]
+      expect(await Promise.all(lookups.map(find))).toEqual([
+        null,
+        null,
+        expect.objectContaining({ id: ada.sessionId }),
+      ])
+      expect(await opened.sessions.findToken(id)).toBeNull()
+    })
+
+    test.each([
+      ['in capitals', (id: string) => id.toUpperCase()],
+      ['with a space after it', (id: string) => `${id} `],
+      ['with a null character after it', (id: string) => `${id}\0`],
+      ['cut short', (id: string) => id.slice(0, -1)],
+    ])('the id of a session %s', async (_name, changed) => {
+      // Never digits alone, which are the same in capitals.
+      const key = await storeSession(database, { id: `abc-${crypto.randomUUID()}` })
+      expect(await find({ ...key, sessionId: changed(key.sessionId) })).toBeNull()
+      expect(await opened.sessions.findToken(changed(key.sessionId))).toBeNull()
+    })
+
+    test.each(['\ufffd', '\ufffd\ufffd'])(
+      'nor is it taken for another that differs in what was replaced: %j',
+      async (id) => {
+        const key = await storeSession(database, { id: `${ada.sessionId}${id}` })
+        expect(await find({ ...key, sessionId: `${ada.sessionId}\ud83d` })).toBeNull()
+        expect(await opened.sessions.findToken(`${ada.sessionId}\ud83d`)).toBeNull()
+      },
+    )
+  })
+
+  test('an id of any characters is found where there is such a session', async () => {
+    const key = await storeSession(database, { id: `'"\\{},é🛑 ${'x'.repeat(1000)}`, userId: `null"\\'{🛑` })
+    expect(await find(key)).toMatchObject({ id: key.sessionId, userId: key.userId })
+    expect(await opened.sessions.findToken(key.sessionId)).toMatchObject({ userId: key.userId })
+  })
+
+  describe('what stands in the row', () => {
+    const later = literal(inHours(1).toISOString())
+    const earlier = literal(inHours(-1).toISOString())
+    const none = name === 'SQLite' ? `'soon'` : `'infinity'`
+
+    test.each([
+      ['an expiry that is over', 'session', `"expiresAt" = ${earlier}`, 'SESSION_EXPIRED'],
+      ['an expiry that is no date', 'session', `"expiresAt" = ${none}`, 'SESSION_EXPIRED'],
+      ['a ban', 'user', 'banned = true', 'ACCOUNT_BANNED'],
+      ['a ban that goes on', 'user', `banned = true, "banExpires" = ${later}`, 'ACCOUNT_BANNED'],
+      ['a ban that ends at no date', 'user', `banned = true, "banExpires" = ${none}`, 'ACCOUNT_BANNED'],
+      ['a ban that is over', 'user', `banned = true, "banExpires" = ${earlier}`, 'accepted'],
+      ['no ban', 'user', `banned = false, "banExpires" = ${later}`, 'accepted'],
+    ] as const)('decides: %s', async (_name, table, assignments, reason) => {
+      await change(table, assignments)
+      expect(await validate()).toBe(reason)
+    })
+
+    test.each(['x', 2, -1])('a flag that nobody has thought of is a ban: %j', async (value) => {
+      if (name === 'PostgreSQL') return expect(change('user', `banned = '${value}x'`)).rejects.toThrow()
+      await change('user', `banned = '${value}'`)
+      expect(await validate()).toBe('ACCOUNT_BANNED')
+    })
+  })
+
+  describe('what decides about a session cookie', () => {
+    test('is found by the id alone, as it was written', async () => {
+      const changed = {
+        previousToken: 'sha256:previous',
+        rotatedAt: new Date('2026-11-21T10:00:00.007Z'),
+        tokenFamily: 'family',
+        expiresAt: new Date('2026-11-22T10:00:00.007Z'),
+        createdAt: new Date('2026-11-20T10:00:00.007Z'),
+        lastSeenAt: new Date('2026-11-21T09:00:00.007Z'),
+        remembered: false,
+      }
+      expect(await opened.sessions.findToken(ada.sessionId)).toMatchObject({
+        userId: ada.userId,
+        previousToken: null,
+        rotatedAt: null,
+        tokenFamily: null,
+        remembered: true,
+      })
+      await opened.db.updateTable('session').set(changed).where('id', '=', ada.sessionId).execute()
+      expect(await opened.sessions.findToken(ada.sessionId)).toEqual({
+        userId: ada.userId,
+        token: `sha256:${ada.sessionId}`,
+        ...changed,
+      })
+    })
+
+    test('with an expiry that is no date is a date all the same', async () => {
+      await change('session', `"expiresAt" = ${name === 'SQLite' ? `'soon'` : `'infinity'`}`)
+      const found = await opened.sessions.findToken(ada.sessionId)
+      expect(found?.expiresAt.getTime()).toBeNaN()
+    })
+  })
+
+  describe('migrations', () => {
+    /** The tables, columns, indexes and triggers. */
+    const schemaOf = ({ rows }: TestDatabase) =>
+      name === 'SQLite'
+        ? rows(`select type, name, sql from sqlite_schema where name not like 'sqlite_%' order by type, name`)
+        : rows(`select table_name as name, column_name as sql, data_type as type from information_schema.columns
+            where table_schema = 'public' union all
+            select indexname, indexdef, 'index' from pg_indexes where schemaname = 'public' union all
+            select tgname, pg_get_triggerdef(oid), 'trigger' from pg_trigger where not tgisinternal
+            order by 1, 2, 3`)
+
+    test('are applied once: the next start has none, and changes nothing', async () => {
+      const fresh = await create()
+      expect((await fresh.open()).migrations.applied).toEqual(CORE)
+      const schema = await schemaOf(fresh)
+      expect(schema).toContainEqual(expect.objectContaining({ name: 'sallyport_session_deleted' }))
+      expect((await fresh.open()).migrations.applied).toEqual([])
+      expect(await schemaOf(fresh)).toEqual(schema)
+    })
+
+    test('of several that start at once are applied once', async () => {
+      const fresh = await create()
+      const all = await Promise.all(Array.from({ length: 4 }, () => fresh.open()))
+      expect(all.flatMap(({ migrations }) => migrations.applied)).toEqual(CORE)
+    })
+
+    test('give a database of an earlier version what is new, and it keeps what it has', async () => {
+      const earlier = await create()
+      await earlier.open()
+      const key = await storeSession(earlier)
+      const schema = await schemaOf(earlier)
+      for (const event of ['session_deleted', 'session_changed', 'user_changed', 'user_deleted'])
+        await earlier.run(
+          name === 'SQLite'
+            ? `drop trigger sallyport_${event}`
+            : `drop trigger sallyport_${event} on "${event.split('_')[0]}"`,
+        )
+      if (name === 'PostgreSQL') await earlier.run('drop function sallyport_log_revocation cascade')
+      await earlier.run(`
+        drop table revocation_log;
+        delete from sallyport_migration where name = '0003_revocation_log'`)
+      const second = await earlier.open()
+      expect(second.migrations.applied).toEqual(['0003_revocation_log'])
+      expect(await second.sessions.findSession(key)).toMatchObject({ id: key.sessionId })
+      expect(await schemaOf(earlier)).toEqual(schema)
+    })
+
+    test('that fail leave nothing behind', async () => {
+      const failed = await create()
+      await failed.run('create table account (id text)')
+      await expect(failed.open()).rejects.toThrow(/account/)
+      expect(await schemaOf(failed)).not.toContainEqual(expect.objectContaining({ name: 'user' }))
+      await failed.run('drop table account')
+      expect((await failed.open()).migrations.applied).toEqual(CORE)
+    })
+  })
+
+  describe('rate limits', () => {
+    beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
+    afterEach(() => void vi.useRealTimers())
+
+    describe('as everywhere', () => {
+      testRateLimitStore({ consume: (key, limit) => opened.limits.consume(key, limit) })
+    })
+
+    const LIMIT = { points: 3, duration: 60 }
+    test('are shared by all that have opened the database: exactly so many of any number at once', async () => {
+      const [key, other] = [crypto.randomUUID(), await database.open()]
+      const both = [opened.limits, other.limits]
+      const answers = await Promise.all(
+        both.flatMap((limits) => Array.from({ length: 40 }, () => limits.consume(key, LIMIT))),
+      )
+      expect(answers.filter((answer) => answer === null)).toHaveLength(3)
+    })
+
+    test('write nothing for whoever has had enough', async () => {
+      const key = crypto.randomUUID()
+      for (let i = 0; i < 3; i++) await opened.limits.consume(key, LIMIT)
+      const counts = () => database.rows(`select * from "rateLimit" where key like '%${key}'`)
+      const before = await counts()
+      expect(before).toHaveLength(1)
+      for (let i = 0; i < 10; i++) expect(await opened.limits.consume(key, LIMIT)).toBe(60)
+      expect(await counts()).toEqual(before)
+    })
+
+    test('count what is tried while a transaction is open, even if that is undone', async () => {
+      const [key, limit] = [crypto.randomUUID(), { points: 1, duration: 60 }]
+      const { promise: undone, resolve: undo } = Promise.withResolvers<void>()
+      const transaction = opened.db.transaction().execute(async (trx) => {
+        await trx.deleteFrom('user').where('id', '=', 'nobody').execute()
+        await undone
+        throw new Error('undone')
+      })
+      const counted = opened.limits.consume(key, limit)
+      undo()
+      await expect(transaction).rejects.toThrow('undone')
+      expect([await counted, await opened.limits.consume(key, limit)]).toEqual([null, 60])
+    })
+  })
+
+  test('after it is closed everything is SESSIONS_UNAVAILABLE', async () => {
+    const closed = await database.open()
+    await closed.limits.consume('before', { points: 7, duration: 7 })
+    const trx = closed.db.transaction()
+    await closed.close()
+    await closed.close()
+    const late = {
+      lookup: validateSession(ada, closed.sessions, config),
+      statement: closed.db.deleteFrom('session').execute(),
+      transaction: trx.execute(async (trx) => trx.deleteFrom('session').execute()),
+      limit: closed.limits.consume('after', { points: 1, duration: 1 }),
+      'limit that counted before': closed.limits.consume('before', { points: 7, duration: 7 }),
+    }
+    for (const [what, work] of Object.entries(late))
+      expect({ [what]: await reasonOf(work) }).toEqual({ [what]: 'SESSIONS_UNAVAILABLE' })
+    expect(await find(ada)).toMatchObject({ id: ada.sessionId })
+  })
+})

@@ -1,0 +1,313 @@
+import { ConfigurationError, directAdapter } from '@sallyport/core'
+import { openPostgres, openPostgresStore, type PostgresOptions } from '@sallyport/core/postgres'
+import { sql } from 'kysely'
+import pg from 'pg'
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { postgresConnector } from '../src/database/postgres-connector.ts'
+import { testPostgres } from './support/postgres.ts'
+import { reasonOf } from './support/reason-of.ts'
+import { storeSession } from './support/stored-sessions.ts'
+import { startProxy } from './support/tcp-proxy.ts'
+import { until } from './support/until.ts'
+
+const server = await testPostgres()
+let url: string
+beforeAll(async () => {
+  url = await server.createDatabase('app')
+})
+
+async function open(options?: PostgresOptions, at = url) {
+  const database = await openPostgres<{ note: { id: number; text: string | null } }>(at, options)
+  onTestFinished(database.close)
+  return database
+}
+
+const through = ({ port }: { port: number }) => url.replace(`:${server.port}/`, `:${port}/`)
+
+/** A connection that no store knows of. */
+async function connectByHand() {
+  const hand = new pg.Client(url)
+  await hand.connect()
+  onTestFinished(() => hand.end())
+  return hand
+}
+
+const connections = async (hand: pg.Client) => {
+  const { rows } = await hand.query<{
+    pid: number
+    name: string
+  }>(`select pid, application_name as name from pg_stat_activity
+    where datname = current_database() and application_name like 'sallyport%' order by backend_start`)
+  return rows
+}
+
+describe('a URL', () => {
+  test.each([
+    '',
+    'app',
+    ':memory:',
+    'file:app.db',
+    'mysql://localhost/app',
+    'postgres:',
+    'postgres:app',
+    'postgres://[',
+    'http://postgres://localhost/app',
+  ])('is not %j', async (wrong) => {
+    await expect(openPostgres(wrong)).rejects.toThrow(ConfigurationError)
+    await expect(openPostgresStore(wrong, { mapping: {} })).rejects.toThrow(ConfigurationError)
+  })
+
+  test('may begin with postgresql://', async () => {
+    const { sessions } = await open({}, url.replace('postgres://', 'postgresql://'))
+    expect(await sessions.findSession({ sessionId: 's', userId: 'u' })).toBeNull()
+  })
+})
+
+test.each(
+  (['poolSize', 'lookupTimeoutMs', 'statementTimeoutMs', 'connectTimeoutMs'] as const).flatMap((name) =>
+    [0, -1, Number.NaN, Number.POSITIVE_INFINITY].map((value) => [name, value] as const),
+  ),
+)('the option %s cannot be %d', async (name, value) => {
+  await expect(openPostgres(url, { [name]: value })).rejects.toThrow(ConfigurationError)
+  await expect(openPostgres(url, { [name]: value })).rejects.toThrow(name)
+})
+
+test.each(['statementTimeoutMs', 'connectTimeoutMs'] as const)(
+  'the option %s may be as long as a timer can be',
+  async (name) => {
+    const { db } = await open({ [name]: 2 ** 31 - 1 })
+    expect(await db.selectFrom('user').select('id').execute()).toEqual([])
+  },
+)
+
+describe('a database that cannot be opened is the error of what is wrong', () => {
+  test.each([
+    ['a database that is not there', () => server.urlOf('nowhere'), 'does not exist'],
+    ['a wrong password', () => url.replace(':postgres@', ':wrong@'), 'password authentication'],
+    ['a port where nobody listens', () => url.replace(`:${server.port}/`, ':1/'), 'ECONNREFUSED'],
+  ])('%s', async (_name, wrong, message) => {
+    await expect(openPostgres(wrong())).rejects.toThrow(message)
+    await expect(openPostgresStore(wrong(), { mapping: {} })).rejects.toThrow(message)
+  })
+
+  test('a server that does not answer', async () => {
+    const proxy = await startProxy(server.port)
+    proxy.hold()
+    await expect(openPostgres(through(proxy), { connectTimeoutMs: 100 })).rejects.toThrow(/timeout|in time/)
+  })
+
+  test('it leaves no connection', async () => {
+    const hand = await connectByHand()
+    await hand.query('create table if not exists note (id integer primary key)')
+    await expect(openPostgresStore(url, { mapping: { session: { table: 'note' } } })).rejects.toThrow(
+      'mapping',
+    )
+    await until(async () => (await connections(hand)).length === 0)
+    await hand.query('drop table note')
+  })
+})
+
+test('the handle carries the adapter and itself, so that it can be the db of a context', async () => {
+  const { db, sessions } = await open()
+  expect(directAdapter(db)).toBe(sessions)
+})
+
+test('a node has its pool, two connections for lookups and one that listens', async () => {
+  const hand = await connectByHand()
+  const { db, close } = await open({ poolSize: 2 })
+  await Promise.all(Array.from({ length: 6 }, () => sql`select 1`.execute(db)))
+  const expected = ['sallyport', 'sallyport', 'sallyport-listen', 'sallyport-lookup', 'sallyport-lookup']
+  await until(async () => (await connections(hand)).length === expected.length)
+  expect((await connections(hand)).map(({ name }) => name).sort()).toEqual(expected)
+  await close()
+  await until(async () => (await connections(hand)).length === 0)
+})
+
+describe('a statement', () => {
+  beforeEach(async () => {
+    const hand = await connectByHand()
+    await hand.query(
+      'drop table if exists note; create table note (id integer primary key, text text unique)',
+    )
+  })
+
+  test.each([
+    ['a broken constraint', '23505', sql`insert into note values (1, 'a'), (1, 'b')`],
+    ['wrong SQL', '42601', sql`selekt`],
+    ['a table that is not there', '42P01', sql`select * from nowhere`],
+    ['a value of the wrong type', '22P02', sql`select ${'x'}::integer`],
+    ['a null character', '22021', sql`select ${'\0'}::text`],
+    ['an exception of a function', 'P0001', sql`do $$ begin raise 'no'; end $$`],
+    ['a conflict of transactions', '40001', sql`do $$ begin raise 'no' using errcode = '40001'; end $$`],
+    ['a deadlock', '40P01', sql`do $$ begin raise 'no' using errcode = '40P01'; end $$`],
+  ])('that is at fault is told what it is: %s', async (_name, code, statement) => {
+    const { db } = await open({ poolSize: 1 })
+    await expect(statement.execute(db)).rejects.toMatchObject({ code })
+    const inside = db.transaction().execute((trx) => statement.execute(trx))
+    await expect(inside).rejects.toMatchObject({ code })
+    expect(await db.selectFrom('note').selectAll().execute()).toEqual([])
+  })
+
+  test.each([
+    ['is ended by the server', `do $$ begin raise 'no' using errcode = '57P01'; end $$`],
+    ['finds it out of memory', `do $$ begin raise 'no' using errcode = '53200'; end $$`],
+    ['takes too long', 'select pg_sleep(10)'],
+  ])('that %s is SESSIONS_UNAVAILABLE, and the next is done', async (_name, statement) => {
+    const { db } = await open({ poolSize: 1, statementTimeoutMs: 100 })
+    expect(await reasonOf(sql.raw(statement).execute(db))).toBe('SESSIONS_UNAVAILABLE')
+    const inside = db.transaction().execute((trx) => sql.raw(statement).execute(trx))
+    expect(await reasonOf(inside)).toBe('SESSIONS_UNAVAILABLE')
+    expect((await sql`select 1 as one`.execute(db)).rows).toEqual([{ one: 1 }])
+  })
+
+  test('whose connection is killed is SESSIONS_UNAVAILABLE, in a transaction too, and the next is done', async () => {
+    const { db } = await open({ poolSize: 1 })
+    const killing = sql`select pg_terminate_backend(pg_backend_pid())`
+    expect(await reasonOf(killing.execute(db))).toBe('SESSIONS_UNAVAILABLE')
+    const transaction = db.transaction().execute(async (trx) => {
+      await trx.insertInto('note').values({ id: 1, text: 'a' }).execute()
+      await killing.execute(trx)
+    })
+    expect(await reasonOf(transaction)).toBe('SESSIONS_UNAVAILABLE')
+    expect(await db.selectFrom('note').selectAll().execute()).toEqual([])
+  })
+
+  test('that finds no free connection in time is SESSIONS_UNAVAILABLE', async () => {
+    const { db } = await open({ poolSize: 1, connectTimeoutMs: 50 })
+    const transaction = db.transaction().execute(async (trx) => {
+      await sql`select 1`.execute(trx)
+      expect(await reasonOf(sql`select 1`.execute(db))).toBe('SESSIONS_UNAVAILABLE')
+    })
+    expect(await reasonOf(transaction)).toBe('accepted')
+  })
+
+  test('that a stopped server does not answer is given up with its connection', async () => {
+    const hand = await connectByHand()
+    const { db } = await open({ poolSize: 1, statementTimeoutMs: 50 })
+    await sql`select 1`.execute(db)
+    const [pool] = (await connections(hand)).filter(({ name }) => name === 'sallyport')
+    const pid = pool?.pid ?? 0
+    process.kill(pid, 'SIGSTOP')
+    onTestFinished(() => void process.kill(pid, 'SIGCONT'))
+    expect(await reasonOf(sql`select 1`.execute(db))).toBe('SESSIONS_UNAVAILABLE')
+    expect(await reasonOf(sql`select 1`.execute(db))).toBe('accepted')
+  })
+})
+
+describe('connections', () => {
+  test('are made one at a time, however many are wanted', async () => {
+    const proxy = await startProxy(server.port)
+    const { db } = await open({ poolSize: 8 }, through(proxy))
+    await Promise.all(Array.from({ length: 20 }, () => sql`select pg_sleep(0.01)`.execute(db)))
+    expect(proxy.attempts).toBeGreaterThanOrEqual(8)
+    expect(proxy.mostUnanswered).toBe(1)
+  })
+
+  test('that cannot be made keep nobody waiting, and are made again once they can be', async () => {
+    const proxy = await startProxy(server.port)
+    const { db, sessions } = await open({ poolSize: 4 }, through(proxy))
+    const ask = () =>
+      Promise.all([
+        ...Array.from({ length: 20 }, () => reasonOf(sql`select 1`.execute(db))),
+        reasonOf(Promise.resolve(sessions.findSession({ sessionId: 's', userId: 'u' }))),
+      ])
+    proxy.refuse()
+    proxy.cut()
+    await until(async () => (await ask()).every((reason) => reason === 'SESSIONS_UNAVAILABLE'))
+    proxy.release()
+    await until(async () => (await ask()).every((reason) => reason === 'accepted'))
+    expect(proxy.mostUnanswered).toBe(1)
+  })
+})
+
+describe('the connector', () => {
+  async function connector(connectTimeoutMs = 1_000) {
+    const proxy = await startProxy(server.port)
+    const config = { connectionString: through(proxy) }
+    const { connect } = postgresConnector({ config, poolSize: 1, connectTimeoutMs })
+    /** How an attempt ends. */
+    const attempt = async () => {
+      try {
+        await (await connect('test')).end()
+        return 'connected'
+      } catch (error) {
+        return error instanceof Error ? error.message : String(error)
+      }
+    }
+    return { proxy, attempt }
+  }
+  const fakeClock = () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+  }
+
+  test('tries at once after a success, and after failures only when a pause is over, of half a second at most', async () => {
+    const { proxy, attempt } = await connector()
+    fakeClock()
+    expect([await attempt(), await attempt()]).toEqual(['connected', 'connected'])
+    proxy.refuse()
+    for (const pauseMs of [50, 100, 200, 400, 500, 500]) {
+      const before = proxy.attempts
+      const failures = await Promise.all([attempt(), attempt(), attempt()])
+      vi.advanceTimersByTime(pauseMs - 1)
+      failures.push(await attempt())
+      expect({ failures: new Set(failures).size, attempts: proxy.attempts - before }).toEqual({
+        failures: 1,
+        attempts: 1,
+      })
+      vi.advanceTimersByTime(1)
+    }
+    proxy.release()
+    expect([await attempt(), await attempt()]).toEqual(['connected', 'connected'])
+    proxy.refuse()
+    await attempt()
+    vi.advanceTimersByTime(50)
+    proxy.release()
+    expect(await attempt()).toBe('connected')
+  })
+
+  test('gives up an attempt that takes too long', async () => {
+    const { proxy, attempt } = await connector(50)
+    proxy.hold()
+    expect(await attempt()).toMatch(/timeout/)
+    proxy.release()
+    await until(async () => (await attempt()) === 'connected')
+  })
+
+  test('makes no connection for who has waited too long for a turn', async () => {
+    const { proxy, attempt } = await connector()
+    fakeClock()
+    proxy.hold()
+    const [first, second] = [attempt(), attempt()]
+    await until(() => proxy.attempts === 1)
+    vi.advanceTimersByTime(1_001)
+    proxy.release()
+    expect([await first, await second]).toEqual(['connected', 'No connection in time'])
+    expect(proxy.attempts).toBe(1)
+  })
+})
+
+test('attempts are counted whatever their key is made of', async () => {
+  const { limits } = await open()
+  const limit = { points: 1, duration: 60 }
+  for (const key of [
+    '\0',
+    'x\0y',
+    '\ud83d',
+    'x'.repeat(10_000),
+    Array.from({ length: 3_000 }, () => Math.random()).join(),
+  ])
+    expect([await limits.consume(key, limit), await limits.consume(key, limit)]).toEqual([null, 60])
+})
+
+test('a session that is stored is found, and one in a transaction that is not over is not', async () => {
+  const { db, sessions } = await open()
+  const hand = await connectByHand()
+  const key = await storeSession({ run: async (statement) => void (await hand.query(statement)) })
+  expect(await sessions.findSession(key)).toMatchObject({ id: key.sessionId })
+  await db.transaction().execute(async (trx) => {
+    await trx.deleteFrom('session').where('id', '=', key.sessionId).execute()
+    expect(await sessions.findSession(key)).toMatchObject({ id: key.sessionId })
+  })
+  expect(await sessions.findSession(key)).toBeNull()
+})

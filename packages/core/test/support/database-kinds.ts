@@ -1,0 +1,111 @@
+import { join } from 'node:path'
+import {
+  openPostgres,
+  openPostgresStore,
+  type PostgresOptions,
+  type StoreMapping,
+} from '@sallyport/core/postgres'
+import { openSqlite, openSqliteStore } from '@sallyport/core/sqlite'
+import Database from 'better-sqlite3'
+import pg from 'pg'
+import { afterAll } from 'vitest'
+import { type PostgresServer, testPostgres } from './postgres.ts'
+import { temporaryDirectory } from './temporary-directory.ts'
+
+type Row = Record<string, unknown>
+
+/** What an app opens, on either database. */
+export type OpenDatabase = Awaited<ReturnType<typeof openSqlite>> | Awaited<ReturnType<typeof openPostgres>>
+export type OpenStore =
+  | Awaited<ReturnType<typeof openSqliteStore>>
+  | Awaited<ReturnType<typeof openPostgresStore>>
+
+/** A database of a test, and a connection to it that no store knows of. */
+export interface TestDatabase {
+  readonly url: string
+  open(): Promise<OpenDatabase>
+  openStore(mapping: StoreMapping): Promise<OpenStore>
+  /** Runs statements by hand. */
+  run(sql: string): Promise<void>
+  rows(sql: string): Promise<Row[]>
+}
+
+/** SQLite or PostgreSQL. */
+export interface DatabaseKind {
+  readonly name: 'SQLite' | 'PostgreSQL'
+  /** Makes an empty database. What is opened of it is closed after the tests of the file. */
+  create(): Promise<TestDatabase>
+}
+
+const closing: (() => unknown)[] = []
+
+function closeLater<Closable extends { close(): Promise<void> }>(opened: Closable): Closable {
+  closing.push(opened.close)
+  return opened
+}
+
+/**
+ * For `describe.each`. PostgreSQL is a server of the test file.
+ *
+ * @param settings of its `postgresql.conf`
+ */
+export async function databaseKinds(
+  settings?: Readonly<Record<string, string>>,
+): Promise<[sqlite: DatabaseKind, postgres: DatabaseKind]> {
+  const postgres = await testPostgres(settings)
+  return [sqliteKind(), postgresKind(postgres)]
+}
+
+/** SQLite in a directory of its own. */
+function sqliteKind(): DatabaseKind {
+  const directory = temporaryDirectory()
+  closeAfterAll()
+  let files = 0
+  return {
+    name: 'SQLite',
+    async create() {
+      const url = join(directory, `${files++}.db`)
+      const hand = new Database(url)
+      hand.pragma('synchronous = off')
+      hand.pragma('foreign_keys = on')
+      closing.push(() => hand.close())
+      return {
+        url,
+        open: async () => closeLater(await openSqlite(url)),
+        openStore: async (mapping) => closeLater(await openSqliteStore(url, { mapping })),
+        run: async (sql) => void hand.exec(sql),
+        rows: async (sql) => hand.prepare<[], Row>(sql).all(),
+      }
+    },
+  }
+}
+
+/** PostgreSQL on a server of one's own. */
+export function postgresKind(server: PostgresServer, options?: PostgresOptions): DatabaseKind {
+  closeAfterAll()
+  let databases = 0
+  return {
+    name: 'PostgreSQL',
+    async create() {
+      const url = await server.createDatabase(`test_${databases++}`)
+      // One connection, and another one after the server was down.
+      const hand = new pg.Pool({ connectionString: url, max: 1, idleTimeoutMillis: 0 })
+      hand.on('error', () => {})
+      closing.push(() => hand.end())
+      return {
+        url,
+        open: async () => closeLater(await openPostgres(url, options)),
+        openStore: async (mapping) => closeLater(await openPostgresStore(url, { ...options, mapping })),
+        run: async (sql) => void (await hand.query(sql)),
+        rows: async (sql) => (await hand.query<Row>(sql)).rows,
+      }
+    },
+  }
+}
+
+/** Before the server is stopped: what is registered last runs first. */
+function closeAfterAll(): void {
+  afterAll(async () => {
+    for (const close of closing.splice(0).reverse()) await close()
+  })
+}

@@ -1,0 +1,60 @@
+import { type AuthConfig, type AuthConfigOptions, defineAuthConfig, staticJwks } from '@sallyport/core'
+import {
+  type Auth,
+  createAuth,
+  createSession,
+  createSigningKey,
+  defineAuth,
+  issueJwt,
+  parseSigningKeys,
+} from '@sallyport/core/auth'
+import { admin, emailPassword } from '@sallyport/core/plugins'
+import { openPostgres, type PostgresAuthDatabase } from '@sallyport/core/postgres'
+import { createTestClock, type TestClock } from '@sallyport/core/testing'
+import { afterAll } from 'vitest'
+import { testPostgres } from './postgres.ts'
+import { createUserMaker, type MadeUser } from './user-maker.ts'
+
+type Plugins = readonly [ReturnType<typeof emailPassword>, ReturnType<typeof admin>]
+
+/** An auth server on a PostgreSQL of its own. */
+export interface PostgresAuth extends Pick<Auth<Plugins>, 'handler' | 'database'> {
+  readonly config: AuthConfig
+  readonly clock: TestClock
+  readonly db: PostgresAuthDatabase<unknown>['db']
+  createUser(role?: string): Promise<MadeUser>
+  /** Signs a user in: the `Cookie` header of their browser. */
+  signIn(userId: string): Promise<{ sessionId: string; cookie: string }>
+}
+
+/** Starts one, which is gone after the tests of the file. */
+export async function startPostgresAuth(options: Partial<AuthConfigOptions> = {}): Promise<PostgresAuth> {
+  const server = await testPostgres()
+  const opened = await openPostgres(await server.createDatabase('app'))
+  afterAll(opened.close)
+  const clock = createTestClock()
+  const signingKeys = { keys: [await createSigningKey()] }
+  const { active: key, publicJwks } = parseSigningKeys(signingKeys)
+  const config = defineAuthConfig({
+    baseUrl: 'http://localhost:3000',
+    ...options,
+    jwks: staticJwks(publicJwks),
+    now: clock.now,
+  })
+  const definition = defineAuth({ config, signingKeys, plugins: [emailPassword(), admin()] as const })
+  const { handler, database } = await createAuth(definition, opened, { pruneEverySeconds: 0 })
+  return {
+    config,
+    clock,
+    db: opened.db,
+    handler,
+    database,
+    createUser: await createUserMaker({ database, clock }),
+    async signIn(userId) {
+      const { id, cookie, expiresAt } = await createSession(database, { userId, config })
+      const { token } = await issueJwt({ id, userId, expiresAt }, { key, config })
+      const { cookies } = config
+      return { sessionId: id, cookie: `${cookies.jwt}=${token}; ${cookies.session}=${cookie}` }
+    },
+  }
+}

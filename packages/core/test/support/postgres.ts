@@ -1,0 +1,20 @@
+import { afterAll } from 'vitest'
+import { type PostgresServer, startPostgres } from './embedded-postgres.ts'
+
+export type { PostgresServer } from './embedded-postgres.ts'
+
+/**
+ * A PostgreSQL server that is gone after the tests of the file.
+ *
+ * @param settings of `postgresql.conf`
+ * @example const postgres = await testPostgres()
+ * const database = await openPostgres(await postgres.createDatabase('app'))
+ */
+export async function testPostgres(settings?: Readonly<Record<string, string>>): Promise<PostgresServer> {
+  const starting = startPostgres(settings === undefined ? {} : { settings })
+  afterAll(async () => {
+    const server = await starting.catch(() => null)
+    await server?.stop()
+  })
+  return starting
+}

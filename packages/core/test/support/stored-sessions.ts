@@ -1,0 +1,38 @@
+import { randomUUID } from 'node:crypto'
+import type { TestDatabase } from './database-kinds.ts'
+
+const HOUR_MS = 60 * 60 * 1000
+
+/** A moment that many hours from now; past ones are negative. */
+export const inHours = (hours: number) => new Date(Date.now() + hours * HOUR_MS)
+
+/** A text as SQL takes it. */
+export const literal = (text: string) => `'${text.replaceAll("'", "''")}'`
+
+/** Stores a user and a session of theirs in our own tables. */
+export async function storeSession(
+  { run }: Pick<TestDatabase, 'run'>,
+  {
+    id = randomUUID(),
+    userId = randomUUID(),
+    expiresAt = inHours(1),
+  }: { id?: string; userId?: string; expiresAt?: Date } = {},
+): Promise<{ sessionId: string; userId: string }> {
+  const at = literal(new Date().toISOString())
+  const user = literal(userId)
+  await run(`
+    insert into "user" (id, name, email, "createdAt", "updatedAt")
+      values (${user}, 'Ada', ${literal(`${userId}@example.com`)}, ${at}, ${at}) on conflict do nothing;
+    insert into session (id, token, "userId", "expiresAt", "lastAuthenticatedAt", "lastSeenAt", "createdAt", "updatedAt")
+      values (${literal(id)}, ${literal(`sha256:${id}`)}, ${user}, ${literal(expiresAt.toISOString())}, ${at}, ${at}, ${at}, ${at})`)
+  return { sessionId: id, userId }
+}
+
+/** The entries of the log in their order; they are then gone. */
+export async function takeLog({ rows, run }: TestDatabase): Promise<(string | null)[][]> {
+  const entries = await rows('select "sessionId", "userId" from revocation_log order by seq')
+  await run('delete from revocation_log')
+  return entries.map(({ sessionId, userId }) => [asText(sessionId), asText(userId)])
+}
+
+const asText = (value: unknown) => (value === null ? null : String(value))

@@ -1,0 +1,111 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
+
+/** A way to a server that can be held up. */
+export interface TcpProxy {
+  readonly port: number
+  /** Connections that were asked for so far. */
+  readonly attempts: number
+  /** Connections that there are. */
+  readonly connections: number
+  /** How many were under way at once, at most. */
+  readonly mostUnanswered: number
+  /** Answers no new connection; those that there are go on. */
+  hold(): void
+  /** Answers those that wait, and all that come. */
+  release(): void
+  /** Refuses new connections until {@link release}. */
+  refuse(): void
+  /** Keeps back what the server answers, until {@link resumeAnswers}. */
+  pauseAnswers(): void
+  resumeAnswers(): void
+  /** Breaks the connections that there are. */
+  cut(): void
+}
+
+/** What PostgreSQL says when a connection is ready. */
+const READY = 'Z\0\0\0\x05I'
+
+/** Stands between a test and a server until the test is over. */
+export async function startProxy(target: number): Promise<TcpProxy> {
+  const open = new Set<Socket>()
+  /** What joins the two ends of a connection again. */
+  const onResume = new Map<Socket, () => void>()
+  let isPaused = false
+  const waiting: (() => void)[] = []
+  let mode: 'pass' | 'hold' | 'refuse' = 'pass'
+  let attempts = 0
+  const unanswered = new Set<Socket>()
+  let mostUnanswered = 0
+
+  function pass(client: Socket): void {
+    const server = connect(target, '127.0.0.1')
+    open.add(server)
+    server.on('error', () => client.destroy())
+    server.on('close', () => {
+      open.delete(server)
+      onResume.delete(server)
+      client.destroy()
+    })
+    server.on('data', (data) => {
+      if (data.includes(READY)) unanswered.delete(client)
+    })
+    client.on('close', () => server.destroy())
+    client.pipe(server).pipe(client)
+    if (isPaused) server.unpipe(client).pause()
+    onResume.set(server, () => server.pipe(client))
+  }
+
+  const proxy = createServer((client) => {
+    attempts++
+    mostUnanswered = Math.max(mostUnanswered, unanswered.add(client).size)
+    open.add(client)
+    client.on('error', () => {})
+    client.on('close', () => {
+      open.delete(client)
+      unanswered.delete(client)
+    })
+    if (mode === 'refuse') client.destroy()
+    else if (mode === 'hold') waiting.push(() => pass(client))
+    else pass(client)
+  })
+  await once(proxy.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => {
+    proxy.close()
+    for (const socket of open) socket.destroy()
+  })
+  return {
+    port: (proxy.address() as AddressInfo).port,
+    get attempts() {
+      return attempts
+    },
+    get connections() {
+      return open.size
+    },
+    get mostUnanswered() {
+      return mostUnanswered
+    },
+    hold: () => {
+      mode = 'hold'
+    },
+    refuse: () => {
+      mode = 'refuse'
+    },
+    release() {
+      mode = 'pass'
+      for (const go of waiting.splice(0)) go()
+    },
+    pauseAnswers() {
+      isPaused = true
+      for (const server of onResume.keys()) server.unpipe().pause()
+    },
+    resumeAnswers() {
+      isPaused = false
+      for (const join of onResume.values()) join()
+    },
+    cut() {
+      for (const socket of open) socket.destroy()
+    },
+  }
+}
