@@ -20,8 +20,10 @@ export { refusalMiddleware } from './server/refusal-middleware.ts'
 export { requireRole } from './server/require-role.ts'
 export {
   createSensitiveSessionMiddleware,
+  type SensitiveSessionContext,
   type SensitiveSessionOptions,
   sensitiveSessionMiddleware,
 } from './server/sensitive-session-middleware.ts'
 export { sessionMiddleware } from './server/session-middleware.ts'
+export type { TransactionContext, TransactionOf } from './server/transaction.ts'
 export { authHandlerOptions, type WebSocketOptions, webSocketOptions } from './server/web-socket-options.ts'

@@ -22,6 +22,8 @@ export interface Admission extends Authenticated {
   readonly revision: number
   /** The version of the key sets at that moment. */
   readonly keysVersion: number
+  /** That moment, on the monotonic clock. */
+  readonly readAt: number
 }
 
 /** How a request came in. */
@@ -63,6 +65,12 @@ interface Reading {
   readonly session: Promise<Session>
 }
 
+/** The connection that calls come on, where it is told who was let in. */
+export interface Connection {
+  admitted(admission: Admission, store: AuthStore): void
+  refused(error: unknown): void
+}
+
 /** How long a session read earlier in a request may be relied on, in milliseconds. */
 const MEMORY_MS = 1_000
 
@@ -76,9 +84,10 @@ export function createAuthHandle(
     carriesStreams: boolean
     remoteAddress: string | undefined
     trustsProxy: ProxyTrust
+    connection?: Connection
   },
 ): AuthHandle {
-  const { transport, config, kind, carriesStreams, remoteAddress = null, trustsProxy } = options
+  const { transport, config, kind, carriesStreams, remoteAddress = null, trustsProxy, connection } = options
   let step1: { kind: RequestKind; identity: Promise<Identity> } | null = null
   let memory: Reading | null = null
   let isAsked = false
@@ -101,7 +110,8 @@ export function createAuthHandle(
     return read(identity, storeOf({ db }))
   }
 
-  function read(identity: Identity, { sessions, revocations }: AuthStore): Promise<Admission> {
+  function read(identity: Identity, store: AuthStore): Promise<Admission> {
+    const { sessions, revocations } = store
     const reading: Reading = {
       revision: revocations.revision,
       keysVersion: keysVersion(config),
@@ -109,7 +119,8 @@ export function createAuthHandle(
       session: validateIdentity(identity, { config, adapter: sessions }),
     }
     if (transport !== 'ws') memory = reading
-    return admit(identity, reading)
+    if (connection === undefined) return admit(identity, reading)
+    return admitOn(connection, store, { identity, reading })
   }
 
   async function authenticate(db: AuthDatabase, callKind: RequestKind): Promise<Admission> {
@@ -137,6 +148,22 @@ export function createAuthHandle(
   }
 }
 
-async function admit(identity: Identity, { session, revision, keysVersion }: Reading): Promise<Admission> {
-  return { identity, session: await session, revision, keysVersion }
+async function admit(identity: Identity, reading: Reading): Promise<Admission> {
+  const { session, revision, keysVersion, readAt } = reading
+  return { identity, session: await session, revision, keysVersion, readAt }
+}
+
+async function admitOn(
+  connection: Connection,
+  store: AuthStore,
+  { identity, reading }: { identity: Identity; reading: Reading },
+): Promise<Admission> {
+  try {
+    const admission = await admit(identity, reading)
+    connection.admitted(admission, store)
+    return admission
+  } catch (error) {
+    connection.refused(error)
+    throw error
+  }
 }

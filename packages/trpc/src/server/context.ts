@@ -7,6 +7,7 @@ import {
 } from '@sallyport/core'
 import { trustProxies } from '@sallyport/core/address'
 import { type AuthHandle, createAuthHandle } from './auth-handle.ts'
+import { type ClosableSocket, guardSocket } from './guard-socket.ts'
 import { headerReader, type NodeHeaders } from './request-headers.ts'
 
 /** What every context of ours has. */
@@ -44,6 +45,8 @@ export interface HttpContextOptions {
 export interface WsContextOptions {
   readonly req: { readonly headers: NodeHeaders; readonly socket?: RemoteSocket }
   readonly info: { readonly connectionParams: Readonly<Record<string, string | undefined>> | null }
+  /** The WebSocket itself, which is closed with code 4403 when its user is banned. */
+  readonly res?: ClosableSocket
 }
 
 /** The context of each transport; see {@link createAuthContext}. */
@@ -84,7 +87,7 @@ export function createAuthContext(config: AuthConfig): AuthContextFactory {
         }),
       }
     },
-    ws({ req, info }) {
+    ws({ req, info, res }) {
       const header = webSocketHeaders(headerReader(req.headers), info.connectionParams?.token, config)
       return {
         auth: createAuthHandle(
@@ -94,6 +97,7 @@ export function createAuthContext(config: AuthConfig): AuthContextFactory {
             config,
             kind: 'upgrade',
             carriesStreams: false,
+            ...(res !== undefined && { connection: guardSocket(res, config) }),
             remoteAddress: req.socket?.remoteAddress,
             trustsProxy,
           },

@@ -6,13 +6,11 @@ import {
   type Session,
 } from '@sallyport/core'
 import type { TRPCMiddlewareFunction } from '@trpc/server'
-import { isObservable } from '@trpc/server/observable'
 import type { Admission, AuthHandle } from './auth-handle.ts'
+import { type CallWatch, callWatch, createCallWatch, type WatchedHandle } from './call-watch.ts'
 import type { DatabaseContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
-import { guardIterable, guardObservable } from './guard-stream.ts'
-import { storeOf } from './store-of.ts'
-import { type SessionWatch, watchSession } from './watch-session.ts'
+import { guardAnswer, isStream } from './guard-answer.ts'
 
 /** The handle of a call that both doors let through. */
 export interface AdmittedHandle extends AuthHandle {
@@ -36,7 +34,8 @@ export type Middleware<NeededContext, AddedContext> = TRPCMiddlewareFunction<
   unknown
 >
 
-type CallOptions = Pick<
+/** A call that a guard has let in. */
+export type CallOptions = Pick<
   Parameters<Middleware<DatabaseContext, SessionContext>>[0],
   'ctx' | 'next' | 'signal' | 'type'
 >
@@ -49,12 +48,22 @@ export function isGuard(middleware: unknown): boolean {
   return typeof middleware === 'function' && guards.has(middleware)
 }
 
+type Admit = (auth: AuthHandle, db: AuthDatabase, kind: RequestKind) => Promise<Admission>
+type Further<Added extends object> = (admission: Admission, call: CallOptions, watch: CallWatch) => Added
+
 /** A session middleware: it lets a call in when `admit` does, and adds the session to the context. */
+export function createGuard(admit: Admit): Middleware<DatabaseContext, SessionContext>
+/** @param further what it adds besides */
+export function createGuard<Added extends object>(
+  admit: Admit,
+  further: Further<Added>,
+): Middleware<DatabaseContext, SessionContext & Added>
 export function createGuard(
-  admit: (auth: AuthHandle, db: AuthDatabase, kind: RequestKind) => Promise<Admission>,
+  admit: Admit,
+  further?: Further<object>,
 ): Middleware<DatabaseContext, SessionContext> {
   const guard: Middleware<DatabaseContext, SessionContext> = async (call) =>
-    runAdmitted(await orRefuse(admit(call.ctx.auth, call.ctx.db, call.type), call), call)
+    runAdmitted(await orRefuse(admit(call.ctx.auth, call.ctx.db, call.type), call), call, further)
   guards.add(guard)
   return guard
 }
@@ -74,32 +83,23 @@ async function orRefuse(admission: Promise<Admission>, call: { path: string }): 
  */
 export async function runAdmitted(
   admission: Admission,
-  { ctx, next, signal, type }: CallOptions,
+  call: CallOptions,
+  further?: Further<object>,
 ): Promise<Result> {
-  let watch: SessionWatch | undefined
-  let isOver = false
-  const startWatch = () => {
-    watch ??= watchSession(admission, storeOf(ctx), { config: ctx.auth.config, caller: signal })
-    // Asked for by something that outlived its call: nobody would ever end this watch.
-    if (isOver) watch.stop()
-    return watch
-  }
+  const { ctx, next, signal, type } = call
   const { identity, session } = admission
-  const result = await next({ ctx: { identity, session, auth: admit(ctx.auth, startWatch) } })
+  const watch = createCallWatch(admission, ctx, signal)
+  const added = further?.(admission, call, watch)
+  const result = await next({ ctx: { ...added, identity, session, auth: admit(ctx.auth, watch) } })
 
-  if (type !== 'subscription' && !ctx.auth.carriesStreams && isStream(result)) {
+  if (result.ok) {
+    const { carriesStreams } = ctx.auth
     // Nobody will read it, so nobody would end what the resolver has started for it.
-    watch?.leave()
-    watch = undefined
+    if (type !== 'subscription' && !carriesStreams && isStream(result.data)) watch.leave()
+    const data = guardAnswer(result.data, { watch, isStreamed: carriesStreams })
+    if (data !== result.data) return { ...result, data }
   }
-  if (result.ok && isAsyncIterable(result.data)) {
-    return { ...result, data: guardIterable(result.data, startWatch) }
-  }
-  if (result.ok && isObservable(result.data)) {
-    return { ...result, data: guardObservable(result.data, startWatch) }
-  }
-  isOver = true
-  watch?.stop()
+  watch.stop()
   // A refusal of our own from further in, such as a database that has gone away, keeps its reason.
   if (!result.ok && result.error.code === 'INTERNAL_SERVER_ERROR' && isAuthError(result.error.cause)) {
     return { ...result, error: toTRPCError(result.error.cause) }
@@ -108,7 +108,7 @@ export async function runAdmitted(
 }
 
 /** Names the members one by one: spreading the handle of another session middleware would start its watch. */
-function admit(handle: AuthHandle, startWatch: () => SessionWatch): AdmittedHandle {
+function admit(handle: AuthHandle, watch: CallWatch): AdmittedHandle & WatchedHandle {
   const { transport, config, kind, carriesStreams, authenticate, authenticateFresh } = handle
   const { hasSessionCookie, address, wasAsked } = handle
   return {
@@ -122,15 +122,8 @@ function admit(handle: AuthHandle, startWatch: () => SessionWatch): AdmittedHand
     address,
     wasAsked,
     get signal() {
-      return startWatch().signal
+      return watch.signal()
     },
+    [callWatch]: watch,
   }
-}
-
-function isStream(result: Result): boolean {
-  return result.ok && (isAsyncIterable(result.data) || isObservable(result.data))
-}
-
-function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
-  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }

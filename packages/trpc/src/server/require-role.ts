@@ -1,10 +1,13 @@
 import { denial, type Session } from '@sallyport/core'
+import { holdTo } from './call-watch.ts'
 import type { AuthContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
 import type { Middleware } from './guard.ts'
+import type { Condition } from './watch-session.ts'
 
 /**
- * Lets a call in only when the user's row has one of these roles. Comes after a session middleware.
+ * Lets a call in only when the user's row has one of these roles. Comes after a session middleware. A stream ends with `ROLE_REQUIRED`
+ * as soon as the role is lost.
  *
  * @example export const adminProcedure = protectedProcedure.use(requireRole('admin'))
  */
@@ -12,7 +15,11 @@ export function requireRole(
   ...roles: [string, ...string[]]
 ): Middleware<AuthContext & { readonly session: Session }, object> {
   return async ({ ctx: { session, auth }, path, next }) => {
-    if (roles.includes(session.user.role)) return next()
-    throw toTRPCError(denial('ROLE_REQUIRED', session.id, auth.config), { path })
+    const refusalOf: Condition = ({ id, user }) =>
+      roles.includes(user.role) ? null : denial('ROLE_REQUIRED', id, auth.config)
+    const refusal = refusalOf(session)
+    if (refusal !== null) throw toTRPCError(refusal, { path })
+    holdTo(refusalOf, auth)
+    return next()
   }
 }

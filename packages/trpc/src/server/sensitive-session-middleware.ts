@@ -1,15 +1,21 @@
-import { denial, isFresh, positive } from '@sallyport/core'
+import { type AuthConfig, type AuthError, denial, isFresh, positive, type Session } from '@sallyport/core'
 import type { DatabaseContext } from './context.ts'
 import { createGuard, type Middleware, type SessionContext } from './guard.ts'
+import { createTransaction, type TransactionContext } from './transaction.ts'
+
+/** What a sensitive session middleware adds to the context. */
+export interface SensitiveSessionContext extends SessionContext, TransactionContext {}
 
 /**
  * Like `sessionMiddleware`, for what must not happen after a revocation: the session is read for this call alone, never taken from
- * an earlier read of the request (spec section 4).
+ * an earlier read of the request (spec section 4), and `ctx.transaction` locks it while it writes.
  *
- * @example export const sensitiveProcedure = t.procedure.use(sensitiveSessionMiddleware)
+ * @example
+ * export const sensitiveProcedure = t.procedure.use(sensitiveSessionMiddleware)
+ * sensitiveProcedure.mutation(({ ctx }) => ctx.transaction((trx) => trx.insertInto('transfer').values(transfer).execute()))
  */
-export const sensitiveSessionMiddleware: Middleware<DatabaseContext, SessionContext> = createGuard(
-  (auth, db, kind) => auth.authenticateFresh(db, kind),
+export const sensitiveSessionMiddleware: Middleware<DatabaseContext, SensitiveSessionContext> = sensitive(
+  () => null,
 )
 
 /** What {@link createSensitiveSessionMiddleware} takes. */
@@ -26,13 +32,31 @@ export interface SensitiveSessionOptions {
  */
 export function createSensitiveSessionMiddleware({
   maxAge,
-}: SensitiveSessionOptions): Middleware<DatabaseContext, SessionContext> {
+}: SensitiveSessionOptions): Middleware<DatabaseContext, SensitiveSessionContext> {
   const maxAgeSeconds = positive('maxAge', maxAge)
-  return createGuard(async (auth, db, kind) => {
-    const admission = await auth.authenticateFresh(db, kind)
-    const { config } = auth
-    const isRecent = isFresh(admission.session, { maxAgeSeconds, now: config.now() })
-    if (isRecent) return admission
-    throw denial('SESSION_NOT_FRESH', admission.session.id, config)
-  })
+  return sensitive((session, config) =>
+    isFresh(session, { maxAgeSeconds, now: config.now() })
+      ? null
+      : denial('SESSION_NOT_FRESH', session.id, config),
+  )
+}
+
+/** @param refusalOf asked before the resolver runs, and again under the locks of a transaction */
+function sensitive(
+  refusalOf: (session: Session, config: AuthConfig) => AuthError | null,
+): Middleware<DatabaseContext, SensitiveSessionContext> {
+  return createGuard(
+    async (auth, db, kind) => {
+      const admission = await auth.authenticateFresh(db, kind)
+      const refusal = refusalOf(admission.session, auth.config)
+      if (refusal !== null) throw refusal
+      return admission
+    },
+    (admission, call, { conditions }): TransactionContext => ({
+      transaction: createTransaction(admission, call, () => [
+        (session) => refusalOf(session, call.ctx.auth.config),
+        ...conditions,
+      ]),
+    }),
+  )
 }

@@ -1,43 +1,43 @@
-import { type AuthConfig, type AuthStore, keysVersion, type Session, validateIdentity } from '@sallyport/core'
+import type { AuthConfig, AuthError, AuthStore, Session } from '@sallyport/core'
 import type { Admission } from './auth-handle.ts'
 import { toTRPCError } from './errors.ts'
-
-/** The longest delay that `setTimeout` keeps, in milliseconds: about 24.8 days. */
-const LONGEST_TIMEOUT_MS = 2 ** 31 - 1
+import { leasesOf } from './session-leases.ts'
 
 /** Watches one session for as long as something rests on it. */
 export interface SessionWatch {
   /** Aborts when the session no longer counts, with the `TRPCError` to answer with; or with the caller's own signal. */
   readonly signal: AbortSignal
-  /** The check under way, if any: nothing may be emitted before it has ended. */
-  readonly pending: Promise<void> | null
+  /** What has to be awaited before anything is emitted; null when nothing. Ask again when it has resolved. */
+  verdict(): Promise<void> | null
   /** Ends the watch. */
   stop(): void
   /** Ends the watch because nobody is there any more, and aborts the signal. */
   leave(): void
 }
 
+/** What a call needs of its session besides that it counts: the refusal when it is not so. */
+export type Condition = (session: Session) => AuthError | null
+
 /**
- * Asks again whenever the session may have ended: on a revocation that concerns it, when a key is removed, and when `expiresAt` is
- * reached, which a renewal may have moved.
+ * Holds the lease of a session for one call: it is read again on a revocation that concerns it, when a key is removed, when `expiresAt` is
+ * reached, which a renewal may have moved, and before the lease ends.
  *
  * @param options.caller aborts when the caller goes away: a source that never notices must not be watched for ever
+ * @param options.conditions what is held against each later read
  */
 export function watchSession(
   admission: Admission,
   store: AuthStore,
-  { config, caller }: { config: AuthConfig; caller: AbortSignal | undefined },
+  {
+    config,
+    caller,
+    conditions = [],
+  }: { config: AuthConfig; caller: AbortSignal | undefined; conditions?: readonly Condition[] },
 ): SessionWatch {
-  const { identity } = admission
   const controller = new AbortController()
-  let pending: Promise<void> | null = null
-  let timer: ReturnType<typeof setTimeout> | undefined
-  let isStopped = false
 
   function stop(): void {
-    isStopped = true
-    clearTimeout(timer)
-    for (const unsubscribe of subscriptions) unsubscribe()
+    lease.leave()
     caller?.removeEventListener('abort', leave)
   }
 
@@ -46,49 +46,27 @@ export function watchSession(
     controller.abort(caller?.reason)
   }
 
-  function check(): void {
-    const current: Promise<void> = validateIdentity(identity, { config, adapter: store.sessions }).then(
-      (session) => {
-        // A later check has taken over.
-        if (pending !== current) return
-        pending = null
-        if (!isStopped) expireWith(session)
-      },
-      (error: unknown) => {
-        // Any refusal ends the watch, even one that a later check would not repeat.
-        stop()
-        pending = null
-        controller.abort(toTRPCError(error))
-      },
-    )
-    pending = current
+  function refuse(error: unknown): void {
+    stop()
+    controller.abort(toTRPCError(error))
   }
 
-  function expireWith(session: Session): void {
-    clearTimeout(timer)
-    const delay = session.expiresAt.getTime() - config.now().getTime()
-    if (delay <= 0) check()
-    else timer = setTimeout(check, Math.min(delay, LONGEST_TIMEOUT_MS))
+  function confirm(session: Session): void {
+    for (const refusalOf of conditions) {
+      const refusal = refusalOf(session)
+      if (refusal === null) continue
+      refuse(refusal)
+      return
+    }
   }
 
-  const subscriptions = [
-    store.revocations.subscribe(identity, check),
-    ...config.issuers.map(({ jwks }) => jwks.subscribe(check)),
-  ]
-  expireWith(admission.session)
+  const lease = leasesOf(store, config)(admission, {
+    identity: admission.identity,
+    emits: true,
+    confirm,
+    refuse,
+  })
   if (caller?.aborted) leave()
   else caller?.addEventListener('abort', leave, { once: true })
-  // A session was revoked or a key removed between the read that let the call in and this line.
-  const isCurrent =
-    store.revocations.revision === admission.revision && keysVersion(config) === admission.keysVersion
-  if (!isStopped && !isCurrent) check()
-
-  return {
-    signal: controller.signal,
-    get pending() {
-      return pending
-    },
-    stop,
-    leave,
-  }
+  return { signal: controller.signal, verdict: lease.verdict, stop, leave }
 }

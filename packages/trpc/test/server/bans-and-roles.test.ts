@@ -5,13 +5,14 @@ import { connectHttp, connectWebSocket } from '../support/connect.ts'
 import { outcomeOf, refusalFor } from '../support/outcome.ts'
 import { soon } from '../support/soon.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
+import { openStream } from '../support/stream.ts'
 import { begin, expectEnd, overEvents, overJsonLines, overWebSocket, STREAMS } from '../support/streams.ts'
 import { browser } from '../support/visitor.ts'
 
 let server: TestServer
 let admin: TestSession
 beforeAll(async () => {
-  server = await startServer()
+  server = await startServer({ sockets: 'unknown' })
 })
 beforeEach(async () => {
   admin = await server.auth.signIn({ role: 'admin' })
@@ -93,6 +94,33 @@ describe('a ban', () => {
     expect((await outcomeOf(client.me.query())).refusal?.auth?.reason).toBe('ACCOUNT_BANNED')
     server.auth.clock.advance(1)
     expect(await client.me.query()).toBe(session.userId)
+  })
+
+  test('of a month counts for all of it, longer than a timer can wait, and then no more', async () => {
+    const DAY = 24 * 60 * 60
+    const { session, stream } = await begin(server, overWebSocket('clock'))
+    const days = (count: number) => server.auth.clock.advance(count * DAY)
+    await server.auth.db
+      .updateTable('session')
+      .set({ expiresAt: new Date(server.auth.clock.now().getTime() + 60 * DAY * 1000) })
+      .where('id', '=', session.sessionId)
+      .execute()
+    await post(admin, '/admin/ban-user', { userId: session.userId, expiresIn: 30 * DAY })
+    expectEnd(await stream.ended, 'ACCOUNT_BANNED')
+    const again = async () => {
+      // The identity of a connection outlives its JWT.
+      const opened = openStream(client.clock)
+      const { refusal } = await opened.first
+      opened.unsubscribe()
+      return refusal?.auth?.reason ?? null
+    }
+    const client = connectWebSocket(server, browser(session))
+    for (const passed of [0, 24.8, 0.1, 5.1 - 1 / DAY]) {
+      days(passed)
+      expect(await again()).toBe('ACCOUNT_BANNED')
+    }
+    days(1 / DAY)
+    expect(await again()).toBe(null)
   })
 
   test("that fails, as it would be the admin's own, ends nothing", async () => {

@@ -1,7 +1,8 @@
 import { getEventListeners } from 'node:events'
 import type { TestSession } from '@sallyport/core/testing'
+import { observable } from '@trpc/server/observable'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { guardIterable } from '../../src/server/guard-stream.ts'
+import { guardIterable, guardObservable } from '../../src/server/guard-stream.ts'
 import { deferred } from '../support/deferred.ts'
 import { soon } from '../support/soon.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
@@ -18,7 +19,7 @@ import {
 
 let server: TestServer
 beforeAll(async () => {
-  server = await startServer()
+  server = await startServer({ sockets: 'unknown' })
 })
 afterEach(() => server.clear())
 afterAll(() => server.close())
@@ -206,13 +207,103 @@ describe('a revocation between Step 2 and the first value is not missed', () => 
   })
 })
 
+describe('guardObservable', () => {
+  /** A source in the hands of the test, and what comes out of it. */
+  function observe() {
+    const controller = new AbortController()
+    let pending: ReturnType<typeof deferred<void>> | null = null
+    const watch = {
+      signal: controller.signal,
+      verdict: () => pending?.promise ?? null,
+      stop: vi.fn<() => void>(),
+    }
+    let source: Parameters<Parameters<typeof observable<string>>[0]>[0] | undefined
+    const left = vi.fn<() => void>()
+    const heard: string[] = []
+    const guarded = guardObservable(
+      observable<string>((observer) => {
+        source = observer
+        return left
+      }),
+      { startWatch: () => watch },
+    )
+    const { unsubscribe } = guarded.subscribe({
+      next: (value) => void heard.push(String(value)),
+      error: (error) => void heard.push(String(error)),
+      complete: () => void heard.push('complete'),
+    })
+    return {
+      watch,
+      heard,
+      left,
+      unsubscribe,
+      emit: (value: string) => source?.next(value),
+      complete: () => source?.complete(),
+      ask() {
+        pending = deferred()
+        return pending
+      },
+      decide() {
+        const asked = pending
+        pending = null
+        asked?.resolve()
+        return turn()
+      },
+      end: () => controller.abort(new Error('the session has ended')),
+    }
+  }
+  const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+  test('keeps the order of what came before, while and after a verdict was awaited', async () => {
+    const { heard, emit, ask, decide, complete } = observe()
+    emit('1')
+    const first = ask()
+    emit('2')
+    // Another revocation is announced, and asked about, before the first verdict.
+    ask()
+    emit('3')
+    first.resolve()
+    await turn()
+    expect(heard).toEqual(['1'])
+    const decided = decide()
+    emit('4')
+    complete()
+    await decided
+    expect(heard).toEqual(['1', '2', '3', '4', 'complete'])
+  })
+
+  test('emits nothing that waited when the verdict ends it, and lets the source go', async () => {
+    const { heard, emit, ask, decide, end, watch, left } = observe()
+    ask()
+    emit('held back')
+    end()
+    await decide()
+    emit('late')
+    expect(heard).toEqual(['Error: the session has ended'])
+    expect(watch.stop).toHaveBeenCalled()
+    expect(left).toHaveBeenCalledOnce()
+    expect(getEventListeners(watch.signal, 'abort')).toEqual([])
+  })
+
+  test('emits nothing that waited to who has left meanwhile', async () => {
+    const { heard, emit, ask, decide, unsubscribe, watch } = observe()
+    ask()
+    emit('held back')
+    unsubscribe()
+    await decide()
+    expect(heard).toEqual([])
+    expect(watch.stop).toHaveBeenCalled()
+    expect(getEventListeners(watch.signal, 'abort')).toEqual([])
+  })
+})
+
 describe('guardIterable', () => {
   /** A watch in the hands of the test. */
   function handWatch() {
     const controller = new AbortController()
     return {
       signal: controller.signal,
-      pending: null,
+      verdict: () => null,
       stop: vi.fn<() => void>(),
       leave: vi.fn<() => void>(),
       end: () => controller.abort(new Error('the session has ended')),
@@ -254,7 +345,7 @@ describe('guardIterable', () => {
       for (let n = 0; n < 100; n++) yield n
     }
     let read = 0
-    for await (const _ of guardIterable(numbers(), () => watch)) read++
+    for await (const _ of guardIterable(numbers(), { startWatch: () => watch })) read++
     expect(read).toBe(100)
     expect(getEventListeners(watch.signal, 'abort')).toEqual([])
   })
@@ -262,7 +353,7 @@ describe('guardIterable', () => {
   test('does not read on when the session ended between two reads, so that nothing is rejected unseen', async () => {
     const watch = handWatch()
     const source = sourceOf(watch)
-    const guarded = guardIterable(source, () => watch)
+    const guarded = guardIterable(source, { startWatch: () => watch })
     const unseen = watchUnseen()
     expect(await guarded.next()).toEqual({ done: false, value: 1 })
     watch.end()
@@ -277,7 +368,7 @@ describe('guardIterable', () => {
     const watch = handWatch()
     const source = sourceOf(watch)
     source.returned.mockRejectedValue(new Error('the clean-up failed'))
-    const guarded = guardIterable(source, () => watch)
+    const guarded = guardIterable(source, { startWatch: () => watch })
     const unseen = watchUnseen()
     await guarded.next()
     watch.end()
@@ -288,7 +379,7 @@ describe('guardIterable', () => {
 
   test('is over after its error', async () => {
     const watch = handWatch()
-    const guarded = guardIterable(sourceOf(watch), () => watch)
+    const guarded = guardIterable(sourceOf(watch), { startWatch: () => watch })
     watch.end()
     await expect(guarded.next()).rejects.toThrow('the session has ended')
     expect(await guarded.next()).toEqual({ done: true, value: undefined })
@@ -297,7 +388,7 @@ describe('guardIterable', () => {
 
   test('starts no watch before it is read', async () => {
     const startWatch = vi.fn(handWatch)
-    guardIterable(sourceOf(handWatch()), startWatch)[Symbol.asyncIterator]()
+    guardIterable(sourceOf(handWatch()), { startWatch })[Symbol.asyncIterator]()
     expect(startWatch).not.toHaveBeenCalled()
   })
 
@@ -306,7 +397,7 @@ describe('guardIterable', () => {
     async (method) => {
       const watch = handWatch()
       const source = sourceOf(watch)
-      const guarded = guardIterable(source, () => watch)
+      const guarded = guardIterable(source, { startWatch: () => watch })
       await guarded.next()
       if (method === 'return') {
         expect(await guarded.return?.('done')).toEqual({ done: true, value: undefined })

@@ -9,7 +9,7 @@ import { browser, type Visitor } from '../support/visitor.ts'
 
 let server: TestServer
 beforeAll(async () => {
-  server = await startServer()
+  server = await startServer({ sockets: 'unknown' })
 })
 afterEach(() => server.clear())
 afterAll(() => server.close())

@@ -1,12 +1,20 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import type { Reason } from '@sallyport/core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { callEndpoint } from '../support/call-endpoint.ts'
 import { connectHttp, connectWebSocket } from '../support/connect.ts'
 import { outcomeOf, refusalFor } from '../support/outcome.ts'
+import { MAX_AGE } from '../support/router.ts'
+import { soon } from '../support/soon.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
+import { expectEnd, type Open, overEvents, overWebSocket } from '../support/streams.ts'
 import { browser } from '../support/visitor.ts'
 
 let server: TestServer
+const denials: Reason[] = []
 beforeAll(async () => {
-  server = await startServer()
+  server = await startServer({
+    onEvent: (event) => void (event.type === 'decision.denied' && denials.push(event.reason)),
+  })
 })
 afterEach(() => server.clear())
 afterAll(() => server.close())
@@ -50,4 +58,95 @@ test('the role is that of the row: who is demoted after signing in is refused at
 test('who has no session is asked for one, not for a role', async () => {
   const { client } = connectHttp(server, browser(), 'httpLink over node')
   expect((await outcomeOf(client.users.query())).refusal?.auth?.reason).toBe('TOKEN_MISSING')
+})
+
+describe('a stream behind requireRole', () => {
+  const streams: { stream: string; open: Open }[] = [
+    { stream: 'over WebSocket', open: overWebSocket('adminClock') },
+    { stream: 'over server-sent events', open: overEvents('node', 'adminClock') },
+    { stream: 'guarded again behind the role', open: overWebSocket('sensitiveAdminClock') },
+  ]
+
+  /** An admin with a stream for admins and one for everybody. */
+  async function begin(open: Open) {
+    const session = await server.auth.signIn({ role: 'admin' })
+    const guarded = await open(server, session)
+    const free = await overWebSocket('clock')(server, session)
+    expect((await guarded.first).refusal).toBeNull()
+    expect((await free.first).refusal).toBeNull()
+    return { session, guarded, free }
+  }
+
+  describe.each(streams)('$stream', ({ open }) => {
+    test('ends with ROLE_REQUIRED when the role is lost, and other streams of the user go on', async () => {
+      const { session, guarded, free } = await begin(open)
+      const admin = await server.auth.signIn({ role: 'admin' })
+      const demoted = await callEndpoint(server, browser(admin), {
+        method: 'POST',
+        path: '/admin/set-role',
+        body: { userId: session.userId, role: 'user' },
+      })
+      expect(demoted.status).toBe(200)
+      server.stage.ticker.emit('tick', 'late')
+      expectEnd(await guarded.ended, 'ROLE_REQUIRED')
+      await soon(() => expect(free.values).toEqual(['ready', 'late']))
+      expect(guarded.values).toEqual(['ready'])
+    })
+
+    test('ends when another process has taken the role, and told it by the feed', async () => {
+      const { session, guarded, free } = await begin(open)
+      await setRole(session.userId, 'user')
+      server.feed.publish({ sessionId: null, userId: session.userId })
+      expectEnd(await guarded.ended, 'ROLE_REQUIRED')
+      server.stage.ticker.emit('tick', 'still here')
+      await soon(() => expect(free.values).toEqual(['ready', 'still here']))
+    })
+
+    test('goes on with any of the roles, and through changes that are none of its own', async () => {
+      const { session, guarded } = await begin(open)
+      await server.auth.db
+        .updateTable('user')
+        .set({ name: 'Renamed' })
+        .where('id', '=', session.userId)
+        .execute()
+      server.feed.publish({ sessionId: null, userId: session.userId })
+      server.stage.ticker.emit('tick', 'still here')
+      await soon(() => expect(guarded.values).toEqual(['ready', 'still here']))
+    })
+
+    test('that was lost while the call was let in never begins', async () => {
+      const session = await server.auth.signIn({ role: 'admin' })
+      server.store.answer = async (find) => {
+        const found = await find()
+        server.store.answer = null
+        await setRole(session.userId, 'user')
+        server.feed.publish({ sessionId: null, userId: session.userId })
+        return found
+      }
+      const { ended, values } = await open(server, session)
+      expect((await ended)?.auth?.reason).toBe('ROLE_REQUIRED')
+      expect(values).toEqual([])
+    })
+  })
+
+  test('says so to the app, once', async () => {
+    const { session, guarded } = await begin(overWebSocket('adminClock'))
+    denials.length = 0
+    await setRole(session.userId, 'user')
+    server.feed.publish({ sessionId: null, userId: session.userId })
+    await guarded.ended
+    await soon(() => expect(denials).toEqual(['ROLE_REQUIRED']))
+  })
+})
+
+test('a stream goes on when the sign-in is no longer fresh: only the next call needs another', async () => {
+  const session = await server.auth.signIn()
+  const stream = await overWebSocket('paymentClock')(server, session)
+  expect((await stream.first).refusal).toBeNull()
+  server.auth.clock.advance(MAX_AGE + 1)
+  server.feed.publish(session)
+  server.stage.ticker.emit('tick', 'still here')
+  await soon(() => expect(stream.values).toEqual(['ready', 'still here']))
+  const { client } = connectHttp(server, browser(session), 'httpLink over node')
+  expect((await outcomeOf(client.balance.query())).refusal?.auth?.reason).toBe('SESSION_NOT_FRESH')
 })

@@ -1,7 +1,8 @@
-import { authStore, keysVersion, type Session } from '@sallyport/core'
+import { getEventListeners } from 'node:events'
+import { AuthError, authStore, keysVersion, type Session } from '@sallyport/core'
 import { createTestAuth, type TestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type SessionWatch, watchSession } from '../../src/server/watch-session.ts'
+import { type Condition, type SessionWatch, watchSession } from '../../src/server/watch-session.ts'
 import { type CountingFeed, countingFeed } from '../support/counting-feed.ts'
 import { deferred } from '../support/deferred.ts'
 import { type FaultyStore, faultyStore } from '../support/faulty-store.ts'
@@ -27,15 +28,23 @@ afterAll(() => auth.close())
 const key = () => ({ issuer: auth.config.issuer, keyId: auth.definition.signingKeys.active.kid })
 
 /** Watches a session from the moment at which it was read. */
-async function watchNow(options: { session?: TestSession; caller?: AbortSignal } = {}): Promise<TestSession> {
+async function watchNow(
+  options: { session?: TestSession; caller?: AbortSignal; conditions?: Condition[] } = {},
+): Promise<TestSession> {
   const signedIn = options.session ?? (await auth.signIn())
   const session = await readSession(signedIn)
   const identity = { ...signedIn, expiresAt: session.expiresAt, ...key() }
-  const admission = { identity, session, revision: feed.revision, keysVersion: keysVersion(auth.config) }
+  const admission = {
+    identity,
+    session,
+    revision: feed.revision,
+    keysVersion: keysVersion(auth.config),
+    readAt: performance.now(),
+  }
   watch = watchSession(
     admission,
     { sessions: store, revocations: feed },
-    { config: auth.config, caller: options.caller },
+    { config: auth.config, caller: options.caller, conditions: options.conditions ?? [] },
   )
   auth.lookups.reset()
   return signedIn
@@ -64,42 +73,44 @@ describe('watchSession', () => {
     await watchNow()
     await new Promise((resolve) => setTimeout(resolve, 20))
     expect(auth.lookups.count).toBe(0)
-    expect(watch).toMatchObject({ pending: null, signal: { aborted: false } })
+    expect(watch.verdict()).toBeNull()
+    expect(watch.signal.aborted).toBe(false)
   })
 
   test('is pending from the announcement of a revocation to its verdict', async () => {
     const session = await watchNow()
     const answer = holdAnswers()
     feed.publish(session)
-    expect(watch.pending).not.toBeNull()
+    expect(watch.verdict()).not.toBeNull()
     answer()
-    await watch.pending
-    expect(watch).toMatchObject({ pending: null, signal: { aborted: false } })
+    await watch.verdict()
+    expect(watch.verdict()).toBeNull()
+    expect(watch.signal.aborted).toBe(false)
   })
 
   test('is not pending for ever when it is stopped during a check: a reader that waits would never come to rest', async () => {
     const session = await watchNow()
     const answer = holdAnswers()
     feed.publish(session)
-    const verdict = watch.pending
+    const verdict = watch.verdict()
     watch.stop()
     answer()
     await verdict
-    expect(watch.pending).toBeNull()
+    expect(watch.verdict()).toBeNull()
   })
 
   test('stays pending until the last of several checks', async () => {
     const session = await watchNow()
     const answer = holdAnswers()
     feed.publish(session)
-    const first = watch.pending
+    const first = watch.verdict()
     feed.publish(session)
     answer()
     await first
-    expect(watch.pending).not.toBeNull()
+    expect(watch.verdict()).not.toBeNull()
     answer()
-    await watch.pending
-    expect(watch.pending).toBeNull()
+    await watch.verdict()
+    expect(watch.verdict()).toBeNull()
   })
 
   test('ends on the refusal of any check, whatever the others say', async () => {
@@ -114,7 +125,7 @@ describe('watchSession', () => {
       code: 'UNAUTHORIZED',
       cause: { reason: 'SESSION_NOT_FOUND' },
     })
-    expect(watch.pending).toBeNull()
+    expect(watch.verdict()).toBeNull()
   })
 
   test('ends at once when it was revoked before the watch began', async () => {
@@ -123,14 +134,20 @@ describe('watchSession', () => {
     const { revision } = feed
     await auth.revoke(signedIn)
     const identity = { ...signedIn, expiresAt: session.expiresAt, ...key() }
-    const admission = { identity, session, revision, keysVersion: keysVersion(auth.config) }
+    const admission = {
+      identity,
+      session,
+      revision,
+      keysVersion: keysVersion(auth.config),
+      readAt: performance.now(),
+    }
     watch = watchSession(
       admission,
       { sessions: store, revocations: feed },
       { config: auth.config, caller: undefined },
     )
-    expect(watch.pending).not.toBeNull()
-    await watch.pending
+    expect(watch.verdict()).not.toBeNull()
+    await watch.verdict()
     expect(watch.signal.reason).toMatchObject({ cause: { reason: 'SESSION_NOT_FOUND' } })
   })
 
@@ -138,7 +155,7 @@ describe('watchSession', () => {
     const session = await watchNow()
     await auth.db.updateTable('user').set({ role: 'editor' }).where('id', '=', session.userId).execute()
     feed.publish({ sessionId: null, userId: session.userId })
-    await watch.pending
+    await watch.verdict()
     expect(watch.signal.aborted).toBe(false)
     expect(auth.lookups.count).toBe(1)
   })
@@ -160,6 +177,29 @@ describe('watchSession', () => {
     auth.clock.advance(1)
     await soon(() => expect(watch.signal.aborted).toBe(true))
     expect(watch.signal.reason).toMatchObject({ cause: { reason: 'SESSION_EXPIRED' } })
+  })
+
+  test.each([
+    { role: 'editor', ends: 'ROLE_REQUIRED' },
+    { role: 'admin', ends: null },
+  ])('asks its conditions of every read: as $role it ends with $ends', async ({ role, ends }) => {
+    const signedIn = await auth.signIn({ role: 'admin' })
+    const isAdmin: Condition = ({ user }) => (user.role === 'admin' ? null : new AuthError('ROLE_REQUIRED'))
+    await watchNow({ session: signedIn, conditions: [() => null, isAdmin] })
+    await auth.db.updateTable('user').set({ role }).where('id', '=', signedIn.userId).execute()
+    feed.publish({ sessionId: null, userId: signedIn.userId })
+    await watch.verdict()
+    expect(watch.signal.aborted).toBe(ends !== null)
+    if (ends !== null)
+      expect(watch.signal.reason).toMatchObject({ code: 'FORBIDDEN', cause: { reason: ends } })
+  })
+
+  test('leaves no listener on the signal of the caller behind', async () => {
+    const page = new AbortController()
+    await watchNow({ caller: page.signal })
+    expect(getEventListeners(page.signal, 'abort')).toHaveLength(1)
+    watch.stop()
+    expect(getEventListeners(page.signal, 'abort')).toEqual([])
   })
 
   test('ends with the caller, and leaves nothing behind', async () => {

@@ -1,0 +1,73 @@
+import type { Admission } from './auth-handle.ts'
+import type { DatabaseContext } from './context.ts'
+import { storeOf } from './store-of.ts'
+import { type Condition, type SessionWatch, watchSession } from './watch-session.ts'
+
+/** Where the handle of an admitted call keeps its watch, for our own middlewares alone. */
+export const callWatch: unique symbol = Symbol('callWatch')
+
+/** A handle that keeps the watch of its call. */
+export interface WatchedHandle {
+  readonly [callWatch]: CallWatch
+}
+
+/** The watch of a call, which begins when something asks for it. */
+export interface CallWatch {
+  readonly conditions: Condition[]
+  /** The signal for the resolver, which begins the watch unless the call is over. */
+  signal(): AbortSignal
+  /** Begins the watch for a stream, or returns the one that has begun. */
+  start(): SessionWatch
+  stop(): void
+  /** Ends it because nobody is there any more, and aborts the signal. */
+  leave(): void
+}
+
+/** The watch of an admitted call, which costs nothing until something asks for it. */
+export function createCallWatch(
+  admission: Admission,
+  ctx: DatabaseContext,
+  caller: AbortSignal | undefined,
+): CallWatch {
+  let watch: SessionWatch | undefined
+  let isOver = false
+  // Those of a guard before this one hold for whatever rests on this one too.
+  const conditions: Condition[] = isWatched(ctx.auth) ? [...ctx.auth[callWatch].conditions] : []
+
+  function begin(): SessionWatch {
+    return watchSession(admission, storeOf(ctx), { config: ctx.auth.config, caller, conditions })
+  }
+
+  return {
+    conditions,
+    signal() {
+      watch ??= begin()
+      // Asked for by something that outlived its call: nobody would ever end this watch.
+      if (isOver) watch.stop()
+      return watch.signal
+    },
+    start() {
+      // A stream that is first read when others have ended is watched anew.
+      if (watch === undefined || isOver) watch = begin()
+      isOver = false
+      return watch
+    },
+    stop() {
+      isOver = true
+      watch?.stop()
+    },
+    leave() {
+      isOver = true
+      watch?.leave()
+    },
+  }
+}
+
+/** Ends the streams of a call when a later read of its session does not meet the condition. */
+export function holdTo(condition: Condition, handle: object): void {
+  if (isWatched(handle)) handle[callWatch].conditions.push(condition)
+}
+
+function isWatched(handle: object): handle is WatchedHandle {
+  return callWatch in handle
+}

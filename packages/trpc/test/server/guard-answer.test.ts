@@ -1,0 +1,296 @@
+import { runInNewContext } from 'node:vm'
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from 'vitest'
+import { guardAnswer } from '../../src/server/guard-answer.ts'
+import { deferred } from '../support/deferred.ts'
+import { soon } from '../support/soon.ts'
+import { PATHS, startServer, type TestServer } from '../support/start-server.ts'
+import { browser } from '../support/visitor.ts'
+
+/** A watch of a call in the hands of the test. */
+function handWatch() {
+  const controller = new AbortController()
+  const start = vi.fn(() => ({
+    signal: controller.signal,
+    verdict: () => watch.pending,
+    stop: () => {},
+    leave: () => {},
+  }))
+  const watch = {
+    conditions: [],
+    pending: null as Promise<void> | null,
+    signal: () => controller.signal,
+    start,
+    stop: vi.fn<() => void>(),
+    leave: vi.fn<() => void>(),
+    end: () => controller.abort(new Error('the session has ended')),
+  }
+  return watch
+}
+
+let watch: ReturnType<typeof handWatch>
+beforeEach(() => {
+  watch = handWatch()
+})
+
+const guard = (answer: unknown, isStreamed = true): unknown => guardAnswer(answer, { watch, isStreamed })
+async function* numbers(): AsyncGenerator<unknown> {
+  for (let number = 1; ; number++) yield number
+}
+
+/** Whether a part of an answer ends with the session. */
+async function endsWith(part: unknown): Promise<boolean> {
+  if (typeof part !== 'object' || part === null) return false
+  const ended = 'then' in part ? part : (part as AsyncGenerator)[Symbol.asyncIterator]().next()
+  watch.end()
+  return Promise.resolve(ended).then(
+    () => false,
+    (error: unknown) => error instanceof Error && error.message === 'the session has ended',
+  )
+}
+
+class Row {
+  readonly later = Promise.resolve('of an object of the app')
+  toJSON() {
+    return 'a row'
+  }
+}
+
+describe('an answer', () => {
+  test.each([
+    ['text', 'text'],
+    ['nothing', undefined],
+    ['null', null],
+    ['a plain object', { a: 1, b: { c: null } }],
+    ['a list of promises, which tRPC does not stream', [Promise.resolve(1)]],
+    ['a promise deeper than tRPC looks', { a: { b: Promise.resolve(1) } }],
+    ['an object of a class', new Row()],
+    ['a thing with a method then that is no promise', { a: Object.fromEntries([['then', () => 1]]) }],
+    ['a date', new Date(0)],
+  ])('in which nothing streams is handed on as it is: %s', (_name, answer) => {
+    expect(guard(answer)).toBe(answer)
+    expect(watch.start).not.toHaveBeenCalled()
+  })
+
+  test('whose transport carries no streams is not looked into', () => {
+    const answer = { later: Promise.resolve(1), live: numbers() }
+    expect(guard(answer, false)).toBe(answer)
+  })
+
+  const plain: [string, () => object][] = [
+    ['an object', () => ({ part: new Promise(() => {}) })],
+    [
+      'an object without a prototype',
+      () => Object.assign(Object.create(null), { part: new Promise(() => {}) }),
+    ],
+    ['an object of another realm', () => runInNewContext('({ part: new Promise(() => {}) })')],
+    ['an object made from another', () => Object.assign(Object.create({}), { part: new Promise(() => {}) })],
+    ['an object with an iterable', () => ({ part: numbers() })],
+  ]
+  test.each(plain)('that is %s has its parts guarded', async (_name, make) => {
+    const guarded = guard(make())
+    expect(guarded).toHaveProperty('part')
+    expect(await endsWith((guarded as { part: unknown }).part)).toBe(true)
+  })
+
+  test('keeps what does not stream, and is not itself changed', () => {
+    const answer = { a: 1, b: { c: 2 }, later: Promise.resolve(3) }
+    const { later } = answer
+    const guarded = guard(answer)
+    expect(guarded).toEqual({ a: 1, b: { c: 2 }, later: expect.any(Promise) })
+    expect(answer.later).toBe(later)
+  })
+})
+
+describe('a promise in an answer', () => {
+  const partOf = async (promise: Promise<unknown>) => (guard({ part: promise }) as { part: unknown }).part
+
+  test('brings its value while the session counts, and the watch ends with it', async () => {
+    expect(await partOf(Promise.resolve('value'))).toBe('value')
+    expect(watch.stop).toHaveBeenCalledOnce()
+  })
+
+  test('is held back until it is decided whether the session counts', async () => {
+    const verdict = deferred<void>()
+    watch.pending = verdict.promise
+    const settled = vi.fn<(value: unknown) => void>()
+    const part = partOf(Promise.resolve('value')).then(settled)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(settled).not.toHaveBeenCalled()
+    watch.pending = null
+    verdict.resolve()
+    await part
+    expect(settled).toHaveBeenCalledWith('value')
+  })
+
+  test('does not bring a value for which it is decided that the session has ended', async () => {
+    const verdict = deferred<void>()
+    watch.pending = verdict.promise
+    const part = partOf(Promise.resolve('value'))
+    await new Promise((resolve) => setImmediate(resolve))
+    watch.end()
+    watch.pending = null
+    verdict.resolve()
+    await expect(part).rejects.toThrow('the session has ended')
+  })
+
+  test('ends at once where the caller has gone before it was there', async () => {
+    watch.end()
+    await expect(partOf(new Promise(() => {}))).rejects.toThrow('the session has ended')
+    expect(watch.stop).toHaveBeenCalledOnce()
+  })
+
+  test('may end before anyone reads it', async () => {
+    const unseen = vi.fn<() => void>()
+    process.on('unhandledRejection', unseen)
+    onTestFinished(() => void process.off('unhandledRejection', unseen))
+    guard({ part: new Promise(() => {}) })
+    watch.end()
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(unseen).not.toHaveBeenCalled()
+    expect(watch.stop).toHaveBeenCalledOnce()
+  })
+
+  test.each([
+    ['an object with a promise', () => ({ inner: new Promise(() => {}) })],
+    ['an object with an iterable', () => ({ inner: numbers() })],
+  ])('guards what it brings: %s', async (_name, make) => {
+    const value = await partOf(Promise.resolve(make()))
+    expect(await endsWith((value as { inner: unknown }).inner)).toBe(true)
+  })
+
+  test('guards an iterable that it brings', async () => {
+    expect(await endsWith(await partOf(Promise.resolve(numbers())))).toBe(true)
+  })
+})
+
+describe('an iterable', () => {
+  test.each([
+    ['that is the answer', (source: AsyncIterable<unknown>) => guard(source)],
+    ['in an answer', (source: AsyncIterable<unknown>) => (guard({ part: source }) as { part: unknown }).part],
+  ])('%s guards what it yields and what it returns', async (_name, guarded) => {
+    const stream = guarded(
+      (async function* () {
+        yield { inner: new Promise(() => {}) }
+        return { inner: new Promise(() => {}) }
+      })(),
+    ) as AsyncGenerator<{ inner: unknown }, { inner: unknown }>
+    const [first, last] = [await stream.next(), await stream.next()]
+    expect([first.done, last.done]).toEqual([false, true])
+    expect(await endsWith(first.value.inner)).toBe(true)
+    expect(await endsWith(last.value.inner)).toBe(true)
+  })
+
+  test('over a transport that carries no streams yields what it yields', async () => {
+    const value = { inner: Promise.resolve(1) }
+    const source = (async function* () {
+      yield value
+    })()
+    expect((await (guard(source, false) as AsyncGenerator).next()).value).toBe(value)
+  })
+})
+
+test('the watch lasts as long as the last of the parts', async () => {
+  const gate = deferred<string>()
+  const answer = guard({ later: gate.promise, live: numbers() }) as {
+    later: Promise<string>
+    live: AsyncGenerator
+  }
+  await answer.live.next()
+  await answer.live.return(null)
+  // Told again, it does not count again.
+  await answer.live.throw(null).catch(() => {})
+  expect(watch.stop).not.toHaveBeenCalled()
+  gate.resolve('later')
+  await answer.later
+  expect(watch.stop).toHaveBeenCalledOnce()
+})
+
+describe.each(['node', 'fetch'] as const)(
+  'an answer of several parts over JSON lines, %s adapter',
+  (adapter) => {
+    let server: TestServer
+    beforeAll(async () => {
+      server = await startServer()
+    })
+    afterEach(() => server.clear())
+    afterAll(() => server.close())
+
+    /** The answer as it comes over the wire. */
+    async function open() {
+      const session = await server.auth.signIn()
+      server.stage.closeGate()
+      const page = new AbortController()
+      const response = await fetch(`http://${server.host}${PATHS[adapter]}/parts?batch=1&input={}`, {
+        headers: { ...browser(session).headers, 'trpc-accept': 'application/jsonl' },
+        signal: page.signal,
+      })
+      const wire = { text: '', isOver: false }
+      const decoder = new TextDecoder()
+      const sink = new WritableStream<Uint8Array>({
+        write(chunk) {
+          wire.text += decoder.decode(chunk, { stream: true })
+        },
+      })
+      const read = response.body?.pipeTo(sink).catch(() => {})
+      void read?.then(() => {
+        wire.isOver = true
+      })
+      onTestFinished(() => page.abort())
+      const count = (text: string) => wire.text.split(text).length - 1
+      await soon(() => expect(count('"ready"')).toBe(2))
+      return { session, page, wire, count }
+    }
+
+    test('comes as it is while the session counts', async () => {
+      const { wire, count } = await open()
+      server.stage.openGate()
+      await soon(() => expect(count('"later"')).toBeGreaterThan(0))
+      await soon(() => expect(count('"ready"')).toBe(3))
+      server.stage.ticker.emit('tick', 'one')
+      await soon(() => expect(count('"one"')).toBe(2))
+      expect(wire.isOver).toBe(false)
+    })
+
+    test('ends in every part with the reason, and nothing comes after', async () => {
+      const { session, wire, count } = await open()
+      await server.auth.revoke(session)
+      server.stage.openGate()
+      server.stage.ticker.emit('tick', 'afterwards')
+      await soon(() => expect(wire.isOver).toBe(true))
+      // Of `later`, `live` and `never`.
+      expect(count('"reason":"SESSION_NOT_FOUND"')).toBe(3)
+      expect(count('"replay":false')).toBe(3)
+      expect([count('afterwards'), count('said')]).toEqual([0, 0])
+      expect(server.feed.listeners).toBe(0)
+    })
+
+    test('ends in the parts of its parts', async () => {
+      const { session, wire, count } = await open()
+      server.stage.openGate()
+      await soon(() => expect(count('"ready"')).toBe(3))
+      await server.auth.ban(session)
+      server.stage.ticker.emit('tick', 'too late')
+      await soon(() => expect(wire.isOver).toBe(true))
+      expect(count('"reason":"ACCOUNT_BANNED"')).toBe(3)
+      expect(count('too late')).toBe(0)
+      expect(server.feed.listeners).toBe(0)
+    })
+
+    test('leaves no listener behind when its reader goes away', async () => {
+      const { page } = await open()
+      expect(server.feed.listeners).toBe(1)
+      page.abort()
+      await soon(() => expect(server.feed.listeners).toBe(0))
+    })
+  },
+)

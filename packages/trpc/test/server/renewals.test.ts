@@ -1,0 +1,108 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createRenewals, LEASE_MS, type Renewals } from '../../src/server/renewals.ts'
+
+interface Renewal {
+  readonly item: number
+  readonly at: number
+}
+
+let startedAt: number
+let renewed: Renewal[]
+let renewals: Renewals<number>
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  startedAt = performance.now()
+  renewed = []
+  renewals = createRenewals((item) => renewed.push({ item, at: performance.now() - startedAt }))
+})
+afterEach(() => void vi.useRealTimers())
+
+const keep = (count: number) => {
+  for (let item = 0; item < count; item++) renewals.keep(item)
+}
+/** How many were renewed at once, at each moment. */
+const chunks = () => [...Map.groupBy(renewed, ({ at }) => at).values()].map((chunk) => chunk.length)
+
+test('an item is renewed every two seconds', () => {
+  renewals.keep(1)
+  vi.advanceTimersByTime(1_999)
+  expect(renewed).toEqual([])
+  vi.advanceTimersByTime(4_101)
+  expect(renewed.map(({ at }) => Math.round(at / 1_000))).toEqual([2, 4, 6])
+})
+
+test('no timer runs before anything is kept, nor when nothing is kept any more', () => {
+  expect(vi.getTimerCount()).toBe(0)
+  keep(3)
+  renewals.retry(4)
+  expect(vi.getTimerCount()).toBe(1)
+  for (const item of [0, 1, 2]) renewals.drop(item)
+  expect(vi.getTimerCount()).toBe(1)
+  renewals.settle(4)
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test.each([1, 499, 501, 10_000, 100_000])(
+  'of %i that are due at once, none is renewed twice or late, and no more than 500 together',
+  (count) => {
+    keep(count)
+    vi.advanceTimersByTime(LEASE_MS - 1_000)
+    expect(Math.max(...chunks())).toBeLessThanOrEqual(500)
+    const first = renewed.slice(0, count)
+    expect(first.map(({ item }) => item)).toEqual(Array.from({ length: count }, (_, item) => item))
+    expect(first.at(-1)?.at).toBeLessThanOrEqual(3_100)
+    expect(first[0]?.at).toBe(2_000)
+  },
+)
+
+test.each([
+  { count: 1_000, pause: 100 },
+  { count: 10_000, pause: 50 },
+  { count: 100_000, pause: 5 },
+])('of $count that are due at once, chunks of 500 are $pause ms apart', ({ count, pause }) => {
+  keep(count)
+  vi.advanceTimersByTime(3_200)
+  const moments = [...new Set(renewed.slice(0, count).map(({ at }) => at))]
+  expect(moments).toEqual(moments.map((_, chunk) => 2_000 + chunk * pause))
+})
+
+test('those that failed and those that are due share a chunk', () => {
+  keep(400)
+  vi.advanceTimersByTime(1_500)
+  for (let item = 400; item < 800; item++) renewals.retry(item)
+  vi.advanceTimersByTime(1_000)
+  expect(chunks()).toEqual([500, 300])
+})
+
+test('few are not spread for long: the pause between two chunks is 100 ms at most', () => {
+  keep(501)
+  vi.advanceTimersByTime(2_100)
+  expect(chunks()).toEqual([500, 1])
+})
+
+test('one that failed is renewed again after half a second, kept or not, until it is settled', () => {
+  renewals.retry(7)
+  vi.advanceTimersByTime(500)
+  expect(renewed).toEqual([{ item: 7, at: 500 }])
+  vi.advanceTimersByTime(10_000)
+  expect(renewed).toHaveLength(1)
+  renewals.retry(7)
+  renewals.settle(7)
+  vi.advanceTimersByTime(10_000)
+  expect(renewed).toHaveLength(1)
+})
+
+test('one that failed does not wait for those that are due later', () => {
+  keep(1)
+  vi.advanceTimersByTime(1_000)
+  renewals.retry(7)
+  vi.advanceTimersByTime(500)
+  expect(renewed).toEqual([{ item: 7, at: 1_500 }])
+})
+
+test('one that is dropped is renewed no more', () => {
+  keep(2)
+  renewals.drop(0)
+  vi.advanceTimersByTime(2_100)
+  expect(renewed.map(({ item }) => item)).toEqual([1])
+})

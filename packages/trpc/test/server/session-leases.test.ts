@@ -1,0 +1,627 @@
+import {
+  type AuthConfig,
+  AuthError,
+  type AuthEvent,
+  type AuthStore,
+  type Identity,
+  isAuthError,
+  keysVersion,
+  type Reason,
+  type Session,
+} from '@sallyport/core'
+import { createTestAuth, type TestAuth, type TestSession } from '@sallyport/core/testing'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { Admission } from '../../src/server/auth-handle.ts'
+import type { Lease } from '../../src/server/held-session.ts'
+import { leasesOf } from '../../src/server/session-leases.ts'
+import { READS_A_TURN } from '../../src/server/turns.ts'
+import { type CountingFeed, countingFeed } from '../support/counting-feed.ts'
+import { type FaultyStore, faultyStore } from '../support/faulty-store.ts'
+
+const LEASE_MS = 5_000
+const DAY = 24 * 60 * 60
+
+let auth: TestAuth
+let feed: CountingFeed
+let sessions: FaultyStore
+let store: AuthStore
+let leases: Lease[]
+beforeAll(async () => {
+  auth = await createTestAuth()
+})
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  feed = countingFeed(auth.database.revocations)
+  sessions = faultyStore(auth.lookups.sessions)
+  store = { sessions, revocations: feed }
+  leases = []
+})
+afterEach(async () => {
+  sessions.answer = null
+  vi.restoreAllMocks()
+  for (const lease of leases) lease.leave()
+  expect(feed.listeners).toBe(0)
+  // What the turns of the event loop and the deadlines have left.
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect(vi.getTimerCount()).toBe(0)
+  vi.useRealTimers()
+})
+afterAll(() => auth.close())
+
+/** A holder and what it has heard. */
+interface Rest {
+  readonly lease: Lease
+  readonly confirmed: Session[]
+  readonly refused: (Reason | undefined)[]
+}
+
+async function admissionOf(signedIn: TestSession, identity: Partial<Identity> = {}): Promise<Admission> {
+  const key = { issuer: auth.config.issuer, keyId: auth.definition.signingKeys.active.kid }
+  const session = await auth.lookups.sessions.findSession(signedIn)
+  if (session === null) throw new TypeError('There is no such session')
+  const { sessionId, userId } = signedIn
+  return {
+    identity: { sessionId, userId, ...key, expiresAt: session.expiresAt, ...identity },
+    session,
+    revision: feed.revision,
+    keysVersion: keysVersion(auth.config),
+    readAt: performance.now(),
+  }
+}
+
+function rest(
+  admission: Admission,
+  { emits = true, config = auth.config }: { emits?: boolean; config?: AuthConfig } = {},
+): Rest {
+  const confirmed: Session[] = []
+  const refused: Rest['refused'] = []
+  const lease = leasesOf(store, config)(admission, {
+    identity: admission.identity,
+    emits,
+    confirm: (session) => void confirmed.push(session),
+    refuse(error) {
+      refused.push(isAuthError(error) ? error.reason : undefined)
+      if (emits) lease.leave()
+    },
+  })
+  leases.push(lease)
+  auth.lookups.reset()
+  return { lease, confirmed, refused }
+}
+
+const restOn = async (signedIn: TestSession, options?: Parameters<typeof rest>[1]) =>
+  rest(await admissionOf(signedIn), options)
+
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
+/** The process is stopped: time passes, and no timer runs. */
+function stopFor(ms: number): void {
+  const now = performance.now()
+  vi.spyOn(performance, 'now').mockReturnValue(now + ms)
+}
+const setExpiry = ({ sessionId }: TestSession, ms: number) =>
+  auth.db
+    .updateTable('session')
+    .set({ expiresAt: new Date(auth.clock.now().getTime() + ms) })
+    .where('id', '=', sessionId)
+    .execute()
+const deleteRow = ({ sessionId }: TestSession) =>
+  auth.db.deleteFrom('session').where('id', '=', sessionId).execute()
+const isDown = () => Promise.reject(new Error('down'))
+
+/** Holds every answer back until the returned function lets the oldest one go. */
+function holdAnswers(): () => void {
+  const held: (() => void)[] = []
+  sessions.answer = async (find) => {
+    const found = await find()
+    await new Promise<void>((resolve) => held.push(resolve))
+    return found
+  }
+  return () => held.shift()?.()
+}
+
+describe('one read serves all that rests on a session', () => {
+  test('on an event', async () => {
+    const signedIn = await auth.signIn()
+    const rests = [await restOn(signedIn), await restOn(signedIn), await restOn(signedIn)]
+    feed.publish(signedIn)
+    await pass(1)
+    expect(auth.lookups.count).toBe(1)
+    for (const { confirmed } of rests) expect(confirmed).toHaveLength(1)
+    expect(feed.listeners).toBe(1)
+  })
+
+  test('before the lease ends', async () => {
+    const signedIn = await auth.signIn()
+    const rests = [await restOn(signedIn), await restOn(signedIn)]
+    await pass(2_050)
+    expect(auth.lookups.count).toBe(1)
+    for (const { confirmed } of rests) expect(confirmed).toHaveLength(1)
+  })
+
+  test('also where they have different JWTs, of which each is judged by its own key', async () => {
+    const signedIn = await auth.signIn()
+    const sound = await restOn(signedIn)
+    const refreshed = rest(await admissionOf(signedIn, { expiresAt: new Date(0) }))
+    const leaked = rest(await admissionOf(signedIn, { keyId: 'gone too early' }))
+    feed.publish(signedIn)
+    await pass(1)
+    expect(auth.lookups.count).toBe(1)
+    expect([sound.refused, refreshed.refused, leaked.refused]).toEqual([[], [], ['TOKEN_INVALID']])
+    expect([sound.confirmed, refreshed.confirmed]).toMatchObject([{ length: 1 }, { length: 1 }])
+  })
+
+  test('and not for another session of the same user', async () => {
+    const signedIn = await auth.signIn()
+    const other = await auth.signIn({ userId: signedIn.userId })
+    const [first, second] = [await restOn(signedIn), await restOn(other)]
+    await deleteRow(signedIn)
+    feed.publish(signedIn)
+    await pass(1)
+    expect(auth.lookups.count).toBe(1)
+    expect([first.refused, second.refused]).toEqual([['SESSION_NOT_FOUND'], []])
+  })
+
+  test('and two configurations of one store do not share, as each has its own clock and keys', async () => {
+    const signedIn = await auth.signIn()
+    await restOn(signedIn)
+    const late = { ...auth.config, now: () => new Date(auth.clock.now().getTime() + 365 * DAY * 1000) }
+    const { refused } = await restOn(signedIn, { config: late })
+    feed.publish(signedIn)
+    await pass(1)
+    expect(auth.lookups.count).toBe(2)
+    expect(refused).toEqual(['SESSION_EXPIRED'])
+  })
+})
+
+describe('the lease', () => {
+  test('is renewed in the background: nothing is awaited, however long the stream lasts', async () => {
+    const { lease, refused } = await restOn(await auth.signIn())
+    for (let second = 0; second < 60; second++) {
+      await pass(1_000)
+      expect(lease.verdict()).toBeNull()
+    }
+    expect(refused).toEqual([])
+    expect(auth.lookups.count).toBeGreaterThanOrEqual(60 / 3)
+    expect(auth.lookups.count).toBeLessThanOrEqual(60 / 2)
+  })
+
+  test('costs at most itself where a revocation is not announced', async () => {
+    const signedIn = await auth.signIn()
+    const { refused } = await restOn(signedIn)
+    await deleteRow(signedIn)
+    await pass(3_000)
+    expect(refused).toEqual(['SESSION_NOT_FOUND'])
+  })
+
+  test.each([
+    { stoppedFor: 4_990, isKnown: true },
+    { stoppedFor: 5_001, isKnown: false },
+    { stoppedFor: 10_000, isKnown: false },
+  ])('after $stoppedFor ms without a timer, it is known that the session counts: $isKnown', async (row) => {
+    const signedIn = await auth.signIn()
+    const { lease, refused } = await restOn(signedIn)
+    await deleteRow(signedIn)
+    stopFor(row.stoppedFor)
+    const verdict = lease.verdict()
+    expect(verdict === null).toBe(row.isKnown)
+    await verdict
+    expect(refused).toEqual(row.isKnown ? [] : ['SESSION_NOT_FOUND'])
+  })
+
+  test('that is over is renewed by one read, which all who wait share, and the stream goes on', async () => {
+    const signedIn = await auth.signIn()
+    const [first, second] = [await restOn(signedIn), await restOn(signedIn)]
+    stopFor(10_000)
+    expect(first.lease.verdict()).not.toBeNull()
+    await Promise.all([first.lease.verdict(), first.lease.verdict(), second.lease.verdict()])
+    expect(auth.lookups.count).toBe(1)
+    expect([first.lease.verdict(), second.lease.verdict()]).toEqual([null, null])
+    expect([...first.refused, ...second.refused]).toEqual([])
+  })
+
+  test('begins with the read that let the call in, not with the stream', async () => {
+    const admission = await admissionOf(await auth.signIn())
+    stopFor(LEASE_MS + 1)
+    expect(rest(admission).lease.verdict()).not.toBeNull()
+  })
+
+  test('of two calls that were let in one after the other is that of the earlier one', async () => {
+    const signedIn = await auth.signIn()
+    const early = await admissionOf(signedIn)
+    await pass(900)
+    const second = await restOn(signedIn)
+    const first = rest(early)
+    stopFor(LEASE_MS - 800)
+    expect(first.lease.verdict()).not.toBeNull()
+    expect(second.lease.verdict()).not.toBeNull()
+  })
+
+  test('counts from the beginning of a read, not from its answer', async () => {
+    const { lease } = await restOn(await auth.signIn())
+    const answer = holdAnswers()
+    await pass(3_500)
+    answer()
+    await pass(1)
+    stopFor(LEASE_MS - 1_500 + 100)
+    expect(lease.verdict()).not.toBeNull()
+    answer()
+    await pass(1)
+  })
+
+  test('is not set back by an earlier read that is answered later', async () => {
+    const signedIn = await auth.signIn()
+    const { lease, confirmed } = await restOn(signedIn)
+    const answer = holdAnswers()
+    await pass(3_500)
+    sessions.answer = null
+    feed.publish(signedIn)
+    await lease.verdict()
+    answer()
+    await pass(1)
+    expect(confirmed).toHaveLength(2)
+    stopFor(LEASE_MS - 500)
+    expect(lease.verdict()).toBeNull()
+  })
+
+  test('of a stream that begins on a socket which was idle for long is not over', async () => {
+    const signedIn = await auth.signIn()
+    await restOn(signedIn, { emits: false })
+    await pass(60_000)
+    const { lease } = await restOn(signedIn)
+    expect(lease.verdict()).toBeNull()
+  })
+})
+
+describe('a store that does not answer', () => {
+  test('is asked again, and nothing is lost when it answers before the lease is over', async () => {
+    const { lease, confirmed, refused } = await restOn(await auth.signIn())
+    sessions.answer = isDown
+    await pass(4_000)
+    expect(lease.verdict()).toBeNull()
+    sessions.answer = null
+    await pass(600)
+    expect(confirmed).toHaveLength(1)
+    await pass(10_000)
+    expect(refused).toEqual([])
+  })
+
+  test('is not asked again when something else has brought the answer', async () => {
+    const signedIn = await auth.signIn()
+    await restOn(signedIn)
+    sessions.answer = isDown
+    await pass(2_050)
+    sessions.answer = null
+    feed.publish(signedIn)
+    await pass(1)
+    auth.lookups.reset()
+    await pass(600)
+    expect(auth.lookups.count).toBe(0)
+  })
+
+  test.each([
+    { silence: 'refuses', answer: isDown },
+    { silence: 'hangs', answer: () => new Promise<never>(() => {}) },
+  ])('and $silence until the lease is over ends the stream with SESSIONS_UNAVAILABLE', async ({ answer }) => {
+    const { lease, refused } = await restOn(await auth.signIn())
+    sessions.answer = answer
+    await pass(LEASE_MS - 10)
+    expect(refused).toEqual([])
+    expect(lease.verdict()).toBeNull()
+    await pass(700)
+    expect(refused).toEqual(['SESSIONS_UNAVAILABLE'])
+  })
+
+  test('ends the stream at once where a revocation was announced', async () => {
+    const signedIn = await auth.signIn()
+    const { refused } = await restOn(signedIn)
+    sessions.answer = isDown
+    feed.publish(signedIn)
+    await pass(1)
+    expect(refused).toEqual(['SESSIONS_UNAVAILABLE'])
+  })
+
+  test('ends the stream when the lease is over at the moment of an emission', async () => {
+    const { lease, refused } = await restOn(await auth.signIn())
+    sessions.answer = isDown
+    stopFor(10_000)
+    await lease.verdict()
+    expect(refused).toEqual(['SESSIONS_UNAVAILABLE'])
+    expect(lease.verdict()).toBeNull()
+  })
+
+  test('owes an idle socket the answer, and gives it when it can', async () => {
+    const signedIn = await auth.signIn()
+    const { refused } = await restOn(signedIn, { emits: false })
+    sessions.answer = isDown
+    await auth.ban(signedIn)
+    await pass(20_000)
+    expect(new Set(refused)).toEqual(new Set(['SESSIONS_UNAVAILABLE']))
+    sessions.answer = null
+    await pass(600)
+    expect(refused.at(-1)).toBe('ACCOUNT_BANNED')
+    auth.lookups.reset()
+    await pass(20_000)
+    expect(auth.lookups.count).toBe(0)
+  })
+})
+
+describe('an event', () => {
+  test('is not answered by a read that had begun before it', async () => {
+    const signedIn = await auth.signIn()
+    const { lease, refused } = await restOn(signedIn)
+    const answer = holdAnswers()
+    await pass(2_050)
+    await deleteRow(signedIn)
+    feed.publish(signedIn)
+    // The renewal, which has found the session.
+    answer()
+    await pass(1)
+    expect(refused).toEqual([])
+    expect(lease.verdict()).not.toBeNull()
+    answer()
+    await lease.verdict()
+    expect(refused).toEqual(['SESSION_NOT_FOUND'])
+  })
+
+  test('is answered by a read that has yet to begin, so that a hundred of them cost one', async () => {
+    const others = await Promise.all(Array.from({ length: READS_A_TURN }, () => auth.signIn()))
+    for (const other of others) await restOn(other)
+    const { confirmed } = await restOn(await auth.signIn())
+    for (let event = 0; event < 100; event++) feed.publish({ sessionId: null, userId: null })
+    await pass(300)
+    // Those of the first turn were under way at once, and each is read once more for what came after.
+    expect(confirmed).toHaveLength(1)
+  })
+
+  test('that concerns everyone is read in turns of the event loop, and nothing is emitted before its own read', async () => {
+    const signedIn = await Promise.all(Array.from({ length: READS_A_TURN + 1 }, () => auth.signIn()))
+    const rests: Rest[] = []
+    for (const session of signedIn) rests.push(await restOn(session))
+    feed.publish({ sessionId: null, userId: null })
+    expect(auth.lookups.count).toBe(READS_A_TURN)
+    for (const { lease } of rests) expect(lease.verdict()).not.toBeNull()
+    await pass(5)
+    expect(auth.lookups.count).toBe(READS_A_TURN + 1)
+    for (const { lease } of rests) expect(lease.verdict()).toBeNull()
+  })
+
+  test('before the stream has begun is not missed', async () => {
+    const signedIn = await auth.signIn()
+    const admission = await admissionOf(signedIn)
+    await auth.revoke(signedIn)
+    const { lease, refused } = rest(admission)
+    expect(lease.verdict()).not.toBeNull()
+    await pass(1)
+    expect(refused).toEqual(['SESSION_NOT_FOUND'])
+  })
+
+  test('is of no interest to who has left while it was being looked up', async () => {
+    const signedIn = await auth.signIn()
+    const { lease, refused } = await restOn(signedIn)
+    const answer = holdAnswers()
+    await auth.revoke(signedIn)
+    lease.leave()
+    expect(lease.verdict()).toBeNull()
+    answer()
+    await pass(1)
+    expect(refused).toEqual([])
+  })
+})
+
+describe('the end of a session by the clock', () => {
+  /** Both clocks, as they go in a process that runs. */
+  async function passBoth(ms: number): Promise<void> {
+    auth.clock.advance(ms / 1_000)
+    await pass(ms)
+  }
+
+  test.each([300, 1_999, 4_999, 7_350])('after %i ms is noticed at that very moment', async (life) => {
+    const signedIn = await auth.signIn()
+    await setExpiry(signedIn, life)
+    const { refused } = await restOn(signedIn)
+    for (let ms = 50; ms < life; ms += 50) await passBoth(50)
+    await passBoth((life - 1) % 50)
+    expect(refused).toEqual([])
+    await passBoth(1)
+    expect(refused).toEqual(['SESSION_EXPIRED'])
+  })
+
+  test('holds an emission back when the timer is late', async () => {
+    const signedIn = await auth.signIn()
+    await setExpiry(signedIn, 300)
+    const { lease, refused } = await restOn(signedIn)
+    auth.clock.advance(0.3)
+    await lease.verdict()
+    expect(refused).toEqual(['SESSION_EXPIRED'])
+  })
+
+  test('is that of the renewed session', async () => {
+    const signedIn = await auth.signIn()
+    await setExpiry(signedIn, 1_000)
+    const { lease, refused } = await restOn(signedIn)
+    await setExpiry(signedIn, 3_000)
+    await passBoth(1_000)
+    expect(refused).toEqual([])
+    expect(lease.verdict()).toBeNull()
+    expect(auth.lookups.count).toBe(1)
+    await passBoth(1_999)
+    expect(refused).toEqual([])
+    await passBoth(1)
+    expect(refused).toEqual(['SESSION_EXPIRED'])
+  })
+
+  test('is noticed a year later, where no timer of the platform reaches', async () => {
+    const signedIn = await auth.signIn()
+    await setExpiry(signedIn, 365 * DAY * 1_000)
+    const { refused } = await restOn(signedIn)
+    let passed = 0
+    for (const day of [24, 25, 50, 364]) {
+      auth.clock.advance((day - passed) * DAY)
+      passed = day
+      await pass(3_000)
+      expect(refused).toEqual([])
+    }
+    auth.clock.advance(DAY)
+    await pass(3_000)
+    expect(refused).toEqual(['SESSION_EXPIRED'])
+  })
+
+  test('that lies far ahead costs no timer of its own', async () => {
+    const admission = await admissionOf(await auth.signIn())
+    await pass(200)
+    expect(vi.getTimerCount()).toBe(0)
+    rest(admission)
+    expect(vi.getTimerCount()).toBe(1)
+  })
+})
+
+describe('a change of the keys', () => {
+  /** A configuration whose key sets a test can change, and which counts who listens. */
+  function withKeys() {
+    const listeners: (() => void)[] = []
+    let standing: 'known' | 'revoked' = 'known'
+    const issuers = auth.config.issuers.map((issuer) => ({
+      ...issuer,
+      jwks: {
+        ...issuer.jwks,
+        standing: () => standing,
+        subscribe(listener: () => void) {
+          listeners.push(listener)
+          return () => void listeners.splice(listeners.indexOf(listener), 1)
+        },
+      },
+    }))
+    const [own, ...others] = issuers
+    if (own === undefined) throw new TypeError('There is no issuer')
+    return {
+      config: { ...auth.config, issuers: [own, ...others] } satisfies AuthConfig,
+      listeners,
+      change(to: 'known' | 'revoked') {
+        standing = to
+        for (const listener of [...listeners]) listener()
+      },
+    }
+  }
+
+  test('ends what rests on a key that is gone, and is heard once for all sessions', async () => {
+    const { config, listeners, change } = withKeys()
+    const rests = [
+      await restOn(await auth.signIn(), { config }),
+      await restOn(await auth.signIn(), { config }),
+    ]
+    expect(listeners.length).toBe(1)
+    change('revoked')
+    for (const { lease } of rests) expect(lease.verdict()).not.toBeNull()
+    await pass(1)
+    expect(rests.map(({ refused }) => refused)).toEqual([['TOKEN_INVALID'], ['TOKEN_INVALID']])
+    expect(listeners.length).toBe(0)
+    await restOn(await auth.signIn(), { config })
+    expect(listeners.length).toBe(1)
+  })
+
+  test('between the admission and the stream is not missed', async () => {
+    const admission = await admissionOf(await auth.signIn())
+    const { lease } = rest({ ...admission, keysVersion: admission.keysVersion - 1 })
+    expect(lease.verdict()).not.toBeNull()
+    await lease.verdict()
+  })
+
+  test('costs a socket without streams nothing', async () => {
+    const { config, change } = withKeys()
+    await restOn(await auth.signIn(), { config, emits: false })
+    change('known')
+    await pass(1)
+    expect(auth.lookups.count).toBe(0)
+  })
+})
+
+describe('what does not emit', () => {
+  test('costs no reads and no timer, and hears of events', async () => {
+    const signedIn = await auth.signIn()
+    const { refused } = await restOn(signedIn, { emits: false })
+    await pass(60_000)
+    expect(auth.lookups.count).toBe(0)
+    expect(vi.getTimerCount()).toBe(0)
+    expect(feed.listeners).toBe(1)
+    await auth.ban(signedIn)
+    await pass(1)
+    expect(refused).toEqual(['ACCOUNT_BANNED'])
+    expect(feed.listeners).toBe(1)
+  })
+
+  test('costs no timer for the end of its session either, and no report when it has ended', async () => {
+    const events: AuthEvent[] = []
+    const config = { ...auth.config, onEvent: (event: AuthEvent) => void events.push(event) }
+    const signedIn = await auth.signIn()
+    await setExpiry(signedIn, 1_000)
+    const { confirmed, refused } = await restOn(signedIn, { config, emits: false })
+    feed.publish(signedIn)
+    await pass(200)
+    expect(confirmed).toHaveLength(1)
+    expect(vi.getTimerCount()).toBe(0)
+    await auth.revoke(signedIn)
+    await pass(1)
+    expect(refused).toEqual(['SESSION_NOT_FOUND'])
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(events).toEqual([])
+  })
+
+  test('costs no reads again when what emitted beside it is gone', async () => {
+    const signedIn = await auth.signIn()
+    await restOn(signedIn, { emits: false })
+    const { lease } = await restOn(signedIn)
+    await pass(2_050)
+    lease.leave()
+    auth.lookups.reset()
+    await pass(60_000)
+    expect(auth.lookups.count).toBe(0)
+  })
+})
+
+describe('who leaves takes every timer along', () => {
+  test('that for the end of the session', async () => {
+    const signedIn = await auth.signIn()
+    await setExpiry(signedIn, 3_000)
+    await restOn(signedIn, { emits: false })
+    const { lease } = await restOn(signedIn)
+    await pass(200)
+    lease.leave()
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('that for another try', async () => {
+    const { lease } = await restOn(await auth.signIn())
+    sessions.answer = isDown
+    await pass(2_200)
+    lease.leave()
+    expect(vi.getTimerCount()).toBe(0)
+  })
+})
+
+test('nothing is told to the app of a read that is tried again, and one refusal of what it ends', async () => {
+  const events: AuthEvent[] = []
+  const config = { ...auth.config, onEvent: (event: AuthEvent) => void events.push(event) }
+  const signedIn = await auth.signIn()
+  await restOn(signedIn, { config })
+  const { refused } = await restOn(signedIn, { config })
+  sessions.answer = isDown
+  await pass(4_000)
+  sessions.answer = null
+  await deleteRow(signedIn)
+  await pass(600)
+  expect(refused).toEqual(['SESSION_NOT_FOUND'])
+  await new Promise((resolve) => setImmediate(resolve))
+  await vi.waitFor(() => expect(events).toHaveLength(1))
+  expect(events).toMatchObject([{ type: 'decision.denied', reason: 'SESSION_NOT_FOUND', step: 2 }])
+})
+
+test('an answer that is none, from a store of the app, ends the stream like one that fails', async () => {
+  const signedIn = await auth.signIn()
+  const { refused } = await restOn(signedIn)
+  sessions.answer = () => {
+    throw new AuthError('SESSIONS_UNAVAILABLE')
+  }
+  feed.publish(signedIn)
+  await pass(1)
+  expect(refused).toEqual(['SESSIONS_UNAVAILABLE'])
+})

@@ -1,0 +1,119 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
+import { deferred } from '../support/deferred.ts'
+import { type Outcome, refusalFor } from '../support/outcome.ts'
+import type { NoteTransaction, Script } from './note-router.ts'
+import { call, contextOf, openForTests, STORES } from './stores.ts'
+
+let aheadMs = 0
+const now = performance.now.bind(performance)
+// The clock alone: the driver of PostgreSQL needs its timers.
+vi.spyOn(performance, 'now').mockImplementation(() => now() + aheadMs)
+afterAll(() => void vi.restoreAllMocks())
+const advance = (ms: number) => {
+  aheadMs += ms
+}
+
+const TOO_LATE = refusalFor('SESSIONS_UNAVAILABLE', { replay: false })
+
+/** It is, ten times a second. */
+const overdueWorkIsLookedFor = () => sleep(150)
+
+describe.each(STORES)('the 2 s of ctx.transaction in $engine', async ({ createDatabase }) => {
+  const app = await openForTests(await createDatabase())
+  const ada = await app.signIn()
+  // Connections, which must not be on their way when the clock jumps.
+  await Promise.all(Array.from({ length: 8 }, app.notes))
+  afterEach(() => app.db.deleteFrom('note').execute())
+
+  /** Begins a write whose function is under way once this has resolved. */
+  async function begin(inside: NonNullable<Script['inside']>): Promise<Promise<Outcome>[]> {
+    const entered = deferred<void>()
+    const outcome = call(
+      'write',
+      contextOf(app, ada, {
+        inside(trx, ctx) {
+          entered.resolve()
+          return inside(trx, ctx)
+        },
+      }),
+    )
+    await entered.promise
+    // In an array, so that awaiting this function does not wait for it.
+    return [outcome]
+  }
+
+  test('are enough for what is done just before their end', async () => {
+    const done = deferred<void>()
+    const [outcome] = await begin(() => done.promise)
+    advance(1_800)
+    await overdueWorkIsLookedFor()
+    done.resolve()
+    expect((await outcome)?.refusal).toBeNull()
+    expect(await app.notes()).toEqual([ada.sessionId])
+  })
+
+  test('are over for a function that waits for ever: nothing of it counts, and others go on', async () => {
+    let kept: NoteTransaction | undefined
+    const [outcome] = await begin((trx) => {
+      kept = trx
+      return new Promise(() => {})
+    })
+    const revoked = app.db.updateTable('user').set({ name: 'Ada' }).where('id', '=', ada.userId).execute()
+    advance(2_100)
+    expect((await outcome)?.refusal).toEqual(TOO_LATE)
+    await revoked
+    await expect(kept?.insertInto('note').values({ id: '1', text: 'late' }).execute()).rejects.toThrow()
+    expect(await app.notes()).toEqual([])
+  })
+
+  test('are over for a function that goes on writing: each further call is refused', async () => {
+    let last: unknown
+    let calls = 0
+    const [outcome] = await begin(async (trx) => {
+      for (;;) {
+        try {
+          await trx
+            .insertInto('note')
+            .values({ id: String(calls++), text: 'more' })
+            .execute()
+        } catch (error) {
+          last = error
+          return
+        }
+        await new Promise(setImmediate)
+      }
+    })
+    advance(2_100)
+    expect((await outcome)?.refusal).toEqual(TOO_LATE)
+    await vi.waitFor(() => expect(last).toBeInstanceOf(Error))
+    expect(await app.notes()).toEqual([])
+  })
+
+  test('do not begin before the locks are held', async () => {
+    const release = deferred<void>()
+    const [first] = await begin(() => release.promise)
+    const second = call('write', contextOf(app, ada))
+    advance(1_500)
+    await overdueWorkIsLookedFor()
+    release.resolve()
+    await first
+    expect((await second).refusal).toBeNull()
+  })
+
+  test('end what it writes by ctx.db where that waits for the transaction', async () => {
+    let stray: Promise<unknown> = Promise.resolve()
+    const [outcome] = await begin((_trx, { db }) => {
+      stray = db.updateTable('user').set({ name: 'Stray' }).where('id', '=', ada.userId).execute()
+      return stray
+    })
+    advance(2_100)
+    expect((await outcome)?.refusal).toEqual(TOO_LATE)
+    // It was none of the transaction's, so it is not undone with it.
+    await stray
+    const { rows } = await sql`select name from "user" where id = ${ada.userId}`.execute(app.db)
+    expect(rows).toEqual([{ name: 'Stray' }])
+    expect(await app.notes()).toEqual([])
+  })
+})

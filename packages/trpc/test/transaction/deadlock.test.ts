@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { refusalFor } from '../support/outcome.ts'
+import { soon } from '../support/soon.ts'
+import type { NoteTransaction } from './note-router.ts'
+import { call, contextOf, openForTests, postgresUrl } from './stores.ts'
+
+test('a deadlock is 503, and the function is not run again', async () => {
+  const app = await openForTests(await postgresUrl())
+  const [ada, bob] = [await app.signIn(), await app.signIn()]
+  const rows = ['a', 'b'].map((id) => ({ id, text: id }))
+  await app.db.insertInto('note').values(rows).execute()
+  let [runs, arrived] = [0, 0]
+  const crossing = (first: string, second: string) => async (trx: NoteTransaction) => {
+    runs++
+    await trx.updateTable('note').set({ text: 'x' }).where('id', '=', first).execute()
+    arrived++
+    await soon(() => expect(arrived).toBe(2))
+    await trx.updateTable('note').set({ text: 'x' }).where('id', '=', second).execute()
+  }
+  const outcomes = await Promise.all([
+    call('write', contextOf(app, ada, { inside: crossing('a', 'b') })),
+    call('write', contextOf(app, bob, { inside: crossing('b', 'a') })),
+  ])
+  expect(runs).toBe(2)
+  const refusals = outcomes.flatMap(({ refusal }) => (refusal === null ? [] : [refusal]))
+  expect(refusals).toEqual([refusalFor('SESSIONS_UNAVAILABLE', { replay: false })])
+})

@@ -1,0 +1,198 @@
+import { isAuthError, type Reason } from '@sallyport/core'
+import * as postgres from '@sallyport/core/postgres'
+import * as sqlite from '@sallyport/core/sqlite'
+import { sql } from 'kysely'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { SignedIn } from '../revocation/people.ts'
+import { type OwnTransactions, withDrizzle, withKysely, withPrisma } from './libraries.ts'
+import type { App } from './open-app.ts'
+import { openForTests, postgresUrl, STORES } from './stores.ts'
+
+interface Case {
+  readonly library: string
+  readonly lockSession: postgres.LockSession
+  open(): Promise<{ app: App; transaction: OwnTransactions }>
+}
+
+async function onPostgres(library: (url: string) => Promise<OwnTransactions>) {
+  const url = await postgresUrl()
+  const app = await openForTests(url)
+  return { app, transaction: await library(url) }
+}
+
+const CASES: readonly Case[] = [
+  {
+    library: 'Kysely',
+    lockSession: postgres.lockSession,
+    open: () => onPostgres(withKysely),
+  },
+  {
+    library: 'Drizzle',
+    lockSession: postgres.lockSession,
+    open: () => onPostgres(withDrizzle),
+  },
+  {
+    library: 'Prisma',
+    lockSession: postgres.lockSession,
+    open: () => onPostgres(withPrisma),
+  },
+  {
+    library: 'Kysely on SQLite',
+    lockSession: sqlite.lockSession,
+    async open() {
+      const app = await openForTests(await STORES[0].createDatabase())
+      const transaction: OwnTransactions = (work) =>
+        app.db.transaction().execute((trx) =>
+          work({
+            execute: (...query) => sql(...query).execute(trx),
+            write: (text) => trx.insertInto('note').values({ id: crypto.randomUUID(), text }).execute(),
+          }),
+        )
+      return { app, transaction }
+    },
+  },
+]
+
+describe.each(CASES)('lockSession in a transaction of $library', async ({ lockSession, open }) => {
+  const { app, transaction } = await open()
+  afterEach(() => app.db.deleteFrom('note').execute())
+
+  const write = (session: SignedIn, during: () => Promise<unknown> = async () => {}) =>
+    transaction(async ({ execute, write }) => {
+      const locked = await lockSession(execute, session, { now: app.config.now })
+      await write(session.sessionId)
+      await during()
+      return locked
+    })
+  const reasonOf = async (writing: Promise<unknown>) => {
+    try {
+      await writing
+      return null
+    } catch (error) {
+      if (isAuthError(error)) return error.reason
+      throw error
+    }
+  }
+
+  test('reads what Step 2 reads', async () => {
+    const ada = await app.signIn('admin')
+    const banExpires = new Date(app.config.now().getTime() - 1)
+    await app.db
+      .updateTable('user')
+      .set({ name: 'Ada', banned: true, banReason: 'spam', banExpires })
+      .where('id', '=', ada.userId)
+      .execute()
+    const locked = await write(ada)
+    expect(locked).toEqual(await app.database.sessions.findSession(ada))
+    expect(locked.user).toMatchObject({
+      name: 'Ada',
+      role: 'admin',
+      banned: true,
+      banReason: 'spam',
+      banExpires,
+    })
+    expect(await app.notes()).toEqual([ada.sessionId])
+  })
+
+  const cases: {
+    name: string
+    change: (session: SignedIn) => Promise<unknown>
+    reason: Reason | null
+  }[] = [
+    { name: 'a session that goes on', change: async () => {}, reason: null },
+    { name: 'one that was revoked', change: app.revoke, reason: 'SESSION_NOT_FOUND' },
+    {
+      name: 'one that has expired',
+      change: ({ sessionId }) =>
+        app.db
+          .updateTable('session')
+          .set({ expiresAt: app.config.now() })
+          .where('id', '=', sessionId)
+          .execute(),
+      reason: 'SESSION_EXPIRED',
+    },
+    { name: 'one whose user is banned', change: app.ban, reason: 'ACCOUNT_BANNED' },
+    {
+      name: 'one whose user is gone',
+      change: ({ userId }) => app.db.deleteFrom('user').where('id', '=', userId).execute(),
+      reason: 'SESSION_NOT_FOUND',
+    },
+  ]
+  test.each(cases)('$name: $reason', async ({ change, reason }) => {
+    const ada = await app.signIn()
+    await change(ada)
+    expect(await reasonOf(write(ada))).toBe(reason)
+    expect(await app.notes()).toEqual(reason === null ? [ada.sessionId] : [])
+  })
+
+  test("another user's session is not found", async () => {
+    const [ada, eve] = [await app.signIn(), await app.signIn()]
+    const mixed = { ...ada, userId: eve.userId }
+    expect(await reasonOf(write(mixed))).toBe('SESSION_NOT_FOUND')
+  })
+
+  test.each([
+    ['a revocation', app.revoke],
+    ['a ban', app.ban],
+    [
+      'a plain delete of the row',
+      ({ sessionId }: SignedIn) => app.db.deleteFrom('session').where('id', '=', sessionId).execute(),
+    ],
+  ])('%s waits until the transaction is over', async (_name, revoke) => {
+    const ada = await app.signIn()
+    const order: string[] = []
+    let revoked: Promise<unknown> = Promise.resolve()
+    await write(ada, async () => {
+      revoked = revoke(ada).then(() => order.push('revoked'))
+      for (let turn = 0; turn < 20; turn++) await app.database.sessions.findSession(ada)
+      order.push('written')
+    })
+    await revoked
+    expect(order).toEqual(['written', 'revoked'])
+  })
+
+  test('the names of another library are taken as the store has them', async () => {
+    const ada = await app.signIn()
+    await sql`create table if not exists people (uid text, is_blocked integer)`.execute(app.db)
+    await sql`create table if not exists logins (sid text, uid text, ends bigint)`.execute(app.db)
+    const ends = Math.floor(app.config.now().getTime() / 1000) + 60
+    await sql`insert into people values (${ada.userId}, 0)`.execute(app.db)
+    await sql`insert into logins values (${ada.sessionId}, ${ada.userId}, ${ends})`.execute(app.db)
+    const mapping: postgres.StoreMapping = {
+      dates: 'seconds',
+      session: {
+        table: 'logins',
+        columns: { id: 'sid', userId: 'uid', expiresAt: 'ends', lastAuthenticatedAt: null },
+      },
+      user: {
+        table: 'people',
+        columns: {
+          id: 'uid',
+          name: null,
+          email: null,
+          role: null,
+          banned: 'is_blocked',
+          banReason: null,
+          banExpires: null,
+        },
+      },
+    }
+    const lock = () =>
+      transaction(({ execute }) => lockSession(execute, ada, { now: app.config.now, mapping }))
+    expect(await lock()).toMatchObject({ expiresAt: new Date(ends * 1000), user: { banned: false } })
+    await sql`update people set is_blocked = 1 where uid = ${ada.userId}`.execute(app.db)
+    expect(await reasonOf(lock())).toBe('ACCOUNT_BANNED')
+  })
+
+  test('an execute that answers with no rows is told so', async () => {
+    const ada = await app.signIn()
+    const fault = transaction(() => lockSession(async () => undefined, ada))
+    await expect(fault).rejects.toThrow('The execute of lockSession must answer with the rows')
+  })
+
+  test('what cannot be read is 503', async () => {
+    const ada = await app.signIn()
+    const broken = () => Promise.reject(new Error('the connection is gone'))
+    expect(await reasonOf(transaction(() => lockSession(broken, ada)))).toBe('SESSIONS_UNAVAILABLE')
+  })
+})

@@ -1,0 +1,82 @@
+import { type AuthConfig, type AuthDatabase, authStore, withAuthStore } from '@sallyport/core'
+import {
+  type Auth,
+  type AuthDefinition,
+  type AuthPlugin,
+  banUser,
+  createAuth,
+  defineAuth,
+  revokeSession,
+  type SessionDatabase,
+} from '@sallyport/core/auth'
+import { admin, emailPassword } from '@sallyport/core/plugins'
+import { openPostgres } from '@sallyport/core/postgres'
+import { type AuthTables, openSqlite } from '@sallyport/core/sqlite'
+import { type Kysely, sql } from 'kysely'
+import { createIssuer, type Issuer, type SignedIn, signIn } from '../revocation/people.ts'
+
+/** What the app has of its own. */
+export type NoteTables = { note: { id: string; text: string } }
+
+/** The database of the app. */
+export type AppKysely = Kysely<AuthTables & NoteTables> & AuthDatabase
+
+/** An app that writes notes. */
+export interface App {
+  readonly config: AuthConfig
+  readonly db: AppKysely
+  readonly database: SessionDatabase
+  readonly auth: Auth<AuthDefinition['plugins']>
+  signIn(role?: string): Promise<SignedIn>
+  /** So many at once. */
+  signInMany(count: number): Promise<SignedIn[]>
+  notes(): Promise<string[]>
+  revoke(session: SignedIn): Promise<unknown>
+  ban(session: SignedIn): Promise<unknown>
+  close(): Promise<void>
+}
+
+/** What {@link openApp} takes. */
+export interface AppOptions {
+  /** Of the tokens, where several nodes share a database. */
+  readonly issuer?: Issuer
+  readonly plugins?: readonly AuthPlugin[]
+}
+
+/** Opens the app on the database that the URL names, and makes its table. */
+export async function openApp(url: string, options: AppOptions = {}): Promise<App> {
+  const { issuer = await createIssuer(), plugins = [] } = options
+  const { config } = issuer
+  const opened = url.startsWith('postgres:')
+    ? await openPostgres<NoteTables>(url)
+    : await openSqlite<NoteTables>(url)
+  const definition = defineAuth({
+    config,
+    signingKeys: issuer.signingKeys,
+    plugins: [emailPassword(), admin(), ...plugins],
+  })
+  const auth = await createAuth(definition, opened, { pruneEverySeconds: 0 })
+  const { database } = auth
+  const db: AppKysely = withAuthStore(opened.db, opened.db[authStore])
+  await sql`create table if not exists note (id text primary key, text text not null)`.execute(db)
+  return {
+    config,
+    db,
+    database,
+    auth,
+    async signIn(role = 'user') {
+      const [person] = await signIn(url, 1, { issuer, role })
+      if (person === undefined) throw new TypeError('One was expected')
+      return person
+    },
+    signInMany: (count) => signIn(url, count, { issuer }),
+    notes: async () =>
+      (await db.selectFrom('note').select('text').orderBy('text').execute()).map(({ text }) => text),
+    revoke: ({ sessionId }) => revokeSession(sessionId, database),
+    ban: ({ userId }) => banUser(userId, database, { now: config.now() }),
+    async close() {
+      auth.close()
+      await opened.close()
+    },
+  }
+}

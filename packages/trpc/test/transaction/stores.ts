@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createAuthContext } from '@sallyport/trpc'
+import { afterAll } from 'vitest'
+import { testPostgres } from '../../../core/test/support/postgres.ts'
+import type { SignedIn } from '../revocation/people.ts'
+import { callerPaths, type Outcome, outcomeOf } from '../support/outcome.ts'
+import { browser } from '../support/visitor.ts'
+import { createNoteCaller, type NoteContext, type Script } from './note-router.ts'
+import { type App, type AppOptions, openApp } from './open-app.ts'
+
+async function sqliteUrl(): Promise<string> {
+  const directory = mkdtempSync(join(tmpdir(), 'sallyport-'))
+  afterAll(() => rmSync(directory, { recursive: true }))
+  return `file:${join(directory, 'app.db')}`
+}
+
+/** Of a database on a server of its own. */
+export async function postgresUrl(): Promise<string> {
+  const server = await testPostgres()
+  return server.createDatabase('app')
+}
+
+/** Where the app can have its database, which is gone after the tests of the file. */
+export const STORES = [
+  { engine: 'SQLite', createDatabase: sqliteUrl },
+  { engine: 'PostgreSQL', createDatabase: postgresUrl },
+] as const
+
+/** Opens the app for the tests of the file. */
+export async function openForTests(url: string, options?: AppOptions): Promise<App> {
+  const app = await openApp(url, options)
+  afterAll(app.close)
+  return app
+}
+
+/** The context of a call by a browser. */
+export function contextOf(
+  app: Pick<App, 'config' | 'db'>,
+  session: SignedIn,
+  script: Script = {},
+): NoteContext {
+  return { ...createAuthContext(app.config).headers(browser(session).headers), db: app.db, script }
+}
+
+/** Calls one of the procedures that write a note. */
+export function call(
+  procedure: 'write' | 'fresh' | 'asAdmin' | 'asAdminBefore' | 'twice',
+  context: NoteContext,
+  signal?: AbortSignal,
+): Promise<Outcome> {
+  const caller = createNoteCaller(context, {
+    ...(signal !== undefined && { signal }),
+    onError({ error, path }) {
+      if (path !== undefined) callerPaths.set(error, path)
+    },
+  })
+  return outcomeOf(caller[procedure]())
+}

@@ -1,0 +1,313 @@
+import type { Reason } from '@sallyport/core'
+import { authStore, withAuthStore } from '@sallyport/core'
+import { createAuthContext } from '@sallyport/trpc'
+import { TRPCError } from '@trpc/server'
+import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
+import { sql } from 'kysely'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { SignedIn } from '../revocation/people.ts'
+import { deferred } from '../support/deferred.ts'
+import { refusalFor } from '../support/outcome.ts'
+import { browser } from '../support/visitor.ts'
+import { MAX_AGE, type NoteTransaction, noteRouter, type Script } from './note-router.ts'
+import type { App } from './open-app.ts'
+import { call, contextOf, openForTests, STORES } from './stores.ts'
+
+describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) => {
+  const app = await openForTests(await createDatabase())
+  afterEach(() => app.db.deleteFrom('note').execute())
+
+  const write = (session: SignedIn, script?: Script, signal?: AbortSignal) =>
+    call('write', contextOf(app, session, script), signal)
+
+  test('writes, and hands on what the function returns', async () => {
+    const ada = await app.signIn()
+    expect(await write(ada)).toEqual({ data: ada.sessionId, refusal: null })
+    expect(await app.notes()).toEqual([ada.sessionId])
+  })
+
+  test('one may follow the other in a call', async () => {
+    const ada = await app.signIn()
+    expect(await call('twice', contextOf(app, ada))).toEqual({
+      data: [ada.sessionId, ada.sessionId],
+      refusal: null,
+    })
+    expect(await app.notes()).toEqual([ada.sessionId, ada.sessionId])
+  })
+
+  const set = (app: App, { sessionId }: SignedIn, change: Record<string, unknown>) =>
+    app.db.updateTable('session').set(change).where('id', '=', sessionId).execute()
+  const longAgo = () => new Date(app.config.now().getTime() - (MAX_AGE + 1) * 1000)
+  const changes: {
+    change: string
+    procedure?: 'write' | 'fresh' | 'asAdmin' | 'asAdminBefore'
+    role?: string
+    make: (session: SignedIn) => Promise<unknown>
+    reason: Reason | null
+  }[] = [
+    { change: 'nothing', make: async () => {}, reason: null },
+    { change: 'a revocation', make: app.revoke, reason: 'SESSION_NOT_FOUND' },
+    { change: 'a ban', make: app.ban, reason: 'ACCOUNT_BANNED' },
+    {
+      change: 'the end of the session',
+      make: (session) => set(app, session, { expiresAt: app.config.now() }),
+      reason: 'SESSION_EXPIRED',
+    },
+    {
+      change: 'a plain delete of the row',
+      make: ({ sessionId }) => sql`delete from session where id = ${sessionId}`.execute(app.db),
+      reason: 'SESSION_NOT_FOUND',
+    },
+    {
+      change: 'a plain delete of the user',
+      make: ({ userId }) => sql`delete from "user" where id = ${userId}`.execute(app.db),
+      reason: 'SESSION_NOT_FOUND',
+    },
+    {
+      change: 'another owner',
+      make: async (session) => set(app, session, { userId: (await app.signIn()).userId }),
+      reason: 'SESSION_NOT_FOUND',
+    },
+    {
+      change: 'a lost role',
+      procedure: 'asAdmin',
+      role: 'admin',
+      make: ({ userId }) =>
+        app.db.updateTable('user').set({ role: 'user' }).where('id', '=', userId).execute(),
+      reason: 'ROLE_REQUIRED',
+    },
+    {
+      change: 'a lost role that a guard before asked for',
+      procedure: 'asAdminBefore',
+      role: 'admin',
+      make: ({ userId }) =>
+        app.db.updateTable('user').set({ role: 'user' }).where('id', '=', userId).execute(),
+      reason: 'ROLE_REQUIRED',
+    },
+    {
+      change: 'a role that is still there',
+      procedure: 'asAdminBefore',
+      role: 'admin',
+      make: async () => {},
+      reason: null,
+    },
+    {
+      change: 'a sign-in that is too long ago by now',
+      procedure: 'fresh',
+      make: (session) => set(app, session, { lastAuthenticatedAt: longAgo() }),
+      reason: 'SESSION_NOT_FRESH',
+    },
+    {
+      change: 'a sign-in long ago, where that is no matter',
+      make: (session) => set(app, session, { lastAuthenticatedAt: longAgo() }),
+      reason: null,
+    },
+  ]
+  test.each(changes)(
+    'decides again under the locks: $change since the call was let in is $reason',
+    async ({ procedure = 'write', role = 'user', make, reason }) => {
+      const ada = await app.signIn(role)
+      const { refusal } = await call(procedure, contextOf(app, ada, { before: () => make(ada) }))
+      expect(refusal).toEqual(reason === null ? null : refusalFor(reason, { replay: false }))
+      expect(await app.notes()).toEqual(reason === null ? [ada.sessionId] : [])
+    },
+  )
+
+  test('decides again about the key that proved the identity', async () => {
+    const ada = await app.signIn()
+    const [own] = app.config.issuers
+    let isLeaked = false
+    const jwks = { ...own.jwks, standing: () => (isLeaked ? ('gone' as const) : ('known' as const)) }
+    const config = { ...app.config, issuers: [{ ...own, jwks }] as const }
+    const before = async () => {
+      isLeaked = true
+    }
+    const { refusal } = await call('write', contextOf({ ...app, config }, ada, { before }))
+    expect(refusal).toEqual(refusalFor('TOKEN_INVALID', { replay: false }))
+    expect(await app.notes()).toEqual([])
+  })
+
+  test.each([
+    ['a revocation', (session: SignedIn) => app.revoke(session)],
+    ['a ban', (session: SignedIn) => app.ban(session)],
+    [
+      'a plain delete of the row',
+      ({ sessionId }: SignedIn) => app.db.deleteFrom('session').where('id', '=', sessionId).execute(),
+    ],
+    [
+      'a plain delete of the user',
+      ({ userId }: SignedIn) => app.db.deleteFrom('user').where('id', '=', userId).execute(),
+    ],
+    [
+      'a change of the role',
+      ({ userId }: SignedIn) =>
+        app.db.updateTable('user').set({ role: 'none' }).where('id', '=', userId).execute(),
+    ],
+  ])('%s waits until the transaction is over', async (_name, revoke) => {
+    const ada = await app.signIn()
+    const order: string[] = []
+    let revoked: Promise<unknown> = Promise.resolve()
+    const inside = async (trx: NoteTransaction) => {
+      revoked = revoke(ada).then(() => order.push('revoked'))
+      for (let turn = 0; turn < 20; turn++) await sql`select 1`.execute(trx)
+      order.push('written')
+    }
+    expect((await write(ada, { inside })).refusal).toBeNull()
+    await revoked
+    expect(order).toEqual(['written', 'revoked'])
+    expect(await app.notes()).toEqual([ada.sessionId])
+  })
+
+  test('two of one session come one after the other', async () => {
+    const ada = await app.signIn()
+    let running = 0
+    const inside = async (trx: NoteTransaction) => {
+      running++
+      for (let turn = 0; turn < 20; turn++) await sql`select 1`.execute(trx)
+      expect(running).toBe(1)
+      running--
+    }
+    const outcomes = await Promise.all([write(ada, { inside }), write(ada, { inside })])
+    expect(outcomes.map(({ refusal }) => refusal)).toEqual([null, null])
+  })
+
+  test('what the function throws undoes all of it, and is the answer', async () => {
+    const ada = await app.signIn()
+    const inside = async () => {
+      throw new TRPCError({ code: 'CONFLICT', message: 'Not enough money' })
+    }
+    const { refusal } = await write(ada, { inside })
+    expect(refusal).toMatchObject({ code: 'CONFLICT', message: 'Not enough money', auth: null })
+    expect(await app.notes()).toEqual([])
+    expect((await write(ada)).refusal).toBeNull()
+  })
+
+  test('the transaction is of no use afterwards', async () => {
+    const ada = await app.signIn()
+    let kept: NoteTransaction | undefined
+    const inside = async (trx: NoteTransaction) => {
+      kept = trx
+    }
+    await write(ada, { inside })
+    await expect(kept?.insertInto('note').values({ id: '1', text: 'late' }).execute()).rejects.toThrow()
+    expect(await app.notes()).toEqual([ada.sessionId])
+  })
+
+  test('what the function leaves behind in it does not outlive it', async () => {
+    const ada = await app.signIn()
+    let late: Promise<unknown>[] = []
+    const inside = async (trx: NoteTransaction) => {
+      late = Array.from({ length: 5 }, (_, i) =>
+        trx
+          .insertInto('note')
+          .values({ id: String(i), text: 'late' })
+          .execute(),
+      )
+      for (const promise of late) promise.catch(() => {})
+      throw new TRPCError({ code: 'CONFLICT' })
+    }
+    expect((await write(ada, { inside })).refusal?.code).toBe('CONFLICT')
+    await Promise.allSettled(late)
+    expect(await app.notes()).toEqual([])
+  })
+
+  test('another one inside it is refused, rather than wait for it', async () => {
+    const ada = await app.signIn()
+    const inside: Script['inside'] = (_trx, ctx) => ctx.transaction(async () => 'never')
+    const { refusal } = await write(ada, { inside })
+    expect(refusal).toMatchObject({
+      code: 'INTERNAL_SERVER_ERROR',
+      message: 'A ctx.transaction of this call is open: use its trx, or wait for its end',
+    })
+    expect(await app.notes()).toEqual([])
+    expect((await write(ada)).refusal).toBeNull()
+  })
+
+  describe('a caller who goes away', () => {
+    test('while the function runs: everything is undone', async () => {
+      const ada = await app.signIn()
+      const caller = new AbortController()
+      let kept: NoteTransaction | undefined
+      const inside = async (trx: NoteTransaction) => {
+        kept = trx
+        caller.abort()
+        await new Promise(() => {})
+      }
+      const { refusal } = await write(ada, { inside }, caller.signal)
+      expect(refusal).toMatchObject({ code: 'CLIENT_CLOSED_REQUEST', auth: null })
+      expect(await app.notes()).toEqual([])
+      await expect(kept?.deleteFrom('note').execute()).rejects.toThrow()
+      // Nobody is kept from writing.
+      expect((await write(ada)).refusal).toBeNull()
+    })
+
+    test('before the locks: the function does not run', async () => {
+      const ada = await app.signIn()
+      const caller = new AbortController()
+      const before = async () => caller.abort()
+      const { refusal } = await write(ada, { before }, caller.signal)
+      expect(refusal?.code).toBe('CLIENT_CLOSED_REQUEST')
+      expect(await app.notes()).toEqual([])
+    })
+
+    test('while it waits for the locks: the function does not run', async () => {
+      const ada = await app.signIn()
+      const caller = new AbortController()
+      const held = deferred<void>()
+      const release = deferred<void>()
+      const first = write(ada, {
+        inside: () => {
+          held.resolve()
+          return release.promise
+        },
+      })
+      await held.promise
+      const before = async () => void setImmediate(() => caller.abort())
+      const { refusal } = await write(ada, { before }, caller.signal)
+      expect(refusal?.code).toBe('CLIENT_CLOSED_REQUEST')
+      release.resolve()
+      expect((await first).refusal).toBeNull()
+      expect((await write(ada)).refusal).toBeNull()
+      expect(await app.notes()).toEqual([ada.sessionId, ada.sessionId])
+    })
+
+    test('after the function has ended: it is too late', async () => {
+      const ada = await app.signIn()
+      const caller = new AbortController()
+      expect((await write(ada, {}, caller.signal)).refusal).toBeNull()
+      caller.abort()
+      expect(await app.notes()).toEqual([ada.sessionId])
+    })
+  })
+
+  test('the reason reaches a client over HTTP', async () => {
+    const ada = await app.signIn()
+    const { headers } = browser(ada)
+    const auth = createAuthContext(app.config)
+    const response = await fetchRequestHandler({
+      endpoint: '/trpc',
+      req: new Request('http://localhost:3000/trpc/write', {
+        method: 'POST',
+        headers: { ...headers, 'x-sallyport': '1', 'content-type': 'application/json' },
+      }),
+      router: noteRouter,
+      createContext: (o) => ({ ...auth.http(o), db: app.db, script: { before: () => app.ban(ada) } }),
+    })
+    expect(response.status).toBe(403)
+    expect((await response.json()).error.data.auth).toEqual({
+      reason: 'ACCOUNT_BANNED',
+      retryAfterSeconds: null,
+      replay: false,
+    })
+  })
+
+  test('a store without a database says what to do instead', async () => {
+    const ada = await app.signIn()
+    const { sessions, revocations } = app.db[authStore]
+    const db = withAuthStore(Object.create(app.db), { sessions, revocations })
+    const { refusal } = await call('write', contextOf({ ...app, db }, ada))
+    expect(refusal).toMatchObject({ code: 'INTERNAL_SERVER_ERROR', auth: null })
+    expect(refusal?.message).toContain('lockSession()')
+    expect(await app.notes()).toEqual([])
+  })
+})
