@@ -1,4 +1,5 @@
 import { createPasswordAccount } from '@sallyport/core/plugins'
+import { openPostgres } from '@sallyport/core/postgres'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { env, isProduction } from './env.ts'
 
@@ -8,7 +9,9 @@ interface AppTables {
   apiKey: { userId: string; hash: string; createdAt: string }
 }
 
-export const database = await openSqlite<AppTables>(env.DATABASE_URL)
+export const database = env.DATABASE_URL.startsWith('postgres')
+  ? await openPostgres<AppTables>(env.DATABASE_URL)
+  : await openSqlite<AppTables>(env.DATABASE_URL)
 export const { db } = database
 
 await db.schema

@@ -16,11 +16,14 @@ export const accountRouter = router({
       hash: createHash('sha256').update(apiKey).digest('hex'),
       createdAt: new Date().toISOString(),
     }
-    await ctx.db
-      .insertInto('apiKey')
-      .values({ userId: ctx.session.userId, ...row })
-      .onConflict((conflict) => conflict.column('userId').doUpdateSet(row))
-      .execute()
+    // Committed before the session is revoked, or not at all.
+    await ctx.transaction((trx) =>
+      trx
+        .insertInto('apiKey')
+        .values({ userId: ctx.session.userId, ...row })
+        .onConflict((conflict) => conflict.column('userId').doUpdateSet(row))
+        .execute(),
+    )
     return { apiKey }
   }),
 })
