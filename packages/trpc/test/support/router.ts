@@ -203,7 +203,22 @@ export const appRouter = t.router({
     })()
   }),
 
+  adminClock: adminProcedure.subscription(ticks),
+  /** Guarded again behind the role. */
+  sensitiveAdminClock: adminProcedure.use(sensitiveSessionMiddleware).subscription(ticks),
+  paymentClock: t.procedure
+    .use(createSensitiveSessionMiddleware({ maxAge: MAX_AGE }))
+    .use(counted)
+    .subscription(ticks),
+
   streamed: protectedProcedure.query(ticks),
+  /** An answer of which parts come later. */
+  parts: protectedProcedure.query((opts) => ({
+    first: 'ready',
+    later: opts.ctx.stage.gate.then(() => ({ said: 'later', live: ticks(opts) })),
+    live: ticks(opts),
+    never,
+  })),
   parsedClock: protectedProcedure
     .output(z.custom<AsyncGenerator<string>>((value) => typeof value === 'object'))
     .subscription(ticks),

@@ -51,11 +51,15 @@ export const PATHS = { node: '/trpc', fetch: '/fetch' } as const
  * Starts the app on a free port: Node adapter, fetch adapter, WebSocket and `/api/auth`.
  *
  * @param options.upgradeCheck `missing` is an app that forgot `webSocketOptions`
+ * @param options.sockets `unknown` is an app whose context is not given the sockets, which then hold no listener of their own
  */
 export async function startServer(
-  options: Parameters<typeof createTestAuth<readonly []>>[0] & { upgradeCheck?: 'present' | 'missing' } = {},
+  options: Parameters<typeof createTestAuth<readonly []>>[0] & {
+    upgradeCheck?: 'present' | 'missing'
+    sockets?: 'known' | 'unknown'
+  } = {},
 ): Promise<TestServer> {
-  const { upgradeCheck = 'present', ...authOptions } = options
+  const { upgradeCheck = 'present', sockets = 'known', ...authOptions } = options
   const auth = await createTestAuth(authOptions)
   const [own] = auth.config.issuers
   const keys = faultyKeySet(own.jwks)
@@ -91,7 +95,11 @@ export async function startServer(
   applyWSSHandler({
     wss,
     router: appRouter,
-    createContext: (o) => ({ ...context.ws(o), db, stage }),
+    createContext: ({ res, ...o }) => ({
+      ...context.ws(sockets === 'known' ? { ...o, res } : o),
+      db,
+      stage,
+    }),
     ...authHandlerOptions,
   })
   await new Promise<void>((resolve) => server.listen(0, resolve))
