@@ -25,8 +25,8 @@ async function open(options?: PostgresOptions, at = url) {
 const through = ({ port }: { port: number }) => url.replace(`:${server.port}/`, `:${port}/`)
 
 /** A connection that no store knows of. */
-async function connectByHand() {
-  const hand = new pg.Client(url)
+async function connectByHand(at = url) {
+  const hand = new pg.Client(at)
   await hand.connect()
   onTestFinished(() => hand.end())
   return hand
@@ -96,14 +96,15 @@ describe('a database that cannot be opened is the error of what is wrong', () =>
     await expect(openPostgres(through(proxy), { connectTimeoutMs: 100 })).rejects.toThrow(/timeout|in time/)
   })
 
-  test('it leaves no connection', async () => {
-    const hand = await connectByHand()
-    await hand.query('create table if not exists note (id integer primary key)')
-    await expect(openPostgresStore(url, { mapping: { session: { table: 'note' } } })).rejects.toThrow(
-      'mapping',
-    )
+  // Less than the time after which a pool ends what is idle.
+  test('it leaves no connection', { timeout: 5_000 }, async () => {
+    const broken = await server.createDatabase('broken')
+    const hand = await connectByHand(broken)
+    await hand.query('create table account (id text)')
+    await expect(openPostgres(broken)).rejects.toThrow('account')
     await until(async () => (await connections(hand)).length === 0)
-    await hand.query('drop table note')
+    await expect(openPostgresStore(broken, { mapping: {} })).rejects.toThrow('mapping')
+    await until(async () => (await connections(hand)).length === 0)
   })
 })
 

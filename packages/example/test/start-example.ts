@@ -52,8 +52,8 @@ export async function spawnExample(env: Record<string, string> = {}): Promise<Ex
 }
 
 /** Starts the example and waits until it listens. */
-export async function startExample(): Promise<Example> {
-  const example = await spawnExample()
+export async function startExample(env: Record<string, string> = {}): Promise<Example> {
+  const example = await spawnExample(env)
   while (!example.output().includes(example.url)) {
     if (example.process.exitCode !== null) throw new Error(`The example ended: ${example.output()}`)
     await sleep(10)

@@ -1,4 +1,5 @@
 import type { AuthKysely } from '../database/schema.ts'
+import type { AuthTransaction } from '../events/change.ts'
 import type { RateLimitStore } from '../rate-limit/rate-limit.ts'
 import type { RevocationFeed } from '../revocations/feed.ts'
 import type { AuthAdapter } from './adapter.ts'
@@ -14,6 +15,8 @@ export interface AuthStore {
   readonly limits?: RateLimitStore
   /** Where `ctx.transaction` writes. Absent where another library has the database: `lockSession` is for its transactions. */
   readonly db?: AuthKysely
+  /** Bounds each further statement of a transaction, where the database can, so that none outlives the time of `ctx.transaction`. */
+  readonly limitStatements?: (trx: AuthTransaction, timeoutMs: number) => Promise<void>
 }
 
 /** A database handle that carries the store: the `db` of `openSqlite`, and what belongs into a context as `ctx.db`. */

@@ -3,7 +3,8 @@ import { type Engine, namesOf, type StoreMapping } from './mapping.ts'
 import type { LookupRow } from './session-sql.ts'
 
 const EARLIEST = Date.UTC(2000, 0)
-const LATEST = Date.UTC(2200, 0)
+/** As late as anyone would write for never. */
+const LATEST = Date.UTC(10_000, 0)
 
 /**
  * Whether the dates of a row that was read make sense: a wrong encoding makes every session look expired, or none.
@@ -17,6 +18,7 @@ export function checkMapping(row: LookupRow | undefined, engine: Engine, mapping
   for (const [name, value] of Object.entries({ expiresAt, lastAuthenticatedAt, banExpires })) {
     // What no column has, or no row.
     if (value === undefined || (value === null && name !== 'expiresAt')) continue
+    if (value === Number.POSITIVE_INFINITY && name === 'banExpires') continue
     const moment = value === null ? Number.NaN : new Date(value).getTime()
     if (typeof value === type && moment >= EARLIEST && moment < LATEST) continue
     throw new ConfigurationError(

@@ -14,6 +14,9 @@ export interface PostgresOptions {
   readonly connectTimeoutMs?: number
 }
 
+/** A timer that is set to more fires at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
 /**
  * What makes the connections of a node.
  *
@@ -27,7 +30,7 @@ export function connectPostgres(
     throw new ConfigurationError(
       'A PostgreSQL database URL looks like postgres://user:password@host:5432/database',
     )
-  const milliseconds = (name: keyof PostgresOptions, value: number) => positive(name, value, 2 ** 31 - 1)
+  const milliseconds = (name: keyof PostgresOptions, value: number) => positive(name, value, LONGEST_TIMER_MS)
   const lookupTimeoutMs = milliseconds('lookupTimeoutMs', options.lookupTimeoutMs ?? 2_000)
   const statementTimeoutMs = milliseconds('statementTimeoutMs', options.statementTimeoutMs ?? 5_000)
   const connector = postgresConnector({
@@ -35,7 +38,7 @@ export function connectPostgres(
       connectionString: url,
       statement_timeout: statementTimeoutMs,
       // Where the server cannot keep that promise any more, such as one that has been stopped.
-      query_timeout: statementTimeoutMs + 1_000,
+      query_timeout: Math.min(statementTimeoutMs + 1_000, LONGEST_TIMER_MS),
       keepAlive: true,
     },
     poolSize: positive('poolSize', options.poolSize ?? 10),

@@ -1,6 +1,7 @@
-import { Kysely } from 'kysely'
+import { Kysely, sql } from 'kysely'
 import type { SessionStore } from '../adapters/adapter.ts'
 import { type AuthDatabase, withAuthStore } from '../adapters/direct-adapter.ts'
+import type { AuthTransaction } from '../events/change.ts'
 import { postgresLimits } from '../rate-limit/postgres-limits.ts'
 import type { RateLimitStore } from '../rate-limit/rate-limit.ts'
 import type { RevocationFeed } from '../revocations/feed.ts'
@@ -60,7 +61,7 @@ export async function openPostgres(
     const revocations = await postgresFeed(connector, { timeoutMs: lookupTimeoutMs })
     const limits = postgresLimits(pool)
     return {
-      db: withAuthStore(kysely, { sessions, revocations, limits, db: kysely }),
+      db: withAuthStore(kysely, { sessions, revocations, limits, db: kysely, limitStatements }),
       sessions,
       revocations,
       limits,
@@ -76,4 +77,8 @@ export async function openPostgres(
     await endPostgres(connector)
     throw causeOf(error)
   }
+}
+
+async function limitStatements(trx: AuthTransaction, timeoutMs: number): Promise<void> {
+  await sql.raw(`set local statement_timeout = ${timeoutMs}`).execute(trx)
 }

@@ -1,8 +1,10 @@
 import { Client, type ClientConfig, Pool } from 'pg'
-import { DeadlineError } from '../session/deadline.ts'
+import { DeadlineError, withDeadline } from '../session/deadline.ts'
 
-/** The longest pause after an attempt that failed, in milliseconds. */
-const LONGEST_PAUSE_MS = 500
+/** The pause after this many failures in a row, in milliseconds. */
+export function backOffMs(failures: number): number {
+  return Math.min(25 * 2 ** failures, 500)
+}
 
 /** Makes all connections of a node to its database. */
 export interface PostgresConnector {
@@ -45,8 +47,7 @@ export function postgresConnector({
         return connection
       } catch (error) {
         failures++
-        const pauseMs = Math.min(25 * 2 ** failures, LONGEST_PAUSE_MS)
-        failed = { error, until: performance.now() + pauseMs }
+        failed = { error, until: performance.now() + backOffMs(failures) }
         throw error
       }
     })
@@ -71,10 +72,19 @@ export function postgresConnector({
       return undefined
     }
 
+    /** Whether nothing is under way, neither a statement, which the types of the driver do not tell of, nor a transaction. */
+    isAtRest(): boolean {
+      const isReady = 'readyForQuery' in this && this.readyForQuery === true
+      return isReady && this.getTransactionStatus() === 'I'
+    }
+
     async #connectToPrimary(): Promise<void> {
       await super.connect()
       try {
-        const { rows } = await this.query<{ standby: boolean }>('select pg_is_in_recovery() as standby')
+        const { rows } = await withDeadline(
+          this.query<{ standby: boolean }>('select pg_is_in_recovery() as standby'),
+          connectTimeoutMs,
+        )
         if (rows[0]?.standby !== false)
           throw new Error('The server is in recovery, so what it says is out of date')
       } catch (error) {
@@ -89,11 +99,15 @@ export function postgresConnector({
     application_name: 'sallyport',
     max: poolSize,
     // The line and the attempt have a bound each; this one is for a connection of the pool that others have.
-    connectionTimeoutMillis: 2 * connectTimeoutMs,
+    connectionTimeoutMillis: Math.min(2 * connectTimeoutMs, 2 ** 31 - 1),
     allowExitOnIdle: true,
     Client: PrimaryClient,
   })
   pool.on('error', () => {})
+  // One whose statement is still under way, or that was left in a transaction when it was given up, must not be used again.
+  pool.on('release', (_error, client) => {
+    if (client instanceof PrimaryClient && !client.isAtRest()) void client.end().catch(() => {})
+  })
 
   return {
     pool,

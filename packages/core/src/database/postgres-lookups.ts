@@ -3,7 +3,7 @@ import type { AuthAdapter } from '../adapters/adapter.ts'
 import { AuthError } from '../errors.ts'
 import { DeadlineError, withDeadline } from '../session/deadline.ts'
 import type { Session, SessionKey } from '../session/session.ts'
-import type { PostgresConnector } from './postgres-connector.ts'
+import { backOffMs, type PostgresConnector } from './postgres-connector.ts'
 import { isStatementFault, sqlState } from './postgres-errors.ts'
 import { type IdTypes, isIdOf } from './postgres-ids.ts'
 import { type LookupValues, type SessionSql, sessionOf } from './session-sql.ts'
@@ -109,7 +109,8 @@ export function postgresLookups({ connector, sql, ids, lookupTimeoutMs }: Lookup
         client,
         batch.map(({ key }) => key),
       )
-      lastAnswerMs = performance.now() - sentAt
+      // Never so long that a lookup which has just been asked for would seem late.
+      lastAnswerMs = Math.min(performance.now() - sentAt, lookupTimeoutMs / 2)
       const found = new Map(rows.map(([place, ...values]) => [place, values] as const))
       batch.forEach(({ key, resolve }, index) => {
         const values = found.get(index + 1)
@@ -119,6 +120,8 @@ export function postgresLookups({ connector, sql, ids, lookupTimeoutMs }: Lookup
       lastAnswerMs = 0
       // A plan that was prepared before a column was changed is of no use any more, and goes with its connection.
       const isAtFault = isStatementFault(error) && sqlState(error) !== OUTDATED_PLAN
+      // An id that the database cannot take must cost nobody else the answer.
+      if (isAtFault && batch.length > 1) return answerEach(client, batch)
       if (!isAtFault) giveUp(client)
       const isLost = !isAtFault && !(error instanceof DeadlineError)
       const again = batch.filter(({ isSentAgain }) => isLost && !isSentAgain)
@@ -128,6 +131,10 @@ export function postgresLookups({ connector, sql, ids, lookupTimeoutMs }: Lookup
       line = [...again, ...line]
       if (outage !== null) failAll(outage)
     }
+  }
+
+  async function answerEach(client: Client, batch: readonly Waiting[]): Promise<void> {
+    for (const waiting of batch) await answer(client, [waiting])
   }
 
   function giveUp(client: Client): void {
@@ -140,14 +147,17 @@ export function postgresLookups({ connector, sql, ids, lookupTimeoutMs }: Lookup
   async function connect(): Promise<void> {
     if (isConnecting) return
     isConnecting = true
+    let failures = 0
     while (!isClosed && clients.length < CONNECTIONS) {
       try {
         await addClient()
+        failures = 0
         outage = null
         send()
       } catch (error) {
+        failures++
         if (clients.length === 0) failAll(error)
-        await pause()
+        await new Promise((resolve) => setTimeout(resolve, backOffMs(failures)).unref())
       }
     }
     isConnecting = false
@@ -155,14 +165,20 @@ export function postgresLookups({ connector, sql, ids, lookupTimeoutMs }: Lookup
 
   async function addClient(): Promise<void> {
     const client = await connector.connect('sallyport-lookup')
-    // Prepares the statement, so that taking over costs no more than the lookup.
-    await ask(client, []).catch((error: unknown) => {
+    await prepare(client).catch((error: unknown) => {
       void client.end().catch(() => {})
       throw error
     })
     if (isClosed) return void client.end()
     client.once('end', () => giveUp(client))
     clients.push(client)
+  }
+
+  /** So that taking over costs no more than the lookup. */
+  async function prepare(client: Client): Promise<void> {
+    // The planner takes any number of keys for ten, and would rather plan each statement anew, which costs more than to run it.
+    await withDeadline(client.query('set plan_cache_mode = force_generic_plan'), lookupTimeoutMs)
+    await ask(client, [])
   }
 
   function failAll(error: unknown): void {
@@ -192,9 +208,4 @@ export function postgresLookups({ connector, sql, ids, lookupTimeoutMs }: Lookup
 
 function unavailable(cause: unknown): AuthError {
   return new AuthError('SESSIONS_UNAVAILABLE', { cause })
-}
-
-/** The connector says how soon another attempt makes sense; this keeps the loop from spinning until then. */
-function pause(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 25).unref())
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Pool } from 'pg'
 import { RateLimiterPostgres } from 'rate-limiter-flexible'
 import { orUnavailable } from '../database/postgres-errors.ts'
@@ -19,5 +20,14 @@ export function postgresLimits(pool: Pool): RateLimitStore {
         clearExpiredByTimeout: false,
       }),
   )
-  return { consume: (key, limit) => orUnavailable(limits.consume(key, limit)) }
+  return { consume: (key, limit) => orUnavailable(limits.consume(storable(key), limit)) }
+}
+
+/** What the index of the table takes. */
+const LONGEST_KEY = 1_000
+
+/** A key that the database could not take must not keep anyone from being counted. */
+function storable(key: string): string {
+  const isStorable = key.length <= LONGEST_KEY && !key.includes('\0') && key.isWellFormed()
+  return isStorable ? key : createHash('sha256').update(key).digest('hex')
 }

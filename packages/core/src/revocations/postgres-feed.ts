@@ -1,5 +1,5 @@
 import type { Client, Notification, Pool } from 'pg'
-import type { PostgresConnector } from '../database/postgres-connector.ts'
+import { backOffMs, type PostgresConnector } from '../database/postgres-connector.ts'
 import { withDeadline } from '../session/deadline.ts'
 import type { Revocation, RevocationFeed } from './feed.ts'
 import { memoryFeed } from './memory-feed.ts'
@@ -43,6 +43,8 @@ export async function postgresFeed(
   /** Entries that were notified since. Anybody may notify, so these keep nothing but the log from being told again. */
   let heard = new Set<string>()
   let isClosed = false
+  /** In a row, until the log has been read again. */
+  let failures = 0
   let client: Client | null = null
   /** Makes the log be read before its time. */
   let wake = () => {}
@@ -52,8 +54,9 @@ export async function postgresFeed(
       try {
         await listenOnce()
       } catch {
-        // Another attempt, as soon as the connector lets one through.
-        await new Promise((resolve) => setTimeout(resolve, 25).unref())
+        // What the log is read for is made up for by the next connection.
+        failures++
+        await new Promise((resolve) => setTimeout(resolve, backOffMs(failures)).unref())
       }
     }
   }
@@ -117,6 +120,7 @@ export async function postgresFeed(
     }
     since = oldest
     known = read
+    failures = 0
   }
 
   void listen()
@@ -143,7 +147,9 @@ async function oldestUnderWay(connection: Pick<Pool, 'query'> | Client): Promise
 /** Null where the entry was too long for a notification, or someone else has notified: the log tells what there is. */
 function parseEntry(payload = ''): Entry | null {
   try {
-    const [seq, sessionId, userId, ...further]: unknown[] = JSON.parse(payload)
+    const entry: unknown = JSON.parse(payload)
+    if (!Array.isArray(entry)) return null
+    const [seq, sessionId, userId, ...further]: unknown[] = entry
     const isEntry =
       typeof seq === 'string' && isTextOrNull(sessionId) && isTextOrNull(userId) && further.length === 0
     return isEntry ? { seq, sessionId, userId } : null

@@ -70,13 +70,23 @@ function sqliteStatements(names: Names): string[] {
   const { session, user } = names
   const trigger = (name: string, when: string, values: string) => [
     // One of another mapping may be there.
-    `drop trigger if exists sallyport_${name}`,
-    `create trigger sallyport_${name} ${when} begin
-      insert into revocation_log (sessionId, userId) values (${values});
+    `drop trigger if exists ${quote(`sallyport_${name}`)}`,
+    `create trigger ${quote(`sallyport_${name}`)} ${when} begin
+      insert into revocation_log (sessionId, userId) ${values};
     end`,
   ]
-  const ofSession = `old.${quote(session.columns.id)}, old.${quote(session.columns.userId)}`
-  const ofUser = `null, old.${quote(user.columns.id)}`
+  const of = ({ table, columns: { id } }: Names['session' | 'user']) => ({
+    // In SQLite the names of triggers are those of the whole file.
+    name: table,
+    table: quote(table),
+    /** `replace into` deletes a row without its trigger. */
+    replaced: `before insert on ${quote(table)} when exists (select 1 from ${quote(table)} where ${quote(id)} = new.${quote(id)})`,
+  })
+  const [sessions, users] = [of(session), of(user)]
+  const { id, userId } = session.columns
+  const ofSession = `values (old.${quote(id)}, old.${quote(userId)})`
+  const ofUser = (row: 'old' | 'new') => `values (null, ${row}.${quote(user.columns.id)})`
+  const replacedSession = `select ${quote(id)}, ${quote(userId)} from ${sessions.table} where ${quote(id)} = new.${quote(id)}`
   return [
     `create table if not exists revocation_log (
       seq integer primary key autoincrement,
@@ -85,17 +95,19 @@ function sqliteStatements(names: Names): string[] {
       at text not null default (${iso})
     )`,
     ...trigger(
-      'session_deleted',
-      `after delete on ${quote(session.table)} when ${sessionDeleted}`,
+      `${sessions.name}_deleted`,
+      `after delete on ${sessions.table} when ${sessionDeleted}`,
       ofSession,
     ),
     ...trigger(
-      'session_changed',
-      `after update on ${quote(session.table)} when ${sessionChanged}`,
+      `${sessions.name}_changed`,
+      `after update on ${sessions.table} when ${sessionChanged}`,
       ofSession,
     ),
-    ...trigger('user_changed', `after update on ${quote(user.table)} when ${userChanged}`, ofUser),
-    ...trigger('user_deleted', `after delete on ${quote(user.table)}`, ofUser),
+    ...trigger(`${sessions.name}_replaced`, sessions.replaced, replacedSession),
+    ...trigger(`${users.name}_changed`, `after update on ${users.table} when ${userChanged}`, ofUser('old')),
+    ...trigger(`${users.name}_deleted`, `after delete on ${users.table}`, ofUser('old')),
+    ...trigger(`${users.name}_replaced`, users.replaced, ofUser('new')),
   ]
 }
 
@@ -152,6 +164,8 @@ function postgresStatements(names: Names): string[] {
         return null;
       end $$
       $create$, current_schema()); end $install$`,
+    // A trigger calls it without that right; nobody else is to have it write the log.
+    'revoke execute on function sallyport_log_revocation() from public',
     trigger('session_deleted', `after delete on ${quote(session.table)} ${row(sessionDeleted)}`, ofSession),
     trigger('session_changed', `after update on ${quote(session.table)} ${row(sessionChanged)}`, ofSession),
     trigger('session_truncated', `after truncate on ${quote(session.table)} for each statement`, []),

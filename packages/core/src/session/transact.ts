@@ -8,6 +8,7 @@ import { isConflict } from './conflict.ts'
 import { DeadlineError, withDeadline } from './deadline.ts'
 import { LOCK_TIMEOUT_MS, lockingAdapter } from './locking-adapter.ts'
 import type { Session } from './session.ts'
+import { inUserLine } from './user-line.ts'
 
 /** How long the work of a transaction may take, in milliseconds: until it ends, a revocation has to wait. */
 const LONGEST_WORK_MS = 2_000
@@ -19,6 +20,8 @@ export interface TransactOptions {
   readonly admit?: (session: Session) => void
   /** Aborts when nobody waits for the outcome any more: then nothing is written. */
   readonly signal?: AbortSignal | undefined
+  /** Bounds each further statement, where the database can. */
+  readonly limitStatements?: ((trx: AuthTransaction, timeoutMs: number) => Promise<void>) | undefined
 }
 
 /**
@@ -30,7 +33,7 @@ export interface TransactOptions {
 export async function transact<Result>(
   db: AuthKysely,
   identity: Identity,
-  { config, admit, signal }: TransactOptions,
+  { config, admit, signal, limitStatements }: TransactOptions,
   work: (trx: AuthTransaction) => Promise<Result>,
 ): Promise<Result> {
   signal?.throwIfAborted()
@@ -40,16 +43,21 @@ export async function transact<Result>(
   /** Neither the transaction nor whoever waits for it goes on after the caller has left. */
   const unlessLeft = <Value>(promise: Promise<Value>) => Promise.race([promise, left.promise])
   const patient = { ...config, lookupTimeoutMs: LOCK_TIMEOUT_MS }
-  try {
-    return await unlessLeft(
-      db.transaction().execute(async (trx) => {
-        const session = await unlessLeft(
-          validateIdentity(identity, { config: patient, adapter: lockingAdapter(trx) }),
-        )
-        admit?.(session)
-        return unlessLeft(withDeadline(work(trx), LONGEST_WORK_MS))
-      }),
+
+  async function run(trx: AuthTransaction): Promise<Result> {
+    const session = await unlessLeft(
+      validateIdentity(identity, { config: patient, adapter: lockingAdapter(trx) }),
     )
+    admit?.(session)
+    // Else the end of the transaction would wait for a statement that hangs.
+    await limitStatements?.(trx, LONGEST_WORK_MS)
+    return unlessLeft(withDeadline(work(trx), LONGEST_WORK_MS))
+  }
+
+  const { userId } = identity
+  const wait = (turn: Promise<void>) => unlessLeft(withDeadline(turn, LOCK_TIMEOUT_MS))
+  try {
+    return await inUserLine({ db, userId, wait }, () => unlessLeft(db.transaction().execute(run)))
   } catch (cause) {
     const isUndecided = cause instanceof DeadlineError || isConflict(cause)
     throw isUndecided ? new AuthError('SESSIONS_UNAVAILABLE', { cause }) : cause

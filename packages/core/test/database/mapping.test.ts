@@ -197,6 +197,37 @@ describe.each(kinds)('$name', (kind) => {
     expect(await sessions.findSession({ sessionId: 'new', userId: 'u' })).toMatchObject({ id: 'new' })
   })
 
+  test('what is of no use any more is removed every hour', async () => {
+    const database = await createTables(`, "expiresAt" ${type}`)
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const store = await database.openStore(none)
+    const fill = async () => {
+      for (const [user, at] of [
+        ['old', inHours(-1)],
+        ['new', new Date()],
+      ] as const)
+        await database.run(
+          `insert into revocation_log ("userId", at) values ('${user}', ${literal(at.toISOString())})`,
+        )
+      for (const [key, at] of [
+        ['old', inHours(-1)],
+        ['new', inHours(1)],
+      ] as const)
+        await database.run(`insert into "rateLimit" values ('${key}', 1, ${at.getTime()})`)
+    }
+    const left = async () => [
+      ...(await database.rows('select "userId" as name from revocation_log')),
+      ...(await database.rows('select key as name from "rateLimit"')),
+    ]
+    await fill()
+    vi.advanceTimersByTime(60 * 60 * 1000)
+    await until(async () => (await left()).length === 2)
+    expect(await left()).toEqual([{ name: 'new' }, { name: 'new' }])
+    await store.close()
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
   test('a mapping that has changed changes the triggers', async () => {
     const database = await createTables(`, "expiresAt" ${type}, ended ${type}`, ', role text, rank text')
     const withRole = (role: string): StoreMapping => ({

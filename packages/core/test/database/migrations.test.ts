@@ -37,15 +37,13 @@ test('a file of an earlier version gets what is new, and keeps what it has', asy
   const path = join(directory, 'earlier.db')
   await (await openSqlite(path)).close()
   const earlier = new Database(path)
+  for (const name of earlier.prepare("select name from sqlite_schema where type = 'trigger'").pluck().all())
+    earlier.exec(`drop trigger "${name}"`)
   for (const column of ['remembered', 'previousToken', 'rotatedAt', 'tokenFamily'])
     earlier.exec(`alter table session drop column "${column}"`)
   earlier.exec(`
     drop table audit;
     drop table "rateLimit";
-    drop trigger sallyport_session_deleted;
-    drop trigger sallyport_session_changed;
-    drop trigger sallyport_user_changed;
-    drop trigger sallyport_user_deleted;
     drop table revocation_log;
     delete from sallyport_migration where name > '0001_sessions';
     insert into user (id, name, email, createdAt, updatedAt) values ('ada', 'Ada', 'ada@example.com', 'then', 'then');

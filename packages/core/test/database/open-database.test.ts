@@ -230,13 +230,10 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
       await earlier.open()
       const key = await storeSession(earlier)
       const schema = await schemaOf(earlier)
-      for (const event of ['session_deleted', 'session_changed', 'user_changed', 'user_deleted'])
-        await earlier.run(
-          name === 'SQLite'
-            ? `drop trigger sallyport_${event}`
-            : `drop trigger sallyport_${event} on "${event.split('_')[0]}"`,
-        )
       if (name === 'PostgreSQL') await earlier.run('drop function sallyport_log_revocation cascade')
+      else
+        for (const trigger of await earlier.rows("select name from sqlite_schema where type = 'trigger'"))
+          await earlier.run(`drop trigger "${trigger.name}"`)
       await earlier.run(`
         drop table revocation_log;
         delete from sallyport_migration where name = '0003_revocation_log'`)

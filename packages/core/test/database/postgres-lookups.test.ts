@@ -142,7 +142,9 @@ describe('lookups', () => {
     const query = vi.mocked(pg.Client.prototype.query)
     await Promise.all([ada, bob, ada].map(find))
     const text = batchStatement(sessionSql('postgres'), { session: 'text', user: 'text' })
-    const statements = query.mock.calls.map(([statement]): unknown => statement)
+    const statements = query.mock.calls
+      .map(([statement]): unknown => statement)
+      .filter((statement) => lookupIds(statement).length > 0)
     expect(statements).toHaveLength(2)
     for (const statement of statements) expect(statement).toMatchObject({ name: 'sallyport_lookup', text })
   })

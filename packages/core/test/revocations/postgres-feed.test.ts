@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { SessionKey } from '@sallyport/core'
 import { openPostgres } from '@sallyport/core/postgres'
 import pg from 'pg'
@@ -258,6 +259,37 @@ describe('a listener that is cut off', () => {
     proxy.cut()
     await remove(ada)
     await heard(listener)
+  })
+})
+
+describe('a server that lets the listener in and then refuses', () => {
+  /** How often a node connects in so long, while something is refused to its listener. */
+  async function attemptsIn(ms: number, refused: string): Promise<number> {
+    const proxy = await startProxy(server.port)
+    const { query } = pg.Client.prototype
+    const spy = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (
+      this: pg.Client,
+      ...args: unknown[]
+    ) {
+      const [statement] = args
+      if (typeof statement === 'string' && statement.includes(refused))
+        return Promise.reject(new Error('refused'))
+      return Reflect.apply(query, this, args)
+    })
+    onTestFinished(() => spy.mockRestore())
+    const opened = await openPostgres(database.url.replace(`:${server.port}/`, `:${proxy.port}/`))
+    onTestFinished(opened.close)
+    const before = proxy.attempts
+    await sleep(ms)
+    return proxy.attempts - before
+  }
+
+  test.each([
+    ['to listen', 'listen sallyport'],
+    ['to read the log', 'from revocation_log'],
+  ])('%s is not stormed', async (_name, refused) => {
+    // Pauses that grow to half a second let through about five, and the lookups connect twice.
+    expect(await attemptsIn(1_500, refused)).toBeLessThan(10)
   })
 })
 

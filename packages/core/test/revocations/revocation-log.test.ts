@@ -178,6 +178,22 @@ describe.each(kinds)('$name with our own tables', ({ create }) => {
   })
 })
 
+test('SQLite logs a row that is replaced, which no trigger on its deletion sees', async () => {
+  const { create } = kinds.find(({ name }) => name === 'SQLite') as DatabaseKind
+  const database = await create()
+  await database.open()
+  const { sessionId, userId } = await storeSession(database)
+  await database.run('pragma foreign_keys = off')
+  const replace = (table: string, id: string) =>
+    database.run(`insert or replace into "${table}" select * from "${table}" where id = ${literal(id)}`)
+  await replace('session', sessionId)
+  expect(await takeLog(database)).toEqual([[sessionId, userId]])
+  await replace('user', userId)
+  expect(await takeLog(database)).toEqual([[null, userId]])
+  await storeSession(database)
+  expect(await takeLog(database)).toEqual([])
+})
+
 describe('PostgreSQL', () => {
   const { create } = kinds.find(({ name }) => name === 'PostgreSQL') as DatabaseKind
   let database: TestDatabase

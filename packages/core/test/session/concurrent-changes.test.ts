@@ -1,4 +1,4 @@
-import { banUser, createSession, revokeSession, revokeSessions } from '@sallyport/core/auth'
+import { banUser, createSession, prune, revokeSession, revokeSessions } from '@sallyport/core/auth'
 import { ENDPOINTS, type Route } from '@sallyport/core/protocol'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
@@ -72,6 +72,10 @@ const replace = ({ userId, cookie }: Victim) => {
   const [sessionId = '', secret = ''] = (cookie.split('=').at(-1) ?? '').split('.')
   return createSession(database, { userId, config, replaces: { sessionId, secret } })
 }
+const pruneExpired = async ({ sessionId }: Victim) => {
+  await db.updateTable('session').set({ expiresAt: config.now() }).where('id', '=', sessionId).execute()
+  return prune(database, { now: config.now() })
+}
 const CHANGES: { what: string; change: (victim: Victim) => Promise<unknown> }[] = [
   { what: 'revokeSession', change: ({ sessionId }) => revokeSession(sessionId, database) },
   { what: 'revokeSessions', change: ({ userId }) => revokeSessions(userId, database) },
@@ -80,6 +84,7 @@ const CHANGES: { what: string; change: (victim: Victim) => Promise<unknown> }[] 
   { what: 'revoke-sessions', change: ({ cookie }) => send(ENDPOINTS.revokeSessions, {}, cookie) },
   { what: 'a ban', change: ({ userId }) => banUser(userId, database, { now: config.now() }) },
   { what: 'a sign-in that replaces the session', change: replace },
+  { what: 'pruning', change: pruneExpired },
 ]
 
 test.each(CHANGES)('$what waits for the user before it locks a session', async ({ change }) => {

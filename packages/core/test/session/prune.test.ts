@@ -14,7 +14,8 @@ const { userId } = await auth.createUser()
 const published = collectRevocations(database.revocations)
 afterAll(() => auth.close())
 beforeEach(async () => {
-  for (const table of ['session', 'audit', 'rateLimit'] as const) await db.deleteFrom(table).execute()
+  for (const table of ['session', 'audit', 'rateLimit', 'revocation_log'] as const)
+    await db.deleteFrom(table).execute()
   events.length = 0
   published.length = 0
 })
@@ -188,6 +189,17 @@ test('counters of rate limits go once they have run out, and one without an end 
   await addCounter('endless', null)
   expect(await run({ batchSize: 1 })).toMatchObject({ rateLimit: 2 })
   expect((await keys()).sort()).toEqual(['endless', 'running'])
+})
+
+test('entries of the revocation log go once they are an hour old, in batches', async () => {
+  const add = (at: Date, userId: string) =>
+    db.insertInto('revocation_log').values({ sessionId: null, userId, at }).execute()
+  const HOUR_MS = 60 * 60 * 1000
+  for (const user of ['a', 'b', 'c']) await add(before(HOUR_MS), user)
+  await add(before(HOUR_MS - 1), 'kept')
+  expect(await run({ batchSize: 2 })).toMatchObject({ revocation_log: 3 })
+  const left = await db.selectFrom('revocation_log').select('userId').execute()
+  expect(left).toEqual([{ userId: 'kept' }])
 })
 
 describe('the tables of plugins', () => {

@@ -31,8 +31,8 @@ export function createCallWatch(
 ): CallWatch {
   let watch: SessionWatch | undefined
   let isOver = false
-  // Those of a guard before this one hold for whatever rests on this one too.
-  const conditions: Condition[] = isWatched(ctx.auth) ? [...ctx.auth[callWatch].conditions] : []
+  // What is asked of the session by one guard of a call holds for whatever rests on another.
+  const conditions: Condition[] = isWatched(ctx.auth) ? ctx.auth[callWatch].conditions : []
 
   function begin(): SessionWatch {
     return watchSession(admission, storeOf(ctx), { config: ctx.auth.config, caller, conditions })

@@ -61,7 +61,7 @@ export function createTransaction(
   }
 
   async function run<Result>(fn: (trx: never) => Promise<Result>): Promise<Result> {
-    const { db } = storeOf(ctx)
+    const { db, limitStatements } = storeOf(ctx)
     if (db === undefined)
       throw new ConfigurationError(
         'ctx.transaction needs the db of openSqlite() or openPostgres(): in a transaction of another library, call lockSession() first',
@@ -71,7 +71,9 @@ export function createTransaction(
     isOpen = true
     const { config } = ctx.auth
     try {
-      return await transact(db, identity, { config, admit, signal }, (trx) => fn(trx as never))
+      return await transact(db, identity, { config, admit, signal, limitStatements }, (trx) =>
+        fn(trx as never),
+      )
     } catch (cause) {
       throw signal?.aborted && cause === signal.reason
         ? new TRPCError({ code: 'CLIENT_CLOSED_REQUEST', cause })

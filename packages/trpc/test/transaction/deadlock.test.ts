@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { refusalFor } from '../support/outcome.ts'
 import { soon } from '../support/soon.ts'
@@ -24,4 +25,18 @@ test('a deadlock is 503, and the function is not run again', async () => {
   expect(runs).toBe(2)
   const refusals = outcomes.flatMap(({ refusal }) => (refusal === null ? [] : [refusal]))
   expect(refusals).toEqual([refusalFor('SESSIONS_UNAVAILABLE', { replay: false })])
+})
+
+test('a row that changed under it (40001) is 503, and the function is not run again', async () => {
+  const app = await openForTests(await postgresUrl())
+  const ada = await app.signIn()
+  let runs = 0
+  const inside = async (trx: NoteTransaction) => {
+    runs++
+    await sql`do $$ begin raise exception 'changed' using errcode = '40001'; end $$`.execute(trx)
+  }
+  const { refusal } = await call('write', contextOf(app, ada, { inside }))
+  expect(refusal).toEqual(refusalFor('SESSIONS_UNAVAILABLE', { replay: false }))
+  expect(runs).toBe(1)
+  expect(await app.notes()).toEqual([])
 })

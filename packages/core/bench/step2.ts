@@ -1,0 +1,245 @@
+/**
+ * What Step 2 costs, beside the bare prepared statement in the same run: lookups a second and how long one takes, on SQLite with up to a
+ * million sessions, and on PostgreSQL with a pool of ten connections as well. Medians of five runs in which all take turns.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { SessionKey } from '@sallyport/core'
+import { openPostgres } from '@sallyport/core/postgres'
+import { openSqlite } from '@sallyport/core/sqlite'
+import Database from 'better-sqlite3'
+import pg from 'pg'
+import { sessionSql } from '../src/database/session-sql.ts'
+import { lookupStatement } from '../src/database/sqlite-sessions.ts'
+import { startPostgres } from '../test/support/embedded-postgres.ts'
+
+const RUN_MS = Number(process.env.BENCH_SECONDS ?? 0.5) * 1_000
+const RUNS = 5
+const CONCURRENCIES = [1, 32, 256]
+const SQLITE_SESSIONS = [1_000, 100_000, 1_000_000]
+const POSTGRES_SESSIONS = 100_000
+const SESSIONS_PER_USER = 10
+const POOL_SIZE = 10
+/** Drawn beforehand, so that drawing costs nothing. */
+const KEYS = 50_000
+const ID_PREFIX = '00000000-0000-7000-8000-'
+
+/** A way to read a session. */
+interface Variant {
+  readonly name: string
+  readonly lookUp: (key: SessionKey) => unknown
+}
+
+/** How a run went; times in microseconds. */
+interface Figures {
+  readonly perSecond: number
+  readonly p50: number
+  readonly p99: number
+}
+
+type Run = (variant: Variant, keys: readonly SessionKey[], concurrency: number) => Promise<Figures>
+
+printRow('', ['lookups/s', 'p50 µs', 'p99 µs', 'of bare'])
+for (const count of SQLITE_SESSIONS) await measureSqlite(count)
+await measurePostgres()
+
+async function measureSqlite(count: number): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), 'sallyport-'))
+  const path = join(directory, 'bench.db')
+  await (await openSqlite(path)).close()
+  fillSqlite(path, count)
+
+  const { sessions, close } = await openSqlite(path)
+  const reader = new Database(path, { readonly: true })
+  const statement = reader.prepare(lookupStatement(sessionSql('sqlite'))).raw()
+  const variants = [
+    { name: 'bare statement', lookUp: (key: SessionKey) => statement.get(key.sessionId, key.userId) },
+    { name: 'findSession', lookUp: sessions.findSession },
+  ]
+  const title = `SQLite, ${count.toLocaleString('en')} sessions`
+  for (const concurrency of CONCURRENCIES)
+    await compare(title, { variants, count, concurrency, run: runInTurns })
+  reader.close()
+  await close()
+  rmSync(directory, { recursive: true })
+}
+
+async function measurePostgres(): Promise<void> {
+  const server = await startPostgres()
+  try {
+    const url = await server.createDatabase('bench')
+    const { sessions, close } = await openPostgres(url)
+    const pool = new pg.Pool({ connectionString: url, max: POOL_SIZE })
+    const client = new pg.Client(url)
+    await client.connect()
+    await fillPostgres(client, POSTGRES_SESSIONS)
+    const variants = [
+      { name: 'bare statement, one connection', lookUp: oneAfterTheOther(bareLookup(client)) },
+      { name: 'bare statement, pool of ten', lookUp: bareLookup(pool) },
+      { name: 'findSession, batched', lookUp: sessions.findSession },
+    ]
+    const title = `PostgreSQL, ${POSTGRES_SESSIONS.toLocaleString('en')} sessions`
+    for (const concurrency of CONCURRENCIES)
+      await compare(title, { variants, count: POSTGRES_SESSIONS, concurrency, run: runSideBySide })
+    await client.end()
+    await pool.end()
+    await close()
+  } finally {
+    await server.stop()
+  }
+}
+
+/** One statement for each lookup. */
+function bareLookup(connection: pg.Client | pg.Pool): Variant['lookUp'] {
+  const { session, user } = sessionSql('postgres')
+  const text = `select ${session.columns}, ${user.columns}
+    from ${session.table} s join ${user.table} u on u.${user.id} = s.${session.userId}
+    where s.${session.id} = $1 and s.${session.userId} = $2`
+  return async ({ sessionId, userId }) => {
+    const values = [sessionId, userId]
+    const { rows } = await connection.query({ name: 'lookup', text, values, rowMode: 'array' })
+    return rows[0]
+  }
+}
+
+/** As a connection can only do one thing at a time. */
+function oneAfterTheOther(lookUp: Variant['lookUp']): Variant['lookUp'] {
+  let line: Promise<unknown> = Promise.resolve()
+  return (key) => {
+    line = line.then(() => lookUp(key))
+    return line
+  }
+}
+
+async function compare(
+  title: string,
+  options: { variants: readonly Variant[]; count: number; concurrency: number; run: Run },
+): Promise<void> {
+  const { variants, count, concurrency, run } = options
+  const keys = Array.from({ length: KEYS }, () => keyOf(Math.floor(Math.random() * count)))
+  const runs = new Map(variants.map((variant) => [variant, [] as Figures[]]))
+  for (const variant of variants) await run(variant, keys, concurrency)
+  for (let i = 0; i < RUNS; i++)
+    for (const [variant, figures] of runs) figures.push(await run(variant, keys, concurrency))
+
+  console.log(`\n${title}, ${concurrency} at once`)
+  const [bare] = runs.values()
+  const bareRate = median((bare ?? []).map(({ perSecond }) => perSecond))
+  for (const [{ name }, figures] of runs) {
+    const of = (name: keyof Figures) => median(figures.map((each) => each[name]))
+    const ratio = (of('perSecond') / bareRate).toFixed(2)
+    printRow(`  ${name}`, [Math.round(of('perSecond')), of('p50').toFixed(1), of('p99').toFixed(1), ratio])
+  }
+}
+
+/** As in a busy server that has its database in the process: every turn of the event loop brings so many lookups. */
+async function runInTurns(
+  { lookUp }: Variant,
+  keys: readonly SessionKey[],
+  concurrency: number,
+): Promise<Figures> {
+  const times: number[] = []
+  const startedAt = performance.now()
+  for (let next = 0; performance.now() - startedAt < RUN_MS; next += concurrency) {
+    const lookups = Array.from({ length: concurrency }, (_, i) => timed(lookUp, at(keys, next + i), times))
+    await Promise.all(lookups)
+    if (concurrency > 1) await nextTurn()
+  }
+  return figuresOf(times, performance.now() - startedAt)
+}
+
+/** So many callers, each of whom waits for the answer before the next lookup. */
+async function runSideBySide(
+  { lookUp }: Variant,
+  keys: readonly SessionKey[],
+  concurrency: number,
+): Promise<Figures> {
+  const times: number[] = []
+  const startedAt = performance.now()
+  let next = 0
+  async function callInTurn(): Promise<void> {
+    while (performance.now() - startedAt < RUN_MS) await timed(lookUp, at(keys, next++), times)
+  }
+  await Promise.all(Array.from({ length: concurrency }, callInTurn))
+  return figuresOf(times, performance.now() - startedAt)
+}
+
+/** Throws where there is no session, since the figure would mean nothing. */
+async function timed(lookUp: Variant['lookUp'], key: SessionKey, times: number[]): Promise<void> {
+  const askedAt = performance.now()
+  const answer = lookUp(key)
+  const found = answer instanceof Promise ? await answer : answer
+  times.push(performance.now() - askedAt)
+  if (found === null || found === undefined) throw new Error('A session was not found')
+}
+
+function figuresOf(times: number[], elapsedMs: number): Figures {
+  const sorted = Float64Array.from(times).sort()
+  const micros = (share: number) => (sorted[Math.floor(sorted.length * share)] ?? Number.NaN) * 1_000
+  return { perSecond: (times.length / elapsedMs) * 1_000, p50: micros(0.5), p99: micros(0.99) }
+}
+
+function at(keys: readonly SessionKey[], index: number): SessionKey {
+  const key = keys[index % keys.length]
+  if (key === undefined) throw new Error('No key')
+  return key
+}
+
+function keyOf(index: number): SessionKey {
+  const user = Math.floor(index / SESSIONS_PER_USER)
+  const hex = (value: number) => value.toString(16).padStart(12, '0')
+  return { sessionId: `${ID_PREFIX}${hex(index)}`, userId: `${ID_PREFIX}${hex(user)}` }
+}
+
+/** In one transaction that does not wait for the disk: the file is thrown away. */
+function fillSqlite(path: string, count: number): void {
+  const writer = new Database(path)
+  writer.pragma('synchronous = OFF')
+  writer.pragma('cache_size = -400000')
+  const id = `'${ID_PREFIX}' || printf('%012x', `
+  const [now, later] = [0, 86_400_000].map((ms) => new Date(Date.now() + ms).toISOString())
+  const numbers = `with recursive numbers(i) as (select 0 union all select i + 1 from numbers where i + 1 < ?)`
+  writer.transaction(() => {
+    const stamps = `'${now}', '${now}'`
+    writer
+      .prepare(
+        `${numbers} insert into user (id, name, email, createdAt, updatedAt)
+          select ${id}i), 'Ada', printf('%012x', i) || '@example.com', ${stamps} from numbers`,
+      )
+      .run(Math.ceil(count / SESSIONS_PER_USER))
+    writer
+      .prepare(
+        `${numbers} insert into session (id, token, userId, expiresAt, lastAuthenticatedAt, lastSeenAt, createdAt, updatedAt)
+          select ${id}i), 'sha256:' || printf('%064x', i), ${id}i / ${SESSIONS_PER_USER}), '${later}', ${stamps}, ${stamps} from numbers`,
+      )
+      .run(count)
+  })()
+  writer.close()
+}
+
+async function fillPostgres(client: pg.Client, count: number): Promise<void> {
+  const id = (number: string) => `'${ID_PREFIX}' || lpad(to_hex(${number}), 12, '0')`
+  const numbers = `from generate_series(0, $1::int - 1) as numbers(i)`
+  await client.query(
+    `insert into "user" (id, name, email, "createdAt", "updatedAt")
+      select ${id('i')}, 'Ada', i || '@example.com', now(), now() ${numbers}`,
+    [Math.ceil(count / SESSIONS_PER_USER)],
+  )
+  await client.query(
+    `insert into session (id, token, "userId", "expiresAt", "lastAuthenticatedAt", "lastSeenAt", "createdAt", "updatedAt")
+      select ${id('i')}, 'sha256:' || lpad(to_hex(i), 64, '0'), ${id(`i / ${SESSIONS_PER_USER}`)},
+        now() + interval '1 day', now(), now(), now(), now() ${numbers}`,
+    [count],
+  )
+  await client.query('vacuum analyze')
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+}
+
+function printRow(name: string, columns: readonly (string | number)[]): void {
+  console.log(name.padEnd(36), ...columns.map((column) => String(column).padStart(11)))
+}

@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { testPostgres } from '../../core/test/support/postgres.ts'
+import { startExample } from './start-example.ts'
+
+/** Signs a demo user in: their `Cookie` header. */
+async function signIn(url: string): Promise<string> {
+  const answer = await fetch(`${url}/api/auth/sign-in/email`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-sallyport': '1' },
+    body: JSON.stringify({ email: 'grace@example.com', password: 'correct horse battery staple' }),
+  })
+  expect(answer.status).toBe(200)
+  return answer.headers
+    .getSetCookie()
+    .map((header) => header.split(';')[0])
+    .join('; ')
+}
+const me = (url: string, cookie: string) => fetch(`${url}/trpc/me`, { headers: { cookie } })
+
+test('the example runs on the PostgreSQL of its DATABASE_URL; while that is down it is not healthy, and nobody is signed out', async () => {
+  const server = await testPostgres()
+  const example = await startExample({ DATABASE_URL: await server.createDatabase('app') })
+  onTestFinished(async () => {
+    example.process.kill('SIGKILL')
+    await example.exit
+  })
+  const { url } = example
+  const health = async () => (await fetch(`${url}/healthz`)).status
+  const cookie = await signIn(url)
+  expect([await health(), (await me(url, cookie)).status]).toEqual([200, 200])
+  await server.crash()
+  expect([await health(), (await me(url, cookie)).status]).toEqual([503, 503])
+  await server.start()
+  while ((await health()) !== 200) await sleep(20)
+  expect((await me(url, cookie)).status).toBe(200)
+  example.process.kill('SIGINT')
+  expect(await example.exit).toBe(0)
+})
+
+test('start:postgres brings a server, on which the example runs, and takes it along', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sallyport-'))
+  // The user that the server runs as has to reach its directory.
+  chmodSync(folder, 0o755)
+  const child = spawn(
+    process.execPath,
+    [fileURLToPath(new URL('../scripts/start-postgres.ts', import.meta.url))],
+    {
+      // One of both is where the data is.
+      cwd: folder,
+      env: {
+        PATH: process.env.PATH,
+        TMPDIR: folder,
+        NODE_ENV: 'development',
+        PORT: '31987',
+        KEY_FILE: join(folder, 'keys', 'keys.json'),
+      },
+    },
+  )
+  const exit = once(child, 'close').then(([code]) => code)
+  onTestFinished(async () => {
+    child.kill('SIGKILL')
+    await exit
+    rmSync(folder, { recursive: true, force: true })
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text) => {
+      output += text
+    })
+  const url = 'http://localhost:31987'
+  while (!output.includes(`Sallyport example: ${url}`)) {
+    if (child.exitCode !== null) throw new Error(`The example ended: ${output}`)
+    await sleep(20)
+  }
+  expect(output).toMatch(/^PostgreSQL +postgres:\/\//m)
+  expect((await me(url, await signIn(url))).status).toBe(200)
+  child.kill('SIGINT')
+  // What a shell says of a program that ended by SIGINT.
+  expect([0, 130]).toContain(await exit)
+  const directory = ['data/postgres', 'sallyport-example-postgres'].map((name) => join(folder, name))
+  expect(directory.some((name) => existsSync(join(name, 'PG_VERSION')))).toBe(true)
+  expect(directory.some((name) => existsSync(join(name, 'postmaster.pid')))).toBe(false)
+})

@@ -1,0 +1,90 @@
+import {
+  createTRPCClient,
+  createWSClient,
+  httpSubscriptionLink,
+  type TRPCClient,
+  TRPCClientError,
+  wsLink,
+} from '@trpc/client'
+import { EventSource } from 'eventsource'
+import { WebSocket } from 'ws'
+import { noAnswer, ownAnswer, refusalOf } from './answer.ts'
+import { openSocket, subscribeOverEvents } from './calls.ts'
+import { BASE_URL } from './node-settings.ts'
+import type { SignedIn } from './people.ts'
+import type { RevocationRouter } from './revocation-node.ts'
+import type { Node } from './start-nodes.ts'
+import { createRecord, type LiveStream } from './stream-record.ts'
+
+/** Opens the clock. */
+type Open = (node: Node, caller: SignedIn) => Promise<LiveStream> | LiveStream
+
+/** Live streams of every kind: of the client of tRPC, and as they come over the wire, where nothing hides what is sent after the end. */
+export const STREAMS: readonly { stream: string; open: Open }[] = [
+  { stream: 'WebSocket', open: async (node, caller) => (await openSocket(node, caller)).subscribe() },
+  { stream: 'server-sent events', open: subscribeOverEvents },
+  { stream: 'wsLink', open: overWsLink },
+  { stream: 'httpSubscriptionLink', open: overSubscriptionLink },
+]
+
+function overWsLink({ host }: Node, caller: SignedIn): LiveStream {
+  const client = createWSClient({ url: `ws://${host}/ws`, WebSocket: socketOf(caller) })
+  const trpc = createTRPCClient<RevocationRouter>({ links: [wsLink({ client })] })
+  return read(trpc, caller, () => void client.close())
+}
+
+function overSubscriptionLink({ host }: Node, { cookie, ...caller }: SignedIn): LiveStream {
+  const fetchAs = (input: string | URL | Request, init?: RequestInit) => {
+    const headers = new Headers(init?.headers)
+    headers.set('cookie', cookie)
+    headers.set('origin', BASE_URL)
+    return fetch(input, { ...init, headers })
+  }
+  const trpc = createTRPCClient<RevocationRouter>({
+    links: [
+      httpSubscriptionLink({
+        url: `http://${host}/trpc`,
+        EventSource,
+        eventSourceOptions: () => ({ fetch: fetchAs }),
+      }),
+    ],
+  })
+  return read(trpc, caller, () => {})
+}
+
+function read(
+  client: TRPCClient<RevocationRouter>,
+  { userId }: Pick<SignedIn, 'userId'>,
+  close: () => void,
+): LiveStream {
+  const record = createRecord()
+  const endWith = (error: unknown) => record.end(refusalOf(error))
+  const subscription = client.clock.subscribe(undefined, {
+    onData: (data) => record.value(ownAnswer(data, userId)),
+    onError: endWith,
+    onComplete: () => record.end(noAnswer('it just ended')),
+    // Over server-sent events the client would try again after a 503, and says so only here.
+    onConnectionStateChange({ error }) {
+      if (!(error instanceof TRPCClientError) || error.data == null) return
+      endWith(error)
+      subscription.unsubscribe()
+    },
+  })
+  return {
+    ...record.stream,
+    close() {
+      subscription.unsubscribe()
+      close()
+    },
+  }
+}
+
+/** A socket whose upgrade request carries cookies. `ws` has all that the client uses of the browser's interface. */
+function socketOf({ cookie }: SignedIn): typeof globalThis.WebSocket {
+  const SignedInSocket: unknown = class extends WebSocket {
+    constructor(address: string | URL) {
+      super(address, { headers: { cookie, origin: BASE_URL } })
+    }
+  }
+  return SignedInSocket as typeof globalThis.WebSocket
+}

@@ -1,0 +1,166 @@
+import { createRandom, type Random } from '../../../core/test/hostile/random.ts'
+import { ACCEPTED, type Answer, countIn } from './answer.ts'
+import type { AtEnd } from './at-end.ts'
+import { callOverEvents, callOverHttp, openSocket } from './calls.ts'
+import { type SharedPostgres, sharePostgres } from './databases.ts'
+import { STREAMS } from './live-streams.ts'
+import { type Load, startLoad } from './load.ts'
+import { createIssuer, type SignedIn, signIn, signInAdmin } from './people.ts'
+import { type PostgresProxy, startPostgresProxy } from './postgres-proxy.ts'
+import { KINDS, type Kind, type Means, revoke } from './revocations.ts'
+import { type Node, startNodes } from './start-nodes.ts'
+import type { LiveStream } from './stream-record.ts'
+
+/** A node and what stands between it and the database. */
+export interface Place {
+  readonly node: Node
+  readonly proxy: PostgresProxy
+}
+
+/** A session that has a live stream and is to be revoked. */
+export interface Victim {
+  readonly person: SignedIn
+  readonly place: Place
+  readonly stream: LiveStream
+  /** Null until the revocation is acknowledged. */
+  revoked: { readonly kind: Kind; readonly at: number } | null
+}
+
+/** Two nodes on one PostgreSQL server, and sessions that call both of them all the time. */
+export interface Scene {
+  readonly random: Random
+  readonly database: SharedPostgres
+  readonly places: readonly [Place, Place]
+  readonly victims: readonly Victim[]
+  readonly load: Load
+  /** When a call of a live session was sent that was not let in. */
+  readonly refusedAt: { readonly place: Place; readonly at: number }[]
+  /** When the call of a live session was sent that was let in at a node last. */
+  lastAcceptedAt(place: Place): number
+  /** Answers that nobody may get: anything but 200 and 503 for a live session, 200 for one that was revoked. */
+  readonly wrong: Readonly<Record<string, number>>
+  /** The longest that anyone had to wait for an answer, in milliseconds. */
+  readonly longestMs: () => number
+  /** Opens so many live streams, each of a session of its own, on nodes that are picked. */
+  addVictims(count: number): Promise<void>
+  /** Revokes the victim that was added last; nobody may acknowledge it. */
+  revokeNext(kind?: Kind): Promise<void>
+  /** Ends the load, and waits for the answers that are still to come. */
+  stop(): Promise<void>
+}
+
+const BYSTANDERS = 16
+const UNAVAILABLE: Answer = { status: 503, reason: 'SESSIONS_UNAVAILABLE' }
+
+/**
+ * Starts the nodes and the calls.
+ *
+ * @param options.tickMs how often every stream emits
+ * @param options.callsPerSecond by those who are live and by those who were revoked
+ */
+export async function openScene(
+  options: { tickMs: number; callsPerSecond: number; seed: string },
+  atEnd: AtEnd,
+): Promise<Scene> {
+  const random = createRandom(options.seed)
+  const issuer = await createIssuer()
+  const database = await sharePostgres(atEnd)
+  const bystanders = await signIn(database.url, BYSTANDERS, { issuer })
+  const admin = await signInAdmin(database.url, issuer)
+  const proxies = [
+    await startPostgresProxy(database.url, atEnd),
+    await startPostgresProxy(database.url, atEnd),
+  ] as const
+  const { signingKeys } = issuer
+  const settingsFor = ({ url }: PostgresProxy) => ({ databaseUrl: url, signingKeys, tickMs: options.tickMs })
+  const nodes = await startNodes(settingsFor(proxies[0]), settingsFor(proxies[1]), atEnd)
+  const places = [
+    { node: nodes[0], proxy: proxies[0] },
+    { node: nodes[1], proxy: proxies[1] },
+  ] as const
+
+  const callers = await Promise.all(
+    bystanders.map(async (person) => {
+      const place = random.pick(places)
+      const socket = await openSocket(place.node, person)
+      const calls = [socket.call, () => callOverHttp(place.node, person)]
+      return { place, call: () => turns.pick(calls)() }
+    }),
+  )
+
+  const turns = createRandom(`${options.seed} load`)
+  const victims: Victim[] = []
+  const waiting: Victim[] = []
+  const revoked: Victim[] = []
+  const refusedAt: Scene['refusedAt'] = []
+  const lastAcceptedAt = new Map<Place, number>()
+  const wrong: Record<string, number> = {}
+  let longestMs = 0
+
+  async function callAsLive(): Promise<Answer> {
+    const { place, call } = turns.pick(callers)
+    const at = performance.now()
+    const answer = await call()
+    longestMs = Math.max(longestMs, performance.now() - at)
+    if (isSame(answer, ACCEPTED)) {
+      lastAcceptedAt.set(place, Math.max(at, lastAcceptedAt.get(place) ?? at))
+      return answer
+    }
+    refusedAt.push({ place, at })
+    if (!isSame(answer, UNAVAILABLE)) countIn(wrong, answer, 'live: ')
+    return answer
+  }
+
+  async function callAsRevoked(): Promise<Answer> {
+    const { person } = turns.pick(revoked)
+    const call = turns.pick([callOverHttp, callOverEvents])
+    const answer = await call(turns.pick(places).node, person)
+    const isRefused = [401, 403].includes(answer.status) || isSame(answer, UNAVAILABLE)
+    if (!isRefused) countIn(wrong, answer, 'revoked: ')
+    return answer
+  }
+
+  const load = startLoad(options.callsPerSecond, () =>
+    revoked.length > 0 && turns.chance(0.3) ? callAsRevoked() : callAsLive(),
+  )
+
+  return {
+    random,
+    database,
+    places,
+    victims,
+    load,
+    refusedAt,
+    lastAcceptedAt: (place) => lastAcceptedAt.get(place) ?? Number.NEGATIVE_INFINITY,
+    wrong,
+    longestMs: () => longestMs,
+    async addVictims(count) {
+      const people = await signIn(database.url, count, { issuer })
+      const added = await Promise.all(
+        people.map(async (person): Promise<Victim> => {
+          const place = random.pick(places)
+          const stream = await random.pick(STREAMS).open(place.node, person)
+          const { reason } = await stream.begun
+          if (reason !== null) throw new Error(`A stream did not begin: ${reason}`)
+          return { person, place, stream, revoked: null }
+        }),
+      )
+      victims.push(...added)
+      waiting.push(...added)
+    },
+    async revokeNext(kind = random.pick(KINDS)) {
+      const victim = waiting.pop()
+      if (victim === undefined) throw new RangeError('There is nobody left to revoke')
+      const means: Means = { node: random.pick(places).node, admin, database }
+      const status = await revoke(kind, victim.person, means).catch(() => null)
+      if (status !== 200) return
+      victim.revoked = { kind, at: performance.now() }
+      revoked.push(victim)
+    },
+    stop: load.stop,
+  }
+}
+
+function isSame(one: Answer, other: Answer): boolean {
+  return one.status === other.status && one.reason === other.reason
+}

@@ -1,0 +1,240 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { tally } from './answer.ts'
+import { DATABASES } from './databases.ts'
+import { figuresOf } from './figures.ts'
+import { openScene, type Place, type Scene } from './outage-scene.ts'
+import { reasonAfter } from './revocations.ts'
+import { stopAndGoOn } from './stop-and-go-on.ts'
+
+/** `pnpm test:revocation` restarts 20 times. */
+const RESTARTS = Number(process.env.RESTARTS ?? 1)
+const SEED = process.env.REVOCATION_SEED ?? 'sallyport'
+/** `pnpm test:revocation` stops a node for 10 seconds; this is longer than the lease as well. */
+const STOPPED_MS = Number(process.env.STOPPED_SECONDS ?? 6) * 1_000
+/** Sessions that are revoked while nobody listens. */
+const IN_THE_LOG = 10
+const REVOCATIONS_IN_TURN = RESTARTS > 1 ? 60 : 30
+/** How old what a stream rests on may be at most, and how much later its last value may arrive. */
+const [LEASE_MS, ARRIVAL_MS] = [5_000, 500]
+/** In so long everybody is let in again. */
+const RECOVERY_MS = 2_000
+/** One that asks and one that stands by; and how long each may take. */
+const [LOOKUP_CONNECTIONS, LOOKUP_TIMEOUT_MS] = [2, 2_000]
+const UNAVAILABLE = '503 SESSIONS_UNAVAILABLE'
+
+// Most of it is waiting, so in short they wait together; at length each of them has the machine for itself.
+const outage = RESTARTS > 1 ? test : test.concurrent
+
+outage(
+  `connections are terminated and the server is shut down at once ${RESTARTS} times under load: live sessions are answered 200 or 503, those that were revoked never 200`,
+  {
+    timeout: 60_000 + RESTARTS * 15_000,
+  },
+  async ({ onTestFinished }) => {
+    const scene = await openScene({ tickMs: 500, callsPerSecond: 200, seed: SEED }, onTestFinished)
+    const { places, random, database } = scene
+
+    await allConnected(scene)
+    // Just now, so that the lease leaves them time.
+    await scene.addVictims(IN_THE_LOG)
+    await terminate(scene)
+    // Nobody tells the nodes of these: they are to be found in the log.
+    for (let i = 0; i < IN_THE_LOG; i++) await scene.revokeNext('row deleted by plain SQL')
+    for (const { proxy } of places) proxy.mend()
+    await allConnected(scene)
+    await scene.addVictims(REVOCATIONS_IN_TURN)
+    await revokeInTurn(scene)
+    const first = revokedOf(scene)
+    const ended = await Promise.all(
+      first.map(async ({ stream, revoked }) => Math.max(0, (await stream.ended).at - revoked.at)),
+    )
+    const fromTheLog = figuresOf(ended.slice(0, IN_THE_LOG))
+
+    const heldUp = await holdUpLookups(scene)
+
+    const [recoveries, late]: [number[], number[]] = [[], []]
+    for (let restart = 0; restart < RESTARTS; restart++) {
+      await scene.addVictims(REVOCATIONS_IN_TURN)
+      const revocations = revokeInTurn(scene)
+      await sleep(300 + random.below(500))
+      const crashedAt = performance.now()
+      await database.server.crash()
+      await sleep(random.below(1_000))
+      await database.server.start()
+      for (const place of places) {
+        const connectedAt = await connectedAfter(place, crashedAt)
+        await sleep(Math.max(0, connectedAt + RECOVERY_MS + 500 - performance.now()))
+        const refused = refusedAfter(scene, place, crashedAt).map((at) => at - connectedAt)
+        recoveries.push(Math.max(0, ...refused))
+        late.push(...refused.filter((ms) => ms > RECOVERY_MS))
+      }
+      await revocations
+    }
+    await scene.stop()
+
+    const revoked = revokedOf(scene)
+    console.log(`${RESTARTS} restarts: REVOCATION_SEED=${SEED}`, {
+      answers: scene.load.answers,
+      wrong: scene.wrong,
+      revoked: revoked.length,
+      unacknowledged: scene.victims.length - revoked.length,
+      msFromAcknowledgementToEnd: { fromTheLog, told: figuresOf(ended.slice(IN_THE_LOG)) },
+      refusedWhileHeldUp: heldUp.refused,
+      msFromConnectToLastRefusal: figuresOf(recoveries),
+      longestAnswerMs: Math.round(scene.longestMs()),
+      streams: tally(await endsOf(scene)),
+      attempts: places.map(({ proxy }) => proxy.attempts),
+    })
+    expect(scene.wrong).toEqual({})
+    expect(late).toEqual([])
+    expect(scene.refusedAt.length).toBeGreaterThan(0)
+    expect(first.length).toBeGreaterThan(0)
+    // Sessions are read again after 2 seconds, which would have ended them in any case.
+    expect(fromTheLog.p50).toBeLessThan(1_500)
+    expect(heldUp.refused).toBeGreaterThan(0)
+    expect(heldUp.isOver).toBe(true)
+    expect(revoked.length).toBeGreaterThan(first.length)
+    await expectEnds(revoked)
+    for (const { proxy } of places) expect(proxy.attempts.mostAtOnce).toBe(1)
+  },
+)
+
+outage(
+  'one node is told nothing any more and another is cut off from the database: their streams emit nothing that is older than the lease',
+  { timeout: 60_000 },
+  async ({ onTestFinished }) => {
+    const scene = await openScene({ tickMs: 50, callsPerSecond: 50, seed: SEED }, onTestFinished)
+    const { places, victims } = scene
+    const [deaf, cutOff] = places
+    await allConnected(scene)
+    await scene.addVictims(40)
+    await sleep(200)
+
+    deaf.proxy.silence('sallyport-listen')
+    cutOff.proxy.cut()
+    const cutAt = performance.now()
+    for (let i = 0; i < victims.length / 2; i++) await scene.revokeNext('row deleted by plain SQL')
+    await sleep(LEASE_MS + 2 * ARRIVAL_MS)
+    const revoked = revokedOf(scene)
+    const ofDeaf = revoked.filter(({ place }) => place === deaf)
+    const stillOpen = ofDeaf.filter(({ stream }) => !stream.seen.hasEnded)
+    const ofCutOff = victims.filter(({ place }) => place === cutOff)
+    const lastValues = ofCutOff.map(({ stream }) => stream.seen.lastAt - cutAt)
+    cutOff.proxy.mend()
+    const connectedAt = await connectedAfter(cutOff, cutAt)
+    await sleep(RECOVERY_MS + 500)
+    await scene.stop()
+
+    const goingOn = victims.filter(({ revoked, stream }) => revoked === null && !stream.seen.hasEnded)
+    console.log(`deaf and cut off: REVOCATION_SEED=${SEED}`, {
+      answers: scene.load.answers,
+      wrong: scene.wrong,
+      lastValueOfCutOffAfterMs: figuresOf(lastValues),
+      lastValueOfDeafAfterMs: figuresOf(ofDeaf.map(({ stream, revoked }) => stream.seen.lastAt - revoked.at)),
+      ends: tally(await endsOf(scene)),
+      goingOn: goingOn.length,
+    })
+    expect(scene.wrong).toEqual({})
+    expect(revoked).toHaveLength(victims.length / 2)
+    expect(Math.max(...lastValues)).toBeLessThan(LEASE_MS + ARRIVAL_MS)
+    expect(ofDeaf.length).toBeGreaterThan(0)
+    expect(stillOpen).toEqual([])
+    await expectEnds(revoked)
+    expect(refusedAfter(scene, cutOff, connectedAt + RECOVERY_MS)).toEqual([])
+    expect(goingOn.filter(({ place }) => place === deaf).length).toBeGreaterThan(0)
+  },
+)
+
+outage(
+  `a node is stopped for ${STOPPED_MS} ms while sessions are revoked: when it goes on they count no more, and all others do`,
+  {
+    timeout: 60_000 + STOPPED_MS,
+  },
+  async ({ onTestFinished: atEnd }) => {
+    await Promise.all(
+      DATABASES.map(async ({ engine, share }) => {
+        const report = await stopAndGoOn(await share(atEnd), { stoppedMs: STOPPED_MS, seed: SEED, atEnd })
+        const { revoked, live } = report
+        console.log(`${engine}, stopped: REVOCATION_SEED=${SEED}`, report)
+        expect(revoked, engine).toMatchObject({ endedWrongly: [], valuesAfterEnd: 0 })
+        // The one that was past its check when the node was stopped.
+        expect(revoked.mostValuesAfter, engine).toBeLessThanOrEqual(1)
+        const refusals = ['401 SESSION_NOT_FOUND', '403 ACCOUNT_BANNED', UNAVAILABLE]
+        expect(Object.keys(revoked.calls).filter((answer) => !refusals.includes(answer))).toEqual([])
+        // A lookup that was under way when the node was stopped may have missed its deadline.
+        const answers = Object.keys({ ...live.calls, ...live.ends })
+        expect(answers.filter((answer) => !['200', UNAVAILABLE].includes(answer))).toEqual([])
+        expect(live.streamsGoingOn, engine).toBeGreaterThan(0)
+      }),
+    )
+  },
+)
+
+const NAMED = `from pg_stat_activity where application_name in ('sallyport-lookup', 'sallyport-listen')`
+
+/** Waits for the connections of the lookups and notifications: at each node two that look up and one that listens. */
+async function allConnected({ database }: Scene): Promise<void> {
+  while ((await database.query(`select 1 ${NAMED}`)).rowCount !== 6) await sleep(20)
+}
+
+/** Ends them from the side of the server. The proxies let nobody connect again. */
+async function terminate({ database, places }: Scene): Promise<void> {
+  for (const { proxy } of places) proxy.refuse()
+  await database.query(`select pg_terminate_backend(pid) ${NAMED}`)
+}
+
+/** A node gets no answers any more on the connections that look up: each is given up when its time is over. */
+async function holdUpLookups(scene: Scene): Promise<{ refused: number; isOver: boolean }> {
+  const [place] = scene.places
+  place.proxy.silence('sallyport-lookup')
+  const silencedAt = performance.now()
+  const isOverAt = silencedAt + LOOKUP_CONNECTIONS * LOOKUP_TIMEOUT_MS + RECOVERY_MS
+  while (performance.now() < isOverAt && scene.lastAcceptedAt(place) < silencedAt) await sleep(50)
+  const refused = refusedAfter(scene, place, silencedAt).length
+  return { refused, isOver: scene.lastAcceptedAt(place) > silencedAt }
+}
+
+async function revokeInTurn(scene: Scene): Promise<void> {
+  for (let i = 0; i < REVOCATIONS_IN_TURN; i++) {
+    await scene.revokeNext()
+    await sleep(40)
+  }
+}
+
+/** Those whose revocation was acknowledged. */
+function revokedOf({ victims }: Scene) {
+  return victims.flatMap(({ revoked, ...victim }) => (revoked === null ? [] : [{ ...victim, revoked }]))
+}
+
+/** When a node has a connection again. */
+async function connectedAfter({ proxy }: Place, moment: number): Promise<number> {
+  for (;;) {
+    const at = proxy.firstConnectedAfter(moment)
+    if (at !== null) return at
+    await sleep(10)
+  }
+}
+
+function refusedAfter({ refusedAt }: Scene, place: Place, moment: number): number[] {
+  return refusedAt.filter((refused) => refused.place === place && refused.at > moment).map(({ at }) => at)
+}
+
+function endsOf({ victims }: Scene) {
+  return Promise.all(
+    victims
+      .map(({ stream }) => stream)
+      .filter(({ seen }) => seen.hasEnded)
+      .map(({ ended }) => ended),
+  )
+}
+
+/** Nothing came later than the lease allows, or after the end; and whatever ended, ended with its reason or with the database. */
+async function expectEnds(revoked: ReturnType<typeof revokedOf>): Promise<void> {
+  for (const { stream, revoked: revocation } of revoked) {
+    expect(stream.seen.lastAt - revocation.at).toBeLessThan(LEASE_MS + ARRIVAL_MS)
+    expect(stream.seen.wrong).toBe(0)
+    expect(stream.seen.hasEnded).toBe(true)
+    expect([reasonAfter(revocation.kind), 'SESSIONS_UNAVAILABLE']).toContain((await stream.ended).reason)
+  }
+}

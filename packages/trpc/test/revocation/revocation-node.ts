@@ -1,0 +1,71 @@
+/**
+ * One of several nodes on one database: `/api/auth`, and a query and a subscription of the app's own over HTTP, server-sent events and
+ * WebSocket. Says where it listens.
+ */
+import { EventEmitter, on } from 'node:events'
+import { createServer } from 'node:http'
+import { getRequestListener } from '@hono/node-server'
+import { defineAuthConfig, staticJwks } from '@sallyport/core'
+import { createAuth, defineAuth, parseSigningKeys } from '@sallyport/core/auth'
+import { admin } from '@sallyport/core/plugins'
+import {
+  authErrorData,
+  authHandlerOptions,
+  createAuthContext,
+  type DatabaseContext,
+  sessionMiddleware,
+  webSocketOptions,
+} from '@sallyport/trpc'
+import { initTRPC } from '@trpc/server'
+import { createHTTPHandler } from '@trpc/server/adapters/standalone'
+import { applyWSSHandler } from '@trpc/server/adapters/ws'
+import { WebSocketServer } from 'ws'
+import { BASE_URL, type NodeSettings } from './node-settings.ts'
+import { openDatabase } from './open-database.ts'
+
+const ticker = new EventEmitter().setMaxListeners(0)
+
+const t = initTRPC.context<DatabaseContext>().create({
+  errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),
+})
+const protectedProcedure = t.procedure.use(sessionMiddleware)
+const router = t.router({
+  me: protectedProcedure.query(({ ctx }) => ctx.session.userId),
+  clock: protectedProcedure.subscription(async function* ({ ctx }) {
+    const ticks = on(ticker, 'tick', { signal: ctx.auth.signal })
+    yield ctx.session.userId
+    for await (const _ of ticks) yield ctx.session.userId
+  }),
+})
+export type RevocationRouter = typeof router
+
+process.once('message', async ({ databaseUrl, signingKeys, tickMs }: NodeSettings) => {
+  const jwks = staticJwks(parseSigningKeys(signingKeys).publicJwks)
+  const config = defineAuthConfig({ baseUrl: BASE_URL, jwks })
+  const database = await openDatabase(databaseUrl)
+  const { db } = database
+  const { handler } = await createAuth(defineAuth({ config, signingKeys, plugins: [admin()] }), database)
+  const overAuth = getRequestListener((request) => handler(request))
+  const context = createAuthContext(config)
+  const overTrpc = createHTTPHandler({
+    router,
+    basePath: '/trpc/',
+    createContext: (o) => ({ ...context.http(o), db }),
+    ...authHandlerOptions,
+  })
+  const server = createServer({ keepAliveTimeout: 600_000 }, (request, response) =>
+    request.url?.startsWith('/trpc/') ? overTrpc(request, response) : void overAuth(request, response),
+  )
+  applyWSSHandler({
+    wss: new WebSocketServer({ server, path: '/ws', ...webSocketOptions(config) }),
+    router,
+    createContext: (o) => ({ ...context.ws(o), db }),
+    ...authHandlerOptions,
+  })
+  setInterval(() => ticker.emit('tick'), tickMs)
+  server.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 }, () => {
+    const address = server.address()
+    if (typeof address === 'object') process.send?.(`127.0.0.1:${address?.port}`)
+  })
+})
+process.once('disconnect', () => process.exit())

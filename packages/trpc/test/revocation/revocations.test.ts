@@ -1,0 +1,177 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createRandom } from '../../../core/test/hostile/random.ts'
+import { ACCEPTED, countIn } from './answer.ts'
+import { callOverEvents, callOverHttp, openSocket } from './calls.ts'
+import { DATABASES, type SharedDatabase } from './databases.ts'
+import { figuresOf } from './figures.ts'
+import { STREAMS } from './live-streams.ts'
+import { startLoad } from './load.ts'
+import { createIssuer, type SignedIn, signIn, signInAdmin } from './people.ts'
+import { KINDS, type Kind, reasonAfter, revoke } from './revocations.ts'
+import { type Nodes, startNodes } from './start-nodes.ts'
+
+/** On both databases together; `pnpm test:revocation` makes 10,000. */
+const REVOCATIONS = Number(process.env.REVOCATIONS ?? 160) / DATABASES.length
+/** `pnpm test:revocation` opens 1,000, and calls 1,000 times a second meanwhile. */
+const LIVE_STREAMS = Number(process.env.STREAMS ?? 60)
+const IS_FULL = LIVE_STREAMS >= 1_000
+const CALLS_PER_SECOND = IS_FULL ? 1_000 : 200
+const REVOCATIONS_PER_SECOND = 50
+const SEED = process.env.REVOCATION_SEED ?? 'sallyport'
+/** The code with which sockets of banned users are closed. */
+const BANNED = 4_403
+/** HTTP, WebSocket and server-sent events. */
+const TRANSPORTS = 3
+const VICTIMS_AT_ONCE = 12
+/** Those who call while streams end. */
+const BYSTANDERS = 32
+
+describe.each(DATABASES)('$engine, two nodes', ({ engine, share }) => {
+  let database: SharedDatabase
+  let nodes: Nodes
+  let admin: SignedIn
+  const issuing = createIssuer()
+
+  beforeAll(async () => {
+    const issuer = await issuing
+    database = await share(afterAll)
+    admin = await signInAdmin(database.url, issuer)
+    const { signingKeys } = issuer
+    const settings = { databaseUrl: database.url, signingKeys, tickMs: 500 }
+    nodes = await startNodes(settings, settings, afterAll)
+  })
+
+  test(`${REVOCATIONS} revocations, each followed at once by calls on both nodes: none is let in that was sent after the acknowledgement`, {
+    timeout: 60_000 + REVOCATIONS * 100,
+  }, async () => {
+    const random = createRandom(SEED)
+    const victims = await signIn(database.url, REVOCATIONS, { issuer: await issuing })
+    const plan = victims.map((victim, i) => {
+      return { victim, kind: KINDS[i % KINDS.length] ?? 'ban', node: random.pick(nodes) }
+    })
+    const counts: Counts = { before: {}, during: {}, after: {} }
+    const revoked: Record<string, number> = {}
+    async function revokeInTurn(): Promise<void> {
+      for (let next = plan.pop(); next !== undefined; next = plan.pop()) {
+        const { victim, kind, node } = next
+        const acknowledge = () => revoke(kind, victim, { node, admin, database })
+        await callAround(acknowledge, { nodes, victim, kind, counts })
+        revoked[kind] = (revoked[kind] ?? 0) + 1
+      }
+    }
+    await Promise.all(Array.from({ length: VICTIMS_AT_ONCE }, revokeInTurn))
+
+    console.log(`${engine}: REVOCATION_SEED=${SEED}`, revoked, counts)
+    const calls = REVOCATIONS * nodes.length * TRANSPORTS
+    expect(counts.before).toEqual({ '200': calls })
+    expect(sum(counts.after)).toBe(calls)
+    const refusals = KINDS.map((kind) => `${kind}: ${kind === 'ban' ? 403 : 401} ${reasonAfter(kind)}`)
+    // Whoever is banned may find the socket closed already.
+    refusals.push(`ban: 0 closed ${BANNED}`)
+    expect(Object.keys(counts.after).filter((answer) => !refusals.includes(answer))).toEqual([])
+    // The calls that were under way fell on both sides of the revocations.
+    expect(counts.during['200']).toBeGreaterThan(0)
+    expect(sum(counts.during)).toBeGreaterThan(counts.during['200'] ?? 0)
+  })
+
+  test(`${LIVE_STREAMS} live streams, revoked from another node under load: each ends with its reason, and emits nothing after`, {
+    timeout: 60_000 + LIVE_STREAMS * 200,
+  }, async () => {
+    const random = createRandom(SEED)
+    const issuer = await issuing
+    const [here, there] = nodes
+    const people = await signIn(database.url, LIVE_STREAMS, { issuer })
+    const watchers = await Promise.all(
+      people.map(async (person) => {
+        const { stream: name, open } = random.pick(STREAMS)
+        const stream = await open(there, person)
+        expect(await stream.begun).toEqual(ACCEPTED)
+        return { person, name, stream, kind: random.pick(KINDS) }
+      }),
+    )
+    const bystanders = await signIn(database.url, BYSTANDERS, { issuer })
+    const callers = await Promise.all(
+      bystanders.map(async (person, i) => {
+        const node = i % 2 === 0 ? here : there
+        const socket = await openSocket(node, person)
+        return i % 4 < 2 ? socket.call : () => callOverHttp(node, person)
+      }),
+    )
+    const turns = createRandom(`${SEED} load`)
+    const load = startLoad(CALLS_PER_SECOND, () => turns.pick(callers)())
+
+    const startedAt = performance.now()
+    const ended = await Promise.all(
+      watchers.map(async ({ person, name, stream, kind }, i) => {
+        await sleep(Math.max(0, (i * 1_000) / REVOCATIONS_PER_SECOND - (performance.now() - startedAt)))
+        const status = await revoke(kind, person, { node: here, admin, database })
+        const acknowledgedAt = performance.now()
+        const { at, ...end } = await stream.ended
+        return { kind, name, status, end, seen: stream.seen, ms: Math.max(0, at - acknowledgedAt) }
+      }),
+    )
+    // Whatever would still come after the end.
+    await sleep(1_000)
+    await load.stop()
+
+    const times = figuresOf(ended.map(({ ms }) => ms))
+    const values = ended.reduce((total, { seen }) => total + seen.values, 0)
+    console.log(`${engine}: REVOCATION_SEED=${SEED} from acknowledgement to end in ms:`, times)
+    console.log(`${engine}:`, { streams: LIVE_STREAMS, values, calls: load.answers })
+    for (const { kind, name, status, end, seen } of ended) {
+      const isBanned = kind === 'ban'
+      const { wrong, closeCode } = seen
+      expect({ kind, name, status, end, wrong, closeCode }).toEqual({
+        kind,
+        name,
+        status: 200,
+        end: { status: isBanned ? 403 : 401, reason: reasonAfter(kind) },
+        wrong: 0,
+        // The socket of a banned user goes after its streams.
+        closeCode: isBanned && name === 'WebSocket' ? BANNED : null,
+      })
+    }
+    for (const { stream } of watchers) stream.close()
+    expect(Object.keys(load.answers)).toEqual(['200'])
+    // Without notifications they would end with the lease, after half of its 5 seconds on average.
+    expect(times.p50).toBeLessThan(1_000)
+    if (IS_FULL) expect(times.p99).toBeLessThan(250)
+  })
+})
+
+/** How many calls were answered how. */
+interface Counts {
+  readonly before: Record<string, number>
+  /** Sent before the acknowledgement: they may be let in or not. */
+  readonly during: Record<string, number>
+  /** By kind of revocation as well. */
+  readonly after: Record<string, number>
+}
+
+/** A session calls before, while and after it is revoked, on both nodes over all transports. */
+async function callAround(
+  acknowledge: () => Promise<number>,
+  { nodes, victim, kind, counts }: { nodes: Nodes; victim: SignedIn; kind: Kind; counts: Counts },
+): Promise<void> {
+  const sockets = await Promise.all(nodes.map((node) => openSocket(node, victim)))
+  const callAll = () =>
+    Promise.all([
+      ...nodes.map((node) => callOverHttp(node, victim)),
+      ...nodes.map((node) => callOverEvents(node, victim)),
+      ...sockets.map((socket) => socket.call()),
+    ])
+  for (const answer of await callAll()) countIn(counts.before, answer)
+  const after = acknowledge().then((status) => {
+    expect(status, kind).toBe(200)
+    return callAll()
+  })
+  const during = callAll()
+  for (const answer of await during) countIn(counts.during, answer)
+  for (const answer of await after) countIn(counts.after, answer, `${kind}: `)
+  for (const socket of sockets) socket.close()
+}
+
+function sum(counts: Record<string, number>): number {
+  return Object.values(counts).reduce((total, part) => total + part, 0)
+}
