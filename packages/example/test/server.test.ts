@@ -209,7 +209,9 @@ describe('the example', () => {
         KEY_FILE: join(example.folder, 'keys', 'keys.json'),
       },
     })
-    expect(stdout).toBe('removed session 0, audit 0, rateLimit 0, verification 0, knownDevice 0\n')
+    expect(stdout).toBe(
+      'removed session 0, audit 0, rateLimit 0, revocation_log 0, verification 0, knownDevice 0\n',
+    )
   })
 
   test('User signs out: the next call is 401', async () => {

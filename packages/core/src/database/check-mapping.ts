@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../errors.ts'
+import type { LookupRow } from '../session/session-row.ts'
 import { type Engine, namesOf, type StoreMapping } from './mapping.ts'
-import type { LookupRow } from './session-sql.ts'
 
 const EARLIEST = Date.UTC(2000, 0)
 /** As late as anyone would write for never. */

@@ -1,23 +1,20 @@
-import type { AuthAdapter } from '../adapters/adapter.ts'
-import type { AuthStore } from '../adapters/direct-adapter.ts'
 import { ConfigurationError } from '../errors.ts'
 import { postgresLimits } from '../rate-limit/postgres-limits.ts'
 import { postgresFeed } from '../revocations/postgres-feed.ts'
 import { LOG_KEPT_MS } from '../revocations/revocation-log.ts'
+import type { LookupRow } from '../session/session-row.ts'
 import { checkMapping } from './check-mapping.ts'
 import { causeOf, connectPostgres, endPostgres, type PostgresOptions } from './connect-postgres.ts'
 import { installFeed, pruneFeed } from './install-feed.ts'
 import { namesOf, quote, type StoreMapping } from './mapping.ts'
+import type { OpenedStore } from './opened.ts'
 import type { PostgresConnector } from './postgres-connector.ts'
 import { readIdTypes } from './postgres-ids.ts'
 import { postgresLookups } from './postgres-lookups.ts'
-import { type LookupRow, sessionSql } from './session-sql.ts'
+import { sessionSql } from './session-sql.ts'
 
-/** What the two steps need of a database, and what ends it. */
-export interface PostgresStore extends AuthStore {
-  readonly sessions: AuthAdapter
-  close(): Promise<void>
-}
+/** See {@link OpenedStore}. */
+export type PostgresStore = OpenedStore
 
 /**
  * Step 2, the feed and the rate limits on tables that another library owns, such as those of Better Auth: they are read, and triggers on

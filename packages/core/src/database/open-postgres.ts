@@ -1,34 +1,20 @@
 import { Kysely, sql } from 'kysely'
 import type { SessionStore } from '../adapters/adapter.ts'
-import { type AuthDatabase, withAuthStore } from '../adapters/direct-adapter.ts'
+import { withAuthStore } from '../adapters/direct-adapter.ts'
 import type { AuthTransaction } from '../events/change.ts'
 import { postgresLimits } from '../rate-limit/postgres-limits.ts'
-import type { RateLimitStore } from '../rate-limit/rate-limit.ts'
-import type { RevocationFeed } from '../revocations/feed.ts'
 import { postgresFeed } from '../revocations/postgres-feed.ts'
 import { causeOf, connectPostgres, endPostgres, type PostgresOptions } from './connect-postgres.ts'
-import { type MigrationDialect, type MigrationReport, migrate, postgresTypes } from './migrations.ts'
+import { migrate, postgresTypes } from './migrations.ts'
+import type { OpenedDatabase } from './opened.ts'
 import { postgresDialect } from './postgres-dialect.ts'
 import { postgresLookups } from './postgres-lookups.ts'
 import { postgresTokens } from './postgres-tokens.ts'
 import type { AuthTables } from './schema.ts'
 import { sessionSql } from './session-sql.ts'
 
-/** An open database. */
-export interface PostgresAuthDatabase<Tables> {
-  /** Kysely on a pool; goes into the context of a call as `db`. `Tables` are the app's own. */
-  readonly db: Kysely<AuthTables & Tables> & AuthDatabase
-  /** Step 2, on a connection of its own. */
-  readonly sessions: SessionStore
-  readonly revocations: RevocationFeed
-  /** Counts attempts in the same database. */
-  readonly limits: RateLimitStore
-  /** How migrations write their types here. */
-  readonly types: MigrationDialect
-  /** What the migrations did while opening. */
-  readonly migrations: MigrationReport
-  close(): Promise<void>
-}
+/** See {@link OpenedDatabase}. */
+export type PostgresAuthDatabase<Tables> = OpenedDatabase<Tables>
 
 /**
  * Opens a PostgreSQL database of version 14 or later, and brings its tables up to date. Every node opens it for itself and hears of the

@@ -1,24 +1,21 @@
 import { existsSync } from 'node:fs'
 import Database from 'better-sqlite3'
-import type { AuthAdapter } from '../adapters/adapter.ts'
-import type { AuthStore } from '../adapters/direct-adapter.ts'
 import { ConfigurationError } from '../errors.ts'
 import { sqliteLimits } from '../rate-limit/sqlite-limits.ts'
 import { LOG_KEPT_MS, revocationLogStatements } from '../revocations/revocation-log.ts'
 import { sqliteFeed } from '../revocations/sqlite-feed.ts'
+import type { LookupRow } from '../session/session-row.ts'
 import { checkMapping } from './check-mapping.ts'
 import type { StoreMapping } from './mapping.ts'
 import type { SqliteOptions } from './open-sqlite.ts'
-import { type LookupRow, sessionSql } from './session-sql.ts'
+import type { OpenedStore } from './opened.ts'
+import { sessionSql } from './session-sql.ts'
 import { openCounter, toPath } from './sqlite-file.ts'
 import { createPatience } from './sqlite-patience.ts'
 import { sqliteLookups } from './sqlite-sessions.ts'
 
-/** What the two steps need of a database, and what ends it. */
-export interface SqliteStore extends AuthStore {
-  readonly sessions: AuthAdapter
-  close(): Promise<void>
-}
+/** See {@link OpenedStore}. */
+export type SqliteStore = OpenedStore
 
 /**
  * Step 2, the feed and the rate limits on tables that another library owns, such as those of Better Auth: they are read, and triggers on

@@ -1,16 +1,14 @@
 import { existsSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { Kysely } from 'kysely'
-import type { SessionStore } from '../adapters/adapter.ts'
-import { type AuthDatabase, withAuthStore } from '../adapters/direct-adapter.ts'
+import { withAuthStore } from '../adapters/direct-adapter.ts'
 import { ConfigurationError } from '../errors.ts'
 import { memoryLimits } from '../rate-limit/memory-limits.ts'
-import type { RateLimitStore } from '../rate-limit/rate-limit.ts'
 import { sqliteLimits } from '../rate-limit/sqlite-limits.ts'
-import type { RevocationFeed } from '../revocations/feed.ts'
 import { memoryFeed } from '../revocations/memory-feed.ts'
 import { sqliteFeed } from '../revocations/sqlite-feed.ts'
-import { type MigrationDialect, type MigrationReport, migrate, sqliteTypes } from './migrations.ts'
+import { migrate, sqliteTypes } from './migrations.ts'
+import type { OpenedDatabase } from './opened.ts'
 import type { AuthTables } from './schema.ts'
 import { configure, openCounter, openWriter, toPath } from './sqlite-file.ts'
 import { sqliteSessions } from './sqlite-sessions.ts'
@@ -24,21 +22,8 @@ export interface SqliteOptions {
   readonly create?: boolean
 }
 
-/** An open database. */
-export interface SqliteAuthDatabase<Tables> {
-  /** Kysely on the write queue; goes into the context of a call as `db`. `Tables` are the app's own. */
-  readonly db: Kysely<AuthTables & Tables> & AuthDatabase
-  /** Step 2, on a connection of its own that only reads. */
-  readonly sessions: SessionStore
-  readonly revocations: RevocationFeed
-  /** Counts attempts in the same file; in memory for `:memory:`. */
-  readonly limits: RateLimitStore
-  /** How migrations write their types here. */
-  readonly types: MigrationDialect
-  /** What the migrations did while opening. */
-  readonly migrations: MigrationReport
-  close(): Promise<void>
-}
+/** See {@link OpenedDatabase}. */
+export type SqliteAuthDatabase<Tables> = OpenedDatabase<Tables>
 
 /**
  * Opens a SQLite file, creates it where it is missing, and brings its tables up to date.

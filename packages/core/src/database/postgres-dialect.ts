@@ -3,7 +3,6 @@ import {
   type DatabaseConnection,
   type Dialect,
   PostgresDialect,
-  type PostgresDialectConfig,
   PostgresDriver,
 } from 'kysely'
 import type { Pool } from 'pg'
@@ -27,10 +26,6 @@ type Connection = Parameters<PostgresDriver['rollbackTransaction']>[0]
 class PoolDriver extends PostgresDriver {
   readonly #known = new WeakSet<DatabaseConnection>()
   readonly #seal = transactionSeal()
-
-  constructor(config: PostgresDialectConfig) {
-    super(config)
-  }
 
   override async acquireConnection(options?: AbortableOperationOptions): Promise<DatabaseConnection> {
     const connection = await orUnavailable(super.acquireConnection(options))

@@ -1,10 +1,8 @@
 import { AuthError, isAuthError } from '../errors.ts'
+import { isConflict } from '../session/conflict.ts'
 
 /** The statement is at fault, or the state of its transaction: wrong SQL, a value of the wrong type, a broken constraint. */
 const STATEMENT_FAULTS = /^(0A|21|22|23|25P02|2F|34|3B|42|44|P0)/
-
-/** The transaction was undone for the sake of another, and may be tried again: 40001, 40P01. */
-const SERIALIZATION_FAULTS = /^40/
 
 /** The SQLSTATE of an error of the database; null for one of the connection. */
 export function sqlState(error: unknown): string | null {
@@ -15,7 +13,7 @@ export function sqlState(error: unknown): string | null {
 /** Whether the connection is as good as before the statement that failed. */
 export function isStatementFault(error: unknown): boolean {
   const state = sqlState(error)
-  return state !== null && (STATEMENT_FAULTS.test(state) || SERIALIZATION_FAULTS.test(state))
+  return isConflict(error) || (state !== null && STATEMENT_FAULTS.test(state))
 }
 
 /** What failed because the database could not answer becomes `SESSIONS_UNAVAILABLE`; what the statement is at fault for stays. */

@@ -3,13 +3,16 @@ import type { AuthAdapter } from '../adapters/adapter.ts'
 import { AuthError } from '../errors.ts'
 import { DeadlineError, withDeadline } from '../session/deadline.ts'
 import type { Session, SessionKey } from '../session/session.ts'
+import { type LookupValues, sessionOf } from '../session/session-row.ts'
 import { backOffMs, type PostgresConnector } from './postgres-connector.ts'
 import { isStatementFault, sqlState } from './postgres-errors.ts'
 import { type IdTypes, isIdOf } from './postgres-ids.ts'
-import { type LookupValues, type SessionSql, sessionOf } from './session-sql.ts'
+import type { SessionSql } from './session-sql.ts'
 
 /** Lookups that leave in one statement at most. */
 const MOST_AT_ONCE = 256
+
+const ANSWERS_A_TURN = 64
 
 /** The connection that asks, and the one that stands by. */
 const CONNECTIONS = 2
@@ -112,10 +115,12 @@ export function postgresLookups({ connector, sql, ids, lookupTimeoutMs }: Lookup
       // Never so long that a lookup which has just been asked for would seem late.
       lastAnswerMs = Math.min(performance.now() - sentAt, lookupTimeoutMs / 2)
       const found = new Map(rows.map(([place, ...values]) => [place, values] as const))
-      batch.forEach(({ key, resolve }, index) => {
+      const answers = batch.map(({ key, resolve }, index) => {
         const values = found.get(index + 1)
-        resolve(values === undefined ? null : sessionOf(key, values))
+        const session = values === undefined ? null : sessionOf(key, values)
+        return () => resolve(session)
       })
+      tell(answers)
     } catch (error) {
       lastAnswerMs = 0
       // A plan that was prepared before a column was changed is of no use any more, and goes with its connection.
@@ -131,6 +136,13 @@ export function postgresLookups({ connector, sql, ids, lookupTimeoutMs }: Lookup
       line = [...again, ...line]
       if (outage !== null) failAll(outage)
     }
+  }
+
+  /** What waits for an answer goes on at once, which a whole batch must not do in one turn of the event loop. */
+  function tell(answers: readonly (() => void)[]): void {
+    for (const answer of answers.slice(0, ANSWERS_A_TURN)) answer()
+    const later = answers.slice(ANSWERS_A_TURN)
+    if (later.length > 0) setImmediate(tell, later)
   }
 
   async function answerEach(client: Client, batch: readonly Waiting[]): Promise<void> {

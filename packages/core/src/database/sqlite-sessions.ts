@@ -1,8 +1,9 @@
 import type { Database } from 'better-sqlite3'
 import type { AuthAdapter, SessionStore, SessionToken } from '../adapters/adapter.ts'
 import type { Session, SessionKey } from '../session/session.ts'
+import { type LookupValues, sessionOf } from '../session/session-row.ts'
 import { toDate, toNullableDate } from './schema.ts'
-import { type LookupValues, type SessionSql, sessionOf, sessionSql } from './session-sql.ts'
+import { type SessionSql, sessionSql } from './session-sql.ts'
 
 /**
  * Step 2 as one statement. The unary plus keeps SQLite from preparing the statement again for every new value, which its

@@ -1,5 +1,6 @@
 import type { Client, Notification, Pool } from 'pg'
 import { backOffMs, type PostgresConnector } from '../database/postgres-connector.ts'
+import { isStatementFault } from '../database/postgres-errors.ts'
 import { withDeadline } from '../session/deadline.ts'
 import type { Revocation, RevocationFeed } from './feed.ts'
 import { memoryFeed } from './memory-feed.ts'
@@ -72,7 +73,7 @@ export async function postgresFeed(
     })
     listener.on('notification', hear)
     try {
-      if (!hasEnded) await withDeadline(listener.query(`listen ${CHANNEL}`), timeoutMs)
+      if (!hasEnded) await listenOn(listener)
       while (!hasEnded) {
         // Made before the log is read: what is told meanwhile may not be in it yet.
         const woken = new Promise<void>((resolve) => {
@@ -84,6 +85,15 @@ export async function postgresFeed(
     } finally {
       client = null
       void listener.end().catch(() => {})
+    }
+  }
+
+  async function listenOn(listener: Client): Promise<void> {
+    try {
+      await withDeadline(listener.query(`listen ${CHANNEL}`), timeoutMs)
+    } catch (error) {
+      // A database that is compatible but for this is read every few seconds.
+      if (!isStatementFault(error)) throw error
     }
   }
 

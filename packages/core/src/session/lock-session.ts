@@ -1,9 +1,10 @@
 import type { AuthAdapter } from '../adapters/adapter.ts'
 import type { Engine, StoreMapping } from '../database/mapping.ts'
-import { type LookupRow, type SessionSql, sessionSql, toSession } from '../database/session-sql.ts'
+import { type SessionSql, sessionSql } from '../database/session-sql.ts'
 import { ConfigurationError } from '../errors.ts'
 import { LOCK_TIMEOUT_MS } from './locking-adapter.ts'
 import type { Session, SessionKey } from './session.ts'
+import { type LookupRow, toSession } from './session-row.ts'
 import { type ValidateOptions, validateSession } from './validate-session.ts'
 
 /**
@@ -94,13 +95,11 @@ function rowsOf(result: unknown): readonly Row[] {
   throw new ConfigurationError('The execute of lockSession must answer with the rows, or with { rows }')
 }
 
-/** Drivers and libraries read dates and flags each in their own way. */
+/** Drivers and libraries read flags and large numbers each in their own way. */
 function toLookupRow(row: Row): LookupRow {
-  const plain = Object.entries(row).map(([name, value]) => [name, toPlain(value)])
+  const plain = Object.entries(row).map(([name, value]) => [
+    name,
+    typeof value === 'bigint' ? Number(value) : value,
+  ])
   return Object.fromEntries(plain)
-}
-
-function toPlain(value: unknown): unknown {
-  if (value instanceof Date) return value.getTime()
-  return typeof value === 'bigint' ? Number(value) : value
 }

@@ -1,6 +1,7 @@
 import type { AuthAdapter } from '../adapters/adapter.ts'
 import type { AuthTransaction } from '../events/change.ts'
 import type { Session, SessionKey } from './session.ts'
+import { toSession } from './session-row.ts'
 
 /** How long one waits for the locks of a session, in milliseconds. */
 export const LOCK_TIMEOUT_MS = 5_000
@@ -28,15 +29,5 @@ async function findLocked(trx: AuthTransaction, { sessionId, userId }: SessionKe
     .where('userId', '=', userId)
     .forNoKeyUpdate()
     .executeTakeFirst()
-  if (session === undefined) return null
-  const { expiresAt, lastAuthenticatedAt } = session
-  const banExpires = user.banExpires === null ? null : new Date(user.banExpires)
-  return {
-    id: sessionId,
-    userId,
-    expiresAt: new Date(expiresAt),
-    lastAuthenticatedAt:
-      typeof lastAuthenticatedAt === 'string' ? lastAuthenticatedAt : lastAuthenticatedAt.toISOString(),
-    user: { ...user, id: userId, banned: Boolean(user.banned), banExpires },
-  }
+  return session === undefined ? null : toSession({ sessionId, userId }, { ...user, ...session })
 }

@@ -287,6 +287,18 @@ describe('a statement that is at fault', () => {
   })
 })
 
+test('a server that lets the connections in and refuses the statement is not stormed', async () => {
+  const { proxy } = await open()
+  const pids = await lookupPids()
+  await database.run('alter table session rename column "expiresAt" to gone')
+  onTestFinished(() => database.run('alter table session rename column gone to "expiresAt"'))
+  for (const pid of pids) await database.rows(`select pg_terminate_backend(${pid}, 5000)`)
+  const before = proxy.attempts
+  await sleep(1_500)
+  // Pauses that grow to half a second let through about five.
+  expect(proxy.attempts - before).toBeLessThan(10)
+})
+
 test('after it is closed every lookup is 503, those that wait and those under way too, and no connection is left', async () => {
   const { find, opened } = await open()
   const lock = await lockSessions()

@@ -18,7 +18,10 @@ export function foundWhenAnnounced(key: SessionKey, database: SessionDatabase): 
   const { publish } = revocations
   return new Promise((resolve) => {
     revocations.publish = (revocation) => {
-      if (revocation.userId === key.userId) resolve(sessions.findSession(key))
+      if (revocation.userId === key.userId) {
+        revocations.publish = publish
+        resolve(sessions.findSession(key))
+      }
       publish(revocation)
     }
   })

@@ -47,7 +47,7 @@ export function createRenewals<Item>(renew: (item: Item) => void): Renewals<Item
     if (timer !== undefined && wakesAt <= at) return
     clearTimeout(timer)
     wakesAt = at
-    timer = setTimeout(renewChunk, Math.ceil(at - performance.now()))
+    timer = setTimeout(renewChunk, Math.max(0, Math.ceil(at - performance.now())))
   }
 
   function sleep(): void {

@@ -15,7 +15,10 @@ beforeEach(() => {
   renewed = []
   renewals = createRenewals((item) => renewed.push({ item, at: performance.now() - startedAt }))
 })
-afterEach(() => void vi.useRealTimers())
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
 
 const keep = (count: number) => {
   for (let item = 0; item < count; item++) renewals.keep(item)
@@ -105,4 +108,20 @@ test('one that is dropped is renewed no more', () => {
   renewals.drop(0)
   vi.advanceTimersByTime(2_100)
   expect(renewed.map(({ item }) => item)).toEqual([1])
+})
+
+test('no timer is set to a moment that has passed, of which the platform would warn, however long a chunk takes', () => {
+  const now = performance.now()
+  let spentMs = 0
+  vi.spyOn(performance, 'now').mockImplementation(() => now + spentMs)
+  const setTimer = vi.spyOn(globalThis, 'setTimeout')
+  const slow = createRenewals(() => {
+    spentMs += 1
+  })
+  for (let item = 0; item < 1_000; item++) slow.keep(item)
+  spentMs = 2_000
+  vi.advanceTimersByTime(2_000)
+  const delays = setTimer.mock.calls.map(([, delay]) => delay ?? 0)
+  expect(delays.length).toBeGreaterThan(1)
+  expect(Math.min(...delays)).toBeGreaterThanOrEqual(0)
 })

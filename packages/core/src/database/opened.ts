@@ -1,0 +1,28 @@
+import type { Kysely } from 'kysely'
+import type { SessionStore } from '../adapters/adapter.ts'
+import type { AuthDatabase, AuthStore } from '../adapters/direct-adapter.ts'
+import type { RateLimitStore } from '../rate-limit/rate-limit.ts'
+import type { RevocationFeed } from '../revocations/feed.ts'
+import type { MigrationDialect, MigrationReport } from './migrations.ts'
+import type { AuthTables } from './schema.ts'
+
+/** An open database with our tables. */
+export interface OpenedDatabase<Tables> {
+  /** Kysely, in SQLite on the write queue and in PostgreSQL on a pool; goes into the context of a call as `db`. `Tables` are the app's own. */
+  readonly db: Kysely<AuthTables & Tables> & AuthDatabase
+  /** Step 2, on a connection of its own that only reads. */
+  readonly sessions: SessionStore
+  readonly revocations: RevocationFeed
+  /** Counts attempts in the same database; in memory for `:memory:`. */
+  readonly limits: RateLimitStore
+  /** How migrations write their types here. */
+  readonly types: MigrationDialect
+  /** What the migrations did while opening. */
+  readonly migrations: MigrationReport
+  close(): Promise<void>
+}
+
+/** What the two steps need of a database whose tables another library owns, and what ends it. */
+export interface OpenedStore extends AuthStore {
+  close(): Promise<void>
+}

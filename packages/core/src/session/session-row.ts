@@ -1,0 +1,68 @@
+import type { Session, SessionKey } from './session.ts'
+
+/** A moment as ISO 8601 text, in milliseconds since 1970, or as a driver reads it. */
+type Moment = string | number | Date | null
+
+/** What Step 2 reads, in the order of the select lists. */
+export type LookupValues = readonly [
+  expiresAt: Moment,
+  lastAuthenticatedAt: Moment,
+  name: string | null,
+  email: string | null,
+  role: string | null,
+  banned: boolean | number | null,
+  banReason: string | null,
+  banExpires: Moment,
+]
+
+/** What Step 2 reads, by name. */
+export interface LookupRow {
+  readonly expiresAt: Moment
+  readonly lastAuthenticatedAt: Moment
+  readonly name: string | null
+  readonly email: string | null
+  readonly role: string | null
+  readonly banned: boolean | number | null
+  readonly banReason: string | null
+  readonly banExpires: Moment
+}
+
+/** The session of a row. */
+export function toSession(key: SessionKey, row: LookupRow): Session {
+  const { expiresAt, lastAuthenticatedAt, name, email, role, banned, banReason, banExpires } = row
+  const values = [expiresAt, lastAuthenticatedAt, name, email, role, banned, banReason, banExpires] as const
+  return sessionOf(key, values)
+}
+
+/** The session of a row that was read as an array, which is faster. */
+export function sessionOf({ sessionId, userId }: SessionKey, values: LookupValues): Session {
+  const [expiresAt, lastAuthenticatedAt, name, email, role, banned, banReason, banExpires] = values
+  return {
+    id: sessionId,
+    userId,
+    expiresAt: toMoment(expiresAt),
+    lastAuthenticatedAt:
+      typeof lastAuthenticatedAt === 'string' ? lastAuthenticatedAt : toIso(lastAuthenticatedAt),
+    user: {
+      id: userId,
+      name: name ?? '',
+      email: email ?? '',
+      role: role ?? 'user',
+      // Whatever is plainly none lets in; a value that nobody has thought of does not.
+      banned: banned !== 0 && banned !== false && banned !== null,
+      banReason,
+      banExpires: banExpires === null ? null : toMoment(banExpires),
+    },
+  }
+}
+
+/** What is no moment becomes an invalid date, which counts as expired, or as a ban without end. */
+function toMoment(value: Moment): Date {
+  return new Date(value ?? Number.NaN)
+}
+
+/** A moment that nobody knows is long ago. */
+function toIso(value: number | Date | null): string {
+  const date = new Date(value ?? 0)
+  return Number.isNaN(date.getTime()) ? '' : date.toISOString()
+}

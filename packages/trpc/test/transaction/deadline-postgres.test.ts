@@ -1,0 +1,43 @@
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { refusalFor } from '../support/outcome.ts'
+import { soon } from '../support/soon.ts'
+import type { NoteTransaction } from './note-router.ts'
+import { call, contextOf, openForTests, postgresUrl } from './stores.ts'
+
+const app = await openForTests(await postgresUrl())
+
+test('a statement that hangs is over with the 2 s of the transaction, long before the time of other statements', async () => {
+  const ada = await app.signIn()
+  const inside = async (trx: NoteTransaction) => {
+    await sql`select pg_sleep(30)`.execute(trx)
+  }
+  const order: string[] = []
+  const later = sql`select pg_sleep(4)`.execute(app.db).then(() => order.push('later'))
+  const { refusal } = await call('write', contextOf(app, ada, { inside }))
+  expect(refusal).toEqual(refusalFor('SESSIONS_UNAVAILABLE', { replay: false }))
+  await app.revoke(ada)
+  order.push('revoked')
+  await later
+  expect(order).toEqual(['revoked', 'later'])
+  expect(await app.notes()).toEqual([])
+}, 10_000)
+
+test('one user who writes more at once than there are connections leaves some to the others', async () => {
+  const [ada, bob] = [await app.signIn(), await app.signIn()]
+  const release = Promise.withResolvers<void>()
+  let entered = 0
+  const inside = () => {
+    entered++
+    return release.promise
+  }
+  const writes = Array.from({ length: 30 }, () => call('write', contextOf(app, ada, { inside })))
+  await soon(() => expect(entered).toBe(1))
+  // Whoever waits for a connection waits for longer than the first write may take.
+  const other = await call('write', contextOf(app, bob))
+  expect(other.refusal).toBeNull()
+  expect(entered).toBe(1)
+  release.resolve()
+  const refusals = (await Promise.all(writes)).map(({ refusal }) => refusal)
+  expect(refusals).toEqual(Array(30).fill(null))
+})
