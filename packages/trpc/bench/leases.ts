@@ -1,0 +1,123 @@
+/**
+ * What ten thousand streams cost a node: their sessions are read again before each lease ends. Prints the longest turn of the event loop
+ * in processor time, while that goes on, while all are checked at once, and beside it while nothing is held; and the memory of a stream.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type AuthDatabase, authStore, keysVersion } from '@sallyport/core'
+import { openPostgres } from '@sallyport/core/postgres'
+import { openSqlite } from '@sallyport/core/sqlite'
+import { startPostgres } from '../../core/test/support/embedded-postgres.ts'
+import { watchSession } from '../src/server/watch-session.ts'
+import { createIssuer, signIn } from '../test/revocation/people.ts'
+
+const STREAMS = Number(process.env.STREAMS ?? 10_000)
+const SECONDS = Number(process.env.BENCH_SECONDS ?? 7)
+
+console.log(
+  `${STREAMS} streams, ${SECONDS} s each; turns of the event loop in ms of processor time, reads of sessions, memory`,
+)
+await measureSqlite()
+await measurePostgres()
+
+async function measureSqlite(): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), 'sallyport-'))
+  const url = `file:${join(directory, 'bench.db')}`
+  await measure('SQLite', url, await openSqlite(url))
+  rmSync(directory, { recursive: true })
+}
+
+async function measurePostgres(): Promise<void> {
+  const server = await startPostgres()
+  const url = await server.createDatabase('bench')
+  await measure('PostgreSQL', url, await openPostgres(url))
+  await server.stop()
+}
+
+async function measure(
+  name: string,
+  url: string,
+  { db, close }: { db: AuthDatabase; close(): Promise<void> },
+): Promise<void> {
+  const issuer = await createIssuer()
+  const { config, key } = issuer
+  const people = await signIn(url, STREAMS, { issuer })
+  const store = db[authStore]
+  let reads = 0
+  const counted = {
+    ...store,
+    sessions: {
+      findSession: (asked: { sessionId: string; userId: string }) => {
+        reads++
+        return store.sessions.findSession(asked)
+      },
+    },
+  }
+  const admissions = []
+  for (const { sessionId, userId } of people) {
+    const session = await store.sessions.findSession({ sessionId, userId })
+    if (session === null) throw new Error('A session that was made is not there')
+    const proof = { issuer: config.issuer, keyId: key.kid, expiresAt: session.expiresAt }
+    admissions.push({ identity: { sessionId, userId, ...proof }, session })
+  }
+  await report(`${name}, nothing held`, () => reads)
+
+  const before = heapBytes()
+  const watches = admissions.map((admission) =>
+    watchSession(
+      {
+        ...admission,
+        revision: store.revocations.revision,
+        keysVersion: keysVersion(config),
+        readAt: performance.now(),
+      },
+      counted,
+      { config, caller: undefined },
+    ),
+  )
+  console.log(`${name}, memory: ${((heapBytes() - before) / STREAMS / 1024).toFixed(1)} KB a stream`)
+  await report(`${name}, all held`, () => reads)
+  store.revocations.publish({ sessionId: null, userId: null })
+  await report(`${name}, all checked at once`, () => reads)
+  const ended = watches.filter(({ signal }) => signal.aborted).length
+  if (ended > 0) throw new Error(`${ended} streams have ended`)
+  for (const watch of watches) watch.stop()
+  await close()
+}
+
+async function report(what: string, reads: () => number): Promise<void> {
+  const readsBefore = reads()
+  globalThis.gc?.()
+  let longest = 0
+  let above10 = 0
+  let isOver = false
+  let last = processorMs()
+  // Keeps nothing: collecting what it kept would be measured too.
+  function turn(): void {
+    const now = processorMs()
+    const ms = now - last
+    if (ms > longest) longest = ms
+    if (ms > 10) above10++
+    last = now
+    if (!isOver) setImmediate(turn)
+  }
+  setImmediate(turn)
+  await sleep(SECONDS * 1_000)
+  isOver = true
+  console.log(
+    `${what}: longest ${longest.toFixed(1)}, above 10 ms ${above10}; ${reads() - readsBefore} reads`,
+  )
+}
+
+/** What this thread has had of a processor: on the clock, others of the machine are counted in. */
+function processorMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1_000
+}
+
+function heapBytes(): number {
+  globalThis.gc?.()
+  return process.memoryUsage().heapUsed
+}
