@@ -33,6 +33,7 @@ function stop(): void {
 
 function announce(): void {
   console.log(`Sallyport example: ${env.BASE_URL}`)
+  if (!env.BASE_URL.endsWith(`:${env.PORT}`)) console.log(`This node: http://localhost:${env.PORT}`)
   if (isProduction) return
   console.log(`
 Users     ada@example.com (admin) and grace@example.com

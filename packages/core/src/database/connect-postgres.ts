@@ -28,7 +28,7 @@ export function connectPostgres(
 ): { connector: PostgresConnector; lookupTimeoutMs: number } {
   if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url))
     throw new ConfigurationError(
-      'A PostgreSQL database URL looks like postgres://user:password@host:5432/database',
+      'A PostgreSQL database URL looks like postgres://user:password@host:5432/database, with the password in encodeURIComponent()',
     )
   const milliseconds = (name: keyof PostgresOptions, value: number) => positive(name, value, LONGEST_TIMER_MS)
   const lookupTimeoutMs = milliseconds('lookupTimeoutMs', options.lookupTimeoutMs ?? 2_000)

@@ -1,3 +1,5 @@
+import { ConfigurationError } from '../errors.ts'
+
 /**
  * How a database writes moments: `timestamp` with or without a time zone, where one without is UTC; ISO 8601 text; or a number of
  * seconds or milliseconds since 1970.
@@ -70,13 +72,28 @@ const USER: UserColumnNames = {
   banExpires: 'banExpires',
 }
 
-/** Fills in our own names. */
+/**
+ * Fills in our own names.
+ *
+ * @throws ConfigurationError where a column is said to be absent without which there is no Step 2
+ */
 export function namesOf(engine: Engine, { session, user, dates }: StoreMapping = {}): Names {
-  return {
+  const names: Names = {
     session: { table: session?.table ?? 'session', columns: { ...SESSION, ...session?.columns } },
     user: { table: user?.table ?? 'user', columns: { ...USER, ...user?.columns } },
     dates: dates ?? (engine === 'sqlite' ? 'iso' : 'timestamp'),
   }
+  const { id, userId, expiresAt } = names.session.columns
+  for (const [name, column] of Object.entries({
+    id,
+    userId,
+    expiresAt,
+    'id of the user': names.user.columns.id,
+  })) {
+    if (typeof column !== 'string')
+      throw new ConfigurationError(`mapping: the column ${name} has to be named`)
+  }
+  return names
 }
 
 /** A name as SQL takes it; one with a dot is that of a schema and of something in it. */

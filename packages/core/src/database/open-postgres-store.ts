@@ -66,7 +66,8 @@ async function readOneRow({ pool }: PostgresConnector, mapping: StoreMapping): P
         from ${session.table} s join ${user.table} u on u.${user.id} = s.${session.userId} limit 1`,
     )
     .catch((cause: Error) => {
-      throw new ConfigurationError(`mapping: ${cause.message}`, { cause })
+      const { dates } = namesOf('postgres', mapping)
+      throw new ConfigurationError(`mapping: ${cause.message}; are the dates really ${dates}?`, { cause })
     })
   checkMapping(rows[0], 'postgres', mapping)
 }

@@ -53,7 +53,7 @@ export async function readIdTypes(
     )
     const [found] = rows
     if (found === undefined)
-      throw new ConfigurationError(`mapping: there is no column ${column} in the table ${table}`)
+      throw new ConfigurationError(`mapping: there is no table ${table}, or no column ${column} in it`)
     const type = TYPES[found.type]
     if (type !== undefined) return type
     throw new ConfigurationError(`mapping: ${table}.${column} is ${found.type}, which is no type of an id`)

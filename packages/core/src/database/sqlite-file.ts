@@ -12,7 +12,9 @@ import { ConfigurationError } from '../errors.ts'
 export function toPath(url: string): string {
   const path = url.replace(/^file:(\/\/)?/, '')
   if (path === '' || /^[a-z]+:\/\//i.test(path)) {
-    throw new ConfigurationError('A SQLite database URL looks like file:data/app.db or :memory:')
+    throw new ConfigurationError(
+      'A SQLite database URL looks like file:data/app.db or :memory:; postgres:// is for openPostgres',
+    )
   }
   return path
 }

@@ -57,10 +57,20 @@ export function lockSessionIn(engine: Engine): LockSession {
       return await validateSession(identity, adapter, { lookupTimeoutMs: LOCK_TIMEOUT_MS, ...options })
     } catch (error) {
       // One that no retry mends is not to look like a database that is down.
-      const cause = error instanceof Error ? error.cause : undefined
-      throw cause instanceof ConfigurationError ? cause : error
+      throw configurationFault(error) ?? error
     }
   }
+}
+
+/** What the app got wrong: its `execute`, or the names of the tables (SQLSTATE class 42). */
+function configurationFault(error: unknown): ConfigurationError | null {
+  if (!(error instanceof Error)) return null
+  if (error instanceof ConfigurationError) return error
+  const isWrongStatement = 'code' in error && /^(42...|SQLITE_ERROR)$/.test(String(error.code))
+  if (!isWrongStatement) return configurationFault(error.cause)
+  return new ConfigurationError(`lockSession: ${error.message}. Does it have the { mapping } of the store?`, {
+    cause: error,
+  })
 }
 
 function rawLockingAdapter(execute: Execute, { engine, session, user }: SessionSql): AuthAdapter {
