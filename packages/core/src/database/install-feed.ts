@@ -1,50 +1,56 @@
 import { createHash } from 'node:crypto'
-import { Kysely, sql } from 'kysely'
-import type { Pool } from 'pg'
+import { sql } from 'kysely'
+import type { AuthTransaction } from '../events/change.ts'
 import { LOG_KEPT_MS, revocationLogStatements } from '../revocations/revocation-log.ts'
-import { namesOf, quote, type StoreMapping } from './mapping.ts'
-import { postgresDialect } from './postgres-dialect.ts'
-import type { AuthTables } from './schema.ts'
+import { type Engine, namesOf, quote, type StoreMapping } from './mapping.ts'
+import { createRateLimitTable } from './migrations.ts'
+import type { AuthKysely } from './schema.ts'
 
 /** The number of an advisory lock: of several nodes that start at once, one after the other makes the triggers. */
 const INSTALLING = 7_255_597
 
-/** The triggers that {@link revocationLogStatements} makes. */
+/** The triggers that {@link revocationLogStatements} makes in PostgreSQL. */
 const TRIGGERS = 6
 
 /**
- * Makes the log, its triggers on the tables of another library, and the table of the rate limits. Only where they are not there as they
- * should be: a trigger waits for every transaction on its table, and every other one waits behind it.
+ * Makes the log, its triggers on the tables of another library, and the table of the rate limits. In PostgreSQL only where they are not
+ * there as they should be: a trigger waits for every transaction on its table, and every other one waits behind it.
  */
-export async function installFeed(pool: Pool, mapping: StoreMapping): Promise<void> {
-  const statements = revocationLogStatements('postgres', mapping)
+export async function installFeed(db: AuthKysely, engine: Engine, mapping: StoreMapping): Promise<void> {
+  const statements = revocationLogStatements(engine, mapping)
   const version = createHash('sha256').update(statements.join()).digest('hex')
-  const kysely = new Kysely<AuthTables>({ dialect: postgresDialect(pool) })
-  await kysely.transaction().execute(async (trx) => {
-    await sql`select pg_advisory_xact_lock(${INSTALLING})`.execute(trx)
-    const { session, user } = namesOf('postgres', mapping)
-    const { rows } = await sql<{ isInstalled: boolean | null }>`
-      select count(*) = ${TRIGGERS} and bool_and(obj_description(tgfoid, 'pg_proc') = ${version}) as "isInstalled"
-        from pg_trigger where tgname like 'sallyport\\_%' and tgenabled <> 'D'
-          and tgrelid in (to_regclass(${quote(session.table)}), to_regclass(${quote(user.table)}))`.execute(
-      trx,
-    )
-    if (rows[0]?.isInstalled === true) return
+  await db.transaction().execute(async (trx) => {
+    if (engine === 'postgres' && (await isInstalled(trx, mapping, version))) return
     for (const statement of statements) await sql.raw(statement).execute(trx)
-    await sql.raw(`comment on function sallyport_log_revocation() is '${version}'`).execute(trx)
-    await trx.schema
-      .createTable('rateLimit')
-      .ifNotExists()
-      .addColumn('key', 'text', (column) => column.primaryKey())
-      .addColumn('points', 'integer', (column) => column.notNull())
-      .addColumn('expire', 'bigint')
-      .execute()
+    if (engine === 'postgres')
+      await sql.raw(`comment on function sallyport_log_revocation() is '${version}'`).execute(trx)
+    await createRateLimitTable(trx.schema).execute()
   })
 }
 
-/** Removes what is of no use any more. What fails is made up for by the next time. */
-export async function pruneFeed(pool: Pool): Promise<void> {
-  const log = `delete from revocation_log where at <= now() - $1 * interval '1 millisecond'`
-  await pool.query(log, [LOG_KEPT_MS]).catch(() => {})
-  await pool.query('delete from "rateLimit" where expire <= $1', [Date.now()]).catch(() => {})
+async function isInstalled(trx: AuthTransaction, mapping: StoreMapping, version: string): Promise<boolean> {
+  await sql`select pg_advisory_xact_lock(${INSTALLING})`.execute(trx)
+  const { session, user } = namesOf('postgres', mapping)
+  const { rows } = await sql<{ isInstalled: boolean | null }>`
+    select count(*) = ${TRIGGERS} and bool_and(obj_description(tgfoid, 'pg_proc') = ${version}) as "isInstalled"
+      from pg_trigger where tgname like 'sallyport\\_%' and tgenabled <> 'D'
+        and tgrelid in (to_regclass(${quote(session.table)}), to_regclass(${quote(user.table)}))`.execute(trx)
+  return rows[0]?.isInstalled === true
+}
+
+/**
+ * Removes what is of no use any more, every hour. What fails is made up for by the next time.
+ *
+ * @returns what ends it
+ */
+export function pruneFeedHourly(db: AuthKysely): () => void {
+  async function prune(): Promise<void> {
+    const now = Date.now()
+    const upTo = new Date(now - LOG_KEPT_MS)
+    await db.deleteFrom('revocation_log').where('at', '<=', upTo).execute()
+    await db.deleteFrom('rateLimit').where('expire', '<=', now).execute()
+  }
+  const timer = setInterval(() => void prune().catch(() => {}), LOG_KEPT_MS)
+  timer.unref()
+  return () => clearInterval(timer)
 }

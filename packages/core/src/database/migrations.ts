@@ -70,6 +70,16 @@ export async function migrate<Tables>(
   }
 }
 
+/** The counters of rate limits; a store on the tables of another library has them too. */
+export function createRateLimitTable(schema: SchemaModule): { execute(): Promise<void> } {
+  return schema
+    .createTable('rateLimit')
+    .ifNotExists()
+    .addColumn('key', 'text', (column) => column.primaryKey())
+    .addColumn('points', 'integer', (column) => column.notNull())
+    .addColumn('expire', 'bigint')
+}
+
 function toKysely(migrations: Migrations, dialect: MigrationDialect): Record<string, Migration> {
   const entries = Object.entries(migrations).map(([name, change]): [string, Migration] => [
     name,
@@ -145,12 +155,7 @@ const CORE: { owner: string; migrations: Migrations } = {
         .execute()
       await schema.createIndex('audit_createdAt').on('audit').column('createdAt').execute()
       await schema.createIndex('audit_userId').on('audit').column('userId').execute()
-      await schema
-        .createTable('rateLimit')
-        .addColumn('key', 'text', (column) => column.primaryKey())
-        .addColumn('points', 'integer', (column) => column.notNull())
-        .addColumn('expire', 'bigint')
-        .execute()
+      await createRateLimitTable(schema).execute()
     },
     async '0003_revocation_log'(_schema, { engine }, db) {
       for (const statement of revocationLogStatements(engine)) await sql.raw(statement).execute(db)

@@ -1,16 +1,18 @@
+import { Kysely } from 'kysely'
 import { ConfigurationError } from '../errors.ts'
 import { postgresLimits } from '../rate-limit/postgres-limits.ts'
 import { postgresFeed } from '../revocations/postgres-feed.ts'
-import { LOG_KEPT_MS } from '../revocations/revocation-log.ts'
 import type { LookupRow } from '../session/session-row.ts'
 import { checkMapping } from './check-mapping.ts'
 import { causeOf, connectPostgres, endPostgres, type PostgresOptions } from './connect-postgres.ts'
-import { installFeed, pruneFeed } from './install-feed.ts'
-import { namesOf, quote, type StoreMapping } from './mapping.ts'
+import { installFeed, pruneFeedHourly } from './install-feed.ts'
+import { namesOf, type StoreMapping } from './mapping.ts'
 import type { OpenedStore } from './opened.ts'
 import type { PostgresConnector } from './postgres-connector.ts'
+import { postgresDialect } from './postgres-dialect.ts'
 import { readIdTypes } from './postgres-ids.ts'
 import { postgresLookups } from './postgres-lookups.ts'
+import type { AuthTables } from './schema.ts'
 import { sessionSql } from './session-sql.ts'
 
 /** See {@link OpenedStore}. */
@@ -34,19 +36,19 @@ export async function openPostgresStore(
   const { connector, lookupTimeoutMs } = connectPostgres(url, options)
   const { pool } = connector
   try {
-    const names = namesOf('postgres', mapping)
-    const ids = await readIdTypes(pool, names, quote)
+    const ids = await readIdTypes(pool, namesOf('postgres', mapping))
     await readOneRow(connector, mapping)
-    await installFeed(pool, mapping)
+    const kysely = new Kysely<AuthTables>({ dialect: postgresDialect(pool) })
+    await installFeed(kysely, 'postgres', mapping)
     const lookups = postgresLookups({ connector, sql: sessionSql('postgres', mapping), ids, lookupTimeoutMs })
     const revocations = await postgresFeed(connector, { timeoutMs: lookupTimeoutMs })
-    const pruning = setInterval(() => void pruneFeed(pool), LOG_KEPT_MS).unref()
+    const stopPruning = pruneFeedHourly(kysely)
     return {
       sessions: lookups,
       revocations,
       limits: postgresLimits(pool),
       async close() {
-        clearInterval(pruning)
+        stopPruning()
         revocations.close()
         lookups.close()
         await endPostgres(connector)

@@ -1,18 +1,20 @@
 import { existsSync } from 'node:fs'
 import Database from 'better-sqlite3'
+import { Kysely } from 'kysely'
 import { ConfigurationError } from '../errors.ts'
 import { sqliteLimits } from '../rate-limit/sqlite-limits.ts'
-import { LOG_KEPT_MS, revocationLogStatements } from '../revocations/revocation-log.ts'
 import { sqliteFeed } from '../revocations/sqlite-feed.ts'
 import type { LookupRow } from '../session/session-row.ts'
 import { checkMapping } from './check-mapping.ts'
+import { installFeed, pruneFeedHourly } from './install-feed.ts'
 import type { StoreMapping } from './mapping.ts'
 import type { SqliteOptions } from './open-sqlite.ts'
 import type { OpenedStore } from './opened.ts'
+import type { AuthTables } from './schema.ts'
 import { sessionSql } from './session-sql.ts'
 import { openCounter, toPath } from './sqlite-file.ts'
-import { createPatience } from './sqlite-patience.ts'
 import { sqliteLookups } from './sqlite-sessions.ts'
+import { sqliteWriteQueue } from './sqlite-write-queue.ts'
 
 /** See {@link OpenedStore}. */
 export type SqliteStore = OpenedStore
@@ -35,37 +37,22 @@ export async function openSqliteStore(
   if (!existsSync(path)) throw new ConfigurationError(`There is no database ${path}`)
   const counter = openCounter(path)
   const reader = new Database(path, { readonly: true, timeout: 0 })
-  const whenFree = createPatience(busyTimeoutMs)
   const close = async () => {
     reader.close()
     counter.close()
   }
   try {
     readOneRow(reader, mapping)
-    await whenFree(async () => {
-      counter
-        .transaction(() => {
-          for (const statement of [...revocationLogStatements('sqlite', mapping), RATE_LIMIT_TABLE]) {
-            counter.exec(statement)
-          }
-        })
-        .immediate()
-    })
+    const kysely = new Kysely<AuthTables>({ dialect: sqliteWriteQueue(counter, { busyTimeoutMs }) })
+    await installFeed(kysely, 'sqlite', mapping)
     const revocations = sqliteFeed(reader)
-    const pruneLog = counter.prepare('delete from revocation_log where at <= ?')
-    const pruneLimits = counter.prepare('delete from "rateLimit" where expire <= ?')
-    const pruning = setInterval(() => {
-      const now = Date.now()
-      // What fails is made up for by the next time.
-      whenFree(async () => pruneLog.run(new Date(now - LOG_KEPT_MS).toISOString())).catch(() => {})
-      whenFree(async () => pruneLimits.run(now)).catch(() => {})
-    }, LOG_KEPT_MS).unref()
+    const stopPruning = pruneFeedHourly(kysely)
     return {
       sessions: sqliteLookups(reader, sessionSql('sqlite', mapping)),
       revocations,
       limits: sqliteLimits(counter, { busyTimeoutMs }),
       close() {
-        clearInterval(pruning)
+        stopPruning()
         revocations.close()
         return close()
       },
@@ -75,9 +62,6 @@ export async function openSqliteStore(
     throw error
   }
 }
-
-const RATE_LIMIT_TABLE =
-  'create table if not exists "rateLimit" ("key" text primary key, "points" integer not null, "expire" bigint)'
 
 function readOneRow(reader: Database.Database, mapping: StoreMapping): void {
   const { session, user } = sessionSql('sqlite', mapping)

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { ConfigurationError } from '../errors.ts'
-import type { Names } from './mapping.ts'
+import { type Names, quote } from './mapping.ts'
 
 /** How a database keeps an id. */
 type IdType = 'text' | 'uuid' | 'bigint'
@@ -40,11 +40,7 @@ const TYPES: Readonly<Record<string, IdType>> = {
  *
  * @throws ConfigurationError when a column is not there, or of a type that is no id
  */
-export async function readIdTypes(
-  pool: Pool,
-  { session, user }: Names,
-  quote: (name: string) => string,
-): Promise<IdTypes> {
+export async function readIdTypes(pool: Pool, { session, user }: Names): Promise<IdTypes> {
   async function typeOf(table: string, column: string): Promise<IdType> {
     const { rows } = await pool.query<{ type: string }>(
       `select format_type(atttypid, null) as type from pg_attribute

@@ -28,8 +28,7 @@ export function openWriter(path: string): Database.Database {
     closeSync(openSync(path, 'a', 0o600))
   }
   // The write queue waits instead: the driver's own waiting would stop the event loop.
-  const writer = new Database(path, { timeout: 0 })
-  return writer
+  return new Database(path, { timeout: 0 })
 }
 
 /** The connection that counts attempts. Its writes need not survive a power failure, so they do not wait for the disk. */

@@ -84,7 +84,7 @@ export async function deleteSessionOf(
 ): Promise<boolean> {
   const found = await trx
     .selectFrom('session')
-    .select(['id', 'token', 'previousToken', 'tokenFamily'])
+    .select(['userId', 'token', 'previousToken', 'tokenFamily'])
     .where('id', '=', cookie.sessionId)
     .executeTakeFirst()
   if (found === undefined) return false
@@ -95,6 +95,6 @@ export async function deleteSessionOf(
     !isKnown && found.tokenFamily !== null && (await isOfFamily(cookie.secret, found.tokenFamily))
   if (!isKnown && !isReplayed) return false
   const ending = { cause: isReplayed ? 'token-replayed' : cause, actorId: null, at } as const
-  await deleteSessions(trx, record, { sessionId: found.id, ...ending })
+  await deleteSessions(trx, record, { sessionId: cookie.sessionId, userId: found.userId, ...ending })
   return true
 }

@@ -14,14 +14,16 @@ export async function inUserLine<Result>(
   lines.set(db, line)
   const before = line.get(userId) ?? Promise.resolve()
   const mine = Promise.withResolvers<void>()
-  // Whoever gives up leaves the line as it was for those behind.
+  // Whoever gives up leaves the line as it was for those behind, who wait for those before.
   const last = before.then(() => mine.promise)
   line.set(userId, last)
+  void last.then(() => {
+    if (line.get(userId) === last) line.delete(userId)
+  })
   try {
     await wait(before)
     return await work()
   } finally {
     mine.resolve()
-    if (line.get(userId) === last) line.delete(userId)
   }
 }
