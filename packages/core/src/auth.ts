@@ -1,19 +1,28 @@
-import { trustProxies } from './address.ts'
 import { migratePlugins } from './database/migrate-plugins.ts'
-import { type AuthDefinition, type AuthPlugin, type Endpoints, refuseRepeated } from './definition.ts'
+import type { AuthDefinition, AuthPlugin } from './definition.ts'
 import { type Api, createApi } from './endpoints/api.ts'
-import type { EndpointServer } from './endpoints/call-endpoint.ts'
-import { coreEndpoints } from './endpoints/core-endpoints.ts'
+import { createEndpointServer, endpointsOf } from './endpoints/bind-endpoints.ts'
 import { createHandler, type RequestOptions } from './endpoints/handler.ts'
 import { createServerApi, type ServerApi } from './endpoints/server-api.ts'
 import { ConfigurationError } from './errors.ts'
-import { expiringTables, observed } from './session/observed-database.ts'
+import type { AnyDatabase } from './session/any-database.ts'
+import { expiringTables } from './session/observed-database.ts'
 import { type PruneReport, prune } from './session/prune.ts'
 import type { SessionDatabase } from './session/session-database.ts'
 
+export { columnsOf } from './database/columns.ts'
 export { migratePlugins } from './database/migrate-plugins.ts'
 export type { MigrationDialect, MigrationReport, Migrations } from './database/migrations.ts'
+export type {
+  AuthTables,
+  Defaulted,
+  Flag,
+  NullableFlag,
+  NullableTimestamp,
+  Timestamp,
+} from './database/schema.ts'
 export {
+  type AppPlugin,
   type AuthDefinition,
   type AuthDefinitionOptions,
   type AuthPlugin,
@@ -21,8 +30,24 @@ export {
   type Endpoints,
 } from './definition.ts'
 export { EndpointError, isEndpointError, type RefusalTable, refusals } from './endpoint-error.ts'
-export type { Api, ApiMethod, ApiOptions, ApiResult, EndpointsOf } from './endpoints/api.ts'
+export {
+  type Api,
+  type ApiMethod,
+  type ApiOptions,
+  type ApiResult,
+  type EndpointsOf,
+  type SessionOf,
+  toApiResult,
+  type UserOf,
+} from './endpoints/api.ts'
+export {
+  bindEndpoints,
+  type EndpointCaller,
+  type EndpointCallOptions,
+  endpointsOf,
+} from './endpoints/bind-endpoints.ts'
 export type { CoreEndpoints } from './endpoints/core-endpoints.ts'
+export type { SessionColumn, SessionColumns, UserColumn, UserColumns } from './endpoints/declared-columns.ts'
 export {
   type AdmittedContext,
   type Caller,
@@ -35,11 +60,9 @@ export {
 export type { RequestOptions } from './endpoints/handler.ts'
 export { beginSession } from './endpoints/issue-tokens.ts'
 export type { CreateSessionInput, ServerApi } from './endpoints/server-api.ts'
-export type { UserColumn, UserColumns } from './endpoints/user-record.ts'
 export type { AuthTransaction, ChangeEvent, RecordEvent } from './events/change.ts'
 export { commit } from './events/commit.ts'
 export { type DefinePayload, type IssuedJwt, issueJwt } from './jwt/issue-jwt.ts'
-export { type KeyFile, type KeyFileOptions, openKeyFile } from './key-file/open-key-file.ts'
 export {
   createSigningKey,
   parseSigningKeys,
@@ -47,6 +70,8 @@ export {
   type SigningKeys,
 } from './keys/signing-keys.ts'
 export { memoryLimits } from './rate-limit/memory-limits.ts'
+export type { AddedColumns, ColumnShape, ColumnType } from './session/added-columns.ts'
+export type { AnyDatabase } from './session/any-database.ts'
 export { banUser } from './session/ban-user.ts'
 export { createSession, type NewSession, type NewSessionOptions } from './session/create-session.ts'
 export { revokeSession, revokeSessions } from './session/end-session.ts'
@@ -85,23 +110,19 @@ export interface AuthOptions {
  * @example
  * const auth = await createAuth(authDefinition, database)
  * app.all('/api/auth/*', (c) => auth.handler(c.req.raw, { remoteAddress: getConnInfo(c).remote.address }))
- * @throws ConfigurationError when two endpoints have one name or one path; the error of a migration that failed
+ * @throws ConfigurationError when two endpoints have one name or one path, or when the definition has no signing keys or has columns that
+ * the database was not opened with; the error of a migration that failed
  */
 export async function createAuth<Plugins extends readonly AuthPlugin[]>(
   definition: AuthDefinition<Plugins>,
-  database: SessionDatabase,
+  database: AnyDatabase,
   { onError = console.error, pruneEverySeconds = 3_600, auditDays = 365 }: AuthOptions = {},
 ): Promise<Auth<Plugins>> {
   const { config, plugins } = definition
-  const endpoints = collectEndpoints(plugins)
-  await migratePlugins(plugins, database)
+  const endpoints = endpointsOf(definition)
   const tell = (error: unknown) => report(error, onError)
-  const server: EndpointServer = {
-    definition,
-    database: observed(database, definition),
-    trustsProxy: trustProxies(config.trustedProxies),
-    onError: tell,
-  }
+  const server = createEndpointServer(definition, database, tell)
+  await migratePlugins(plugins, server.database)
   const tables = expiringTables(plugins)
   const pruneNow = () => prune(server.database, { now: config.now(), tables, auditDays })
   const everyMs = pruneEverySeconds * 1000
@@ -128,15 +149,4 @@ function report(error: unknown, onError: (error: unknown) => unknown): void {
   } catch (fault) {
     failed(fault)
   }
-}
-
-function collectEndpoints(plugins: readonly AuthPlugin[]): Endpoints {
-  const owners = [{ ...coreEndpoints(plugins) }, ...plugins.map(({ endpoints = {} }) => endpoints)]
-  const entries = owners.flatMap((endpoints): [string, Endpoints[string]][] => Object.entries(endpoints))
-  refuseRepeated('the endpoint', [...entries.map(([name]) => name), 'createSession'])
-  refuseRepeated(
-    'the path',
-    entries.map(([, { path }]) => path),
-  )
-  return Object.fromEntries(entries)
 }

@@ -1,6 +1,7 @@
 import { REASONS, type Reason } from './protocol.ts'
 
 const brand = Symbol.for('sallyport.AuthError')
+const configurationBrand = Symbol.for('sallyport.ConfigurationError')
 
 /** Seconds a client should wait after an answer that could not be decided. */
 const DEFAULT_RETRY_AFTER_SECONDS = 1
@@ -39,7 +40,31 @@ export function isUndecided(error: unknown): boolean {
   return isAuthError(error) && error.status === 503
 }
 
-/** A setting that cannot work. Thrown while the program starts; the message names the setting and the cure. */
+/** What code can tell a {@link ConfigurationError} by. */
+export type ConfigurationErrorCode =
+  /** There is no auth definition: `sallyport generate` found none. */
+  | 'DEFINITION_MISSING'
+  /** A context has neither a database nor a way to one. */
+  | 'CONTEXT_EMPTY'
+  /** A context has both, so nobody can say which one counts. */
+  | 'CONTEXT_UNCLEAR'
+  /** A query tried to write. */
+  | 'WRITE_IN_QUERY'
+
+/** An app that is put together in a way that cannot work. The message names the cause and the cure. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError'
+  /** Null for a setting, whose name is in the message. */
+  readonly code: ConfigurationErrorCode | null
+
+  constructor(message: string, options: { code?: ConfigurationErrorCode; cause?: unknown } = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined)
+    Object.defineProperty(this, configurationBrand, { value: true })
+    this.code = options.code ?? null
+  }
+}
+
+/** Whether a value is a {@link ConfigurationError}, also one from another copy of this package. */
+export function isConfigurationError(value: unknown): value is ConfigurationError {
+  return typeof value === 'object' && value !== null && configurationBrand in value
 }

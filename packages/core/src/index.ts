@@ -12,8 +12,21 @@ export { type CookieNames, cookieNames, readCookie } from './cookie.ts'
 export { corsHeaders, withCors } from './cors.ts'
 export { type Credentials, type HeaderReader, readCredentials, type SessionCookie } from './credentials.ts'
 export { EndpointError, isEndpointError } from './endpoint-error.ts'
-export { AuthError, ConfigurationError, isAuthError, isUndecided } from './errors.ts'
-export type { AuthEvent, AuthEventType, EventListener, RevocationCause } from './events/event.ts'
+export {
+  AuthError,
+  ConfigurationError,
+  type ConfigurationErrorCode,
+  isAuthError,
+  isConfigurationError,
+  isUndecided,
+} from './errors.ts'
+export type {
+  AuthEvent,
+  AuthEventType,
+  EventListener,
+  PluginEvent,
+  RevocationCause,
+} from './events/event.ts'
 export { denial } from './events/report-denial.ts'
 export type { Identity } from './jwt/identity.ts'
 export type { IdentityCache } from './jwt/identity-cache.ts'
@@ -38,5 +51,6 @@ export type { Revocation, RevocationFeed } from './revocations/feed.ts'
 export { memoryFeed } from './revocations/memory-feed.ts'
 export { isReady } from './session/is-ready.ts'
 export { isBanned, isFresh, type Session, type SessionKey, type SessionUser } from './session/session.ts'
+export type { SessionDatabase } from './session/session-database.ts'
 export { type TransactOptions, transact } from './session/transact.ts'
 export { type ValidateOptions, validateSession } from './session/validate-session.ts'

@@ -35,6 +35,18 @@ export const ENDPOINTS = {
   banUser: { method: 'POST', path: '/admin/ban-user' },
   unbanUser: { method: 'POST', path: '/admin/unban-user' },
   setRole: { method: 'POST', path: '/admin/set-role' },
+  createOrganization: { method: 'POST', path: '/organization/create' },
+  listOrganizations: { method: 'GET', path: '/organization/list' },
+  updateOrganization: { method: 'POST', path: '/organization/update' },
+  deleteOrganization: { method: 'POST', path: '/organization/delete' },
+  setActiveOrganization: { method: 'POST', path: '/organization/set-active' },
+  inviteMember: { method: 'POST', path: '/organization/invite-member' },
+  acceptInvitation: { method: 'POST', path: '/organization/accept-invitation' },
+  cancelInvitation: { method: 'POST', path: '/organization/cancel-invitation' },
+  listInvitations: { method: 'GET', path: '/organization/list-invitations' },
+  listMembers: { method: 'GET', path: '/organization/list-members' },
+  setMemberRole: { method: 'POST', path: '/organization/set-member-role' },
+  removeMember: { method: 'POST', path: '/organization/remove-member' },
 } as const
 ENDPOINTS satisfies Record<string, Route>
 
@@ -159,6 +171,46 @@ export interface SessionResponse {
 export interface CurrentSessionResponse {
   session: SessionResponse
   user: UserResponse
+}
+
+/** An organization, as one of its members sees it. */
+export interface OrganizationResponse {
+  id: string
+  name: string
+  /** Its name in a URL; no other organization has it. */
+  slug: string
+  /** What the caller is in it: `owner`, `admin`, `member`, or a role of the app's own. */
+  role: string
+  createdAt: string
+}
+
+/** The organization that a session works in; both are null where there is none. */
+export interface ActiveOrganizationResponse {
+  activeOrganizationId: string | null
+  activeOrganizationRole: string | null
+}
+
+/** A member of an organization, as the other members see them. */
+export interface MemberResponse {
+  userId: string
+  name: string
+  email: string
+  image: string | null
+  role: string
+  /** When they became one. */
+  createdAt: string
+}
+
+/** An invitation that is still open; its token is told to nobody but its recipient. */
+export interface InvitationResponse {
+  id: string
+  /** Whose account has this email may accept it. */
+  email: string
+  role: string
+  /** The member who made it. */
+  inviterId: string
+  createdAt: string
+  expiresAt: string
 }
 
 /** What every auth endpoint answers when it refuses. */

@@ -3,23 +3,50 @@ export class BodyTooLargeError extends Error {
   override readonly name = 'BodyTooLargeError'
 }
 
+/** A body as `fetch` has it, also where types or runtime know no `for await` of a stream. */
+export type ByteStream = AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>
+
 /**
- * The text of a body. Counts while reading, because `content-length` may be absent or wrong.
+ * The text of a body.
  *
  * @throws BodyTooLargeError when it has more than `maxBytes`
  */
-export async function readLimited(
-  body: ReadableStream<Uint8Array> | null,
-  maxBytes: number,
-): Promise<string> {
-  if (body === null) return ''
-  const decoder = new TextDecoder()
-  let bytes = 0
-  let text = ''
-  for await (const chunk of body) {
-    bytes += chunk.byteLength
-    if (bytes > maxBytes) throw new BodyTooLargeError(`The body has more than ${maxBytes} bytes`)
-    text += decoder.decode(chunk, { stream: true })
+export async function readLimited(body: ByteStream | null, maxBytes: number): Promise<string> {
+  return new TextDecoder().decode(await readBytes(body, maxBytes))
+}
+
+/**
+ * The bytes of a body, as they came. Counts while reading, because `content-length` may be absent or wrong.
+ *
+ * @throws BodyTooLargeError when it has more than `maxBytes`
+ */
+export async function readBytes(body: ByteStream | null, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of body === null ? [] : toIterable(body)) {
+    length += chunk.byteLength
+    if (length > maxBytes) throw new BodyTooLargeError(`The body has more than ${maxBytes} bytes`)
+    chunks.push(chunk)
   }
-  return text + decoder.decode()
+  const bytes = new Uint8Array(length)
+  let at = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, at)
+    at += chunk.byteLength
+  }
+  return bytes
+}
+
+function toIterable(body: ByteStream): AsyncIterable<Uint8Array> {
+  return Symbol.asyncIterator in body ? body : readAll(body)
+}
+
+async function* readAll(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  const reader = body.getReader()
+  try {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value
+  } finally {
+    // Whoever stops reading wants no more of it.
+    await reader.cancel()
+  }
 }

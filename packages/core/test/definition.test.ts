@@ -5,8 +5,18 @@ import {
   type KeySet,
   staticJwks,
 } from '@sallyport/core'
-import { type AuthPlugin, createSigningKey, defineAuth, parseSigningKeys } from '@sallyport/core/auth'
-import { expect, test } from 'vitest'
+import {
+  type AuthDefinitionOptions,
+  type AuthPlugin,
+  bindEndpoints,
+  columnsOf,
+  createAuth,
+  createSigningKey,
+  defineAuth,
+  parseSigningKeys,
+} from '@sallyport/core/auth'
+import { openSqlite } from '@sallyport/core/sqlite'
+import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 
 const [own, other] = await Promise.all([createSigningKey('Ed25519'), createSigningKey('ES256')])
@@ -18,8 +28,8 @@ test('a definition holds the config, the key that signs and the plugins', () => 
   const plugin = { id: 'mine', endpoints: {} }
   const definition = defineAuth({ config, signingKeys: { keys: [own] }, plugins: [plugin] })
   expect(definition.config).toBe(config)
-  expect(definition.signingKeys.active).toMatchObject({ kid: own.kid })
-  expect(definition.plugins).toEqual([plugin])
+  expect(definition.signingKeys?.active).toMatchObject({ kid: own.kid })
+  expect(definition.plugins).toEqual([plugin, { id: 'app' }])
 })
 
 test.each([
@@ -61,7 +71,10 @@ test.each(['a', 'email-password', 'Organization2', '-', 'x'.repeat(40)])(
 
 test.each<[string, AuthPlugin]>([
   ['the column role', { id: 'a', userColumns: { role: { schema: z.string() } } }],
-  ['the column banned', { id: 'a', userColumns: { banned: { schema: z.boolean() } } }],
+  [
+    'the column banned',
+    { id: 'a', userColumns: { banned: { type: 'flag', schema: z.boolean(), default: true } } },
+  ],
   ['the reason TOKEN_EXPIRED', { id: 'a', reasons: { TOKEN_EXPIRED: { status: 409, message: 'Mine' } } }],
   ['the reason INVALID_INPUT', { id: 'a', reasons: { INVALID_INPUT: { status: 409, message: 'Mine' } } }],
 ])('a plugin cannot claim %s, which is ours', (what, plugin) => {
@@ -69,7 +82,7 @@ test.each<[string, AuthPlugin]>([
   expect(defineWith([plugin])).toThrow(`plugins: ${what} is claimed twice`)
 })
 
-const column = { schema: z.string() }
+const column = { schema: z.string().nullable() }
 test.each<[string, AuthPlugin, AuthPlugin]>([
   ['the id a', { id: 'a' }, { id: 'a' }],
   [
@@ -86,4 +99,132 @@ test.each<[string, AuthPlugin, AuthPlugin]>([
   expect(defineWith([one])).not.toThrow()
   expect(defineWith([one, two])).toThrow(ConfigurationError)
   expect(defineWith([one, two])).toThrow(`plugins: ${what} is claimed twice`)
+})
+
+describe('what the app itself adds', () => {
+  const locale = { schema: z.enum(['en', 'de']), default: 'en' } as const
+  const theme = { schema: z.string().nullable() }
+
+  test('is the last plugin of its definition', () => {
+    const onChange = async () => {}
+    const definition = defineAuth({
+      config: configOf(publicKeys(own)),
+      signingKeys: { keys: [own] },
+      plugins: [{ id: 'mine' }],
+      user: { additionalFields: { locale } },
+      session: { additionalFields: { theme } },
+      hooks: { onChange },
+    })
+    expect(definition.plugins).toEqual([
+      { id: 'mine' },
+      { id: 'app', userColumns: { locale }, sessionColumns: { theme }, onChange },
+    ])
+    expect(columnsOf(definition)).toEqual({
+      user: { locale: { type: 'text', default: 'en' } },
+      session: { theme: { type: 'text' } },
+    })
+  })
+
+  test.each<[string, Partial<AuthDefinitionOptions>, string]>([
+    ['a plugin of its name', { plugins: [{ id: 'app' }] }, 'plugins: the id app is claimed twice'],
+    [
+      'a column that a plugin has',
+      { plugins: [{ id: 'a', userColumns: { locale } }], user: { additionalFields: { locale } } },
+      'plugins: the column locale is claimed twice',
+    ],
+    [
+      'a column of ours in the session',
+      { session: { additionalFields: { token: theme } } },
+      'plugins: the column token is claimed twice',
+    ],
+    [
+      'a member of ours in the session',
+      { session: { additionalFields: { user: theme } } },
+      'plugins: the column user is claimed twice',
+    ],
+    [
+      'a column that holds what its schema refuses',
+      { user: { additionalFields: { city: { schema: z.string() } } } },
+      'plugins: the column city holds null until something is written to it, which its schema refuses: give it a default, or make the schema nullable()',
+    ],
+    [
+      'a default that the schema refuses',
+      { user: { additionalFields: { age: { type: 'number', schema: z.number().min(1), default: 0 } } } },
+      'plugins: the column age holds 0 until something is written to it, which its schema refuses: give it a default, or make the schema nullable()',
+    ],
+    [
+      'a name that no column has',
+      { user: { additionalFields: { 'a b': theme } } },
+      'plugins: a b is no name for a column: use letters, digits and underscores, and not then',
+    ],
+    [
+      'a name that makes a promise of a session',
+      { session: { additionalFields: Object.fromEntries([['then', theme]]) } },
+      'plugins: then is no name for a column: use letters, digits and underscores, and not then',
+    ],
+    [
+      'a name that is no member of an object',
+      { session: { additionalFields: JSON.parse('{"__proto__":{}}') } },
+      'plugins: __proto__ is no name for a column: use letters, digits and underscores, and not then',
+    ],
+    [
+      'a column of ours in capitals',
+      { user: { additionalFields: { Role: theme } } },
+      'plugins: the column Role is claimed twice',
+    ],
+    [
+      'a column that another names in capitals',
+      { user: { additionalFields: { locale, LOCALE: locale } } },
+      'plugins: the column LOCALE is claimed twice',
+    ],
+  ])('stops the start with %s', (_name, options, message) => {
+    const define = () =>
+      defineAuth({ config: configOf(publicKeys(own)), signingKeys: { keys: [own] }, ...options })
+    expect(define).toThrow(ConfigurationError)
+    expect(define).toThrow(message)
+  })
+})
+
+describe('a definition without signing keys', () => {
+  const definition = defineAuth({ config: configOf(publicKeys(own)), signingKeys: undefined })
+
+  test('is one of a process that issues no tokens', () => {
+    expect(definition.signingKeys).toBeNull()
+  })
+
+  test('is refused where there is a database', async () => {
+    const database = await openSqlite(':memory:')
+    const message =
+      'SIGNING_KEYS is not set, and whoever has the database signs. Make keys with "sallyport keys create"'
+    await expect(createAuth(definition, database)).rejects.toThrow(message)
+    expect(() => bindEndpoints(definition, database)).toThrow(message)
+    await database.close()
+  })
+})
+
+test('a database that was opened without the columns of a definition is refused, before anything is written', async () => {
+  const definition = defineAuth({
+    config: configOf(publicKeys(own)),
+    signingKeys: { keys: [own] },
+    session: { additionalFields: { theme: { schema: z.string().nullable() } } },
+    user: { additionalFields: { credits: { type: 'number', schema: z.number(), default: 0 } } },
+  })
+  const message =
+    'The auth definition adds user.credits, session.theme, which Step 2 does not read: run `sallyport generate`, and open the database with { columns: authColumns }'
+  const narrow = await openSqlite(':memory:')
+  await expect(createAuth(definition, narrow, { pruneEverySeconds: 0 })).rejects.toThrow(message)
+  const tables = await narrow.db.introspection.getTables()
+  const columns = tables.find(({ name }) => name === 'session')?.columns ?? []
+  expect(columns.map(({ name }) => name)).not.toContain('theme')
+  await narrow.close()
+
+  const otherType = { user: { credits: { type: 'text' } }, session: { theme: { type: 'text' } } } as const
+  const other = await openSqlite(':memory:', { columns: otherType })
+  expect(() => bindEndpoints(definition, other)).toThrow('adds user.credits, which')
+  await other.close()
+
+  const wide = await openSqlite(':memory:', { columns: columnsOf(definition) })
+  const auth = await createAuth(definition, wide, { pruneEverySeconds: 0 })
+  auth.close()
+  await wide.close()
 })

@@ -42,6 +42,7 @@ describe('the exported names of', () => {
         "identify",
         "isAuthError",
         "isBanned",
+        "isConfigurationError",
         "isEndpointError",
         "isFresh",
         "isReady",
@@ -72,6 +73,7 @@ describe('the exported names of', () => {
         "AuthEventType",
         "AuthStore",
         "Authenticated",
+        "ConfigurationErrorCode",
         "CookieNames",
         "Credentials",
         "DynamicJwksOptions",
@@ -82,6 +84,7 @@ describe('the exported names of', () => {
         "KeySet",
         "KeyStanding",
         "OriginRequest",
+        "PluginEvent",
         "RateLimit",
         "RateLimitStore",
         "Reason",
@@ -91,6 +94,7 @@ describe('the exported names of', () => {
         "RevocationFeed",
         "Session",
         "SessionCookie",
+        "SessionDatabase",
         "SessionKey",
         "SessionStore",
         "SessionToken",
@@ -122,9 +126,13 @@ describe('the exported names of', () => {
     `)
     expect(typesOf('protocol.ts')).toMatchInlineSnapshot(`
       [
+        "ActiveOrganizationResponse",
         "AdminUserResponse",
         "CurrentSessionResponse",
         "ErrorResponse",
+        "InvitationResponse",
+        "MemberResponse",
+        "OrganizationResponse",
         "Reason",
         "Route",
         "SessionResponse",
@@ -141,68 +149,86 @@ describe('the exported names of', () => {
         "EndpointError",
         "banUser",
         "beginSession",
+        "bindEndpoints",
+        "columnsOf",
         "commit",
         "createAuth",
         "createSession",
         "createSigningKey",
         "defineAuth",
         "defineEndpoint",
+        "endpointsOf",
         "isEndpointError",
         "issueJwt",
         "memoryLimits",
         "migratePlugins",
-        "openKeyFile",
         "parseSigningKeys",
         "prune",
         "refusals",
         "revokeSession",
         "revokeSessions",
+        "toApiResult",
       ]
     `)
     expect(typesOf('auth.ts')).toMatchInlineSnapshot(`
       [
+        "AddedColumns",
         "AdmittedContext",
+        "AnyDatabase",
         "Api",
         "ApiMethod",
         "ApiOptions",
         "ApiResult",
+        "AppPlugin",
         "Auth",
         "AuthDefinition",
         "AuthDefinitionOptions",
         "AuthOptions",
         "AuthPlugin",
+        "AuthTables",
         "AuthTransaction",
         "Caller",
         "ChangeEvent",
         "ChangeHook",
+        "ColumnShape",
+        "ColumnType",
         "CoreEndpoints",
         "CreateSessionInput",
+        "Defaulted",
         "DefinePayload",
         "Endpoint",
+        "EndpointCallOptions",
+        "EndpointCaller",
         "EndpointContext",
         "EndpointDefinition",
         "EndpointResult",
         "Endpoints",
         "EndpointsOf",
+        "Flag",
         "IssuedJwt",
-        "KeyFile",
-        "KeyFileOptions",
         "MigrationDialect",
         "MigrationReport",
         "Migrations",
         "NewSession",
         "NewSessionOptions",
+        "NullableFlag",
+        "NullableTimestamp",
         "PruneOptions",
         "PruneReport",
         "RecordEvent",
         "RefusalTable",
         "RequestOptions",
         "ServerApi",
+        "SessionColumn",
+        "SessionColumns",
         "SessionDatabase",
+        "SessionOf",
         "SigningKey",
         "SigningKeys",
+        "Timestamp",
         "UserColumn",
         "UserColumns",
+        "UserOf",
       ]
     `)
   })
@@ -213,6 +239,7 @@ describe('the exported names of', () => {
         "admin",
         "createPasswordAccount",
         "emailPassword",
+        "organization",
       ]
     `)
     expect(typesOf('plugins.ts')).toMatchInlineSnapshot(`
@@ -220,19 +247,34 @@ describe('the exported names of', () => {
         "AdminEndpoints",
         "AttemptLimits",
         "BanUserInput",
+        "CancelInvitationInput",
         "ChangePasswordInput",
+        "CreateOrganizationInput",
+        "DeliverInvitation",
         "EmailPasswordEndpoints",
         "EmailPasswordOptions",
         "EmailUser",
+        "InvitationDelivery",
+        "InviteMemberInput",
         "LinkEmail",
+        "ListInvitationsOutput",
+        "ListMembersOutput",
         "ListUsersInput",
         "ListUsersOutput",
         "NoticeEmail",
+        "OrganizationEndpoints",
+        "OrganizationLimits",
+        "OrganizationOptions",
+        "OrganizationPageInput",
+        "RemoveMemberInput",
         "ResetPasswordInput",
         "RoleOptions",
         "SendEmail",
+        "SetActiveOrganizationInput",
+        "SetMemberRoleInput",
         "SignInInput",
         "SignUpInput",
+        "UpdateOrganizationInput",
       ]
     `)
   })
@@ -314,6 +356,39 @@ describe('the exported names of', () => {
     `)
   })
 
+  test('@sallyport/core/key-file', async () => {
+    expect(Object.keys(await import('@sallyport/core/key-file'))).toEqual(['openKeyFile'])
+    expect(typesOf('key-file.ts')).toEqual(['KeyFile', 'KeyFileOptions'])
+  })
+
+  test('@sallyport/core/service', async () => {
+    expect(Object.keys(await import('@sallyport/core/service')).sort()).toMatchInlineSnapshot(`
+      [
+        "BodyTooLargeError",
+        "burnToken",
+        "digestBody",
+        "issueServiceToken",
+        "parseServiceSigningKeys",
+        "readBytes",
+        "refuseSharedKeys",
+        "requireClaimText",
+        "runOnce",
+        "serviceAudience",
+        "verifyServiceToken",
+      ]
+    `)
+    expect(typesOf('service.ts')).toMatchInlineSnapshot(`
+      [
+        "ByteStream",
+        "OnceCall",
+        "OnceOutcome",
+        "ServiceCall",
+        "ServiceClaims",
+        "ServiceTokenOptions",
+      ]
+    `)
+  })
+
   test('@sallyport/core/testing', async () => {
     expect(Object.keys(await import('@sallyport/core/testing')).sort()).toMatchInlineSnapshot(`
       [
@@ -347,6 +422,8 @@ test('package.json names these entries, and no other', () => {
     './postgres',
     './testing',
     './address',
+    './service',
+    './key-file',
   ]
   expect(Object.keys(exports)).toEqual(entries)
   expect(Object.keys(publishConfig.exports)).toEqual(entries)

@@ -57,8 +57,12 @@ test('protocol.ts, which browsers load, imports nothing', () => {
   expect(reachableFrom('protocol.ts')).toEqual({ files: ['protocol.ts'], packages: [] })
 })
 
-test('the light entry runs on the edge: it reaches these packages and no node:*, no driver, no query builder', () => {
-  expect(reachableFrom('index.ts').packages).toEqual(['cookie', 'jose', 'zod/mini'])
+test('the light entry runs on the edge: it reaches these packages and no node:*, no driver, no query builder, no schemas', () => {
+  expect(reachableFrom('index.ts').packages).toEqual(['cookie', 'jose'])
+})
+
+test('service calls run on the edge too', () => {
+  expect(reachableFrom('service.ts').packages).toEqual(['jose'])
 })
 
 test('the address of a client is read without Node too, and for that alone two more packages are loaded', () => {

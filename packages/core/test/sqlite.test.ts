@@ -98,6 +98,7 @@ describe('a file that another connection has locked before it was ever opened he
       '0001_sessions',
       '0002_lifecycle',
       '0003_revocation_log',
+      '0004_service_calls',
     ])
   })
 

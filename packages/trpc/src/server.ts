@@ -1,14 +1,29 @@
 export { assertGuarded } from './server/assert-guarded.ts'
 export type { AuthHandle, Transport } from './server/auth-handle.ts'
 export {
+  type BoundSession,
+  bindSession,
+  type OptionalSessionContextOf,
+  type SensitiveSessionContextOf,
+  type SessionContextOf,
+} from './server/bind-session.ts'
+export {
+  type ActionContext,
   type AuthContext,
   type AuthContextFactory,
   createAuthContext,
   type DatabaseContext,
   type HttpContextOptions,
+  type StoreContext,
   type WsContextOptions,
 } from './server/context.ts'
-export { type AuthErrorData, authErrorData, authResponseMeta } from './server/errors.ts'
+export {
+  type AuthErrorData,
+  authErrorData,
+  authResponseMeta,
+  type EndpointErrorData,
+  endpointErrorData,
+} from './server/errors.ts'
 export { getSession } from './server/get-session.ts'
 export type { AdmittedHandle, Middleware, SessionContext } from './server/guard.ts'
 export {
@@ -17,6 +32,7 @@ export {
 } from './server/optional-session-middleware.ts'
 export { type RateLimitContext, type RateLimitOptions, rateLimit } from './server/rate-limit.ts'
 export { refusalMiddleware } from './server/refusal-middleware.ts'
+export { type OrganizationContext, requireOrganizationRole } from './server/require-organization-role.ts'
 export { requireRole } from './server/require-role.ts'
 export {
   createSensitiveSessionMiddleware,

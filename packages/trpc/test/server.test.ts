@@ -11,12 +11,15 @@ test('@sallyport/trpc exports what its users rely on, and nothing else', () => {
       "authErrorData",
       "authHandlerOptions",
       "authResponseMeta",
+      "bindSession",
       "createAuthContext",
       "createSensitiveSessionMiddleware",
+      "endpointErrorData",
       "getSession",
       "optionalSessionMiddleware",
       "rateLimit",
       "refusalMiddleware",
+      "requireOrganizationRole",
       "requireRole",
       "sensitiveSessionMiddleware",
       "sessionMiddleware",
@@ -38,6 +41,9 @@ test("the module that every procedure imports stays light: neither core's heavy 
     '@trpc/server',
     '@trpc/server/observable',
   ])
-  const named = imports.map(({ specifier }) => specifier)
+  // The types of a definition are written there, and are gone when it runs.
+  const named = imports
+    .filter(({ specifier, isTypeOnly }) => !(isTypeOnly && specifier === '@sallyport/core/auth'))
+    .map(({ specifier }) => specifier)
   expect(named.filter((specifier) => /^@sallyport\/core\/(?!address$)|runtime/.test(specifier))).toEqual([])
 })

@@ -1,7 +1,7 @@
-import type { AuthKysely } from '../database/schema.ts'
 import type { AuthTransaction } from '../events/change.ts'
 import type { RateLimitStore } from '../rate-limit/rate-limit.ts'
 import type { RevocationFeed } from '../revocations/feed.ts'
+import type { SessionDatabase } from '../session/session-database.ts'
 import type { AuthAdapter } from './adapter.ts'
 
 /** Where a database handle keeps what the two steps need of it. */
@@ -13,8 +13,11 @@ export interface AuthStore {
   readonly revocations: RevocationFeed
   /** Counts attempts, for `rateLimit`. */
   readonly limits?: RateLimitStore
-  /** Where `ctx.transaction` writes. Absent where another library has the database: `lockSession` is for its transactions. */
-  readonly db?: AuthKysely
+  /**
+   * Where sessions begin and end, and where `ctx.transaction` writes. Absent where another library has the database: `lockSession` is for
+   * its transactions.
+   */
+  readonly database?: SessionDatabase
   /** Bounds each further statement of a transaction, where the database can, so that none outlives the time of `ctx.transaction`. */
   readonly limitStatements?: (trx: AuthTransaction, timeoutMs: number) => Promise<void>
 }

@@ -24,6 +24,15 @@ export function addDatabaseOptions(command: Command): Command {
         'module whose default export is the auth definition, for the tables of plugins',
       ),
     )
+    .addOption(envFile())
+}
+
+/** An env file, which is loaded while the options are read: others may stand in it. */
+export function envFile(): Option {
+  return new Option('-e, --env <path>', 'env file to load first').argParser((path: string) => {
+    process.loadEnvFile(path)
+    return path
+  })
 }
 
 /**

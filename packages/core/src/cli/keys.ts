@@ -19,6 +19,7 @@ import { describeKeys, formatTable } from './key-table.ts'
 interface Place {
   readonly keyFile?: string
   readonly env?: string
+  readonly prefix?: string
   readonly json?: true
 }
 
@@ -44,6 +45,7 @@ export function addKeysCommands(program: Command): void {
         // Not --env-file: Node takes that one for its own, wherever it stands, and ends when there is no such file.
         new Option('-e, --env <path>', 'env file with JWKS and SIGNING_KEYS').conflicts('keyFile'),
       )
+      .addOption(name === 'export' ? variablePrefix() : variablePrefix().conflicts('keyFile'))
       .option('--json', 'print JSON')
 
   add(
@@ -59,7 +61,8 @@ export function addKeysCommands(program: Command): void {
       const options = { now: new Date(), jwtLifetimeSeconds: jwtLifetime }
       const store = storeOf(place)
       const first = createKeyRing(key, options.now)
-      if (store === null) return console.log(place.json ? formatKeyRing(first) : formatEnv(first))
+      if (store === null)
+        return console.log(place.json ? formatKeyRing(first) : formatEnv(first, place.prefix))
       if (store.create(first)) return print(first, place)
       print(
         store.update((ring) => addNextKey(ring, key, options)),
@@ -102,7 +105,7 @@ export function addKeysCommands(program: Command): void {
     .option('--private', 'print the variables JWKS and SIGNING_KEYS instead, with the private keys')
     .action(({ private: withPrivate, ...place }: Place & { private?: true }) => {
       const ring = read(place)
-      if (withPrivate) console.log(place.json ? formatKeyRing(ring) : formatEnv(ring))
+      if (withPrivate) console.log(place.json ? formatKeyRing(ring) : formatEnv(ring, place.prefix))
       else console.log(JSON.stringify(publicKeys(ring)))
     })
 }
@@ -116,8 +119,19 @@ function jwtLifetime(): Option {
     })
 }
 
-function storeOf({ keyFile, env }: Place): KeyStore | null {
-  if (env !== undefined) return envFileStore(env)
+/** Where a file holds the keys, only what is printed has variables. */
+function variablePrefix(): Option {
+  return new Option(
+    '--prefix <prefix>',
+    'begins the names of the variables, such as SERVICE_ for keys of services',
+  ).argParser((value) => {
+    if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(value)) return value
+    throw new InvalidArgumentError('It must be letters, digits and underscores.')
+  })
+}
+
+function storeOf({ keyFile, env, prefix }: Place): KeyStore | null {
+  if (env !== undefined) return envFileStore(env, prefix)
   return keyFile === undefined ? null : keyFileStore(keyFile)
 }
 

@@ -1,5 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
+import { addDoctorCommand } from './doctor.ts'
+import { addGenerateCommand } from './generate.ts'
 import { addKeysCommands } from './keys.ts'
 import { addMigrateCommand } from './migrate.ts'
 import { addPruneCommand } from './prune.ts'
@@ -14,6 +16,8 @@ const program = new Command('sallyport')
 addMigrateCommand(program)
 addPruneCommand(program)
 addKeysCommands(program)
+addGenerateCommand(program)
+addDoctorCommand(program)
 
 try {
   await program.parseAsync()

@@ -1,17 +1,19 @@
 import type { AuthPlugin } from '../definition.ts'
-import type { SessionDatabase } from '../session/session-database.ts'
+import { type AnyDatabase, toSessionDatabase } from '../session/any-database.ts'
+import { addColumns, columnsOf } from './columns.ts'
 import { type MigrationReport, migrate } from './migrations.ts'
 
 /**
- * Brings the tables and columns of the plugins up to date, one plugin after the other.
+ * Brings the tables and columns of the plugins up to date: the columns that they declare, then the migrations of one plugin after the other.
  *
  * @throws the error of the migration that failed; then none of that plugin is applied
  */
 export async function migratePlugins(
   plugins: readonly AuthPlugin[],
-  { db, types }: Pick<SessionDatabase, 'db' | 'types'>,
+  database: Pick<AnyDatabase, 'db' | 'types'>,
 ): Promise<MigrationReport> {
-  const applied: string[] = []
+  const { db, types } = toSessionDatabase(database)
+  const applied = await addColumns(db, types, columnsOf({ plugins }))
   for (const { id, migrations } of plugins) {
     if (migrations === undefined) continue
     const report = await migrate(db, types, { owner: `sallyport_${id}`, migrations })

@@ -160,5 +160,23 @@ const CORE: { owner: string; migrations: Migrations } = {
     async '0003_revocation_log'(_schema, { engine }, db) {
       for (const statement of revocationLogStatements(engine)) await sql.raw(statement).execute(db)
     },
+    async '0004_service_calls'(schema, { timestamp }) {
+      await schema
+        .createTable('serviceToken')
+        .addColumn('id', 'text', (column) => column.primaryKey())
+        .addColumn('expiresAt', timestamp, (column) => column.notNull())
+        .execute()
+      await schema.createIndex('serviceToken_expiresAt').on('serviceToken').column('expiresAt').execute()
+      await schema
+        .createTable('serviceCall')
+        .addColumn('id', 'text', (column) => column.primaryKey())
+        .addColumn('fn', 'text', (column) => column.notNull())
+        .addColumn('body', 'text', (column) => column.notNull())
+        .addColumn('userId', 'text')
+        .addColumn('result', 'text')
+        .addColumn('expiresAt', timestamp, (column) => column.notNull())
+        .execute()
+      await schema.createIndex('serviceCall_expiresAt').on('serviceCall').column('expiresAt').execute()
+    },
   },
 }

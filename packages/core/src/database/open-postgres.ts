@@ -4,9 +4,11 @@ import { withAuthStore } from '../adapters/direct-adapter.ts'
 import type { AuthTransaction } from '../events/change.ts'
 import { postgresLimits } from '../rate-limit/postgres-limits.ts'
 import { postgresFeed } from '../revocations/postgres-feed.ts'
+import { NO_COLUMNS } from '../session/added-columns.ts'
+import { addColumns } from './columns.ts'
 import { causeOf, connectPostgres, endPostgres, type PostgresOptions } from './connect-postgres.ts'
 import { migrate, postgresTypes } from './migrations.ts'
-import type { OpenedDatabase } from './opened.ts'
+import type { ColumnsOptions, OpenedDatabase } from './opened.ts'
 import { postgresDialect } from './postgres-dialect.ts'
 import { postgresLookups } from './postgres-lookups.ts'
 import { postgresTokens } from './postgres-tokens.ts'
@@ -26,33 +28,33 @@ export type PostgresAuthDatabase<Tables> = OpenedDatabase<Tables>
  */
 export function openPostgres<Tables = unknown>(
   url: string,
-  options?: PostgresOptions,
+  options?: PostgresOptions & ColumnsOptions,
 ): Promise<PostgresAuthDatabase<Tables>>
 export async function openPostgres(
   url: string,
-  options: PostgresOptions = {},
+  { columns = NO_COLUMNS, ...options }: PostgresOptions & ColumnsOptions = {},
 ): Promise<PostgresAuthDatabase<unknown>> {
   const { connector, lookupTimeoutMs } = connectPostgres(url, options)
   const { pool } = connector
   try {
     const kysely = new Kysely<AuthTables>({ dialect: postgresDialect(pool) })
-    const migrations = await migrate(kysely, postgresTypes)
+    const { applied } = await migrate(kysely, postgresTypes)
+    const added = await addColumns(kysely, postgresTypes, columns)
     const lookups = postgresLookups({
       connector,
-      sql: sessionSql('postgres'),
+      sql: sessionSql('postgres', undefined, columns),
+      columns,
       ids: { session: 'text', user: 'text' },
       lookupTimeoutMs,
     })
     const sessions: SessionStore = { findSession: lookups.findSession, findToken: postgresTokens(pool) }
     const revocations = await postgresFeed(connector, { timeoutMs: lookupTimeoutMs })
     const limits = postgresLimits(pool)
+    const database = { db: kysely, sessions, revocations, limits, columns, types: postgresTypes }
     return {
-      db: withAuthStore(kysely, { sessions, revocations, limits, db: kysely, limitStatements }),
-      sessions,
-      revocations,
-      limits,
-      types: postgresTypes,
-      migrations,
+      ...database,
+      db: withAuthStore(kysely, { sessions, revocations, limits, database, limitStatements }),
+      migrations: { applied: [...applied, ...added] },
       async close() {
         revocations.close()
         lookups.close()

@@ -7,15 +7,17 @@ import { memoryLimits } from '../rate-limit/memory-limits.ts'
 import { sqliteLimits } from '../rate-limit/sqlite-limits.ts'
 import { memoryFeed } from '../revocations/memory-feed.ts'
 import { sqliteFeed } from '../revocations/sqlite-feed.ts'
+import { NO_COLUMNS } from '../session/added-columns.ts'
+import { addColumns } from './columns.ts'
 import { migrate, sqliteTypes } from './migrations.ts'
-import type { OpenedDatabase } from './opened.ts'
+import type { ColumnsOptions, OpenedDatabase } from './opened.ts'
 import type { AuthTables } from './schema.ts'
 import { configure, openCounter, openWriter, toPath } from './sqlite-file.ts'
 import { sqliteSessions } from './sqlite-sessions.ts'
 import { sqliteWriteQueue } from './sqlite-write-queue.ts'
 
 /** What {@link openSqlite} takes. */
-export interface SqliteOptions {
+export interface SqliteOptions extends ColumnsOptions {
   /** How long a write waits for another process to release the file before it is 503, in milliseconds. @default 5_000 */
   readonly busyTimeoutMs?: number
   /** Whether a file that is not there is made. @default true */
@@ -40,7 +42,7 @@ export function openSqlite<Tables = unknown>(
 ): Promise<SqliteAuthDatabase<Tables>>
 export async function openSqlite(
   url: string,
-  { busyTimeoutMs = 5_000, create = true }: SqliteOptions = {},
+  { busyTimeoutMs = 5_000, create = true, columns = NO_COLUMNS }: SqliteOptions = {},
 ): Promise<SqliteAuthDatabase<unknown>> {
   const path = toPath(url)
   if (!create && path !== ':memory:' && !existsSync(path)) {
@@ -50,22 +52,21 @@ export async function openSqlite(
   const kysely = new Kysely<AuthTables>({ dialect: sqliteWriteQueue(writer, { busyTimeoutMs }) })
   try {
     await configure(writer, busyTimeoutMs)
-    const migrations = await migrate(kysely, sqliteTypes)
+    const { applied } = await migrate(kysely, sqliteTypes)
+    const added = await addColumns(kysely, sqliteTypes, columns)
     const isMemory = path === ':memory:'
     const reader = isMemory ? writer : new Database(path, { readonly: true, timeout: 0 })
     const counter = isMemory ? null : openCounter(path)
-    const sessions = sqliteSessions(reader)
+    const sessions = sqliteSessions(reader, columns)
     // Of what is in memory this process is the only one.
     const feed = isMemory ? null : sqliteFeed(reader)
     const revocations = feed ?? memoryFeed()
     const limits = counter === null ? memoryLimits() : sqliteLimits(counter, { busyTimeoutMs })
+    const database = { db: kysely, sessions, revocations, limits, columns, types: sqliteTypes }
     return {
-      db: withAuthStore(kysely, { sessions, revocations, limits, db: kysely }),
-      sessions,
-      revocations,
-      limits,
-      types: sqliteTypes,
-      migrations,
+      ...database,
+      db: withAuthStore(kysely, { sessions, revocations, limits, database }),
+      migrations: { applied: [...applied, ...added] },
       async close() {
         feed?.close()
         reader.close()

@@ -3,8 +3,15 @@ import type { SessionStore } from '../adapters/adapter.ts'
 import type { AuthDatabase, AuthStore } from '../adapters/direct-adapter.ts'
 import type { RateLimitStore } from '../rate-limit/rate-limit.ts'
 import type { RevocationFeed } from '../revocations/feed.ts'
+import type { AddedColumns } from '../session/added-columns.ts'
 import type { MigrationDialect, MigrationReport } from './migrations.ts'
 import type { AuthTables } from './schema.ts'
+
+/** What an auth definition adds to our tables. */
+export interface ColumnsOptions {
+  /** The columns that it adds: `authColumns` of `generated/database.ts`, or `columnsOf(definition)`. @default none */
+  readonly columns?: AddedColumns
+}
 
 /** An open database with our tables. */
 export interface OpenedDatabase<Tables> {
@@ -15,6 +22,8 @@ export interface OpenedDatabase<Tables> {
   readonly revocations: RevocationFeed
   /** Counts attempts in the same database; in memory for `:memory:`. */
   readonly limits: RateLimitStore
+  /** The columns besides ours that Step 2 reads here. */
+  readonly columns: AddedColumns
   /** How migrations write their types here. */
   readonly types: MigrationDialect
   /** What the migrations did while opening. */

@@ -1,6 +1,7 @@
 import type { Client } from 'pg'
 import type { AuthAdapter } from '../adapters/adapter.ts'
 import { AuthError } from '../errors.ts'
+import { type AddedColumns, addedLists, NO_COLUMNS } from '../session/added-columns.ts'
 import { DeadlineError, withDeadline } from '../session/deadline.ts'
 import type { Session, SessionKey } from '../session/session.ts'
 import { type LookupValues, sessionOf } from '../session/session-row.ts'
@@ -35,6 +36,8 @@ export interface LookupOptions {
   readonly connector: PostgresConnector
   readonly sql: SessionSql
   readonly ids: IdTypes
+  /** What `sql` reads besides. @default none */
+  readonly columns?: AddedColumns
   readonly lookupTimeoutMs: number
 }
 
@@ -44,8 +47,8 @@ export interface PostgresLookups extends AuthAdapter {
 }
 
 /** Step 2 as one statement for any number of sessions. `place` tells whose row it is. */
-export function batchStatement({ session, user }: SessionSql, ids: IdTypes): string {
-  return `select k.place::int4, ${session.columns}, ${user.columns}
+export function batchStatement({ session, user, added }: SessionSql, ids: IdTypes): string {
+  return `select k.place::int4, ${session.columns}, ${user.columns}${added}
     from unnest($1::${ids.session}[], $2::${ids.user}[]) with ordinality as k("id", "userId", place)
     join ${session.table} s on s.${session.id} = k."id" and s.${session.userId} = k."userId"
     join ${user.table} u on u.${user.id} = s.${session.userId}`
@@ -59,8 +62,15 @@ export function batchStatement({ session, user }: SessionSql, ids: IdTypes): str
  * A connection that does not answer in time is given up and another, which stands by, takes over. What was under way on a connection
  * that broke is asked once more. While there is none, lookups wait for the attempt under way; when it fails they are 503.
  */
-export function postgresLookups({ connector, sql, ids, lookupTimeoutMs }: LookupOptions): PostgresLookups {
+export function postgresLookups({
+  connector,
+  sql,
+  ids,
+  columns = NO_COLUMNS,
+  lookupTimeoutMs,
+}: LookupOptions): PostgresLookups {
   const text = batchStatement(sql, ids)
+  const added = addedLists(columns)
   const clients: Client[] = []
   let line: Waiting[] = []
   let isUnderWay = false
@@ -117,7 +127,7 @@ export function postgresLookups({ connector, sql, ids, lookupTimeoutMs }: Lookup
       const found = new Map(rows.map(([place, ...values]) => [place, values] as const))
       const answers = batch.map(({ key, resolve }, index) => {
         const values = found.get(index + 1)
-        const session = values === undefined ? null : sessionOf(key, values)
+        const session = values === undefined ? null : sessionOf(key, values, added)
         return () => resolve(session)
       })
       tell(answers)

@@ -1,4 +1,4 @@
-import type { ColumnType, Generated, Kysely } from 'kysely'
+import type { ColumnType, Generated, InsertType, Kysely, SelectType, UpdateType } from 'kysely'
 
 /**
  * A moment. Written as a `Date` on every database; read as ISO 8601 text from SQLite and as a `Date` from PostgreSQL, so read
@@ -8,6 +8,13 @@ export type Timestamp = ColumnType<Date | string, Date, Date>
 export type NullableTimestamp = ColumnType<Date | string | null, Date | null, Date | null>
 /** Read as 0 or 1 from SQLite. */
 export type Flag = ColumnType<boolean | number, boolean, boolean>
+export type NullableFlag = ColumnType<boolean | number | null, boolean | null, boolean | null>
+/** A column with a default: an insert may leave it out. */
+export type Defaulted<Column> = ColumnType<
+  SelectType<Column>,
+  InsertType<Column> | undefined,
+  UpdateType<Column>
+>
 
 /** A person. Names and types are Better Auth's, so that its databases can be read in place. */
 export interface UserTable {
@@ -94,6 +101,27 @@ export interface RevocationLogTable {
   at: Generated<Date | string>
 }
 
+/** Service JWTs that have been used. Their rows outlive them, as the clocks of nodes differ. */
+export interface ServiceTokenTable {
+  /** The claim `jti`. */
+  id: string
+  expiresAt: Timestamp
+}
+
+/** Calls of internal functions that may be sent again; see `runOnce`. */
+export interface ServiceCallTable {
+  /** Stands for the acting user and the idempotency key. */
+  id: string
+  /** The path of the function. */
+  fn: string
+  /** SHA-256 of what it was called with. */
+  body: string
+  userId: string | null
+  /** The outcome as JSON; null while it is not known. */
+  result: string | null
+  expiresAt: Timestamp
+}
+
 /** The tables that sessions live in. An app adds its own: `Kysely<AuthTables & MyTables>`. */
 export interface AuthTables {
   user: UserTable
@@ -102,6 +130,8 @@ export interface AuthTables {
   audit: AuditTable
   rateLimit: RateLimitTable
   revocation_log: RevocationLogTable
+  serviceToken: ServiceTokenTable
+  serviceCall: ServiceCallTable
 }
 
 /** Any Kysely database that has our tables. */

@@ -1,3 +1,4 @@
+import { type AddedColumns, addedLists, NO_COLUMNS } from '../session/added-columns.ts'
 import { type DateEncoding, type Engine, namesOf, quote, type StoreMapping } from './mapping.ts'
 
 /** The parts of the statements that read a session `s` and its user `u`, written for one database. */
@@ -11,10 +12,16 @@ export interface SessionSql {
     readonly columns: string
   }
   readonly user: { readonly table: string; readonly id: string; readonly columns: string }
+  /** What a definition adds to both, after a comma; empty where that is nothing. */
+  readonly added: string
 }
 
 /** The parts of the statements for one database. */
-export function sessionSql(engine: Engine, mapping?: StoreMapping): SessionSql {
+export function sessionSql(
+  engine: Engine,
+  mapping?: StoreMapping,
+  columns: AddedColumns = NO_COLUMNS,
+): SessionSql {
   const { session, user, dates } = namesOf(engine, mapping)
   const list = (table: string, expressions: Record<string, string | null>) =>
     Object.entries(expressions)
@@ -25,6 +32,12 @@ export function sessionSql(engine: Engine, mapping?: StoreMapping): SessionSql {
         return `${isMoment ? moment(reference, engine, dates) : reference} as ${quote(alias)}`
       })
       .join(', ')
+  const added = addedLists(columns)
+  const addedOf = (table: string, names: readonly (readonly [string, string])[] = []) =>
+    names.map(([name, type]) => {
+      const reference = `${table}.${quote(name)}`
+      return `, ${type === 'timestamp' ? moment(reference, engine, dates) : reference}`
+    })
   const { expiresAt, lastAuthenticatedAt } = session.columns
   const { name, email, role, banned, banReason, banExpires } = user.columns
   return {
@@ -40,6 +53,7 @@ export function sessionSql(engine: Engine, mapping?: StoreMapping): SessionSql {
       id: quote(user.columns.id),
       columns: list('u', { name, email, role, banned, banReason, banExpires }),
     },
+    added: [...addedOf('s', added?.session), ...addedOf('u', added?.user)].join(''),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import type { AuthAdapter, SessionStore, SessionToken } from '../adapters/adapter.ts'
+import { type AddedColumns, addedLists, NO_COLUMNS } from '../session/added-columns.ts'
 import type { Session, SessionKey } from '../session/session.ts'
 import { type LookupValues, sessionOf } from '../session/session-row.ts'
 import { toDate, toNullableDate } from './schema.ts'
@@ -9,8 +10,8 @@ import { type SessionSql, sessionSql } from './session-sql.ts'
  * Step 2 as one statement. The unary plus keeps SQLite from preparing the statement again for every new value, which its
  * statistics otherwise make it do.
  */
-export function lookupStatement({ session, user }: SessionSql): string {
-  return `select ${session.columns}, ${user.columns}
+export function lookupStatement({ session, user, added }: SessionSql): string {
+  return `select ${session.columns}, ${user.columns}${added}
     from ${session.table} s join ${user.table} u on u.${user.id} = s.${session.userId}
     where s.${session.id} = +? and s.${session.userId} = +?`
 }
@@ -34,13 +35,13 @@ interface Waiting {
 }
 
 /** Step 2 and session cookies on a connection that only reads. */
-export function sqliteSessions(reader: Database): SessionStore {
+export function sqliteSessions(reader: Database, columns: AddedColumns = NO_COLUMNS): SessionStore {
   const findToken = reader.prepare<[string], TokenRow>(
     `select userId, token, previousToken, rotatedAt, tokenFamily, expiresAt, createdAt, lastSeenAt, remembered
       from session where id = +?`,
   )
   return {
-    ...sqliteLookups(reader, sessionSql('sqlite')),
+    ...sqliteLookups(reader, sessionSql('sqlite', undefined, columns), columns),
     async findToken(sessionId) {
       if (!sessionId.isWellFormed()) return null
       const row = findToken.get(sessionId)
@@ -56,7 +57,12 @@ export function sqliteSessions(reader: Database): SessionStore {
  * wait for its end and run together in one read transaction, which costs half as much. The transaction is over before anything else
  * can happen, so every lookup sees all writes that were committed before it was asked for.
  */
-export function sqliteLookups(reader: Database, sql: SessionSql): AuthAdapter {
+export function sqliteLookups(
+  reader: Database,
+  sql: SessionSql,
+  columns: AddedColumns = NO_COLUMNS,
+): AuthAdapter {
+  const added = addedLists(columns)
   const lookup = reader.prepare<[string, string], LookupValues>(lookupStatement(sql)).raw()
   const begin = reader.prepare('begin')
   const commit = reader.prepare('commit')
@@ -69,7 +75,7 @@ export function sqliteLookups(reader: Database, sql: SessionSql): AuthAdapter {
     // The driver would replace what is no text, and ask for another session.
     if (!key.sessionId.isWellFormed() || !key.userId.isWellFormed()) return null
     const row = lookup.get(key.sessionId, key.userId)
-    return row === undefined ? null : sessionOf(key, row)
+    return row === undefined ? null : sessionOf(key, row, added)
   }
 
   function endTurn(): void {

@@ -1,10 +1,12 @@
 import type * as z from 'zod'
 import { clientAddress } from '../address.ts'
-import type { AuthPlugin, Endpoints } from '../definition.ts'
-import type { CurrentSessionResponse, UserResponse } from '../protocol.ts'
+import type { AuthDefinition, AuthPlugin, Endpoints } from '../definition.ts'
+import type { CurrentSessionResponse, SessionResponse, UserResponse } from '../protocol.ts'
+import type { Session, SessionUser } from '../session/session.ts'
 import { callEndpoint, type EndpointRequest, type EndpointServer } from './call-endpoint.ts'
 import type { CoreEndpoints } from './core-endpoints.ts'
-import type { Endpoint } from './endpoint.ts'
+import type { UserColumns } from './declared-columns.ts'
+import type { Endpoint, EndpointResult } from './endpoint.ts'
 import type { UpdateUserInput } from './own-user.ts'
 
 /** On whose behalf a method of `auth.api` is called. */
@@ -39,7 +41,10 @@ export type EndpointsOf<Plugins extends readonly AuthPlugin[]> = Omit<
 > & {
   readonly getSession: Endpoint<
     object,
-    Omit<CurrentSessionResponse, 'user'> & { user: UserResponse & ColumnsOf<Plugins> },
+    Omit<CurrentSessionResponse, 'user' | 'session'> & {
+      user: UserResponse & ColumnsOf<Plugins>
+      session: SessionResponse & SessionColumnsOf<Plugins>
+    },
     false
   >
   readonly updateUser: Endpoint<
@@ -60,6 +65,24 @@ type OwnColumns<Plugin> =
       ? never
       : { readonly [Name in keyof Columns]: z.infer<Columns[Name]['schema']> }
     : never
+
+type SessionColumnsOf<Plugins extends readonly AuthPlugin[]> = Intersection<
+  OwnSessionColumns<Plugins[number]>
+>
+
+type OwnSessionColumns<Plugin> =
+  Plugin extends AuthPlugin<Endpoints, UserColumns, infer Columns>
+    ? string extends keyof Columns
+      ? never
+      : { readonly [Name in keyof Columns]: z.infer<Columns[Name]['schema']> }
+    : never
+
+/** The user of a session, with the columns that a definition adds: `ctx.user`. */
+export type UserOf<Definition extends AuthDefinition> = SessionUser & ColumnsOf<Definition['plugins']>
+
+/** A session with its user and the columns that a definition adds: `ctx.session`. */
+export type SessionOf<Definition extends AuthDefinition> = Omit<Session, 'user'> &
+  SessionColumnsOf<Definition['plugins']> & { readonly user: UserOf<Definition> }
 
 type InputColumnsOf<Plugins extends readonly AuthPlugin[]> = Intersection<OwnInputColumns<Plugins[number]>>
 
@@ -100,14 +123,21 @@ export function createApi<Plugins extends readonly AuthPlugin[]>(
     name,
     async ({ request, remoteAddress, ...input }: ApiOptions) => {
       const endpointRequest = toEndpointRequest({ request, remoteAddress }, server)
-      // A member that is given as undefined is one that is not given.
-      const given = Object.entries(input).filter(([, value]) => value !== undefined)
-      const readInput = () => Object.fromEntries(given)
-      const result = await callEndpoint(endpoint, endpointRequest, readInput, server)
-      return endpoint.setsCookies ? { ...result.body, headers: toHeaders(result.cookies) } : result.body
+      const result = await callEndpoint(endpoint, endpointRequest, () => given(input), server)
+      return toApiResult(endpoint, result)
     },
   ])
   return Object.fromEntries(methods)
+}
+
+/** The input of a method: a member that is given as undefined is one that is not given. */
+export function given(input: object): object {
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined))
+}
+
+/** What a method returns of what its endpoint answered. */
+export function toApiResult({ setsCookies }: Endpoint, { body, cookies }: EndpointResult): object {
+  return setsCookies ? { ...body, headers: toHeaders(cookies) } : body
 }
 
 /** Not a list of texts: a resolver that returns what it got would answer with the secrets in it. */

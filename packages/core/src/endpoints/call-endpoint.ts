@@ -1,11 +1,13 @@
 import type { ProxyTrust } from '../address.ts'
-import { type Authenticated, authenticate } from '../authenticate.ts'
+import { type Authenticated, authenticate, validateIdentity } from '../authenticate.ts'
 import type { AuthConfig } from '../config.ts'
 import { readBearer, readSessionCookie } from '../credentials.ts'
 import type { AuthDefinition } from '../definition.ts'
 import { AuthError } from '../errors.ts'
 import { commit } from '../events/commit.ts'
 import { denial } from '../events/report-denial.ts'
+import type { Identity } from '../jwt/identity.ts'
+import type { SigningKeys } from '../keys/signing-keys.ts'
 import { checkOrigin, type OriginRequest } from '../origin.ts'
 import { LOCK_TIMEOUT_MS, lockingAdapter } from '../session/locking-adapter.ts'
 import { isFresh, type Session } from '../session/session.ts'
@@ -15,7 +17,9 @@ import type { Caller, Endpoint, EndpointContext, EndpointResult } from './endpoi
 
 /** What the endpoints of a server share. */
 export interface EndpointServer {
-  readonly definition: Pick<AuthDefinition, 'config' | 'signingKeys' | 'definePayload'>
+  readonly definition: Pick<AuthDefinition, 'config' | 'definePayload'> & {
+    readonly signingKeys: SigningKeys
+  }
   readonly database: SessionDatabase
   readonly trustsProxy: ProxyTrust
   readonly onError: (error: unknown) => void
@@ -25,6 +29,8 @@ export interface EndpointServer {
 export interface EndpointRequest extends OriginRequest {
   /** The address of the client; null where nobody said. */
   readonly address: string | null
+  /** Whom Step 1 has proved already, where the call is made for a request that was let in; never read from the request. */
+  readonly identity?: Identity | undefined
 }
 
 /**
@@ -54,7 +60,11 @@ export async function callEndpoint(
       commit(server.database, async (trx, record) => {
         // Since the caller was let in they may have been signed out, banned or demoted.
         const patient = { now: config.now, lookupTimeoutMs: LOCK_TIMEOUT_MS }
-        const session = await validateSession(admitted.identity, lockingAdapter(trx), patient)
+        const session = await validateSession(
+          admitted.identity,
+          lockingAdapter(trx, server.database.columns),
+          patient,
+        )
         requireCaller(endpoint.caller, session, server)
         return work(trx, record)
       }),
@@ -110,7 +120,11 @@ async function admit(
   if (caller === 'anyone') return null
   const { config } = server.definition
   const adapter = server.database.sessions
-  const admitted = await authenticate(request, origin ?? 'mutation', { config, adapter })
+  const { identity } = request
+  const admitted =
+    identity === undefined
+      ? await authenticate(request, origin ?? 'mutation', { config, adapter })
+      : { identity, session: await validateIdentity(identity, { config, adapter }) }
   requireCaller(caller, admitted.session, server)
   return admitted
 }

@@ -1,10 +1,10 @@
 import type { AuthPlugin } from '../definition.ts'
+import type { SessionColumns, UserColumns } from './declared-columns.ts'
 import { jwks } from './jwks.ts'
 import { listSessions, revokeOtherSessions, revokeOwnSession, revokeOwnSessions } from './own-sessions.ts'
 import { type OwnUserEndpoints, ownUserEndpoints } from './own-user.ts'
 import { signOut } from './sign-out.ts'
 import { token } from './token.ts'
-import type { UserColumns } from './user-record.ts'
 
 /** The endpoints that every app needs. */
 export interface CoreEndpoints extends OwnUserEndpoints {
@@ -20,11 +20,12 @@ export interface CoreEndpoints extends OwnUserEndpoints {
 /** The endpoints that every app needs, with the columns of its plugins. */
 export function coreEndpoints(plugins: readonly AuthPlugin[]): CoreEndpoints {
   const columns: UserColumns = Object.assign({}, ...plugins.map(({ userColumns }) => userColumns))
+  const sessionColumns: SessionColumns = Object.assign({}, ...plugins.map(({ sessionColumns: own }) => own))
   return {
     signOut,
     token,
     jwks,
-    ...ownUserEndpoints(columns),
+    ...ownUserEndpoints(columns, sessionColumns),
     listSessions,
     revokeSession: revokeOwnSession,
     revokeOtherSessions,

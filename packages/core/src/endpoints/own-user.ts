@@ -12,10 +12,11 @@ import {
   type UserResponse,
 } from '../protocol.ts'
 import { deleteSessions } from '../session/end-session.ts'
+import { encodeColumns, type SessionColumns, type UserColumns } from './declared-columns.ts'
 import { defineEndpoint, type Endpoint } from './endpoint.ts'
-import { anyQuery, done, noFields, session } from './plain-schemas.ts'
+import { anyQuery, done, noFields, sessionFields } from './plain-schemas.ts'
 import { listSessionsOf } from './session-list.ts'
-import { encodeColumns, readUser, type UserColumns, userFields, userName } from './user-record.ts'
+import { readUser, userFields, userName } from './user-record.ts'
 
 /** What a user may change of themselves. */
 export interface UpdateUserInput {
@@ -31,8 +32,9 @@ export interface OwnUserEndpoints {
 }
 
 /** The endpoints of the caller's own user, with the columns that the plugins add. */
-export function ownUserEndpoints(columns: UserColumns): OwnUserEndpoints {
+export function ownUserEndpoints(columns: UserColumns, sessionColumns: SessionColumns): OwnUserEndpoints {
   const user = z.object({ ...userFields, ...schemasOf(columns) })
+  const session = z.object({ ...sessionFields, ...schemasOf(sessionColumns) })
 
   return {
     /** Who is signed in. */
@@ -43,7 +45,13 @@ export function ownUserEndpoints(columns: UserColumns): OwnUserEndpoints {
       output: z.object({ session, user }),
       async run(_input, { identity, config, database: { db } }) {
         const { userId, sessionId } = identity
-        const options = { db, now: config.now(), currentId: sessionId, onlyId: sessionId }
+        const options = {
+          db,
+          now: config.now(),
+          currentId: sessionId,
+          onlyId: sessionId,
+          columns: sessionColumns,
+        }
         const [current] = await listSessionsOf(userId, options)
         // It ended a moment ago.
         if (current === undefined) throw new AuthError('SESSION_NOT_FOUND')
@@ -89,7 +97,7 @@ export function ownUserEndpoints(columns: UserColumns): OwnUserEndpoints {
   }
 }
 
-function schemasOf(columns: UserColumns): Record<string, z.ZodType> {
+function schemasOf(columns: SessionColumns): Record<string, z.ZodType> {
   return Object.fromEntries(Object.entries(columns).map(([name, { schema }]) => [name, schema]))
 }
 

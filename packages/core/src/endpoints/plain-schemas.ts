@@ -8,7 +8,12 @@ export const anyQuery: z.ZodType<object> = z.object({})
 export const noFields: z.ZodType<object> = z.strictObject({})
 
 /** The id of a user or of a session. */
-export const id: z.ZodType<string> = z.string().min(1).max(128)
+export const id: z.ZodType<string> = z
+  .string()
+  .min(1)
+  .max(128)
+  // Which PostgreSQL does not take.
+  .refine((text) => !text.includes('\0'))
 
 /** The output of an endpoint that has nothing to tell but that it is done. */
 export const done: z.ZodType<SuccessResponse> = z.object({ success: z.literal(true) })
@@ -28,8 +33,8 @@ export const tokens: z.ZodType<TokenResponse> = z.object({
   token: z.string().exactOptional(),
 })
 
-/** A session in a list: never its secret. */
-export const session: z.ZodType<SessionResponse> = z.object({
+/** The members of every {@link SessionResponse}: never its secret. */
+export const sessionFields: { readonly [Name in keyof SessionResponse]: z.ZodType<SessionResponse[Name]> } = {
   id: z.string(),
   createdAt: z.string(),
   lastSeenAt: z.string(),
@@ -38,4 +43,7 @@ export const session: z.ZodType<SessionResponse> = z.object({
   address: z.string().nullable(),
   device: z.string().nullable(),
   current: z.boolean(),
-})
+}
+
+/** A session in a list. */
+export const session: z.ZodType<SessionResponse> = z.object(sessionFields)

@@ -1,11 +1,13 @@
 import type { Insertable } from 'kysely'
 import type { AuditTable } from '../database/schema.ts'
 import { AuthError } from '../errors.ts'
+import { type AnyDatabase, toSessionDatabase } from '../session/any-database.ts'
 import { isConflict } from '../session/conflict.ts'
 import { DeadlineError, withDeadline } from '../session/deadline.ts'
 import type { SessionDatabase } from '../session/session-database.ts'
 import type { AuthTransaction, ChangeEvent, RecordEvent } from './change.ts'
 import { emit } from './emit.ts'
+import type { PluginEvent } from './event.ts'
 
 /** A statement takes only so many values. */
 const ROWS_AT_ONCE = 500
@@ -24,14 +26,18 @@ const LONGEST_PAUSE_MS = 20
  * @throws AuthError `SESSIONS_UNAVAILABLE` where they did so again and again
  */
 export async function commit<Result>(
-  database: SessionDatabase,
+  given: AnyDatabase,
   work: (trx: AuthTransaction, record: RecordEvent) => Promise<Result>,
 ): Promise<Result> {
+  const database = toSessionDatabase(given)
+
   async function change(trx: AuthTransaction): Promise<{ result: Result; events: ChangeEvent[] }> {
     const events: ChangeEvent[] = []
-    const result = await work(trx, (event) => void events.push(event))
+    const record: RecordEvent = (event) => void events.push(event)
+    const result = await work(trx, record)
+    // What a hook records comes after the event that it was told of, and is told in its turn.
     for (const event of events) {
-      for (const hook of database.hooks ?? []) await hook(event, trx)
+      for (const hook of database.hooks ?? []) await hook(event, trx, record)
     }
     for (let from = 0; from < events.length; from += ROWS_AT_ONCE) {
       const rows = events.slice(from, from + ROWS_AT_ONCE).map(toRow)
@@ -89,17 +95,31 @@ function announce(event: ChangeEvent, { revocations }: SessionDatabase): void {
       revocations.publish({ sessionId: null, userId: event.userId })
       break
     default:
+      if (isPluginEvent(event) && event.userId !== null)
+        revocations.publish({ sessionId: null, userId: event.userId })
   }
+}
+
+function isPluginEvent(event: ChangeEvent): event is PluginEvent {
+  return event.type.includes(':')
 }
 
 function toRow(event: ChangeEvent): Insertable<AuditTable> {
   const { type, at, userId, ...further } = event
-  const { sessionId, actorId, address, ...detail } = {
+  const {
+    sessionId,
+    actorId,
+    address,
+    detail: ofPlugin,
+    ...others
+  } = {
     sessionId: null,
     actorId: null,
     address: null,
+    detail: {},
     ...further,
   }
+  const detail = { ...others, ...ofPlugin }
   const id = crypto.randomUUID()
   return { id, type, userId, sessionId, actorId, address, detail: JSON.stringify(detail), createdAt: at }
 }

@@ -30,10 +30,26 @@ interface UserEvent {
 }
 
 /**
+ * What a plugin records of its own changes, such as `organization:member-removed`. Where it names a user, the live streams of that user ask
+ * again.
+ */
+export interface PluginEvent {
+  /** The id of the plugin and what happened, with a colon between them. */
+  readonly type: `${string}:${string}`
+  readonly at: Date
+  /** Whom it concerns. */
+  readonly userId: string | null
+  /** Who did it; null when the user did, or the app's own code. */
+  readonly actorId: string | null
+  readonly detail?: Readonly<Record<string, string | number | boolean | null>>
+}
+
+/**
  * What happens to sessions and users. All but `decision.denied`, and `session.refreshed` where it moved nothing, are written to the
  * table `audit` in the transaction of the change.
  */
 export type AuthEvent =
+  | PluginEvent
   | (SessionEvent & {
       readonly type: 'session.created'
       readonly address: string | null

@@ -3,7 +3,7 @@ import type { AuthConfig } from '../config.ts'
 import { AuthError } from '../errors.ts'
 import { parseClaims } from './claims.ts'
 import type { Identity } from './identity.ts'
-import { parseJson } from './json.ts'
+import { parseJsonObject } from './json.ts'
 import { keysVersion, type TrustedIssuer } from './trusted-issuer.ts'
 import { splitJws, verifyJws } from './verify-jws.ts'
 
@@ -45,8 +45,7 @@ function selectIssuer(token: string, { issuers }: AuthConfig): TrustedIssuer {
 function readIssuer(token: string): unknown {
   const [, payload] = splitJws(token)
   try {
-    const claims = parseJson(base64url.decode(payload))
-    return typeof claims === 'object' && claims !== null && 'iss' in claims ? claims.iss : undefined
+    return parseJsonObject(base64url.decode(payload)).iss
   } catch (cause) {
     throw new AuthError('TOKEN_INVALID', { cause })
   }

@@ -40,18 +40,23 @@ export function keyFileStore(path: string): KeyStore {
   })
 }
 
-/** An env file with the variables `JWKS` (public) and `SIGNING_KEYS` (secret); its other lines stay as they are. */
-export function envFileStore(path: string): KeyStore {
+/**
+ * An env file with the variables `JWKS` (public) and `SIGNING_KEYS` (secret); its other lines stay as they are.
+ *
+ * @param prefix begins the names of both variables
+ */
+export function envFileStore(path: string, prefix = ''): KeyStore {
+  const names = variableNames(prefix)
   return fileStore(path, {
     parse: (text) => {
-      const { SIGNING_KEYS } = parseEnv(text)
-      return SIGNING_KEYS === undefined ? null : parseKeyRing(SIGNING_KEYS, `SIGNING_KEYS in ${path}`)
+      const signingKeys = parseEnv(text)[names.signingKeys]
+      return signingKeys === undefined ? null : parseKeyRing(signingKeys, `${names.signingKeys} in ${path}`)
     },
     format: (ring, text) => {
       const others = text.replace(VARIABLE, (whole, name) =>
-        /^(JWKS|SIGNING_KEYS)$/.test(name) ? '' : whole,
+        name === names.jwks || name === names.signingKeys ? '' : whole,
       )
-      return `${others}${others === '' || others.endsWith('\n') ? '' : '\n'}${formatEnv(ring)}\n`
+      return `${others}${others === '' || others.endsWith('\n') ? '' : '\n'}${formatEnv(ring, prefix)}\n`
     },
   })
 }
@@ -60,8 +65,13 @@ export function envFileStore(path: string): KeyStore {
 const VARIABLE = /^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*(?:'[^']*'|"[^"]*"|`[^`]*`)?[^\n]*\n?/gm
 
 /** The ring as two lines of an env file. */
-export function formatEnv(ring: KeyRing): string {
-  return `JWKS=${quote(JSON.stringify(publicKeys(ring)))}\nSIGNING_KEYS=${quote(formatKeyRing(ring))}`
+export function formatEnv(ring: KeyRing, prefix = ''): string {
+  const names = variableNames(prefix)
+  return `${names.jwks}=${quote(JSON.stringify(publicKeys(ring)))}\n${names.signingKeys}=${quote(formatKeyRing(ring))}`
+}
+
+function variableNames(prefix: string): { jwks: string; signingKeys: string } {
+  return { jwks: `${prefix}JWKS`, signingKeys: `${prefix}SIGNING_KEYS` }
 }
 
 /** A `kid` made elsewhere may have an apostrophe, which would end the value. */

@@ -91,6 +91,7 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
       return live.version
     },
     algorithms: live.algorithms,
+    keys: live.keys,
     async ready() {
       if (now() - fetchedAt > STALE_MS) await refresh()
     },

@@ -14,6 +14,8 @@ export type WebCryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
 export interface VerificationKey {
   readonly kid: string
   readonly alg: VerificationAlgorithm
+  /** The public half itself: what makes it this key, whatever its id. */
+  readonly material: string
   /** The key for WebCrypto, imported once. */
   cryptoKey(): Promise<WebCryptoKey>
 }
@@ -36,6 +38,8 @@ export interface KeySet {
    * @throws AuthError `KEYS_UNAVAILABLE` when the set cannot be had
    */
   findKey(kid: string): VerificationKey | undefined | Promise<VerificationKey | undefined>
+  /** The keys at hand; none where the set has yet to be fetched. Asks nobody. */
+  keys(): Iterable<VerificationKey>
   /**
    * Resolves when the set is at hand and each of its keys can be used; for health checks.
    *

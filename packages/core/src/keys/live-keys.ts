@@ -38,6 +38,7 @@ export function createLiveKeys(algorithms: readonly VerificationAlgorithm[] = AL
     },
     algorithms: new Set(algorithms),
     findKey: (kid) => (revokedKids.has(kid) ? undefined : keys.get(kid)),
+    keys: () => keys.values(),
     // What stands in the set has been imported.
     ready: async () => {},
     standing,

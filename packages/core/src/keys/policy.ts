@@ -1,72 +1,63 @@
-import * as z from 'zod/mini'
 import { ConfigurationError } from '../errors.ts'
 import { isBase64url } from '../jwt/base64url.ts'
+import { isJsonObject, type JsonObject } from '../jwt/json.ts'
 import { ALGORITHMS, type VerificationAlgorithm } from './key-set.ts'
 
 /** Most keys in one set; more points to a mistake and makes every unknown `kid` dearer. */
 export const MAX_KEYS = 20
 
+/** What a member must be. */
+interface Rule {
+  readonly text: string
+  readonly test: (value: string) => boolean
+}
+
+const exactly = (expected: string): Rule => ({
+  text: `must be ${expected}`,
+  test: (value) => value === expected,
+})
+
 /** A number of so many bytes in canonical base64url (RFC 7518 section 6). */
-const bytes = (length: number) =>
-  z
-    .string()
-    .check(
-      z.refine(
-        (value) => value.length === Math.ceil((length * 4) / 3) && isBase64url(value),
-        `must be ${length} bytes in base64url`,
-      ),
-    )
+const bytes = (length: number): Rule => ({
+  text: `must be ${length} bytes in base64url`,
+  test: (value) => value.length === Math.ceil((length * 4) / 3) && isBase64url(value),
+})
 
 /** An RSA modulus of 2,048 to 8,192 bits without leading zeros (RFC 8725 section 3.5). */
-const modulus = z
-  .string()
-  .check(
-    z.refine(
-      (value) => /^[^A].{340,1365}$/.test(value) && isBase64url(value),
-      'must have 2,048 to 8,192 bits',
-    ),
-  )
-
-const shared = {
-  kid: z.string().check(z.regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 printable characters')),
-  use: z.exactOptional(z.literal('sig')),
+const modulus: Rule = {
+  text: 'must have 2,048 to 8,192 bits',
+  test: (value) => /^[^A].{340,1365}$/.test(value) && isBase64url(value),
 }
 
-const elliptic = <Alg extends string, Curve extends string>(alg: Alg, crv: Curve, length: number) =>
-  z.looseObject({
-    alg: z.literal(alg),
-    kty: z.literal('EC'),
-    crv: z.literal(crv),
-    x: bytes(length),
-    y: bytes(length),
-    ...shared,
-  })
+const keyId: Rule = {
+  text: 'must be 1 to 128 printable characters',
+  test: (value) => /^[\x21-\x7e]{1,128}$/.test(value),
+}
 
-const rsa = <Alg extends string>(alg: Alg) =>
-  z.looseObject({ alg: z.literal(alg), kty: z.literal('RSA'), n: modulus, e: z.literal('AQAB'), ...shared })
+const elliptic = (curve: string, length: number) => ({
+  kty: exactly('EC'),
+  crv: exactly(curve),
+  x: bytes(length),
+  y: bytes(length),
+  kid: keyId,
+})
+
+const rsa = { kty: exactly('RSA'), n: modulus, e: exactly('AQAB'), kid: keyId }
 
 /** One shape an algorithm: a key is bound to its own and can be used with no other (RFC 8725 section 3.1). */
-const publicKey = z.discriminatedUnion('alg', [
-  z.looseObject({
-    alg: z.literal('Ed25519'),
-    kty: z.literal('OKP'),
-    crv: z.literal('Ed25519'),
-    x: bytes(32),
-    ...shared,
-  }),
-  elliptic('ES256', 'P-256', 32),
-  elliptic('ES384', 'P-384', 48),
-  elliptic('ES512', 'P-521', 66),
-  rsa('RS256'),
-  rsa('PS256'),
-])
-
-const privateMembers = z.looseObject({ alg: z.enum(ALGORITHMS), d: bytes(32) })
-
-interface SharedMembers {
-  kid: string
-  use?: 'sig'
+const MEMBERS: Readonly<Record<VerificationAlgorithm, Readonly<Record<string, Rule>>>> = {
+  Ed25519: { kty: exactly('OKP'), crv: exactly('Ed25519'), x: bytes(32), kid: keyId },
+  ES256: elliptic('P-256', 32),
+  ES384: elliptic('P-384', 48),
+  ES512: elliptic('P-521', 66),
+  RS256: rsa,
+  PS256: rsa,
 }
+
+/** The private half of a key of our own. */
+const privateMembers = { d: bytes(32) }
+
+type SharedMembers = { kid: string; use?: 'sig' }
 
 type OkpJwk = SharedMembers & { alg: 'Ed25519'; kty: 'OKP'; crv: 'Ed25519'; x: string }
 type EllipticJwk<Alg, Curve> = SharedMembers & { alg: Alg; kty: 'EC'; crv: Curve; x: string; y: string }
@@ -109,9 +100,7 @@ export function parsePublicJwks(
     }
   })
   return parseEach(keys, setting, (key, member) => {
-    if (!algorithms.some((algorithm) => algorithm === key.alg)) {
-      throw new ConfigurationError(`${member('alg')} must be one of ${algorithms.join(', ')}`)
-    }
+    requirePublicKey(key, algorithms, member)
     return key
   })
 }
@@ -123,54 +112,80 @@ export function parsePublicJwks(
  */
 export function parsePrivateJwks(jwks: unknown, setting: string): PrivateJwk[] {
   return parseEach(parseSet(jwks, setting).keys, setting, (key, member) => {
-    if (key.alg !== 'Ed25519' && key.alg !== 'ES256') {
-      throw new ConfigurationError(`${member('alg')} must be one of ${ALGORITHMS.join(', ')}`)
-    }
-    const parsed = privateMembers.safeParse(key)
-    if (!parsed.success) throw new ConfigurationError(`${member('d')} must be 32 bytes in base64url`)
-    return { ...key, d: parsed.data.d }
+    requirePrivateKey(key, member)
+    return key
   })
 }
 
-/** The keys of a JWK Set as they stand there, and the set itself. */
-export function parseSet(
-  jwks: unknown,
-  setting: string,
-): { keys: Record<string, unknown>[]; set: Record<string, unknown> } {
-  if (jwks === undefined)
-    throw new ConfigurationError(`${setting} is not set. Make keys with "sallyport keys create"`)
-  const parsed = jwkSet.safeParse(typeof jwks === 'string' ? parseText(jwks, setting) : jwks)
-  if (!parsed.success) throw new ConfigurationError(`${setting} must be a JWK Set: { "keys": [ ... ] }`)
-  const { keys } = parsed.data
+/** The keys of a JWK Set as they stand there, and the set itself. What is changed in `jwks` later does not count. */
+export function parseSet(jwks: unknown, setting: string): { keys: JsonObject[]; set: JsonObject } {
+  if (jwks === undefined) {
+    const prefix = setting.replace(/(SIGNING_KEYS|JWKS)$/, '')
+    const command = `sallyport keys create${prefix && ` --prefix ${prefix}`}`
+    throw new ConfigurationError(`${setting} is not set. Make keys with "${command}"`)
+  }
+  const set = typeof jwks === 'string' ? parseText(jwks, setting) : jwks
+  if (!isJsonObject(set) || !isObjectList(set.keys)) {
+    throw new ConfigurationError(`${setting} must be a JWK Set: { "keys": [ ... ] }`)
+  }
+  const keys = set.keys.map(snapshot)
   if (keys.length === 0) throw new ConfigurationError(`${setting} has no key`)
   if (keys.length > MAX_KEYS)
     throw new ConfigurationError(`${setting} has ${keys.length} keys; at most ${MAX_KEYS}`)
-  return { keys, set: parsed.data }
+  return { keys, set: { ...set, keys } }
 }
 
-const jwkSet = z.looseObject({ keys: z.array(z.looseObject({})) })
+function isObjectList(value: unknown): value is JsonObject[] {
+  // Spread, since `every` would pass over holes.
+  return Array.isArray(value) && [...value].every(isJsonObject)
+}
+
+/** A copy with its members in one order: a set that merely lists them in another is the same. */
+function snapshot(key: JsonObject): JsonObject {
+  const names = Object.keys(key).sort()
+  return Object.fromEntries(names.map((name) => [name, key[name]]))
+}
 
 type Member = (name: string) => string
 
-function parseEach<Key>(
-  keys: readonly object[],
+function parseEach<Key extends PublicJwk>(
+  keys: readonly JsonObject[],
   setting: string,
-  narrow: (key: PublicJwk, member: Member) => Key,
+  parse: (key: JsonObject, member: Member) => Key,
 ): Key[] {
   const seen = new Set<string>()
   return keys.map((key, index) => {
     const member: Member = (name) => `${setting}: keys[${index}].${name}`
-    const parsed = publicKey.safeParse(key)
-    if (!parsed.success) {
-      const [issue] = parsed.error.issues
-      throw new ConfigurationError(
-        `${member(issue?.path.join('.') ?? '')} ${issue?.message ?? 'is not valid'}`,
-      )
-    }
-    if (seen.has(parsed.data.kid)) throw new ConfigurationError(`${member('kid')} occurs twice`)
-    seen.add(parsed.data.kid)
-    return narrow(parsed.data, member)
+    const parsed = parse(key, member)
+    if (seen.has(parsed.kid)) throw new ConfigurationError(`${member('kid')} occurs twice`)
+    seen.add(parsed.kid)
+    return parsed
   })
+}
+
+function requirePublicKey(
+  key: JsonObject,
+  algorithms: readonly VerificationAlgorithm[],
+  member: Member,
+): asserts key is PublicJwk {
+  const alg = algorithms.find((algorithm) => algorithm === key.alg)
+  if (alg === undefined) {
+    throw new ConfigurationError(`${member('alg')} must be one of ${algorithms.join(', ')}`)
+  }
+  requireMembers(key, MEMBERS[alg], member)
+  if ('use' in key && key.use !== 'sig') throw new ConfigurationError(`${member('use')} must be sig`)
+}
+
+function requirePrivateKey(key: JsonObject, member: Member): asserts key is PrivateJwk {
+  requirePublicKey(key, ALGORITHMS, member)
+  requireMembers(key, privateMembers, member)
+}
+
+function requireMembers(key: JsonObject, rules: Readonly<Record<string, Rule>>, member: Member): void {
+  for (const [name, { text, test }] of Object.entries(rules)) {
+    const value = key[name]
+    if (typeof value !== 'string' || !test(value)) throw new ConfigurationError(`${member(name)} ${text}`)
+  }
 }
 
 function parseText(text: string, setting: string): unknown {

@@ -35,6 +35,11 @@ export function parseSigningKeys(jwks: unknown): SigningKeys {
   return ringSigningKeys(parseKeyRing(jwks, 'SIGNING_KEYS'))
 }
 
+/** Whether a value is signing keys already, such as those of `openKeyFile`, and no text or JWK Set that has to be read. */
+export function isSigningKeys(value: unknown): value is SigningKeys {
+  return typeof value === 'object' && value !== null && 'active' in value && 'publicJwks' in value
+}
+
 /** The signing keys of a ring. */
 export function ringSigningKeys(ring: KeyRing): SigningKeys {
   return { active: signingKey(activeKey(ring).jwk), publicJwks: publicKeys(ring) }

@@ -9,6 +9,7 @@ export function verificationKey(jwk: PublicJwk): VerificationKey {
   return {
     kid: jwk.kid,
     alg: jwk.alg,
+    material: jwk.kty === 'RSA' ? jwk.n : jwk.x,
     cryptoKey() {
       imported ??= importPublicKey(jwk)
       return imported

@@ -1,6 +1,6 @@
 import type { AuthTransaction, RecordEvent } from '../events/change.ts'
 import { commit } from '../events/commit.ts'
-import type { SessionDatabase } from './session-database.ts'
+import type { AnyDatabase } from './any-database.ts'
 
 /** Who is banned, why and until when. */
 export interface Ban {
@@ -34,7 +34,7 @@ export async function setBan(trx: AuthTransaction, record: RecordEvent, ban: Ban
  */
 export function banUser(
   userId: string,
-  database: SessionDatabase,
+  database: AnyDatabase,
   options: { now: Date; reason?: string; expires?: Date },
 ): Promise<boolean> {
   const { now: at, reason = null, expires: expiresAt = null } = options

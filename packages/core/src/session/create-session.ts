@@ -5,11 +5,11 @@ import { refuse } from '../endpoint-error.ts'
 import { AuthError } from '../errors.ts'
 import type { AuthTransaction, RecordEvent } from '../events/change.ts'
 import { commit } from '../events/commit.ts'
+import type { AnyDatabase } from './any-database.ts'
 import { deleteSessionOf, deleteSessions } from './end-session.ts'
 import { expiryOf } from './lifetime.ts'
 import { createFamily, createSecret, hashSecret } from './secret.ts'
 import { isBanned } from './session.ts'
-import type { SessionDatabase } from './session-database.ts'
 
 /** A session that has just begun. The only moment its secret is known. */
 export interface NewSession {
@@ -48,10 +48,7 @@ const MAX_USER_AGENT_LENGTH = 512
  * @throws EndpointError `USER_NOT_FOUND`, or `TOO_MANY_SESSIONS` where `whenFull` is `reject`
  * @throws AuthError `ACCOUNT_BANNED`
  */
-export async function createSession(
-  database: SessionDatabase,
-  options: NewSessionOptions,
-): Promise<NewSession> {
+export async function createSession(database: AnyDatabase, options: NewSessionOptions): Promise<NewSession> {
   const { userId, config, rememberMe: remembered = true, replaces = null, address = null } = options
   const now = config.now()
   const userAgent = options.userAgent?.slice(0, MAX_USER_AGENT_LENGTH) ?? null

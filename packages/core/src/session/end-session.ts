@@ -2,9 +2,9 @@ import type { SessionCookie } from '../credentials.ts'
 import type { AuthTransaction, RecordEvent } from '../events/change.ts'
 import { commit } from '../events/commit.ts'
 import type { RevocationCause } from '../events/event.ts'
+import type { AnyDatabase } from './any-database.ts'
 import { lockUsers } from './lock-user.ts'
 import { hashSecret, isOfFamily } from './secret.ts'
-import type { SessionDatabase } from './session-database.ts'
 
 /** Which sessions are meant. Those of one user, unless an id is given. */
 export interface SessionSelector {
@@ -54,7 +54,7 @@ async function ownerOf(trx: AuthTransaction, sessionId: string | undefined): Pro
 /** Ends a session by its id. False when there was none. */
 export async function revokeSession(
   sessionId: string,
-  database: SessionDatabase,
+  database: AnyDatabase,
   { cause = 'revoked', actorId = null, at = new Date() }: Partial<Ending> = {},
 ): Promise<boolean> {
   const ended = await commit(database, (trx, record) =>
@@ -66,7 +66,7 @@ export async function revokeSession(
 /** Ends all sessions of a user. The number that ended. */
 export function revokeSessions(
   userId: string,
-  database: SessionDatabase,
+  database: AnyDatabase,
   { cause = 'revoked', actorId = null, at = new Date() }: Partial<Ending> = {},
 ): Promise<number> {
   return commit(database, (trx, record) => deleteSessions(trx, record, { userId, cause, actorId, at }))

@@ -1,7 +1,7 @@
 import type { AuthAdapter } from '../adapters/adapter.ts'
 import type { Engine, StoreMapping } from '../database/mapping.ts'
 import { type SessionSql, sessionSql } from '../database/session-sql.ts'
-import { ConfigurationError } from '../errors.ts'
+import { ConfigurationError, isConfigurationError } from '../errors.ts'
 import { LOCK_TIMEOUT_MS } from './locking-adapter.ts'
 import type { Session, SessionKey } from './session.ts'
 import { type LookupRow, toSession } from './session-row.ts'
@@ -65,7 +65,7 @@ export function lockSessionIn(engine: Engine): LockSession {
 /** What the app got wrong: its `execute`, or the names of the tables (SQLSTATE class 42). */
 function configurationFault(error: unknown): ConfigurationError | null {
   if (!(error instanceof Error)) return null
-  if (error instanceof ConfigurationError) return error
+  if (isConfigurationError(error)) return error
   const isWrongStatement = 'code' in error && /^(42...|SQLITE_ERROR)$/.test(String(error.code))
   if (!isWrongStatement) return configurationFault(error.cause)
   return new ConfigurationError(`lockSession: ${error.message}. Does it have the { mapping } of the store?`, {

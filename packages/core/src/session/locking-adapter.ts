@@ -1,5 +1,6 @@
 import type { AuthAdapter } from '../adapters/adapter.ts'
 import type { AuthTransaction } from '../events/change.ts'
+import { type AddedColumns, type AddedLists, addedLists, NO_COLUMNS } from './added-columns.ts'
 import type { Session, SessionKey } from './session.ts'
 import { toSession } from './session-row.ts'
 
@@ -10,24 +11,36 @@ export const LOCK_TIMEOUT_MS = 5_000
  * Step 2 inside a transaction that is about to write: locks and reads the user, then the session. A revocation that is committed is seen;
  * one that is not waits until this transaction is over. So what is written is committed before the revocation or not at all.
  */
-export function lockingAdapter(trx: AuthTransaction): AuthAdapter {
-  return { findSession: (key) => findLocked(trx, key) }
+export function lockingAdapter(trx: AuthTransaction, columns: AddedColumns = NO_COLUMNS): AuthAdapter {
+  const added = addedLists(columns)
+  return { findSession: (key) => findLocked(trx, key, added) }
 }
 
-async function findLocked(trx: AuthTransaction, { sessionId, userId }: SessionKey): Promise<Session | null> {
+async function findLocked(
+  trx: AuthTransaction,
+  { sessionId, userId }: SessionKey,
+  added: AddedLists | null,
+): Promise<Session | null> {
+  const further = (table: 'session' | 'user') =>
+    (added?.[table] ?? []).map(([name]) => trx.dynamic.ref<never>(name))
   const user = await trx
     .selectFrom('user')
-    .select(['name', 'email', 'role', 'banned', 'banReason', 'banExpires'])
+    .select(['name', 'email', 'role', 'banned', 'banReason', 'banExpires', ...further('user')])
     .where('id', '=', userId)
     .forNoKeyUpdate()
     .executeTakeFirst()
   if (user === undefined) return null
   const session = await trx
     .selectFrom('session')
-    .select(['expiresAt', 'lastAuthenticatedAt'])
+    .select(['expiresAt', 'lastAuthenticatedAt', ...further('session')])
     .where('id', '=', sessionId)
     .where('userId', '=', userId)
     .forNoKeyUpdate()
     .executeTakeFirst()
-  return session === undefined ? null : toSession({ sessionId, userId }, { ...user, ...session })
+  if (session === undefined) return null
+  const { expiresAt, lastAuthenticatedAt } = session
+  const valuesOf = (row: Readonly<Record<string, unknown>>, table: 'session' | 'user') =>
+    (added?.[table] ?? []).map(([name]) => row[name])
+  const values = [...valuesOf({ ...session }, 'session'), ...valuesOf({ ...user }, 'user')]
+  return toSession({ sessionId, userId }, { ...user, expiresAt, lastAuthenticatedAt }, { added, values })
 }

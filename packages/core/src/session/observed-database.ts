@@ -1,11 +1,13 @@
 import type { AuthDefinition, AuthPlugin } from '../definition.ts'
+import { type AnyDatabase, toSessionDatabase } from './any-database.ts'
 import type { SessionDatabase } from './session-database.ts'
 
 /** A database whose changes reach the hooks of the plugins and the listener of an auth definition. */
 export function observed(
-  database: SessionDatabase,
+  given: AnyDatabase,
   definition: Pick<AuthDefinition, 'config' | 'plugins'> | null,
 ): SessionDatabase {
+  const database = toSessionDatabase(given)
   if (definition === null) return database
   const hooks = definition.plugins.flatMap(({ onChange }) => (onChange === undefined ? [] : [onChange]))
   return { ...database, hooks, onEvent: definition.config.onEvent }

@@ -1,6 +1,7 @@
 import { commit } from '../events/commit.ts'
 import { positive } from '../positive.ts'
 import { LOG_KEPT_MS } from '../revocations/revocation-log.ts'
+import { type AnyDatabase, toSessionDatabase } from './any-database.ts'
 import { lockUsers } from './lock-user.ts'
 import type { SessionDatabase } from './session-database.ts'
 
@@ -29,10 +30,11 @@ const DAY_MS = 24 * 60 * 60 * 1000
 
 /**
  * Removes what has expired, in batches: sessions, counters of rate limits, old records in `audit` and of
- * revocations, and rows of the tables of
- * plugins. Expired sessions let nobody in before that either; this keeps the tables small.
+ * revocations, what was remembered of service calls, and rows of the tables of plugins. Expired sessions let nobody in before that
+ * either; this keeps the tables small.
  */
-export async function prune(database: SessionDatabase, options: PruneOptions): Promise<PruneReport> {
+export async function prune(given: AnyDatabase, options: PruneOptions): Promise<PruneReport> {
+  const database = toSessionDatabase(given)
   const { now, tables = [], auditDays = 365, onProgress } = options
   const batchSize = positive('batchSize', options.batchSize ?? 500, MOST_AT_ONCE)
   const report: Record<string, number> = {}
@@ -58,7 +60,7 @@ export async function prune(database: SessionDatabase, options: PruneOptions): P
   await inBatches('rateLimit', () => removeCounters(database, { now, batchSize }))
   const upTo = new Date(now.getTime() - LOG_KEPT_MS)
   await inBatches('revocation_log', () => removeLog(database, { upTo, batchSize }))
-  for (const table of tables)
+  for (const table of ['serviceToken', 'serviceCall', ...tables])
     await inBatches(table, () => removeOld(database, { table, column: 'expiresAt', upTo: now, batchSize }))
   return report
 }

@@ -1,10 +1,11 @@
 import type { SessionStore } from '../adapters/adapter.ts'
 import type { MigrationDialect } from '../database/migrations.ts'
 import type { AuthKysely } from '../database/schema.ts'
-import type { AuthTransaction, ChangeEvent } from '../events/change.ts'
+import type { AuthTransaction, ChangeEvent, RecordEvent } from '../events/change.ts'
 import type { EventListener } from '../events/event.ts'
 import type { RateLimitStore } from '../rate-limit/rate-limit.ts'
 import type { RevocationFeed } from '../revocations/feed.ts'
+import type { AddedColumns } from './added-columns.ts'
 
 /** A database that sessions can begin and end in: what `openSqlite` returns. */
 export interface SessionDatabase {
@@ -12,6 +13,8 @@ export interface SessionDatabase {
   readonly sessions: SessionStore
   readonly revocations: RevocationFeed
   readonly limits: RateLimitStore
+  /** The columns besides ours that Step 2 reads here. */
+  readonly columns: AddedColumns
   /** How migrations write their types here. */
   readonly types: MigrationDialect
   /** Hears of events after their commit. */
@@ -20,5 +23,5 @@ export interface SessionDatabase {
   readonly hooks?: readonly ChangeHook[]
 }
 
-/** Takes part in a change, in its transaction. */
-export type ChangeHook = (event: ChangeEvent, trx: AuthTransaction) => Promise<void>
+/** Takes part in a change, in its transaction. What it records, hooks are told of as well. */
+export type ChangeHook = (event: ChangeEvent, trx: AuthTransaction, record: RecordEvent) => Promise<void>

@@ -1,3 +1,4 @@
+import { type AddedLists, readColumns } from './added-columns.ts'
 import type { Session, SessionKey } from './session.ts'
 
 /** A moment as ISO 8601 text, in milliseconds since 1970, or as a driver reads it. */
@@ -13,6 +14,8 @@ export type LookupValues = readonly [
   banned: boolean | number | null,
   banReason: string | null,
   banExpires: Moment,
+  /** Those that a definition adds to the session, then those that it adds to the user. */
+  ...added: unknown[],
 ]
 
 /** What Step 2 reads, by name. */
@@ -28,14 +31,32 @@ export interface LookupRow {
 }
 
 /** The session of a row. */
-export function toSession(key: SessionKey, row: LookupRow): Session {
+export function toSession(
+  key: SessionKey,
+  row: LookupRow,
+  { added, values: further }: { added: AddedLists | null; values: readonly unknown[] } = NONE_ADDED,
+): Session {
   const { expiresAt, lastAuthenticatedAt, name, email, role, banned, banReason, banExpires } = row
   const values = [expiresAt, lastAuthenticatedAt, name, email, role, banned, banReason, banExpires] as const
-  return sessionOf(key, values)
+  return sessionOf(key, [...values, ...further], added)
 }
 
+const NONE_ADDED = { added: null, values: [] }
+
 /** The session of a row that was read as an array, which is faster. */
-export function sessionOf({ sessionId, userId }: SessionKey, values: LookupValues): Session {
+export function sessionOf(key: SessionKey, values: LookupValues, added: AddedLists | null = null): Session {
+  const session = ownMembers(key, values)
+  if (added === null) return session
+  const further = values.slice(OWN_COLUMNS)
+  const ofSession = readColumns(added.session, further)
+  const ofUser = readColumns(added.user, further.slice(added.session.length))
+  return { ...ofSession, ...session, user: { ...ofUser, ...session.user } }
+}
+
+/** How many values every session has. */
+const OWN_COLUMNS = 8
+
+function ownMembers({ sessionId, userId }: SessionKey, values: LookupValues): Session {
   const [expiresAt, lastAuthenticatedAt, name, email, role, banned, banReason, banExpires] = values
   return {
     id: sessionId,

@@ -4,6 +4,7 @@ import type { AuthKysely } from '../database/schema.ts'
 import { AuthError } from '../errors.ts'
 import type { AuthTransaction } from '../events/change.ts'
 import type { Identity } from '../jwt/identity.ts'
+import type { AddedColumns } from './added-columns.ts'
 import { isConflict } from './conflict.ts'
 import { DeadlineError, withDeadline } from './deadline.ts'
 import { LOCK_TIMEOUT_MS, lockingAdapter } from './locking-adapter.ts'
@@ -16,6 +17,8 @@ const LONGEST_WORK_MS = 2_000
 /** What {@link transact} takes. */
 export interface TransactOptions {
   readonly config: AuthConfig
+  /** What a definition adds to the session. @default none */
+  readonly columns?: AddedColumns | undefined
   /** Throws where the session, as it is now, may not do this. */
   readonly admit?: (session: Session) => void
   /** Aborts when nobody waits for the outcome any more: then nothing is written. */
@@ -33,7 +36,7 @@ export interface TransactOptions {
 export async function transact<Result>(
   db: AuthKysely,
   identity: Identity,
-  { config, admit, signal, limitStatements }: TransactOptions,
+  { config, columns, admit, signal, limitStatements }: TransactOptions,
   work: (trx: AuthTransaction) => Promise<Result>,
 ): Promise<Result> {
   signal?.throwIfAborted()
@@ -46,7 +49,7 @@ export async function transact<Result>(
 
   async function run(trx: AuthTransaction): Promise<Result> {
     const session = await unlessLeft(
-      validateIdentity(identity, { config: patient, adapter: lockingAdapter(trx) }),
+      validateIdentity(identity, { config: patient, adapter: lockingAdapter(trx, columns) }),
     )
     admit?.(session)
     // Else the end of the transaction would wait for a statement that hangs.

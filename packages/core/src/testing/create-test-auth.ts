@@ -1,11 +1,18 @@
 import { type AuthDatabase, withAuthStore } from '../adapters/direct-adapter.ts'
 import { type Auth, createAuth } from '../auth.ts'
 import { type AuthConfig, type AuthConfigOptions, defineAuthConfig } from '../config.ts'
+import { columnsOf } from '../database/columns.ts'
 import type { AuthKysely } from '../database/schema.ts'
-import { type AuthDefinition, type AuthPlugin, defineAuth } from '../definition.ts'
+import {
+  type AppPlugin,
+  type AuthDefinition,
+  type AuthPlugin,
+  defineAuth,
+  requireSigningKeys,
+} from '../definition.ts'
 import { commit } from '../events/commit.ts'
 import { issueJwt } from '../jwt/issue-jwt.ts'
-import { createSigningKey, parseSigningKeys } from '../keys/signing-keys.ts'
+import { createSigningKey, parseSigningKeys, type SigningKeys } from '../keys/signing-keys.ts'
 import { staticJwks } from '../keys/static-jwks.ts'
 import { admin } from '../plugins/admin/admin.ts'
 import { insertAccount } from '../plugins/email-password/accounts.ts'
@@ -39,11 +46,16 @@ export type TestPlugins<Plugins extends readonly AuthPlugin[] = readonly []> = r
   ...Plugins,
 ]
 
+/** The definition of a {@link TestAuth}. */
+export type TestDefinition<Plugins extends readonly AuthPlugin[] = readonly []> = AuthDefinition<
+  readonly [...TestPlugins<Plugins>, AppPlugin<Record<never, never>, Record<never, never>>]
+> & { readonly signingKeys: SigningKeys }
+
 /** A whole auth server for tests, with helpers that bring about every state of the spec. */
 export interface TestAuth<Plugins extends readonly AuthPlugin[] = readonly []>
-  extends Omit<Auth<TestPlugins<Plugins>>, 'close'> {
+  extends Omit<Auth<TestDefinition<Plugins>['plugins']>, 'close'> {
   readonly config: AuthConfig
-  readonly definition: AuthDefinition<TestPlugins<Plugins>>
+  readonly definition: TestDefinition<Plugins>
   readonly clock: TestClock
   readonly db: AuthKysely & AuthDatabase
   /** Counts the database lookups of Step 2. */
@@ -99,11 +111,12 @@ export async function createTestAuth<const Plugins extends readonly AuthPlugin[]
   })
   const further = plugins ?? ([] as readonly AuthPlugin[] as Plugins)
   const allPlugins: TestPlugins<Plugins> = [emailPassword(emailPasswordOptions), admin(), ...further]
-  const definition = defineAuth({ config, signingKeys, plugins: allPlugins })
-  const sqlite = await openSqlite(databaseUrl)
+  const defined = defineAuth({ config, signingKeys, plugins: allPlugins })
+  const definition = { ...defined, signingKeys: requireSigningKeys(defined) }
+  const sqlite = await openSqlite(databaseUrl, { columns: columnsOf(definition) })
   const lookups = countLookups(sqlite.sessions)
   const counted = { ...sqlite, sessions: lookups.sessions }
-  const db = withAuthStore(sqlite.db, counted)
+  const db = withAuthStore(sqlite.db, { ...counted, database: counted })
   const auth = await createAuth(definition, counted, { onError, pruneEverySeconds: 0 })
   const { database } = auth
 

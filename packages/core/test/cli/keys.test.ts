@@ -247,6 +247,22 @@ describe('private keys are printed only where they are asked for', () => {
     expect(created.keys).toMatchObject([{ state: 'active', jwk: { alg: 'Ed25519' } }])
   })
 
+  test('under names that begin as --prefix says', async ({ expect }) => {
+    const path = keyFile([a, 'active', 0])
+    for (const args of [['create'], ['export', '--private', '-f', path]]) {
+      const { code, stdout } = await keys([...args, '--prefix', 'SERVICE_'])
+      const variables = parseEnv(stdout)
+      expect({ code, names: Object.keys(variables) }).toEqual({
+        code: 0,
+        names: ['SERVICE_JWKS', 'SERVICE_SIGNING_KEYS'],
+      })
+      const ring = parseKeyRing(variables.SERVICE_SIGNING_KEYS, 'ring')
+      expect(parsePublicJwks(variables.SERVICE_JWKS, 'JWKS').map(({ kid }) => kid)).toEqual(
+        ring.keys.map(({ jwk }) => jwk.kid),
+      )
+    }
+  })
+
   test('a broken file is named and not quoted', async ({ expect }) => {
     const path = join(newFolder(), 'keys.json')
     writeFileSync(path, formatKeyRing(parseKeyRing({ keys: [a] }, 'ring')).slice(0, -1))
@@ -316,5 +332,37 @@ describe('commands that run at the same time lose nothing', () => {
     for (const { code, stderr } of runs)
       if (code !== 0) expect(stderr).toMatch(/changing the keys|next key already/)
     expect(readFileSync(path, 'utf8')).toMatch(/^APP=one\n/)
+  })
+})
+
+describe('--prefix', () => {
+  test('keeps a ring beside that of users in one env file', async ({ expect }) => {
+    const path = join(newFolder(), '.env')
+    await keys(['create', '--env', path])
+    const before = envFileStore(path).read()
+    await keys(['create', '--env', path, '--prefix', 'SERVICE_'])
+    const { code } = await keys(['create', '--env', path, '--prefix', 'SERVICE_'])
+    expect(code).toBe(0)
+    expect(envFileStore(path).read()).toEqual(before)
+    expect(
+      envFileStore(path, 'SERVICE_')
+        .read()
+        ?.keys.map(({ state }) => state),
+    ).toEqual(['active', 'next'])
+    expect(states(await keys(['list', '--env', path, '--json', '--prefix', 'SERVICE_']))).toHaveLength(2)
+  })
+
+  test.for([
+    [
+      'a key file, which has no variables',
+      ['-f', 'keys.json', '--prefix', 'SERVICE_'],
+      /cannot be used with/,
+    ],
+    ['what no variable may be called', ['--prefix', 'a-b'], /It must be letters, digits and underscores/],
+    ['nothing', ['--prefix', ''], /It must be letters, digits and underscores/],
+  ] as const)('is refused with %s', async ([_what, args, message], { expect }) => {
+    const { code, stdout, stderr } = await keys(['create', ...args])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(message)
   })
 })

@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineAuthConfig, staticJwks, verifyJwt } from '@sallyport/core'
-import { defineAuth, issueJwt } from '@sallyport/core/auth'
+import { defineAuth, issueJwt, parseSigningKeys } from '@sallyport/core/auth'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { describe, expect, test } from 'vitest'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
@@ -27,7 +27,8 @@ describe.concurrent('sallyport migrate', () => {
     const url = `file:${join(directory, 'cli.db')}`
     expect(await sallyport(['migrate', '--database', url])).toEqual({
       code: 0,
-      stdout: 'applied 0001_sessions\napplied 0002_lifecycle\napplied 0003_revocation_log\n3 applied\n',
+      stdout:
+        'applied 0001_sessions\napplied 0002_lifecycle\napplied 0003_revocation_log\napplied 0004_service_calls\n4 applied\n',
       stderr: '',
     })
     expect(await sallyport(['migrate', '-d', url])).toEqual({ code: 0, stdout: 'up to date\n', stderr: '' })
@@ -68,11 +69,12 @@ describe.concurrent('sallyport keys create', () => {
     const [, publicKeys = '', privateKeys = ''] = /^JWKS='(.+)'\nSIGNING_KEYS='(.+)'\n$/.exec(stdout) ?? []
     expect(publicKeys).not.toContain('"d"')
     const config = defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks: staticJwks(publicKeys) })
-    const { signingKeys } = defineAuth({ config, signingKeys: privateKeys })
-    expect(signingKeys.active.alg).toBe(alg)
+    defineAuth({ config, signingKeys: privateKeys })
+    const { active: key } = parseSigningKeys(privateKeys)
+    expect(key.alg).toBe(alg)
     const session = { id: 's1', userId: 'ada', expiresAt: new Date(Date.now() + 60_000) }
-    const { token } = await issueJwt(session, { key: signingKeys.active, config })
-    expect(await verifyJwt(token, config)).toMatchObject({ userId: 'ada', keyId: signingKeys.active.kid })
+    const { token } = await issueJwt(session, { key, config })
+    expect(await verifyJwt(token, config)).toMatchObject({ userId: 'ada', keyId: key.kid })
   })
 
   test('prints another key every time', async () => {

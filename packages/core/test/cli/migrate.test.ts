@@ -31,7 +31,7 @@ async function tablesOf(url: string): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-const OF_CORE = ['0001_sessions', '0002_lifecycle', '0003_revocation_log']
+const OF_CORE = ['0001_sessions', '0002_lifecycle', '0003_revocation_log', '0004_service_calls']
 const OF_PLUGINS = [
   'email-password 0001_verification',
   'email-password 0002_known_device',

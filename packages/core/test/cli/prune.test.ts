@@ -119,7 +119,7 @@ describe('sallyport prune', () => {
     })
     expect(await prune(['--database', url])).toEqual({
       code: 0,
-      stdout: 'removed session 2, audit 1, rateLimit 1, revocation_log 0\n',
+      stdout: 'removed session 2, audit 1, rateLimit 1, revocation_log 0, serviceToken 0, serviceCall 0\n',
       stderr: '',
     })
     expect(await idsOf(url, 'session')).toEqual(['live'])
@@ -134,7 +134,7 @@ describe('sallyport prune', () => {
     ])
     expect(counters).toEqual([{ key: 'live' }])
     expect(await prune(['-d', url])).toMatchObject({
-      stdout: 'removed session 0, audit 0, rateLimit 0, revocation_log 0\n',
+      stdout: 'removed session 0, audit 0, rateLimit 0, revocation_log 0, serviceToken 0, serviceCall 0\n',
     })
   })
 
@@ -143,7 +143,7 @@ describe('sallyport prune', () => {
     const { code, stdout } = await prune([], { DATABASE_URL: url })
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: 'removed session 1, audit 0, rateLimit 0, revocation_log 0\n',
+      stdout: 'removed session 1, audit 0, rateLimit 0, revocation_log 0, serviceToken 0, serviceCall 0\n',
     })
     expect(existsSync(`${path}-wal`)).toBe(false)
   })
@@ -155,7 +155,9 @@ describe('sallyport prune', () => {
   ])('keeps the records of as many days as it is told: $args', async ({ args, kept }, { expect }) => {
     const { url } = await createDatabase((database) => addRecords(database, [100, 200, 300, 400]))
     const { stdout } = await prune(['-d', url, ...args])
-    expect(stdout).toBe(`removed session 0, audit ${4 - kept.length}, rateLimit 0, revocation_log 0\n`)
+    expect(stdout).toBe(
+      `removed session 0, audit ${4 - kept.length}, rateLimit 0, revocation_log 0, serviceToken 0, serviceCall 0\n`,
+    )
     expect(await idsOf(url, 'audit')).toEqual(kept)
   })
 
@@ -164,7 +166,9 @@ describe('sallyport prune', () => {
     const { url } = await createDatabase((database) => addSessions(database, ids, inDays(-1)))
     const NODE_OPTIONS = '--import=data:text/javascript,process.stderr.isTTY=true'
     const { stdout, stderr } = await prune(['-d', url, '--batch-size', '2'], { NODE_OPTIONS })
-    expect(stdout).toBe('removed session 5, audit 0, rateLimit 0, revocation_log 0\n')
+    expect(stdout).toBe(
+      'removed session 5, audit 0, rateLimit 0, revocation_log 0, serviceToken 0, serviceCall 0\n',
+    )
     expect(stderr.split('\r')).toEqual([
       '',
       'removed session 2',
@@ -173,6 +177,8 @@ describe('sallyport prune', () => {
       'removed session 5, audit 0',
       'removed session 5, audit 0, rateLimit 0',
       'removed session 5, audit 0, rateLimit 0, revocation_log 0',
+      'removed session 5, audit 0, rateLimit 0, revocation_log 0, serviceToken 0',
+      'removed session 5, audit 0, rateLimit 0, revocation_log 0, serviceToken 0, serviceCall 0',
       '\u001b[K',
     ])
   })
@@ -181,7 +187,7 @@ describe('sallyport prune', () => {
     const { url } = await createDatabase((database) => addSessions(database, ['1', '2', '3'], inDays(-1)))
     expect(await prune(['-d', url, '--batch-size', '1'])).toEqual({
       code: 0,
-      stdout: 'removed session 3, audit 0, rateLimit 0, revocation_log 0\n',
+      stdout: 'removed session 3, audit 0, rateLimit 0, revocation_log 0, serviceToken 0, serviceCall 0\n',
       stderr: '',
     })
   })
@@ -212,7 +218,7 @@ describe('sallyport prune --auth', () => {
   test('removes what has expired in the tables of the plugins too', async ({ expect }) => {
     const { url } = await createPluginDatabase()
     expect(await prune(['-d', url])).toMatchObject({
-      stdout: 'removed session 0, audit 0, rateLimit 0, revocation_log 0\n',
+      stdout: 'removed session 0, audit 0, rateLimit 0, revocation_log 0, serviceToken 0, serviceCall 0\n',
     })
     for (const table of ['verification', 'knownDevice', 'invitation'] as const)
       expect(await idsOf(url, table)).toEqual(['live', 'old'])
@@ -220,7 +226,7 @@ describe('sallyport prune --auth', () => {
     expect(await prune(['-d', url, '--auth', AUTH_DEFINITION])).toEqual({
       code: 0,
       stdout:
-        'removed session 0, audit 0, rateLimit 0, revocation_log 0, verification 1, knownDevice 1, invitation 1\n',
+        'removed session 0, audit 0, rateLimit 0, revocation_log 0, serviceToken 0, serviceCall 0, verification 1, knownDevice 1, invitation 1\n',
       stderr: '',
     })
     for (const table of ['verification', 'knownDevice', 'invitation'] as const)
@@ -235,7 +241,7 @@ describe('sallyport prune --auth', () => {
     expect(await prune(['-d', url, '--auth', AUTH_DEFINITION])).toMatchObject({
       code: 0,
       stdout:
-        'removed session 1, audit 0, rateLimit 0, revocation_log 0, verification 1, knownDevice 1, invitation 1\n',
+        'removed session 1, audit 0, rateLimit 0, revocation_log 0, serviceToken 0, serviceCall 0, verification 1, knownDevice 1, invitation 1\n',
       stderr: 'took part in session.expired\nheard session.expired\n',
     })
   })
@@ -245,7 +251,7 @@ describe('sallyport prune --auth', () => {
     expect(await prune(['-d', url, '--auth', AUTH_DEFINITION])).toMatchObject({
       code: 0,
       stdout:
-        'removed session 0, audit 0, rateLimit 0, revocation_log 0, verification 0, knownDevice 0, invitation 0\n',
+        'removed session 0, audit 0, rateLimit 0, revocation_log 0, serviceToken 0, serviceCall 0, verification 0, knownDevice 0, invitation 0\n',
     })
   })
 
@@ -264,7 +270,7 @@ describe('sallyport prune --auth', () => {
     const { url } = await createDatabase(async () => {})
     expect(await prune(['-d', url, '--audit-days', 'Infinity'])).toMatchObject({
       code: 0,
-      stdout: 'removed session 0, rateLimit 0, revocation_log 0\n',
+      stdout: 'removed session 0, rateLimit 0, revocation_log 0, serviceToken 0, serviceCall 0\n',
     })
   })
 })
@@ -319,7 +325,7 @@ describe('sallyport prune --every', () => {
     running.process.kill('SIGTERM')
     expect(await running.ended).toEqual({
       code: 0,
-      stdout: 'removed session 0, audit 0, rateLimit 0, revocation_log 0\n',
+      stdout: 'removed session 0, audit 0, rateLimit 0, revocation_log 0, serviceToken 0, serviceCall 0\n',
       stderr: '',
     })
     expect(existsSync(`${path}-wal`)).toBe(false)

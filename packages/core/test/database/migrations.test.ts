@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const directory = temporaryDirectory()
 const children: Child[] = []
-const CORE = ['0001_sessions', '0002_lifecycle', '0003_revocation_log']
+const CORE = ['0001_sessions', '0002_lifecycle', '0003_revocation_log', '0004_service_calls']
 afterEach(() => {
   for (const child of children.splice(0)) child.kill()
 })
@@ -45,6 +45,8 @@ test('a file of an earlier version gets what is new, and keeps what it has', asy
     drop table audit;
     drop table "rateLimit";
     drop table revocation_log;
+    drop table "serviceToken";
+    drop table "serviceCall";
     delete from sallyport_migration where name > '0001_sessions';
     insert into user (id, name, email, createdAt, updatedAt) values ('ada', 'Ada', 'ada@example.com', 'then', 'then');
     insert into session (id, token, userId, expiresAt, lastAuthenticatedAt, lastSeenAt, createdAt, updatedAt)
@@ -52,7 +54,7 @@ test('a file of an earlier version gets what is new, and keeps what it has', asy
   `)
   earlier.close()
   const opened = await openSqlite(path)
-  expect(opened.migrations.applied).toEqual(['0002_lifecycle', '0003_revocation_log'])
+  expect(opened.migrations.applied).toEqual(['0002_lifecycle', '0003_revocation_log', '0004_service_calls'])
   expect(await opened.db.selectFrom('session').selectAll().execute()).toMatchObject([
     {
       id: 's',
@@ -128,6 +130,8 @@ test.each([
   ['account', 'account_userId', 'userId'],
   ['audit', 'audit_createdAt', 'createdAt'],
   ['audit', 'audit_userId', 'userId'],
+  ['serviceToken', 'serviceToken_expiresAt', 'expiresAt'],
+  ['serviceCall', 'serviceCall_expiresAt', 'expiresAt'],
 ])('%s has the index %s on %s', async (table, index, column) => {
   const path = join(directory, `${index}.db`)
   await (await openSqlite(path)).close()

@@ -1,12 +1,14 @@
 import { type SessionKey, validateSession } from '@sallyport/core'
+import type { AddedColumns } from '@sallyport/core/auth'
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { lockingAdapter } from '../../src/session/locking-adapter.ts'
 import { databaseKinds, type OpenDatabase, type TestDatabase } from '../support/database-kinds.ts'
 import { testRateLimitStore } from '../support/rate-limit-contract.ts'
 import { reasonOf } from '../support/reason-of.ts'
 import { inHours, literal, storeSession } from '../support/stored-sessions.ts'
 
-const CORE = ['0001_sessions', '0002_lifecycle', '0003_revocation_log']
+const CORE = ['0001_sessions', '0002_lifecycle', '0003_revocation_log', '0004_service_calls']
 const { config, close } = await createTestAuth()
 afterAll(close)
 
@@ -236,9 +238,11 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
           await earlier.run(`drop trigger "${trigger.name}"`)
       await earlier.run(`
         drop table revocation_log;
-        delete from sallyport_migration where name = '0003_revocation_log'`)
+        drop table "serviceCall";
+        drop table "serviceToken";
+        delete from sallyport_migration where name >= '0003'`)
       const second = await earlier.open()
-      expect(second.migrations.applied).toEqual(['0003_revocation_log'])
+      expect(second.migrations.applied).toEqual(['0003_revocation_log', '0004_service_calls'])
       expect(await second.sessions.findSession(key)).toMatchObject({ id: key.sessionId })
       expect(await schemaOf(earlier)).toEqual(schema)
     })
@@ -312,5 +316,85 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
     for (const [what, work] of Object.entries(late))
       expect({ [what]: await reasonOf(work) }).toEqual({ [what]: 'SESSIONS_UNAVAILABLE' })
     expect(await find(ada)).toMatchObject({ id: ada.sessionId })
+  })
+
+  describe('columns that a definition adds', () => {
+    const columns: AddedColumns = {
+      session: { team: { type: 'text' }, theme: { type: 'text', default: "it's" } },
+      user: {
+        theme: { type: 'text' },
+        credits: { type: 'number', default: 1.5 },
+        isQuiet: { type: 'flag', default: false },
+        isLoud: { type: 'flag', default: true },
+        remindAt: { type: 'timestamp' },
+      },
+    }
+    const fresh = {
+      session: { team: null, theme: "it's" },
+      user: { theme: null, credits: 1.5, isQuiet: false, isLoud: true, remindAt: null },
+    }
+    let ofColumns: TestDatabase
+    let wide: OpenDatabase
+    let carol: SessionKey
+    beforeAll(async () => {
+      ofColumns = await create()
+      wide = await ofColumns.open({ columns })
+      carol = await storeSession(ofColumns)
+    })
+    const findCarol = async () => wide.sessions.findSession(carol)
+
+    test('are made where they are missing, by one of all that open at once, and read with the session', async () => {
+      expect(wide.migrations.applied).toEqual([
+        ...CORE,
+        'user.theme',
+        'user.credits',
+        'user.isQuiet',
+        'user.isLoud',
+        'user.remindAt',
+        'session.team',
+        'session.theme',
+      ])
+      const { user, ...session } = (await findCarol()) ?? { user: null }
+      expect(session).toMatchObject(fresh.session)
+      expect(user).toMatchObject(fresh.user)
+      const more: AddedColumns = { user: { city: { type: 'text', default: '' } }, session: {} }
+      const both = await Promise.all([ofColumns.open({ columns: more }), ofColumns.open({ columns: more })])
+      expect(both.flatMap(({ migrations }) => migrations.applied)).toEqual(['user.city'])
+    })
+
+    test('are read alike by Step 2 and under the locks of a transaction', async () => {
+      const at = '2026-01-02T03:04:05.678Z'
+      const written = name === 'SQLite' ? 0 : false
+      await wide.db
+        .withTables<{ user: Record<string, unknown>; session: Record<string, unknown> }>()
+        .updateTable('user')
+        .set({
+          theme: 'dark',
+          credits: 2 ** 40 + 0.25,
+          isQuiet: true,
+          isLoud: written,
+          remindAt: new Date(at),
+        })
+        .where('id', '=', carol.userId)
+        .execute()
+      await ofColumns.run(`update session set team = 'Ω', theme = 'x' where id = ${literal(carol.sessionId)}`)
+      const found = await findCarol()
+      expect(found).toMatchObject({
+        team: 'Ω',
+        theme: 'x',
+        user: { theme: 'dark', credits: 2 ** 40 + 0.25, isQuiet: true, isLoud: false, remindAt: at },
+      })
+      const locked = await wide.db
+        .transaction()
+        .execute(async (trx) => lockingAdapter(trx, columns).findSession(carol))
+      expect(locked).toEqual(found)
+    })
+
+    test('are not read where they were not asked for', async () => {
+      const narrow = await ofColumns.open()
+      const session = await narrow.sessions.findSession(carol)
+      expect(session).not.toHaveProperty('team')
+      expect(session?.user).not.toHaveProperty('theme')
+    })
   })
 })

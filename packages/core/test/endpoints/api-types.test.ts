@@ -6,7 +6,7 @@ import {
   defineAuth,
   defineEndpoint,
 } from '@sallyport/core/auth'
-import { admin, emailPassword } from '@sallyport/core/plugins'
+import { admin, emailPassword, organization } from '@sallyport/core/plugins'
 import type { ENDPOINTS, SessionResponse, TokenResponse, UserResponse } from '@sallyport/core/protocol'
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, describe, expect, expectTypeOf, test } from 'vitest'
@@ -34,33 +34,16 @@ const notes = {
   id: 'notes',
   endpoints: { countNotes, forgetMe },
   userColumns: {
-    locale: { schema: z.enum(['en', 'de']), input: true },
-    credits: { schema: z.number() },
-  },
-  migrations: {
-    async '0001_columns'(schema) {
-      await schema
-        .alterTable('user')
-        .addColumn('locale', 'text', (locale) => locale.defaultTo('en'))
-        .execute()
-      await schema
-        .alterTable('user')
-        .addColumn('credits', 'integer', (credits) => credits.defaultTo(0))
-        .execute()
-    },
+    locale: { schema: z.enum(['en', 'de']), default: 'en', input: true },
+    credits: { type: 'number', schema: z.number(), default: 0 },
   },
 } satisfies AuthPlugin
 const themes = {
   id: 'themes',
   userColumns: { theme: { schema: z.string().nullable(), input: true } },
-  migrations: {
-    async '0001_theme'(schema) {
-      await schema.alterTable('user').addColumn('theme', 'text').execute()
-    },
-  },
 } satisfies AuthPlugin
 
-const testAuth = await createTestAuth({ plugins: [notes, themes] })
+const testAuth = await createTestAuth({ plugins: [notes, themes, organization()] })
 afterAll(() => testAuth.close())
 const { api } = testAuth
 type Api = typeof api
@@ -91,7 +74,7 @@ describe('auth.api', () => {
     const { config, signingKeys } = testAuth.definition
     const bare = defineAuth({ config, signingKeys })
     const withAdmin = defineAuth({ config, signingKeys, plugins: [admin()] })
-    const both = defineAuth({ config, signingKeys, plugins: [emailPassword(), admin()] })
+    const all = defineAuth({ config, signingKeys, plugins: [emailPassword(), admin(), organization()] })
     type ApiOf<Definition> = Definition extends AuthDefinition<infer Plugins> ? Auth<Plugins>['api'] : never
     type Core =
       | 'signOut'
@@ -115,7 +98,7 @@ describe('auth.api', () => {
       | 'unbanUser'
       | 'setRole'
     >()
-    expectTypeOf<keyof ApiOf<typeof both>>().toEqualTypeOf<keyof typeof ENDPOINTS | 'createSession'>()
+    expectTypeOf<keyof ApiOf<typeof all>>().toEqualTypeOf<keyof typeof ENDPOINTS | 'createSession'>()
     const { api } = await createAuth(bare, testAuth.database, { pruneEverySeconds: 0 })
     expectTypeOf(api).not.toHaveProperty('signInEmail')
     expect(api).not.toHaveProperty('signInEmail')

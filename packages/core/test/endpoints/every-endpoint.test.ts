@@ -1,10 +1,12 @@
 import { join } from 'node:path'
-import { type Auth, createAuth } from '@sallyport/core/auth'
+import { type Auth, columnsOf, createAuth } from '@sallyport/core/auth'
+import { organization } from '@sallyport/core/plugins'
 import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS, MAX_PAYLOAD_BYTES, type Route } from '@sallyport/core/protocol'
 import { openSqlite } from '@sallyport/core/sqlite'
-import { createTestAuth, type TestAuth, type TestSession } from '@sallyport/core/testing'
+import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import type { SessionStore } from '../../src/adapters/adapter.ts'
+import { withOwnTables } from '../../src/plugins/organization/tables.ts'
 import { dumpTables, rowsOf } from '../support/dump-tables.ts'
 import {
   ENDPOINT_CASES,
@@ -23,14 +25,16 @@ const emailPassword = {
   sendEmail: async () => {},
   limits: { account: PLENTY, address: PLENTY, email: PLENTY },
 }
+const plugins = [organization({ deliverInvitation: async () => {} })] as const
 // A link is made after the answer, when its test may be over.
 const onError = () => {}
-const auth = await createTestAuth({ emailPassword, onError })
+const auth = await createTestAuth({ emailPassword, plugins, onError })
 const path = join(temporaryDirectory(), 'app.db')
-const onFile = await createTestAuth({ databaseUrl: path, emailPassword, onError })
+const onFile = await createTestAuth({ databaseUrl: path, emailPassword, plugins, onError })
 afterAll(() => Promise.all([auth.close(), onFile.close()]))
 afterEach(async () => {
   for (const { db } of [auth, onFile]) {
+    await withOwnTables(db).deleteFrom('organization').execute()
     await db.deleteFrom('user').execute()
     await db.deleteFrom('audit').execute()
   }
@@ -38,12 +42,14 @@ afterEach(async () => {
 
 /** The same definition on a connection that is gone; Step 2 goes on where it is given sessions. */
 async function createDown(sessions?: SessionStore): Promise<Auth> {
-  const gone = await openSqlite(path)
+  const gone = await openSqlite(path, { columns: columnsOf(onFile.definition) })
   const database = { ...gone, ...(sessions !== undefined && { sessions }) }
   const down = await createAuth(onFile.definition, database, { onError, pruneEverySeconds: 0 })
   await gone.close()
   return down
 }
+
+type TestAuth = typeof auth
 
 /** Where a call is made, and where the people are who make it. */
 const HERE = { on: auth, handler: auth.handler, makeUser: await createUserMaker(auth) }
@@ -324,7 +330,10 @@ describe('a caller who was let in, and of whom that is no longer true, changes n
     'expired session': { answer: '401 SESSION_EXPIRED', interruption: auth.expireSession },
     deleted: {
       answer: '401 SESSION_NOT_FOUND',
-      interruption: ({ userId }) => auth.db.deleteFrom('user').where('id', '=', userId).execute(),
+      async interruption({ userId }) {
+        await withOwnTables(auth.db).deleteFrom('member').where('userId', '=', userId).execute()
+        await auth.db.deleteFrom('user').where('id', '=', userId).execute()
+      },
     },
     demoted: {
       answer: '403 ROLE_REQUIRED',

@@ -1,4 +1,5 @@
 import { createAuth, defineEndpoint } from '@sallyport/core/auth'
+import { organization } from '@sallyport/core/plugins'
 import { AUTH_PATH, ENDPOINTS, MAX_PAYLOAD_BYTES } from '@sallyport/core/protocol'
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -26,7 +27,7 @@ const echo = defineEndpoint({
 })
 const app = await createTestAuth({
   allowedOrigins: ['https://admin.example.com'],
-  plugins: [{ id: 'test', endpoints: { broken, echo } }],
+  plugins: [organization(), { id: 'test', endpoints: { broken, echo } }],
 })
 const owner = await app.createUser()
 afterAll(() => app.close())

@@ -48,26 +48,11 @@ const notes = {
         .addColumn('expiresAt', timestamp, (column) => column.notNull())
         .execute()
     },
-    async '0002_user'(schema, { flag, no, timestamp }) {
-      await schema
-        .alterTable('user')
-        .addColumn('locale', 'text', (column) => column.notNull().defaultTo('en'))
-        .execute()
-      await schema
-        .alterTable('user')
-        .addColumn('noteCount', 'integer', (column) => column.notNull().defaultTo(0))
-        .execute()
-      await schema
-        .alterTable('user')
-        .addColumn('isQuiet', flag, (column) => column.notNull().defaultTo(no))
-        .execute()
-      await schema.alterTable('user').addColumn('remindAt', timestamp).execute()
-    },
   },
   userColumns: {
-    locale: { schema: z.enum(['en', 'de']), input: true },
-    noteCount: { type: 'number', schema: z.number() },
-    isQuiet: { type: 'flag', schema: z.boolean(), input: true },
+    locale: { schema: z.enum(['en', 'de']), default: 'en', input: true },
+    noteCount: { type: 'number', schema: z.number(), default: 0 },
+    isQuiet: { type: 'flag', schema: z.boolean(), default: false, input: true },
     remindAt: { type: 'timestamp', schema: z.iso.datetime().nullable(), input: true },
   },
   expiringTables: ['note'],
@@ -252,7 +237,7 @@ describe('the tables of a plugin', () => {
     const again = await createAuth(auth.definition, auth.database, { pruneEverySeconds: 0 })
     again.close()
     const names = await sql<{ name: string }>`select name from sallyport_notes_migration`.execute(auth.db)
-    expect(names.rows.map(({ name }) => name)).toEqual(['0001_note', '0002_user'])
+    expect(names.rows.map(({ name }) => name)).toEqual(['0001_note'])
   })
 })
 

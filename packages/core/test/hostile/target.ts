@@ -102,6 +102,7 @@ export async function createTarget(seed: string, { databaseUrl = ':memory:' } = 
       algorithms: keys.algorithms,
       ready: keys.ready,
       standing: keys.standing,
+      keys: keys.keys,
       subscribe: keys.subscribe,
       findKey(kid) {
         door.keyLookups++

@@ -97,10 +97,11 @@ const verdict = async (token: Promise<string>, by = config) => reasonOf(verifyJw
 
 describe('a token of a declared issuer is accepted', () => {
   test('with the identity that its claims name', async () => {
-    expect(await verifyJwt(await sign(theirClaims(), theirs, JWT), config)).toEqual({
+    const claims = theirClaims()
+    expect(await verifyJwt(await sign(claims, theirs, JWT), config)).toEqual({
       userId: 'ada',
       sessionId: 's1',
-      expiresAt: new Date(theirClaims().exp * 1000),
+      expiresAt: new Date(claims.exp * 1000),
       issuer: THEIRS,
       keyId: 'rsa-1',
     })
@@ -182,6 +183,12 @@ describe('what was declared is required, byte for byte', () => {
     expect(await verdict(sign(partnerClaims(), partner))).toBe('accepted')
     for (const header of [JWT, AT_JWT, { typ: '' }])
       expect(await verdict(sign(partnerClaims(), partner, header))).toBe('TOKEN_INVALID')
+  })
+
+  test('an issuer that JavaScript declared without a name accepts no token without one', async () => {
+    const nameless: TrustedIssuer = { ...theirIssuer, ...JSON.parse('{"issuer":null}') }
+    const by = { ...config, issuers: [config.issuers[0], nameless] as const }
+    expect(await verdict(sign({ ...theirClaims(), iss: null }, theirs, JWT), by)).toBe('TOKEN_INVALID')
   })
 
   test('its algorithms: those of ours do not count for it', async () => {

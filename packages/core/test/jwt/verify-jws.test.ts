@@ -171,6 +171,13 @@ describe('the front door refuses without a key lookup and without cryptography',
   })
 })
 
+test.each([1, null, ['at+jwt'], {}])('where any typ will do, the typ %j will not', async (typ) => {
+  keySet.lookups = 0
+  expect(await reasonOf(verifyJws(withHeader({ typ }), keySet))).toBe('TOKEN_INVALID')
+  expect(keySet.lookups).toBe(0)
+  expect(await reasonOf(verifyJws(withHeader({ typ: 'other' }), keySet))).toBe('accepted')
+})
+
 describe('refused after one key lookup', () => {
   test.each([
     ['a kid that is not in the set', withHeader({ kid: 'gone' })],
@@ -207,6 +214,7 @@ test('the alg of another key is refused before that key is used', async () => {
   const key = {
     kid: ed25519.kid,
     alg: 'Ed25519',
+    material: ed25519.x,
     cryptoKey: () => Promise.reject(new Error(`${++imports}`)),
   } as const
   const token = withHeader({ alg: 'ES256' })

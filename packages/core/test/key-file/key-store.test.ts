@@ -246,3 +246,37 @@ describe('an env file', () => {
     expect(envFileStore(path).read()).toEqual(publish(ring))
   })
 })
+
+describe('an env file with a prefix', () => {
+  test('holds two rings side by side, each under variables of its own', () => {
+    const path = newPath('.env')
+    const [ofUsers, ofServices] = [envFileStore(path), envFileStore(path, 'SERVICE_')]
+    expect(ofUsers.create(first)).toBe(true)
+    expect(ofServices.read()).toBeNull()
+    expect(ofServices.create(second)).toBe(true)
+    expect(Object.keys(parseEnv(readFileSync(path, 'utf8'))).sort()).toEqual([
+      'JWKS',
+      'SERVICE_JWKS',
+      'SERVICE_SIGNING_KEYS',
+      'SIGNING_KEYS',
+    ])
+    expect([ofUsers.read(), ofServices.read()]).toEqual([first, second])
+  })
+
+  test('changes only its own', () => {
+    const path = newPath('.env')
+    const [ofUsers, ofServices] = [envFileStore(path), envFileStore(path, 'SERVICE_')]
+    ofUsers.create(first)
+    ofServices.create(first)
+    const published = ofServices.update(publish)
+    expect([ofUsers.read(), ofServices.read()]).toEqual([first, published])
+  })
+
+  test('names the variable at fault', () => {
+    const path = newPath('.env')
+    writeFileSync(path, "SERVICE_SIGNING_KEYS='{}'\n")
+    expect(messageOf(() => envFileStore(path, 'SERVICE_').read())).toBe(
+      `SERVICE_SIGNING_KEYS in ${path} must be a JWK Set: { "keys": [ ... ] }`,
+    )
+  })
+})

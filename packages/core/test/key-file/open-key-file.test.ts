@@ -4,15 +4,8 @@ import { mkdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } 
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { defineAuthConfig, verifyJwt } from '@sallyport/core'
-import {
-  createAuth,
-  createSigningKey,
-  defineAuth,
-  issueJwt,
-  type KeyFile,
-  type KeyFileOptions,
-  openKeyFile,
-} from '@sallyport/core/auth'
+import { createAuth, createSigningKey, defineAuth, issueJwt } from '@sallyport/core/auth'
+import { type KeyFile, type KeyFileOptions, openKeyFile } from '@sallyport/core/key-file'
 import { createPasswordAccount, emailPassword } from '@sallyport/core/plugins'
 import { ENDPOINTS } from '@sallyport/core/protocol'
 import { openSqlite } from '@sallyport/core/sqlite'

@@ -238,8 +238,14 @@ describe('a set is renewed in the background', () => {
     const versions: number[] = []
     scene.keySet.subscribe(() => versions.push(scene.keySet.version))
     const before = scene.keySet.version
-    for (const keys of [[a], [a, b], [b]]) {
-      scene.server.answer = publish(keys)
+    const reordered = Object.fromEntries(Object.entries(toPublicJwk(b)).reverse())
+    for (const answer of [
+      publish([a]),
+      publish([a, b]),
+      publish([b]),
+      JSON.stringify({ keys: [reordered] }),
+    ]) {
+      scene.server.answer = answer
       scene.advance(5 * MINUTE + 1)
       // Waits for the fetch, as a known key would not.
       expect(await lookUp(scene, 'made up')).toBe('unknown')

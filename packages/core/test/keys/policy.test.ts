@@ -59,6 +59,8 @@ describe('what is no JWK Set is refused', () => {
     ['a key that is text', { keys: [JSON.stringify(ed)] }, notASet],
     ['a key that is null', { keys: [null] }, notASet],
     ['a key that is a list', { keys: [[ed]] }, notASet],
+    ['a list with a hole', { keys: new Array(1) }, notASet],
+    ['a key beside one that is none', { keys: [ed, null] }, notASet],
     ['no key', { keys: [] }, 'JWKS has no key'],
     ['21 keys', manyKeys(21), 'JWKS has 21 keys; at most 20'],
   ])('%s', (_name, jwks, message) => {
@@ -127,6 +129,36 @@ describe('one key at fault refuses the whole set, by the name of the member', ()
   ])('%s of %j', (member, key) => {
     expect(refusalOf({ keys: [es, key] })).toMatch(new RegExp(`^JWKS: keys\\[1\\]\\.${member} \\S`))
   })
+})
+
+describe('the message says what the member must be', () => {
+  test.each([
+    ['alg', 'one of Ed25519, ES256', { ...ed, alg: 'HS256' }],
+    ['kty', 'OKP', { ...ed, kty: 'EC' }],
+    ['kty', 'EC', { ...es, kty: 'OKP' }],
+    ['crv', 'Ed25519', without(ed, 'crv')],
+    ['crv', 'P-256', { ...es, crv: 'P-384' }],
+    ['x', '32 bytes in base64url', { ...ed, x: 'AAAA' }],
+    ['kid', '1 to 128 printable characters', without(ed, 'kid')],
+    ['use', 'sig', { ...ed, use: 'enc' }],
+  ])('%s must be %s', (member, what, key) => {
+    expect(refusalOf({ keys: [key] })).toBe(`JWKS: keys[0].${member} must be ${what}`)
+  })
+})
+
+test('a set that is changed after it was read is not read again', async () => {
+  const key = { ...ed }
+  const keySet = staticJwks({ keys: [key] })
+  key.x = 'AAAA'
+  await keySet.ready()
+  expect(keySet.findKey(ed.kid)).toBeDefined()
+})
+
+test('a member named __proto__ hides nothing and adds nothing', () => {
+  const text = (members: object, key: object) =>
+    JSON.stringify({ keys: [key] }).replace('{"keys":[{', `{"keys":[{"__proto__":${JSON.stringify(members)},`)
+  expect(refusalOf(text({ use: 'enc' }, ed))).toBe('accepted')
+  expect(refusalOf(text(ed, without(ed, 'x')))).toBe('JWKS: keys[0].x must be 32 bytes in base64url')
 })
 
 test('a key that says nothing of its use is accepted, and so are members nobody needs', () => {

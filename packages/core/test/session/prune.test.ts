@@ -95,7 +95,14 @@ describe('sessions', () => {
     })
     expect(reports.map(({ session }) => session).slice(0, 3)).toEqual([2, 4, 5])
     expect(sizes.slice(0, 3)).toEqual([2, 4, 5])
-    expect(reports.at(-1)).toEqual({ session: 5, audit: 0, rateLimit: 0, revocation_log: 0 })
+    expect(reports.at(-1)).toEqual({
+      session: 5,
+      audit: 0,
+      rateLimit: 0,
+      revocation_log: 0,
+      serviceToken: 0,
+      serviceCall: 0,
+    })
     expect(await idsOf('session')).toEqual([])
   })
 
@@ -202,6 +209,20 @@ test('entries of the revocation log go once they are an hour old, in batches', a
   expect(left).toEqual([{ userId: 'kept' }])
 })
 
+test.each(['serviceToken', 'serviceCall'] as const)(
+  'what was remembered of service calls in %s goes when it has expired',
+  async (table) => {
+    const add = (id: string, expiresAt: Date) =>
+      table === 'serviceToken'
+        ? db.insertInto(table).values({ id, expiresAt }).execute()
+        : db.insertInto(table).values({ id, fn: 'f', body: 'b', userId, result: null, expiresAt }).execute()
+    await add('old', now())
+    await add('live', before(-1))
+    expect(await run()).toMatchObject({ [table]: 1 })
+    expect(await db.selectFrom(table).select('id').execute()).toEqual([{ id: 'live' }])
+  },
+)
+
 describe('the tables of plugins', () => {
   const addDevice = (expiresAt: Date) =>
     db
@@ -221,6 +242,8 @@ describe('the tables of plugins', () => {
       audit: 0,
       rateLimit: 0,
       revocation_log: 0,
+      serviceToken: 0,
+      serviceCall: 0,
       verification: 0,
       knownDevice: 1,
     })

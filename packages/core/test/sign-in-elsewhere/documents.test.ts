@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { admin, emailPassword } from '@sallyport/core/plugins'
+import { admin, emailPassword, organization } from '@sallyport/core/plugins'
 import { ENDPOINTS } from '@sallyport/core/protocol'
 import { describe, expect, test } from 'vitest'
 import { ENDPOINT_ERRORS } from '../../src/endpoint-error.ts'
@@ -23,7 +23,7 @@ describe('docs/endpoints.md', () => {
     .split('\n')
     .filter((line) => line.startsWith('|'))
     .map((line) => line.split('|').map((cell) => cell.trim()))
-  const plugins = [emailPassword(), admin()]
+  const plugins = [emailPassword(), admin(), organization()]
   const endpoints = Object.entries(
     Object.assign({}, coreEndpoints(plugins), ...plugins.map((plugin) => plugin.endpoints)) as ReturnType<
       typeof coreEndpoints

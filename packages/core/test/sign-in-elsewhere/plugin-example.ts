@@ -12,7 +12,6 @@ const refuse = refusals(reasons)
 /** Run in the order of their names, each once, on every database alike. */
 const migrations: Migrations = {
   async '0001_nickname'(schema, { timestamp }) {
-    await schema.alterTable('user').addColumn('nickname', 'text').execute()
     await schema.createIndex('user_nickname').unique().on('user').column('nickname').execute()
     await schema
       .createTable('formerNickname')
@@ -26,7 +25,7 @@ const migrations: Migrations = {
   },
 }
 
-/** What the migrations add, for Kysely. */
+/** What this adds to the database, for Kysely. */
 type NicknameTables = {
   user: { id: string; nickname: string | null }
   formerNickname: { id: string; userId: string; expiresAt: Date }

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { AddedColumns } from '@sallyport/core/auth'
 import {
   openPostgres,
   openPostgresStore,
@@ -23,7 +24,7 @@ export type OpenStore =
 /** A database of a test, and a connection to it that no store knows of. */
 export interface TestDatabase {
   readonly url: string
-  open(): Promise<OpenDatabase>
+  open(options?: { columns?: AddedColumns }): Promise<OpenDatabase>
   openStore(mapping: StoreMapping): Promise<OpenStore>
   /** Runs statements by hand. */
   run(sql: string): Promise<void>
@@ -71,7 +72,7 @@ function sqliteKind(): DatabaseKind {
       closing.push(() => hand.close())
       return {
         url,
-        open: async () => closeLater(await openSqlite(url)),
+        open: async (options) => closeLater(await openSqlite(url, options)),
         openStore: async (mapping) => closeLater(await openSqliteStore(url, { mapping })),
         run: async (sql) => void hand.exec(sql),
         rows: async (sql) => hand.prepare<[], Row>(sql).all(),
@@ -94,7 +95,7 @@ export function postgresKind(server: PostgresServer, options?: PostgresOptions):
       closing.push(() => hand.end())
       return {
         url,
-        open: async () => closeLater(await openPostgres(url, options)),
+        open: async (further) => closeLater(await openPostgres(url, { ...options, ...further })),
         openStore: async (mapping) => closeLater(await openPostgresStore(url, { ...options, mapping })),
         run: async (sql) => void (await hand.query(sql)),
         rows: async (sql) => (await hand.query<Row>(sql)).rows,

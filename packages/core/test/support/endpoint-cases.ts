@@ -1,6 +1,7 @@
 import type { ENDPOINTS } from '@sallyport/core/protocol'
 import { TEST_PASSWORD, type TestAuth, type TestSession } from '@sallyport/core/testing'
 import { insertLink } from './insert-link.ts'
+import { insertInvitation, insertOrganization } from './insert-organization.ts'
 import type { MadeUser } from './user-maker.ts'
 
 /** A user with a browser that has just signed in. */
@@ -80,6 +81,13 @@ const READS_ABOUT_CALLER = { ...FOR_USERS, 'extra fields': '200' }
 
 const FOR_ADMINS = { ...FOR_USERS, user: '403 ROLE_REQUIRED', 'other user': '403 ROLE_REQUIRED' }
 
+/** About an organization of Ada's: to everyone else there is no such organization. */
+const FOR_MEMBERS = {
+  ...FOR_USERS,
+  admin: '404 ORGANIZATION_NOT_FOUND',
+  'other user': '404 ORGANIZATION_NOT_FOUND',
+}
+
 /** Whoever may call it, whatever has become of their session. */
 const FOR_ANYONE = {
   ...FOR_USERS,
@@ -102,6 +110,44 @@ function mixedCookie({ ada, bob }: Scene): string {
 const byCookie =
   (input: Input = {}) =>
   (scene: Scene) => ({ input, cookie: mixedCookie(scene) })
+
+/** An organization that Ada owns. */
+async function ownedByAda({ auth, ada }: Scene): Promise<{ organizationId: string }> {
+  const { organizationId } = await insertOrganization(auth, { [ada.userId]: 'owner' })
+  return { organizationId }
+}
+
+/** The same with Root as a member: whom it is about. */
+async function withMember({ auth, ada, root }: Scene): Promise<{ organizationId: string; userId: string }> {
+  const members = { [ada.userId]: 'owner', [root.userId]: 'member' }
+  const { organizationId } = await insertOrganization(auth, members)
+  return { organizationId, userId: root.userId }
+}
+
+/** An invitation of Ada by Bob. */
+async function invitationOfAda({ auth, ada, bob }: Scene): Promise<{ token: string }> {
+  const { organizationId } = await insertOrganization(auth, { [bob.userId]: 'owner' })
+  const invitation = { organizationId, inviterId: bob.userId, email: ada.email }
+  const { token } = await insertInvitation(auth, invitation)
+  return { token }
+}
+
+/** An invitation by Ada of someone who has no account. */
+async function invitationByAda(scene: Scene): Promise<{ organizationId: string; invitationId: string }> {
+  const { organizationId } = await ownedByAda(scene)
+  const inviterId = scene.ada.userId
+  const { invitationId } = await insertInvitation(scene.auth, {
+    organizationId,
+    inviterId,
+    email: 'eve@example.com',
+  })
+  return { organizationId, invitationId }
+}
+
+/** Bob sends what Ada would. */
+const likeAda = (input: (scene: Scene) => Promise<Input>) => async (scene: Scene) => ({
+  input: await input(scene),
+})
 
 const ofAda = ({ ada: { userId } }: Scene) => ({ userId })
 
@@ -262,6 +308,75 @@ export const ENDPOINT_CASES: Readonly<Record<keyof typeof ENDPOINTS, EndpointCas
     aim: ({ ada: { userId } }) => ({ input: { userId, role: 'admin' } }),
     answers: FOR_ADMINS,
   },
+  createOrganization: {
+    caller: 'ada',
+    input: () => ({ name: 'Acme' }),
+    aim: async ({ auth, ada }) => {
+      const { slug } = await insertOrganization(auth, { [ada.userId]: 'owner' })
+      return { input: { name: 'Acme', slug } }
+    },
+    answers: { ...FOR_USERS, 'other user': '409 SLUG_TAKEN' },
+  },
+  listOrganizations: { caller: 'ada', input: nothing, aim: byCookie(), answers: READS_ABOUT_CALLER },
+  updateOrganization: {
+    caller: 'ada',
+    input: async (scene) => ({ ...(await ownedByAda(scene)), name: 'Emca' }),
+    aim: likeAda(async (scene) => ({ ...(await ownedByAda(scene)), name: 'Emca' })),
+    answers: FOR_MEMBERS,
+  },
+  deleteOrganization: {
+    caller: 'ada',
+    input: ownedByAda,
+    aim: likeAda(ownedByAda),
+    answers: { ...FOR_MEMBERS, 'signed in long ago': '403 SESSION_NOT_FRESH' },
+  },
+  setActiveOrganization: {
+    caller: 'ada',
+    input: ownedByAda,
+    aim: likeAda(ownedByAda),
+    answers: FOR_MEMBERS,
+  },
+  inviteMember: {
+    caller: 'ada',
+    input: async (scene) => ({ ...(await ownedByAda(scene)), email: newAddress(), role: 'member' }),
+    aim: likeAda(async (scene) => ({ ...(await ownedByAda(scene)), email: newAddress(), role: 'member' })),
+    answers: FOR_MEMBERS,
+  },
+  acceptInvitation: {
+    caller: 'ada',
+    input: invitationOfAda,
+    aim: likeAda(invitationOfAda),
+    answers: {
+      ...FOR_USERS,
+      admin: '403 INVITATION_FOR_ANOTHER',
+      'other user': '403 INVITATION_FOR_ANOTHER',
+    },
+  },
+  cancelInvitation: {
+    caller: 'ada',
+    input: invitationByAda,
+    aim: likeAda(invitationByAda),
+    answers: FOR_MEMBERS,
+  },
+  listInvitations: { caller: 'ada', input: ownedByAda, aim: likeAda(ownedByAda), answers: FOR_MEMBERS },
+  listMembers: { caller: 'ada', input: ownedByAda, aim: likeAda(ownedByAda), answers: FOR_MEMBERS },
+  setMemberRole: {
+    caller: 'ada',
+    input: async (scene) => ({ ...(await withMember(scene)), role: 'admin' }),
+    aim: likeAda(async (scene) => ({ ...(await ownedByAda(scene)), ...ofAda(scene), role: 'member' })),
+    answers: { ...FOR_MEMBERS, admin: '403 ROLE_REQUIRED' },
+  },
+  removeMember: {
+    caller: 'ada',
+    input: withMember,
+    aim: likeAda(async (scene) => ({ ...(await ownedByAda(scene)), ...ofAda(scene) })),
+    // Root leaves.
+    answers: { ...FOR_MEMBERS, admin: '200' },
+  },
+}
+
+function newAddress(): string {
+  return `${crypto.randomUUID()}@example.com`
 }
 
 function atAda(scene: Scene): Aim {

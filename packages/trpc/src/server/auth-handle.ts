@@ -1,6 +1,5 @@
 import {
   type AuthConfig,
-  type AuthDatabase,
   type Authenticated,
   type AuthStore,
   type Identity,
@@ -14,7 +13,6 @@ import {
   validateIdentity,
 } from '@sallyport/core'
 import { clientAddress, type ProxyTrust } from '@sallyport/core/address'
-import { storeOf } from './store-of.ts'
 
 /** What both doors let through, and the moment it was read. */
 export interface Admission extends Authenticated {
@@ -29,30 +27,47 @@ export interface Admission extends Authenticated {
 /** How a request came in. */
 export type Transport = 'http' | 'ws' | 'headers'
 
+/** Where a handle keeps what our own code needs of it. */
+export const authRequest: unique symbol = Symbol.for('sallyport.authRequest') as never
+
 /**
  * The credentials of one HTTP request or of one WebSocket connection, in the context as `ctx.auth`. Lazy: nothing is read or
  * checked before a guard asks.
  */
 export interface AuthHandle {
   readonly transport: Transport
+  /** The address of the client, as `trustedProxies` decides; null where nobody said. */
+  address(): string | null
+  readonly [authRequest]: AuthRequest
+}
+
+/** The request behind a handle, for our own code: apps go by the guards and by `getSession`. */
+export interface AuthRequest {
+  readonly request: OriginRequest
+  /** The address of the connection. */
+  readonly remoteAddress: string | null
   readonly config: AuthConfig
-  /** What the request is taken for where no guard says it: the procedure type as far as tRPC knew it. */
+  /** The procedure type: of a call that was let in its own, else as far as tRPC knew it. */
   readonly kind: RequestKind
+  /** Whether it came to tRPC by GET, as a link does that someone opens. */
+  readonly isGet: boolean
   /** Whether an answer that is a stream can be sent; tRPC leaves one that cannot unread. */
   readonly carriesStreams: boolean
+  /** Whom both doors have let in; absent before they were asked. */
+  readonly identity?: Identity
+  /** Where sessions are read, where it is not the context that has the database: in an action. */
+  readonly store?: AuthStore
   /**
    * Both steps. Over HTTP one read of the session serves all calls of the request, until anything is revoked and for at most a
    * second; over WebSocket every call reads.
    *
    * @throws AuthError
    */
-  authenticate(db: AuthDatabase, kind: RequestKind): Promise<Admission>
+  authenticate(store: AuthStore, kind: RequestKind): Promise<Admission>
   /** Both steps with a read of its own, which nobody has seen before. */
-  authenticateFresh(db: AuthDatabase, kind: RequestKind): Promise<Admission>
+  authenticateFresh(store: AuthStore, kind: RequestKind): Promise<Admission>
   /** Whether a session cookie was sent, however good it is. */
   hasSessionCookie(): boolean
-  /** The address of the client, as `trustedProxies` decides; null where nobody said. */
-  address(): string | null
   /** Whether anyone has asked who the caller is: the answer may be theirs alone. */
   wasAsked(): boolean
 }
@@ -105,9 +120,9 @@ export function createAuthHandle(
     return identity
   }
 
-  async function authenticateFresh(db: AuthDatabase, callKind: RequestKind): Promise<Admission> {
+  async function authenticateFresh(store: AuthStore, callKind: RequestKind): Promise<Admission> {
     const identity = await identifyOnce(callKind)
-    return read(identity, storeOf({ db }))
+    return read(identity, store)
   }
 
   function read(identity: Identity, store: AuthStore): Promise<Admission> {
@@ -123,9 +138,8 @@ export function createAuthHandle(
     return admitOn(connection, store, { identity, reading })
   }
 
-  async function authenticate(db: AuthDatabase, callKind: RequestKind): Promise<Admission> {
+  async function authenticate(store: AuthStore, callKind: RequestKind): Promise<Admission> {
     const identity = await identifyOnce(callKind)
-    const store = storeOf({ db })
     const remembered = memory
     if (remembered === null || performance.now() - remembered.readAt > MEMORY_MS) return read(identity, store)
     const admission = await admit(identity, remembered)
@@ -137,14 +151,19 @@ export function createAuthHandle(
 
   return {
     transport,
-    config,
-    kind,
-    carriesStreams,
-    authenticate,
-    authenticateFresh,
-    hasSessionCookie: () => readCredentials(request.header, config).sessionCookie !== null,
     address: () => clientAddress(remoteAddress, request.header('x-forwarded-for'), trustsProxy),
-    wasAsked: () => isAsked,
+    [authRequest]: {
+      request,
+      remoteAddress,
+      config,
+      kind,
+      isGet: transport === 'http' && /^(GET|HEAD)$/.test(request.method),
+      carriesStreams,
+      authenticate,
+      authenticateFresh,
+      hasSessionCookie: () => readCredentials(request.header, config).sessionCookie !== null,
+      wasAsked: () => isAsked,
+    },
   }
 }
 

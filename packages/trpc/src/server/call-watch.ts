@@ -1,6 +1,6 @@
-import type { Admission } from './auth-handle.ts'
-import type { DatabaseContext } from './context.ts'
-import { storeOf } from './store-of.ts'
+import type { AuthStore } from '@sallyport/core'
+import { type Admission, authRequest } from './auth-handle.ts'
+import type { AuthContext } from './context.ts'
 import { type Condition, type SessionWatch, watchSession } from './watch-session.ts'
 
 /** Where the handle of an admitted call keeps its watch, for our own middlewares alone. */
@@ -26,16 +26,16 @@ export interface CallWatch {
 /** The watch of an admitted call, which costs nothing until something asks for it. */
 export function createCallWatch(
   admission: Admission,
-  ctx: DatabaseContext,
-  caller: AbortSignal | undefined,
+  { auth }: AuthContext,
+  { store, caller }: { store: AuthStore; caller: AbortSignal | undefined },
 ): CallWatch {
   let watch: SessionWatch | undefined
   let isOver = false
   // What is asked of the session by one guard of a call holds for whatever rests on another.
-  const conditions: Condition[] = isWatched(ctx.auth) ? ctx.auth[callWatch].conditions : []
+  const conditions: Condition[] = isWatched(auth) ? auth[callWatch].conditions : []
 
   function begin(): SessionWatch {
-    return watchSession(admission, storeOf(ctx), { config: ctx.auth.config, caller, conditions })
+    return watchSession(admission, store, { config: auth[authRequest].config, caller, conditions })
   }
 
   return {

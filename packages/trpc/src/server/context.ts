@@ -20,6 +20,15 @@ export interface DatabaseContext extends AuthContext {
   readonly db: AuthDatabase
 }
 
+/** The context of actions: no database, but functions that have one (spec section 1). */
+export interface ActionContext extends AuthContext {
+  readonly runQuery: object
+  readonly runMutation: object
+}
+
+/** A context from which sessions can be read. */
+export type StoreContext = DatabaseContext | ActionContext
+
 /** What a Node request knows of its connection. */
 interface RemoteSocket {
   readonly remoteAddress?: string | undefined

@@ -1,5 +1,13 @@
-import { AuthError, ConfigurationError, isAuthError, REASONS, type Reason } from '@sallyport/core'
+import {
+  AuthError,
+  isAuthError,
+  isConfigurationError,
+  isEndpointError,
+  REASONS,
+  type Reason,
+} from '@sallyport/core'
 import { TRPCError } from '@trpc/server'
+import { type AuthHandle, authRequest } from './auth-handle.ts'
 
 /** What {@link authErrorData} adds to an error: why we refused, and what the client may do about it. */
 export interface AuthErrorData {
@@ -20,7 +28,7 @@ const guardedPaths = new WeakMap<Error, string>()
  * @param guarded the path of the procedure, where its guard refuses before the resolver runs
  */
 export function toTRPCError(error: unknown, guarded?: { path: string }): TRPCError {
-  if (error instanceof ConfigurationError) {
+  if (isConfigurationError(error)) {
     return new TRPCError({ code: 'INTERNAL_SERVER_ERROR', message: error.message, cause: error })
   }
   const cause = isAuthError(error) ? error : new AuthError('SESSIONS_UNAVAILABLE', { cause: error })
@@ -48,6 +56,32 @@ export function authErrorData(options: { error: TRPCError; path: string | undefi
 }
 
 /**
+ * What an auth endpoint refused that a resolver called, for the app's error formatter; null when it was none. A {@link authErrorData}
+ * is not among them.
+ *
+ * @example
+ * initTRPC.context<Context>().create({
+ *   errorFormatter: (o) => ({
+ *     ...o.shape,
+ *     data: { ...o.shape.data, auth: authErrorData(o), endpoint: endpointErrorData(o) },
+ *   }),
+ * })
+ */
+export function endpointErrorData({ error }: { error: TRPCError }): EndpointErrorData | null {
+  if (!isEndpointError(error.cause)) return null
+  const { code, fields } = error.cause
+  return { code, fields }
+}
+
+/** What {@link endpointErrorData} adds to an error. */
+export interface EndpointErrorData {
+  /** Such as `INVITATION_INVALID`. */
+  readonly code: string
+  /** Names of the fields at fault, with `INVALID_INPUT`. */
+  readonly fields: readonly string[]
+}
+
+/**
  * The response meta of an HTTP handler: `Cache-Control: no-store` for every answer that may be one caller's alone, and `Retry-After` where
  * the status itself is 429 or 503. A stream is always 200 and a mixed batch 207; there the seconds are in `error.data.auth`.
  *
@@ -58,7 +92,8 @@ export function authResponseMeta({ ctx, data, errors, eagerGeneration }: Respons
 } {
   const headers = new Headers()
   // Of a stream the head is sent before any procedure has asked.
-  const isPublic = ctx !== undefined && !ctx.auth.wasAsked() && errors.length === 0 && !eagerGeneration
+  const isPublic =
+    ctx !== undefined && !ctx.auth[authRequest].wasAsked() && errors.length === 0 && !eagerGeneration
   if (!isPublic) headers.set('cache-control', 'no-store')
   const isMixed = errors.length < data.length || errors.some(({ code }) => code !== errors[0]?.code)
   const seconds = errors.map(({ cause }) => (isAuthError(cause) ? (cause.retryAfterSeconds ?? 0) : 0))
@@ -70,7 +105,7 @@ export function authResponseMeta({ ctx, data, errors, eagerGeneration }: Respons
 /** What tRPC hands to a response meta. */
 interface ResponseMetaOptions {
   /** Absent where it could not be made. */
-  readonly ctx?: { readonly auth: { wasAsked(): boolean } } | undefined
+  readonly ctx?: { readonly auth: AuthHandle } | undefined
   readonly data: readonly unknown[]
   readonly errors: readonly TRPCError[]
   readonly eagerGeneration?: boolean

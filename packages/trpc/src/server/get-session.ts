@@ -1,6 +1,8 @@
 import type { Session } from '@sallyport/core'
-import type { DatabaseContext } from './context.ts'
+import { authRequest } from './auth-handle.ts'
+import type { StoreContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
+import { storeOf } from './store-of.ts'
 
 /**
  * The session of the caller, read directly from the database (spec section 1). Inside a protected procedure `ctx.session` has it
@@ -8,9 +10,12 @@ import { toTRPCError } from './errors.ts'
  *
  * @throws TRPCError with an `AuthError` as its cause, or a `ConfigurationError` where `ctx.db` carries no store; never null
  */
-export async function getSession(ctx: DatabaseContext): Promise<Session> {
+export async function getSession(ctx: StoreContext): Promise<Session> {
   try {
-    const { session } = await ctx.auth.authenticate(ctx.db, ctx.auth.kind)
+    const { authenticate, authenticateFresh, kind, store } = ctx.auth[authRequest]
+    // An action may run where nobody tells of revocations, so each read is its own.
+    const read = store === undefined ? authenticate : authenticateFresh
+    const { session } = await read(storeOf(ctx), kind)
     return session
   } catch (error) {
     throw toTRPCError(error)

@@ -1,16 +1,18 @@
 import {
-  type AuthDatabase,
+  type AuthStore,
   type Identity,
   isAuthError,
   type RequestKind,
   type Session,
+  type SessionUser,
 } from '@sallyport/core'
-import type { TRPCMiddlewareFunction } from '@trpc/server'
-import type { Admission, AuthHandle } from './auth-handle.ts'
+import type { TRPCMiddlewareFunction, TRPCProcedureType } from '@trpc/server'
+import { type Admission, type AuthHandle, type AuthRequest, authRequest } from './auth-handle.ts'
 import { type CallWatch, callWatch, createCallWatch, type WatchedHandle } from './call-watch.ts'
-import type { DatabaseContext } from './context.ts'
+import type { DatabaseContext, StoreContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
 import { guardAnswer, isStream } from './guard-answer.ts'
+import { storeOf } from './store-of.ts'
 
 /** The handle of a call that both doors let through. */
 export interface AdmittedHandle extends AuthHandle {
@@ -23,6 +25,8 @@ export interface SessionContext {
   readonly auth: AdmittedHandle
   readonly identity: Identity
   readonly session: Session
+  /** The user of the session. */
+  readonly user: SessionUser
 }
 
 /** A middleware for `.use()` on any procedure whose context has `NeededContext`. */
@@ -35,20 +39,20 @@ export type Middleware<NeededContext, AddedContext> = TRPCMiddlewareFunction<
 >
 
 /** A call that a guard has let in. */
-export type CallOptions = Pick<
-  Parameters<Middleware<DatabaseContext, SessionContext>>[0],
+export type CallOptions<Context extends StoreContext = StoreContext> = Pick<
+  Parameters<Middleware<Context, SessionContext>>[0],
   'ctx' | 'next' | 'signal' | 'type'
 >
 type Result = Awaited<ReturnType<Middleware<DatabaseContext, SessionContext>>>
 
-const guards = new WeakSet<object>()
+const brand = Symbol.for('sallyport.guard')
 
-/** Whether a middleware is one that {@link createGuard} made. */
+/** Whether a middleware is one that lets nobody in without a session, also one from another copy of this package. */
 export function isGuard(middleware: unknown): boolean {
-  return typeof middleware === 'function' && guards.has(middleware)
+  return typeof middleware === 'function' && brand in middleware
 }
 
-type Admit = (auth: AuthHandle, db: AuthDatabase, kind: RequestKind) => Promise<Admission>
+type Admit = (request: AuthRequest, store: AuthStore, kind: RequestKind) => Promise<Admission>
 type Further<Added extends object> = (admission: Admission, call: CallOptions, watch: CallWatch) => Added
 
 /** A session middleware: it lets a call in when `admit` does, and adds the session to the context. */
@@ -62,19 +66,41 @@ export function createGuard(
   admit: Admit,
   further?: Further<object>,
 ): Middleware<DatabaseContext, SessionContext> {
-  const guard: Middleware<DatabaseContext, SessionContext> = async (call) =>
-    runAdmitted(await orRefuse(admit(call.ctx.auth, call.ctx.db, call.type), call), call, further)
-  guards.add(guard)
+  const guard: Middleware<DatabaseContext, SessionContext> = async (call) => {
+    const { ctx, type } = call
+    const { store, admission } = await orRefuse(call, async () => {
+      const store = storeOf(ctx)
+      return { store, admission: await admit(ctx.auth[authRequest], store, type) }
+    })
+    return runAdmitted(admission, call, { store, further })
+  }
+  return markGuard(guard)
+}
+
+/** Makes {@link isGuard} know a middleware. */
+export function markGuard<Guard extends object>(guard: Guard): Guard {
+  Object.defineProperty(guard, brand, { value: true })
   return guard
 }
 
-/** The admission, or the refusal as tRPC sends it: one that came before the resolver, so the call may be sent again. */
-async function orRefuse(admission: Promise<Admission>, call: { path: string }): Promise<Admission> {
+/** What lets a call in, or the refusal as tRPC sends it: one that came before the resolver, so the call may be sent again. */
+export async function orRefuse<Admitted>(
+  call: { readonly path: string },
+  admit: () => Promise<Admitted>,
+): Promise<Admitted> {
   try {
-    return await admission
+    return await admit()
   } catch (error) {
     throw toTRPCError(error, call)
   }
+}
+
+/** What a guard brings besides the session. */
+export interface Admitting {
+  /** Where the session was read, and will be read again while anything rests on it. */
+  readonly store: AuthStore
+  /** What it adds to the context. */
+  readonly further?: Further<object> | undefined
 }
 
 /**
@@ -84,16 +110,17 @@ async function orRefuse(admission: Promise<Admission>, call: { path: string }): 
 export async function runAdmitted(
   admission: Admission,
   call: CallOptions,
-  further?: Further<object>,
+  { store, further }: Admitting,
 ): Promise<Result> {
   const { ctx, next, signal, type } = call
   const { identity, session } = admission
-  const watch = createCallWatch(admission, ctx, signal)
+  const watch = createCallWatch(admission, ctx, { store, caller: signal })
   const added = further?.(admission, call, watch)
-  const result = await next({ ctx: { ...added, identity, session, auth: admit(ctx.auth, watch) } })
+  const auth = admit(ctx.auth, { watch, type, identity })
+  const result = await next({ ctx: { ...added, identity, session, user: session.user, auth } })
+  const { carriesStreams } = ctx.auth[authRequest]
 
   if (result.ok) {
-    const { carriesStreams } = ctx.auth
     // Nobody will read it, so nobody would end what the resolver has started for it.
     if (type !== 'subscription' && !carriesStreams && isStream(result.data)) watch.leave()
     const data = guardAnswer(result.data, { watch, isStreamed: carriesStreams })
@@ -108,19 +135,14 @@ export async function runAdmitted(
 }
 
 /** Names the members one by one: spreading the handle of another session middleware would start its watch. */
-function admit(handle: AuthHandle, watch: CallWatch): AdmittedHandle & WatchedHandle {
-  const { transport, config, kind, carriesStreams, authenticate, authenticateFresh } = handle
-  const { hasSessionCookie, address, wasAsked } = handle
+function admit(
+  { transport, address, [authRequest]: request }: AuthHandle,
+  { watch, type, identity }: { watch: CallWatch; type: TRPCProcedureType; identity: Identity },
+): AdmittedHandle & WatchedHandle {
   return {
     transport,
-    config,
-    kind,
-    carriesStreams,
-    authenticate,
-    authenticateFresh,
-    hasSessionCookie,
     address,
-    wasAsked,
+    [authRequest]: { ...request, kind: type, identity },
     get signal() {
       return watch.signal()
     },

@@ -1,13 +1,15 @@
-import { AuthError, type Identity, isAuthError, type Session } from '@sallyport/core'
-import type { Admission } from './auth-handle.ts'
+import { AuthError, type Identity, isAuthError, type Session, type SessionUser } from '@sallyport/core'
+import { type Admission, authRequest } from './auth-handle.ts'
 import type { DatabaseContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
 import { type Middleware, runAdmitted } from './guard.ts'
+import { storeOf } from './store-of.ts'
 
 /** What {@link optionalSessionMiddleware} adds to the context. */
 export interface OptionalSessionContext {
   readonly identity: Identity | null
   readonly session: Session | null
+  readonly user: SessionUser | null
 }
 
 /**
@@ -20,8 +22,8 @@ export const optionalSessionMiddleware: Middleware<DatabaseContext, OptionalSess
   call,
 ) => {
   const admission = await admitOrNull(call)
-  if (admission === null) return call.next({ ctx: { identity: null, session: null } })
-  return runAdmitted(admission, call)
+  if (admission === null) return call.next({ ctx: { identity: null, session: null, user: null } })
+  return runAdmitted(admission, call, { store: storeOf(call.ctx) })
 }
 
 async function admitOrNull({
@@ -33,7 +35,7 @@ async function admitOrNull({
   'ctx' | 'path' | 'type'
 >): Promise<Admission | null> {
   try {
-    return await ctx.auth.authenticate(ctx.db, type)
+    return await ctx.auth[authRequest].authenticate(storeOf(ctx), type)
   } catch (error) {
     const verdict = isAuthError(error) ? withoutSession(error, ctx) : error
     if (verdict === null) return null
@@ -48,10 +50,10 @@ function withoutSession(error: AuthError, { auth }: DatabaseContext): AuthError 
     case 'SESSION_EXPIRED':
       return null
     case 'TOKEN_MISSING':
-      return auth.hasSessionCookie() ? new AuthError('TOKEN_EXPIRED') : null
+      return auth[authRequest].hasSessionCookie() ? new AuthError('TOKEN_EXPIRED') : null
     case 'TOKEN_EXPIRED':
     case 'TOKEN_INVALID':
-      return auth.hasSessionCookie() ? new AuthError('TOKEN_EXPIRED', { cause: error }) : error
+      return auth[authRequest].hasSessionCookie() ? new AuthError('TOKEN_EXPIRED', { cause: error }) : error
     default:
       return error
   }

@@ -6,15 +6,13 @@ import {
   type Session,
 } from '@sallyport/core'
 import { clientNetwork } from '@sallyport/core/address'
-import type { DatabaseContext } from './context.ts'
+import type { StoreContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
 import type { Middleware } from './guard.ts'
 import { storeOf } from './store-of.ts'
 
 /** The context that {@link rateLimit} needs; it is by the session that it knows the user. */
-export interface RateLimitContext extends DatabaseContext {
-  readonly session?: Session | null | undefined
-}
+export type RateLimitContext = StoreContext & { readonly session?: Session | null | undefined }
 
 /** What {@link rateLimit} takes. */
 export interface RateLimitOptions {
@@ -40,7 +38,7 @@ export interface RateLimitOptions {
  * @example
  * export const sendMessage = protectedProcedure.use(rateLimit({ points: 10, duration: 60 })).mutation(...)
  */
-export function rateLimit(options: RateLimitOptions): Middleware<DatabaseContext, object> {
+export function rateLimit(options: RateLimitOptions): Middleware<StoreContext, object> {
   const { by } = options
   const limit = checkRateLimit('rateLimit', options)
   return async ({ ctx, path, getRawInput, next }) => {
@@ -58,7 +56,7 @@ export function rateLimit(options: RateLimitOptions): Middleware<DatabaseContext
   }
 }
 
-function limitsOf(ctx: DatabaseContext): RateLimitStore {
+function limitsOf(ctx: StoreContext): RateLimitStore {
   const { limits } = storeOf(ctx)
   if (limits !== undefined) return limits
   throw new ConfigurationError(

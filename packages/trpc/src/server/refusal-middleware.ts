@@ -4,15 +4,17 @@ import { toTRPCError } from './errors.ts'
 import type { Middleware } from './guard.ts'
 
 /**
- * For procedures that call `auth.api` or `createSession`: what those refuse keeps its code and its text. tRPC would answer 500.
+ * For procedures that call `auth.api` or `createSession`: what those refuse keeps its status and its text, and
+ * `endpointErrorData` tells the client its code. tRPC would answer 500.
  *
  * @example t.procedure.use(refusalMiddleware).mutation(({ ctx, input }) => auth.api.signInEmail({ ...input, request: ctx.request }))
  */
 export const refusalMiddleware: Middleware<object, object> = async ({ next }) => {
   const result = await next()
   if (result.ok) return result
-  const { cause } = result.error
-  if (isAuthError(cause)) return { ...result, error: toTRPCError(cause) }
+  const { cause, code } = result.error
+  // What a guard has refused says by itself whether the call may be sent again.
+  if (isAuthError(cause) && code === 'INTERNAL_SERVER_ERROR') return { ...result, error: toTRPCError(cause) }
   if (isEndpointError(cause)) return { ...result, error: toEndpointTRPCError(cause) }
   return result
 }

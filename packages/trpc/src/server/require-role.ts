@@ -1,4 +1,5 @@
 import { denial, type Session } from '@sallyport/core'
+import { authRequest } from './auth-handle.ts'
 import { holdTo } from './call-watch.ts'
 import type { AuthContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
@@ -16,7 +17,7 @@ export function requireRole(
 ): Middleware<AuthContext & { readonly session: Session }, object> {
   return async ({ ctx: { session, auth }, path, next }) => {
     const refusalOf: Condition = ({ id, user }) =>
-      roles.includes(user.role) ? null : denial('ROLE_REQUIRED', id, auth.config)
+      roles.includes(user.role) ? null : denial('ROLE_REQUIRED', id, auth[authRequest].config)
     const refusal = refusalOf(session)
     if (refusal !== null) throw toTRPCError(refusal, { path })
     holdTo(refusalOf, auth)

@@ -1,4 +1,5 @@
 import { type AuthConfig, type AuthError, denial, isFresh, positive, type Session } from '@sallyport/core'
+import { authRequest } from './auth-handle.ts'
 import type { DatabaseContext } from './context.ts'
 import { createGuard, type Middleware, type SessionContext } from './guard.ts'
 import { createTransaction, type TransactionContext } from './transaction.ts'
@@ -46,15 +47,15 @@ function sensitive(
   refusalOf: (session: Session, config: AuthConfig) => AuthError | null,
 ): Middleware<DatabaseContext, SensitiveSessionContext> {
   return createGuard(
-    async (auth, db, kind) => {
-      const admission = await auth.authenticateFresh(db, kind)
-      const refusal = refusalOf(admission.session, auth.config)
+    async (request, store, kind) => {
+      const admission = await request.authenticateFresh(store, kind)
+      const refusal = refusalOf(admission.session, request.config)
       if (refusal !== null) throw refusal
       return admission
     },
     (admission, call, { conditions }): TransactionContext => ({
       transaction: createTransaction(admission, call, () => [
-        (session) => refusalOf(session, call.ctx.auth.config),
+        (session) => refusalOf(session, call.ctx.auth[authRequest].config),
         ...conditions,
       ]),
     }),

@@ -7,6 +7,6 @@ import { createGuard, type Middleware, type SessionContext } from './guard.ts'
  *
  * @example export const protectedProcedure = t.procedure.use(sessionMiddleware)
  */
-export const sessionMiddleware: Middleware<DatabaseContext, SessionContext> = createGuard((auth, db, kind) =>
-  auth.authenticate(db, kind),
+export const sessionMiddleware: Middleware<DatabaseContext, SessionContext> = createGuard(
+  (request, store, kind) => request.authenticate(store, kind),
 )

@@ -1,12 +1,14 @@
-import { type AuthDatabase, type AuthStore, authStore, ConfigurationError } from '@sallyport/core'
+import { type AuthStore, authStore, ConfigurationError } from '@sallyport/core'
+import { authRequest } from './auth-handle.ts'
+import type { StoreContext } from './context.ts'
 
 /**
- * What the two steps need of a context's database.
+ * What the two steps need of a database: that of the context, or of the action that has taken it out.
  *
  * @throws ConfigurationError where the types were passed over and the context has none
  */
-export function storeOf(ctx: { readonly db: AuthDatabase }): AuthStore {
-  const store = ctx.db?.[authStore]
+export function storeOf(ctx: StoreContext): AuthStore {
+  const store = ctx.auth[authRequest].store ?? ('db' in ctx ? ctx.db?.[authStore] : undefined)
   if (store !== undefined) return store
   throw new ConfigurationError(
     'ctx.db carries no auth store: use the db of openSqlite(), or withAuthStore(db, store)',

@@ -1,6 +1,6 @@
-import { type AuthStore, ConfigurationError, type Session, transact } from '@sallyport/core'
+import { ConfigurationError, type Session, type SessionDatabase, transact } from '@sallyport/core'
 import { TRPCError } from '@trpc/server'
-import type { Admission } from './auth-handle.ts'
+import { type Admission, authRequest } from './auth-handle.ts'
 import type { CallOptions } from './guard.ts'
 import { storeOf } from './store-of.ts'
 import type { Condition } from './watch-session.ts'
@@ -14,7 +14,7 @@ type Transactional<Trx> = {
 export type TransactionOf<Db> =
   Db extends Transactional<infer Trx>
     ? Trx
-    : NonNullable<AuthStore['db']> extends Transactional<infer Trx>
+    : SessionDatabase['db'] extends Transactional<infer Trx>
       ? Trx
       : never
 
@@ -61,17 +61,18 @@ export function createTransaction(
   }
 
   async function run<Result>(fn: (trx: never) => Promise<Result>): Promise<Result> {
-    const { db, limitStatements } = storeOf(ctx)
-    if (db === undefined)
+    const { database, limitStatements } = storeOf(ctx)
+    if (database === undefined)
       throw new ConfigurationError(
         'ctx.transaction needs the db of openSqlite() or openPostgres(): in a transaction of another library, call lockSession() first',
       )
     // It would wait for a lock that the first one holds.
     if (isOpen) throw new Error('A ctx.transaction of this call is open: use its trx, or wait for its end')
     isOpen = true
-    const { config } = ctx.auth
+    const { config } = ctx.auth[authRequest]
+    const { db, columns } = database
     try {
-      return await transact(db, identity, { config, admit, signal, limitStatements }, (trx) =>
+      return await transact(db, identity, { config, columns, admit, signal, limitStatements }, (trx) =>
         fn(trx as never),
       )
     } catch (cause) {

@@ -3,11 +3,12 @@ import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { REASONS } from '@sallyport/core'
 import { type Auth, defineEndpoint } from '@sallyport/core/auth'
-import type { admin, emailPassword } from '@sallyport/core/plugins'
+import { type admin, type emailPassword, organization } from '@sallyport/core/plugins'
 import {
   AUTH_PATH,
   ENDPOINTS,
   type ErrorResponse,
+  type OrganizationResponse,
   type SessionResponse,
   type TokenResponse,
 } from '@sallyport/core/protocol'
@@ -49,7 +50,7 @@ const routes = {
   countNotes: { method: 'GET', path: '/notes/count' },
 } as const
 
-const auth = await createTestAuth({ plugins: [notes] })
+const auth = await createTestAuth({ plugins: [notes, organization()] })
 const server = createServer(
   getRequestListener((request, { incoming }) =>
     auth.handler(request, { remoteAddress: incoming.socket.remoteAddress }),
@@ -245,6 +246,21 @@ describe('over a socket', () => {
     expect(sessions.map(({ id }) => id)).toEqual([grace.sessionId])
   })
 
+  test('organizations', async () => {
+    const { client } = await signUp()
+    const { organization: acme } = await client.createOrganization({ name: 'Acme', slug: 'acme-client' })
+    expect((await client.listOrganizations()).organizations).toEqual([acme])
+    expect((await client.getSession()).session.activeOrganizationId).toBe(acme.id)
+    const { members } = await client.listMembers({ organizationId: acme.id, limit: 1 })
+    expect(members.map(({ role }) => role)).toEqual(['owner'])
+    expect(await client.setActiveOrganization({ organizationId: null })).toEqual({
+      activeOrganizationId: null,
+      activeOrganizationRole: null,
+    })
+    const refusal = await errorOf(client.createOrganization({ name: 'Emca', slug: 'acme-client' }))
+    expect(refusal).toMatchObject({ code: 'SLUG_TAKEN', status: 409 })
+  })
+
   test('endpoints of other plugins are called by their routes', async () => {
     const { client } = await signUp()
     expect(await client.addNote({ text: 'water the plants' })).toEqual({ length: 16 })
@@ -334,6 +350,14 @@ describe('the types', () => {
     expectTypeOf<Awaited<ReturnType<Client['addNote']>>>().toEqualTypeOf<{ length: number }>()
     expectTypeOf<Parameters<Client['addNote']>>().toEqualTypeOf<[input: { text: string }]>()
     expectTypeOf<Client['listSessions']>().toBeCallableWith()
+    expectTypeOf<Parameters<Client['createOrganization']>>().toEqualTypeOf<
+      [input: { name: string; slug?: string }]
+    >()
+    expectTypeOf<Awaited<ReturnType<Client['listOrganizations']>>>().toEqualTypeOf<{
+      organizations: OrganizationResponse[]
+    }>()
+    type OwnSession = Awaited<ReturnType<Client['getSession']>>['session']
+    expectTypeOf<OwnSession['activeOrganizationId']>().toEqualTypeOf<string | null>()
   })
 
   test('of the methods are those of the endpoints, without what no endpoint serves', () => {

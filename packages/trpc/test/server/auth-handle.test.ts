@@ -1,7 +1,8 @@
-import type { Reason } from '@sallyport/core'
+import { authStore, type Reason } from '@sallyport/core'
 import { createAuthContext, type DatabaseContext, sessionMiddleware } from '@sallyport/trpc'
 import { initTRPC } from '@trpc/server'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { authRequest } from '../../src/server/auth-handle.ts'
 import {
   type Client,
   callerFor,
@@ -43,19 +44,20 @@ function passTime(ms: number): void {
 }
 
 describe('whether anyone has asked who the caller is', () => {
-  const handle = (headers: Record<string, string>) => createAuthContext(server.config).headers(headers).auth
+  const handle = (headers: Record<string, string>) =>
+    createAuthContext(server.config).headers(headers).auth[authRequest]
 
   test('nobody has before a guard does, whatever else is read', async () => {
     const auth = handle(browser(await server.auth.signIn()).headers)
     expect(auth.hasSessionCookie()).toBe(true)
-    expect([auth.address(), auth.kind, auth.wasAsked()]).toEqual([null, 'query', false])
+    expect([auth.kind, auth.wasAsked()]).toEqual(['query', false])
   })
 
   test.each(['authenticate', 'authenticateFresh'] as const)(
     'someone has from the moment at which %s is called',
     async (method) => {
       const auth = handle(browser(await server.auth.signIn()).headers)
-      const answer = auth[method](server.db, 'query')
+      const answer = auth[method](server.db[authStore], 'query')
       expect(auth.wasAsked()).toBe(true)
       await answer
       expect(auth.wasAsked()).toBe(true)
@@ -67,14 +69,16 @@ describe('whether anyone has asked who the caller is', () => {
     { refusal: 'TOKEN_INVALID', headers: { cookie: 'service.jwt=nonsense' } },
   ])('someone has who was told $refusal', async ({ refusal, headers }) => {
     const auth = handle(headers)
-    await expect(auth.authenticate(server.db, 'query')).rejects.toMatchObject({ reason: refusal })
+    await expect(auth.authenticate(server.db[authStore], 'query')).rejects.toMatchObject({ reason: refusal })
     expect(auth.wasAsked()).toBe(true)
   })
 
   test('someone has whom nobody could answer', async () => {
     const auth = handle(browser(await server.auth.signIn()).headers)
     server.keys.fault = new Error('down')
-    await expect(auth.authenticate(server.db, 'query')).rejects.toMatchObject({ reason: 'KEYS_UNAVAILABLE' })
+    await expect(auth.authenticate(server.db[authStore], 'query')).rejects.toMatchObject({
+      reason: 'KEYS_UNAVAILABLE',
+    })
     expect(auth.wasAsked()).toBe(true)
   })
 
@@ -84,7 +88,9 @@ describe('whether anyone has asked who the caller is', () => {
     })
     const t = initTRPC.context<DatabaseContext>().create()
     const router = t.router({
-      me: t.procedure.use(sessionMiddleware).query(({ ctx }) => [ctx.auth.wasAsked(), ctx.auth.address()]),
+      me: t.procedure
+        .use(sessionMiddleware)
+        .query(({ ctx }) => [ctx.auth[authRequest].wasAsked(), ctx.auth.address()]),
     })
     expect(await router.createCaller({ auth, db: server.db }).me()).toEqual([true, '192.0.2.1'])
   })

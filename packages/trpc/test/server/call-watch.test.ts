@@ -1,7 +1,8 @@
-import { withAuthStore } from '@sallyport/core'
+import { authStore, withAuthStore } from '@sallyport/core'
 import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
 import { createAuthContext } from '@sallyport/trpc'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { authRequest } from '../../src/server/auth-handle.ts'
 import { type CallWatch, callWatch, createCallWatch, holdTo } from '../../src/server/call-watch.ts'
 import { type CountingFeed, countingFeed } from '../support/counting-feed.ts'
 import { browser } from '../support/visitor.ts'
@@ -18,8 +19,8 @@ beforeEach(async () => {
   feed = countingFeed(auth.database.revocations)
   const db = withAuthStore({}, { sessions: auth.lookups.sessions, revocations: feed })
   const context = { ...createAuthContext(auth.config).headers(browser(session).headers), db }
-  const admission = await context.auth.authenticate(db, 'query')
-  watch = createCallWatch(admission, context, undefined)
+  const admission = await context.auth[authRequest].authenticate(db[authStore], 'query')
+  watch = createCallWatch(admission, context, { store: db[authStore], caller: undefined })
   revoke = () => auth.revoke(session)
 })
 afterAll(() => auth.close())

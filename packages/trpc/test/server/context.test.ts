@@ -1,7 +1,8 @@
-import type { AuthConfig, Reason } from '@sallyport/core'
+import { type AuthConfig, authStore, type Reason } from '@sallyport/core'
 import type { TestSession } from '@sallyport/core/testing'
 import { createAuthContext } from '@sallyport/trpc'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { authRequest } from '../../src/server/auth-handle.ts'
 import { ask, callerFor, connectWebSocket } from '../support/connect.ts'
 import { outcomeOf } from '../support/outcome.ts'
 import { rawRequest } from '../support/raw-request.ts'
@@ -144,7 +145,9 @@ describe('createAuthContext', () => {
     'does not throw, and the first guard says $reason, for the cookie $cookie',
     async (row) => {
       for (const [transport, { auth }] of Object.entries(contextsOf(server.config, row.cookie))) {
-        const answer = outcomeOf(auth.authenticate(server.db, 'query').catch(asRefusal))
+        const answer = outcomeOf(
+          auth[authRequest].authenticate(server.db[authStore], 'query').catch(asRefusal),
+        )
         expect((await answer).data, transport).toBe(row.reason)
       }
       expect(server.auth.lookups.count).toBe(0)
@@ -180,7 +183,7 @@ describe('createAuthContext', () => {
     const { cookie, userId } = await server.auth.signIn()
     for (const headers of [new Headers({ cookie }), { cookie }]) {
       const { auth } = createAuthContext(server.config).headers(headers)
-      const { session } = await auth.authenticate(server.db, 'query')
+      const { session } = await auth[authRequest].authenticate(server.db[authStore], 'query')
       expect(session.userId).toBe(userId)
     }
   })

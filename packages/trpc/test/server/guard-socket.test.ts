@@ -1,7 +1,9 @@
+import { authStore } from '@sallyport/core'
 import type { TestSession } from '@sallyport/core/testing'
 import { createAuthContext } from '@sallyport/trpc'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
+import { authRequest } from '../../src/server/auth-handle.ts'
 import { callEndpoint } from '../support/call-endpoint.ts'
 import { soon } from '../support/soon.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
@@ -203,7 +205,7 @@ describe('what a socket holds', () => {
       info: { connectionParams: null },
       res: { readyState: 1, close: () => {}, once: (_event, listener) => listeners.push(listener) },
     })
-    for (let call = 0; call < 5; call++) await auth.authenticate(server.db, 'query')
+    for (let call = 0; call < 5; call++) await auth[authRequest].authenticate(server.db[authStore], 'query')
     expect(listeners).toHaveLength(1)
     listeners[0]?.()
     expect(server.feed.listeners).toBe(0)
@@ -216,7 +218,7 @@ describe('what a socket holds', () => {
       info: { connectionParams: null },
       res: { readyState: 3, close: () => {}, once: () => {} },
     })
-    await auth.authenticate(server.db, 'query')
+    await auth[authRequest].authenticate(server.db[authStore], 'query')
     expect(server.feed.listeners).toBe(0)
   })
 
@@ -226,7 +228,7 @@ describe('what a socket holds', () => {
       req: { headers: browser(session).headers },
       info: { connectionParams: null },
     })
-    await auth.authenticate(server.db, 'query')
+    await auth[authRequest].authenticate(server.db[authStore], 'query')
     expect(server.feed.listeners).toBe(0)
   })
 })
@@ -247,10 +249,12 @@ describe('a socket that is to be closed', () => {
       info: { connectionParams: null },
       res: { readyState: 1, close, once: (_event, listener) => listeners.push(listener) },
     })
-    await auth.authenticate(server.db, 'query')
+    await auth[authRequest].authenticate(server.db[authStore], 'query')
     await server.auth.ban(session)
     for (const method of ['authenticate', 'authenticateFresh'] as const)
-      await expect(auth[method](server.db, 'query')).rejects.toMatchObject({ reason: 'ACCOUNT_BANNED' })
+      await expect(auth[authRequest][method](server.db[authStore], 'query')).rejects.toMatchObject({
+        reason: 'ACCOUNT_BANNED',
+      })
     expect(close).not.toHaveBeenCalled()
     return {
       close,

@@ -16,6 +16,7 @@ import {
   vi,
 } from 'vitest'
 import * as z from 'zod'
+import { authRequest } from '../../src/server/auth-handle.ts'
 import {
   type Client,
   callerFor,
@@ -360,7 +361,9 @@ describe('by a function', () => {
     const by = vi.fn<(call: { ctx: object; path: string; input: unknown }) => string>(() => 'all')
     const router = t.router({
       notes: {
-        add: t.procedure.use(rateLimit({ points: 1, duration: 60, by })).mutation(({ ctx }) => ctx.auth.kind),
+        add: t.procedure
+          .use(rateLimit({ points: 1, duration: 60, by }))
+          .mutation(({ ctx }) => ctx.auth[authRequest].kind),
       },
     })
     const ctx = { ...createAuthContext(server.config).headers({}), db: server.db }

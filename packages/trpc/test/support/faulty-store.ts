@@ -34,6 +34,7 @@ export function faultyKeySet(keySet: KeySet): FaultyKeySet {
     algorithms: keySet.algorithms,
     ready: keySet.ready,
     standing: keySet.standing,
+    keys: keySet.keys,
     subscribe: keySet.subscribe,
     lookups: 0,
     fault: null,

@@ -5,14 +5,8 @@ import { join } from 'node:path'
 import { setInterval } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
 import { type AuthConfig, defineAuthConfig } from '@sallyport/core'
-import {
-  createAuth,
-  createSession,
-  defineAuth,
-  issueJwt,
-  type KeyFile,
-  openKeyFile,
-} from '@sallyport/core/auth'
+import { createAuth, createSession, defineAuth, issueJwt } from '@sallyport/core/auth'
+import { type KeyFile, openKeyFile } from '@sallyport/core/key-file'
 import { createPasswordAccount } from '@sallyport/core/plugins'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestClock, type TestClock } from '@sallyport/core/testing'

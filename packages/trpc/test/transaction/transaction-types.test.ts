@@ -23,7 +23,11 @@ const t = initTRPC.context<Context>().create()
 
 const auth = await createTestAuth()
 const own = await openSqlite<NoteTables>(':memory:')
-const db = withAuthStore(own.db, { ...own.db[authStore], sessions: auth.database.sessions, db: auth.db })
+const db = withAuthStore(own.db, {
+  ...own.db[authStore],
+  sessions: auth.database.sessions,
+  database: auth.database,
+})
 afterAll(async () => {
   await own.close()
   await auth.close()

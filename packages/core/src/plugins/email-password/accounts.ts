@@ -2,8 +2,8 @@ import { type AuthKysely, toNullableDate } from '../../database/schema.ts'
 import { refuse } from '../../endpoint-error.ts'
 import type { AuthTransaction, RecordEvent } from '../../events/change.ts'
 import { commit } from '../../events/commit.ts'
+import type { AnyDatabase } from '../../session/any-database.ts'
 import { isBanned } from '../../session/session.ts'
-import type { SessionDatabase } from '../../session/session-database.ts'
 import { emailAddress } from './email-address.ts'
 import { newPassword } from './password.ts'
 import { refuseEmailPassword } from './reasons.ts'
@@ -102,7 +102,7 @@ export async function insertAccount(
  * @throws EndpointError `EMAIL_TAKEN`, `PASSWORD_TOO_COMMON`, or `INVALID_INPUT` with the field at fault
  */
 export async function createPasswordAccount(
-  database: SessionDatabase,
+  database: AnyDatabase,
   options: { name: string; email: string; password: string; role?: string; now: Date },
 ): Promise<{ userId: string }> {
   const { name, role = 'user', now } = options

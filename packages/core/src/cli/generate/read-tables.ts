@@ -1,0 +1,80 @@
+import Database from 'better-sqlite3'
+import { Kysely, SqliteDialect, sql } from 'kysely'
+import { migratePlugins } from '../../database/migrate-plugins.ts'
+import { type MigrationDialect, migrate, sqliteTypes } from '../../database/migrations.ts'
+import type { AuthTables } from '../../database/schema.ts'
+import type { AuthPlugin } from '../../definition.ts'
+
+/** A column as it was declared. */
+export interface Column {
+  readonly name: string
+  /** The declared type in lower case; `timestamp` and `flag` are those of the dialect of migrations. */
+  readonly type: string
+  readonly isNullable: boolean
+  /** Whether an insert may leave it out although it is never null. */
+  readonly hasDefault: boolean
+}
+
+/** Columns by the names of their tables. */
+export type Tables = Readonly<Record<string, readonly Column[]>>
+
+/** SQLite keeps whatever is declared, so these come back as they are. */
+const markedTypes: MigrationDialect = { ...sqliteTypes, timestamp: sql`timestamp`, flag: sql`flag` }
+
+/**
+ * What the plugins of a definition add to our tables: columns, and tables of their own. Their migrations are run on an empty database in
+ * memory, whose tables are then read.
+ */
+export async function readAddedTables(plugins: readonly AuthPlugin[]): Promise<Tables> {
+  const db = new Kysely<AuthTables>({ dialect: new SqliteDialect({ database: new Database(':memory:') }) })
+  try {
+    await migrate(db, markedTypes)
+    const ours = await readTables(db)
+    await migratePlugins(plugins, { db, types: markedTypes })
+    const all = await readTables(db)
+    return Object.fromEntries(
+      Object.entries(all)
+        .map(([table, columns]): [string, readonly Column[]] => {
+          const known = new Set(ours[table]?.map(({ name }) => name))
+          return [table, columns.filter(({ name }) => !known.has(name))]
+        })
+        .filter(([, columns]) => columns.length > 0),
+    )
+  } finally {
+    await db.destroy()
+  }
+}
+
+interface DeclaredColumn {
+  readonly name: string
+  readonly type: string
+  readonly notnull: number
+  readonly dflt_value: string | null
+  /** The place in the primary key, from 1; 0 is none. */
+  readonly pk: number
+}
+
+/** The tables by name, but for those in which migrations are noted. */
+async function readTables(db: Kysely<AuthTables>): Promise<Tables> {
+  const { rows: tables } = await sql<{ name: string }>`
+    select name from pragma_table_list
+    where type = 'table' and schema = 'main' and name not glob 'sqlite_*' and name not glob 'sallyport_*_migration*'
+    order by name`.execute(db)
+  const entries = tables.map(async ({ name }): Promise<[string, readonly Column[]]> => {
+    const { rows } = await sql<DeclaredColumn>`select * from pragma_table_info(${name})`.execute(db)
+    return [name, rows.map(toColumn)]
+  })
+  return Object.fromEntries(await Promise.all(entries))
+}
+
+function toColumn({ name, type: declared, notnull, dflt_value, pk }: DeclaredColumn): Column {
+  const type = declared.toLowerCase()
+  // SQLite numbers the rows by itself then.
+  const isRowNumber = type === 'integer' && pk > 0
+  return {
+    name,
+    type,
+    isNullable: notnull === 0 && pk === 0,
+    hasDefault: dflt_value !== null || isRowNumber,
+  }
+}

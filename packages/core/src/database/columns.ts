@@ -1,0 +1,102 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { AuthPlugin } from '../definition.ts'
+import type { AddedColumns, ColumnShape } from '../session/added-columns.ts'
+import type { MigrationDialect } from './migrations.ts'
+
+/** The columns that the plugins of a definition, and the app itself, add to `user` and `session`. */
+export function columnsOf({ plugins }: { readonly plugins: readonly AuthPlugin[] }): AddedColumns {
+  const shapes = (of: (plugin: AuthPlugin) => Readonly<Record<string, Partial<ColumnShape>>> | undefined) =>
+    Object.fromEntries(
+      plugins
+        .flatMap((plugin) => Object.entries(of(plugin) ?? {}))
+        .map(([name, { type = 'text', default: value }]): [string, ColumnShape] => [
+          name,
+          { type, ...(value !== undefined && { default: value }) },
+        ]),
+    )
+  return {
+    user: shapes(({ userColumns }) => userColumns),
+    session: shapes(({ sessionColumns }) => sessionColumns),
+  }
+}
+
+/**
+ * Adds those columns to the tables that are not there yet. Safe to call at every start and from several processes at once.
+ *
+ * @returns the names of those that were missing, such as `user.locale`
+ */
+export async function addColumns<Tables>(
+  db: Kysely<Tables>,
+  types: MigrationDialect,
+  columns: AddedColumns,
+): Promise<string[]> {
+  if (isNone(columns)) return []
+  const known = await missingColumns(db, types, columns)
+  // Whoever alters a table waits for all others, so nobody does who need not.
+  if (known.length === 0) return []
+  return db.transaction().execute(async (trx) => {
+    // In PostgreSQL until the end of the transaction; in SQLite it has the file to itself.
+    if (types.engine === 'postgres') await sql`select pg_advisory_xact_lock(${ADDING_COLUMNS})`.execute(trx)
+    const missing = await missingColumns(trx, types, columns)
+    for (const { table, name, shape } of missing) {
+      const column = sql`${sql.ref(name)} ${declaration(shape, types)}`
+      await sql`alter table ${sql.table(table)} add column ${column}`.execute(trx)
+    }
+    return missing.map(({ table, name }) => `${table}.${name}`)
+  })
+}
+
+/** Any number that no other lock of ours has. */
+const ADDING_COLUMNS = 7_255_301
+
+interface MissingColumn {
+  readonly table: 'user' | 'session'
+  readonly name: string
+  readonly shape: ColumnShape
+}
+
+async function missingColumns<Tables>(
+  db: Kysely<Tables>,
+  { engine }: MigrationDialect,
+  columns: AddedColumns,
+): Promise<MissingColumn[]> {
+  const missing: MissingColumn[] = []
+  for (const table of ['user', 'session'] as const) {
+    const query =
+      engine === 'sqlite'
+        ? sql<{ name: string }>`select name from pragma_table_info(${table})`
+        : sql<{ name: string }>`select column_name as name from information_schema.columns
+            where table_schema = current_schema() and table_name = ${table}`
+    const { rows } = await query.execute(db)
+    const present = new Set(rows.map(({ name }) => name))
+    for (const [name, shape] of Object.entries(columns[table])) {
+      if (!present.has(name)) missing.push({ table, name, shape })
+    }
+  }
+  return missing
+}
+
+function declaration({ type, default: value }: ColumnShape, types: MigrationDialect): RawBuilder<unknown> {
+  const written = {
+    text: sql`text`,
+    number: sql`double precision`,
+    flag: types.flag,
+    timestamp: types.timestamp,
+  }
+  if (value === undefined) return written[type]
+  const literal = typeof value === 'boolean' ? (value ? types.yes : types.no) : sql.lit(value)
+  return sql`${written[type]} not null default ${literal}`
+}
+
+function isNone({ user, session }: AddedColumns): boolean {
+  return Object.keys(user).length + Object.keys(session).length === 0
+}
+
+/** The columns of a definition that Step 2 does not read from a database. */
+export function unreadColumns(wanted: AddedColumns, read: AddedColumns): string[] {
+  return (['user', 'session'] as const).flatMap((table) =>
+    Object.entries(wanted[table])
+      .filter(([name, { type }]) => read[table][name]?.type !== type)
+      .map(([name]) => `${table}.${name}`),
+  )
+}

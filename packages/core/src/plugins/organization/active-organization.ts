@@ -1,0 +1,70 @@
+import { type RawBuilder, sql } from 'kysely'
+import * as z from 'zod'
+import type { MigrationDialect } from '../../auth.ts'
+
+/** The columns of `session` that say in which organization it works, and as what. */
+export type ActiveOrganization = {
+  activeOrganizationId: string | null
+  activeOrganizationRole: string | null
+}
+
+/** The columns of {@link ActiveOrganization}, which every Step 2 reads. */
+export const sessionColumns: {
+  readonly [Name in keyof ActiveOrganization]: { readonly schema: z.ZodType<ActiveOrganization[Name]> }
+} = {
+  activeOrganizationId: { schema: z.string().nullable() },
+  activeOrganizationRole: { schema: z.string().nullable() },
+}
+
+/** What the sessions of a member have to say, when the row of the membership has changed or is gone. */
+const followMember = (row: 'old' | 'new') =>
+  sql.raw(`
+  update "session" set ("activeOrganizationId", "activeOrganizationRole") =
+    (select "organizationId", "role" from "member" where "organizationId" = ${row}."organizationId" and "userId" = ${row}."userId")
+  where "userId" = ${row}."userId" and "activeOrganizationId" = ${row}."organizationId";`)
+
+/**
+ * The sessions of a member say what the row of the membership says, whoever changes it and how; and whoever watches such a session is told
+ * on every node, as of a role of the user.
+ */
+export function activeOrganizationTriggers(engine: MigrationDialect['engine']): RawBuilder<unknown>[] {
+  return engine === 'sqlite' ? sqliteTriggers() : postgresTriggers()
+}
+
+function sqliteTriggers(): RawBuilder<unknown>[] {
+  return [
+    sql`create trigger "organization_member_changed" after update on "member" begin ${followMember('old')} end`,
+    sql`create trigger "organization_member_deleted" after delete on "member" begin ${followMember('old')} end`,
+    // `replace into` changes a row without its triggers.
+    sql`create trigger "organization_member_inserted" after insert on "member" begin ${followMember('new')} end`,
+    sql`create trigger "organization_session_changed" after update on "session"
+      when old."activeOrganizationId" is not null and (
+        new."activeOrganizationId" is not old."activeOrganizationId" or
+        new."activeOrganizationRole" is not old."activeOrganizationRole")
+      begin
+        insert into revocation_log (sessionId, userId) values (old.id, old.userId);
+      end`,
+  ]
+}
+
+function postgresTriggers(): RawBuilder<unknown>[] {
+  return [
+    sql`create function organization_follow_member() returns trigger language plpgsql as $$
+      begin ${followMember('old')} return null; end $$`,
+    sql`create function organization_leave_all() returns trigger language plpgsql as $$
+      begin
+        update "session" set "activeOrganizationId" = null, "activeOrganizationRole" = null
+          where "activeOrganizationId" is not null;
+        return null;
+      end $$`,
+    sql`create trigger "organization_member_truncated" after truncate on "member"
+      for each statement execute function organization_leave_all()`,
+    sql`create trigger "organization_member_changed" after update or delete on "member"
+      for each row execute function organization_follow_member()`,
+    sql`create trigger "organization_session_changed" after update on "session"
+      for each row when (old."activeOrganizationId" is not null and (
+        new."activeOrganizationId" is distinct from old."activeOrganizationId" or
+        new."activeOrganizationRole" is distinct from old."activeOrganizationRole"))
+      execute function sallyport_log_revocation('id', 'userId')`,
+  ]
+}

@@ -1,0 +1,95 @@
+import type { Kysely } from 'kysely'
+import type { AdmittedContext, AuthTables, AuthTransaction } from '../../auth.ts'
+import { denial } from '../../index.ts'
+import type { OrganizationResponse } from '../../protocol.ts'
+import { toIso } from './plain-schemas.ts'
+import { refuseOrganization } from './reasons.ts'
+import { mayManage } from './roles.ts'
+import { withOwnTables } from './tables.ts'
+
+/** Who asks about which organization. */
+export interface MembershipKey {
+  readonly organizationId: string
+  readonly userId: string
+}
+
+/**
+ * An organization, as one of its members sees it.
+ *
+ * @throws EndpointError `ORGANIZATION_NOT_FOUND`, also for whoever is no member of it
+ */
+export async function findMembership(
+  db: Kysely<AuthTables>,
+  { organizationId, userId }: MembershipKey,
+): Promise<OrganizationResponse> {
+  const found = await withOwnTables(db)
+    .selectFrom('member')
+    .innerJoin('organization', 'organization.id', 'member.organizationId')
+    .where('member.organizationId', '=', organizationId)
+    .where('member.userId', '=', userId)
+    .select(['organization.id', 'name', 'slug', 'role', 'organization.createdAt'])
+    .executeTakeFirst()
+  if (found === undefined) throw refuseOrganization('ORGANIZATION_NOT_FOUND')
+  return { ...found, createdAt: toIso(found.createdAt) }
+}
+
+/**
+ * {@link findMembership} for whoever is about to change something of the organization, which is locked from then on. The order of all
+ * locks here: the caller with their session, which `change` has locked; other users whose sessions will say something else, by id; and
+ * the organization, or several by id.
+ *
+ * @param key.others members whose sessions will change
+ */
+export async function lockMembership(
+  trx: AuthTransaction,
+  key: MembershipKey & { readonly others?: readonly string[] | 'all' },
+): Promise<OrganizationResponse> {
+  // A stranger makes nobody wait.
+  await findMembership(trx, key)
+  await lockMembers(trx, key)
+  await lockOrganizations(trx, [key.organizationId])
+  // While we waited for the locks the caller may have been removed, or given another role.
+  return findMembership(trx, key)
+}
+
+async function lockMembers(
+  trx: AuthTransaction,
+  { organizationId, others = [] }: { organizationId: string; others?: readonly string[] | 'all' },
+): Promise<void> {
+  if (others.length === 0) return
+  let members = withOwnTables(trx)
+    .selectFrom('member')
+    .select('userId')
+    .where('organizationId', '=', organizationId)
+  if (others !== 'all') members = members.where('userId', 'in', others)
+  await withOwnTables(trx)
+    .selectFrom('user')
+    .select('id')
+    .where('id', 'in', members)
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .execute()
+}
+
+/** Locks organizations: none of their members and invitations changes until the end of the transaction. */
+export async function lockOrganizations(
+  trx: AuthTransaction,
+  organizationIds: readonly string[],
+): Promise<void> {
+  await withOwnTables(trx)
+    .selectFrom('organization')
+    .select('id')
+    .where('id', 'in', organizationIds)
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .execute()
+}
+
+/** @throws AuthError `ROLE_REQUIRED` where {@link mayManage} says no */
+export function requireManager(
+  actorRole: string,
+  role: string,
+  { session, config }: Pick<AdmittedContext, 'session' | 'config'>,
+): void {
+  if (!mayManage(actorRole, role)) throw denial('ROLE_REQUIRED', session.id, config)
+}

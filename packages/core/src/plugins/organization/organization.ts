@@ -1,0 +1,72 @@
+import type { AuthPlugin } from '../../auth.ts'
+import { acceptInvitation } from './accept-invitation.ts'
+import { sessionColumns } from './active-organization.ts'
+import { cancelInvitation } from './cancel-invitation.ts'
+import { createOrganization } from './create-organization.ts'
+import { deleteOrganization } from './delete-organization.ts'
+import { inviteMember } from './invite-member.ts'
+import { leaveOrganizations } from './leave-organizations.ts'
+import { listInvitations } from './list-invitations.ts'
+import { listMembers } from './list-members.ts'
+import { listOrganizations } from './list-organizations.ts'
+import { REASONS_OF_ORGANIZATION } from './reasons.ts'
+import { removeMember } from './remove-member.ts'
+import { setActiveOrganization } from './set-active-organization.ts'
+import { setMemberRole } from './set-member-role.ts'
+import { type OrganizationOptions, toSettings } from './settings.ts'
+import { migrations } from './tables.ts'
+import { updateOrganization } from './update-organization.ts'
+
+/** The endpoints of {@link organization}, by the names of their methods. */
+export type OrganizationEndpoints = {
+  readonly createOrganization: ReturnType<typeof createOrganization>
+  readonly listOrganizations: typeof listOrganizations
+  readonly updateOrganization: typeof updateOrganization
+  readonly deleteOrganization: typeof deleteOrganization
+  readonly setActiveOrganization: typeof setActiveOrganization
+  readonly inviteMember: ReturnType<typeof inviteMember>
+  readonly acceptInvitation: ReturnType<typeof acceptInvitation>
+  readonly cancelInvitation: typeof cancelInvitation
+  readonly listInvitations: typeof listInvitations
+  readonly listMembers: typeof listMembers
+  readonly setMemberRole: ReturnType<typeof setMemberRole>
+  readonly removeMember: typeof removeMember
+}
+
+/**
+ * Organizations: their members with a role each, invitations, and the organization that a session works in.
+ *
+ * `ctx.session` has `activeOrganizationId` and `activeOrganizationRole`; `requireOrganizationRole` of `@sallyport/trpc` asks for them.
+ *
+ * @example organization({ deliverInvitation: async ({ email, token }) => mailer.send(email, texts.invitation(token)) })
+ * @throws ConfigurationError naming the option that cannot work
+ */
+export function organization(
+  options: OrganizationOptions = {},
+): AuthPlugin<OrganizationEndpoints, Record<never, never>, typeof sessionColumns> {
+  const settings = toSettings(options)
+  return {
+    id: 'organization',
+    reasons: REASONS_OF_ORGANIZATION,
+    migrations,
+    sessionColumns,
+    expiringTables: ['invitation'],
+    async onChange(event, trx, record) {
+      if (event.type === 'user.deleted') await leaveOrganizations(trx, record, event)
+    },
+    endpoints: {
+      createOrganization: createOrganization(settings),
+      listOrganizations,
+      updateOrganization,
+      deleteOrganization,
+      setActiveOrganization,
+      inviteMember: inviteMember(settings),
+      acceptInvitation: acceptInvitation(settings),
+      cancelInvitation,
+      listInvitations,
+      listMembers,
+      setMemberRole: setMemberRole(settings),
+      removeMember,
+    },
+  }
+}

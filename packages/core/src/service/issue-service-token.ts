@@ -1,0 +1,61 @@
+import { SignJWT } from 'jose'
+import type { Identity } from '../jwt/identity.ts'
+import { MAX_TOKEN_LENGTH } from '../jwt/verify-jws.ts'
+import type { SigningKey } from '../keys/signing-keys.ts'
+import {
+  requireClaimText,
+  SERVICE_JWT_TYPE,
+  SERVICE_TOKEN_SECONDS,
+  type ServiceCall,
+} from './service-token.ts'
+
+/** What {@link issueServiceToken} takes. */
+export interface ServiceTokenOptions {
+  /** A key of the service's own; see `parseServiceSigningKeys`. */
+  readonly key: SigningKey
+  /** The name of the service that calls. */
+  readonly service: string
+  /** See `serviceAudience`. */
+  readonly audience: string
+  /** See `digestBody`. */
+  readonly bodyDigest: string
+  readonly now: Date
+}
+
+/**
+ * Issues the service JWT of one call. Every attempt needs one of its own, as the receiver takes each only once.
+ *
+ * @throws ConfigurationError where a name or the key of the call is empty, too long or has control characters
+ */
+export async function issueServiceToken(
+  { path, type, actor, idempotencyKey }: ServiceCall,
+  { key, service, audience, bodyDigest, now }: ServiceTokenOptions,
+): Promise<string> {
+  requireClaimText('path', path)
+  requireClaimText('service', service)
+  if (idempotencyKey !== null) requireClaimText('idempotencyKey', idempotencyKey)
+  const issuedAt = Math.floor(now.getTime() / 1000)
+  const claims = {
+    fn: path,
+    op: type,
+    body: bodyDigest,
+    ...(actor !== null && { act: toActor(actor) }),
+    ...(idempotencyKey !== null && { idempotencyKey }),
+  }
+  const token = await new SignJWT(claims)
+    .setProtectedHeader({ alg: key.alg, typ: SERVICE_JWT_TYPE, kid: key.kid })
+    .setIssuer(service)
+    .setAudience(audience)
+    .setIssuedAt(issuedAt)
+    .setExpirationTime(issuedAt + SERVICE_TOKEN_SECONDS)
+    .setJti(crypto.randomUUID())
+    .sign(await key.cryptoKey())
+  if (token.length > MAX_TOKEN_LENGTH)
+    throw new Error(`A service JWT may have at most ${MAX_TOKEN_LENGTH} characters`)
+  return token
+}
+
+/** The acting party (RFC 8693 section 4.1), with what Step 2 needs to know of the JWT that proved them. */
+function toActor({ userId, sessionId, issuer, keyId, expiresAt }: Identity) {
+  return { sub: userId, sessionId, iss: issuer, kid: keyId, exp: Math.floor(expiresAt.getTime() / 1000) }
+}

@@ -1,0 +1,79 @@
+import { AuthError } from '../errors.ts'
+import { isBase64url } from '../jwt/base64url.ts'
+import type { Identity } from '../jwt/identity.ts'
+import { countStrings, isJsonObject, type JsonObject, parseJsonObject } from '../jwt/json.ts'
+import { isNumericDate } from '../jwt/numeric-date.ts'
+import { verifyJws } from '../jwt/verify-jws.ts'
+import type { KeySet } from '../keys/key-set.ts'
+import { isClaimText, SERVICE_JWT_TYPE, SERVICE_TOKEN_SECONDS, type ServiceClaims } from './service-token.ts'
+
+/** No other claim is understood. */
+const CLAIMS = ['iss', 'aud', 'iat', 'exp', 'jti', 'fn', 'op', 'body', 'act', 'idempotencyKey']
+const ACTOR_MEMBERS = ['sub', 'sessionId', 'iss', 'kid', 'exp']
+
+/**
+ * What a service JWT says, if one of our services signed it for this app and it counts now. Whether it is for the call at hand and
+ * has not been used before is for the caller to see.
+ *
+ * @throws AuthError `TOKEN_INVALID`, `TOKEN_EXPIRED` or `KEYS_UNAVAILABLE`
+ */
+export async function verifyServiceToken(
+  token: string,
+  { jwks, audience, now }: { jwks: KeySet; audience: string; now: Date },
+): Promise<ServiceClaims> {
+  const { payload } = await verifyJws(token, jwks, { typ: SERVICE_JWT_TYPE })
+  const { iat, exp, aud, ...claims } = parsePayload(payload)
+  if (aud !== audience || !isNumericDate(iat) || !isNumericDate(exp)) throw new AuthError('TOKEN_INVALID')
+  const lifetime = exp - iat
+  if (lifetime <= 0 || lifetime > SERVICE_TOKEN_SECONDS) throw new AuthError('TOKEN_INVALID')
+  // From the future: it could be used long after it was made.
+  if (iat * 1000 > now.getTime() + SERVICE_TOKEN_SECONDS * 1000) throw new AuthError('TOKEN_INVALID')
+  if (exp * 1000 <= now.getTime()) throw new AuthError('TOKEN_EXPIRED')
+  return parseCall(claims, new Date(exp * 1000))
+}
+
+function parsePayload(payload: Uint8Array): JsonObject {
+  try {
+    const claims = parseJsonObject(payload)
+    // `JSON.parse` keeps the last of two members of one name; whoever signed may have meant the first (RFC 7519 section 4).
+    const once = new TextEncoder().encode(JSON.stringify(claims))
+    if (countStrings(payload) !== countStrings(once)) throw new SyntaxError('A claim occurs twice')
+    return claims
+  } catch (cause) {
+    throw new AuthError('TOKEN_INVALID', { cause })
+  }
+}
+
+function parseCall(claims: JsonObject, expiresAt: Date): ServiceClaims {
+  const { iss: service, jti: id, fn: path, op: type, body: bodyDigest, idempotencyKey = null } = claims
+  const isCall =
+    Object.keys(claims).every((name) => CLAIMS.includes(name)) &&
+    isClaimText(service) &&
+    isClaimText(id) &&
+    isClaimText(path) &&
+    (type === 'query' || type === 'mutation') &&
+    isDigest(bodyDigest) &&
+    // A query changes nothing, so there is nothing to be done only once.
+    (idempotencyKey === null || (type === 'mutation' && isClaimText(idempotencyKey)))
+  if (!isCall) throw new AuthError('TOKEN_INVALID')
+  return { service, id, path, type, bodyDigest, idempotencyKey, actor: parseActor(claims.act), expiresAt }
+}
+
+function parseActor(act: unknown): Identity | null {
+  if (act === undefined) return null
+  if (!isJsonObject(act)) throw new AuthError('TOKEN_INVALID')
+  const { sub: userId, sessionId, iss: issuer, kid: keyId, exp } = act
+  const isActor =
+    Object.keys(act).every((name) => ACTOR_MEMBERS.includes(name)) &&
+    isClaimText(userId) &&
+    isClaimText(sessionId) &&
+    isClaimText(issuer) &&
+    isClaimText(keyId) &&
+    isNumericDate(exp)
+  if (!isActor) throw new AuthError('TOKEN_INVALID')
+  return { userId, sessionId, issuer, keyId, expiresAt: new Date(exp * 1000) }
+}
+
+function isDigest(value: unknown): value is string {
+  return typeof value === 'string' && value.length === 43 && isBase64url(value)
+}

@@ -1,0 +1,339 @@
+import { describe, expect, test } from 'vitest'
+import { hash } from '../../../src/plugins/organization/invitation-token.ts'
+import { codeOf } from '../../support/code-of.ts'
+import { type OrganizationPerson, startOrganizationAuth } from '../../support/organization-auth.ts'
+
+const WEEK_SECONDS = 7 * 24 * 60 * 60
+const auth = await startOrganizationAuth()
+const { api, db } = auth
+
+const address = () => `${crypto.randomUUID()}@example.com`
+const invite = (organizationId: string, email: string, { request }: OrganizationPerson, role = 'member') =>
+  api.inviteMember({ organizationId, email, role, request })
+const accept = (token: string, { request }: OrganizationPerson) => api.acceptInvitation({ token, request })
+const openIn = async (organizationId: string, { request }: OrganizationPerson) =>
+  (await api.listInvitations({ organizationId, request })).invitations
+const rolesIn = async (organizationId: string, { request }: OrganizationPerson) =>
+  (await api.listMembers({ organizationId, request })).members.map(({ role }) => role)
+
+/** A company with an invitation that a new user may accept. */
+async function inviteSomeone(role = 'member') {
+  const company = await auth.createCompany()
+  const guest = await auth.createPerson()
+  const { invitation } = await invite(company.id, guest.email, company.owner, role)
+  return { ...company, guest, invitation, delivery: await auth.takeInvitation() }
+}
+
+describe('an invitation', () => {
+  test('is delivered after the answer, which does not tell the token', async () => {
+    const { id, owner } = await auth.createCompany()
+    const answer = await invite(id, ' Eve@Example.COM ', owner, 'admin')
+    const { token, ...delivery } = await auth.takeInvitation()
+    const expiresAt = new Date(auth.clock.now().getTime() + WEEK_SECONDS * 1000)
+    expect(token).toMatch(/^[\w-]{43}$/)
+    expect(delivery).toEqual({
+      email: 'eve@example.com',
+      role: 'admin',
+      expiresAt,
+      organization: { id, name: 'Acme', slug: expect.stringMatching(/^acme/) },
+      inviter: { id: owner.userId, name: 'Test User', email: owner.email },
+    })
+    expect(answer).toEqual({
+      invitation: {
+        id: expect.any(String),
+        email: 'eve@example.com',
+        role: 'admin',
+        inviterId: owner.userId,
+        createdAt: auth.clock.now().toISOString(),
+        expiresAt: expiresAt.toISOString(),
+      },
+    })
+    expect(await openIn(id, owner)).toEqual([answer.invitation])
+    expect(auth.events.at(-1)).toEqual({
+      type: 'organization:invitation-created',
+      at: auth.clock.now(),
+      userId: null,
+      actorId: owner.userId,
+      detail: { organizationId: id, invitationId: answer.invitation.id, role: 'admin' },
+    })
+  })
+
+  test('is stored as a hash', async () => {
+    const { invitation, delivery } = await inviteSomeone()
+    const row = db.selectFrom('invitation').selectAll().where('id', '=', invitation.id)
+    const { token } = await row.executeTakeFirstOrThrow()
+    expect(token).toBe(await hash(delivery.token))
+    expect(await codeOf(accept(token, (await inviteSomeone()).guest))).toBe('INVITATION_INVALID')
+  })
+
+  test('makes whoever accepts it a member with its role, once', async () => {
+    const { id, owner, guest, invitation, delivery } = await inviteSomeone('admin')
+    const { organization } = await accept(delivery.token, guest)
+    expect(organization).toMatchObject({ id, name: 'Acme', role: 'admin' })
+    expect(await rolesIn(id, guest)).toEqual(expect.arrayContaining(['owner', 'admin', 'member', 'admin']))
+    expect(await auth.activeOf(guest)).toEqual([id, 'admin'])
+    expect(await openIn(id, owner)).toEqual([])
+    expect(auth.events.at(-1)).toMatchObject({
+      type: 'organization:member-added',
+      userId: guest.userId,
+      actorId: null,
+      detail: { organizationId: id, role: 'admin', invitationId: invitation.id },
+    })
+    await api.removeMember({ organizationId: id, userId: guest.userId, request: guest.request })
+    expect(await codeOf(accept(delivery.token, guest))).toBe('INVITATION_INVALID')
+  })
+
+  test('leaves the session of whoever accepts it where it works', async () => {
+    const { id, guest, delivery } = await inviteSomeone()
+    const { organization } = await api.createOrganization({ name: 'Own', request: guest.request })
+    await accept(delivery.token, guest)
+    expect(await auth.activeOf(guest)).toEqual([organization.id, 'owner'])
+    expect(await rolesIn(id, guest)).toHaveLength(4)
+  })
+
+  test('counts until it expires, and not at that very moment', async () => {
+    const { id, owner, guest, delivery } = await inviteSomeone()
+    auth.clock.advance(WEEK_SECONDS)
+    const [late, lateOwner] = [await auth.signIn(guest), await auth.signIn(owner)]
+    expect(await codeOf(accept(delivery.token, late))).toBe('INVITATION_INVALID')
+    expect(await openIn(id, lateOwner)).toEqual([])
+    await auth.prune()
+    expect(await db.selectFrom('invitation').select('id').where('organizationId', '=', id).execute()).toEqual(
+      [],
+    )
+    auth.clock.advance(-1)
+    const early = await inviteSomeone()
+    auth.clock.advance(WEEK_SECONDS - 1)
+    await accept(early.delivery.token, await auth.signIn(early.guest))
+  })
+
+  test('is for one email address, in any case of its letters, and is not used up by another account', async () => {
+    const { id, guest, delivery, member } = await inviteSomeone()
+    const another = await auth.createPerson()
+    expect(await codeOf(accept(delivery.token, another))).toBe('INVITATION_FOR_ANOTHER')
+    expect(await codeOf(accept(delivery.token, member))).toBe('INVITATION_FOR_ANOTHER')
+    const email = guest.email.toUpperCase()
+    await db.updateTable('user').set({ email }).where('id', '=', guest.userId).execute()
+    expect((await accept(delivery.token, guest)).organization.id).toBe(id)
+  })
+
+  test('goes by the email that the account has now', async () => {
+    const { guest, delivery } = await inviteSomeone()
+    await db.updateTable('user').set({ email: address() }).where('id', '=', guest.userId).execute()
+    expect(await codeOf(accept(delivery.token, guest))).toBe('INVITATION_FOR_ANOTHER')
+  })
+
+  test('takes the place of the one before it', async () => {
+    const { id, guest, owner, invitation, delivery } = await inviteSomeone()
+    const second = await invite(id, guest.email, owner, 'admin')
+    expect(second.invitation.id).not.toBe(invitation.id)
+    expect(await openIn(id, owner)).toEqual([second.invitation])
+    expect(await codeOf(accept(delivery.token, guest))).toBe('INVITATION_INVALID')
+    const { token } = await auth.takeInvitation()
+    expect((await accept(token, guest)).organization.role).toBe('admin')
+  })
+
+  test('by an owner is not replaced by an admin', async () => {
+    const { id, guest, admin, delivery } = await inviteSomeone('owner')
+    expect(await codeOf(invite(id, guest.email, admin))).toBe('ROLE_REQUIRED')
+    expect((await accept(delivery.token, guest)).organization.role).toBe('owner')
+  })
+
+  test('is not made for a member, nor used by one', async () => {
+    const { id, owner, member, guest, delivery } = await inviteSomeone()
+    expect(await codeOf(invite(id, member.email, owner))).toBe('ALREADY_MEMBER')
+    await auth.insertMember(id, guest.userId, 'member')
+    expect(await codeOf(accept(delivery.token, guest))).toBe('ALREADY_MEMBER')
+  })
+
+  test('can be withdrawn', async () => {
+    const { id, admin, guest, invitation, delivery } = await inviteSomeone()
+    const key = { organizationId: id, invitationId: invitation.id }
+    const another = await auth.createCompany()
+    const wrong = { organizationId: another.id, invitationId: invitation.id, request: another.owner.request }
+    expect(await codeOf(api.cancelInvitation(wrong))).toBe('INVITATION_NOT_FOUND')
+    expect(await api.cancelInvitation({ ...key, request: admin.request })).toEqual({ success: true })
+    expect(auth.events.at(-1)).toMatchObject({
+      type: 'organization:invitation-canceled',
+      userId: null,
+      actorId: admin.userId,
+      detail: key,
+    })
+    expect(await codeOf(api.cancelInvitation({ ...key, request: admin.request }))).toBe(
+      'INVITATION_NOT_FOUND',
+    )
+    expect(await codeOf(accept(delivery.token, guest))).toBe('INVITATION_INVALID')
+  })
+
+  test.each([
+    { what: 'is removed', as: 'admin', end: 'remove', counts: false },
+    { what: 'is no longer one who may invite', as: 'admin', end: 'member', counts: false },
+    {
+      what: 'is no longer one who may give that role',
+      as: 'owner',
+      role: 'owner',
+      end: 'admin',
+      counts: false,
+    },
+    { what: 'may still give that role', as: 'owner', end: 'admin', counts: true },
+    { what: 'has been given a higher role', as: 'admin', end: 'owner', counts: true },
+  ])('of someone who $what counts: $counts', async ({ as, role, end, counts }) => {
+    const { id, owner } = await auth.createCompany()
+    const inviter = await auth.createPerson()
+    await auth.insertMember(id, inviter.userId, as)
+    const guest = await auth.createPerson()
+    await invite(id, guest.email, inviter, role)
+    const { token } = await auth.takeInvitation()
+    const target = { organizationId: id, userId: inviter.userId, request: owner.request }
+    if (end === 'remove') await api.removeMember(target)
+    else await api.setMemberRole({ ...target, role: end })
+    expect(await openIn(id, owner)).toHaveLength(counts ? 1 : 0)
+    if (counts) await accept(token, guest)
+    else expect(await codeOf(accept(token, guest))).toBe('INVITATION_INVALID')
+  })
+
+  test('is gone with the account of whoever made it', async () => {
+    const { id, owner } = await auth.createCompany()
+    const inviter = await auth.createPerson()
+    await auth.insertMember(id, inviter.userId, 'admin')
+    await invite(id, address(), inviter)
+    await auth.takeInvitation()
+    await api.deleteUser({ request: inviter.request })
+    expect(await openIn(id, owner)).toEqual([])
+  })
+
+  test('is refused to whoever is a member of as many organizations as one may be', async () => {
+    const { guest, delivery } = await inviteSomeone()
+    const createdAt = auth.clock.now()
+    for (let count = 0; count < 100; count++) {
+      const id = crypto.randomUUID()
+      await db.insertInto('organization').values({ id, name: 'Acme', slug: id, createdAt }).execute()
+      await auth.insertMember(id, guest.userId, 'member')
+    }
+    expect(await codeOf(accept(delivery.token, guest))).toBe('TOO_MANY_ORGANIZATIONS')
+  })
+})
+
+test.each([
+  ['a role that there is not', { email: 'eve@example.com', role: 'king' }, 'role'],
+  ['no email address', { email: 'eve', role: 'member' }, 'email'],
+])('%s: INVALID_INPUT', async (_what, input, field) => {
+  const { id, owner } = await auth.createCompany()
+  await expect(
+    api.inviteMember({ organizationId: id, ...input, request: owner.request }),
+  ).rejects.toMatchObject({ code: 'INVALID_INPUT', fields: [field] })
+})
+
+test('a role of the app can be given', async () => {
+  const { api, createCompany, takeInvitation } = await startOrganizationAuth({ roles: ['billing'] })
+  const { id, admin } = await createCompany()
+  const invitation = { organizationId: id, email: address(), role: 'billing', request: admin.request }
+  expect((await api.inviteMember(invitation)).invitation.role).toBe('billing')
+  await takeInvitation()
+})
+
+test('an address with an account and one without are answered alike', async () => {
+  const { id, owner, guest } = await inviteSomeone()
+  const { invitation: known } = await invite(id, guest.email, owner)
+  const { invitation: unknown } = await invite(id, address(), owner)
+  const constant = { id: '', email: '' }
+  expect({ ...known, ...constant }).toEqual({ ...unknown, ...constant })
+  await auth.takeInvitation()
+  await auth.takeInvitation()
+})
+
+test('without deliverInvitation nobody is invited', async () => {
+  const silent = await startOrganizationAuth({ deliverInvitation: null })
+  const { id, owner } = await silent.createCompany()
+  const invitation = { organizationId: id, email: address(), role: 'member', request: owner.request }
+  expect(await codeOf(silent.api.inviteMember(invitation))).toBe('INVITATIONS_UNAVAILABLE')
+})
+
+test('a delivery that fails is told to onError', async () => {
+  const failing = await startOrganizationAuth({
+    deliverInvitation: async () => {
+      throw new Error('no mail server')
+    },
+    invitationExpiresInSeconds: 60,
+  })
+  const { id, owner } = await failing.createCompany()
+  const invitation = { organizationId: id, email: address(), role: 'member', request: owner.request }
+  const { createdAt, expiresAt } = (await failing.api.inviteMember(invitation)).invitation
+  expect(Date.parse(expiresAt) - Date.parse(createdAt)).toBe(60_000)
+  await expect.poll(() => failing.errors).toEqual([new Error('no mail server')])
+})
+
+describe('the limits', () => {
+  const one = { points: 1, duration: 60 }
+
+  test('count the invitations of a user', async () => {
+    const limited = await startOrganizationAuth({ limits: { invitations: one } })
+    const { id, owner, admin } = await limited.createCompany()
+    const send = ({ request }: OrganizationPerson) =>
+      limited.api.inviteMember({ organizationId: id, email: address(), role: 'member', request })
+    await send(owner)
+    expect(await codeOf(send(owner))).toBe('RATE_LIMITED')
+    await send(admin)
+  })
+
+  test('count the invitations to an address, of those alone who may invite', async () => {
+    const limited = await startOrganizationAuth({ limits: { recipient: one } })
+    const { id, owner, admin, member } = await limited.createCompany()
+    const stranger = await limited.createPerson()
+    const email = address()
+    const send = ({ request }: OrganizationPerson) =>
+      limited.api.inviteMember({ organizationId: id, email, role: 'member', request })
+    expect(await codeOf(send(stranger))).toBe('ORGANIZATION_NOT_FOUND')
+    expect(await codeOf(send(member))).toBe('ROLE_REQUIRED')
+    await send(owner)
+    expect(await codeOf(send(admin))).toBe('RATE_LIMITED')
+    await limited.api.inviteMember({
+      organizationId: id,
+      email: address(),
+      role: 'member',
+      request: admin.request,
+    })
+  })
+
+  test('count them by organization, so that none uses up those of another, and over all', async () => {
+    const limited = await startOrganizationAuth({
+      limits: { recipient: one, recipientOverall: { points: 2, duration: 60 } },
+    })
+    const companies = [
+      await limited.createCompany(),
+      await limited.createCompany(),
+      await limited.createCompany(),
+    ]
+    const email = address()
+    const invite = ({ id, owner: { request } }: (typeof companies)[number]) =>
+      limited.api.inviteMember({ organizationId: id, email, role: 'member', request })
+    const answers = await Promise.allSettled(companies.map(invite))
+    const refused = answers.filter(({ status }) => status === 'rejected')
+    expect(refused).toMatchObject([{ reason: { reason: 'RATE_LIMITED' } }])
+  })
+
+  test('count the changes of a user to what is active and what it is called', async () => {
+    const { id, owner } = await auth.createCompany()
+    const { request } = owner
+    const toggle = (index: number) =>
+      auth.api.setActiveOrganization({ organizationId: index % 2 === 0 ? null : id, request })
+    for (let index = 0; index < 299; index++) await toggle(index)
+    await auth.api.updateOrganization({ organizationId: id, name: 'Acme', request })
+    expect(await codeOf(toggle(0))).toBe('RATE_LIMITED')
+    expect(await codeOf(auth.api.updateOrganization({ organizationId: id, name: 'B', request }))).toBe(
+      'RATE_LIMITED',
+    )
+  })
+
+  test('count the tokens that a user tries', async () => {
+    const limited = await startOrganizationAuth({ limits: { acceptances: one } })
+    const [ada, bob] = [await limited.createPerson(), await limited.createPerson()]
+    const attempt = ({ request }: OrganizationPerson) =>
+      codeOf(limited.api.acceptInvitation({ token: 'guess', request }))
+    expect([await attempt(ada), await attempt(ada), await attempt(bob)]).toEqual([
+      'INVITATION_INVALID',
+      'RATE_LIMITED',
+      'INVITATION_INVALID',
+    ])
+  })
+})

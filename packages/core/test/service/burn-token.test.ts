@@ -1,0 +1,51 @@
+import { burnToken } from '@sallyport/core/service'
+import { describe, expect, test } from 'vitest'
+import { databaseKinds } from '../support/database-kinds.ts'
+import { reasonOf } from '../support/reason-of.ts'
+
+const expiresAt = new Date('2026-11-21T10:00:30.000Z')
+const newToken = () => ({ id: crypto.randomUUID(), expiresAt })
+
+describe.each(await databaseKinds())('in $name', ({ create }) => {
+  test('a token is used once, on whatever node and after whatever restart', async () => {
+    const database = await create()
+    const [first, second] = [await database.open(), await database.open()]
+    const token = newToken()
+    expect(await burnToken(first.db, token)).toBe(true)
+    expect(await burnToken(first.db, token)).toBe(false)
+    expect(await burnToken(second.db, token)).toBe(false)
+    await Promise.all([first.close(), second.close()])
+    const restarted = await database.open()
+    expect(await burnToken(restarted.db, token)).toBe(false)
+    expect(await burnToken(restarted.db, newToken())).toBe(true)
+  })
+
+  test('of many at once one is the first', async () => {
+    const database = await create()
+    const nodes = [await database.open(), await database.open()]
+    for (let round = 0; round < 5; round++) {
+      const token = newToken()
+      const burned = await Promise.all(
+        Array.from({ length: 10 }, (_, i) => burnToken((nodes[i % 2] ?? expect.fail()).db, token)),
+      )
+      expect(burned.filter(Boolean)).toHaveLength(1)
+    }
+  })
+
+  test('it is remembered for ten minutes after it has expired', async () => {
+    const { db } = await (await create()).open()
+    const token = newToken()
+    await burnToken(db, token)
+    const [row] = await db.selectFrom('serviceToken').selectAll().execute()
+    expect({ id: row?.id, expiresAt: new Date(row?.expiresAt ?? 0) }).toEqual({
+      id: token.id,
+      expiresAt: new Date('2026-11-21T10:10:30.000Z'),
+    })
+  })
+
+  test('where the database is gone nothing is decided', async () => {
+    const { db, close } = await (await create()).open()
+    await close()
+    expect(await reasonOf(burnToken(db, newToken()))).toBe('SESSIONS_UNAVAILABLE')
+  })
+})

@@ -1,0 +1,157 @@
+import { type OnceCall, runOnce } from '@sallyport/core/service'
+import { describe, expect, test, vi } from 'vitest'
+import { databaseKinds } from '../support/database-kinds.ts'
+import { reasonOf } from '../support/reason-of.ts'
+
+const now = new Date('2026-11-21T10:00:00.000Z')
+const newCall = (changes: Partial<OnceCall> = {}): OnceCall => ({
+  idempotencyKey: crypto.randomUUID(),
+  path: 'report.save',
+  bodyDigest: 'digest',
+  userId: 'ada',
+  now,
+  ...changes,
+})
+
+describe.each(await databaseKinds())('in $name', ({ create }) => {
+  async function twoNodes() {
+    const database = await create()
+    const [here, there] = [await database.open(), await database.open()]
+    return { database, here, there }
+  }
+
+  test('a repetition gets the stored outcome, on whatever node and after whatever restart', async () => {
+    const { database, here, there } = await twoNodes()
+    const call = newCall()
+    const work = vi.fn(async () => 'saved')
+    expect(await runOnce(here.db, call, work)).toEqual({ state: 'done', result: 'saved' })
+    for (const { db } of [here, there, await database.open()])
+      expect(await runOnce(db, call, work)).toEqual({ state: 'done', result: 'saved' })
+    expect(work).toHaveBeenCalledTimes(1)
+  })
+
+  test('while it runs, a repetition waits for it here, and elsewhere nobody knows', async () => {
+    const { here, there } = await twoNodes()
+    const call = newCall()
+    const { promise: finished, resolve: finish } = Promise.withResolvers<string>()
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+    const work = vi.fn(() => {
+      begin()
+      return finished
+    })
+    const first = runOnce(here.db, call, work)
+    await begun
+    const second = runOnce(here.db, call, work)
+    expect(await runOnce(there.db, call, work)).toEqual({ state: 'unknown' })
+    finish('saved')
+    expect(await Promise.all([first, second])).toEqual([
+      { state: 'done', result: 'saved' },
+      { state: 'done', result: 'saved' },
+    ])
+    expect(await runOnce(there.db, call, work)).toEqual({ state: 'done', result: 'saved' })
+    expect(work).toHaveBeenCalledTimes(1)
+  })
+
+  test('of many at once on two nodes one is executed', async () => {
+    const { here, there } = await twoNodes()
+    for (let round = 0; round < 5; round++) {
+      const call = newCall()
+      const work = vi.fn(async () => 'saved')
+      const outcomes = await Promise.all(
+        Array.from({ length: 10 }, (_, i) => runOnce((i % 2 === 0 ? here : there).db, call, work)),
+      )
+      expect(work).toHaveBeenCalledTimes(1)
+      const others = outcomes.filter(({ state }) => state !== 'done')
+      expect(others.map(({ state }) => state)).toEqual(others.map(() => 'unknown'))
+    }
+  })
+
+  test('after a crash in the midst of it nobody knows, and it is not begun anew', async () => {
+    const { database, here, there } = await twoNodes()
+    const call = newCall()
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+    // The process ends here: it never finishes.
+    void runOnce(here.db, call, () => {
+      begin()
+      return new Promise(() => {})
+    })
+    await begun
+    const work = vi.fn(async () => 'saved')
+    for (const { db } of [there, await database.open()])
+      expect(await runOnce(db, call, work)).toEqual({ state: 'unknown' })
+    expect(work).not.toHaveBeenCalled()
+  })
+
+  test('when its outcome could not be stored, whoever waits is told it, and whoever comes later that nobody knows', async () => {
+    const { database, here, there } = await twoNodes()
+    const onError = vi.fn()
+    const call = { ...newCall(), onError }
+    const outcome = runOnce(here.db, call, async () => {
+      await database.run('alter table "serviceCall" rename to elsewhere')
+      return 'saved'
+    })
+    expect(await outcome).toEqual({ state: 'done', result: 'saved' })
+    expect(onError).toHaveBeenCalledOnce()
+    await database.run('alter table elsewhere rename to "serviceCall"')
+    const work = vi.fn(async () => 'saved')
+    for (const { db } of [here, there]) expect(await runOnce(db, call, work)).toEqual({ state: 'unknown' })
+    expect(work).not.toHaveBeenCalled()
+  })
+
+  test.each<[string, Partial<OnceCall>]>([
+    ['another function', { path: 'report.delete' }],
+    ['another body', { bodyDigest: 'other' }],
+  ])('a key that was used for %s is refused, during the call and after it', async (_what, changes) => {
+    const { here, there } = await twoNodes()
+    const call = newCall()
+    const work = vi.fn(async () => 'other')
+    const first = runOnce(here.db, call, async () => {
+      for (const { db } of [here, there])
+        expect(await runOnce(db, { ...call, ...changes }, work)).toEqual({ state: 'conflict' })
+      return 'saved'
+    })
+    await first
+    for (const { db } of [here, there])
+      expect(await runOnce(db, { ...call, ...changes }, work)).toEqual({ state: 'conflict' })
+    expect(work).not.toHaveBeenCalled()
+  })
+
+  test('the key of another user, or of nobody, is another key', async () => {
+    const { here } = await twoNodes()
+    const call = newCall()
+    const results: unknown[] = []
+    for (const userId of ['ada', 'eve', null, 'null'])
+      results.push(await runOnce(here.db, { ...call, userId }, async () => `of ${userId}`))
+    const repeated = await runOnce(here.db, call, async () => 'again')
+    expect([...results, repeated]).toEqual(
+      ['of ada', 'of eve', 'of null', 'of null', 'of ada'].map((result) => ({ state: 'done', result })),
+    )
+    expect(await here.db.selectFrom('serviceCall').select('id').execute()).toHaveLength(4)
+  })
+
+  test('the key itself is not stored, and the row goes after a day', async () => {
+    const { here } = await twoNodes()
+    const call = newCall()
+    await runOnce(here.db, call, async () => 'saved')
+    const [row] = await here.db.selectFrom('serviceCall').selectAll().execute()
+    expect({ ...row, expiresAt: new Date(row?.expiresAt ?? 0) }).toEqual({
+      id: expect.stringMatching(/^[\w-]{43}$/),
+      fn: 'report.save',
+      body: 'digest',
+      userId: 'ada',
+      result: 'saved',
+      expiresAt: new Date('2026-11-22T10:00:00.000Z'),
+    })
+    expect(JSON.stringify(row)).not.toContain(call.idempotencyKey)
+  })
+
+  test('where the database is gone nothing is done', async () => {
+    const { here } = await twoNodes()
+    await here.close()
+    const work = vi.fn(async () => 'saved')
+    const call = newCall()
+    for (let i = 0; i < 2; i++)
+      expect(await reasonOf(runOnce(here.db, call, work))).toBe('SESSIONS_UNAVAILABLE')
+    expect(work).not.toHaveBeenCalled()
+  })
+})

@@ -1,0 +1,74 @@
+import { defineAuthConfig, dynamicJwks, staticJwks } from '@sallyport/core'
+import { parseSigningKeys } from '@sallyport/core/auth'
+import { parseServiceSigningKeys, refuseSharedKeys } from '@sallyport/core/service'
+import { describe, expect, test } from 'vitest'
+import { messageOf } from '../support/message-of.ts'
+import { createServiceScene } from '../support/service-scene.ts'
+
+const { config, ofUsers, ed25519, es256 } = await createServiceScene()
+const publicKeys = (...keys: (typeof ofUsers)[]) => staticJwks(parseSigningKeys({ keys }).publicJwks)
+
+describe('the keys of a service', () => {
+  test('are read from the variable, or taken as a key file has them', () => {
+    const keys = parseServiceSigningKeys(JSON.stringify({ keys: [ed25519] }), config)
+    expect(keys.active.kid).toBe(ed25519.kid)
+    expect(parseServiceSigningKeys(keys, config)).toBe(keys)
+  })
+
+  test.each([
+    [
+      'missing',
+      undefined,
+      'SERVICE_SIGNING_KEYS is not set. Make keys with "sallyport keys create --prefix SERVICE_"',
+    ],
+    ['no keys', '{}', 'SERVICE_SIGNING_KEYS must be a JWK Set: { "keys": [ ... ] }'],
+    ['a number', 1, 'SERVICE_SIGNING_KEYS must be a JWK Set: { "keys": [ ... ] }'],
+    ['null', null, 'SERVICE_SIGNING_KEYS must be a JWK Set: { "keys": [ ... ] }'],
+  ])('that are %s are named by their variable', (_what, keys, message) => {
+    expect(messageOf(() => parseServiceSigningKeys(keys, config))).toBe(message)
+  })
+
+  test.each([
+    ['the key of users', [ofUsers]],
+    ['the key of users among others', [ed25519, ofUsers]],
+    ['the key of users under another id', [{ ...ofUsers, kid: 'renamed' }]],
+    ['another key under the id of that of users', [{ ...ed25519, kid: ofUsers.kid }]],
+  ])('must not be %s', (_what, keys) => {
+    expect(messageOf(() => parseServiceSigningKeys({ keys }, config))).toMatch(
+      /^SERVICE_SIGNING_KEYS: the key \S+ verifies JWTs of users too/,
+    )
+    expect(messageOf(() => refuseSharedKeys(publicKeys(...keys), config))).toMatch(
+      /^SERVICE_JWKS: the key \S+ verifies JWTs of users too/,
+    )
+  })
+
+  test('are their own in any other case', () => {
+    expect(messageOf(() => refuseSharedKeys(publicKeys(ed25519, es256), config))).toBe('accepted')
+  })
+})
+
+test('a key of a trusted issuer is one of users too', () => {
+  const partner = {
+    issuer: 'https://id.example.com',
+    audience: 'https://app.example.com',
+    typ: 'at+jwt',
+    jwks: publicKeys(es256),
+    claims: { userId: 'sub', sessionId: 'sid' },
+  }
+  const trusting = defineAuthConfig({
+    baseUrl: 'https://app.example.com',
+    jwks: publicKeys(ofUsers),
+    trustedIssuers: [partner],
+  })
+  expect(messageOf(() => refuseSharedKeys(publicKeys(ed25519, es256), trusting))).toMatch(es256.kid)
+})
+
+test('keys that have yet to be fetched are looked at as soon as they are there', async () => {
+  const { publicJwks } = parseSigningKeys({ keys: [ofUsers] })
+  const jwks = dynamicJwks('https://app.example.com/api/auth/jwks', {
+    fetch: async () => Response.json(publicJwks),
+  })
+  expect(messageOf(() => refuseSharedKeys(jwks, config))).toBe('accepted')
+  await jwks.ready()
+  expect(messageOf(() => refuseSharedKeys(jwks, config))).toMatch(/^SERVICE_JWKS/)
+})

@@ -1,0 +1,46 @@
+import type { AuthTables } from '@sallyport/core/auth'
+import type { TestClock } from '@sallyport/core/testing'
+import type { Kysely } from 'kysely'
+import { hash } from '../../src/plugins/organization/invitation-token.ts'
+import { withOwnTables } from '../../src/plugins/organization/tables.ts'
+
+interface Database {
+  readonly db: Kysely<AuthTables>
+  readonly clock: TestClock
+}
+
+/** An organization with members: their ids and roles. */
+export async function insertOrganization(
+  { db, clock }: Database,
+  members: Readonly<Record<string, string>>,
+): Promise<{ organizationId: string; slug: string }> {
+  const organizationId = crypto.randomUUID()
+  const slug = `acme-${organizationId}`
+  const createdAt = clock.now()
+  const tables = withOwnTables(db)
+  await tables
+    .insertInto('organization')
+    .values({ id: organizationId, name: 'Acme', slug, createdAt })
+    .execute()
+  for (const [userId, role] of Object.entries(members)) {
+    const id = crypto.randomUUID()
+    await tables.insertInto('member').values({ id, organizationId, userId, role, createdAt }).execute()
+  }
+  return { organizationId, slug }
+}
+
+/** An invitation as if it had been delivered an instant ago, good for an hour. */
+export async function insertInvitation(
+  { db, clock }: Database,
+  { organizationId, inviterId, email }: { organizationId: string; inviterId: string; email: string },
+): Promise<{ invitationId: string; token: string }> {
+  const [invitationId, token] = [crypto.randomUUID(), crypto.randomUUID()]
+  const createdAt = clock.now()
+  const row = { id: invitationId, organizationId, email, role: 'member', token: await hash(token), inviterId }
+  const expiresAt = new Date(createdAt.getTime() + 3_600_000)
+  await withOwnTables(db)
+    .insertInto('invitation')
+    .values({ ...row, expiresAt, createdAt })
+    .execute()
+  return { invitationId, token }
+}

@@ -1,0 +1,177 @@
+import { type AuthEvent, defineAuthConfig, staticJwks } from '@sallyport/core'
+import {
+  type Auth,
+  columnsOf,
+  createAuth,
+  createSession,
+  createSigningKey,
+  defineAuth,
+  issueJwt,
+  parseSigningKeys,
+} from '@sallyport/core/auth'
+import {
+  admin,
+  type DeliverInvitation,
+  emailPassword,
+  type InvitationDelivery,
+  type OrganizationOptions,
+  organization,
+} from '@sallyport/core/plugins'
+import { openPostgres } from '@sallyport/core/postgres'
+import { CLIENT_HEADER } from '@sallyport/core/protocol'
+import { openSqlite } from '@sallyport/core/sqlite'
+import { createTestClock, type TestClock } from '@sallyport/core/testing'
+import { afterAll, vi } from 'vitest'
+import { type OrganizationKysely, withOwnTables } from '../../src/plugins/organization/tables.ts'
+import { createUserMaker, type MadeUser } from './user-maker.ts'
+
+/** A user who has signed in, and the request that their browser makes. */
+export interface OrganizationPerson extends MadeUser {
+  readonly sessionId: string
+  readonly cookie: string
+  readonly request: { readonly method: string; readonly headers: { get(name: string): string | null } }
+}
+
+type Plugins = readonly [
+  ReturnType<typeof emailPassword>,
+  ReturnType<typeof admin>,
+  ReturnType<typeof organization>,
+]
+
+/** An auth server with organizations. */
+export interface OrganizationAuth extends Pick<Auth<Plugins>, 'api' | 'handler' | 'database' | 'prune'> {
+  readonly db: OrganizationKysely
+  readonly clock: TestClock
+  readonly events: AuthEvent[]
+  /** What failed after an answer. */
+  readonly errors: unknown[]
+  createPerson(role?: string): Promise<OrganizationPerson>
+  /** Another browser of a user. */
+  signIn(user: MadeUser): Promise<OrganizationPerson>
+  /** Waits for the next invitation and takes it out. */
+  takeInvitation(): Promise<InvitationDelivery>
+  /** Makes someone a member by hand. */
+  insertMember(organizationId: string, userId: string, role: string): Promise<void>
+  /** A new organization with an owner, an admin and a member, whose sessions work in it. */
+  createCompany(): Promise<Company>
+  /** What the row of a session says. */
+  activeOf(person: Pick<OrganizationPerson, 'sessionId'>): Promise<[id: string | null, role: string | null]>
+}
+
+export interface Company {
+  readonly id: string
+  readonly owner: OrganizationPerson
+  readonly admin: OrganizationPerson
+  readonly member: OrganizationPerson
+}
+
+/** Starts one in memory, or in an empty PostgreSQL database. It is closed after the tests of the file. */
+export async function startOrganizationAuth(
+  options: Omit<OrganizationOptions, 'deliverInvitation'> & {
+    /** Null delivers nothing. @default into the hands of {@link OrganizationAuth.takeInvitation} */
+    deliverInvitation?: DeliverInvitation | null
+    postgresUrl?: string
+  } = {},
+): Promise<OrganizationAuth> {
+  const { postgresUrl, deliverInvitation = take, ...organizationOptions } = options
+  const deliveries: InvitationDelivery[] = []
+  const events: AuthEvent[] = []
+  const errors: unknown[] = []
+  const clock = createTestClock()
+  const signingKeys = { keys: [await createSigningKey()] }
+  const { active: key, publicJwks } = parseSigningKeys(signingKeys)
+  const config = defineAuthConfig({
+    baseUrl: 'http://localhost:3000',
+    jwks: staticJwks(publicJwks),
+    now: clock.now,
+    onEvent: (event) => void events.push(event),
+  })
+  const plugins: Plugins = [
+    emailPassword(),
+    admin(),
+    organization({ ...organizationOptions, ...(deliverInvitation !== null && { deliverInvitation }) }),
+  ]
+  const definition = defineAuth({ config, signingKeys, plugins })
+  const columns = columnsOf(definition)
+  const opened =
+    postgresUrl === undefined
+      ? await openSqlite(':memory:', { columns })
+      : await openPostgres(postgresUrl, { columns })
+  afterAll(opened.close)
+  const auth = await createAuth(definition, opened, {
+    pruneEverySeconds: 0,
+    onError: (error) => void errors.push(error),
+  })
+  const { api, handler, database, prune } = auth
+
+  async function take(delivery: InvitationDelivery): Promise<void> {
+    deliveries.push(delivery)
+  }
+
+  const makeUser = await createUserMaker({ database, clock })
+  const db = withOwnTables(database.db)
+
+  async function signIn(user: MadeUser): Promise<OrganizationPerson> {
+    const { userId } = user
+    const { id, cookie: sessionCookie, expiresAt } = await createSession(database, { userId, config })
+    const { token } = await issueJwt({ id, userId, expiresAt }, { key, config })
+    const { cookies } = config
+    const cookie = `${cookies.jwt}=${token}; ${cookies.session}=${sessionCookie}`
+    const headers = new Headers({ cookie, [CLIENT_HEADER]: '1' })
+    return { ...user, sessionId: id, cookie, request: { method: 'POST', headers } }
+  }
+
+  const createPerson = async (role?: string) => signIn(await makeUser(role))
+
+  async function insertMember(organizationId: string, userId: string, role: string): Promise<void> {
+    const id = crypto.randomUUID()
+    await db
+      .insertInto('member')
+      .values({ id, organizationId, userId, role, createdAt: clock.now() })
+      .execute()
+  }
+
+  return {
+    api,
+    handler,
+    database,
+    prune,
+    db,
+    clock,
+    events,
+    errors,
+    createPerson,
+    signIn,
+    insertMember,
+    takeInvitation: () =>
+      vi.waitFor(
+        () => {
+          const delivery = deliveries.shift()
+          if (delivery === undefined) throw new Error('No invitation came')
+          return delivery
+        },
+        { interval: 2, timeout: 5_000 },
+      ),
+    async createCompany() {
+      const [owner, admin, member] = [await createPerson(), await createPerson(), await createPerson()]
+      const { organization } = await api.createOrganization({ name: 'Acme', request: owner.request })
+      const { id } = organization
+      for (const [person, role] of [
+        [admin, 'admin'],
+        [member, 'member'],
+      ] as const) {
+        await insertMember(id, person.userId, role)
+        await api.setActiveOrganization({ organizationId: id, request: person.request })
+      }
+      return { id, owner, admin, member }
+    },
+    async activeOf({ sessionId }) {
+      const session = await db
+        .selectFrom('session')
+        .select(['activeOrganizationId', 'activeOrganizationRole'])
+        .where('id', '=', sessionId)
+        .executeTakeFirstOrThrow()
+      return [session.activeOrganizationId, session.activeOrganizationRole]
+    },
+  }
+}

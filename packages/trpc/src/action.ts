@@ -1,0 +1,7 @@
+export {
+  type ActionMembers,
+  type ActionProcedure,
+  type AuthedAction,
+  createAuthedAction,
+  type RunnerOf,
+} from './action/authed-action.ts'

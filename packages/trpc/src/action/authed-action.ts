@@ -1,0 +1,115 @@
+import type { Identity } from '@sallyport/core'
+import type { AuthDefinition, SessionOf, UserOf } from '@sallyport/core/auth'
+import type { TRPCMiddlewareFunction, TRPCProcedureBuilder } from '@trpc/server'
+import type { BoundApi } from '../runtime/bound-api.ts'
+import type { GetAuth } from '../runtime/get-auth.ts'
+import type { Runner } from '../runtime/runner/runner.ts'
+import type { FunctionContext } from '../runtime/runtime-context.ts'
+import type { AuthContext } from '../server/context.ts'
+import type { AdmittedHandle, Middleware, SessionContext } from '../server/guard.ts'
+import { refusalMiddleware } from '../server/refusal-middleware.ts'
+import { type ActionSource, admitToAction, withMember } from './admit-to-action.ts'
+
+/** What an action has in its context, besides what the app has put there; but never `db`. */
+export interface ActionMembers<Definition extends AuthDefinition> extends FunctionContext {
+  readonly auth: AdmittedHandle & {
+    /** The endpoints of the definition, on behalf of the caller. */
+    readonly api: BoundApi<Definition['plugins']>
+  }
+  readonly identity: Identity
+  readonly session: SessionOf<Definition>
+  readonly user: UserOf<Definition>
+}
+
+/** A procedure builder of any app whose context {@link createAuthedAction} can use. */
+export interface ActionProcedure {
+  use(middleware: TRPCMiddlewareFunction<AuthContext, object, object, object, unknown>): unknown
+}
+
+/** A context may have no `db` at all, but none without the store. */
+type WithUsableDatabase<Procedure> =
+  ContextOf<Procedure> extends ActionSource ? unknown : { readonly db: 'carries no store of sessions' }
+
+/** The builder of actions: the procedure builder that it was made of, with another context. */
+export type AuthedAction<Procedure, Definition extends AuthDefinition> =
+  Procedure extends TRPCProcedureBuilder<
+    infer Context,
+    infer Meta,
+    infer Overrides,
+    infer InputIn,
+    infer InputOut,
+    infer OutputIn,
+    infer OutputOut,
+    false
+  >
+    ? TRPCProcedureBuilder<
+        Without<Context, 'db' | keyof ActionMembers<Definition>>,
+        Meta,
+        Without<Overrides, 'db' | keyof ActionMembers<Definition>> & ActionMembers<Definition>,
+        InputIn,
+        InputOut,
+        OutputIn,
+        OutputOut,
+        false
+      >
+    : never
+
+/** Unlike `Omit`, for any names. */
+type Without<Members, Names> = {
+  [Name in keyof Members as Name extends Names ? never : Name]: Members[Name]
+}
+
+/** The runner of all actions, or what finds it in the context where one module serves several processes. */
+export type RunnerOf<Procedure> = Runner | ((ctx: ContextOf<Procedure>) => Runner)
+
+type ContextOf<Procedure> =
+  Procedure extends TRPCProcedureBuilder<
+    infer Context,
+    infer _Meta,
+    infer Overrides,
+    infer _InputIn,
+    infer _InputOut,
+    infer _OutputIn,
+    infer _OutputOut,
+    false
+  >
+    ? Without<Context, keyof Overrides> & Overrides
+    : never
+
+/**
+ * The builder of authenticated actions: procedures that call the outside world, and reach the database only by internal functions. Both
+ * steps let a call in, by the adapter that fits where it runs. What an auth endpoint refuses keeps its code.
+ *
+ * The module that calls this is the one builder module of an app that may import `getAuth`, and so carries the whole definition.
+ *
+ * @example
+ * export const authedAction = createAuthedAction(t.procedure, getAuth, runner)
+ * authedAction.mutation(async ({ ctx }) => {
+ *   const rates = await fetchRates(ctx.auth.signal)
+ *   return ctx.runMutation(internal.report.save, { rates })
+ * })
+ */
+export function createAuthedAction<Procedure extends ActionProcedure, Definition extends AuthDefinition>(
+  procedure: Procedure & WithUsableDatabase<Procedure>,
+  getAuth: GetAuth<Definition>,
+  runner: RunnerOf<Procedure>,
+): AuthedAction<Procedure, Definition>
+export function createAuthedAction(
+  procedure: TRPCProcedureBuilder<ActionSource, object, object, unknown, unknown, unknown, unknown, false>,
+  getAuth: GetAuth<AuthDefinition>,
+  runner: Runner | ((ctx: ActionSource) => Runner),
+): object {
+  const runnerOf = typeof runner === 'function' ? runner : () => runner
+  return procedure.use(refusalMiddleware).use(admitToAction(runnerOf)).use(addApi(getAuth))
+}
+
+/** Adds the endpoints, which are bound to the call when they are asked for. */
+function addApi<Definition extends AuthDefinition>(
+  getAuth: GetAuth<Definition>,
+): Middleware<SessionContext & FunctionContext, { readonly auth: ActionMembers<Definition>['auth'] }> {
+  return ({ ctx, next }) => {
+    const { auth, runQuery, runMutation } = ctx
+    const get = () => getAuth({ auth, runQuery, runMutation }).api
+    return next({ ctx: { auth: withMember(auth, 'api', { get, enumerable: true }) } })
+  }
+}

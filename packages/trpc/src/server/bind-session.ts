@@ -1,0 +1,62 @@
+import type { AuthDefinition, SessionOf, UserOf } from '@sallyport/core/auth'
+import type { DatabaseContext, StoreContext } from './context.ts'
+import { getSession } from './get-session.ts'
+import type { Middleware, SessionContext } from './guard.ts'
+import { type OptionalSessionContext, optionalSessionMiddleware } from './optional-session-middleware.ts'
+import {
+  createSensitiveSessionMiddleware,
+  type SensitiveSessionContext,
+  type SensitiveSessionOptions,
+  sensitiveSessionMiddleware,
+} from './sensitive-session-middleware.ts'
+import { sessionMiddleware } from './session-middleware.ts'
+
+interface Typed<Definition extends AuthDefinition> {
+  readonly session: SessionOf<Definition>
+  readonly user: UserOf<Definition>
+}
+
+/** {@link SessionContext} with the columns that a definition adds. */
+export type SessionContextOf<Definition extends AuthDefinition> = Omit<SessionContext, 'session' | 'user'> &
+  Typed<Definition>
+
+/** {@link SensitiveSessionContext} with the columns that a definition adds. */
+export type SensitiveSessionContextOf<Definition extends AuthDefinition> = Omit<
+  SensitiveSessionContext,
+  'session' | 'user'
+> &
+  Typed<Definition>
+
+/** {@link OptionalSessionContext} with the columns that a definition adds. */
+export type OptionalSessionContextOf<Definition extends AuthDefinition> = Omit<
+  OptionalSessionContext,
+  'session' | 'user'
+> & { readonly [Name in keyof Typed<Definition>]: Typed<Definition>[Name] | null }
+
+/** What {@link bindSession} returns. */
+export interface BoundSession<Definition extends AuthDefinition> {
+  getSession(ctx: StoreContext): Promise<SessionOf<Definition>>
+  readonly sessionMiddleware: Middleware<DatabaseContext, SessionContextOf<Definition>>
+  readonly optionalSessionMiddleware: Middleware<DatabaseContext, OptionalSessionContextOf<Definition>>
+  readonly sensitiveSessionMiddleware: Middleware<DatabaseContext, SensitiveSessionContextOf<Definition>>
+  createSensitiveSessionMiddleware(
+    options: SensitiveSessionOptions,
+  ): Middleware<DatabaseContext, SensitiveSessionContextOf<Definition>>
+}
+
+/**
+ * The session middlewares with the types of a definition, of which nothing but the type is imported: `ctx.session` and `ctx.user` have the
+ * columns that it adds. `sallyport generate` writes the call.
+ *
+ * @example export const { getSession, sessionMiddleware } = bindSession<typeof authDefinition>()
+ */
+export function bindSession<Definition extends AuthDefinition>(): BoundSession<Definition>
+export function bindSession(): object {
+  return {
+    getSession,
+    sessionMiddleware,
+    optionalSessionMiddleware,
+    sensitiveSessionMiddleware,
+    createSensitiveSessionMiddleware,
+  }
+}

@@ -1,0 +1,494 @@
+import { type AuthDatabase, AuthError, REASONS, type Reason } from '@sallyport/core'
+import type { TestSession } from '@sallyport/core/testing'
+import {
+  type AuthContext,
+  assertGuarded,
+  authErrorData,
+  createAuthContext,
+  rateLimit,
+  requireRole,
+  sessionMiddleware,
+} from '@sallyport/trpc'
+import { createAuthedAction } from '@sallyport/trpc/action'
+import type { Runner } from '@sallyport/trpc/runtime'
+import { initTRPC, type TRPCError } from '@trpc/server'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import * as z from 'zod'
+import { internal, openRuntime, type RuntimeApp } from '../support/open-runtime.ts'
+import { callerPaths, type Outcome, outcomeOf, refusalFor } from '../support/outcome.ts'
+import { readStream } from '../support/stream.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { ORIGIN } from '../support/visitor.ts'
+
+const directory = temporaryDirectory()
+
+let app: RuntimeApp
+beforeAll(async () => {
+  app = await openRuntime(directory)
+})
+beforeEach(() => app.reset())
+afterEach(() => {
+  vi.useRealTimers()
+})
+afterAll(() => app.close())
+
+/** Where an action runs, and how it gets to the database from there. */
+const PLACES = {
+  'beside the database': { hasDb: true, runner: 'local' },
+  'without a database': { hasDb: false, runner: 'HTTP' },
+  'without a database, over a unix socket': { hasDb: false, runner: 'unix socket' },
+} as const
+type Place = keyof typeof PLACES
+const places = Object.keys(PLACES) as Place[]
+
+interface Context extends AuthContext {
+  readonly db?: AuthDatabase | undefined
+  readonly runner: Runner
+  readonly requestId: string
+}
+
+const t = initTRPC
+  .context<Context>()
+  .meta<{ cost: number }>()
+  .create({
+    errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),
+  })
+
+/** Paths of the actions that were let in, and what they found in their contexts. */
+const runs: { path: string; ctx: object }[] = []
+const authedAction = createAuthedAction(
+  t.procedure,
+  (ctx) => app.getAuth(ctx),
+  ({ runner }) => runner,
+).use(({ ctx, path, next }) => {
+  runs.push({ path, ctx })
+  return next()
+})
+beforeEach(() => {
+  runs.length = 0
+})
+
+/** What happens between the guard and the resolver. */
+let meanwhile: () => Promise<unknown> = async () => {}
+afterEach(() => {
+  meanwhile = async () => {}
+})
+
+const router = t.router({
+  whoami: authedAction.meta({ cost: 1 }).query(({ ctx }) => ({
+    user: ctx.user.id,
+    session: ctx.session.id,
+    identity: ctx.identity.sessionId,
+    requestId: ctx.requestId,
+    locale: ctx.user.locale,
+    theme: ctx.session.theme,
+  })),
+  report: authedAction
+    .input(z.object({ text: z.string(), idempotencyKey: z.string().optional() }))
+    .mutation(async ({ ctx, input: { text, idempotencyKey } }) => {
+      await meanwhile()
+      return ctx.runMutation(internal.note.save, { text }, { idempotencyKey })
+    }),
+  notes: authedAction.query(async ({ ctx }) => {
+    await meanwhile()
+    return ctx.runQuery(internal.note.list)
+  }),
+  missing: authedAction.query(({ ctx }) => ctx.runQuery(internal.note.missing)),
+  sneaky: authedAction.query(({ ctx }) => ctx.runMutation(internal.note.save, { text: 'in a query' })),
+  sneakyApi: authedAction.query(({ ctx }) => ctx.auth.api.writeAsUser({ text: 'in a query' })),
+  current: authedAction.query(({ ctx }) => ctx.auth.api.readAsUser()),
+  rename: authedAction.mutation(({ ctx }) => ctx.auth.api.writeAsUser({ text: 'hello' })),
+  take: authedAction.mutation(({ ctx }) => ctx.auth.api.takeName()),
+  spend: authedAction.mutation(({ ctx }) => ctx.auth.api.spend()),
+  forAdmins: authedAction.use(requireRole('admin')).mutation(() => 'done'),
+  /** Counting writes, and yet a query may be limited. */
+  limited: authedAction.use(rateLimit({ points: 2, duration: 60 })).query(() => 'done'),
+  adminClock: authedAction.use(requireRole('admin')).subscription(async function* ({ ctx }) {
+    yield 'ready'
+    await new Promise((resolve) => ctx.auth.signal.addEventListener('abort', resolve, { once: true }))
+  }),
+  clock: authedAction.subscription(async function* ({ ctx }) {
+    yield 'ready'
+    await new Promise((resolve) => ctx.auth.signal.addEventListener('abort', resolve, { once: true }))
+  }),
+})
+
+const createCaller = t.createCallerFactory(router)
+
+/** The actions as a request calls them; all calls of one caller belong to one request. */
+function callerAt(place: Place, { cookie }: { cookie?: string } = {}, transport: 'http' | 'ws' = 'http') {
+  const { hasDb, runner } = PLACES[place]
+  const headers = { origin: ORIGIN, ...(cookie !== undefined && { cookie }) }
+  const context = createAuthContext(app.auth.config)
+  const { auth } =
+    transport === 'ws'
+      ? context.ws({ req: { headers }, info: { connectionParams: null } })
+      : context.http({ req: { method: 'POST', headers }, info: { type: 'mutation', accept: null } })
+  return createCaller(
+    { auth, ...(hasDb && { db: app.db }), runner: app.runners[runner], requestId: 'r1' },
+    { onError: notePath },
+  )
+}
+
+/** As an error formatter would know it. */
+function notePath({ error, path }: { error: TRPCError; path?: string | undefined }): void {
+  if (path !== undefined) callerPaths.set(error, path)
+}
+
+const reasonOf = ({ refusal }: Outcome): Reason | null => refusal?.auth?.reason ?? null
+
+describe.each(places)('an action %s', (place) => {
+  describe('is let in by both steps', () => {
+    test.each<{ state: string; change: (session: TestSession) => Promise<unknown>; reason: Reason | null }>([
+      { state: 'a valid session', change: async () => {}, reason: null },
+      { state: 'a revoked session', change: (s) => app.auth.revoke(s), reason: 'SESSION_NOT_FOUND' },
+      { state: 'an expired session', change: (s) => app.auth.expireSession(s), reason: 'SESSION_EXPIRED' },
+      { state: 'a banned user', change: (s) => app.auth.ban(s), reason: 'ACCOUNT_BANNED' },
+    ])('$state: $reason', async ({ change, reason }) => {
+      const session = await app.signIn()
+      await change(session)
+      const { refusal } = await outcomeOf(callerAt(place, session).whoami())
+      if (reason === null) {
+        expect(refusal).toBeNull()
+      } else {
+        const { status, code, message } = REASONS[reason]
+        expect(refusal).toMatchObject({ httpStatus: status, code, message, auth: { reason, replay: true } })
+      }
+      expect(runs).toHaveLength(reason === null ? 1 : 0)
+    })
+
+    test.each<{ state: string; given: () => Promise<{ cookie?: string }>; reason: Reason }>([
+      { state: 'no JWT', given: async () => ({}), reason: 'TOKEN_MISSING' },
+      {
+        state: 'an expired JWT',
+        given: async () => app.auth.expireJwt(await app.signIn()),
+        reason: 'TOKEN_EXPIRED',
+      },
+    ])('$state: $reason, and the database is not asked', async ({ given, reason }) => {
+      const visitor = await given()
+      app.auth.lookups.reset()
+      expect(reasonOf(await outcomeOf(callerAt(place, visitor).whoami()))).toBe(reason)
+      expect(app.auth.lookups.count).toBe(0)
+      expect(app.calls).toEqual([])
+    })
+
+    test('a database that is away: 503, and the client may try again', async () => {
+      const session = await app.signIn()
+      app.store.answer = () => Promise.reject(new Error('connection refused'))
+      const { refusal } = await outcomeOf(callerAt(place, session).whoami())
+      expect(refusal).toMatchObject({
+        httpStatus: 503,
+        auth: { reason: 'SESSIONS_UNAVAILABLE', retryAfterSeconds: 1 },
+      })
+      expect(runs).toEqual([])
+    })
+
+    test('what was revoked between two calls of one request lets no second one in', async () => {
+      const session = await app.signIn()
+      const caller = callerAt(place, session)
+      await caller.whoami()
+      await app.auth.revoke(session)
+      expect(reasonOf(await outcomeOf(caller.whoami()))).toBe('SESSION_NOT_FOUND')
+    })
+  })
+
+  describe('finds in its context', () => {
+    test('session, user and identity with the columns that the definition adds, and what the app has put there', async () => {
+      const session = await app.signIn()
+      const { userId, sessionId } = session
+      expect(await callerAt(place, session).whoami()).toEqual({
+        user: userId,
+        session: sessionId,
+        identity: sessionId,
+        requestId: 'r1',
+        locale: 'en',
+        theme: null,
+      })
+    })
+
+    test('no database', async () => {
+      await callerAt(place, await app.signIn()).whoami()
+      expect(runs[0]?.ctx).toHaveProperty('db', undefined)
+    })
+
+    test('functions that run on behalf of the caller', async () => {
+      const session = await app.signIn()
+      const caller = callerAt(place, session)
+      expect(await caller.report({ text: 'hello' })).toEqual({
+        by: session.userId,
+        at: '1970-01-01T00:00:00.000Z',
+      })
+      expect(await caller.notes()).toEqual({ notes: ['hello'], by: session.userId })
+    })
+
+    test('the endpoints on behalf of the caller', async () => {
+      const session = await app.signIn()
+      const caller = callerAt(place, session)
+      expect(await caller.current()).toMatchObject({ caller: session.userId })
+      expect(await caller.rename()).toEqual({ caller: session.userId, text: 'hello' })
+    })
+
+    test('endpoints that do not ask for the JWT again: over WebSocket the identity outlives it', async () => {
+      const session = await app.signIn()
+      const caller = callerAt(place, session, 'ws')
+      await caller.whoami()
+      app.auth.clock.advance(app.auth.config.jwtLifetimeSeconds + 60)
+      expect(await outcomeOf(caller.current())).toMatchObject({ data: { caller: session.userId } })
+      await app.auth.revoke(session)
+      expect(reasonOf(await outcomeOf(caller.current()))).toBe('SESSION_NOT_FOUND')
+    })
+  })
+
+  describe('is refused', () => {
+    test.each<{ call: string; run: (caller: ReturnType<typeof callerAt>) => Promise<unknown> }>([
+      { call: 'ctx.runMutation in a query', run: (caller) => caller.sneaky() },
+      { call: 'an endpoint that writes in a query', run: (caller) => caller.sneakyApi() },
+    ])('$call: WRITE_IN_QUERY, before anything is sent', async ({ run }) => {
+      const caller = callerAt(place, await app.signIn())
+      await caller.whoami()
+      app.calls.length = 0
+      await expect(run(caller)).rejects.toMatchObject({ cause: { code: 'WRITE_IN_QUERY' } })
+      expect(app.calls.filter((path) => path !== 'sallyport.findSession')).toEqual([])
+      expect(app.runs).toEqual([])
+    })
+
+    test.each<{ state: string; change: (session: TestSession) => Promise<unknown>; reason: Reason }>([
+      { state: 'revoked', change: (s) => app.auth.revoke(s), reason: 'SESSION_NOT_FOUND' },
+      { state: 'banned', change: (s) => app.auth.ban(s), reason: 'ACCOUNT_BANNED' },
+    ])('its functions when the user is $state meanwhile: $reason', async ({ change, reason }) => {
+      const session = await app.signIn()
+      meanwhile = () => change(session)
+      const caller = callerAt(place, session)
+      expect((await outcomeOf(caller.report({ text: 'late' }))).refusal).toMatchObject(
+        refusalFor(reason, { replay: false }),
+      )
+    })
+
+    test('what its functions refuse, with their code and text', async () => {
+      expect((await outcomeOf(callerAt(place, await app.signIn()).missing())).refusal).toMatchObject({
+        code: 'NOT_FOUND',
+        message: 'You have no such note',
+      })
+    })
+
+    test('what an endpoint refuses, with its code, its text and the seconds to wait', async () => {
+      const caller = callerAt(place, await app.signIn())
+      expect((await outcomeOf(caller.take())).refusal).toMatchObject({
+        code: 'CONFLICT',
+        httpStatus: 409,
+        message: 'Somebody has it already',
+      })
+      expect((await outcomeOf(caller.spend())).refusal).toMatchObject({
+        httpStatus: 429,
+        auth: { reason: 'RATE_LIMITED', retryAfterSeconds: 42, replay: false },
+      })
+    })
+  })
+
+  describe('may be narrowed further', () => {
+    test.each<{ role: string; reason: Reason | null }>([
+      { role: 'admin', reason: null },
+      { role: 'user', reason: 'ROLE_REQUIRED' },
+    ])("by requireRole('admin'), for role $role: $reason", async ({ role, reason }) => {
+      const caller = callerAt(place, await app.signIn({ role }))
+      expect(reasonOf(await outcomeOf(caller.forAdmins()))).toBe(reason)
+    })
+
+    test('by rateLimit, whose counts are those of the database', async () => {
+      const session = await app.signIn()
+      const outcomes: Outcome[] = []
+      for (let call = 0; call < 3; call++) outcomes.push(await outcomeOf(callerAt(place, session).limited()))
+      expect(outcomes.map(reasonOf)).toEqual([null, null, 'RATE_LIMITED'])
+      expect(outcomes[2]?.refusal?.auth?.retryAfterSeconds).toBeGreaterThan(50)
+      const other = await app.signIn()
+      expect(reasonOf(await outcomeOf(callerAt(place, other).limited()))).toBeNull()
+    })
+
+    test('by rateLimit, which lets nobody in when it cannot count: 503', async () => {
+      const session = await app.signIn()
+      app.limits.fault = () => Promise.reject(new AuthError('SESSIONS_UNAVAILABLE'))
+      expect(reasonOf(await outcomeOf(callerAt(place, session).limited()))).toBe('SESSIONS_UNAVAILABLE')
+    })
+  })
+})
+
+test.each<{ backend: string; run: Runner['run'] }>([
+  { backend: 'is away', run: () => Promise.reject(new TypeError('fetch failed')) },
+  { backend: 'answers with what is no session', run: async () => ({ id: 'somebody' }) },
+  { backend: 'does not know us', run: () => Promise.reject(new AuthError('SESSIONS_UNAVAILABLE')) },
+])('an action whose backend $backend: 503, and its resolver does not run', async ({ run }) => {
+  const { cookie } = await app.signIn()
+  const { auth } = createAuthContext(app.auth.config).headers({ cookie, origin: ORIGIN }, { method: 'POST' })
+  const caller = createCaller({ auth, runner: { run }, requestId: 'r1' })
+  const { refusal } = await outcomeOf(caller.whoami())
+  expect(refusal).toMatchObject({ httpStatus: 503, auth: { reason: 'SESSIONS_UNAVAILABLE' } })
+  expect(runs).toEqual([])
+})
+
+describe('the reads of a request', () => {
+  test('are one beside the database, for all its calls', async () => {
+    const caller = callerAt('beside the database', await app.signIn())
+    app.auth.lookups.reset()
+    await Promise.all([caller.whoami(), caller.whoami(), caller.whoami()])
+    expect(app.auth.lookups.count).toBe(1)
+    expect(app.calls).toEqual([])
+  })
+
+  test('are one for each call without a database: nobody would tell of a revocation', async () => {
+    const caller = callerAt('without a database', await app.signIn())
+    await Promise.all([caller.whoami(), caller.whoami(), caller.whoami()])
+    expect(app.calls).toEqual(Array(3).fill('sallyport.findSession'))
+  })
+})
+
+describe('a stream of an action', () => {
+  test('beside the database ends with the reason as soon as the session does', async () => {
+    const session = await app.signIn()
+    const stream = await openClock('beside the database', session)
+    await app.auth.revoke(session)
+    expect((await stream.ended)?.auth).toMatchObject({ reason: 'SESSION_NOT_FOUND', replay: false })
+    expect(stream.values).toEqual(['ready'])
+  })
+
+  test.each<{ state: string; change: (session: TestSession) => Promise<unknown>; reason: Reason }>([
+    { state: 'revoked', change: (s) => app.auth.revoke(s), reason: 'SESSION_NOT_FOUND' },
+    { state: 'banned', change: (s) => app.auth.ban(s), reason: 'ACCOUNT_BANNED' },
+  ])('without a database ends within the lease when its user is $state', async ({ change, reason }) => {
+    const session = await app.signIn()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    const stream = await openClock('without a database', session)
+    await change(session)
+    let ended = false
+    void stream.ended.then(() => {
+      ended = true
+    })
+    for (let elapsed = 0; elapsed < 5_000 && !ended; elapsed += 100) {
+      await vi.advanceTimersByTimeAsync(100)
+      await app.settled()
+    }
+    expect(ended).toBe(true)
+    expect((await stream.ended)?.auth).toMatchObject({ reason })
+    // Nothing keeps on asking.
+    app.calls.length = 0
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(app.calls).toEqual([])
+  })
+
+  test('ends when the role that it was let in with is lost', async () => {
+    const session = await app.signIn({ role: 'admin' })
+    const iterable = await callerAt('beside the database', session).adminClock()
+    const stream = readStream(iterable, () => {})
+    await stream.first
+    await demote(session)
+    expect((await stream.ended)?.auth).toMatchObject({ reason: 'ROLE_REQUIRED' })
+  })
+
+  async function openClock(place: Place, session: TestSession) {
+    const iterable = await callerAt(place, session).clock()
+    const stream = readStream(iterable, () => {})
+    expect(await stream.first).toEqual({ data: 'ready', refusal: null })
+    return stream
+  }
+})
+
+/** Takes the role of an admin away. */
+async function demote({ userId }: TestSession): Promise<void> {
+  const { cookie } = await app.signIn({ role: 'admin' })
+  const { auth } = createAuthContext(app.auth.config).headers({ cookie, origin: ORIGIN }, { method: 'POST' })
+  await app.getAuth({ auth, db: app.db }).api.setRole({ userId, role: 'user' })
+}
+
+describe('the builder', () => {
+  test('is counted as guarded, and its inputs come after the guard', () => {
+    expect(() => assertGuarded(router, { public: [] })).not.toThrow()
+  })
+
+  test('hands the idempotency key and the signal of the caller to its runner', async () => {
+    const calls: Parameters<Runner['run']>[0][] = []
+    const runner: Runner = {
+      async run(call) {
+        calls.push(call)
+        return { by: null, at: '' }
+      },
+    }
+    const { cookie, userId } = await app.signIn()
+    const { auth } = createAuthContext(app.auth.config).headers(
+      { cookie, origin: ORIGIN },
+      { method: 'POST' },
+    )
+    const page = new AbortController()
+    const caller = createCaller({ auth, db: app.db, runner, requestId: 'r1' }, { signal: page.signal })
+    await caller.report({ text: 'once', idempotencyKey: 'k1' })
+    await caller.notes()
+    expect(calls).toEqual([
+      {
+        type: 'mutation',
+        path: 'note.save',
+        input: { text: 'once' },
+        idempotencyKey: 'k1',
+        actor: expect.objectContaining({ userId }),
+        signal: page.signal,
+      },
+      {
+        type: 'query',
+        path: 'note.list',
+        input: undefined,
+        actor: expect.objectContaining({ userId }),
+        signal: page.signal,
+      },
+    ])
+  })
+
+  describe('takes a procedure that is guarded already', () => {
+    const withDb = initTRPC.context<AuthContext & { readonly db: AuthDatabase }>().create()
+    const action = createAuthedAction(
+      withDb.procedure.use(sessionMiddleware).use(requireRole('admin')),
+      (ctx) => app.getAuth(ctx),
+      () => app.runners.local,
+    )
+    const createGuardedCaller = withDb.createCallerFactory(
+      withDb.router({
+        me: action.query(({ ctx }) => ctx.user.id),
+        clock: action.subscription(async function* () {
+          yield 'ready'
+          await new Promise(() => {})
+        }),
+      }),
+    )
+    const callerFor = ({ cookie }: TestSession) => {
+      const { auth } = createAuthContext(app.auth.config).headers({ cookie, origin: ORIGIN })
+      return createGuardedCaller({ auth, db: app.db })
+    }
+
+    test('and watches the session no more than without it', async () => {
+      const session = await app.signIn({ role: 'admin' })
+      const { subscriptions } = app.feed
+      expect(await callerFor(session).me()).toBe(session.userId)
+      expect(app.feed.subscriptions).toBe(subscriptions)
+    })
+
+    test('and holds its streams to what was asked of the session before', async () => {
+      const session = await app.signIn({ role: 'admin' })
+      const stream = readStream(await callerFor(session).clock(), () => {})
+      await stream.first
+      await demote(session)
+      expect((await stream.ended)?.auth).toMatchObject({ reason: 'ROLE_REQUIRED' })
+    })
+  })
+
+  test('refuses a context that has both a database and functions', async () => {
+    const { cookie } = await app.signIn()
+    const { auth } = createAuthContext(app.auth.config).headers({ cookie, origin: ORIGIN })
+    const context = { auth, db: app.db, runner: app.runners.local, requestId: 'r1', runQuery: () => {} }
+    await expect(createCaller(context).whoami()).rejects.toMatchObject({ cause: { code: 'CONTEXT_UNCLEAR' } })
+    expect(runs).toEqual([])
+  })
+
+  test('refuses a context without a way to a database', async () => {
+    const { cookie } = await app.signIn()
+    const { auth } = createAuthContext(app.auth.config).headers({ cookie, origin: ORIGIN })
+    const context = Object.assign(Object.create(null), { auth, requestId: 'r1' })
+    await expect(createCaller(context).whoami()).rejects.toMatchObject({ cause: { code: 'CONTEXT_EMPTY' } })
+    expect(runs).toEqual([])
+  })
+})

@@ -1,0 +1,180 @@
+// Runs on the edge: nothing here may need Node.
+import {
+  type AuthConfig,
+  defineAuthConfig,
+  dynamicJwks,
+  isAuthError,
+  memoryFeed,
+  type Session,
+  staticJwks,
+  withAuthStore,
+} from '@sallyport/core'
+import {
+  assertGuarded,
+  authErrorData,
+  authHandlerOptions,
+  authResponseMeta,
+  createAuthContext,
+  type DatabaseContext,
+  requireRole,
+} from '@sallyport/trpc'
+import { initTRPC, TRPCError } from '@trpc/server'
+import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
+import {
+  createSensitiveSessionMiddleware,
+  getSession,
+  optionalSessionMiddleware,
+  sensitiveSessionMiddleware,
+  sessionMiddleware,
+} from './generated/session.ts'
+
+const t = initTRPC.context<DatabaseContext>().create({
+  // Without a `process` tRPC takes every runtime for a developer's, and sends stack traces.
+  isDev: false,
+  errorFormatter: ({ shape, ...options }) => ({
+    ...shape,
+    data: { ...shape.data, auth: authErrorData(options) },
+  }),
+})
+const protectedProcedure = t.procedure.use(sessionMiddleware)
+const freshSessionMiddleware = createSensitiveSessionMiddleware({ maxAge: 60 })
+
+const router = t.router({
+  greet: t.procedure
+    .use(optionalSessionMiddleware)
+    .query(({ ctx }) => `Hello ${ctx.user?.name ?? 'stranger'}`),
+  whence: t.procedure.query(({ ctx }) => ctx.auth.address() ?? 'nowhere'),
+  me: protectedProcedure.query(({ ctx }) => `${ctx.user.nickname} of ${ctx.session.tenant}`),
+  read: t.procedure.use(optionalSessionMiddleware).query(async ({ ctx }) => (await getSession(ctx)).id),
+  pay: t.procedure.use(sensitiveSessionMiddleware).mutation(({ ctx }) => ctx.session.id),
+  confirm: t.procedure.use(freshSessionMiddleware).mutation(({ ctx }) => ctx.session.id),
+  rule: protectedProcedure.use(requireRole('admin')).mutation(({ ctx }) => ctx.session.id),
+  ticks: protectedProcedure.subscription(async function* ({ ctx }) {
+    for (let count = 1; ; count++) {
+      yield count
+      await nextTick(ctx.auth.signal)
+    }
+  }),
+})
+assertGuarded(router, { public: ['greet', 'read', 'whence'] })
+
+/** What an app on the edge is made of. */
+export interface Settings {
+  readonly baseUrl: string
+  /** The keys themselves, or the URL where they are. */
+  readonly keys: { readonly jwks: string } | { readonly url: string }
+  /** The rows of the database as JSON has them, which the test may change. */
+  readonly sessions: StoredSession[]
+  /** The clock, in milliseconds. */
+  readonly now: () => number
+}
+
+/** A row of the database. */
+export interface StoredSession {
+  readonly id: string
+  readonly userId: string
+  readonly expiresAt: number
+  readonly role: string
+}
+
+/** The procedures without input, and those that stream. */
+export type Path = Exclude<keyof typeof router._def.procedures, 'ticks'>
+
+/** An app on the edge. */
+export type App = ReturnType<typeof createApp>
+
+/** Answers requests as an edge function does, and calls of its own code. */
+export function createApp({ baseUrl, keys, sessions, now }: Settings) {
+  const config: AuthConfig = defineAuthConfig({
+    baseUrl,
+    jwks: 'url' in keys ? dynamicJwks(keys.url) : staticJwks(keys.jwks),
+    trustedProxies: ['loopback'],
+    now: () => new Date(now()),
+  })
+  const context = createAuthContext(config)
+  const revocations = memoryFeed()
+  let reads = 0
+  const findSession = async (key: { sessionId: string; userId: string }): Promise<Session | null> => {
+    reads++
+    const row = sessions.find(({ id, userId }) => id === key.sessionId && userId === key.userId)
+    return row === undefined ? null : toSession(row)
+  }
+  const db = withAuthStore({}, { sessions: { findSession }, revocations })
+  const callerOf = (cookie: string) => {
+    const headers = new Headers({ cookie, origin: baseUrl })
+    return t.createCallerFactory(router)({ ...context.headers(headers, { method: 'POST' }), db })
+  }
+
+  return {
+    /** How often the database was asked. */
+    reads: () => reads,
+    /** The answer to a procedure: its data, or the reason of its refusal. */
+    async call(path: Path, cookie: string): Promise<string> {
+      try {
+        return await callerOf(cookie)[path]()
+      } catch (error) {
+        return reasonOf(error)
+      }
+    },
+    /** A stream: what its reader gets next, the reason in place of what is refused. */
+    async stream(cookie: string): Promise<() => Promise<number | string>> {
+      const ticks = await callerOf(cookie).ticks()
+      const iterator = ticks[Symbol.asyncIterator]()
+      return async () => {
+        try {
+          const { done, value } = await iterator.next()
+          return done === true ? 'done' : value
+        } catch (error) {
+          return reasonOf(error)
+        }
+      }
+    },
+    /** The same over HTTP, behind a proxy on this machine. */
+    fetch(path: string, init: { method: string; headers: Record<string, string> }): Promise<Response> {
+      return fetchRequestHandler({
+        endpoint: '/trpc',
+        req: new Request(`${baseUrl}/trpc/${path}`, init),
+        router,
+        createContext: (options) => ({ ...context.http({ ...options, remoteAddress: '127.0.0.1' }), db }),
+        responseMeta: authResponseMeta,
+        ...authHandlerOptions,
+      })
+    },
+    /** Deletes a session, as the store tells it. */
+    revoke(sessionId: string, userId: string): void {
+      sessions.splice(
+        sessions.findIndex(({ id }) => id === sessionId),
+        1,
+      )
+      revocations.publish({ sessionId, userId })
+    },
+  }
+}
+
+/** Those who wait for the next tick of a stream. */
+const waiting = new Set<() => void>()
+
+function nextTick(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    waiting.add(resolve)
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}
+
+/** Lets every stream emit once more. */
+export function tick(): void {
+  for (const resume of waiting) resume()
+  waiting.clear()
+}
+
+function reasonOf(error: unknown): string {
+  const cause = error instanceof TRPCError ? error.cause : error
+  return isAuthError(cause) ? cause.reason : String(error)
+}
+
+function toSession({ id, userId, expiresAt, role }: StoredSession): Session {
+  const user = { id: userId, name: 'Ada', email: 'ada@example.com', role, banned: false, banReason: null }
+  const added = { nickname: 'countess', banExpires: null }
+  const session = { id, userId, expiresAt: new Date(expiresAt), user: { ...user, ...added } }
+  return { ...session, ...{ lastAuthenticatedAt: '2026-11-21T09:00:00.000Z', tenant: 'acme' } }
+}

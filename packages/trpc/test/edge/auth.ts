@@ -1,0 +1,13 @@
+import { defineAuthConfig, staticJwks } from '@sallyport/core'
+import { defineAuth } from '@sallyport/core/auth'
+import { admin, emailPassword } from '@sallyport/core/plugins'
+import * as z from 'zod'
+
+// Heavy, and never on the edge: only its type is imported there.
+export default defineAuth({
+  config: defineAuthConfig({ baseUrl: 'https://app.example.com', jwks: staticJwks(process.env.JWKS) }),
+  signingKeys: process.env.SIGNING_KEYS,
+  plugins: [emailPassword(), admin()],
+  user: { additionalFields: { nickname: { schema: z.string(), default: 'none' } } },
+  session: { additionalFields: { tenant: { schema: z.string().nullable() } } },
+})

@@ -1,0 +1,29 @@
+// Runs on the edge: nothing here may need Node.
+import { defineAuthConfig, isAuthError, staticJwks } from '@sallyport/core'
+import { httpRunner, type RunnerCall } from '@sallyport/trpc/runtime'
+import { TRPCError } from '@trpc/server'
+
+/** What an edge function has in place of a database. */
+export interface Settings {
+  /** Where the internal handler listens. */
+  readonly url: string
+  readonly baseUrl: string
+  readonly jwks: string
+  readonly signingKeys: string
+  /** The clock, in milliseconds. */
+  readonly now: () => number
+}
+
+/** Calls internal functions from the edge: the result as JSON, or the reason why there is none. */
+export function createCaller({ url, baseUrl, jwks, signingKeys, now }: Settings) {
+  const config = defineAuthConfig({ baseUrl, jwks: staticJwks(jwks), now: () => new Date(now()) })
+  const runner = httpRunner({ url, config, service: { name: 'edge', signingKeys }, timeoutMs: 5_000 })
+  return async (call: RunnerCall): Promise<string> => {
+    try {
+      return JSON.stringify(await runner.run(call)) ?? 'nothing'
+    } catch (error) {
+      if (isAuthError(error)) return error.reason
+      return error instanceof TRPCError ? `${error.code} ${error.message}` : String(error)
+    }
+  }
+}

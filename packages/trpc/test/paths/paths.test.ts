@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createRandom, type Random } from '../../../core/test/hostile/random.ts'
+import { expectedAnswer, expectedReason, expectedStatus, type Names, type Verdict } from './model.ts'
+import { openPathsApp, type PathsApp } from './open-app.ts'
+import type { Named } from './rows.ts'
+import { insertVisitor, setScene } from './scene.ts'
+import { createState, type State, stateBefore } from './state.ts'
+import { createKeys, type Keys } from './tokens.ts'
+import { createWays, openSocket, type Socket, type Way } from './ways.ts'
+
+/** `pnpm test:paths` tries 5,000. */
+const STATES = Number(process.env.STATES ?? 120)
+const SEED = process.env.PATHS_SEED ?? 'sallyport'
+/** A path that is asked only where somebody came before. */
+const KEPT = 'WebSocket that was open before'
+
+const random = createRandom(`${SEED} scenes`)
+let time = 0
+let keys: Keys
+let app: PathsApp
+let stranger: Named
+let ways: Way[]
+
+beforeAll(async () => {
+  keys = await createKeys(random)
+  app = await openPathsApp({ jwks: keys.live, signingKeys: keys.signing, now: () => new Date(time) })
+  stranger = await insertVisitor(app, random)
+  ways = createWays(app)
+})
+afterAll(() => app?.close())
+
+test(`${STATES} random states of JWT, session, ban, role and clock have the verdict and reason of the model on every path`, {
+  timeout: 60_000 + STATES * 100,
+}, async () => {
+  const states = createRandom(`${SEED} states`)
+  const asked: Record<string, number> = {}
+  const verdicts: Record<string, number> = {}
+
+  for (let number = 0; number < STATES; number++) {
+    const state = createState(number, states)
+    for (const { name, verdict, expected, at } of await askEverywhere(state, random)) {
+      const where = { PATHS_SEED: SEED, number, at, path: name, state: JSON.stringify(state) }
+      expect({ ...where, ...verdict }).toEqual({
+        ...where,
+        ...expected,
+        message: expect.toSatisfy(isMessageOf(verdict)),
+      })
+      asked[name] = (asked[name] ?? 0) + 1
+      const outcome = `${verdict.status} ${verdict.reason ?? 'accepted'}`
+      verdicts[outcome] = (verdicts[outcome] ?? 0) + 1
+    }
+  }
+
+  console.log(`${STATES} states, PATHS_SEED=${SEED}, asked on each path:`, JSON.stringify(asked))
+  console.log('verdicts:', JSON.stringify(Object.fromEntries(Object.entries(verdicts).sort())))
+  // Each path was asked in each state, and every verdict there is was among them.
+  for (const { name } of ways) expect(asked[name]).toBeGreaterThanOrEqual(STATES)
+  expect(asked[KEPT]).toBeGreaterThan(STATES / 5)
+  expect(Object.keys(verdicts)).toHaveLength(10)
+})
+
+interface Asked {
+  readonly name: string
+  readonly at: 'before' | 'now'
+  readonly verdict: Verdict
+  readonly expected: Omit<Verdict, 'message'>
+}
+
+/** Brings a state about and asks on every path at once; where the visitor came before, then too. */
+async function askEverywhere(state: State, sceneRandom: Random): Promise<Asked[]> {
+  const scene = await setScene(app, state, { keys, stranger, random: sceneRandom })
+  const { headers, names } = scene
+  const asked: Asked[] = []
+  let kept: Socket | null = null
+  if (state.before !== null) {
+    time = state.before
+    const earlier = stateBefore(state, state.before)
+    kept = await openSocket(app, headers)
+    const expected = expectedVerdict(earlier, names)
+    asked.push({ name: KEPT, at: 'before', verdict: await kept.ask(state.need), expected })
+    asked.push(...(await askAll(earlier, { headers, names, at: 'before' })))
+  }
+  time = state.now
+  await scene.change()
+  asked.push(...(await askAll(state, { headers, names, at: 'now' })))
+  if (kept !== null) {
+    const expected = expectedVerdict(state, names, 'kept')
+    asked.push({ name: KEPT, at: 'now', verdict: await kept.ask(state.need), expected })
+    kept.close()
+  }
+  app.store.answer = null
+  return asked
+}
+
+function askAll(
+  state: State,
+  { headers, names, at }: { headers: Readonly<Record<string, string>>; names: Names; at: Asked['at'] },
+): Promise<Asked[]> {
+  const expected = expectedVerdict(state, names)
+  return Promise.all(
+    ways.map(async ({ name, ask }) => ({ name, at, verdict: await ask(headers, state.need), expected })),
+  )
+}
+
+function expectedVerdict(state: State, names: Names, connection: 'new' | 'kept' = 'new'): Asked['expected'] {
+  const reason = expectedReason(state, connection)
+  const answer = reason === null ? expectedAnswer(state, names) : null
+  return { status: expectedStatus(reason), reason, answer }
+}
+
+/** What the document puts into words, and no text but one for each reason. */
+const texts = new Map<string | null, string | null>([
+  [null, null],
+  ['ACCOUNT_BANNED', 'Account banned'],
+])
+function isMessageOf({ reason, message: first }: Verdict): (message: unknown) => boolean {
+  if (!texts.has(reason)) texts.set(reason, first)
+  return (message) => message === texts.get(reason)
+}

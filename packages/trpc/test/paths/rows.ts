@@ -1,0 +1,63 @@
+import type { AuthTables } from '@sallyport/core/auth'
+import type { Kysely } from 'kysely'
+
+/** A session and whose it is. */
+export interface Named {
+  readonly userId: string
+  readonly sessionId: string
+}
+
+type Tables = Kysely<AuthTables>
+
+/** Written without the library, so that any state can be brought about. */
+export async function insertUser(
+  tables: Tables,
+  id: string,
+  { role = 'user', banned = false }: { role?: string; banned?: boolean } = {},
+): Promise<void> {
+  const at = new Date(0)
+  await tables
+    .insertInto('user')
+    .values({
+      id,
+      name: 'Test User',
+      email: `${id}@example.com`,
+      emailVerified: false,
+      image: null,
+      role,
+      banned,
+      banReason: null,
+      banExpires: null,
+      createdAt: at,
+      updatedAt: at,
+    })
+    .execute()
+}
+
+/** See {@link insertUser}; its secret is nobody's. */
+export async function insertSession(
+  tables: Tables,
+  { userId, sessionId }: Named,
+  expiresAt: Date,
+): Promise<void> {
+  const at = new Date(0)
+  await tables
+    .insertInto('session')
+    .values({
+      id: sessionId,
+      token: `sha256:${sessionId}`,
+      userId,
+      ipAddress: null,
+      userAgent: null,
+      expiresAt,
+      lastAuthenticatedAt: at,
+      lastSeenAt: at,
+      remembered: true,
+      previousToken: null,
+      rotatedAt: null,
+      tokenFamily: null,
+      createdAt: at,
+      updatedAt: at,
+    })
+    .execute()
+}

@@ -1,0 +1,370 @@
+import {
+  isAuthError,
+  isEndpointError,
+  REASONS,
+  type Reason,
+  type Session,
+  validateSession,
+} from '@sallyport/core'
+import { TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
+import { createAuthContext } from '@sallyport/trpc'
+import type { BoundApi } from '@sallyport/trpc/runtime'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { selectStore } from '../../src/runtime/select-adapter.ts'
+import { storeOf } from '../../src/server/store-of.ts'
+import {
+  openRuntime,
+  type ProbeDefinition,
+  type RouteRequest,
+  type RuntimeApp,
+  routeContext,
+  WAYS,
+  type Way,
+} from '../support/open-runtime.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+
+const directory = temporaryDirectory()
+
+let app: RuntimeApp
+beforeAll(async () => {
+  app = await openRuntime(directory)
+})
+beforeEach(() => app.reset())
+afterAll(() => app.close())
+
+type ProbeApi = BoundApi<ProbeDefinition['plugins']>
+
+/** The endpoints on behalf of a request. */
+const apiFor = (way: Way, request: RouteRequest = {}): ProbeApi =>
+  app.getAuth(routeContext(app, way, request)).api
+
+/** A refusal with all that a caller may go by, or the result. */
+async function answerOf(call: Promise<unknown>): Promise<unknown> {
+  try {
+    return await call
+  } catch (error) {
+    if (isAuthError(error)) {
+      const { reason, status, message, retryAfterSeconds } = error
+      return { reason, status, message, retryAfterSeconds }
+    }
+    if (isEndpointError(error)) {
+      const { code, status, message, fields } = error
+      return { code, status, message, fields }
+    }
+    throw error
+  }
+}
+
+/** What {@link answerOf} makes of a refusal for a reason. */
+const refusalFor = (reason: Reason, retryAfterSeconds: number | null = null) => {
+  const { status, message } = REASONS[reason]
+  return { reason, status, message, retryAfterSeconds }
+}
+
+const unavailable = refusalFor('SESSIONS_UNAVAILABLE', 1)
+
+/** Every state of a session and its JWT (spec section 3), and the verdict. */
+const STATES: { state: string; given: () => Promise<TestSession>; verdict: Reason | null }[] = [
+  { state: 'session valid, JWT valid', given: () => app.signIn(), verdict: null },
+  {
+    state: 'session revoked, JWT valid',
+    async given() {
+      const session = await app.signIn()
+      await app.auth.revoke(session)
+      return session
+    },
+    verdict: 'SESSION_NOT_FOUND',
+  },
+  {
+    state: 'session expired, JWT valid',
+    async given() {
+      const session = await app.signIn()
+      await app.auth.expireSession(session)
+      return session
+    },
+    verdict: 'SESSION_EXPIRED',
+  },
+  {
+    state: 'session banned, JWT valid',
+    async given() {
+      const session = await app.signIn()
+      await app.auth.ban(session)
+      return session
+    },
+    verdict: 'ACCOUNT_BANNED',
+  },
+  {
+    state: 'session banned until a moment ago, JWT valid',
+    async given() {
+      const session = await app.signIn()
+      const banExpires = new Date(app.auth.clock.now().getTime() - 1)
+      await app.auth.db
+        .updateTable('user')
+        .set({ banned: true, banExpires })
+        .where('id', '=', session.userId)
+        .execute()
+      return session
+    },
+    verdict: null,
+  },
+  {
+    state: 'session valid, JWT expired',
+    given: async () => app.auth.expireJwt(await app.signIn()),
+    verdict: 'TOKEN_EXPIRED',
+  },
+  {
+    state: 'session valid, JWT of nobody',
+    given: async () => ({ ...(await app.signIn()), cookie: 'service.jwt=a.b.c' }),
+    verdict: 'TOKEN_INVALID',
+  },
+  {
+    state: 'signed out',
+    given: async () => ({ ...(await app.signIn()), cookie: '' }),
+    verdict: 'TOKEN_MISSING',
+  },
+]
+
+describe.each(WAYS)('%s', (way) => {
+  describe('the verdict on a session', () => {
+    test.each(STATES)('$state: $verdict', async ({ given, verdict }) => {
+      const { cookie, userId } = await given()
+      const answer = await answerOf(apiFor(way, { cookie }).readAsUser())
+      expect(answer).toEqual(verdict === null ? { caller: userId, text: '' } : refusalFor(verdict))
+      expect(app.runs).toEqual(verdict === null ? ['readAsUser'] : [])
+    })
+
+    test.each(STATES.filter(({ verdict }) => verdict === null || !verdict.startsWith('TOKEN')))(
+      'in Step 2 of an action, $state: $verdict',
+      async ({ given, verdict }) => {
+        const key = await given()
+        expect(await reasonOf(findSession(way, key))).toBe(verdict)
+      },
+    )
+
+    test('is not given where the database is away: 503', async () => {
+      const { cookie, ...key } = await app.signIn()
+      app.store.answer = () => Promise.reject(new Error('connection refused'))
+      expect(await answerOf(apiFor(way, { cookie }).readAsUser())).toEqual(unavailable)
+      expect(await answerOf(findSession(way, key))).toEqual(unavailable)
+      expect(app.runs).toEqual([])
+    })
+  })
+
+  test('Step 2 reads the same session, with dates and with the columns that the definition adds', async () => {
+    const { userId, sessionId } = await app.signIn()
+    const askedAt = '2026-11-21T10:00:00.000Z'
+    const added = { theme: 'dark', toured: 1, askedAt }
+    await app.auth.db
+      .updateTable('session')
+      .set(added as object)
+      .where('id', '=', sessionId)
+      .execute()
+    await app.auth.db
+      .updateTable('user')
+      .set({ banExpires: new Date(1), locale: 'de' } as object)
+      .where('id', '=', userId)
+      .execute()
+    const session = await findSession(way, { userId, sessionId })
+    expect(session).toEqual(await findSession('direct', { userId, sessionId }))
+    expect(session).toMatchObject({
+      id: sessionId,
+      theme: 'dark',
+      toured: true,
+      askedAt,
+      user: { locale: 'de', banExpires: new Date(1) },
+    })
+    expect(session.expiresAt).toBeInstanceOf(Date)
+  })
+
+  describe('an endpoint', () => {
+    const CALLS: {
+      call: string
+      run: (api: ProbeApi) => Promise<unknown>
+      answers: Record<'stranger' | 'user' | 'admin' | 'userOfLongAgo', 'answer' | Reason>
+    }[] = [
+      {
+        call: 'GET for anyone',
+        run: (api) => api.readAsAnyone({ text: 'hi' }),
+        answers: { stranger: 'answer', user: 'answer', admin: 'answer', userOfLongAgo: 'answer' },
+      },
+      {
+        call: 'GET for users',
+        run: (api) => api.readAsUser(),
+        answers: { stranger: 'TOKEN_MISSING', user: 'answer', admin: 'answer', userOfLongAgo: 'answer' },
+      },
+      {
+        call: 'POST for users',
+        run: (api) => api.writeAsUser({ text: 'hi' }),
+        answers: { stranger: 'TOKEN_MISSING', user: 'answer', admin: 'answer', userOfLongAgo: 'answer' },
+      },
+      {
+        call: 'POST for users who have just proved who they are',
+        run: (api) => api.writeAsFreshUser({ text: 'hi' }),
+        answers: {
+          stranger: 'TOKEN_MISSING',
+          user: 'answer',
+          admin: 'answer',
+          userOfLongAgo: 'SESSION_NOT_FRESH',
+        },
+      },
+      {
+        call: 'POST for admins',
+        run: (api) => api.writeAsAdmin({ text: 'hi' }),
+        answers: {
+          stranger: 'TOKEN_MISSING',
+          user: 'ROLE_REQUIRED',
+          admin: 'answer',
+          userOfLongAgo: 'ROLE_REQUIRED',
+        },
+      },
+    ]
+
+    describe.each(CALLS)('$call', ({ run, answers }) => {
+      test.each(Object.entries(answers))('by a %s: %s', async (who, expected) => {
+        const session = who === 'stranger' ? null : await signInAs(who)
+        const answer = await answerOf(run(apiFor(way, session === null ? {} : { cookie: session.cookie })))
+        if (expected === 'answer') {
+          expect(answer).toMatchObject({ text: expect.stringMatching(/^(hi)?$/) })
+          expect(app.runs).toHaveLength(1)
+        } else {
+          expect(answer).toEqual(refusalFor(expected))
+          expect(app.runs).toEqual([])
+        }
+      })
+    })
+
+    test('is told who calls, and what with', async () => {
+      const { cookie, userId } = await app.signIn()
+      expect(await apiFor(way, { cookie }).writeAsUser({ text: 'hello' })).toEqual({
+        caller: userId,
+        text: 'hello',
+      })
+    })
+
+    test('takes a member that is undefined for one that is not given', async () => {
+      expect(await apiFor(way).readAsAnyone({ text: undefined })).toEqual({ caller: null, text: '' })
+    })
+
+    test('sees the device and the address that trustedProxies decides, and the origin', async () => {
+      const headers = { 'user-agent': 'Probe/1.0', 'x-forwarded-for': '198.51.100.9' }
+      expect(await apiFor(way, { headers }).see()).toMatchObject({
+        address: '192.0.2.7',
+        headers: { 'user-agent': 'Probe/1.0', origin: 'http://localhost:3000' },
+      })
+      const { auth } = createAuthContext(app.auth.config).headers(headers, { remoteAddress: '192.0.2.1' })
+      const behindProxy = app.getAuth({ ...routeContext(app, way), auth })
+      expect(await behindProxy.api.see()).toMatchObject({ address: '198.51.100.9' })
+    })
+
+    test('that writes is refused to a foreign page', async () => {
+      const { cookie } = await app.signIn()
+      const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
+      expect(await answerOf(apiFor(way, { cookie, headers }).writeAsUser({ text: 'hi' }))).toEqual(
+        refusalFor('ORIGIN_REJECTED'),
+      )
+      expect(app.runs).toEqual([])
+    })
+
+    test('answers with headers where it may set cookies, and with the body alone where not', async () => {
+      const { headers, ...body } = await apiFor(way).setCookie()
+      expect(headers.getSetCookie()).toEqual(['probe=1; Path=/', 'tried=2; Path=/'])
+      expect(body).toEqual({ caller: null, text: '' })
+      expect(Object.keys(await apiFor(way).readAsAnyone())).toEqual(['caller', 'text'])
+    })
+  })
+
+  describe('a refusal', () => {
+    test.each<{ refusal: string; run: (api: ProbeApi) => Promise<unknown>; answer: object }>([
+      {
+        refusal: 'of the input names the fields',
+        run: (api) => api.writeAsUser({ text: 'x' }),
+        answer: { code: 'INVALID_INPUT', status: 400, message: 'The request is not valid', fields: ['text'] },
+      },
+      {
+        refusal: 'of a plugin keeps its code and its text',
+        run: (api) => api.takeName(),
+        answer: { code: 'PROBE_TAKEN', status: 409, message: 'Somebody has it already', fields: [] },
+      },
+      {
+        refusal: 'that asks for patience keeps the seconds',
+        run: (api) => api.spend(),
+        answer: refusalFor('RATE_LIMITED', 42),
+      },
+    ])('$refusal', async ({ run, answer }) => {
+      const { cookie } = await app.signIn()
+      expect(await answerOf(run(apiFor(way, { cookie })))).toEqual(answer)
+    })
+
+    test('is none where an endpoint breaks down: neither an AuthError nor an EndpointError', async () => {
+      const { cookie } = await app.signIn()
+      const error = await apiFor(way, { cookie })
+        .breakDown()
+        .catch((thrown: unknown) => thrown)
+      expect(error).toBeInstanceOf(Error)
+      expect(isAuthError(error) || isEndpointError(error)).toBe(false)
+    })
+  })
+
+  describe('the endpoints of ours', () => {
+    test('sign in, tell who is signed in, refresh and sign out', async () => {
+      const { email } = await app.auth.createUser()
+      const signedIn = await apiFor(way).signInEmail({ email, password: TEST_PASSWORD })
+      const cookie = cookieOf(signedIn.headers)
+      const { user, session } = await apiFor(way, { cookie }).getSession()
+      expect(user).toMatchObject({ email, locale: 'en' })
+      expect(session).toMatchObject({ id: signedIn.sessionId, toured: false })
+
+      const refreshed = await apiFor(way, { cookie }).token()
+      expect(refreshed.headers.getSetCookie().some((header) => header.startsWith('service.jwt='))).toBe(true)
+
+      const { headers } = await apiFor(way, { cookie }).signOut()
+      expect(headers.getSetCookie()).toContainEqual(expect.stringMatching(/^service\.jwt=;.*Max-Age=0/))
+      expect(await answerOf(apiFor(way, { cookie }).getSession())).toEqual(refusalFor('SESSION_NOT_FOUND'))
+    })
+
+    test('sign a banned user out', async () => {
+      const session = await app.signIn()
+      await app.auth.ban(session)
+      const { success } = await apiFor(way, { cookie: session.cookie }).signOut()
+      expect(success).toBe(true)
+    })
+  })
+})
+
+/** Someone who is signed in. */
+async function signInAs(who: string): Promise<TestSession> {
+  const session = await app.signIn({ role: who === 'admin' ? 'admin' : 'user' })
+  if (who === 'userOfLongAgo') {
+    await app.auth.db
+      .updateTable('session')
+      .set({ lastAuthenticatedAt: new Date(0) })
+      .where('id', '=', session.sessionId)
+      .execute()
+  }
+  return session
+}
+
+/** Step 2, as the guard of an action does it. */
+function findSession(way: Way, key: { userId: string; sessionId: string }): Promise<Session> {
+  const { auth } = createAuthContext(app.auth.config).headers({})
+  const store = way === 'direct' ? storeOf({ auth, db: app.db }) : selectStore({ auth }, app.runners[way])
+  return validateSession(key, store.sessions, app.auth.config)
+}
+
+async function reasonOf(call: Promise<unknown>): Promise<Reason | null> {
+  try {
+    await call
+    return null
+  } catch (error) {
+    if (isAuthError(error)) return error.reason
+    throw error
+  }
+}
+
+/** What a browser sends after an answer has set cookies. */
+function cookieOf(headers: Headers): string {
+  return headers
+    .getSetCookie()
+    .map((header) => header.split(';')[0])
+    .join('; ')
+}

@@ -1,0 +1,460 @@
+import { staticJwks, verifyJwt } from '@sallyport/core'
+import { createSigningKey, parseSigningKeys } from '@sallyport/core/auth'
+import type { TestSession } from '@sallyport/core/testing'
+import { createInternalHandler } from '@sallyport/trpc/runtime'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { createInternalScene, holdWork, type InternalScene } from '../../support/internal-scene.ts'
+import {
+  bodyOf,
+  requestFor,
+  resign,
+  type SentCall,
+  type TokenChanges,
+  tokenFor,
+} from '../../support/service-call.ts'
+import { soon } from '../../support/soon.ts'
+import { temporaryDirectory } from '../../support/temporary-directory.ts'
+
+const directory = temporaryDirectory()
+const SAVE: SentCall = { type: 'mutation', path: 'report.save', input: { title: 'One' } }
+const LIST: SentCall = { type: 'query', path: 'report.list' }
+
+let scene: InternalScene
+let ada: TestSession
+beforeAll(async () => {
+  scene = await createInternalScene(directory)
+  ada = await scene.auth.signIn()
+})
+beforeEach(() => scene.reset())
+afterAll(() => scene.close())
+
+async function answerTo(request: Request, node = scene.node): Promise<{ status: number; body: unknown }> {
+  const response = await node.handler(request)
+  return { status: response.status, body: await response.json() }
+}
+const send = async (call: SentCall, changes?: TokenChanges, node = scene.node) =>
+  answerTo(requestFor(call, await tokenFor(scene, call, changes)), node)
+const refusedWith = (status: number, refused: string) => ({ status, body: { refused } })
+const INVALID = refusedWith(401, 'TOKEN_INVALID')
+
+/** The body of a call, one of whose characters is no UTF-8. */
+function notUtf8(): Uint8Array<ArrayBuffer> {
+  const bytes = new TextEncoder().encode(bodyOf(SAVE))
+  return bytes.with(bytes.indexOf(0x4f), 0xff)
+}
+
+test('a call is executed and answered, and no cache keeps the answer', async () => {
+  const response = await scene.node.handler(requestFor(SAVE, await tokenFor(scene, SAVE)))
+  expect(response.status).toBe(200)
+  expect(Object.fromEntries(response.headers)).toEqual({
+    'content-type': 'application/json',
+    'cache-control': 'no-store',
+  })
+  expect(await response.json()).toEqual({
+    sallyport: 'outcome',
+    ok: true,
+    result: { title: 'One', by: null, id: 1 },
+  })
+})
+
+describe('what a browser may have sent is refused, whatever else it carries:', () => {
+  test.each<[string, Record<string, string>]>([
+    ['Origin', { origin: 'https://evil.example' }],
+    ['the Origin of the app itself', { origin: 'http://localhost:3000' }],
+    ['an Origin that is null', { origin: 'null' }],
+    ['an Origin that is empty', { origin: '' }],
+    ['Cookie', { cookie: 'theme=dark' }],
+    ['Sec-Fetch-Site', { 'sec-fetch-site': 'same-origin' }],
+    ['Sec-Fetch-Site none', { 'sec-fetch-site': 'none' }],
+  ])('%s', async (_what, headers) => {
+    const request = requestFor(SAVE, await tokenFor(scene, SAVE), { headers })
+    expect(await answerTo(request)).toEqual(refusedWith(403, 'ORIGIN_REJECTED'))
+    expect(scene.work.runs).toEqual([])
+  })
+})
+
+test.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('%s is refused with 405', async (method) => {
+  const headers = { authorization: `Bearer ${await tokenFor(scene, SAVE)}` }
+  const response = await scene.node.handler(new Request('http://localhost/internal', { method, headers }))
+  expect({ status: response.status, allow: response.headers.get('allow') }).toEqual({
+    status: 405,
+    allow: 'POST',
+  })
+  expect(scene.work.runs).toEqual([])
+})
+
+describe('the token', () => {
+  test.each<[string, string | null]>([
+    ['is missing', null],
+    ['is empty', ''],
+    ['comes by another scheme', 'Basic dXNlcjpwYXNz'],
+    ['has no scheme', 'token'],
+    ['is two', 'Bearer a b'],
+  ])('that %s is refused', async (_what, authorization) => {
+    const request = requestFor(SAVE, null, authorization === null ? {} : { headers: { authorization } })
+    expect(await answerTo(request)).toEqual(refusedWith(401, 'TOKEN_MISSING'))
+    expect(scene.work.runs).toEqual([])
+  })
+
+  test('of a user is refused, and that of a service at the public door', async () => {
+    expect(await answerTo(requestFor(SAVE, ada.token))).toEqual(INVALID)
+    const token = await tokenFor(scene, SAVE)
+    await expect(verifyJwt(token, scene.auth.config)).rejects.toMatchObject({ reason: 'TOKEN_INVALID' })
+    const cookie = `${scene.auth.config.cookies.jwt}=${token}`
+    const headers = { cookie, origin: 'http://localhost:3000' }
+    const response = await scene.auth.handler(
+      new Request('http://localhost:3000/api/auth/session', { headers }),
+    )
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 401,
+      body: { code: 'TOKEN_INVALID' },
+    })
+    expect(scene.work.runs).toEqual([])
+  })
+
+  test.each<[string, TokenChanges]>([
+    ['another function', { path: 'work.nothing' }],
+    ['a function of another case', { path: 'report.Save' }],
+    ['a query', { type: 'query' }],
+    ['another body', { body: bodyOf({ ...SAVE, input: { title: 'Two' } }) }],
+    ['the same body with another space', { body: `${bodyOf(SAVE)} ` }],
+    ['no body', { body: '' }],
+    ['another app', { audience: 'https://other.example.com/internal' }],
+    ['users of this app', { audience: 'http://localhost:3000' }],
+  ])('for %s is refused', async (_what, changes) => {
+    expect(await send(SAVE, changes)).toEqual(INVALID)
+    expect(scene.work.runs).toEqual([])
+  })
+
+  test('of a query does not let a mutation in', async () => {
+    expect(await send(SAVE, { type: 'query' })).toEqual(INVALID)
+    expect(await send({ ...SAVE, type: 'query' })).toEqual(refusedWith(404, 'FUNCTION_NOT_FOUND'))
+    expect(scene.work.runs).toEqual([])
+  })
+
+  test('says whose key it is, and a key of nobody we know is refused', async () => {
+    const [own] = Object(scene.signingKeys).keys
+    const [stranger, ofUsers] = [await createSigningKey(), scene.auth.definition.signingKeys.active]
+    const token = await tokenFor(scene, SAVE)
+    const forgeries = [
+      resign(token, stranger, {}),
+      resign(token, stranger, { header: { kid: stranger.kid } }),
+      resign(token, stranger, { header: { jwk: { ...stranger, d: undefined } } }),
+      resign(token, own, { header: { typ: 'at+jwt' } }),
+      resign(token, own, { header: { typ: 'JWT' } }),
+      resign(token, own, { header: { typ: undefined } }),
+      resign(token, own, { header: { alg: 'none' } }),
+      resign(token, own, { header: { alg: 'HS256' } }),
+      resign(token, own, { header: { alg: 'ES256' } }),
+      resign(token, own, { claims: { exp: 9_999_999_999 } }),
+      resign(token, own, { claims: { op: 'query' } }),
+      `${token}A`,
+      token.slice(0, -1),
+      `${token.split('.').slice(0, 2).join('.')}.`,
+      await tokenFor(scene, SAVE, { key: ofUsers }),
+    ]
+    for (const forgery of forgeries) expect(await answerTo(requestFor(SAVE, forgery))).toEqual(INVALID)
+    expect(scene.work.runs).toEqual([])
+    // Each of them that our own key has signed used up what it named.
+    const another = await tokenFor(scene, SAVE)
+    expect((await answerTo(requestFor(SAVE, resign(another, own, {})))).status).toBe(200)
+  })
+
+  test.each<[string, number, ReturnType<typeof refusedWith> | 200]>([
+    ['is 30 s old', -30, refusedWith(401, 'TOKEN_EXPIRED')],
+    ['is 29 s old', -29, 200],
+    ['comes from 30 s ahead', 30, 200],
+    ['comes from 31 s ahead', 31, INVALID],
+    ['comes from a year ahead', 31_536_000, INVALID],
+  ])('that %s', async (_what, ahead, expected) => {
+    const answer = await send(SAVE, { ahead })
+    expect(expected === 200 ? answer.status : answer).toEqual(expected)
+    expect(scene.work.runs).toHaveLength(expected === 200 ? 1 : 0)
+  })
+
+  test('is looked at before the body is, so that a stranger cannot make anyone read one', async () => {
+    let pulls = 0
+    const body = new ReadableStream(
+      {
+        pull(controller) {
+          pulls++
+          controller.enqueue(new Uint8Array(1_000))
+        },
+      },
+      { highWaterMark: 0 },
+    )
+    const init = { method: 'POST', body, duplex: 'half', headers: { authorization: 'Bearer a.b.c' } } as const
+    const response = await scene.node.handler(new Request('http://localhost/internal', init))
+    expect({ status: response.status, pulls }).toEqual({ status: 401, pulls: 0 })
+  })
+})
+
+describe('a token that is sent again is refused', () => {
+  test('on this node, another node, and after a restart, whatever came of it before', async () => {
+    const token = await tokenFor(scene, SAVE)
+    const replay = (node = scene.node) => answerTo(requestFor(SAVE, token), node)
+    expect((await replay()).status).toBe(200)
+    const replayed = refusedWith(401, 'TOKEN_REPLAYED')
+    expect(await replay()).toEqual(replayed)
+    // The same database, opened by another process; and one that has just begun.
+    expect(await replay(await scene.openNode())).toEqual(replayed)
+    expect(await replay(scene.addNode())).toEqual(replayed)
+    expect(scene.work.runs).toEqual(['report.save'])
+  })
+
+  test('of a query by the process that saw it, until it expires', async () => {
+    const token = await tokenFor(scene, LIST)
+    expect((await answerTo(requestFor(LIST, token))).status).toBe(200)
+    expect(await answerTo(requestFor(LIST, token))).toEqual(refusedWith(401, 'TOKEN_REPLAYED'))
+    expect(scene.work.runs).toEqual(['report.list'])
+  })
+
+  test('of many at once one is executed', async () => {
+    const other = await scene.openNode()
+    for (const call of [SAVE, LIST]) {
+      scene.reset()
+      const token = await tokenFor(scene, call)
+      const nodes = call === SAVE ? [scene.node, other] : [scene.node]
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, i) => answerTo(requestFor(call, token), nodes[i % nodes.length])),
+      )
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+      expect(scene.work.runs).toHaveLength(1)
+    }
+  })
+
+  test('with an idempotency key too: each attempt needs a token of its own', async () => {
+    const changes = { idempotencyKey: crypto.randomUUID() }
+    const token = await tokenFor(scene, SAVE, changes)
+    expect((await answerTo(requestFor(SAVE, token))).status).toBe(200)
+    expect(await answerTo(requestFor(SAVE, token))).toEqual(refusedWith(401, 'TOKEN_REPLAYED'))
+    expect((await send(SAVE, changes)).status).toBe(200)
+    expect(scene.work.runs).toHaveLength(1)
+  })
+
+  test('even where the first attempt was refused by Step 2', async () => {
+    const session = await scene.auth.signIn()
+    const actor = await verifyJwt(session.token, scene.auth.config)
+    await scene.auth.revoke(session)
+    const token = await tokenFor(scene, SAVE, { actor })
+    expect(await answerTo(requestFor(SAVE, token))).toMatchObject({
+      status: 401,
+      body: { ok: false, error: { kind: 'auth', reason: 'SESSION_NOT_FOUND' } },
+    })
+    expect(await answerTo(requestFor(SAVE, token))).toEqual(refusedWith(401, 'TOKEN_REPLAYED'))
+  })
+})
+
+describe('the body', () => {
+  test.each<[string, string | Uint8Array<ArrayBuffer>]>([
+    ['is no JSON', '{'],
+    ['is empty', ''],
+    ['is a list', '[]'],
+    ['is null', 'null'],
+    ['has no path', '{"type":"mutation"}'],
+    ['has no type', '{"path":"report.save"}'],
+    ['has a type that there is not', '{"type":"subscription","path":"report.save"}'],
+    ['has a path that is no text', '{"type":"mutation","path":1}'],
+    ['is no UTF-8', notUtf8()],
+    ['begins with a byte order mark', `\ufeff${bodyOf(SAVE)}`],
+  ])('that %s is refused', async (_what, body) => {
+    const token = await tokenFor(scene, SAVE, { body })
+    expect(await answerTo(requestFor(SAVE, token, { body }))).toEqual(refusedWith(400, 'CALL_INVALID'))
+    expect(scene.work.runs).toEqual([])
+  })
+
+  test('that is changed on the way by one bit is refused', async () => {
+    const bytes = new TextEncoder().encode(bodyOf(SAVE))
+    for (let at = 0; at < bytes.length; at += 7) {
+      const token = await tokenFor(scene, SAVE)
+      const changed = bytes.with(at, (bytes[at] ?? 0) ^ 1)
+      const body = new TextDecoder().decode(changed)
+      expect(await answerTo(requestFor(SAVE, token, { body }))).toEqual(INVALID)
+    }
+    expect(scene.work.runs).toEqual([])
+  })
+
+  test('that is too large is refused while it is read', async () => {
+    const node = scene.addNode({ maxBodyBytes: 1_000 })
+    const call = { ...SAVE, input: { title: 'x'.repeat(1_000) } }
+    expect(await send(call, {}, node)).toEqual(refusedWith(413, 'PAYLOAD_TOO_LARGE'))
+    let pulls = 0
+    const endless = new ReadableStream(
+      {
+        pull(controller) {
+          pulls++
+          controller.enqueue(new Uint8Array(500))
+        },
+      },
+      { highWaterMark: 0 },
+    )
+    const headers = { authorization: `Bearer ${await tokenFor(scene, SAVE)}` }
+    const init = { method: 'POST', body: endless, duplex: 'half', headers } as const
+    const request = new Request('http://localhost/internal', init)
+    expect(await answerTo(request, node)).toEqual(refusedWith(413, 'PAYLOAD_TOO_LARGE'))
+    expect(pulls).toBe(3)
+    expect(scene.work.runs).toEqual([])
+  })
+
+  test('that breaks off is refused', async () => {
+    const broken = new ReadableStream({ pull: (controller) => controller.error(new Error('gone')) })
+    const headers = { authorization: `Bearer ${await tokenFor(scene, SAVE)}` }
+    const init = { method: 'POST', body: broken, duplex: 'half', headers } as const
+    const request = new Request('http://localhost/internal', init)
+    expect(await answerTo(request)).toEqual(refusedWith(400, 'CALL_INVALID'))
+  })
+
+  test('that does not come is not waited for', async () => {
+    const node = scene.addNode({ timeoutMs: 300, maxConcurrent: 1 })
+    const never = new ReadableStream({})
+    const headers = { authorization: `Bearer ${await tokenFor(scene, SAVE)}` }
+    const init = { method: 'POST', body: never, duplex: 'half', headers } as const
+    const request = new Request('http://localhost/internal', init)
+    expect(await answerTo(request, node)).toEqual(refusedWith(503, 'UNDECIDED'))
+    expect((await send(LIST, {}, node)).status).toBe(200)
+  })
+
+  test('is waited for once a token, so that one holds one place', async () => {
+    const node = scene.addNode({ timeoutMs: 300, maxConcurrent: 2 })
+    const token = await tokenFor(scene, SAVE)
+    const stalled = () => {
+      const headers = { authorization: `Bearer ${token}` }
+      const init = { method: 'POST', body: new ReadableStream({}), duplex: 'half', headers } as const
+      return answerTo(new Request('http://localhost/internal', init), node)
+    }
+    const first = stalled()
+    expect(await stalled()).toEqual(refusedWith(401, 'TOKEN_REPLAYED'))
+    expect((await send(LIST, {}, node)).status).toBe(200)
+    expect(await first).toEqual(refusedWith(503, 'UNDECIDED'))
+  })
+})
+
+describe('what cannot be decided is 503, and says when to come again:', () => {
+  const expectUndecided = async (request: Request, node = scene.node) => {
+    const response = await node.handler(request)
+    expect({
+      status: response.status,
+      retryAfter: response.headers.get('retry-after'),
+      body: await response.json(),
+    }).toEqual({ status: 503, retryAfter: '1', body: { refused: 'UNDECIDED' } })
+    expect(scene.work.runs).toEqual([])
+  }
+
+  test('Step 2 of the acting user', async () => {
+    const actor = await verifyJwt(ada.token, scene.auth.config)
+    scene.store.answer = () => Promise.reject(new Error('The database is gone'))
+    await expectUndecided(requestFor(SAVE, await tokenFor(scene, SAVE, { actor })))
+    expect(scene.node.errors).toMatchObject([{ reason: 'SESSIONS_UNAVAILABLE' }])
+  })
+
+  test('the keys of services', async () => {
+    const serviceJwks = { ...scene.serviceJwks, findKey: () => Promise.reject(new Error('offline')) }
+    await expectUndecided(requestFor(SAVE, await tokenFor(scene, SAVE)), scene.addNode({}, { serviceJwks }))
+  })
+
+  test('whether a token was used before', async () => {
+    const gone = await createInternalScene(directory)
+    await gone.close()
+    await expectUndecided(requestFor(SAVE, await tokenFor(gone, SAVE)), gone.node)
+    expect(gone.work.runs).toEqual([])
+  })
+
+  test('too many calls at a time', async () => {
+    const node = scene.addNode({ maxConcurrent: 1 })
+    holdWork(scene.work)
+    const wait = send({ type: 'query', path: 'work.wait' }, {}, node)
+    await soon(() => expect(scene.work.runs).toHaveLength(1))
+    scene.work.runs.length = 0
+    await expectUndecided(requestFor(LIST, await tokenFor(scene, LIST)), node)
+    scene.work.finish()
+    expect((await wait).status).toBe(200)
+    expect((await send(LIST, {}, node)).status).toBe(200)
+  })
+})
+
+test('strangers take no place from those who may call', async () => {
+  const node = scene.addNode({ maxConcurrent: 1 })
+  const token = await tokenFor(scene, LIST)
+  const flood = Array.from({ length: 50 }, (_, index) =>
+    answerTo(requestFor(LIST, `${token.slice(0, -8)}AAAA${String(index).padStart(4, 'A')}`), node),
+  )
+  expect((await send(LIST, {}, node)).status).toBe(200)
+  expect(new Set((await Promise.all(flood)).map(({ status }) => status))).toEqual(new Set([401]))
+})
+
+test('an onError that throws changes no answer', async () => {
+  const onError = () => {
+    throw new Error('of the app')
+  }
+  const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+  onTestFinished(() => printed.mockRestore())
+  const serviceJwks = { ...scene.serviceJwks, findKey: () => Promise.reject(new Error('offline')) }
+  const handler = createInternalHandler(scene.node.functions, { serviceJwks, onError })
+  const response = await handler(requestFor(LIST, await tokenFor(scene, LIST)))
+  expect(response.status).toBe(503)
+  await soon(() => expect(printed).toHaveBeenCalledWith('onError failed:', expect.any(Error)))
+})
+
+test('whoever leaves is not an error of ours', async () => {
+  holdWork(scene.work)
+  const left = new AbortController()
+  const call: SentCall = { type: 'query', path: 'work.wait' }
+  const request = new Request(requestFor(call, await tokenFor(scene, call)), { signal: left.signal })
+  const answer = scene.node.handler(request)
+  await soon(() => expect(scene.work.runs).toHaveLength(1))
+  left.abort()
+  expect((await answer).status).toBe(503)
+  expect(scene.work.signal?.aborted).toBe(true)
+  expect(scene.node.errors).toEqual([])
+})
+
+describe('the status of an outcome is that of what it tells', () => {
+  test.each([
+    ['trpc', 412],
+    ['unknown', 500],
+    ['auth', 403],
+    ['limited', 429],
+    ['endpoint', 400],
+    ['configuration', 500],
+  ])('%s: %d', async (input, status) => {
+    expect(await send({ type: 'mutation', path: 'work.fail', input })).toMatchObject({
+      status,
+      body: { ok: false },
+    })
+  })
+})
+
+describe('keys of services that are keys of users too are refused', () => {
+  const ofUsers = () => scene.auth.config.issuers[0].jwks
+
+  test('at the start', async () => {
+    const [own] = Object(scene.signingKeys).keys
+    expect(() => scene.addNode({}, { serviceJwks: ofUsers() })).toThrow(
+      /^SERVICE_JWKS: the key \S+ verifies JWTs/,
+    )
+    const mixed = staticJwks({
+      keys: [
+        ...parseSigningKeys({ keys: [own] }).publicJwks.keys,
+        ...scene.auth.definition.signingKeys.publicJwks.keys,
+      ],
+    })
+    expect(() => scene.addNode({}, { serviceJwks: mixed })).toThrow(/^SERVICE_JWKS/)
+  })
+
+  test('and when they come later, before anything is executed', async () => {
+    let keys: 'own' | 'shared' = 'own'
+    const serviceJwks = {
+      ...scene.serviceJwks,
+      get version() {
+        return keys === 'own' ? 1 : 2
+      },
+      keys: () => (keys === 'own' ? scene.serviceJwks : ofUsers()).keys(),
+    }
+    const node = scene.addNode({}, { serviceJwks })
+    expect((await send(SAVE, {}, node)).status).toBe(200)
+    keys = 'shared'
+    for (let i = 0; i < 2; i++) expect(await send(SAVE, {}, node)).toEqual(refusedWith(503, 'UNDECIDED'))
+    expect(node.errors).toMatchObject([{ name: 'ConfigurationError' }, { name: 'ConfigurationError' }])
+    expect(scene.work.runs).toHaveLength(1)
+  })
+})

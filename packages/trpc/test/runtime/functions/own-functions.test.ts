@@ -1,0 +1,184 @@
+import { isAuthError, verifyJwt } from '@sallyport/core'
+import type { TestSession } from '@sallyport/core/testing'
+import { localRunner, type Runner, type RunnerCall } from '@sallyport/trpc/runtime'
+import { TRPCError } from '@trpc/server'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createInternalScene, type InternalScene } from '../../support/internal-scene.ts'
+import { temporaryDirectory } from '../../support/temporary-directory.ts'
+
+const directory = temporaryDirectory()
+let scene: InternalScene
+let ada: TestSession
+let runners: Record<'localRunner' | 'httpRunner', Runner>
+beforeAll(async () => {
+  scene = await createInternalScene(directory)
+  ada = await scene.auth.signIn()
+  runners = { localRunner: localRunner(scene.node.functions), httpRunner: scene.runnerFor(scene.node) }
+})
+beforeEach(() => scene.reset())
+afterAll(() => scene.close())
+
+describe.each(['localRunner', 'httpRunner'] as const)('by %s', (name) => {
+  const run = (path: string, input: unknown, type: RunnerCall['type'] = 'mutation') =>
+    runners[name].run({ type, path: `sallyport.${path}`, input, actor: null })
+  const findSession = (input: unknown) => run('findSession', input, 'query')
+  const consumeLimit = (input: unknown) => run('consumeLimit', input)
+  const endpoint = (
+    endpointName: string,
+    { cookie = ada.cookie, input = {}, origin = 'http://localhost:3000' } = {},
+  ) => ({
+    name: endpointName,
+    input,
+    request: { method: 'POST', headers: { cookie, origin }, remoteAddress: '192.0.2.7' },
+  })
+
+  test('a session is found by its id and its user', async () => {
+    const { sessionId, userId } = ada
+    const session = await scene.auth.database.sessions.findSession({ sessionId, userId })
+    expect(await findSession({ sessionId, userId })).toEqual(JSON.parse(JSON.stringify(session)))
+    for (const key of [
+      { sessionId, userId: 'eve' },
+      { sessionId: 'none', userId },
+      { sessionId: '\0', userId: '' },
+    ])
+      expect(await findSession(key)).toBeNull()
+  })
+
+  test('attempts are counted', async () => {
+    const input = { key: `procedure:${crypto.randomUUID()}`, limit: { points: 2, duration: 60 } }
+    expect([await consumeLimit(input), await consumeLimit(input), await consumeLimit(input)]).toEqual([
+      null,
+      null,
+      60,
+    ])
+  })
+
+  test('an endpoint is called with the credentials of the user', async () => {
+    expect(await run('callEndpoint', endpoint('getSession'), 'query')).toEqual({
+      body: {
+        session: expect.objectContaining({ id: ada.sessionId }),
+        user: expect.objectContaining({ id: ada.userId }),
+      },
+    })
+  })
+
+  test('the cookies that an endpoint sets are told', async () => {
+    const session = await scene.auth.signIn()
+    const answer = await run('callEndpoint', endpoint('signOut', { cookie: session.cookie }))
+    expect(answer).toEqual({ body: { success: true }, cookies: [expect.any(String), expect.any(String)] })
+  })
+
+  describe('on behalf of an acting user', () => {
+    const runAs = async (actor: TestSession, cookie: string) =>
+      runners[name].run({
+        type: 'query',
+        path: 'sallyport.callEndpoint',
+        input: endpoint('getSession', { cookie }),
+        actor: await verifyJwt(actor.token, scene.auth.config),
+      })
+
+    test('an expired JWT of their session will do, since the identity outlives it', async () => {
+      const session = await scene.auth.signIn()
+      const { cookie } = await scene.auth.expireJwt(session)
+      expect(await runAs(session, cookie)).toMatchObject({ body: { user: { id: session.userId } } })
+    })
+
+    test.each<[string, (session: TestSession) => Promise<string> | string, string]>([
+      ['no credentials', () => '', 'TOKEN_MISSING'],
+      ['those of someone else', async () => (await scene.auth.expireJwt(ada)).cookie, 'TOKEN_INVALID'],
+      [
+        'theirs beside the session cookie of someone else',
+        async (session) => {
+          const { token } = await scene.auth.expireJwt(session)
+          return `service.jwt=${token}; service.session=${ada.sessionCookie}`
+        },
+        'TOKEN_INVALID',
+      ],
+      ['a JWT that nobody signed', ({ token }) => `service.jwt=${token.slice(0, -4)}AAAA`, 'TOKEN_INVALID'],
+      [
+        'the session cookie alone',
+        ({ sessionCookie }) => `service.session=${sessionCookie}`,
+        'TOKEN_MISSING',
+      ],
+    ])('a key of a service alone opens no endpoint: %s', async (_what, cookieOf, reason) => {
+      const session = await scene.auth.signIn()
+      await expect(runAs(session, await cookieOf(session))).rejects.toMatchObject({ reason })
+    })
+  })
+
+  test.each<[string, Parameters<typeof endpoint>, RunnerCall['type'], unknown]>([
+    ['nobody', ['getSession', { cookie: '' }], 'query', 'TOKEN_MISSING'],
+    [
+      'a page of another site',
+      ['revokeOtherSessions', { origin: 'https://evil.example' }],
+      'mutation',
+      'ORIGIN_REJECTED',
+    ],
+    ['a user who is no admin', ['listUsers'], 'query', 'ROLE_REQUIRED'],
+  ])('%s is refused as ever', async (_who, args, type, reason) => {
+    await expect(run('callEndpoint', endpoint(...args), type)).rejects.toMatchObject({ reason })
+  })
+
+  test.each(['signOut', 'revokeOtherSessions', 'token', 'updateUser'])(
+    'the endpoint %s, which writes, is no query, whose token nobody burns',
+    async (endpointName) => {
+      await expect(run('callEndpoint', endpoint(endpointName), 'query')).rejects.toMatchObject({
+        name: 'ConfigurationError',
+        code: 'WRITE_IN_QUERY',
+      })
+    },
+  )
+
+  test.each(['none', 'constructor', 'toString', '__proto__', 'createSession', ''])(
+    'there is no endpoint %j',
+    async (endpointName) => {
+      const calling = run('callEndpoint', endpoint(endpointName))
+      await expect(calling).rejects.toMatchObject({
+        code: 'BAD_REQUEST',
+        message: 'There is no such endpoint',
+      })
+    },
+  )
+
+  const call = { name: 'getSession', input: {}, request: { method: 'GET', headers: {}, remoteAddress: null } }
+  test.each<[string, unknown]>([
+    ['findSession', undefined],
+    ['findSession', null],
+    ['findSession', { sessionId: 's' }],
+    ['findSession', { userId: 'u' }],
+    ['findSession', { sessionId: 1, userId: 'u' }],
+    ['consumeLimit', { key: 'procedure:k' }],
+    ['consumeLimit', { key: 'sign-in:ada', limit: { points: 1, duration: 1 } }],
+    ['consumeLimit', { key: `procedure:${'x'.repeat(1_001)}`, limit: { points: 1, duration: 1 } }],
+    ['consumeLimit', { key: 1, limit: { points: 1, duration: 1 } }],
+    ['consumeLimit', { key: 'procedure:k', limit: { points: '1', duration: 1 } }],
+    ['consumeLimit', { key: 'procedure:k', limit: { points: 1 } }],
+    ['callEndpoint', 'getSession'],
+    ['callEndpoint', { ...call, name: 1 }],
+    ['callEndpoint', { ...call, input: null }],
+    ['callEndpoint', { ...call, request: null }],
+    ['callEndpoint', { ...call, request: { ...call.request, method: 1 } }],
+    ['callEndpoint', { ...call, request: { ...call.request, headers: null } }],
+    ['callEndpoint', { ...call, request: { ...call.request, headers: { cookie: ['a'] } } }],
+    ['callEndpoint', { ...call, request: { ...call.request, remoteAddress: 1 } }],
+  ])('%s is not called with %j', async (path, input) => {
+    const type = path === 'findSession' ? 'query' : 'mutation'
+    await expect(run(path, input, type)).rejects.toMatchObject({
+      code: 'BAD_REQUEST',
+      message: 'The input is not valid',
+    })
+  })
+
+  test('a limit that cannot work is refused', async () => {
+    const counting = consumeLimit({ key: 'procedure:k', limit: { points: 0, duration: 60 } })
+    await expect(counting).rejects.toThrow('limit.points must be a positive whole number')
+  })
+
+  test('a session that cannot be looked up is not one that is not there', async () => {
+    scene.store.answer = () => Promise.reject(new Error('The database is gone'))
+    const finding = findSession({ sessionId: ada.sessionId, userId: ada.userId })
+    const error: unknown = await finding.catch((reason: unknown) => reason)
+    expect(isAuthError(error) ? error.reason : error).toBe('SESSIONS_UNAVAILABLE')
+    expect(error).not.toBeInstanceOf(TRPCError)
+  })
+})

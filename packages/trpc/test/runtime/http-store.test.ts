@@ -1,0 +1,77 @@
+import { type Reason, validateSession } from '@sallyport/core'
+import type { Runner, RunnerCall } from '@sallyport/trpc/runtime'
+import { describe, expect, test } from 'vitest'
+import { httpStore } from '../../src/runtime/http-store.ts'
+
+const key = { sessionId: 's1', userId: 'u1' }
+const limit = { points: 1, duration: 60 }
+
+/** A backend that answers every call alike. */
+function answering(answer: unknown): Runner & { readonly calls: RunnerCall[] } {
+  const calls: RunnerCall[] = []
+  return {
+    calls,
+    async run(call) {
+      calls.push(call)
+      return answer
+    },
+  }
+}
+
+const unavailable: { reason: Reason } = { reason: 'SESSIONS_UNAVAILABLE' }
+
+describe('a session', () => {
+  test("is asked for on nobody's behalf, with nothing but its key", async () => {
+    const runner = answering(null)
+    const identity = { ...key, issuer: 'https://app.example', keyId: 'k1', expiresAt: new Date() }
+    expect(await httpStore(runner).sessions.findSession(identity)).toBeNull()
+    expect(runner.calls).toEqual([{ type: 'query', path: 'sallyport.findSession', input: key, actor: null }])
+  })
+
+  test.each([
+    ['nothing', undefined],
+    ['a text', 'yes'],
+    ['an object without members', {}],
+    ['a session without a user', { id: 's1', userId: 'u1', expiresAt: '2030-01-01T00:00:00.000Z' }],
+    [
+      'the session of somebody else',
+      {
+        id: 's2',
+        userId: 'u2',
+        expiresAt: '2030-01-01T00:00:00.000Z',
+        user: { id: 'u2', banned: false, banExpires: null, role: 'user' },
+      },
+    ],
+  ])('that is %s lets nobody in: 503', async (_what, answer) => {
+    const { sessions } = httpStore(answering(answer))
+    await expect(validateSession(key, sessions)).rejects.toMatchObject(unavailable)
+  })
+})
+
+describe('an attempt', () => {
+  test.each([null, 42])('is counted where the database is: %s', async (seconds) => {
+    const runner = answering(seconds)
+    expect(await httpStore(runner).limits?.consume('procedure:a', limit)).toBe(seconds)
+    expect(runner.calls).toEqual([
+      {
+        type: 'mutation',
+        path: 'sallyport.consumeLimit',
+        input: { key: 'procedure:a', limit },
+        actor: null,
+      },
+    ])
+  })
+
+  test.each([[undefined], [true], ['1'], [{}]])('answered with %j is not allowed: 503', async (answer) => {
+    await expect(httpStore(answering(answer)).limits?.consume('procedure:a', limit)).rejects.toMatchObject(
+      unavailable,
+    )
+  })
+})
+
+test('nobody tells it of revocations, so streams ask', () => {
+  const { revocations } = httpStore(answering(null))
+  revocations.publish({ sessionId: 's1', userId: 'u1' })
+  expect(revocations.revision).toBe(0)
+  expect(() => revocations.subscribe(key, () => {})()).not.toThrow()
+})

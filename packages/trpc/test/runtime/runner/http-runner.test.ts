@@ -1,0 +1,484 @@
+import { createServer, type Server } from 'node:http'
+import { join } from 'node:path'
+import { getRequestListener } from '@hono/node-server'
+import { type Identity, isAuthError, isConfigurationError, verifyJwt } from '@sallyport/core'
+import { createSigningKey } from '@sallyport/core/auth'
+import {
+  type HttpRunnerOptions,
+  type HttpRunnerRequest,
+  httpRunner,
+  type RunnerCall,
+} from '@sallyport/trpc/runtime'
+import { TRPCError } from '@trpc/server'
+import { Agent, fetch as fetchOver } from 'undici'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import {
+  createInternalScene,
+  holdWork,
+  type InternalScene,
+  overNoNetwork,
+} from '../../support/internal-scene.ts'
+import { soon } from '../../support/soon.ts'
+import { temporaryDirectory } from '../../support/temporary-directory.ts'
+
+const directory = temporaryDirectory()
+const LIST: RunnerCall = { type: 'query', path: 'report.list', input: undefined, actor: null }
+const SAVE: RunnerCall = { type: 'mutation', path: 'report.save', input: { title: 'One' }, actor: null }
+const withKey = (call: RunnerCall): RunnerCall => ({ ...call, idempotencyKey: crypto.randomUUID() })
+
+let scene: InternalScene
+beforeAll(async () => {
+  scene = await createInternalScene(directory)
+})
+beforeEach(() => scene.reset())
+afterAll(() => scene.close())
+
+/** How a call ended, as far as its caller goes by it. */
+async function endOf(call: Promise<unknown>): Promise<unknown> {
+  try {
+    return await call
+  } catch (error) {
+    if (isAuthError(error)) return error.reason
+    if (error instanceof TRPCError) return error.code
+    if (isConfigurationError(error)) return error.message
+    throw error
+  }
+}
+
+type Reply = (attempt: number, init: HttpRunnerRequest) => Promise<Response> | Response
+
+/** A runner whose attempts are noted, and answered by the node or otherwise. */
+function runnerWith(
+  reply: Reply = (_attempt, init) => scene.node.handler(new Request('http://localhost/internal', init)),
+  options: Partial<HttpRunnerOptions> = {},
+) {
+  const attempts: HttpRunnerRequest[] = []
+  const runner = scene.runnerFor(scene.node, {
+    async fetch(_url, init) {
+      attempts.push(init)
+      return reply(attempts.length, init)
+    },
+    ...options,
+  })
+  return { runner, attempts }
+}
+
+/** The claims of the token of an attempt. */
+function tokenOf({ headers }: HttpRunnerRequest): Record<string, unknown> {
+  const [, payload = ''] = headers.authorization?.split('.') ?? []
+  return JSON.parse(Buffer.from(payload, 'base64url').toString())
+}
+
+describe('a request', () => {
+  test('carries a service JWT that is bound to it, and nothing that a browser would send', async () => {
+    const { token } = await scene.auth.signIn()
+    const actor = await verifyJwt(token, scene.auth.config)
+    const { runner, attempts } = runnerWith()
+    const call = { ...withKey(SAVE), actor }
+    await runner.run(call)
+    const [{ headers, redirect, body, method } = expect.fail()] = attempts
+    expect({ method, redirect, headers: Object.keys(headers) }).toEqual({
+      method: 'POST',
+      redirect: 'manual',
+      headers: ['authorization', 'content-type'],
+    })
+    expect(new TextDecoder().decode(body)).toBe(
+      '{"type":"mutation","path":"report.save","input":{"title":"One"}}',
+    )
+    const issuedAt = Math.floor(scene.auth.clock.now().getTime() / 1000)
+    expect(tokenOf(attempts[0] ?? expect.fail())).toEqual({
+      iss: 'edge',
+      aud: 'http://localhost:3000/internal',
+      iat: issuedAt,
+      exp: issuedAt + 30,
+      jti: expect.any(String),
+      fn: 'report.save',
+      op: 'mutation',
+      body: expect.stringMatching(/^[\w-]{43}$/),
+      act: {
+        sub: actor.userId,
+        sessionId: actor.sessionId,
+        iss: actor.issuer,
+        kid: actor.keyId,
+        exp: actor.expiresAt.getTime() / 1000,
+      },
+      idempotencyKey: call.idempotencyKey,
+    })
+  })
+})
+
+describe('what is not plainly an answer of ours decides nothing: 503, and never 401', () => {
+  const json = (body: unknown, status = 200) => Response.json(body, { status })
+  /** As the status of its kind of error is. */
+  const outcome = (body: object, status = 200) => json({ sallyport: 'outcome', ...body }, status)
+  test.each<[string, () => Response | Promise<Response>]>([
+    ['a network that fails', () => Promise.reject(new TypeError('fetch failed'))],
+    ['a page of a proxy', () => new Response('<h1>Bad Gateway</h1>', { status: 502 })],
+    ['a 401 of a proxy', () => new Response('Unauthorized', { status: 401 })],
+    ['a 401 with JSON of something else', () => json({ code: 'TOKEN_INVALID' }, 401)],
+    ['nothing', () => new Response(null)],
+    ['no content', () => new Response(null, { status: 204 })],
+    ['no JSON', () => new Response('{')],
+    ['no UTF-8', () => new Response(new Uint8Array([0x22, 0xff, 0x22]))],
+    [
+      'a result that is no UTF-8',
+      () => new Response(Buffer.from('{"sallyport":"outcome","ok":true,"result":"\xff"}', 'latin1')),
+    ],
+    ['null', () => json(null)],
+    ['the health of something else', () => json({ ok: true })],
+    ['a result with another status', () => outcome({ ok: true, result: 1 }, 404)],
+    [
+      'an error with the status of a result',
+      () => outcome({ ok: false, error: { kind: 'function', code: 'NOT_FOUND', message: '' } }),
+    ],
+    ['a list', () => json([{ sallyport: 'outcome', ok: true }])],
+    ['an outcome that is not sure', () => outcome({ ok: 'true', result: 1 })],
+    ['a refusal without an error', () => outcome({ ok: false })],
+    ['an error of another kind', () => outcome({ ok: false, error: { kind: 'other', message: '' } })],
+    [
+      'a reason that there is not',
+      () => outcome({ ok: false, error: { kind: 'auth', reason: 'toString', retryAfterSeconds: null } }),
+    ],
+    [
+      'a reason without what to do',
+      () => outcome({ ok: false, error: { kind: 'auth', reason: 'SESSION_NOT_FOUND' } }),
+    ],
+    [
+      'a code that tRPC has not',
+      () => outcome({ ok: false, error: { kind: 'function', code: 'TEAPOT', message: '' } }),
+    ],
+    [
+      'a function without a message',
+      () => outcome({ ok: false, error: { kind: 'function', code: 'NOT_FOUND' } }),
+    ],
+    [
+      'an endpoint whose fields are no texts',
+      () =>
+        outcome({ ok: false, error: { kind: 'endpoint', code: 'A', status: 400, message: '', fields: [1] } }),
+    ],
+    [
+      'a configuration without a message',
+      () => outcome({ ok: false, error: { kind: 'configuration', code: null } }),
+    ],
+    ['a redirect', () => new Response(null, { status: 307, headers: { location: 'https://evil.example' } })],
+    ['a refusal that is not one of ours', () => json({ refused: 'toString' }, 401)],
+    ['an answer that is too large', () => outcome({ ok: true, result: 'x'.repeat(2_000) })],
+    [
+      'an answer that breaks off',
+      () => new Response(new ReadableStream({ pull: (controller) => controller.error(new Error('gone')) })),
+    ],
+  ])('%s', async (_what, reply) => {
+    const { runner, attempts } = runnerWith(reply, { maxResponseBytes: 1_000 })
+    expect(await endOf(runner.run(SAVE))).toBe('SESSIONS_UNAVAILABLE')
+    expect(attempts).toHaveLength(1)
+  })
+
+  test.each([
+    ['CALL_INVALID', 'SESSIONS_UNAVAILABLE'],
+    ['TOKEN_MISSING', 'SESSIONS_UNAVAILABLE'],
+    ['TOKEN_INVALID', 'SESSIONS_UNAVAILABLE'],
+    ['TOKEN_EXPIRED', 'SESSIONS_UNAVAILABLE'],
+    ['TOKEN_REPLAYED', 'SESSIONS_UNAVAILABLE'],
+    ['ORIGIN_REJECTED', 'SESSIONS_UNAVAILABLE'],
+    ['METHOD_NOT_ALLOWED', 'SESSIONS_UNAVAILABLE'],
+    ['UNDECIDED', 'SESSIONS_UNAVAILABLE'],
+    ['FUNCTION_NOT_FOUND', 'There is no internal mutation report.save'],
+    ['KEY_REUSED', 'CONFLICT'],
+    ['PAYLOAD_TOO_LARGE', 'PAYLOAD_TOO_LARGE'],
+  ])('a refusal of the service, %s, is %s to the user', async (refused, expected) => {
+    const { runner, attempts } = runnerWith(() => json({ refused }, 401))
+    expect(await endOf(runner.run(SAVE))).toBe(expected)
+    expect(attempts).toHaveLength(1)
+  })
+
+  test.each<[string, () => Promise<Partial<HttpRunnerOptions>>]>([
+    [
+      'a key that the listener does not know',
+      async () => ({ service: { name: 'edge', signingKeys: { keys: [await createSigningKey()] } } }),
+    ],
+    [
+      'a clock that is a minute behind',
+      async () => ({
+        config: { ...scene.auth.config, now: () => new Date(scene.auth.clock.now().getTime() - 60_000) },
+      }),
+    ],
+    [
+      'a clock that is a minute ahead',
+      async () => ({
+        config: { ...scene.auth.config, now: () => new Date(scene.auth.clock.now().getTime() + 60_000) },
+      }),
+    ],
+    [
+      'another app',
+      async () => ({ config: { ...scene.auth.config, audience: 'https://other.example.com' } }),
+    ],
+  ])('a service with %s', async (_what, options) => {
+    const { runner } = runnerWith(undefined, await options())
+    expect(await endOf(runner.run(SAVE))).toBe('SESSIONS_UNAVAILABLE')
+    expect(scene.work.runs).toEqual([])
+  })
+})
+
+describe('where the outcome is not known,', () => {
+  const lost: Reply = () => Promise.reject(new TypeError('fetch failed'))
+  /** Lost at first: before it arrives, or on its way back. */
+  const lostOnce =
+    (when: 'there' | 'back'): Reply =>
+    async (attempt, init) => {
+      const answer = () => scene.node.handler(new Request('http://localhost/internal', init))
+      if (attempt > 1) return answer()
+      if (when === 'back') await answer()
+      throw new TypeError('fetch failed')
+    }
+
+  test.each(['there', 'back'] as const)('a query lost on the way %s is sent once more', async (when) => {
+    const { runner, attempts } = runnerWith(lostOnce(when))
+    expect(await runner.run(LIST)).toEqual({ by: null })
+    expect(attempts).toHaveLength(2)
+  })
+
+  test('no query is sent a third time', async () => {
+    const { runner, attempts } = runnerWith(lost)
+    expect(await endOf(runner.run(LIST))).toBe('SESSIONS_UNAVAILABLE')
+    expect(attempts).toHaveLength(2)
+  })
+
+  test.each(['there', 'back'] as const)(
+    'a mutation with a key lost on the way %s is sent once more, and executed once',
+    async (when) => {
+      const { runner, attempts } = runnerWith(lostOnce(when))
+      expect(await runner.run(withKey(SAVE))).toEqual({ title: 'One', by: null, id: 1 })
+      expect(attempts).toHaveLength(2)
+      expect(scene.work.runs).toEqual(['report.save'])
+    },
+  )
+
+  test.each(['there', 'back'] as const)(
+    'a mutation without one lost on the way %s is not sent again',
+    async (when) => {
+      const { runner, attempts } = runnerWith(lostOnce(when))
+      expect(await endOf(runner.run(SAVE))).toBe('SESSIONS_UNAVAILABLE')
+      expect(attempts).toHaveLength(1)
+      expect(scene.work.runs).toHaveLength(when === 'back' ? 1 : 0)
+    },
+  )
+
+  test('every attempt has a token of its own, and the same body and key', async () => {
+    const { runner, attempts } = runnerWith(lost)
+    await endOf(runner.run(withKey(SAVE)))
+    const [first, second] = attempts.map(tokenOf)
+    expect(first?.jti).not.toBe(second?.jti)
+    expect({ ...first, jti: '' }).toEqual({ ...second, jti: '' })
+  })
+
+  test.each<[string, RunnerCall, unknown]>([
+    ['a query', { ...LIST, path: 'work.none' }, 'There is no internal query work.none'],
+    ['a mutation', { ...withKey(SAVE), path: 'work.fail', input: 'trpc' }, 'PRECONDITION_FAILED'],
+  ])('and where it is known %s is not sent again', async (_what, call, expected) => {
+    const { runner, attempts } = runnerWith()
+    expect(await endOf(runner.run(call))).toBe(expected)
+    expect(attempts).toHaveLength(1)
+  })
+
+  test('a query that was refused with a code of nobody is sent once more', async () => {
+    const { runner, attempts } = runnerWith(() => Response.json({ refused: 'toString' }, { status: 401 }))
+    expect(await endOf(runner.run(LIST))).toBe('SESSIONS_UNAVAILABLE')
+    expect(attempts).toHaveLength(2)
+  })
+
+  test('the time of both attempts is that of one call', async () => {
+    const { runner, attempts } = runnerWith(() => new Promise(() => {}), { timeoutMs: 300 })
+    expect(await endOf(runner.run(LIST))).toBe('SESSIONS_UNAVAILABLE')
+    expect(attempts).toHaveLength(1)
+    expect(attempts[0]?.signal.aborted).toBe(true)
+  })
+
+  test('a caller who leaves before the second attempt is not waited for', async () => {
+    const left = new AbortController()
+    const { runner, attempts } = runnerWith(() => {
+      setTimeout(() => left.abort(), 1)
+      throw new TypeError('fetch failed')
+    })
+    expect(await endOf(runner.run({ ...LIST, signal: left.signal }))).toBe('CLIENT_CLOSED_REQUEST')
+    expect(attempts).toHaveLength(1)
+  })
+})
+
+describe('nothing is sent', () => {
+  test('for a caller who has left', async () => {
+    const { runner, attempts } = runnerWith()
+    expect(await endOf(runner.run({ ...LIST, signal: AbortSignal.abort() }))).toBe('CLIENT_CLOSED_REQUEST')
+    expect(attempts).toEqual([])
+  })
+
+  test('of an input that is too large', async () => {
+    const { runner, attempts } = runnerWith(undefined, { maxBodyBytes: 100 })
+    const call = { ...SAVE, input: { title: 'x'.repeat(100) } }
+    expect(await endOf(runner.run(call))).toBe('PAYLOAD_TOO_LARGE')
+    expect(attempts).toEqual([])
+  })
+
+  test('while there are too many calls under way', async () => {
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
+    const { runner, attempts } = runnerWith(
+      async (_attempt, init) => {
+        await answered
+        return scene.node.handler(new Request('http://localhost/internal', init))
+      },
+      { maxConcurrent: 2 },
+    )
+    const calls = [runner.run(LIST), runner.run(LIST)]
+    expect(await endOf(runner.run(LIST))).toBe('SESSIONS_UNAVAILABLE')
+    await soon(() => expect(attempts).toHaveLength(2))
+    answer()
+    await Promise.all(calls)
+    for (let i = 0; i < 3; i++) expect(await runner.run(LIST)).toEqual({ by: null })
+  })
+})
+
+describe('it is refused at the start:', () => {
+  const create = (options: Partial<HttpRunnerOptions>) => () => scene.runnerFor(scene.node, options)
+
+  test.each([
+    'http://backend.example.com',
+    'http://10.0.0.1/internal',
+    'ws://localhost',
+    'unix:/run/a.sock',
+    '',
+  ])('the url %j', (url) => {
+    expect(create({ url })).toThrow('The url of httpRunner must be https, or http on this machine')
+  })
+
+  test.each(['https://backend.example.com', 'http://127.0.0.1:80', 'http://[::1]/', 'http://localhost'])(
+    'but not %s',
+    (url) => {
+      expect(create({ url })).not.toThrow()
+    },
+  )
+
+  test('a service without a name, or with a name that no token can carry', () => {
+    for (const name of ['', 'a\n', 'x'.repeat(201)])
+      expect(create({ service: { name, signingKeys: scene.signingKeys } })).toThrow(/^service.name must be/)
+  })
+
+  test('keys that are missing, or that sign JWTs of users', () => {
+    expect(create({ service: { name: 'edge', signingKeys: undefined } })).toThrow(
+      /^SERVICE_SIGNING_KEYS is not set/,
+    )
+    const ofUsers = scene.auth.definition.signingKeys
+    expect(create({ service: { name: 'edge', signingKeys: ofUsers } })).toThrow(
+      /^SERVICE_SIGNING_KEYS: the key \S+ verifies JWTs of users too/,
+    )
+  })
+})
+
+describe('over a unix socket', () => {
+  const socketPath = join(directory, 'internal.sock')
+  const dispatcher = new Agent({ connect: { socketPath } })
+  afterAll(() => dispatcher.destroy())
+  const servers: Server[] = []
+  const listen = async (handler = scene.node.handler) => {
+    const server = createServer(getRequestListener(handler))
+    await new Promise<void>((resolve) => server.listen(socketPath, resolve))
+    servers.push(server)
+    onTestFinished(stop)
+  }
+  /** As the process ends: nobody waits for anything. */
+  async function stop(): Promise<void> {
+    for (const server of servers.splice(0)) {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    }
+  }
+  const runner = () =>
+    httpRunner({
+      url: 'http://localhost/internal',
+      service: { name: 'beside', signingKeys: scene.signingKeys },
+      config: scene.auth.config,
+      fetch: (url, init) => fetchOver(url, { ...init, dispatcher }),
+    })
+
+  test('a call is let in with what undici sends, and answered', async () => {
+    await listen()
+    const session = await scene.auth.signIn()
+    const actor: Identity = await verifyJwt(session.token, scene.auth.config)
+    expect(await runner().run({ ...SAVE, actor })).toEqual({ title: 'One', by: session.userId, id: 1 })
+    await scene.auth.revoke(session)
+    expect(await endOf(runner().run({ ...SAVE, actor }))).toBe('SESSION_NOT_FOUND')
+  })
+
+  test('that nobody listens on, a call is 503', async () => {
+    for (const call of [LIST, SAVE, withKey(SAVE)])
+      expect(await endOf(runner().run(call))).toBe('SESSIONS_UNAVAILABLE')
+  })
+
+  test.each<[string, RunnerCall, { end: unknown; runs: number }]>([
+    ['a query is asked again', { ...LIST, path: 'work.wait' }, { end: 'done', runs: 2 }],
+    [
+      'a mutation is not',
+      { ...SAVE, path: 'work.waitAndWrite', input: undefined },
+      { end: 'SESSIONS_UNAVAILABLE', runs: 1 },
+    ],
+    [
+      'a mutation with a key is executed once, and its outcome is asked for',
+      withKey({ ...SAVE, path: 'work.waitAndWrite', input: undefined }),
+      { end: 'done', runs: 1 },
+    ],
+  ])('whose listener is started anew during the call, %s', async (_what, call, { end, runs }) => {
+    await listen()
+    holdWork(scene.work)
+    const outcome = endOf(runner().run(call))
+    await soon(() => expect(scene.work.runs).toHaveLength(1))
+    await stop()
+    await listen()
+    scene.work.finish()
+    expect(await outcome).toBe(end)
+    expect(scene.work.runs).toHaveLength(runs)
+  })
+
+  test('whose process ends during a mutation with a key, nobody knows, and it is never executed again', async () => {
+    await listen()
+    holdWork(scene.work)
+    const call = withKey({ ...SAVE, path: 'work.waitAndWrite', input: undefined })
+    const outcome = endOf(runner().run(call))
+    await soon(() => expect(scene.work.runs).toHaveLength(1))
+    await stop()
+    // Another process, with the same database: the one before never finishes.
+    await listen((await scene.openNode()).handler)
+    expect(await outcome).toBe('SESSIONS_UNAVAILABLE')
+    expect(await endOf(runner().run(call))).toBe('SESSIONS_UNAVAILABLE')
+    expect(scene.work.runs).toHaveLength(1)
+  })
+
+  test('a caller who leaves closes the connection, and the function hears of it', async () => {
+    await listen()
+    holdWork(scene.work)
+    const left = new AbortController()
+    const call = endOf(runner().run({ ...LIST, path: 'work.wait', signal: left.signal }))
+    await soon(() => expect(scene.work.signal).toBeDefined())
+    left.abort()
+    expect(await call).toBe('CLIENT_CLOSED_REQUEST')
+    await soon(() => expect(scene.work.signal?.aborted).toBe(true))
+  })
+})
+
+test('without a fetch of its own it uses that of the platform', async () => {
+  const server = createServer(getRequestListener(scene.node.handler))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const address = server.address()
+  const port = typeof address === 'object' ? address?.port : null
+  const runner = httpRunner({
+    url: `http://127.0.0.1:${port}/internal`,
+    service: { name: 'beside', signingKeys: scene.signingKeys },
+    config: scene.auth.config,
+  })
+  expect(await runner.run(LIST)).toEqual({ by: null })
+  server.closeAllConnections()
+})
+
+test('answers of a large size arrive whole', async () => {
+  const runner = scene.runnerFor(scene.node, { fetch: overNoNetwork(scene.node.handler) })
+  const call: RunnerCall = { ...LIST, path: 'work.large', input: 1_000_000 }
+  expect(await runner.run(call)).toHaveLength(1_000_000)
+})

@@ -1,0 +1,438 @@
+import { type Identity, isAuthError, isConfigurationError, isEndpointError, verifyJwt } from '@sallyport/core'
+import type { TestSession } from '@sallyport/core/testing'
+import { type CallLimits, localRunner, type Runner, type RunnerCall } from '@sallyport/trpc/runtime'
+import { TRPCError } from '@trpc/server'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import {
+  createInternalScene,
+  type Failure,
+  holdWork,
+  type InternalNode,
+  type InternalScene,
+} from '../../support/internal-scene.ts'
+import { soon } from '../../support/soon.ts'
+import { temporaryDirectory } from '../../support/temporary-directory.ts'
+
+const directory = temporaryDirectory()
+let scene: InternalScene
+let ada: TestSession
+let actor: Identity
+beforeAll(async () => {
+  scene = await createInternalScene(directory)
+  ada = await scene.auth.signIn()
+  actor = await identityOf(ada)
+})
+beforeEach(() => scene.reset())
+afterAll(() => scene.close())
+
+const identityOf = ({ token }: TestSession) => verifyJwt(token, scene.auth.config)
+
+/** An error with all that a caller may go by. */
+async function errorOf(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    return { accepted: await promise }
+  } catch (error) {
+    if (isAuthError(error)) return { reason: error.reason, retryAfterSeconds: error.retryAfterSeconds }
+    if (isEndpointError(error)) {
+      const { code, status, message, fields } = error
+      return { code, status, message, fields }
+    }
+    if (isConfigurationError(error)) return { configuration: error.message, code: error.code }
+    if (error instanceof TRPCError) return { code: error.code, message: error.message }
+    return error
+  }
+}
+
+const UNAVAILABLE = { reason: 'SESSIONS_UNAVAILABLE', retryAfterSeconds: 1 }
+
+describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
+  ['localRunner', (node, limits) => localRunner(node.functions, limits)],
+  ['httpRunner', (node, limits) => scene.runnerFor(node, limits)],
+])('%s', (name, runnerFor) => {
+  /** Calls the node of the scene. */
+  const run = (call: Partial<RunnerCall> & Pick<RunnerCall, 'path'>, node = scene.node) =>
+    runnerFor(node).run({ type: 'query', input: undefined, actor: null, ...call })
+  const save = (call: Partial<RunnerCall> = {}, node = scene.node) =>
+    run({ type: 'mutation', path: 'report.save', input: { title: 'One' }, ...call }, node)
+  const newKey = () => crypto.randomUUID()
+
+  describe('what crosses is JSON:', () => {
+    test.each<[string, unknown, unknown]>([
+      ['nothing', undefined, undefined],
+      ['null', null, null],
+      ['a date', new Date(0), '1970-01-01T00:00:00.000Z'],
+      ['no number', Number.NaN, null],
+      ['members that are undefined', { a: undefined, b: [undefined] }, { b: [null] }],
+      ['an object of a class', new Map([['a', 1]]), {}],
+      ['a name that every object has', JSON.parse('{"__proto__": 1}'), JSON.parse('{"__proto__": 1}')],
+      ['text in any script', 'ä ☃ 🙂', 'ä ☃ 🙂'],
+    ])('%s as the input and the result of both kinds', async (_what, given, expected) => {
+      expect(await run({ path: 'work.echo', input: given })).toEqual(expected)
+      expect(await run({ type: 'mutation', path: 'work.echoAndWrite', input: given })).toEqual(expected)
+    })
+
+    test('a result that has to be made JSON', async () => {
+      expect(await run({ path: 'work.answer' })).toEqual({
+        at: '1970-01-01T00:00:00.000Z',
+        list: [null, null],
+        nested: { deep: {} },
+      })
+      expect(await run({ type: 'mutation', path: 'work.nothing' })).toBeUndefined()
+    })
+
+    test('an input that JSON cannot say is the error of whoever wrote it, and nothing runs', async () => {
+      await expect(run({ path: 'work.echo', input: 1n })).rejects.toThrow(TypeError)
+      expect(scene.work.runs).toEqual([])
+    })
+  })
+
+  describe('the errors of a function keep what they say:', () => {
+    test.each<[Failure, unknown]>([
+      ['trpc', { code: 'PRECONDITION_FAILED', message: 'Write something first' }],
+      ['wrapped', { code: 'BAD_REQUEST', message: 'The title is taken' }],
+      ['unknown', { code: 'INTERNAL_SERVER_ERROR', message: 'The internal function failed' }],
+      ['nothing', { code: 'INTERNAL_SERVER_ERROR', message: 'The internal function failed' }],
+      ['auth', { reason: 'ROLE_REQUIRED', retryAfterSeconds: null }],
+      ['limited', { reason: 'RATE_LIMITED', retryAfterSeconds: 42 }],
+      ['refused', { reason: 'SESSION_NOT_FRESH', retryAfterSeconds: null }],
+      [
+        'endpoint',
+        { code: 'INVALID_INPUT', status: 400, message: 'The request is not valid', fields: ['name'] },
+      ],
+      ['configuration', { configuration: 'There is no database', code: 'CONTEXT_EMPTY' }],
+    ])('%s', async (input, expected) => {
+      expect(await errorOf(run({ type: 'mutation', path: 'work.fail', input }))).toEqual(expected)
+      expect(scene.work.runs).toEqual(['work.fail'])
+    })
+
+    test('what nobody threw on purpose is told to onError instead', async () => {
+      await errorOf(run({ type: 'mutation', path: 'work.fail', input: 'unknown' }))
+      expect(scene.node.errors).toMatchObject([{ message: 'SELECT password FROM user' }])
+      await errorOf(run({ type: 'mutation', path: 'work.fail', input: 'trpc' }))
+      expect(scene.node.errors).toHaveLength(1)
+    })
+
+    test('an input that does not parse', async () => {
+      expect(await errorOf(save({ input: { title: 1 } }))).toMatchObject({
+        code: 'BAD_REQUEST',
+        message: expect.stringContaining('title'),
+      })
+    })
+
+    test.each(['work.stream', 'work.bigint'])('an answer that JSON cannot say: %s', async (path) => {
+      const type = path === 'work.bigint' ? 'mutation' : 'query'
+      const failed = { code: 'INTERNAL_SERVER_ERROR', message: 'The internal function failed' }
+      expect(await errorOf(run({ type, path }))).toEqual(failed)
+      expect(scene.node.errors).toMatchObject([{ name: 'TypeError' }])
+    })
+  })
+
+  describe('there is no such function:', () => {
+    test.each<[RunnerCall['type'], string]>([
+      ['query', 'report'],
+      ['query', 'report.none'],
+      ['query', 'report.save'],
+      ['mutation', 'report.list'],
+      ['query', 'REPORT.LIST'],
+      ['query', 'report.list.'],
+      ['query', 'toString'],
+      ['query', 'constructor'],
+      ['mutation', '__proto__'],
+      ['mutation', 'sallyport.findSession'],
+      ['query', 'sallyport.consumeLimit'],
+      ['query', 'sallyport'],
+    ])('a %s %s', async (type, path) => {
+      expect(await errorOf(run({ type, path, input: { title: 'One' } }))).toEqual({
+        configuration: `There is no internal ${type} ${path}`,
+        code: null,
+      })
+      expect(scene.work.runs).toEqual([])
+    })
+  })
+
+  describe('the acting user', () => {
+    test('is who they are after Step 2', async () => {
+      const { session, user, identity } = Object(await run({ path: 'work.acting', actor }))
+      expect(identity).toEqual({ ...actor, expiresAt: actor.expiresAt.toISOString() })
+      expect(session).toMatchObject({ id: ada.sessionId, userId: ada.userId })
+      expect(user).toEqual(session.user)
+      expect(user).toMatchObject({ id: ada.userId, role: 'user' })
+    })
+
+    test('may be nobody', async () => {
+      expect(await run({ path: 'work.acting' })).toEqual({ identity: null, session: null, user: null })
+    })
+
+    const { revoke, expireSession, ban } = {
+      revoke: (session: TestSession) => scene.auth.revoke(session),
+      expireSession: (session: TestSession) => scene.auth.expireSession(session),
+      ban: (session: TestSession) => scene.auth.ban(session),
+    }
+    test.each<[string, (session: TestSession) => Promise<void>, string]>([
+      ['has been revoked', revoke, 'SESSION_NOT_FOUND'],
+      ['has expired', expireSession, 'SESSION_EXPIRED'],
+      ['is banned', ban, 'ACCOUNT_BANNED'],
+    ])('whose session %s is refused on each call: %3$s', async (_what, end, reason) => {
+      const session = await scene.auth.signIn()
+      const identity = await identityOf(session)
+      expect(await run({ path: 'report.list', actor: identity })).toEqual({ by: session.userId })
+      await end(session)
+      scene.reset()
+      const refused = { reason, retryAfterSeconds: null }
+      expect(await errorOf(run({ path: 'report.list', actor: identity }))).toEqual(refused)
+      expect(await errorOf(save({ actor: identity }))).toEqual(refused)
+      expect(await errorOf(save({ actor: identity, idempotencyKey: newKey() }))).toEqual(refused)
+      expect(scene.work.runs).toEqual([])
+    })
+
+    test.each<[string, Partial<Identity>, string]>([
+      ['key has leaked', { keyId: 'gone' }, 'TOKEN_INVALID'],
+      ['issuer is nobody', { issuer: 'https://evil.example' }, 'TOKEN_INVALID'],
+      ['session is of another user', { userId: 'eve' }, 'SESSION_NOT_FOUND'],
+    ])('whose %s is refused: %3$s', async (_what, changes, reason) => {
+      const refused = { reason, retryAfterSeconds: null }
+      expect(await errorOf(save({ actor: { ...actor, ...changes } }))).toEqual(refused)
+      expect(scene.work.runs).toEqual([])
+    })
+
+    test('who cannot be checked is neither let in nor signed out', async () => {
+      scene.store.answer = () => Promise.reject(new Error('The database is gone'))
+      expect(await errorOf(save({ actor }))).toEqual(UNAVAILABLE)
+      expect(scene.work.runs).toEqual([])
+    })
+
+    test('who is refused gets no stored result either', async () => {
+      const session = await scene.auth.signIn()
+      const call = { actor: await identityOf(session), idempotencyKey: newKey() }
+      expect(await save(call)).toMatchObject({ by: session.userId })
+      await scene.auth.revoke(session)
+      expect(await errorOf(save(call))).toEqual({ reason: 'SESSION_NOT_FOUND', retryAfterSeconds: null })
+    })
+  })
+
+  describe('with an idempotency key', () => {
+    test('a mutation is executed once, and repeated as it was, on another node too', async () => {
+      const other = await scene.openNode()
+      const call = { actor, idempotencyKey: newKey() }
+      const first = await save(call)
+      expect(first).toEqual({ title: 'One', by: ada.userId, id: 1 })
+      for (const node of [scene.node, other, scene.addNode()]) expect(await save(call, node)).toEqual(first)
+      expect(scene.work.runs).toEqual(['report.save'])
+    })
+
+    test.each<Failure>(['trpc', 'unknown', 'limited', 'endpoint'])('so is an error: %s', async (input) => {
+      const call = { type: 'mutation', path: 'work.fail', input, idempotencyKey: newKey() } as const
+      const first = await errorOf(run(call))
+      expect(await errorOf(run(call))).toEqual(first)
+      expect(await errorOf(run(call, await scene.openNode()))).toEqual(first)
+      expect(scene.work.runs).toEqual(['work.fail'])
+    })
+
+    test.each(['', 'x'.repeat(201), 'a\u0000', '\ud800'])(
+      'that is none, nothing is called: %j',
+      async (key) => {
+        await expect(save({ actor, idempotencyKey: key })).rejects.toThrow(
+          'idempotencyKey must be 1 to 200 characters, none of them a control character',
+        )
+        expect(scene.work.runs).toEqual([])
+      },
+    )
+
+    test('of twenty at once one is executed', async () => {
+      const call = { actor, idempotencyKey: newKey() }
+      const results = await Promise.all(Array.from({ length: 20 }, () => save(call)))
+      expect(new Set(results.map((result) => JSON.stringify(result))).size).toBe(1)
+      expect(scene.work.runs).toEqual(['report.save'])
+    })
+
+    test('one that runs on another node is neither executed nor known', async () => {
+      const other = await scene.openNode()
+      holdWork(scene.work)
+      const call = { type: 'mutation', path: 'work.waitAndWrite', idempotencyKey: newKey() } as const
+      const running = run(call)
+      await soon(() => expect(scene.work.runs).toHaveLength(1))
+      expect(await errorOf(run(call, other))).toEqual(UNAVAILABLE)
+      scene.work.finish()
+      expect(await running).toBe('done')
+      expect(await run(call, other)).toBe('done')
+      expect(scene.work.runs).toHaveLength(1)
+    })
+
+    test.each<[string, Partial<RunnerCall>]>([
+      ['another input', { input: { title: 'Two' } }],
+      ['another function', { path: 'work.nothing', input: undefined }],
+    ])('that was used for %s it is refused', async (_what, changes) => {
+      const call = { actor, idempotencyKey: newKey() }
+      await save(call)
+      expect(await errorOf(save({ ...call, ...changes }))).toEqual({
+        code: 'CONFLICT',
+        message: 'The idempotency key was used for another call',
+      })
+      expect(scene.work.runs).toEqual(['report.save'])
+    })
+
+    test('another user has keys of their own', async () => {
+      const eve = await scene.auth.signIn()
+      const idempotencyKey = newKey()
+      expect(await save({ actor, idempotencyKey })).toMatchObject({ by: ada.userId })
+      expect(await save({ actor: await identityOf(eve), idempotencyKey })).toMatchObject({ by: eve.userId })
+      expect(await save({ idempotencyKey })).toMatchObject({ by: null })
+      expect(scene.work.runs).toHaveLength(3)
+    })
+
+    test('no auth endpoint is called, as what it answers is stored nowhere', async () => {
+      const path = 'sallyport.callEndpoint'
+      const call = { type: 'mutation', path, input: {}, idempotencyKey: newKey() } as const
+      expect(await errorOf(run(call))).toEqual({
+        configuration: `${path} takes no idempotency key: its answer may hold secrets, and is stored nowhere`,
+        code: null,
+      })
+    })
+
+    test('and without one every call is executed', async () => {
+      await save()
+      await save()
+      expect(scene.work.runs).toHaveLength(2)
+    })
+  })
+
+  describe('limits:', () => {
+    const runWith = (limits: CallLimits, call: Partial<RunnerCall> & Pick<RunnerCall, 'path'>) =>
+      runnerFor(scene.addNode(limits), limits).run({
+        type: 'query',
+        input: undefined,
+        actor: null,
+        ...call,
+      })
+
+    test('an input that is too large is not sent', async () => {
+      const limits = { maxBodyBytes: 100 }
+      const tooLarge = {
+        code: 'PAYLOAD_TOO_LARGE',
+        message: 'The input of the internal function is too large',
+      }
+      // The body has 44 bytes besides.
+      expect(await runWith(limits, { path: 'work.echo', input: 'x'.repeat(52) })).toBe('x'.repeat(52))
+      expect(await errorOf(runWith(limits, { path: 'work.echo', input: 'x'.repeat(60) }))).toEqual(tooLarge)
+      // Bytes count, not characters.
+      expect(await errorOf(runWith(limits, { path: 'work.echo', input: '☃'.repeat(25) }))).toEqual(tooLarge)
+      expect(scene.work.runs).toEqual(['work.echo'])
+    })
+
+    test('an answer that is too large is an error', async () => {
+      const node = scene.addNode({ maxResponseBytes: 100 })
+      const failed = { code: 'INTERNAL_SERVER_ERROR', message: 'The internal function failed' }
+      // The outcome has 45 bytes besides.
+      expect(await run({ path: 'work.large', input: 55 }, node)).toHaveLength(55)
+      expect(await errorOf(run({ path: 'work.large', input: 56 }, node))).toEqual(failed)
+      expect(node.errors).toMatchObject([{ name: 'RangeError' }])
+    })
+
+    test('a function that takes too long is not waited for', async () => {
+      holdWork(scene.work)
+      const call = { path: 'work.waitAndWrite', type: 'mutation' } as const
+      expect(await errorOf(runWith({ timeoutMs: 300 }, call))).toEqual(UNAVAILABLE)
+      expect(scene.work.signal?.aborted).toBe(true)
+    })
+
+    test('there are so many calls at a time, those that nobody waits for included', async () => {
+      holdWork(scene.work)
+      const node = scene.addNode({ maxConcurrent: 2 })
+      const runner = name === 'localRunner' ? runnerFor(node, { maxConcurrent: 2 }) : runnerFor(node)
+      const begin = (signal?: AbortSignal) =>
+        runner.run({ type: 'mutation', path: 'work.waitAndWrite', input: undefined, actor: null, signal })
+      const left = new AbortController()
+      const calls = [begin(), begin(left.signal).catch(() => 'left')]
+      await soon(() => expect(scene.work.runs).toHaveLength(2))
+      expect(await errorOf(begin())).toEqual(UNAVAILABLE)
+      left.abort()
+      expect(await calls[1]).toBe('left')
+      expect(await errorOf(begin())).toEqual(UNAVAILABLE)
+      scene.work.finish()
+      await Promise.all(calls)
+      expect(scene.work.runs).toHaveLength(2)
+      expect(await begin()).toBe('done')
+    })
+
+    test.each<[keyof CallLimits, number]>([
+      ['timeoutMs', 0],
+      ['timeoutMs', 2 ** 31],
+      ['maxConcurrent', 0],
+      ['maxBodyBytes', -1],
+      ['maxResponseBytes', 1.5],
+    ])('%s of %d cannot work', (limit, value) => {
+      expect(() => runnerFor(scene.node, { [limit]: value })).toThrow(
+        `${limit} must be a positive whole number`,
+      )
+    })
+  })
+
+  describe('a caller who leaves', () => {
+    test('waits no longer, and a function that nobody waits for is told so', async () => {
+      holdWork(scene.work)
+      const left = new AbortController()
+      const call = run({ type: 'mutation', path: 'work.waitAndWrite', signal: left.signal })
+      await soon(() => expect(scene.work.runs).toHaveLength(1))
+      left.abort()
+      expect(await errorOf(call)).toMatchObject({ code: 'CLIENT_CLOSED_REQUEST' })
+      await soon(() => expect(scene.work.signal?.aborted).toBe(true))
+    })
+
+    test('because their session ended hears why', async () => {
+      holdWork(scene.work)
+      const left = new AbortController()
+      const call = run({ path: 'work.wait', signal: left.signal })
+      await soon(() => expect(scene.work.runs).toHaveLength(1))
+      const ended = new TRPCError({ code: 'UNAUTHORIZED', message: 'The session has ended' })
+      left.abort(ended)
+      await expect(call).rejects.toBe(ended)
+    })
+
+    test.each([
+      ['without an idempotency key', {}],
+      ['with one', { idempotencyKey: newKey() }],
+    ])('before the call begins runs nothing, %s', async (_what, key) => {
+      const signal = AbortSignal.abort()
+      const call = run({ type: 'mutation', path: 'work.nothing', signal, ...key })
+      expect(await errorOf(call)).toMatchObject({ code: 'CLIENT_CLOSED_REQUEST' })
+      // Whatever was under way has come to its end.
+      await save()
+      expect(scene.work.runs).toEqual(['report.save'])
+    })
+
+    test('before Step 2 has answered keeps the function from running', async () => {
+      const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
+      const asked = Promise.withResolvers<void>()
+      scene.store.answer = async (find) => {
+        asked.resolve()
+        await answered
+        return find()
+      }
+      const left = new AbortController()
+      const call = save({ actor, signal: left.signal })
+      await asked.promise
+      left.abort()
+      expect(await errorOf(call)).toMatchObject({ code: 'CLIENT_CLOSED_REQUEST' })
+      answer()
+      // Whatever was under way has come to its end.
+      scene.store.answer = null
+      await save({ actor })
+      expect(scene.work.runs).toEqual(['report.save'])
+    })
+
+    test('leaves a function with an idempotency key alone: its result is asked for later', async () => {
+      holdWork(scene.work)
+      const left = new AbortController()
+      const call = { type: 'mutation', path: 'work.waitAndWrite', idempotencyKey: newKey() } as const
+      const first = run({ ...call, signal: left.signal })
+      await soon(() => expect(scene.work.runs).toHaveLength(1))
+      left.abort()
+      expect(await errorOf(first)).toMatchObject({ code: 'CLIENT_CLOSED_REQUEST' })
+      expect(scene.work.signal).toBeUndefined()
+      const second = run(call)
+      scene.work.finish()
+      expect(await second).toBe('done')
+      expect(scene.work.runs).toHaveLength(1)
+    })
+  })
+})

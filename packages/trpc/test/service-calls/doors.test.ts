@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createRandom } from '../../../core/test/hostile/random.ts'
+import { openPathsApp, type PathsApp } from '../paths/open-app.ts'
+import type { Named } from '../paths/rows.ts'
+import { insertVisitor } from '../paths/scene.ts'
+import { createKeys, type Keys, mint } from '../paths/tokens.ts'
+import { createWays, type Way } from '../paths/ways.ts'
+import { ORIGIN } from '../support/visitor.ts'
+import { bodyOf } from './call.ts'
+
+const random = createRandom('sallyport doors')
+const now = Date.UTC(2026, 10, 21, 10)
+let keys: Keys
+let app: PathsApp
+let user: Named
+let userToken: string
+let ways: Way[]
+
+beforeAll(async () => {
+  keys = await createKeys(random)
+  app = await openPathsApp({ jwks: keys.live, signingKeys: keys.signing, now: () => new Date(now) })
+  user = await insertVisitor(app, random)
+  ways = createWays(app)
+  const iat = now / 1000
+  const facts = { iat, exp: iat + 900, names: 'own session', flaw: null } as const
+  userToken = mint(facts, user, { keys, origin: ORIGIN, random })
+})
+afterAll(() => app?.close())
+
+const FUNCTIONS = [
+  { type: 'query', path: 'sallyport.findSession' },
+  { type: 'mutation', path: 'sallyport.consumeLimit' },
+  { type: 'query', path: 'sallyport.callEndpoint' },
+] as const
+
+test.each(FUNCTIONS)('the JWT of a user calls no internal function: $type $path', async (call) => {
+  for (const { ask, name } of ways) {
+    const { status } = await ask({ authorization: `Bearer ${userToken}` }, 'user')
+    expect({ name, status }).toEqual({ name, status: 200 })
+  }
+  const { sessionId, userId } = user
+  const request = new Request('http://localhost/internal', {
+    method: 'POST',
+    headers: { authorization: `Bearer ${userToken}` },
+    body: new Uint8Array(bodyOf({ ...call, input: { sessionId, userId } })),
+  })
+  const response = await app.internal(request)
+  expect({ status: response.status, ...(await response.json()) }).toEqual({
+    status: 401,
+    refused: 'TOKEN_INVALID',
+  })
+})
+
+test('a service JWT is nobody on every public path, as a cookie and as a bearer token, alone and beside a session', async () => {
+  app.serviceTokens.length = 0
+  await sendServiceCalls()
+  const tokens = app.serviceTokens.splice(0)
+  expect(new Set(tokens).size).toBe(SERVICE_CALLS)
+  for (const token of tokens) {
+    const jwt = `service.jwt=${token}`
+    const carried = [
+      { authorization: `Bearer ${token}` },
+      { origin: ORIGIN, cookie: jwt },
+      { origin: ORIGIN, cookie: `${jwt}; service.session=${user.sessionId}.secret` },
+    ]
+    for (const headers of carried) {
+      for (const { name, ask } of ways) {
+        const { status, reason, answer } = await ask(headers, 'user')
+        const refused = { status: 401, reason: 'TOKEN_INVALID', answer: null }
+        expect({ name, status, reason, answer }).toEqual({ name, ...refused })
+      }
+    }
+  }
+})
+
+const SERVICE_CALLS = 4
+
+/** A query and a mutation, for nobody and on behalf of the user. */
+async function sendServiceCalls(): Promise<void> {
+  const { userId, sessionId } = user
+  const actor = { userId, sessionId, issuer: ORIGIN, keyId: keys.own.kid, expiresAt: new Date(now + 60_000) }
+  for (const acting of [null, actor]) {
+    const input = { userId, sessionId }
+    const found = await app.runner.run({ type: 'query', path: 'sallyport.findSession', input, actor: acting })
+    expect(found).toMatchObject({ id: sessionId })
+    const attempt = { key: `procedure:${userId}`, limit: { points: 9, duration: 60 } }
+    const path = 'sallyport.consumeLimit'
+    expect(await app.runner.run({ type: 'mutation', path, input: attempt, actor: acting })).toBeNull()
+  }
+}

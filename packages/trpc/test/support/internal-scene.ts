@@ -1,0 +1,222 @@
+import { join } from 'node:path'
+import {
+  type AuthDatabase,
+  AuthError,
+  authStore,
+  ConfigurationError,
+  EndpointError,
+  type KeySet,
+  staticJwks,
+  withAuthStore,
+} from '@sallyport/core'
+import { createSigningKey, parseSigningKeys } from '@sallyport/core/auth'
+import { openSqlite } from '@sallyport/core/sqlite'
+import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
+import {
+  type ActingUser,
+  type CallLimits,
+  createAuthRuntime,
+  createInternalHandler,
+  defineInternalFunctions,
+  type HttpRunnerOptions,
+  type HttpRunnerRequest,
+  httpRunner,
+  type InternalFunctions,
+  type Runner,
+} from '@sallyport/trpc/runtime'
+import { initTRPC, TRPCError } from '@trpc/server'
+import * as z from 'zod'
+import { faultyStore } from './faulty-store.ts'
+
+/** What the functions of the tests do and note. */
+export interface Work {
+  /** Paths of the functions that have run. */
+  readonly runs: string[]
+  /** Resolves what `work.wait` waits for. */
+  finish: () => void
+  /** What `work.wait` waits for. */
+  gate: Promise<void>
+  /** The signal that `work.wait` was given last. */
+  signal: AbortSignal | undefined
+}
+
+interface Context extends ActingUser {
+  readonly db: AuthDatabase
+  readonly work: Work
+}
+
+const t = initTRPC.context<Context>().create()
+const noted = t.procedure.use(({ ctx, path, next }) => {
+  ctx.work.runs.push(path)
+  return next()
+})
+
+/** Errors that a function may throw, by name. */
+export const FAILURES = {
+  trpc: () => new TRPCError({ code: 'PRECONDITION_FAILED', message: 'Write something first' }),
+  wrapped: () => new TRPCError({ code: 'BAD_REQUEST', cause: new Error('The title is taken') }),
+  unknown: () => new Error('SELECT password FROM user'),
+  nothing: () => 'a text',
+  auth: () => new AuthError('ROLE_REQUIRED'),
+  limited: () => new AuthError('RATE_LIMITED', { retryAfterSeconds: 42 }),
+  refused: () =>
+    new TRPCError({ code: 'FORBIDDEN', message: 'No', cause: new AuthError('SESSION_NOT_FRESH') }),
+  endpoint: () =>
+    new EndpointError(
+      { code: 'INVALID_INPUT', status: 400, message: 'The request is not valid' },
+      { fields: ['name'] },
+    ),
+  configuration: () => new ConfigurationError('There is no database', { code: 'CONTEXT_EMPTY' }),
+} as const
+export type Failure = keyof typeof FAILURES
+
+const internalRouter = t.router({
+  report: t.router({
+    save: noted.input(z.object({ title: z.string() })).mutation(({ ctx, input }) => ({
+      title: input.title,
+      by: ctx.user?.id ?? null,
+      id: ctx.work.runs.length,
+    })),
+    list: noted.query(({ ctx }) => ({ by: ctx.user?.id ?? null })),
+  }),
+  work: t.router({
+    echo: noted.input(z.unknown()).query(({ input }) => input),
+    echoAndWrite: noted.input(z.unknown()).mutation(({ input }) => input),
+    answer: noted.query(() => ({
+      at: new Date(0),
+      missing: undefined,
+      list: [undefined, Number.NaN],
+      nested: { deep: new Map([['a', 1]]) },
+    })),
+    nothing: noted.mutation(() => {}),
+    acting: noted.query(({ ctx: { identity, session, user } }) => ({ identity, session, user })),
+    fail: noted.input(z.custom<Failure>()).mutation(({ input }) => {
+      throw FAILURES[input]()
+    }),
+    large: noted.input(z.number()).query(({ input }) => 'x'.repeat(input)),
+    stream: noted.query(async function* () {
+      yield 1
+    }),
+    bigint: noted.mutation(() => 1n),
+    wait: noted.query(async ({ ctx, signal }) => {
+      ctx.work.signal = signal
+      await ctx.work.gate
+      return 'done'
+    }),
+    waitAndWrite: noted.mutation(async ({ ctx, signal }) => {
+      ctx.work.signal = signal
+      await ctx.work.gate
+      return 'done'
+    }),
+  }),
+})
+
+/** A process that has the database. */
+export interface InternalNode {
+  readonly functions: InternalFunctions
+  readonly handler: (request: Request) => Promise<Response>
+  /** What was told to `onError`. */
+  readonly errors: unknown[]
+}
+
+/** An app with internal functions, and a service that calls them. */
+export interface InternalScene {
+  readonly auth: TestAuth
+  readonly work: Work
+  /** Lets Step 2 fail. */
+  readonly store: ReturnType<typeof faultyStore>
+  readonly signingKeys: object
+  readonly serviceJwks: KeySet
+  /** The node that has had the database from the start. */
+  readonly node: InternalNode
+  /** Opens the same database once more, as another process does. */
+  openNode(limits?: CallLimits): Promise<InternalNode>
+  /** A node on the database that is open already. */
+  addNode(limits?: CallLimits, options?: { serviceJwks?: KeySet }): InternalNode
+  /** The runner of a service that calls a node. */
+  runnerFor(node: Pick<InternalNode, 'handler'>, options?: Partial<HttpRunnerOptions>): Runner
+  reset(): void
+  close(): Promise<void>
+}
+
+/** @param directory where the database is */
+export async function createInternalScene(directory: string): Promise<InternalScene> {
+  const url = join(directory, `${crypto.randomUUID()}.db`)
+  const auth = await createTestAuth({ databaseUrl: url })
+  const { config, definition } = auth
+  const { getAuth } = createAuthRuntime(() => definition)
+  const opened = auth.db[authStore]
+  const store = faultyStore(opened.sessions)
+  const db = withAuthStore({}, { ...opened, sessions: store })
+  const signingKeys = { keys: [await createSigningKey()] }
+  const serviceJwks = staticJwks(parseSigningKeys(signingKeys).publicJwks)
+  const work: Work = { runs: [], finish() {}, gate: Promise.resolve(), signal: undefined }
+  const closing: (() => Promise<void>)[] = []
+
+  function createNode(
+    database: AuthDatabase,
+    { maxResponseBytes, ...limits }: CallLimits = {},
+    jwks = serviceJwks,
+  ): InternalNode {
+    const errors: unknown[] = []
+    const onError = (error: unknown) => void errors.push(error)
+    const functions = defineInternalFunctions({
+      router: internalRouter,
+      createContext: () => ({ db: database, work }),
+      config,
+      getAuth,
+      onError,
+      ...(maxResponseBytes !== undefined && { maxResponseBytes }),
+    })
+    const handler = createInternalHandler(functions, { serviceJwks: jwks, onError, ...limits })
+    return { functions, handler, errors }
+  }
+
+  const node = createNode(db)
+  return {
+    auth,
+    work,
+    store,
+    signingKeys,
+    serviceJwks,
+    node,
+    async openNode(limits) {
+      const other = await openSqlite(url)
+      closing.push(other.close)
+      return createNode(other.db, limits)
+    },
+    addNode: (limits, options) => createNode(db, limits, options?.serviceJwks),
+    runnerFor: ({ handler }, options) =>
+      httpRunner({
+        url: 'http://localhost/internal',
+        service: { name: 'edge', signingKeys },
+        config,
+        fetch: overNoNetwork(handler),
+        ...options,
+      }),
+    reset() {
+      work.finish()
+      work.runs.length = 0
+      work.signal = undefined
+      work.gate = Promise.resolve()
+      node.errors.length = 0
+      store.answer = null
+    },
+    async close() {
+      for (const close of closing) await close()
+      await auth.close()
+    },
+  }
+}
+
+/** A `fetch` that hands its requests to a handler. */
+export function overNoNetwork(handler: InternalNode['handler']) {
+  return (url: string, init: HttpRunnerRequest): Promise<Response> => handler(new Request(url, init))
+}
+
+/** Makes `work.wait` and `work.waitAndWrite` wait until `work.finish()`. */
+export function holdWork(work: Work): void {
+  work.gate = new Promise((resolve) => {
+    work.finish = resolve
+  })
+}

@@ -1,0 +1,87 @@
+import { createPrivateKey, sign } from 'node:crypto'
+import type { Identity } from '@sallyport/core'
+import { parseSigningKeys, type SigningKey } from '@sallyport/core/auth'
+import { digestBody, issueServiceToken, serviceAudience } from '@sallyport/core/service'
+import type { InternalScene } from './internal-scene.ts'
+
+/** What is sent to a listener. */
+export interface SentCall {
+  readonly type: 'query' | 'mutation'
+  readonly path: string
+  readonly input?: unknown
+}
+
+/** What its token says, where that is not of the call itself. */
+export interface TokenChanges {
+  readonly type?: 'query' | 'mutation'
+  readonly path?: string
+  readonly body?: string | Uint8Array<ArrayBuffer>
+  readonly actor?: Identity | null
+  readonly idempotencyKey?: string | null
+  readonly audience?: string
+  readonly key?: SigningKey
+  /** Seconds by which the clock of the service is ahead. */
+  readonly ahead?: number
+}
+
+/** The body of a call, as a runner sends it. */
+export function bodyOf(call: SentCall): string {
+  return JSON.stringify(call)
+}
+
+/** A service JWT for a call. */
+export async function tokenFor(
+  { auth, signingKeys }: Pick<InternalScene, 'auth' | 'signingKeys'>,
+  call: SentCall,
+  changes: TokenChanges = {},
+): Promise<string> {
+  const { config, clock } = auth
+  const { type = call.type, path = call.path, actor = null, idempotencyKey = null, ahead = 0 } = changes
+  const { body = bodyOf(call) } = changes
+  return issueServiceToken(
+    { type, path, actor, idempotencyKey },
+    {
+      key: changes.key ?? parseSigningKeys(signingKeys).active,
+      service: 'edge',
+      audience: changes.audience ?? serviceAudience(config),
+      bodyDigest: await digestBody(typeof body === 'string' ? new TextEncoder().encode(body) : body),
+      now: new Date(clock.now().getTime() + ahead * 1000),
+    },
+  )
+}
+
+/** The request of a call. */
+export function requestFor(
+  call: SentCall,
+  token: string | null,
+  {
+    body = bodyOf(call),
+    headers = {},
+  }: { body?: string | Uint8Array<ArrayBuffer>; headers?: Record<string, string> } = {},
+): Request {
+  return new Request('http://localhost/internal', {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      ...(token !== null && { authorization: `Bearer ${token}` }),
+      ...headers,
+    },
+    body,
+  })
+}
+
+/** A token with other members, signed anew by a key, whatever it says. */
+export function resign(
+  token: string,
+  jwk: object,
+  { header = {}, claims = {} }: { header?: object; claims?: object },
+): string {
+  const [headerSegment = '', payloadSegment = ''] = token.split('.')
+  const change = (segment: string, changes: object) => {
+    const members = JSON.parse(Buffer.from(segment, 'base64url').toString())
+    return Buffer.from(JSON.stringify({ ...members, ...changes })).toString('base64url')
+  }
+  const input = `${change(headerSegment, header)}.${change(payloadSegment, claims)}`
+  const key = createPrivateKey({ key: { ...jwk }, format: 'jwk' })
+  return `${input}.${sign(null, Buffer.from(input), key).toString('base64url')}`
+}

@@ -1,0 +1,18 @@
+import { defineAuthConfig, dynamicJwks } from '@sallyport/core'
+import { defineAuth } from '@sallyport/core/auth'
+import { admin, emailPassword, organization } from '@sallyport/core/plugins'
+import * as z from 'zod'
+import { notes } from './notes.ts'
+
+const config = defineAuthConfig({
+  baseUrl: 'https://app.example.com',
+  jwks: dynamicJwks('https://app.example.com/api/auth/jwks'),
+})
+
+export default defineAuth({
+  config,
+  signingKeys: undefined,
+  plugins: [emailPassword(), admin(), organization(), notes],
+  user: { additionalFields: { credits: { type: 'number', schema: z.number(), default: 0 } } },
+  session: { additionalFields: { impersonatedBy: { schema: z.string().nullable() } } },
+})
