@@ -21,7 +21,12 @@ interface Scenario {
 const directory = mkdtempSync(join(tmpdir(), 'sallyport-scenarios-'))
 const port = await freePort()
 const baseUrl = `http://localhost:${port}`
-const env = { DATABASE_URL: `file:${join(directory, 'example.db')}`, KEY_FILE: join(directory, 'keys.json') }
+const env = {
+  DATABASE_URL: `file:${join(directory, 'example.db')}`,
+  KEY_FILE: join(directory, 'keys.json'),
+  SERVICE_KEY_FILE: join(directory, 'service-keys.json'),
+  INTERNAL_SOCKET: join(directory, 'internal.sock'),
+}
 const server = fork(new URL('../src/server.ts', import.meta.url), {
   env: { ...process.env, ...env, PORT: String(port), BASE_URL: baseUrl, NODE_ENV: 'development' },
   stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

@@ -55,7 +55,7 @@ function urlOn(port: number): string {
 
 function secondNode(port: number): string {
   const baseUrl = process.env.BASE_URL ?? `http://localhost:${process.env.PORT ?? 3000}`
-  return `DATABASE_URL=${urlOn(port)} BASE_URL=${baseUrl} PORT=3001 npx -y pnpm start`
+  return `DATABASE_URL=${urlOn(port)} BASE_URL=${baseUrl} PORT=3002 npx -y pnpm start`
 }
 
 /** Two servers cannot have one directory. */

@@ -9,6 +9,7 @@ import { authConfig } from './auth.config.ts'
 import authDefinition from './auth.ts'
 import { httpContext } from './context.ts'
 import { database, db } from './database.ts'
+import { isProduction } from './env.ts'
 import { appRouter } from './routers/app.ts'
 
 const auth = await createAuth(authDefinition, database)
@@ -38,6 +39,13 @@ app.all('/trpc/*', (c) =>
     }),
   ),
 )
+
+// Stands for the outside service that actions call.
+if (!isProduction)
+  app.post('/report-service', async (c) => {
+    const { title, locale } = await c.req.json()
+    return c.text(locale === 'de' ? `Bericht: ${title}` : `Report: ${title}`)
+  })
 
 /** Whose connection it is. */
 function remoteAddress(c: Context): string | undefined {

@@ -3,15 +3,16 @@ import type { FetchCreateContextFnOptions } from '@trpc/server/adapters/fetch'
 import type { CreateWSSContextFnOptions } from '@trpc/server/adapters/ws'
 import { authConfig } from './auth.config.ts'
 import { db } from './database.ts'
+import { runner } from './runner.ts'
 
 const auth = createAuthContext(authConfig)
 
 /** For HTTP and server-sent events: once per request. */
 export const httpContext = (
   options: FetchCreateContextFnOptions & { remoteAddress?: string | undefined },
-) => ({ ...auth.http(options), db })
+) => ({ ...auth.http(options), db, runner })
 
 /** For WebSocket: once per connection. */
-export const wsContext = (options: CreateWSSContextFnOptions) => ({ ...auth.ws(options), db })
+export const wsContext = (options: CreateWSSContextFnOptions) => ({ ...auth.ws(options), db, runner })
 
 export type Context = ReturnType<typeof httpContext>

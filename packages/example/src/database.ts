@@ -2,16 +2,20 @@ import { createPasswordAccount } from '@sallyport/core/plugins'
 import { openPostgres } from '@sallyport/core/postgres'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { env, isProduction } from './env.ts'
+import { type AuthTables, authColumns } from './generated/database.ts'
 
-/** The tables of this app, beside those of `@sallyport/core`. */
-interface AppTables {
+/** The tables of this app, beside those of its auth definition. */
+interface AppTables extends AuthTables {
   note: { id: string; userId: string; text: string; createdAt: string }
   apiKey: { userId: string; hash: string; createdAt: string }
+  report: { id: string; userId: string; title: string; text: string; createdAt: string }
 }
 
+const options = { columns: authColumns }
+
 export const database = env.DATABASE_URL.startsWith('postgres')
-  ? await openPostgres<AppTables>(env.DATABASE_URL)
-  : await openSqlite<AppTables>(env.DATABASE_URL)
+  ? await openPostgres<AppTables>(env.DATABASE_URL, options)
+  : await openSqlite<AppTables>(env.DATABASE_URL, options)
 export const { db } = database
 
 await db.schema
@@ -29,6 +33,17 @@ await db.schema
   .addColumn('userId', 'text', (column) => column.primaryKey().references('user.id').onDelete('cascade'))
   .addColumn('hash', 'text', (column) => column.notNull())
   .addColumn('createdAt', 'text', (column) => column.notNull())
+  .execute()
+await db.schema
+  .createTable('report')
+  .ifNotExists()
+  .addColumn('id', 'text', (column) => column.notNull())
+  .addColumn('userId', 'text', (column) => column.notNull().references('user.id').onDelete('cascade'))
+  .addColumn('title', 'text', (column) => column.notNull())
+  .addColumn('text', 'text', (column) => column.notNull())
+  .addColumn('createdAt', 'text', (column) => column.notNull())
+  // Users choose the ids.
+  .addPrimaryKeyConstraint('report_key', ['userId', 'id'])
   .execute()
 
 export const DEMO_PASSWORD = 'correct horse battery staple'

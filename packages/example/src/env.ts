@@ -3,7 +3,10 @@ import * as z from 'zod'
 const schema = z
   .object({
     NODE_ENV: z.string().default('development'),
+    /** `edge` has no database and no private key of users; see edge.ts. */
+    PROCESS: z.enum(['backend', 'edge']).default('backend'),
     PORT: z.coerce.number().int().min(0).max(65_535).default(3000),
+    EDGE_PORT: z.coerce.number().int().min(0).max(65_535).default(3001),
     BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
     DATABASE_URL: z.string().min(1).default('file:data/example.db'),
     /** Public keys, a JWK Set. */
@@ -12,6 +15,19 @@ const schema = z
     SIGNING_KEYS: z.string().optional(),
     /** Where keys are kept outside production. */
     KEY_FILE: z.string().min(1).default('data/keys.json'),
+    /** Public keys of services, for the backend. */
+    SERVICE_JWKS: z.string().optional(),
+    /** Private keys of a service, for the edge. */
+    SERVICE_SIGNING_KEYS: z.string().optional(),
+    /** Where keys of services are kept outside production. */
+    SERVICE_KEY_FILE: z.string().min(1).default('data/service-keys.json'),
+    /** Where the edge reaches the backend: a unix socket, and on Windows a named pipe. */
+    INTERNAL_SOCKET: z
+      .string()
+      .min(1)
+      .default(process.platform === 'win32' ? String.raw`\\.\pipe\sallyport-example` : 'data/internal.sock'),
+    /** What writes the reports. Outside production this app has one of its own. */
+    REPORT_SERVICE_URL: z.url({ protocol: /^https?$/ }).optional(),
   })
   .transform((env) => ({ ...env, BASE_URL: env.BASE_URL ?? `http://localhost:${env.PORT}` }))
 
@@ -19,3 +35,4 @@ const schema = z
 export const env = schema.parse(process.env)
 
 export const isProduction = env.NODE_ENV === 'production'
+export const isEdge = env.PROCESS === 'edge'

@@ -1,21 +1,16 @@
-import { authErrorData, requireRole, sensitiveSessionMiddleware, sessionMiddleware } from '@sallyport/trpc'
+import { requireRole } from '@sallyport/trpc'
 import { initTRPC } from '@trpc/server'
 import type { Context } from './context.ts'
+import { errorFormatter } from './error-formatter.ts'
+import { sensitiveSessionMiddleware, sessionMiddleware } from './generated/session.ts'
 
-const t = initTRPC.context<Context>().create({
-  errorFormatter: ({ shape, error, path }) => ({
-    ...shape,
-    // tRPC would send the text of an unexpected error to the client.
-    message: error.code === 'INTERNAL_SERVER_ERROR' ? 'Something went wrong' : shape.message,
-    data: { ...shape.data, auth: authErrorData({ error, path }) },
-  }),
-})
+const t = initTRPC.context<Context>().create({ errorFormatter })
 
 export const router = t.router
 
 /** Anyone. */
 export const publicProcedure = t.procedure
-/** Both doors: `ctx.session`, `ctx.identity`. */
+/** Both doors: `ctx.session`, `ctx.user`, `ctx.identity`. */
 export const protectedProcedure = t.procedure.use(sessionMiddleware)
 /** Both doors, and the role in the user's row. */
 export const adminProcedure = protectedProcedure.use(requireRole('admin'))

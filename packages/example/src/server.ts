@@ -8,6 +8,7 @@ import { authConfig } from './auth.config.ts'
 import { wsContext } from './context.ts'
 import { DEMO_PASSWORD, database } from './database.ts'
 import { env, isProduction } from './env.ts'
+import { listenInternally } from './internal/listener.ts'
 import { appRouter } from './routers/app.ts'
 
 const server = createServer(getRequestListener(app.fetch))
@@ -18,6 +19,7 @@ const trpc = applyWSSHandler({
   createContext: wsContext,
   ...authHandlerOptions,
 })
+const internalServer = await listenInternally()
 
 server.listen(env.PORT, announce)
 process.once('SIGINT', stop)
@@ -27,6 +29,8 @@ process.once('SIGTERM', stop)
 function stop(): void {
   trpc.broadcastReconnectNotification()
   for (const socket of webSockets.clients) socket.close(1001)
+  internalServer?.close()
+  internalServer?.closeAllConnections()
   server.close(() => void database.close())
   server.closeAllConnections()
 }
@@ -42,5 +46,8 @@ Password  ${DEMO_PASSWORD}
 Sign in   curl -c grace.txt -H 'x-sallyport: 1' -H 'content-type: application/json' \\
             -d '{"email":"grace@example.com","password":"${DEMO_PASSWORD}"}' ${env.BASE_URL}/api/auth/sign-in/email
 Who am I  curl -b grace.txt ${env.BASE_URL}/trpc/me
+Report    curl -b grace.txt -H 'x-sallyport: 1' -H 'content-type: application/json' \\
+            -d '{"id":"${crypto.randomUUID()}","title":"Sales"}' ${env.BASE_URL}/trpc/report.generate
+The same  npx -y pnpm start:edge   in another terminal: a process without a database
 Sign out  curl -b grace.txt -c grace.txt -H 'x-sallyport: 1' -X POST ${env.BASE_URL}/api/auth/sign-out`)
 }

@@ -7,21 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { testPostgres } from '../../core/test/support/postgres.ts'
+import { signIn } from './sign-in.ts'
 import { startExample } from './start-example.ts'
 
-/** Signs a demo user in: their `Cookie` header. */
-async function signIn(url: string): Promise<string> {
-  const answer = await fetch(`${url}/api/auth/sign-in/email`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-sallyport': '1' },
-    body: JSON.stringify({ email: 'grace@example.com', password: 'correct horse battery staple' }),
-  })
-  expect(answer.status).toBe(200)
-  return answer.headers
-    .getSetCookie()
-    .map((header) => header.split(';')[0])
-    .join('; ')
-}
 const me = (url: string, cookie: string) => fetch(`${url}/trpc/me`, { headers: { cookie } })
 
 test('the example runs on the PostgreSQL of its DATABASE_URL; while that is down it is not healthy, and nobody is signed out', async () => {

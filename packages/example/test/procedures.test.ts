@@ -1,23 +1,111 @@
-import { readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { execFile } from 'node:child_process'
+import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { bundle } from '../../core/test/support/bundle.ts'
 
 const source = (file: string) => new URL(`../src/${file}`, import.meta.url)
+const folder = fileURLToPath(new URL('..', import.meta.url))
+const sallyport = fileURLToPath(new URL('../../core/src/cli/main.ts', import.meta.url))
 
-/** A module and all that it reaches by relative imports, those of types included. */
-function reachableFrom(file: URL, reached: Set<string> = new Set()): Set<string> {
-  if (reached.has(file.href)) return reached
-  reached.add(file.href)
-  for (const [, specifier] of readFileSync(file, 'utf8').matchAll(/(?:from |import |import\()'(\.[^']+)'/g))
-    reachableFrom(new URL(specifier ?? '', file), reached)
-  return reached
+/** Imports that are there when a module runs. Those of types alone are not. */
+const IMPORTS =
+  /^(?:import|export) (?!type )[^']*from '(\.[^']+)'|^import '(\.[^']+)'|\bimport\('(\.[^']+)'/gm
+
+/** A module and all that it loads by relative imports. */
+function loadedBy(file: URL, loaded: Set<string> = new Set()): Set<string> {
+  if (loaded.has(file.href)) return loaded
+  loaded.add(file.href)
+  for (const [, from, bare, dynamic] of readFileSync(file, 'utf8').matchAll(IMPORTS))
+    loadedBy(new URL(from ?? bare ?? dynamic ?? '', file), loaded)
+  return loaded
 }
 
-test('no procedure can reach the auth definition with its plugins', () => {
-  const definition = source('auth.ts').href
-  for (const file of ['procedures.ts', 'routers/app.ts']) {
-    const reached = reachableFrom(source(file))
-    expect(reached).toContain(source('context.ts').href)
-    expect(reached).not.toContain(definition)
-  }
-  expect(reachableFrom(source('server.ts'))).toContain(definition)
+function run(args: readonly string[], cwd: string): Promise<{ code: number; output: string }> {
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [sallyport, ...args],
+      { cwd, env: { PATH: process.env.PATH } },
+      (error, stdout, stderr) =>
+        resolve({ code: error === null ? 0 : Number(error.code), output: stdout + stderr }),
+    )
+  })
+}
+
+/** The imports by which modules get what they are not meant to have. */
+test.each([
+  ['procedures.ts', 'generated/session.ts', true],
+  ['procedures.ts', 'generated/auth.ts', false],
+  ['procedures.ts', 'auth.ts', false],
+  ['routers/account.ts', 'auth.ts', false],
+  ['routers/admin.ts', 'auth.ts', false],
+  ['routers/clock.ts', 'auth.ts', false],
+  ['routers/notes.ts', 'auth.ts', false],
+  ['routers/organizations.ts', 'generated/auth.ts', true],
+  ['authed-action.ts', 'generated/auth.ts', true],
+  ['routers/report.ts', 'authed-action.ts', true],
+  ['routers/report.ts', 'database.ts', false],
+  ['routers/report.ts', 'internal/router.ts', false],
+  ['generated/auth.ts', 'auth.ts', true],
+  ['auth.config.ts', 'keys/signing-keys.ts', false],
+  ['routers/app.ts', 'database.ts', false],
+  ['edge.ts', 'routers/report.ts', true],
+  ['edge.ts', 'database.ts', false],
+  ['edge.ts', 'internal/functions.ts', false],
+])('whether %s loads %s: %s', (file, other, expected) => {
+  expect(loadedBy(source(file)).has(source(other).href)).toBe(expected)
+})
+
+test('only its generated module and the server import the auth definition', () => {
+  const importers = [...loadedBy(source('server.ts'))].filter((file) =>
+    /from '\.\.?\/auth\.ts'/.test(readFileSync(new URL(file), 'utf8').replaceAll(/^import type .*$/gm, '')),
+  )
+  expect(importers.sort()).toEqual([source('app.ts').href, source('generated/auth.ts').href])
+})
+
+/** The example in a folder of its own, where something may be made or planted. */
+function copyExample(): string {
+  const root = mkdtempSync(join(tmpdir(), 'sallyport-'))
+  onTestFinished(() => rmSync(root, { recursive: true }))
+  const place = join(root, 'packages/example')
+  for (const name of ['src', 'package.json', 'tsconfig.json'])
+    cpSync(join(folder, name), join(place, name), { recursive: true })
+  cpSync(join(folder, '../../tsconfig.base.json'), join(root, 'tsconfig.base.json'))
+  symlinkSync(join(folder, 'node_modules'), join(place, 'node_modules'))
+  return place
+}
+
+test('what is generated is what the auth definition says', async () => {
+  expect(await run(['generate', '--check'], copyExample())).toEqual({ code: 0, output: 'up to date\n' })
+})
+
+test('sallyport doctor finds nothing', async () => {
+  const { code, output } = await run(['doctor'], copyExample())
+  expect(output).toMatch(/^src\/procedures\.ts +no /m)
+  expect(output).toMatch(/^src\/authed-action\.ts +carried /m)
+  expect(code).toBe(0)
+})
+
+test('sallyport doctor finds a violation that is planted, and tells the way it came', async () => {
+  const place = copyExample()
+  const procedures = join(place, 'src/procedures.ts')
+  appendFileSync(procedures, "\nimport { getAuth } from './generated/auth.ts'\nexport const auth = getAuth\n")
+  // Fewer modules to bundle.
+  rmSync(join(place, 'src/routers'), { recursive: true })
+  const { code, output } = await run(['doctor', '--entry', 'src/procedures.ts'], place)
+  expect(output).toContain(
+    'src/procedures.ts must not carry the auth definition:\n  imports src/generated/auth.ts\n',
+  )
+  expect(code).toBe(1)
+})
+
+test('the module that every procedure imports holds no plugin, and nothing that a definition is made of', async () => {
+  const { files } = await bundle(fileURLToPath(source('procedures.ts')))
+  expect(files.some((file) => file.endsWith('/trpc/src/server/guard.ts'))).toBe(true)
+  expect(
+    files.filter((file) => /core\/src\/(plugins|endpoints|database|cli)\/|argon2|kysely/.test(file)),
+  ).toEqual([])
 })

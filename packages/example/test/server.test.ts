@@ -11,7 +11,7 @@ import { createTRPCClient, httpBatchLink, type TRPCClient } from '@trpc/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import type { AppRouter } from '../src/routers/app.ts'
-import { type Example, spawnExample, startExample } from './start-example.ts'
+import { type Example, spawnExample, startExample, untilSaid } from './start-example.ts'
 
 let example: Example
 beforeAll(async () => {
@@ -69,6 +69,9 @@ function subscribeClock({ cookie }: SignedIn) {
   return { socket, first: next('data'), ended: next('error') }
 }
 
+const report = ({ client }: SignedIn) =>
+  client.report.generate.mutate({ id: crypto.randomUUID(), title: 'Sales' })
+
 const refused = (code: string, reason: string | null) => ({
   data: { code, auth: reason === null ? null : { reason } },
 })
@@ -118,10 +121,56 @@ describe('the example', () => {
   })
 
   test('replaces an API key', async () => {
-    const { client } = await signIn('grace')
+    const { client } = await signIn('ada')
     const { apiKey } = await client.account.rotateApiKey.mutate()
     expect(apiKey).toMatch(/^key_[\w-]{32}$/)
     expect((await client.account.rotateApiKey.mutate()).apiKey).not.toBe(apiKey)
+  })
+
+  test('knows the columns that it adds to the user and to the session', async () => {
+    const [here, elsewhere] = [await signIn('ada'), await signIn('ada')]
+    expect(await here.client.me.query()).toMatchObject({ locale: 'en', deviceName: null })
+    expect((await post('/update-user', { locale: 'fr' }, { cookie: here.cookie })).status).toBe(400)
+    expect((await post('/update-user', { locale: 'de' }, { cookie: here.cookie })).status).toBe(200)
+    await here.client.account.nameDevice.mutate({ deviceName: 'the red phone' })
+    expect(await here.client.me.query()).toMatchObject({ locale: 'de', deviceName: 'the red phone' })
+    expect(await elsewhere.client.me.query()).toMatchObject({ locale: 'de', deviceName: null })
+    expect(await report(here)).toMatchObject({ text: 'Bericht: Sales' })
+    expect((await post('/update-user', { locale: 'en' }, { cookie: here.cookie })).status).toBe(200)
+    expect(await report(here)).toMatchObject({ text: 'Report: Sales' })
+  })
+
+  test('Organizations: created, joined by an invitation, and left to those whose session works in one', async () => {
+    const [grace, ada] = [await signIn('grace'), await signIn('ada')]
+    await expect(grace.client.organizations.members.query()).rejects.toMatchObject(
+      refused('FORBIDDEN', 'ROLE_REQUIRED'),
+    )
+    const { organization } = await grace.client.organizations.create.mutate({ name: 'Acme' })
+    await grace.client.organizations.invite.mutate({ email: 'ada@example.com', role: 'member' })
+    // It is delivered after the answer.
+    await untilSaid(example, '#token=')
+    const [, token = ''] =
+      /ada@example\.com may join Acme as member: .*#token=(\S+)/.exec(example.output()) ?? []
+
+    await expect(grace.client.organizations.join.mutate({ token })).rejects.toMatchObject({
+      data: { code: 'FORBIDDEN' },
+    })
+    await ada.client.organizations.join.mutate({ token })
+    expect(await ada.client.organizations.list.query()).toMatchObject({
+      organizations: [{ id: organization.id, role: 'member' }],
+    })
+    expect(await ada.client.organizations.members.query()).toMatchObject([
+      { name: 'Ada', role: 'member' },
+      { name: 'Grace', role: 'owner' },
+    ])
+    await expect(
+      ada.client.organizations.invite.mutate({ email: 'eve@example.com', role: 'member' }),
+    ).rejects.toMatchObject(refused('FORBIDDEN', 'ROLE_REQUIRED'))
+
+    await ada.client.organizations.activate.mutate({ organizationId: null })
+    await expect(ada.client.organizations.members.query()).rejects.toMatchObject(
+      refused('FORBIDDEN', 'ROLE_REQUIRED'),
+    )
   })
 
   test('Admin revokes session: the clock ends, and the next call is 401', async () => {
@@ -210,7 +259,7 @@ describe('the example', () => {
       },
     })
     expect(stdout).toBe(
-      'removed session 0, audit 0, rateLimit 0, revocation_log 0, verification 0, knownDevice 0\n',
+      'removed session 0, audit 0, rateLimit 0, revocation_log 0, serviceToken 0, serviceCall 0, verification 0, knownDevice 0, invitation 0\n',
     )
   })
 

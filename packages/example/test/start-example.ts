@@ -6,62 +6,84 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** `node src/server.ts` in a process of its own, with a folder of its own for database and keys. */
+/** A process of the example, with a folder for database, keys and socket. */
 export interface Example {
   readonly url: string
   readonly folder: string
   readonly process: ChildProcess
   /** What it has written so far. */
   output(): string
-  /** The exit code, once it has ended; its folder is gone then. */
+  /** The exit code, once it has ended; its folder is gone then, where it was its own. */
   readonly exit: Promise<number | null>
 }
 
+/** What {@link spawnExample} takes besides variables. */
+export interface ExampleOptions {
+  /** @default server.ts */
+  readonly entry?: 'server.ts' | 'edge.ts'
+  /** A folder that is shared with another process. @default one of its own */
+  readonly folder?: string
+}
+
 /** Starts the example and does not wait for it. */
-export async function spawnExample(env: Record<string, string> = {}): Promise<Example> {
-  const folder = mkdtempSync(join(tmpdir(), 'sallyport-'))
-  const port = await freePort()
-  const child = spawn(process.execPath, ['src/server.ts'], {
+export async function spawnExample(
+  env: Record<string, string> = {},
+  { entry = 'server.ts', folder: shared }: ExampleOptions = {},
+): Promise<Example> {
+  const folder = shared ?? mkdtempSync(join(tmpdir(), 'sallyport-'))
+  const port = env.PORT ?? String(await freePort())
+  const edgePort = String(await freePort())
+  const child = spawn(process.execPath, [`src/${entry}`], {
     cwd: new URL('..', import.meta.url),
     env: {
       PATH: process.env.PATH,
       NODE_ENV: 'development',
-      PORT: String(port),
+      PORT: port,
+      EDGE_PORT: edgePort,
       DATABASE_URL: `file:${join(folder, 'example.db')}`,
       KEY_FILE: join(folder, 'keys', 'keys.json'),
+      SERVICE_KEY_FILE: join(folder, 'keys', 'service-keys.json'),
+      INTERNAL_SOCKET: join(folder, 'internal.sock'),
       ...env,
     },
   })
   let output = ''
-  child.stdout.setEncoding('utf8').on('data', (text) => {
-    output += text
-  })
-  child.stderr.setEncoding('utf8').on('data', (text) => {
-    output += text
-  })
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text) => {
+      output += text
+    })
   return {
-    url: `http://localhost:${port}`,
+    url: `http://localhost:${entry === 'edge.ts' ? edgePort : port}`,
     folder,
     process: child,
     output: () => output,
     exit: once(child, 'close').then(([code]) => {
-      rmSync(folder, { recursive: true })
+      if (shared === undefined) rmSync(folder, { recursive: true })
       return code
     }),
   }
 }
 
 /** Starts the example and waits until it listens. */
-export async function startExample(env: Record<string, string> = {}): Promise<Example> {
-  const example = await spawnExample(env)
-  while (!example.output().includes(example.url)) {
-    if (example.process.exitCode !== null) throw new Error(`The example ended: ${example.output()}`)
-    await sleep(10)
-  }
+export async function startExample(
+  env: Record<string, string> = {},
+  options: ExampleOptions = {},
+): Promise<Example> {
+  const example = await spawnExample(env, options)
+  await untilSaid(example, example.url)
   return example
 }
 
-async function freePort(): Promise<number> {
+/** Waits until a process has written something. */
+export async function untilSaid({ process, output }: Example, text: string): Promise<void> {
+  while (!output().includes(text)) {
+    if (process.exitCode !== null) throw new Error(`The example ended: ${output()}`)
+    await sleep(10)
+  }
+}
+
+/** A port on which nobody listens. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0)
   await once(server, 'listening')
   const address = server.address()

@@ -1,11 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto'
+import * as z from 'zod'
 import { protectedProcedure, router, sensitiveProcedure } from '../procedures.ts'
 
-export const me = protectedProcedure.query(({ ctx: { session } }) => ({
+export const me = protectedProcedure.query(({ ctx: { session, user } }) => ({
   userId: session.userId,
   sessionId: session.id,
-  email: session.user.email,
-  role: session.user.role,
+  email: user.email,
+  role: user.role,
+  locale: user.locale,
+  deviceName: session.deviceName,
 }))
 
 export const accountRouter = router({
@@ -26,4 +29,14 @@ export const accountRouter = router({
     )
     return { apiKey }
   }),
+
+  /** Names the device that the caller signed in on: a column that this app adds to the session. */
+  nameDevice: sensitiveProcedure
+    .input(z.object({ deviceName: z.string().trim().min(1).max(100) }))
+    .mutation(async ({ ctx, input }) => {
+      await ctx.transaction((trx) =>
+        trx.updateTable('session').set(input).where('id', '=', ctx.session.id).execute(),
+      )
+      return input
+    }),
 })

@@ -4,6 +4,8 @@ import { accountRouter, me } from './account.ts'
 import { adminRouter } from './admin.ts'
 import { clock } from './clock.ts'
 import { notesRouter } from './notes.ts'
+import { organizationsRouter } from './organizations.ts'
+import { report } from './report.ts'
 
 export const appRouter = router({
   health: publicProcedure.query(() => ({ ok: true })),
@@ -12,6 +14,8 @@ export const appRouter = router({
   notes: notesRouter,
   account: accountRouter,
   admin: adminRouter,
+  organizations: organizationsRouter,
+  report,
 })
 
 export type AppRouter = typeof appRouter

@@ -6,7 +6,8 @@ import { expect, test, vi } from 'vitest'
 
 test('every procedure is guarded, and health alone is public', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sallyport-'))
-  vi.stubEnv('DATABASE_URL', ':memory:')
+  // Vite has a variable of this name.
+  vi.stubEnv('BASE_URL', undefined)
   vi.stubEnv('KEY_FILE', join(folder, 'keys.json'))
   const { appRouter } = await import('../../src/routers/app.ts')
   rmSync(folder, { recursive: true })

@@ -1,0 +1,24 @@
+import type { AuthDatabase } from '@sallyport/core'
+import type { AuthContext } from '@sallyport/trpc'
+import { createAuthedAction } from '@sallyport/trpc/action'
+import type { Runner } from '@sallyport/trpc/runtime'
+import { initTRPC } from '@trpc/server'
+import { errorFormatter } from './error-formatter.ts'
+import { getAuth } from './generated/auth.ts'
+
+/** What actions are made of: the context of the backend, or that of the edge. */
+export interface ActionContext extends AuthContext {
+  readonly db?: AuthDatabase
+  readonly runner: Runner
+}
+
+// Where there is no `process`, tRPC takes the app for one in development and sends stack traces.
+const t = initTRPC.context<ActionContext>().create({ errorFormatter, isDev: false })
+
+export const actionRouter = t.router
+
+/**
+ * Both doors and no database: `ctx.runQuery`, `ctx.runMutation`, `ctx.auth.api`, `ctx.auth.signal`. The one builder module that imports
+ * `getAuth`.
+ */
+export const authedAction = createAuthedAction(t.procedure, getAuth, ({ runner }) => runner)

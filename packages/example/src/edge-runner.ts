@@ -1,0 +1,17 @@
+import { httpRunner } from '@sallyport/trpc/runtime'
+import { Agent, fetch } from 'undici'
+import { authConfig } from './auth.config.ts'
+import { env } from './env.ts'
+import { loadServiceSigningKeys } from './keys/service-keys.ts'
+
+/** The connections to the backend. */
+export const backend = new Agent({ connect: { socketPath: env.INTERNAL_SOCKET } })
+
+/** By it actions reach the database of the backend. */
+export const runner = httpRunner({
+  // Only the path counts: the connection goes to the socket.
+  url: 'http://localhost/internal',
+  service: { name: 'edge', signingKeys: await loadServiceSigningKeys() },
+  config: authConfig,
+  fetch: (url, init) => fetch(url, { ...init, dispatcher: backend }),
+})

@@ -1,0 +1,15 @@
+import { dynamicJwks, type KeySet, staticJwks } from '@sallyport/core'
+import { env, isEdge, isProduction } from '../env.ts'
+import { keyFile } from './key-file.ts'
+import { missingKeys } from './missing-keys.ts'
+
+/** What verifies the JWTs of users. */
+export const jwks = await loadJwks()
+
+/** A variable where it is set, as in production. The edge asks the backend, where there is none. */
+async function loadJwks(): Promise<KeySet> {
+  if (env.JWKS !== undefined) return staticJwks(env.JWKS)
+  if (isEdge) return dynamicJwks(new URL('/api/auth/jwks', env.BASE_URL).href)
+  if (isProduction) missingKeys()
+  return (await keyFile(env.KEY_FILE)).jwks
+}

@@ -1,0 +1,5 @@
+import { localRunner } from '@sallyport/trpc/runtime'
+import { internalFunctions } from './internal/functions.ts'
+
+/** By it actions reach the database of this process. Those of the edge have one of their own. */
+export const runner = localRunner(internalFunctions)
