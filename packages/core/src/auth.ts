@@ -5,6 +5,7 @@ import { createEndpointServer, endpointsOf } from './endpoints/bind-endpoints.ts
 import { createHandler, type RequestOptions } from './endpoints/handler.ts'
 import { createServerApi, type ServerApi } from './endpoints/server-api.ts'
 import { ConfigurationError } from './errors.ts'
+import { safely } from './safely.ts'
 import type { AnyDatabase } from './session/any-database.ts'
 import { expiringTables } from './session/observed-database.ts'
 import { type PruneReport, prune } from './session/prune.ts'
@@ -120,7 +121,7 @@ export async function createAuth<Plugins extends readonly AuthPlugin[]>(
 ): Promise<Auth<Plugins>> {
   const { config, plugins } = definition
   const endpoints = endpointsOf(definition)
-  const tell = (error: unknown) => report(error, onError)
+  const tell = safely(onError)
   const server = createEndpointServer(definition, database, tell)
   await migratePlugins(plugins, server.database)
   const tables = expiringTables(plugins)
@@ -138,15 +139,5 @@ export async function createAuth<Plugins extends readonly AuthPlugin[]>(
     database: server.database,
     prune: pruneNow,
     close: () => clearInterval(timer),
-  }
-}
-
-/** What the app's own `onError` throws, at once or later, must not end the process. */
-function report(error: unknown, onError: (error: unknown) => unknown): void {
-  const failed = (fault: unknown) => console.error('onError failed:', fault, error)
-  try {
-    Promise.resolve(onError(error)).catch(failed)
-  } catch (fault) {
-    failed(fault)
   }
 }

@@ -1,4 +1,5 @@
 export { BodyTooLargeError, type ByteStream, readBytes } from './read-limited.ts'
+export { safely } from './safely.ts'
 export { burnToken } from './service/burn-token.ts'
 export { digestBody } from './service/digest-body.ts'
 export { issueServiceToken, type ServiceTokenOptions } from './service/issue-service-token.ts'

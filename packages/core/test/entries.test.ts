@@ -373,6 +373,7 @@ describe('the exported names of', () => {
         "refuseSharedKeys",
         "requireClaimText",
         "runOnce",
+        "safely",
         "serviceAudience",
         "verifyServiceToken",
       ]

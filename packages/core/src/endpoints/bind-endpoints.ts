@@ -10,6 +10,7 @@ import {
 import { refuse } from '../endpoint-error.ts'
 import { ConfigurationError } from '../errors.ts'
 import type { Identity } from '../jwt/identity.ts'
+import { safely } from '../safely.ts'
 import type { AnyDatabase } from '../session/any-database.ts'
 import { observed } from '../session/observed-database.ts'
 import { type ApiOptions, given, toEndpointRequest } from './api.ts'
@@ -81,7 +82,7 @@ export function bindEndpoints(
   { onError = console.error }: { onError?: (error: unknown) => void } = {},
 ): EndpointCaller {
   const endpoints = endpointsOf(definition)
-  const server = createEndpointServer(definition, database, onError)
+  const server = createEndpointServer(definition, database, safely(onError))
   return async (name, input, { identity, ...options }) => {
     const endpoint = Object.hasOwn(endpoints, name) ? endpoints[name] : undefined
     if (endpoint === undefined) throw refuse('NOT_FOUND')

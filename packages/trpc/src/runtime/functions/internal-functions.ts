@@ -8,13 +8,12 @@ import {
   type Session,
   validateIdentity,
 } from '@sallyport/core'
-import { burnToken, runOnce, type ServiceClaims } from '@sallyport/core/service'
+import { burnToken, runOnce, type ServiceClaims, safely } from '@sallyport/core/service'
 import { type AnyTRPCRouter, callTRPCProcedure, type inferRouterContext } from '@trpc/server'
 import type { CallBody } from '../call/call-body.ts'
 import { type CallLimits, checkLimits } from '../call/call-limits.ts'
 import { type CallOutcome, describeError, OUTCOME } from '../call/call-outcome.ts'
 import { CallRefusal, isCallRefusal } from '../call/call-refusal.ts'
-import { safely } from '../call/safely.ts'
 import { createOwnFunctions, type EndpointsSource, type HasDatabase } from './own-functions.ts'
 
 /** What an internal function knows of who acts; all of it is null where nobody does. */

@@ -5,6 +5,7 @@ import {
   readBytes,
   refuseSharedKeys,
   type ServiceClaims,
+  safely,
   serviceAudience,
   verifyServiceToken,
 } from '@sallyport/core/service'
@@ -15,7 +16,6 @@ import { CALL_REFUSALS, CallRefusal, isCallRefusal } from '../call/call-refusal.
 import { callSlots } from '../call/call-slots.ts'
 import { statusOf } from '../call/call-status.ts'
 import { type Deadline, startDeadline } from '../call/deadline.ts'
-import { safely } from '../call/safely.ts'
 import type { InternalFunctions } from './internal-functions.ts'
 import { createTokenMemory } from './token-memory.ts'
 

@@ -6,6 +6,7 @@ import {
   parseServiceSigningKeys,
   readBytes,
   requireClaimText,
+  safely,
   serviceAudience,
 } from '@sallyport/core/service'
 import { encodeBody } from '../call/call-body.ts'
@@ -15,7 +16,6 @@ import { CallRefusal, type CallRefusalCode, isCallRefusal, isCallRefusalCode } f
 import { callSlots } from '../call/call-slots.ts'
 import { statusOf } from '../call/call-status.ts'
 import { type Deadline, startDeadline } from '../call/deadline.ts'
-import { safely } from '../call/safely.ts'
 import type { Runner, RunnerCall } from './runner.ts'
 import { toRunner } from './to-runner.ts'
 

@@ -1,9 +1,9 @@
-/** A listener of the app whose own failure, at once or later, is printed and changes nothing. */
+/** A listener of the app whose own failure, at once or later, is printed, changes nothing and does not end the process. */
 export function safely<Args extends readonly unknown[]>(
   listener: (...args: Args) => unknown,
 ): (...args: Args) => void {
-  const failed = (fault: unknown) => console.error('onError failed:', fault)
   return (...args) => {
+    const failed = (fault: unknown) => console.error('onError failed:', fault, ...args)
     try {
       Promise.resolve(listener(...args)).catch(failed)
     } catch (fault) {
