@@ -10,7 +10,7 @@ const FIXES = {
   'session-file':
     'generated/session.ts is for modules that must not carry the auth definition. Run "sallyport generate": it writes that file with an import of types alone.',
   'other-builder':
-    'Only the module of the action builder may bring getAuth in. Move the builders that need it there, and let the first file import neither.',
+    'The first file exports procedure builders, and of those modules that of the action builder alone may bring getAuth in. Move the builders to a module of their own, or to that one.',
   'procedure-module':
     'A procedure module that needs getAuth imports it from generated/auth.ts itself, or is built from the action builder. Take getAuth out of the second file: let it be given what getAuth(ctx) returned.',
   'definition-import':
