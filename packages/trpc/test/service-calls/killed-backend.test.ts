@@ -85,6 +85,8 @@ beforeAll(async () => {
       noteAttempt(init)
       return fetchOver(url, { ...init, dispatcher })
     },
+    // There is no end of them.
+    onError() {},
   })
 })
 afterAll(() => database?.close())

@@ -135,6 +135,8 @@ export interface InternalScene {
   addNode(limits?: CallLimits, options?: { serviceJwks?: KeySet }): InternalNode
   /** The runner of a service that calls a node. */
   runnerFor(node: Pick<InternalNode, 'handler'>, options?: Partial<HttpRunnerOptions>): Runner
+  /** What its runners were told of. */
+  readonly runnerErrors: unknown[]
   reset(): void
   close(): Promise<void>
 }
@@ -152,6 +154,7 @@ export async function createInternalScene(directory: string): Promise<InternalSc
   const serviceJwks = staticJwks(parseSigningKeys(signingKeys).publicJwks)
   const work: Work = { runs: [], finish() {}, gate: Promise.resolve(), signal: undefined }
   const closing: (() => Promise<void>)[] = []
+  const runnerErrors: unknown[] = []
 
   function createNode(
     database: AuthDatabase,
@@ -192,9 +195,12 @@ export async function createInternalScene(directory: string): Promise<InternalSc
         service: { name: 'edge', signingKeys },
         config,
         fetch: overNoNetwork(handler),
+        onError: (error) => void runnerErrors.push(error),
         ...options,
       }),
+    runnerErrors,
     reset() {
+      runnerErrors.length = 0
       work.finish()
       work.runs.length = 0
       work.signal = undefined

@@ -171,6 +171,8 @@ describe('what is not plainly an answer of ours decides nothing: 503, and never 
     const { runner, attempts } = runnerWith(reply, { maxResponseBytes: 1_000 })
     expect(await endOf(runner.run(SAVE))).toBe('SESSIONS_UNAVAILABLE')
     expect(attempts).toHaveLength(1)
+    // Else nobody could tell a wrong key from an outage.
+    expect(scene.runnerErrors).toMatchObject([{ name: 'CallRefusal' }])
   })
 
   test.each([
@@ -396,6 +398,7 @@ describe('over a unix socket', () => {
       service: { name: 'beside', signingKeys: scene.signingKeys },
       config: scene.auth.config,
       fetch: (url, init) => fetchOver(url, { ...init, dispatcher }),
+      onError: (error) => void scene.runnerErrors.push(error),
     })
 
   test('a call is let in with what undici sends, and answered', async () => {
