@@ -173,6 +173,11 @@ describe('the app', () => {
     const withOtherDb = initTRPC.context<AuthContext & { readonly db: { query(): void } }>().create()
     // @ts-expect-error ctx.db carries no store of sessions
     createAuthedAction(withOtherDb.procedure, getAuth, runner)
+    const withoutDb = initTRPC.context<AuthContext & { readonly runner: Runner }>().create()
+    createAuthedAction(withoutDb.procedure, getAuth, ({ runner: own }) => own).query(({ ctx }) => {
+      expectTypeOf(ctx.runner).toEqualTypeOf<Runner>()
+      expectTypeOf(ctx.session.userId).toEqualTypeOf<string>()
+    })
     // @ts-expect-error there has to be a way to the database
     expect(() => createAuthedAction(t.procedure, getAuth)).toBeTypeOf('function')
   })
