@@ -14,6 +14,7 @@ import type { CallBody } from '../call/call-body.ts'
 import { type CallLimits, checkLimits } from '../call/call-limits.ts'
 import { type CallOutcome, describeError, OUTCOME } from '../call/call-outcome.ts'
 import { CallRefusal, isCallRefusal } from '../call/call-refusal.ts'
+import { functionTypes } from './function-types.ts'
 import { createOwnFunctions, type EndpointsSource, type HasDatabase } from './own-functions.ts'
 
 /** What an internal function knows of who acts; all of it is null where nobody does. */
@@ -85,7 +86,7 @@ export function defineInternalFunctions<Router extends AnyTRPCRouter>({
   ...limits
 }: InternalFunctionsOptions<Router>): InternalFunctions {
   const { maxResponseBytes } = checkLimits(limits)
-  const types = typesOf(router)
+  const types = functionTypes(router)
   const own = createOwnFunctions({ config, getAuth })
   const tell = safely(onError)
 
@@ -195,23 +196,6 @@ const FAILED = {
   code: 'INTERNAL_SERVER_ERROR',
   message: 'The internal function failed',
 } as const
-
-/** The functions of a router with what they are. */
-function typesOf(router: AnyTRPCRouter): ReadonlyMap<string, string> {
-  const lazy = Object.keys(router._def.lazy)
-  if (lazy.length > 0)
-    throw new ConfigurationError(
-      `internal functions: ${lazy.join(', ')} is loaded lazily, and must be there from the start`,
-    )
-  const procedures = Object.entries(router._def.procedures as Record<string, { _def: { type: string } }>)
-  for (const [path, { _def }] of procedures) {
-    if (/^sallyport(\.|$)/.test(path))
-      throw new ConfigurationError(`internal functions: ${path} has a name that is kept for ours`)
-    if (_def.type === 'subscription')
-      throw new ConfigurationError(`internal functions: ${path} is a subscription; a call has one answer`)
-  }
-  return new Map(procedures.map(([path, { _def }]) => [path, _def.type]))
-}
 
 /** @throws ConfigurationError where the types were passed over and the context has no store */
 function storeIn({ db }: HasDatabase): AuthStore {
