@@ -22,6 +22,9 @@ import {
   type EndpointCall,
   FIND_SESSION,
   type FindSessionInput,
+  isEndpointCall,
+  isLimitInput,
+  isSessionKey,
 } from '../call/reserved-functions.ts'
 import { type SessionJson, toSessionJson } from '../call/session-json.ts'
 import type { FunctionType } from '../runner/runner.ts'
@@ -161,27 +164,4 @@ function parse<Input>(input: unknown, isInput: (input: unknown) => input is Inpu
 
 function invalid(message: string): TRPCError {
   return new TRPCError({ code: 'BAD_REQUEST', message })
-}
-
-function isSessionKey(input: unknown): input is FindSessionInput {
-  return isObject(input) && typeof input.sessionId === 'string' && typeof input.userId === 'string'
-}
-
-function isLimitInput(input: unknown): input is ConsumeLimitInput {
-  if (!isObject(input) || typeof input.key !== 'string' || !isObject(input.limit)) return false
-  // The counters of `rateLimit` alone: a key of a service is not to lock sign-ins.
-  if (!/^procedure:.{1,1000}$/su.test(input.key)) return false
-  return typeof input.limit.points === 'number' && typeof input.limit.duration === 'number'
-}
-
-function isEndpointCall(input: unknown): input is EndpointCall {
-  if (!isObject(input) || typeof input.name !== 'string' || !isObject(input.input)) return false
-  const { request } = input
-  return (
-    isObject(request) &&
-    typeof request.method === 'string' &&
-    isObject(request.headers) &&
-    Object.values(request.headers).every((value) => typeof value === 'string') &&
-    (request.remoteAddress === null || typeof request.remoteAddress === 'string')
-  )
 }
