@@ -25,8 +25,8 @@ export interface AuthConfigOptions {
   /** Further origins whose pages may use the cookies, such as `https://admin.example.com`. No wildcards. */
   allowedOrigins?: readonly string[]
   /**
-   * Accept `Authorization: Bearer` and the WebSocket connection parameter `token`, and return the JWT from the token
-   * endpoint.
+   * Accept `Authorization: Bearer` and the WebSocket connection parameter `token`, return the JWT from the token endpoint, and take the
+   * header `x-sallyport-session` for the session cookie.
    * @default false
    */
   bearer?: boolean

@@ -1,5 +1,5 @@
 import type { AuthConfig } from './config.ts'
-import { CLIENT_HEADER } from './protocol.ts'
+import { CLIENT_HEADER, SESSION_HEADER } from './protocol.ts'
 
 /**
  * The CORS headers of an answer: the listed origin with credentials, never `*`. Empty for any other origin. `vary` is
@@ -49,7 +49,7 @@ export function answerPreflight(request: Request, config: AuthConfig): Response 
     headers: {
       ...headers,
       'access-control-allow-methods': 'GET, POST',
-      'access-control-allow-headers': `content-type, authorization, trpc-accept, last-event-id, ${CLIENT_HEADER}`,
+      'access-control-allow-headers': `content-type, authorization, trpc-accept, last-event-id, ${CLIENT_HEADER}, ${SESSION_HEADER}`,
       'access-control-max-age': '600',
     },
   })

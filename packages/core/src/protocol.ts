@@ -60,6 +60,16 @@ export interface Route {
 /** A caller that is not a browser sends `x-sallyport: 1`; a cross-site form or image cannot. */
 export const CLIENT_HEADER = 'x-sallyport'
 
+/**
+ * Where bearer transport is enabled, this header stands for the session cookie: `<sessionId>.<secret>`, or {@link NO_SESSION} where there is
+ * no session yet. The cookies of such a request count for nothing, its answer sets none, and a session cookie that would have been set
+ * stands in {@link TokenResponse.sessionToken}.
+ */
+export const SESSION_HEADER = 'x-sallyport-session'
+
+/** The value of {@link SESSION_HEADER} of a program that is not signed in. */
+export const NO_SESSION = 'none'
+
 /** Cookie names start with this unless the configuration says otherwise. */
 export const COOKIE_PREFIX = 'service'
 
@@ -125,11 +135,19 @@ export interface TokenResponse {
   sessionId: string
   /** The JWT itself; only where bearer transport is enabled. */
   token?: string
+  /** The next value of {@link SESSION_HEADER}, where it is new; only in the answer to a request that carried that header. */
+  sessionToken?: string
 }
 
 /** What an endpoint answers that has nothing to tell but that it is done. */
 export interface SuccessResponse {
   success: true
+}
+
+/** What an endpoint answers that changes the secret of the session. */
+export interface NewSecretResponse extends SuccessResponse {
+  /** As in {@link TokenResponse}. */
+  sessionToken?: string
 }
 
 /** A person, as they see themselves. Plugins may add members. */
@@ -222,3 +240,33 @@ export interface ErrorResponse {
   /** Seconds to wait before another attempt; with 429 and 503. */
   retryAfterSeconds?: number
 }
+
+/** Why a procedure was refused, and what the client may do about it: `error.data.auth` where the app's error formatter adds it. */
+export interface AuthErrorData {
+  readonly reason: Reason
+  /** Seconds to wait before another attempt; null where waiting does not help. */
+  readonly retryAfterSeconds: number | null
+  /** True only when a guard refused before the resolver ran: the call has changed nothing and may be sent again. */
+  readonly replay: boolean
+}
+
+/** What an auth endpoint refused that a resolver called: `error.data.endpoint` where the app's error formatter adds it. */
+export interface EndpointErrorData {
+  /** Such as `INVITATION_INVALID`. */
+  readonly code: string
+  /** Names of the fields at fault, with `INVALID_INPUT`. */
+  readonly fields: readonly string[]
+}
+
+/** What a page rendered on the server tells its client. */
+export type HydrationState =
+  | {
+      readonly status: 'authenticated'
+      readonly userId: string
+      readonly sessionId: string
+      /** Seconds left of the JWT, computed by the server. */
+      readonly expiresIn: number
+    }
+  | { readonly status: 'unauthenticated' }
+  /** It could not be decided, such as while the database was down. */
+  | { readonly status: 'unknown' }

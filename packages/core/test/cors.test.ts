@@ -44,7 +44,8 @@ describe('a CORS preflight', () => {
       'access-control-allow-credentials': 'true',
       'access-control-expose-headers': 'retry-after',
       'access-control-allow-methods': 'GET, POST',
-      'access-control-allow-headers': 'content-type, authorization, trpc-accept, last-event-id, x-sallyport',
+      'access-control-allow-headers':
+        'content-type, authorization, trpc-accept, last-event-id, x-sallyport, x-sallyport-session',
       'access-control-max-age': '600',
     })
   })

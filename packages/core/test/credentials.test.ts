@@ -86,6 +86,51 @@ describe('with bearer transport', () => {
   })
 })
 
+describe('the session header', () => {
+  const COOKIES = 'service.jwt=a.b.c; service.session=s1.x'
+
+  test.each([
+    ['s2.secret', { sessionId: 's2', secret: 'secret' }],
+    ['s2.sec.ret', { sessionId: 's2', secret: 'sec.ret' }],
+    ['s2', { sessionId: 's2', secret: '' }],
+    ['', { sessionId: '', secret: '' }],
+    ['NONE', { sessionId: 'NONE', secret: '' }],
+    // What a server makes of two.
+    ['s2.a, s3.b', { sessionId: 's2', secret: 'a, s3.b' }],
+    ['none, s3.b', { sessionId: 'none, s3', secret: 'b' }],
+    ['none', null],
+  ])('%j stands for the session cookie, and no cookie counts', (value, sessionCookie) => {
+    for (const cookie of [COOKIES, `${COOKIES}; ${COOKIES}`]) {
+      const headers = { 'x-sallyport-session': value, cookie }
+      expect(read(headers, withBearer)).toEqual({ transport: 'bearer', token: null, sessionCookie })
+    }
+  })
+
+  test('stands beside a bearer token', () => {
+    const headers = { authorization: 'Bearer x.y.z', 'x-sallyport-session': 's2.secret', cookie: COOKIES }
+    expect(read(headers, withBearer)).toEqual({
+      transport: 'bearer',
+      token: 'x.y.z',
+      sessionCookie: { sessionId: 's2', secret: 'secret' },
+    })
+  })
+
+  test.each(['s2.secret', 'none'])('counts for nothing without bearer transport: %s', (value) => {
+    expect(read({ 'x-sallyport-session': value, cookie: COOKIES }, cookiesOnly)).toEqual({
+      transport: 'cookie',
+      token: 'a.b.c',
+      sessionCookie: { sessionId: 's1', secret: 'x' },
+    })
+  })
+
+  test('alone says that there is no session by `none`: a cookie names one', () => {
+    expect(read({ cookie: 'service.session=none' }, withBearer)).toMatchObject({
+      transport: 'cookie',
+      sessionCookie: { sessionId: 'none', secret: '' },
+    })
+  })
+})
+
 test.each(['service.jwt=a; service.jwt=b', 'service.session=a.b; service.session=c.d'])(
   'two cookies of one of our names are a conflict: %s',
   async (cookie) => {

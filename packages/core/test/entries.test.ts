@@ -120,7 +120,9 @@ describe('the exported names of', () => {
         "JWT_LIFETIME_SECONDS",
         "MAX_BATCH_SIZE",
         "MAX_PAYLOAD_BYTES",
+        "NO_SESSION",
         "REASONS",
+        "SESSION_HEADER",
         "SESSION_LIFETIME_SECONDS",
       ]
     `)
@@ -128,10 +130,14 @@ describe('the exported names of', () => {
       [
         "ActiveOrganizationResponse",
         "AdminUserResponse",
+        "AuthErrorData",
         "CurrentSessionResponse",
+        "EndpointErrorData",
         "ErrorResponse",
+        "HydrationState",
         "InvitationResponse",
         "MemberResponse",
+        "NewSecretResponse",
         "OrganizationResponse",
         "Reason",
         "Route",

@@ -1,3 +1,4 @@
+export type { AuthErrorData, EndpointErrorData } from '@sallyport/core/protocol'
 export { assertGuarded } from './server/assert-guarded.ts'
 export type { AuthHandle, Transport } from './server/auth-handle.ts'
 export {
@@ -17,13 +18,7 @@ export {
   type StoreContext,
   type WsContextOptions,
 } from './server/context.ts'
-export {
-  type AuthErrorData,
-  authErrorData,
-  authResponseMeta,
-  type EndpointErrorData,
-  endpointErrorData,
-} from './server/errors.ts'
+export { authErrorData, authResponseMeta, endpointErrorData } from './server/errors.ts'
 export { getSession } from './server/get-session.ts'
 export type { AdmittedHandle, Middleware, SessionContext } from './server/guard.ts'
 export {

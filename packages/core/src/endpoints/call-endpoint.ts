@@ -1,7 +1,7 @@
 import type { ProxyTrust } from '../address.ts'
 import { type Authenticated, authenticate, validateIdentity } from '../authenticate.ts'
 import type { AuthConfig } from '../config.ts'
-import { readBearer, readSessionCookie } from '../credentials.ts'
+import { hasSessionHeader, readBearer, readSessionCookie } from '../credentials.ts'
 import type { AuthDefinition } from '../definition.ts'
 import { AuthError } from '../errors.ts'
 import { commit } from '../events/commit.ts'
@@ -47,13 +47,13 @@ export async function callEndpoint(
   server: EndpointServer,
 ): Promise<EndpointResult> {
   const { config } = server.definition
-  if (endpoint.origin !== null && countsCookies(endpoint, request, config))
+  if (endpoint.origin !== null && !bringsToken(endpoint, request, config))
     checkOrigin(request, endpoint.origin, config)
   const context = createContext(endpoint, request, server)
   const input = await readInput()
   const admitted = await admit(endpoint, request, server)
-  if (admitted === null) return endpoint.run(input, context)
-  return endpoint.run(input, {
+  if (admitted === null) return answerTo(context, await endpoint.run(input, context))
+  const result = await endpoint.run(input, {
     ...context,
     ...admitted,
     change: (work) =>
@@ -69,6 +69,15 @@ export async function callEndpoint(
         return work(trx, record)
       }),
   })
+  return answerTo(context, result)
+}
+
+/** Whoever sends the session header gets no cookie: those of their browser, if it has any, are of another session. */
+export function answerTo<Result extends EndpointResult>(
+  { sessionTransport }: EndpointContext,
+  result: Result,
+): Result {
+  return sessionTransport === 'header' ? { ...result, cookies: [] } : result
 }
 
 /** What an endpoint may use on behalf of a request. */
@@ -78,6 +87,10 @@ export function createContext(
   { definition, database, onError }: EndpointServer,
 ): EndpointContext {
   const { config, signingKeys, definePayload } = definition
+  const sessionTransport = hasSessionHeader(request.header, config) ? 'header' : 'cookie'
+  // What is the same for everyone has no use for cookies, so that two of them are no matter there.
+  const readsSession =
+    endpoint.origin !== null && (sessionTransport === 'header' || !bringsToken(endpoint, request, config))
   return {
     config,
     signingKeys,
@@ -85,9 +98,8 @@ export function createContext(
     database,
     request,
     address: request.address,
-    sessionCookie: countsCookies(endpoint, request, config)
-      ? readSessionCookie(request.header, config)
-      : null,
+    sessionTransport,
+    sessionCookie: readsSession ? readSessionCookie(request.header, config) : null,
     async limit(key, limit) {
       const retryAfterSeconds = await database.limits.consume(key, limit)
       if (retryAfterSeconds !== null) throw new AuthError('RATE_LIMITED', { retryAfterSeconds })
@@ -101,15 +113,15 @@ export function createContext(
 }
 
 /**
- * Whether the cookies of a request count for anything. What is the same for everyone has no use for them, so that two of them are no
- * matter there. Whoever has to be admitted may come with a bearer token instead, which no other site can send.
+ * Whether the caller has to be admitted, and comes with a bearer token, which no other site can send: then the cookies count for nothing.
+ * Where anyone may call, that token does not say who calls.
  */
-function countsCookies(
-  { origin, caller }: Pick<Endpoint, 'origin' | 'caller'>,
+function bringsToken(
+  { caller }: Pick<Endpoint, 'caller'>,
   { header }: EndpointRequest,
   config: AuthConfig,
 ): boolean {
-  return origin !== null && (caller === 'anyone' || readBearer(header, config) === null)
+  return caller !== 'anyone' && readBearer(header, config) !== null
 }
 
 async function admit(

@@ -26,8 +26,13 @@ export interface EndpointContext {
   readonly request: OriginRequest
   /** The address of the client; null where nobody said. */
   readonly address: string | null
-  /** The session cookie, however good it is. */
+  /** The session cookie, or the header that stands for it, however good it is. */
   readonly sessionCookie: SessionCookie | null
+  /**
+   * How the caller keeps the secret of the session. With `header` no cookie of the request counts and none is in the answer: what would
+   * have been in the session cookie is the member `sessionToken` of the body.
+   */
+  readonly sessionTransport: 'cookie' | 'header'
   /**
    * Counts an attempt.
    *
@@ -49,7 +54,7 @@ export interface AdmittedContext extends EndpointContext, Authenticated {}
 /** What an endpoint answers with status 200. */
 export interface EndpointResult<Output = object> {
   readonly body: Output
-  /** `Set-Cookie` values. */
+  /** `Set-Cookie` values; not sent to a caller who sends the session header. */
   readonly cookies?: readonly string[]
 }
 

@@ -1,6 +1,7 @@
 import type { AuthConfig } from '../config.ts'
 import { clearCookies } from '../cookie.ts'
 import { answerPreflight, corsHeaders } from '../cors.ts'
+import { hasSessionHeader } from '../credentials.ts'
 import type { Endpoints } from '../definition.ts'
 import { ENDPOINT_ERRORS, isEndpointError, refuse } from '../endpoint-error.ts'
 import { isAuthError } from '../errors.ts'
@@ -63,7 +64,9 @@ function answerRefusal(
   if (body.retryAfterSeconds !== undefined)
     response.headers.set('retry-after', String(body.retryAfterSeconds))
   // The one refusal that is definite about the session itself; any other leaves the cookies as they are.
-  if (endpoint?.path === ENDPOINTS.token.path && body.code.startsWith('SESSION_') && status === 401) {
+  const isOver = endpoint?.path === ENDPOINTS.token.path && body.code.startsWith('SESSION_') && status === 401
+  // Unless the session header stood for them: then they are of another session.
+  if (isOver && !hasSessionHeader((name) => request.headers.get(name), config)) {
     for (const cookie of clearCookies(config.cookies, config)) response.headers.append('set-cookie', cookie)
   }
   return response

@@ -1,7 +1,8 @@
 import type { AuthConfig } from '../config.ts'
 import { setCookie } from '../cookie.ts'
 import { issueJwt } from '../jwt/issue-jwt.ts'
-import type { TokenResponse } from '../protocol.ts'
+import type { NewSecretResponse, TokenResponse } from '../protocol.ts'
+import type { RotatedSession } from '../session/confirm-session.ts'
 import { createSession, type NewSessionOptions } from '../session/create-session.ts'
 import type { EndpointContext, EndpointResult } from './endpoint.ts'
 
@@ -18,13 +19,13 @@ interface AnswerableSession {
 
 /**
  * Collects what a JWT of this session needs, and returns what answers with it: a new JWT in the cookie and, where bearer transport is
- * enabled, in the body; and the session cookie where it is new.
+ * enabled, in the body; and the session cookie where it is new, for whoever sends the session header as `sessionToken` in the body.
  *
  * @throws AuthError `KEYS_UNAVAILABLE`, or what `definePayload` throws
  */
 export async function prepareTokens(
   session: { id: string; userId: string },
-  { config, signingKeys, definePayload }: EndpointContext,
+  { config, signingKeys, definePayload, sessionTransport }: EndpointContext,
 ): Promise<(session: AnswerableSession) => Promise<Required<EndpointResult<TokenResponse>>>> {
   const payload = await definePayload({ userId: session.userId, sessionId: session.id })
   const key = signingKeys.active
@@ -33,14 +34,15 @@ export async function prepareTokens(
   return async (answered) => {
     const now = config.now()
     const jwt = await issueJwt(answered, { key, config, payload, now })
+    const { remembered, cookie } = answered
     const body: TokenResponse = {
       expiresIn: jwt.expiresInSeconds,
       expiresAt: jwt.expiresAt.toISOString(),
       userId: answered.userId,
       sessionId: answered.id,
       ...(config.bearer && { token: jwt.token }),
+      ...(sessionTransport === 'header' && cookie !== null && { sessionToken: cookie }),
     }
-    const { remembered, cookie } = answered
     const { cookies: names, secure } = config
     const maxAgeSeconds = remembered ? jwt.expiresInSeconds : null
     const jwtCookie = setCookie(names.jwt, jwt.token, { maxAgeSeconds, secure })
@@ -51,8 +53,20 @@ export async function prepareTokens(
   }
 }
 
+/** Answers a caller whose session may have a new secret: null is none. */
+export function answerNewSecret(
+  rotated: RotatedSession | null,
+  { config, sessionTransport }: EndpointContext,
+): Required<EndpointResult<NewSecretResponse>> {
+  if (rotated === null) return { body: { success: true }, cookies: [] }
+  return {
+    body: { success: true, ...(sessionTransport === 'header' && { sessionToken: rotated.cookie }) },
+    cookies: [setSessionCookie(rotated, config)],
+  }
+}
+
 /** `Set-Cookie` for the secret of a session: it lives as long as the session, or ends with the browser. */
-export function setSessionCookie(
+function setSessionCookie(
   { cookie, expiresAt, remembered }: { cookie: string; expiresAt: Date; remembered: boolean },
   { cookies, secure, now }: AuthConfig,
 ): string {

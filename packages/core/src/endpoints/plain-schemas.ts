@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { SessionResponse, SuccessResponse, TokenResponse } from '../protocol.ts'
+import type { NewSecretResponse, SessionResponse, SuccessResponse, TokenResponse } from '../protocol.ts'
 
 /** The input of a GET that takes none: a query is not looked at. */
 export const anyQuery: z.ZodType<object> = z.object({})
@@ -18,6 +18,12 @@ export const id: z.ZodType<string> = z
 /** The output of an endpoint that has nothing to tell but that it is done. */
 export const done: z.ZodType<SuccessResponse> = z.object({ success: z.literal(true) })
 
+/** The output of an endpoint that changes the secret of the session. */
+export const newSecret: z.ZodType<NewSecretResponse> = z.object({
+  success: z.literal(true),
+  sessionToken: z.string().exactOptional(),
+})
+
 /** The output of an endpoint that ends sessions. */
 export const revokedCount: z.ZodType<{ revoked: number }> = z.object({ revoked: z.number() })
 
@@ -31,6 +37,7 @@ export const tokens: z.ZodType<TokenResponse> = z.object({
   userId: z.string(),
   sessionId: z.string(),
   token: z.string().exactOptional(),
+  sessionToken: z.string().exactOptional(),
 })
 
 /** The members of every {@link SessionResponse}: never its secret. */

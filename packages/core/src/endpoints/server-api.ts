@@ -1,6 +1,6 @@
 import type { TokenResponse } from '../protocol.ts'
 import { type ApiOptions, type ApiResult, toEndpointRequest, toHeaders } from './api.ts'
-import { createContext, type EndpointServer } from './call-endpoint.ts'
+import { answerTo, createContext, type EndpointServer } from './call-endpoint.ts'
 import { beginSession } from './issue-tokens.ts'
 
 /** What {@link ServerApi.createSession} takes. */
@@ -32,13 +32,8 @@ export function createServerApi(server: EndpointServer): ServerApi {
   return {
     async createSession({ userId, rememberMe, ...options }) {
       const request = toEndpointRequest(options, server)
-      const { body, cookies } = await beginSession(
-        userId,
-        createContext({ origin: 'mutation', caller: 'anyone' }, request, server),
-        {
-          rememberMe,
-        },
-      )
+      const context = createContext({ origin: 'mutation', caller: 'anyone' }, request, server)
+      const { body, cookies } = answerTo(context, await beginSession(userId, context, { rememberMe }))
       return { ...body, headers: toHeaders(cookies) }
     },
   }

@@ -25,6 +25,7 @@ const HEADERS = [
   'user-agent',
   'x-moz',
   'x-sallyport',
+  'x-sallyport-session',
 ]
 
 /**

@@ -1,22 +1,7 @@
-import {
-  AuthError,
-  isAuthError,
-  isConfigurationError,
-  isEndpointError,
-  REASONS,
-  type Reason,
-} from '@sallyport/core'
+import { AuthError, isAuthError, isConfigurationError, isEndpointError, REASONS } from '@sallyport/core'
+import type { AuthErrorData, EndpointErrorData } from '@sallyport/core/protocol'
 import { TRPCError } from '@trpc/server'
 import { type AuthHandle, authRequest } from './auth-handle.ts'
-
-/** What {@link authErrorData} adds to an error: why we refused, and what the client may do about it. */
-export interface AuthErrorData {
-  readonly reason: Reason
-  /** Seconds to wait before another attempt; null where waiting does not help. */
-  readonly retryAfterSeconds: number | null
-  /** True only when a guard refused before the resolver ran: the call has changed nothing and may be sent again. */
-  readonly replay: boolean
-}
 
 /** Refusals of guards, with the path of the procedure whose resolver they kept from running. */
 const guardedPaths = new WeakMap<Error, string>()
@@ -71,14 +56,6 @@ export function endpointErrorData({ error }: { error: TRPCError }): EndpointErro
   if (!isEndpointError(error.cause)) return null
   const { code, fields } = error.cause
   return { code, fields }
-}
-
-/** What {@link endpointErrorData} adds to an error. */
-export interface EndpointErrorData {
-  /** Such as `INVITATION_INVALID`. */
-  readonly code: string
-  /** Names of the fields at fault, with `INVALID_INPUT`. */
-  readonly fields: readonly string[]
 }
 
 /**

@@ -25,6 +25,7 @@ const LOOKED_AT = {
   'user-agent': 'Probe/1.0',
   'x-moz': 'prefetch',
   'x-sallyport': '1',
+  'x-sallyport-session': 'none',
 }
 
 const HEADERS = {

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
-import { setSessionCookie } from '../../endpoints/issue-tokens.ts'
-import { done } from '../../endpoints/plain-schemas.ts'
-import { ENDPOINTS, type SuccessResponse } from '../../protocol.ts'
+import { answerNewSecret } from '../../endpoints/issue-tokens.ts'
+import { newSecret } from '../../endpoints/plain-schemas.ts'
+import { ENDPOINTS, type NewSecretResponse } from '../../protocol.ts'
 import { rotateSecret } from '../../session/confirm-session.ts'
 import { deleteSessions } from '../../session/end-session.ts'
 import { setPassword } from './accounts.ts'
@@ -25,7 +25,7 @@ export interface ChangePasswordInput {
 export function changePassword({
   limits,
   sendEmail,
-}: Settings): Endpoint<ChangePasswordInput, SuccessResponse, true> {
+}: Settings): Endpoint<ChangePasswordInput, NewSecretResponse, true> {
   return defineEndpoint({
     ...ENDPOINTS.changePassword,
     caller: 'user',
@@ -35,7 +35,7 @@ export function changePassword({
       newPassword,
       revokeOtherSessions: z.boolean().exactOptional(),
     }),
-    output: done,
+    output: newSecret,
     async run({ currentPassword, newPassword, revokeOtherSessions = true }, context) {
       const { identity, session, sessionCookie, config, change } = context
       const { userId, sessionId } = identity
@@ -59,10 +59,7 @@ export function changePassword({
         const { id, name, email } = session.user
         context.later(() => sendEmail({ kind: 'password-changed', to: email, user: { id, name, email } }))
       }
-      return {
-        body: { success: true },
-        cookies: rotated === null ? [] : [setSessionCookie(rotated, config)],
-      }
+      return answerNewSecret(rotated, context)
     },
   })
 }

@@ -7,8 +7,13 @@ import { type EmailPasswordKysely, withOwnTables } from './tables.ts'
 const LIFETIME_SECONDS = 180 * 24 * 60 * 60
 const MAX_DEVICES = 20
 
-/** The hash of the device cookie; null where there is none. */
-export async function readDevice({ request, config }: EndpointContext): Promise<string | null> {
+/** The hash of the device cookie; null where there is none, or where it counts for nothing. */
+export async function readDevice({
+  request,
+  config,
+  sessionTransport,
+}: EndpointContext): Promise<string | null> {
+  if (sessionTransport === 'header') return null
   const secret = readCookie(request.header('cookie'), config.cookies.device)
   return secret === null ? null : hashSecret(secret)
 }
@@ -35,10 +40,12 @@ export async function isKnownDevice(
 
 /**
  * Remembers that this browser has signed in to an account. Returns the cookie by which it will be known; an array of none or one. A cookie
- * that the account does not know may have been planted, so it is never taken over.
+ * that the account does not know may have been planted, so it is never taken over. Whoever sends the session header keeps none, and must
+ * not push out one that is kept.
  */
 export async function rememberDevice(userId: string, context: EndpointContext): Promise<string[]> {
-  const { config, database } = context
+  const { config, database, sessionTransport } = context
+  if (sessionTransport === 'header') return []
   const now = config.now()
   const expiresAt = new Date(now.getTime() + LIFETIME_SECONDS * 1000)
   const sent = await readDevice(context)

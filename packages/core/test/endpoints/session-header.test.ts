@@ -1,0 +1,452 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { organization } from '@sallyport/core/plugins'
+import { AUTH_PATH, ENDPOINTS, NO_SESSION, SESSION_HEADER } from '@sallyport/core/protocol'
+import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { withOwnTables } from '../../src/plugins/email-password/tables.ts'
+import { serve } from '../sign-in-elsewhere/serve.ts'
+import { answerOf } from '../support/answer-of.ts'
+import { dumpTables } from '../support/dump-tables.ts'
+import { ENDPOINT_CASES, type Person, type Scene } from '../support/endpoint-cases.ts'
+import { cookieChanges, get, post } from '../support/requests.ts'
+import { WRONG_COOKIES } from '../support/session-cookie.ts'
+import { createUserMaker, type MadeUser } from '../support/user-maker.ts'
+
+const PLENTY = { points: 1_000_000, duration: 60 }
+const common = {
+  // A link is made after the answer, when its test may be over.
+  onError: () => {},
+  emailPassword: {
+    sendEmail: async () => {},
+    limits: { account: PLENTY, address: PLENTY, email: PLENTY },
+  },
+  plugins: [organization({ deliverInvitation: async () => {} })],
+  allowedOrigins: ['https://app.example'],
+} as const
+const auth = await createTestAuth({ ...common, bearer: true })
+const cookiesOnly = await createTestAuth(common)
+afterAll(() => Promise.all([auth.close(), cookiesOnly.close()]))
+
+type TestAuth = typeof auth
+type Headers = Record<string, string>
+
+const NAMES = Object.keys(ENDPOINTS) as (keyof typeof ENDPOINTS)[]
+const CLEARED = ['service.jwt', 'service.session']
+const UNTOUCHED = { set: [], cleared: [] }
+
+/** Calls an endpoint by its name. */
+function call(name: keyof typeof ENDPOINTS, headers: Headers, input: object = {}, on: TestAuth = auth) {
+  const { method, path } = ENDPOINTS[name]
+  const query = new URLSearchParams(Object.entries(input).map(([key, value]) => [key, String(value)]))
+  return on.handler(method === 'GET' ? get(`${path}?${query}`, headers) : post(path, input, headers))
+}
+
+/** What a program with bearer transport sends. */
+const bearing = ({ token, sessionCookie }: TestSession): Headers => ({
+  authorization: `Bearer ${token}`,
+  [SESSION_HEADER]: sessionCookie,
+})
+
+const isThere = async ({ sessionId, userId }: Pick<TestSession, 'sessionId' | 'userId'>) =>
+  (await auth.database.sessions.findSession({ sessionId, userId })) !== null
+
+const makeUserOn = new Map([
+  [auth, await createUserMaker(auth)],
+  [cookiesOnly, await createUserMaker(cookiesOnly)],
+])
+
+async function createPerson(on: TestAuth, role?: string): Promise<Person> {
+  const user = await makeUserOn.get(on)?.(role)
+  if (user === undefined) throw new TypeError('There are no users')
+  return { ...user, ...(await on.signIn(user)) }
+}
+
+async function createScene(on: TestAuth): Promise<Scene> {
+  const [ada, bob, root] = [await createPerson(on), await createPerson(on), await createPerson(on, 'admin')]
+  return { auth: on, ada, bob, root }
+}
+
+let ada: Person
+let bob: Person
+beforeEach(async () => {
+  ada = await createPerson(auth)
+  bob = await createPerson(auth)
+})
+
+describe('every endpoint', () => {
+  const begins = (name: keyof typeof ENDPOINTS) =>
+    ENDPOINT_CASES[name].cookies?.set.includes('service.session') === true
+
+  test.each(NAMES)(
+    '%s serves whoever sends the header and a bearer token, without a cookie',
+    async (name) => {
+      const scene = await createScene(auth)
+      const { caller, input } = ENDPOINT_CASES[name]
+      // The cookies of somebody else, and twice: they count for nothing.
+      const headers = { ...bearing(scene[caller]), cookie: `${scene.bob.cookie}; ${scene.bob.cookie}` }
+      const response = await call(name, headers, await input(scene))
+      const body = await response.json()
+      expect({ status: response.status, code: body.code }).toEqual({ status: 200, code: undefined })
+      expect(response.headers.getSetCookie()).toEqual([])
+      expect(typeof body.sessionToken).toBe(begins(name) ? 'string' : 'undefined')
+      expect(await isThere(scene.bob)).toBe(true)
+    },
+  )
+
+  test.each(NAMES)('%s takes cookies for nothing beside the header', async (name) => {
+    const scene = await createScene(auth)
+    const { caller, input, answers } = ENDPOINT_CASES[name]
+    const headers = { [SESSION_HEADER]: NO_SESSION, cookie: scene[caller].cookie }
+    const response = await call(name, headers, await input(scene))
+    expect(response.headers.getSetCookie()).toEqual([])
+    expect(await answerOf(response)).toBe(answers.anonymous)
+    // But for a reset of the password, for which a link is enough.
+    expect(await isThere(scene[caller])).toBe(name !== 'resetPassword')
+  })
+
+  test.each(NAMES)('%s takes the header for nothing where bearer transport is not enabled', async (name) => {
+    const scene = await createScene(cookiesOnly)
+    const { caller, input, cookies = UNTOUCHED } = ENDPOINT_CASES[name]
+    for (const value of [NO_SESSION, scene.bob.sessionCookie]) {
+      const headers = { ...bearing(scene.bob), [SESSION_HEADER]: value }
+      expect(await answerOf(call(name, headers, await input(scene), cookiesOnly))).toBe(
+        ENDPOINT_CASES[name].answers.anonymous,
+      )
+    }
+    const again = await createScene(cookiesOnly)
+    const headers = { [SESSION_HEADER]: again.bob.sessionCookie, cookie: again[caller].cookie }
+    const response = await call(name, headers, await input(again), cookiesOnly)
+    expect(response.status).toBe(200)
+    expect(cookieChanges(response)).toEqual(cookies)
+    expect(await response.json()).not.toHaveProperty('sessionToken')
+  })
+})
+
+describe('the token endpoint', () => {
+  const refresh = (sessionToken: string, headers: Headers = {}, on: TestAuth = auth) =>
+    call('token', { [SESSION_HEADER]: sessionToken, ...headers }, {}, on)
+
+  test('gives a JWT to whoever has the secret, and tells the secret to nobody', async () => {
+    const response = await refresh(ada.sessionCookie)
+    const { token, ...body } = await response.json()
+    expect(body).toEqual({
+      expiresIn: 900,
+      expiresAt: expect.any(String),
+      userId: ada.userId,
+      sessionId: ada.sessionId,
+    })
+    expect(await answerOf(call('getSession', { authorization: `Bearer ${token}` }))).toBe('200')
+  })
+
+  test('tells it to nobody who sends cookies', async () => {
+    auth.clock.advance(24 * 60 * 60 + 1)
+    const response = await call('token', { cookie: ada.cookie })
+    expect(cookieChanges(response)).toEqual({ set: ['service.jwt', 'service.session'], cleared: [] })
+    expect(await response.json()).not.toHaveProperty('sessionToken')
+  })
+
+  test('answers with the secret when the session is renewed', async () => {
+    auth.clock.advance(24 * 60 * 60 + 1)
+    const response = await refresh(ada.sessionCookie)
+    expect(await response.json()).toMatchObject({ sessionToken: ada.sessionCookie })
+    expect(response.headers.getSetCookie()).toEqual([])
+  })
+
+  test('answers with the next secret where it changes at every refresh, and the one before ends the session', async () => {
+    const rotating = await createTestAuth({ ...common, bearer: true, session: { rotateSessionToken: true } })
+    const { sessionCookie } = await rotating.signIn()
+    const { sessionToken } = await (await refresh(sessionCookie, {}, rotating)).json()
+    expect(sessionToken).not.toBe(sessionCookie)
+    rotating.clock.advance(31)
+    expect(await answerOf(refresh(sessionToken, {}, rotating))).toBe('200')
+    rotating.clock.advance(31)
+    const replay = await refresh(sessionToken, {}, rotating)
+    expect(replay.headers.getSetCookie()).toEqual([])
+    expect(await answerOf(replay)).toBe('401 SESSION_NOT_FOUND')
+    await rotating.close()
+  })
+
+  describe('refuses, and leaves the cookies of another session as they are', () => {
+    const cut = ({ sessionCookie }: TestSession) => {
+      const [sessionId = '', secret = ''] = sessionCookie.split('.')
+      return { sessionId, secret }
+    }
+    test.each<[string, string, (session: TestSession) => string | Promise<string>]>([
+      ['none', '401 SESSION_NOT_FOUND', () => NO_SESSION],
+      ['an empty one', '401 SESSION_NOT_FOUND', () => ''],
+      ['one without a secret', '401 SESSION_NOT_FOUND', ({ sessionId }) => sessionId],
+      ['two', '401 SESSION_NOT_FOUND', ({ sessionCookie }) => `${sessionCookie}, ${sessionCookie}`],
+      ['none and one', '401 SESSION_NOT_FOUND', ({ sessionCookie }) => `none, ${sessionCookie}`],
+      ...WRONG_COOKIES.map(([how, change]): [string, string, (session: TestSession) => string] => [
+        `one ${how}`,
+        '401 SESSION_NOT_FOUND',
+        (session) => Object.values(change(cut(session))).join('.'),
+      ]),
+      [
+        'one of a session that has ended',
+        '401 SESSION_NOT_FOUND',
+        async (session) => {
+          await auth.revoke(session)
+          return session.sessionCookie
+        },
+      ],
+      [
+        'one of a session that has expired',
+        '401 SESSION_EXPIRED',
+        async (session) => {
+          await auth.expireSession(session)
+          return session.sessionCookie
+        },
+      ],
+      [
+        'one of a banned user',
+        '403 ACCOUNT_BANNED',
+        async (session) => {
+          await auth.ban(session)
+          return session.sessionCookie
+        },
+      ],
+    ])('%s: %s', async (_name, answer, given) => {
+      const response = await refresh(await given(ada), { cookie: bob.cookie })
+      expect(response.headers.getSetCookie()).toEqual([])
+      expect(await answerOf(response)).toBe(answer)
+    })
+  })
+})
+
+describe('the origin policy applies to what anyone may call, as with cookies', () => {
+  const ROWS: readonly [string, Headers, string][] = [
+    ['a program that says x-sallyport: 1', {}, '200'],
+    ['a program that does not', { 'x-sallyport': '0' }, '403 ORIGIN_REJECTED'],
+    ['our own page', { origin: 'http://localhost:3000', 'sec-fetch-site': 'same-origin' }, '200'],
+    ['a page of a listed origin', { origin: 'https://app.example', 'sec-fetch-site': 'cross-site' }, '200'],
+    [
+      'a page of another origin',
+      { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
+      '403 ORIGIN_REJECTED',
+    ],
+    ['a page without an origin', { origin: 'null' }, '403 ORIGIN_REJECTED'],
+  ]
+  test.each(
+    (['token', 'signOut', 'signInEmail', 'signUpEmail'] as const).flatMap((name) =>
+      ROWS.map(([from, headers, answer]) => ({ name, from, headers, answer })),
+    ),
+  )('$name, $from: $answer', async ({ name, headers, answer }) => {
+    const input = await ENDPOINT_CASES[name].input({ auth, ada, bob, root: bob })
+    const response = await call(name, { [SESSION_HEADER]: ada.sessionCookie, ...headers }, input)
+    expect(response.headers.getSetCookie()).toEqual([])
+    expect(await answerOf(response)).toBe(answer)
+  })
+})
+
+describe('sign-in', () => {
+  const signIn = (headers: Headers, { email }: Pick<MadeUser, 'email'> = ada, on: TestAuth = auth) =>
+    call('signInEmail', headers, { email, password: TEST_PASSWORD }, on)
+  const devicesOf = ({ userId }: MadeUser) =>
+    withOwnTables(auth.db).selectFrom('knownDevice').select('id').where('userId', '=', userId).execute()
+
+  test('answers with the secret of the new session and its JWT', async () => {
+    const body = await (await signIn({ [SESSION_HEADER]: NO_SESSION })).json()
+    expect(body.sessionToken).toMatch(new RegExp(`^${body.sessionId}\\.[\\w-]{43}$`))
+    const refreshed = await (await call('token', { [SESSION_HEADER]: body.sessionToken })).json()
+    expect(refreshed).toMatchObject({ sessionId: body.sessionId, userId: ada.userId })
+  })
+
+  test('ends the session of the header, and none of cookies', async () => {
+    expect(await answerOf(signIn({ [SESSION_HEADER]: ada.sessionCookie, cookie: bob.cookie }))).toBe('200')
+    expect(await isThere(ada)).toBe(false)
+    expect(await isThere(bob)).toBe(true)
+  })
+
+  test('makes no device known, of which nobody would have the cookie', async () => {
+    await signIn({ [SESSION_HEADER]: NO_SESSION })
+    expect(await devicesOf(ada)).toEqual([])
+  })
+
+  test('is counted as that of a stranger, with the cookie of a known device too', async () => {
+    const limits = { account: { points: 1, duration: 60 }, address: PLENTY }
+    const strict = await createTestAuth({ ...common, bearer: true, emailPassword: { limits } })
+    const user = await strict.createUser()
+    const known = await signIn({}, user, strict)
+    const [device = ''] = known.headers
+      .getSetCookie()
+      .filter((cookie) => cookie.startsWith('service.device='))
+    const cookie = device.split(';')[0] ?? ''
+    const byHeader = { [SESSION_HEADER]: NO_SESSION, cookie }
+    expect(await answerOf(signIn(byHeader, user, strict))).toBe('429 RATE_LIMITED')
+    expect(await answerOf(signIn({ cookie }, user, strict))).toBe('200')
+    await strict.close()
+  })
+
+  test('that the app makes by itself answers in the same way', async () => {
+    const headers = new Headers({ [SESSION_HEADER]: bob.sessionCookie, cookie: ada.cookie })
+    const made = await auth.api.createSession({ userId: bob.userId, request: { method: 'POST', headers } })
+    expect(made.headers.getSetCookie()).toEqual([])
+    expect(made.sessionToken).toMatch(new RegExp(`^${made.sessionId}\\.`))
+    expect(await isThere(bob)).toBe(false)
+    expect(await isThere(ada)).toBe(true)
+  })
+})
+
+describe('sign-out', () => {
+  test.each<[string, () => Headers, { ada: boolean; bob: boolean }]>([
+    [
+      'the session of the header',
+      () => ({ [SESSION_HEADER]: ada.sessionCookie, cookie: bob.cookie }),
+      { ada: false, bob: true },
+    ],
+    [
+      'the session of the header, whatever JWT is beside it',
+      () => ({ [SESSION_HEADER]: ada.sessionCookie, authorization: `Bearer ${bob.token}` }),
+      { ada: false, bob: true },
+    ],
+    [
+      'that of the JWT where there is none in the header',
+      () => ({ [SESSION_HEADER]: NO_SESSION, authorization: `Bearer ${ada.token}`, cookie: bob.cookie }),
+      { ada: false, bob: true },
+    ],
+    [
+      'none where the secret is not known',
+      () => ({ [SESSION_HEADER]: `${ada.sessionId}.${'A'.repeat(43)}`, cookie: bob.cookie }),
+      { ada: true, bob: true },
+    ],
+    [
+      'none of cookies',
+      () => ({ [SESSION_HEADER]: NO_SESSION, cookie: bob.cookie }),
+      { ada: true, bob: true },
+    ],
+  ])('ends %s', async (_name, headers, left) => {
+    const response = await call('signOut', headers())
+    expect(response.headers.getSetCookie()).toEqual([])
+    expect(await answerOf(response)).toBe('200')
+    expect({ ada: await isThere(ada), bob: await isThere(bob) }).toEqual(left)
+  })
+
+  test('without the header clears the cookies as ever', async () => {
+    expect(cookieChanges(await call('signOut', { cookie: ada.cookie }))).toEqual({
+      set: [],
+      cleared: CLEARED,
+    })
+  })
+})
+
+describe.each([
+  { name: 'reauthenticate', input: { password: TEST_PASSWORD }, former: '200' },
+  {
+    name: 'changePassword',
+    input: { currentPassword: TEST_PASSWORD, newPassword: 'another rare password' },
+    former: '401 SESSION_NOT_FOUND',
+  },
+] as const)('$name', ({ name, input, former }) => {
+  test('answers with the new secret', async () => {
+    const { sessionToken, ...rest } = await (await call(name, bearing(ada), input)).json()
+    expect(rest).toEqual({ success: true })
+    expect(sessionToken).toMatch(new RegExp(`^${ada.sessionId}\\.`))
+    expect(sessionToken).not.toBe(ada.sessionCookie)
+    expect(await answerOf(call('token', { [SESSION_HEADER]: ada.sessionCookie }))).toBe(former)
+    auth.clock.advance(31)
+    expect(await answerOf(call('token', { [SESSION_HEADER]: sessionToken }))).toBe('200')
+    expect(await answerOf(call('token', { [SESSION_HEADER]: ada.sessionCookie }))).toBe(
+      '401 SESSION_NOT_FOUND',
+    )
+  })
+
+  test.each<[string, () => Headers]>([
+    ['no session header', () => ({})],
+    ['none', () => ({ [SESSION_HEADER]: NO_SESSION })],
+    ['a made-up secret', () => ({ [SESSION_HEADER]: `${ada.sessionId}.${'A'.repeat(43)}` })],
+    ['no secret', () => ({ [SESSION_HEADER]: ada.sessionId })],
+  ])('tells no secret to whoever has the JWT and not the secret: %s', async (_name, headers) => {
+    const sent = { authorization: `Bearer ${ada.token}`, cookie: ada.cookie, ...headers() }
+    const response = await call(name, sent, input)
+    expect(response.headers.getSetCookie()).toEqual([])
+    expect(await response.json()).toEqual({ success: true })
+    expect(await answerOf(call('token', { [SESSION_HEADER]: ada.sessionCookie }))).toBe('200')
+  })
+
+  test('refuses a header of another session than that of the JWT', async () => {
+    const before = await dumpTables(auth)
+    const headers = { authorization: `Bearer ${ada.token}`, [SESSION_HEADER]: bob.sessionCookie }
+    expect(await answerOf(call(name, headers, input))).toBe('401 TOKEN_INVALID')
+    expect(await dumpTables(auth)).toEqual(before)
+  })
+})
+
+describe('over a socket', () => {
+  let received: Headers[] = []
+  const origin = serve((request, options) => {
+    received.push(Object.fromEntries(request.headers))
+    return auth.handler(request, options)
+  })
+
+  test('a program signs up, refreshes, proves itself again and signs out with no cookie on either side', async () => {
+    received = []
+    const program = { sessionToken: NO_SESSION, token: '' }
+    async function send(name: keyof typeof ENDPOINTS, input?: object): Promise<number> {
+      const { method, path } = ENDPOINTS[name]
+      const response = await fetch(`${await origin}${AUTH_PATH}${path}`, {
+        method,
+        headers: {
+          'x-sallyport': '1',
+          [SESSION_HEADER]: program.sessionToken,
+          ...(program.token !== '' && { authorization: `Bearer ${program.token}` }),
+          ...(input !== undefined && { 'content-type': 'application/json' }),
+        },
+        ...(input !== undefined && { body: JSON.stringify(input) }),
+      })
+      expect(response.headers.getSetCookie()).toEqual([])
+      const { sessionToken, token }: { sessionToken?: string; token?: string } = await response.json()
+      program.sessionToken = sessionToken ?? program.sessionToken
+      program.token = token ?? program.token
+      return response.status
+    }
+    const account = { name: 'Ada', email: `${crypto.randomUUID()}@example.com`, password: 'a rare password' }
+    const answers: [string, number][] = []
+    answers.push(['sign-up', await send('signUpEmail', account)])
+    auth.clock.advance(16 * 60)
+    answers.push(['late', await send('getSession')])
+    answers.push(['refresh', await send('token')])
+    answers.push(['who is it', await send('getSession')])
+    answers.push(['proof', await send('reauthenticate', { password: account.password })])
+    auth.clock.advance(16 * 60)
+    answers.push(['refresh by the new secret', await send('token')])
+    answers.push(['sign-out', await send('signOut', {})])
+    answers.push(['refresh', await send('token')])
+    expect(answers).toEqual([
+      ['sign-up', 200],
+      ['late', 401],
+      ['refresh', 200],
+      ['who is it', 200],
+      ['proof', 200],
+      ['refresh by the new secret', 200],
+      ['sign-out', 200],
+      ['refresh', 401],
+    ])
+    expect(received.filter(({ cookie }) => cookie !== undefined)).toEqual([])
+  })
+
+  test('two headers are none that counts', async () => {
+    const { hostname, port } = new URL(await origin)
+    const socket = connect(Number(port), hostname)
+    await once(socket, 'connect')
+    const line = `${SESSION_HEADER}: ${ada.sessionCookie}`
+    socket.write(
+      [
+        `GET ${AUTH_PATH}${ENDPOINTS.token.path} HTTP/1.1`,
+        'host: localhost:3000',
+        'connection: close',
+        'x-sallyport: 1',
+        `cookie: ${ada.cookie}`,
+        line,
+        line,
+        '\r\n',
+      ].join('\r\n'),
+    )
+    const answer = await text(socket)
+    expect(answer).toMatch(/^HTTP\/1.1 401 /)
+    expect(answer).toContain('"code":"SESSION_NOT_FOUND"')
+    expect(answer.toLowerCase()).not.toContain('set-cookie')
+  })
+})
