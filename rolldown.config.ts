@@ -21,7 +21,13 @@ export default defineConfig({
   platform: 'neutral',
   external: isExternal,
   transform: { target: 'es2024' },
-  output: { dir: 'dist', cleanDir: true, chunkFileNames: 'chunks/[name]-[hash].js' },
+  output: {
+    dir: 'dist',
+    cleanDir: true,
+    chunkFileNames: 'chunks/[name]-[hash].js',
+    // For frameworks that render components on the server unless told otherwise.
+    banner: ({ name }) => (name === 'react' ? "'use client'" : ''),
+  },
 })
 
 /** One bundle for each subpath export and bin, named as `publishConfig` names it. */

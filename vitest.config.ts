@@ -1,5 +1,9 @@
 import { availableParallelism } from 'node:os'
-import { defineConfig } from 'vitest/config'
+import { fileURLToPath } from 'node:url'
+import { defineConfig, type Plugin } from 'vitest/config'
+
+/** The tests of what works with tRPC's client in this process. A browser's are bundled by themselves. */
+const CLIENT_TESTS = 'packages/trpc/test/{links/*,ssr/{prefetch,many-users},versions/*}.test.ts'
 
 export default defineConfig({
   test: {
@@ -10,6 +14,27 @@ export default defineConfig({
     maxWorkers: Math.max(2, availableParallelism() - 1),
     // No secret in any log, error body, URL or database: checked after every test file.
     setupFiles: ['packages/core/test/leaks/setup.ts'],
-    include: ['packages/*/test/**/*.test.ts'],
+    projects: [
+      { extends: true, test: { name: 'latest', include: ['packages/*/test/**/*.test.{ts,tsx}'] } },
+      {
+        extends: true,
+        plugins: [resolveFrom('./packages/trpc/test/versions/trpc-11-22/package.json')],
+        test: { name: 'trpc-11-22', include: [CLIENT_TESTS], env: { TRPC_VERSION: '11.22.1' } },
+      },
+    ],
   },
 })
+
+/** Takes tRPC and TanStack Query from where that package has them: the adapter of the one exists for one version of the other. */
+function resolveFrom(manifest: string): Plugin {
+  const importer = fileURLToPath(new URL(manifest, import.meta.url))
+  return {
+    name: 'resolve-trpc',
+    enforce: 'pre',
+    resolveId(id, _importer, options) {
+      return /^@(trpc|tanstack)\//.test(id)
+        ? this.resolve(id, importer, { ...options, skipSelf: true })
+        : null
+    },
+  }
+}

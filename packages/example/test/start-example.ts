@@ -5,6 +5,10 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+// What one process has compiled the next need not.
+const NODE_COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/sallyport', import.meta.url))
 
 /** A process of the example, with a folder for database, keys and socket. */
 export interface Example {
@@ -37,6 +41,7 @@ export async function spawnExample(
     cwd: new URL('..', import.meta.url),
     env: {
       PATH: process.env.PATH,
+      NODE_COMPILE_CACHE,
       NODE_ENV: 'development',
       PORT: port,
       EDGE_PORT: edgePort,

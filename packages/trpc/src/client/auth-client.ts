@@ -1,4 +1,13 @@
-import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS, type ErrorResponse, type Route } from '@sallyport/core/protocol'
+import { ENDPOINTS, type HydrationState, type Route } from '@sallyport/core/protocol'
+import { userChanged } from './auth-client-error.ts'
+import type { AuthState } from './auth-state.ts'
+import { reachEndpoints } from './call-endpoint.ts'
+import { callOnBehalf } from './call-on-behalf.ts'
+import { type ClientSession, clientSession } from './client-session.ts'
+import { createClientSession } from './create-client-session.ts'
+import { hydrateState } from './hydrate.ts'
+import { connectTabs } from './tabs.ts'
+import { cookieTransport, type OpenTransport } from './transport.ts'
 
 /** What {@link createAuthClient} takes. */
 export interface AuthClientOptions {
@@ -6,6 +15,10 @@ export interface AuthClientOptions {
   readonly baseUrl?: string
   /** @default globalThis.fetch */
   readonly fetch?: typeof globalThis.fetch
+  /** What the server rendered, from `@sallyport/trpc/ssr`: the page begins in this state and asks nobody. */
+  readonly hydrate?: HydrationState | undefined
+  /** How credentials travel: `bearer(storage)` where there are no cookies. @default cookies, which no script can read */
+  readonly transport?: OpenTransport
 }
 
 /** The routes of endpoints that are not ours, by their names: those of further plugins. */
@@ -22,7 +35,7 @@ type RoutesOption<Api> = keyof RoutesOf<Api> extends never
 type ServerOptions = 'request' | 'remoteAddress'
 
 /** The endpoints of an auth server as calls over HTTP. `createSession` is not one of them: no endpoint serves it. */
-export type AuthClient<Api> = {
+export type AuthClientApi<Api> = {
   readonly [Name in keyof Omit<Api, 'createSession'>]: ClientMethod<Api[Name]>
 }
 
@@ -33,77 +46,96 @@ type ClientMethod<Method> = Method extends (options: infer Options) => Promise<i
 /** An input without required members may be left out. */
 type InputOf<Input> = Record<never, never> extends Input ? [input?: Input] : [input: Input]
 
-/** A refusal of an auth endpoint, or an answer that was none of ours. */
-export class AuthClientError extends Error {
-  override readonly name = 'AuthClientError'
-  /** A reason such as `RATE_LIMITED`, or `UNKNOWN` where what answered was no auth endpoint. */
-  readonly code: string
-  readonly status: number
-  /** Names of the fields at fault, with `INVALID_INPUT`. */
-  readonly fields: readonly string[]
-  /** Seconds to wait before another attempt; null where waiting does not help. */
-  readonly retryAfterSeconds: number | null
+/** `fetch`, as tRPC's links want it: each option may be undefined. */
+export type AuthFetch = (
+  input: RequestInfo | URL,
+  init?: { readonly [Option in keyof RequestInit]?: RequestInit[Option] | undefined },
+) => Promise<Response>
 
-  constructor(status: number, { code, message, fields = [], retryAfterSeconds }: ErrorResponse) {
-    super(message)
-    this.status = status
-    this.code = code
-    this.fields = fields
-    this.retryAfterSeconds = retryAfterSeconds ?? null
-  }
+/** Who is signed in, and the calls that change it. */
+export interface AuthClient<Api = object> {
+  /** The auth endpoints, such as `client.api.signInEmail({ email, password })`. Each throws `AuthClientError`. */
+  readonly api: AuthClientApi<Api>
+  getState(): AuthState
+  /** The state of the first render, on the server and in the browser: what was given as `hydrate`, else `loading`. */
+  getServerState(): AuthState
+  /**
+   * Calls the listener at every change, until the function that it returns is called. While anyone listens the JWT is refreshed ahead
+   * of time, and the other tabs of the browser are heard.
+   */
+  subscribe(listener: () => void): () => void
+  /** Asks the server now. It never rejects: the state that it returns says how it went. */
+  refresh(): Promise<AuthState>
+  /**
+   * Signs out: `signing-out`, until the server has confirmed it, then `unauthenticated`. Where the server cannot be reached, or its
+   * database is down, the state says why and it is tried again.
+   *
+   * @throws AuthClientError where the server refuses, such as `COOKIE_CONFLICT`; the state is then as before
+   */
+  signOut(): Promise<void>
+  /** For tRPC's HTTP links and for an `EventSource` that takes one: sends what the server wants to see. */
+  readonly fetch: AuthFetch
+  readonly [clientSession]: ClientSession
 }
 
 /**
- * Calls the auth endpoints from a browser or another program, typed by the server's `auth.api`, of which only the type is imported.
+ * The client of an auth server, for a browser or another program, typed by the server's `auth.api`, of which only the type is imported.
+ * Make one for an app. It is safe to make on a server as well: nothing begins before someone listens or calls.
  *
  * @example
  * import type { auth } from './auth-server.ts'
- * const client = createAuthClient<typeof auth.api>()
- * const { sessions } = await client.listSessions()
- * @throws AuthClientError from each call that is refused; what `fetch` throws where nobody answers
+ * export const authClient = createAuthClient<typeof auth.api>()
+ * await authClient.api.signInEmail({ email, password })
+ * authClient.getState().status // 'authenticated'
  */
-export function createAuthClient<Api>(
+export function createAuthClient<Api = object>(
   ...[options]: Record<never, never> extends RoutesOption<Api>
     ? [options?: AuthClientOptions & RoutesOption<Api>]
     : [options: AuthClientOptions & RoutesOption<Api>]
 ): AuthClient<Api> {
-  const { baseUrl = '', routes, fetch = globalThis.fetch }: AnyOptions = options ?? {}
-  const call = async ({ method, path }: Route, input: object = {}): Promise<unknown> => {
-    const isQuery = method === 'GET'
-    const response = await fetch(`${baseUrl}${AUTH_PATH}${path}${isQuery ? toQuery(input) : ''}`, {
-      method,
-      credentials: 'include',
-      headers: { [CLIENT_HEADER]: '1', ...(!isQuery && { 'content-type': 'application/json' }) },
-      ...(!isQuery && { body: JSON.stringify(input) }),
-    })
-    const body: unknown = await response.json().catch(() => null)
-    if (response.ok && isObject(body)) return body
-    throw new AuthClientError(response.status, isErrorResponse(body) ? body : NO_ANSWER)
+  const { baseUrl = '', routes, fetch = globalThis.fetch, hydrate, ...given }: AnyOptions = options ?? {}
+  const name = `sallyport ${baseUrl}`
+  const transport = given.transport?.(name) ?? cookieTransport
+  const callEndpoint = reachEndpoints(baseUrl, transport, fetch)
+  const tabs = connectTabs(transport.tokens ? `${name} bearer` : name)
+  const session = createClientSession({ callEndpoint, tokens: transport.tokens, tabs, rendered: hydrate })
+
+  async function call(method: string, route: Route, input?: object): Promise<object> {
+    if (method === 'signOut') return session.signOut().then(() => ({ success: true }))
+    const isQuery = route.method === 'GET' && method !== 'token'
+    const attempt = () => callEndpoint(route, input)
+    const { epoch } = session.getState()
+    const answer = await callOnBehalf(session, isQuery ? attempt : () => session.change(attempt))
+    if (isQuery && session.getState().epoch !== epoch) throw userChanged()
+    // It may have been the own session that was ended.
+    if (ENDS.test(method)) await session.refresh()
+    return answer
   }
-  const methods = Object.entries({ ...ENDPOINTS, ...routes }).map(([name, route]) => [
-    name,
-    (input?: object) => call(route, input),
+
+  const methods = Object.entries({ ...ENDPOINTS, ...routes }).map(([method, route]) => [
+    method,
+    (input?: object) => call(method, route, input),
   ])
-  return Object.fromEntries(methods)
+  const rendered = hydrateState(hydrate)
+  return {
+    api: Object.fromEntries(methods),
+    getState: session.getState,
+    getServerState: () => rendered,
+    subscribe: session.subscribe,
+    refresh: session.refresh,
+    signOut: session.signOut,
+    fetch(input, init) {
+      const headers = new Headers(init?.headers ?? (input as Partial<Request>).headers)
+      for (const [header, value] of Object.entries(transport.headers())) headers.set(header, value)
+      return fetch(input, { ...(init as RequestInit), headers, credentials: transport.credentials })
+    },
+    [clientSession]: session,
+  }
 }
+
+/** Endpoints that may end the session of their caller. */
+const ENDS = /^(revokeSessions?|deleteUser)$/
 
 interface AnyOptions extends AuthClientOptions {
   readonly routes?: Readonly<Record<string, Route>>
-}
-
-const NO_ANSWER = { code: 'UNKNOWN', message: 'The answer is not one of an auth endpoint' }
-
-function isObject(body: unknown): body is object {
-  return typeof body === 'object' && body !== null
-}
-
-function isErrorResponse(body: unknown): body is ErrorResponse {
-  if (!isObject(body) || !('code' in body) || !('message' in body)) return false
-  return typeof body.code === 'string' && typeof body.message === 'string'
-}
-
-function toQuery(input: object): string {
-  const entries = Object.entries(input).filter(([, value]) => value !== undefined)
-  if (entries.length === 0) return ''
-  return `?${new URLSearchParams(entries.map(([name, value]) => [name, String(value)]))}`
 }

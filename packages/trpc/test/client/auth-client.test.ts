@@ -14,7 +14,7 @@ import {
 } from '@sallyport/core/protocol'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import {
-  type AuthClient,
+  type AuthClientApi,
   AuthClientError,
   type AuthClientOptions,
   createAuthClient,
@@ -66,7 +66,7 @@ afterAll(async () => {
 })
 
 type Api = typeof auth.api
-type Client = AuthClient<Api>
+type Client = AuthClientApi<Api>
 
 /** A browser of its own with a client of the server. */
 function open(headers: Record<string, string> = {}): {
@@ -74,7 +74,7 @@ function open(headers: Record<string, string> = {}): {
   cookies: ReadonlyMap<string, string>
 } {
   const { fetch, cookies } = cookieFetch(headers)
-  return { client: createAuthClient<Api>({ baseUrl, routes, fetch }), cookies }
+  return { client: createAuthClient<Api>({ baseUrl, routes, fetch }).api, cookies }
 }
 
 const newEmail = () => `${crypto.randomUUID()}@example.com`
@@ -115,12 +115,14 @@ function record(answer: () => Response, options: AuthClientOptions = {}) {
     ...options,
     routes: {},
     fetch,
-  })
+  }).api
   return {
     async call(name: string, input?: object) {
+      const before = fetch.mock.calls.length
       await client[name]?.(input)
-      const [url, init] = fetch.mock.calls.at(-1) ?? []
-      return { url, ...init }
+      const [url, init] = fetch.mock.calls[before] ?? []
+      const { signal: _limit, ...request } = init ?? {}
+      return { url, ...request }
     },
     client,
   }
@@ -128,7 +130,7 @@ function record(answer: () => Response, options: AuthClientOptions = {}) {
 
 describe('the methods', () => {
   test('are the endpoints of ENDPOINTS, each by its name', () => {
-    expect(Object.keys(createAuthClient<OwnApi>())).toEqual(Object.keys(ENDPOINTS))
+    expect(Object.keys(createAuthClient<OwnApi>().api)).toEqual(Object.keys(ENDPOINTS))
   })
 
   test.each(Object.entries(ENDPOINTS))('%s calls its endpoint', async (name, { method, path }) => {
@@ -163,7 +165,7 @@ describe('the methods', () => {
   test('go to the origin of the page unless a base URL is given, with the fetch of the page', async () => {
     const fetch = vi.spyOn(globalThis, 'fetch').mockResolvedValue(Response.json({ sessions: [] }))
     onTestFinished(() => fetch.mockRestore())
-    expect(await createAuthClient<OwnApi>().listSessions()).toEqual({ sessions: [] })
+    expect(await createAuthClient<OwnApi>().api.listSessions()).toEqual({ sessions: [] })
     expect(fetch.mock.calls[0]?.[0]).toBe('/api/auth/sessions')
   })
 })
@@ -187,7 +189,7 @@ describe('over a socket', () => {
     expect(cookies.get('service.jwt')).not.toBe(jwt)
     expect(await client.signOut()).toEqual({ success: true })
     expect([...cookies.keys()]).toEqual(['service.device'])
-    expect((await errorOf(client.getSession())).code).toBe('TOKEN_MISSING')
+    expect((await errorOf(client.getSession())).code).toBe('SESSION_NOT_FOUND')
   })
 
   test('sessions are listed and ended', async () => {
@@ -324,15 +326,16 @@ describe('a refusal is an AuthClientError', () => {
     expect(await errorOf(client.listSessions?.() ?? Promise.resolve())).toMatchObject({
       code: 'UNKNOWN',
       status,
-      message: 'The answer is not one of an auth endpoint',
+      message: 'Not an answer of an auth endpoint',
       fields: [],
       retryAfterSeconds: null,
     })
   })
 
-  test('but where nobody answers it is what fetch throws', async () => {
-    const client = createAuthClient<OwnApi>({ baseUrl: 'http://localhost:1' })
-    await expect(client.listSessions()).rejects.toThrow(TypeError)
+  test('and UNREACHABLE where nobody answers, with what fetch throws as its cause', async () => {
+    const { api } = createAuthClient<OwnApi>({ baseUrl: 'http://localhost:1' })
+    const error = await errorOf(api.listSessions())
+    expect(error).toMatchObject({ code: 'UNREACHABLE', status: 0, cause: expect.any(TypeError) })
   })
 })
 
@@ -363,13 +366,13 @@ describe('the types', () => {
   test('of the methods are those of the endpoints, without what no endpoint serves', () => {
     expectTypeOf<keyof Client>().toEqualTypeOf<keyof typeof ENDPOINTS | keyof typeof routes>()
     expectTypeOf<keyof Api>().toEqualTypeOf<keyof Client | 'createSession'>()
-    expect(createAuthClient<OwnApi>()).not.toHaveProperty('createSession')
+    expect(createAuthClient<OwnApi>().api).not.toHaveProperty('createSession')
   })
 
   test('ask for the route of every endpoint that is not ours', () => {
     // @ts-expect-error the route of addNote is missing
-    expect(createAuthClient<Api>()).not.toHaveProperty('addNote')
-    expect(createAuthClient<Api>({ routes })).toHaveProperty('addNote')
+    expect(createAuthClient<Api>().api).not.toHaveProperty('addNote')
+    expect(createAuthClient<Api>({ routes }).api).toHaveProperty('addNote')
   })
 
   test('have neither the request nor the headers that only the server has', () => {
@@ -402,10 +405,10 @@ describe('the types', () => {
   test('know what a plugin brings only where the server has it', () => {
     type Plain = Auth<readonly [ReturnType<typeof emailPassword>]>['api']
     type WithAdmin = Auth<readonly [ReturnType<typeof emailPassword>, ReturnType<typeof admin>]>['api']
-    expectTypeOf<AuthClient<Plain>>().toHaveProperty('signInEmail')
-    expectTypeOf<AuthClient<Plain>>().not.toHaveProperty('banUser')
-    expectTypeOf<AuthClient<WithAdmin>>().toHaveProperty('banUser')
-    expectTypeOf<AuthClient<WithAdmin>>().not.toHaveProperty('addNote')
+    expectTypeOf<AuthClientApi<Plain>>().toHaveProperty('signInEmail')
+    expectTypeOf<AuthClientApi<Plain>>().not.toHaveProperty('banUser')
+    expectTypeOf<AuthClientApi<WithAdmin>>().toHaveProperty('banUser')
+    expectTypeOf<AuthClientApi<WithAdmin>>().not.toHaveProperty('addNote')
   })
 
   test('of the error say what it carries', () => {

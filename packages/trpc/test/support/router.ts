@@ -226,6 +226,19 @@ export const appRouter = t.router({
     let id = 0
     for await (const value of ticks(opts)) yield tracked(String(++id), value)
   }),
+  /** All numbers that are counted, each with itself as its id. */
+  numbers: protectedProcedure
+    .input(z.object({ lastEventId: z.string() }).optional())
+    .subscription(async function* ({ ctx, input }) {
+      const counts = on(ctx.stage.ticker, 'count', { signal: ctx.auth.signal })
+      for (let number = Number(input?.lastEventId ?? 0); ; await counts.next())
+        while (number < ctx.stage.counted) yield tracked(String(++number), number)
+    }),
+  /** What is counted from now on, for everybody. */
+  publicNumbers: publicProcedure.subscription(async function* ({ ctx, signal }) {
+    for await (const _ of on(ctx.stage.ticker, 'count', { signal: signal as AbortSignal }))
+      yield ctx.stage.counted
+  }),
   observableClock: protectedProcedure.subscription(({ ctx }) =>
     observable<string>((observer) => {
       const listener = (value: string) => observer.next(value)

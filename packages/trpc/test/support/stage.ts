@@ -11,6 +11,10 @@ export interface Stage {
   readonly abortedAtCleanup: boolean[]
   /** Emit `tick`, and every open clock yields the value. */
   readonly ticker: EventEmitter
+  /** Numbers that were counted so far; a subscription to them goes on where its client has stopped. */
+  readonly counted: number
+  /** Counts on by so many. */
+  count(by: number): void
   /** What slow middlewares wait for; open unless a test closes it. */
   readonly gate: Promise<void>
   closeGate(): void
@@ -21,12 +25,21 @@ export interface Stage {
 
 export function createStage(revoke: Stage['revoke']): Stage {
   let gate = deferred<void>()
+  let counted = 0
+  const ticker = new EventEmitter().setMaxListeners(0)
   gate.resolve()
   return {
     runs: [],
     askForSignalLate: () => undefined,
     abortedAtCleanup: [],
-    ticker: new EventEmitter().setMaxListeners(0),
+    ticker,
+    get counted() {
+      return counted
+    },
+    count(by) {
+      counted += by
+      ticker.emit('count')
+    },
     get gate() {
       return gate.promise
     },

@@ -108,6 +108,7 @@ export async function startServer(
   const clients: TestServer['clients'] = new Set()
   function reset(): void {
     stage.openGate()
+    stage.count(-stage.counted)
     stage.runs.length = 0
     stage.abortedAtCleanup.length = 0
     auth.lookups.reset()

@@ -1,12 +1,15 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
+import { testPostgres } from '../../../core/test/support/postgres.ts'
 import { refusalFor } from '../support/outcome.ts'
 import { soon } from '../support/soon.ts'
 import type { NoteTransaction } from './note-router.ts'
-import { call, contextOf, openForTests, postgresUrl } from './stores.ts'
+import { call, contextOf, openForTests } from './stores.ts'
+
+const server = await testPostgres({ deadlock_timeout: '100ms' })
 
 test('a deadlock is 503, and the function is not run again', async () => {
-  const app = await openForTests(await postgresUrl())
+  const app = await openForTests(await server.createDatabase('crossing'))
   const [ada, bob] = [await app.signIn(), await app.signIn()]
   const rows = ['a', 'b'].map((id) => ({ id, text: id }))
   await app.db.insertInto('note').values(rows).execute()
@@ -28,7 +31,7 @@ test('a deadlock is 503, and the function is not run again', async () => {
 })
 
 test('a row that changed under it (40001) is 503, and the function is not run again', async () => {
-  const app = await openForTests(await postgresUrl())
+  const app = await openForTests(await server.createDatabase('changed'))
   const ada = await app.signIn()
   let runs = 0
   const inside = async (trx: NoteTransaction) => {

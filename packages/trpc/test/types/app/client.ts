@@ -31,7 +31,7 @@ export async function onTheServer(api: AppApi, request: Request): Promise<void> 
 
 /** And from a browser, without the request and without the headers. */
 export async function inTheBrowser(): Promise<void> {
-  const client: AuthClient<AppApi> = createAuthClient<AppApi>({ routes })
+  const { api: client }: AuthClient<AppApi> = createAuthClient<AppApi>({ routes })
   const { length } = await client.addNote({ text: 'Hello', pinned: true })
   holds<Same<typeof length, number>>()
   const { count } = await client.countNotes()
@@ -41,7 +41,7 @@ export async function inTheBrowser(): Promise<void> {
   const signedIn = await client.signInEmail({ email: 'ada@example.com', password: 'x' })
   holds<Same<typeof signedIn.expiresIn, number>>()
   await client.banUser({ userId: 'u1' })
-  holds<Same<keyof AuthClient<AppApi>, keyof typeof ENDPOINTS | keyof typeof routes>>()
+  holds<Same<keyof AuthClient<AppApi>['api'], keyof typeof ENDPOINTS | keyof typeof routes>>()
   // @ts-expect-error the headers are the server's
   void signedIn.headers
   // @ts-expect-error the text is missing

@@ -1,0 +1,50 @@
+import { AUTH_PATH, type ErrorResponse, type Route } from '@sallyport/core/protocol'
+import { AuthClientError, ownError } from './auth-client-error.ts'
+import type { Transport } from './transport.ts'
+
+/**
+ * Sends a request to an auth endpoint and returns what it answers.
+ *
+ * @throws AuthClientError
+ */
+export type CallEndpoint = (route: Route, input?: object, signal?: AbortSignal) => Promise<object>
+
+/** The way to the auth endpoints of a server. */
+export function reachEndpoints(
+  baseUrl: string,
+  transport: Transport,
+  fetch: typeof globalThis.fetch,
+): CallEndpoint {
+  return async ({ method, path }, input = {}, signal) => {
+    const isQuery = method === 'GET'
+    const query = isQuery ? toQuery(input) : ''
+    const response = await fetch(`${baseUrl}${AUTH_PATH}${path}${query && '?'}${query}`, {
+      method,
+      credentials: transport.credentials,
+      headers: { ...transport.headers(true), ...(!isQuery && { 'content-type': 'application/json' }) },
+      ...(!isQuery && { body: JSON.stringify(input) }),
+      ...(signal && { signal }),
+    }).catch((cause: unknown) => {
+      throw ownError('UNREACHABLE', 0, cause)
+    })
+    const body: unknown = await response.json().catch(() => null)
+    if (response.ok && isObject(body)) return body
+    throw isErrorResponse(body)
+      ? new AuthClientError(response.status, body)
+      : ownError('UNKNOWN', response.status)
+  }
+}
+
+function isObject(body: unknown): body is object {
+  return typeof body === 'object' && body !== null
+}
+
+function isErrorResponse(body: unknown): body is ErrorResponse {
+  const { code, message } = Object(body)
+  return typeof code === 'string' && typeof message === 'string'
+}
+
+/** As JSON would be: what is undefined is not sent. */
+function toQuery(input: object): string {
+  return String(new URLSearchParams(JSON.parse(JSON.stringify(input))))
+}

@@ -1,0 +1,8 @@
+export { AuthProvider, type AuthProviderProps } from './react/auth-provider.ts'
+export type { ConfirmationInput } from './react/confirmation.ts'
+export type { AuthQueryClient } from './react/follow-epoch.ts'
+export type { HookClient } from './react/hook-client.ts'
+export { AuthLoading, type ShownProps, SignedIn, SignedOut } from './react/signed-in.ts'
+export { type UseAuthResult, useAuth } from './react/use-auth.ts'
+export { type UseSensitiveResult, useSensitive } from './react/use-sensitive.ts'
+export { type SessionOf, type UseSessionResult, useSession } from './react/use-session.ts'

@@ -1,0 +1,57 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { type Browser, chromium } from 'playwright-core'
+
+const cache = fileURLToPath(new URL('../../node_modules/.cache/sallyport', import.meta.url))
+const run = promisify(execFile)
+
+const ARGUMENTS = [
+  // Root, whom many a container runs as, has no sandbox.
+  '--no-sandbox',
+  '--no-zygote',
+  '--in-process-gpu',
+  '--disable-webgl',
+  // Tabs in more processes than one, yet fifty tabs in few.
+  '--renderer-process-limit=2',
+]
+
+/** A real Chromium, or why there can be none here. */
+export async function launchChromium(): Promise<Browser | string> {
+  if (process.platform !== 'linux' || process.arch !== 'x64') return launchInstalled()
+  try {
+    return await chromium.launch({ executablePath: await unpack(), args: ARGUMENTS })
+  } catch (error) {
+    const missing = /error while loading shared libraries: [^\n]*/.exec(String(error))?.[0]
+    if (missing === undefined) throw error
+    return `Chromium does not run here: ${missing}`
+  }
+}
+
+/** The binary of the package is for Linux alone. */
+async function launchInstalled(): Promise<Browser | string> {
+  try {
+    return await chromium.launch({ channel: 'chrome' })
+  } catch {
+    return `there is no Chromium for ${process.platform} on ${process.arch}, and no Chrome is installed`
+  }
+}
+
+/** Unpacked once for all processes and runs, and in its place only when it is whole. */
+async function unpack(): Promise<string> {
+  const entry = import.meta.resolve('@sparticuz/chromium')
+  const manifest: { version: string } = JSON.parse(await readFile(new URL('../package.json', entry), 'utf8'))
+  const folder = join(cache, `chromium-${manifest.version}`)
+  if (!existsSync(folder)) {
+    await mkdir(cache, { recursive: true })
+    const unfinished = await mkdtemp(join(cache, 'unpacking-'))
+    const script = `import(${JSON.stringify(entry)}).then((module) => module.default.executablePath())`
+    // It unpacks into the directory for temporary files, which is another one in a process of its own.
+    await run(process.execPath, ['-e', script], { env: { ...process.env, TMPDIR: unfinished } })
+    await rename(unfinished, folder).catch(() => rm(unfinished, { recursive: true, force: true }))
+  }
+  return join(folder, 'chromium')
+}

@@ -1,0 +1,42 @@
+import { AuthError, withAuthStore } from '@sallyport/core'
+import type { SqliteAuthDatabase } from '@sallyport/core/sqlite'
+import type { KyselyPlugin } from 'kysely'
+
+/** A database that can go away and come back. */
+export interface Outage {
+  readonly database: SqliteAuthDatabase<unknown>
+  /** While it is true, every read and every write is refused as one to a database that nobody can reach. */
+  isDown: boolean
+}
+
+/** Lets a test take a database away from everyone who uses the returned one, open connections included. */
+export function withOutage(opened: SqliteAuthDatabase<unknown>): Outage {
+  const { sessions, limits } = opened
+  const refuse: KyselyPlugin = {
+    transformQuery({ node }) {
+      if (outage.isDown) throw unreachable()
+      return node
+    },
+    transformResult: async ({ result }) => result,
+  }
+  const unlessDown = async <Answer>(ask: () => Promise<Answer> | Answer): Promise<Answer> => {
+    if (outage.isDown) throw unreachable()
+    return ask()
+  }
+  const reached = {
+    ...opened,
+    sessions: {
+      findSession: (key) => unlessDown(() => sessions.findSession(key)),
+      findToken: (sessionId) => unlessDown(() => sessions.findToken(sessionId)),
+    },
+    limits: { consume: (key, limit) => unlessDown(() => limits.consume(key, limit)) },
+    db: withAuthStore(opened.db.withPlugin(refuse), opened),
+  } satisfies SqliteAuthDatabase<unknown>
+  withAuthStore(reached.db, { ...reached, database: reached })
+  const outage: Outage = { database: reached, isDown: false }
+  return outage
+}
+
+function unreachable(): AuthError {
+  return new AuthError('SESSIONS_UNAVAILABLE')
+}

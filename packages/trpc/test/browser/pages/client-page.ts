@@ -1,0 +1,185 @@
+import type { TestAuth } from '@sallyport/core/testing'
+import { type AuthClientError, type AuthState, createAuthClient } from '@sallyport/trpc/client'
+import { authLink, subscriptionLink, webSocketLink } from '@sallyport/trpc/links'
+import { createTRPCClient, httpLink, splitLink, TRPCClientError } from '@trpc/client'
+import type { AppRouter } from '../../support/router.ts'
+
+/** A state without what a test does not ask for, and with the reason of its error. */
+export interface SeenState extends Pick<AuthState, 'status' | 'epoch' | 'userId'> {
+  readonly error: string | null
+}
+
+/** What a call came to, and whose page it was at that moment. */
+export interface Answer {
+  /** What the resolver returned, or null. */
+  readonly data: string | null
+  /** Why there is no data, or null. */
+  readonly reason: string | null
+  /** Who was signed in when the answer was delivered. */
+  readonly deliveredTo: string | null
+}
+
+/** How a subscription stands. */
+export interface Watched {
+  readonly data: readonly string[]
+  /** Null while it goes on. */
+  readonly end: string | null
+}
+
+const client = createAuthClient<TestAuth['api']>()
+const socketUrl = `ws://${location.host}/trpc`
+const trpc = createTRPCClient<AppRouter>({
+  links: [
+    authLink(client),
+    splitLink({
+      condition: ({ type }) => type === 'subscription',
+      true: splitLink({
+        condition: ({ context }) => context.transport === 'events',
+        true: subscriptionLink(client, { url: '/trpc' }),
+        false: webSocketLink(client, { url: socketUrl }),
+      }),
+      false: httpLink({ url: '/trpc', fetch: client.fetch }),
+    }),
+  ],
+})
+
+const seen: SeenState[] = [seenState()]
+const pending: Promise<Answer>[] = []
+const watches: (() => Watched)[] = []
+
+function seenState(): SeenState {
+  const { status, epoch, userId, error } = client.getState()
+  return { status, epoch, userId, error: error?.code ?? null }
+}
+
+/** Asks who is signed in, and from now on shows it. */
+export function start(): void {
+  client.subscribe(() => {
+    seen.push(seenState())
+    const { status, error } = client.getState()
+    document.body.textContent = error === null ? status : `${status}: ${error.message}`
+  })
+}
+
+/** Every state so far, in order. */
+export function states(): SeenState[] {
+  return seen
+}
+
+export function state(): SeenState {
+  return seenState()
+}
+
+/** Each asks the API who is signed in: browsers send no second request of the same URL before the first is answered. */
+const queries = {
+  me: () => trpc.me.query(),
+  doublyGuarded: () => trpc.doublyGuarded.query(),
+  slow: () => trpc.slow.query(),
+} as const
+
+/** Asks the API who is signed in. */
+export function ask(query: keyof typeof queries = 'me'): Promise<Answer> {
+  return answerOf(queries[query]())
+}
+
+/** The same, without waiting for the answer. */
+export function beginAsking(query: keyof typeof queries = 'me'): void {
+  pending.push(ask(query))
+}
+
+/** Runs a mutation. */
+export function write(): Promise<Answer> {
+  return answerOf(trpc.write.mutate())
+}
+
+/** The same, without waiting for the answer. */
+export function beginWriting(): void {
+  pending.push(write())
+}
+
+/** Begins to refresh, without waiting for it. */
+export function beginRefresh(): void {
+  void client.refresh()
+}
+
+/** The answers to what was begun since it was asked last. */
+export function answers(): Promise<Answer[]> {
+  return Promise.all(pending.splice(0))
+}
+
+/** Begins a subscription. */
+export function watch(transport: 'socket' | 'events'): void {
+  const data: string[] = []
+  let end: string | null = null
+  trpc.clock.subscribe(undefined, {
+    context: { transport },
+    onData: (value) => void data.push(value),
+    onError: (error) => {
+      end = reasonOf(error)
+    },
+    onComplete: () => {
+      end ??= 'completed'
+    },
+    onStopped: () => {
+      end ??= 'stopped'
+    },
+  })
+  watches.push(() => ({ data, end }))
+}
+
+/** How the subscriptions stand, in the order of their beginnings. */
+export function watchedSoFar(): Watched[] {
+  return watches.map((watched) => watched())
+}
+
+export async function signIn(email: string, password: string): Promise<string | null> {
+  return reasonOfCall(client.api.signInEmail({ email, password }))
+}
+
+/** Signs in as a page without our client does. */
+export async function signInByHand(email: string, password: string): Promise<number> {
+  const { status } = await fetch('/api/auth/sign-in/email', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email, password }),
+  })
+  return status
+}
+
+export async function revokeOtherSessions(): Promise<string | null> {
+  return reasonOfCall(client.api.revokeOtherSessions())
+}
+
+/** Signs out, without waiting for it. */
+export function beginSignOut(): void {
+  void client.signOut()
+}
+
+async function answerOf(call: Promise<string>): Promise<Answer> {
+  try {
+    return { data: await call, reason: null, deliveredTo: client.getState().userId }
+  } catch (error) {
+    return { data: null, reason: reasonOf(error), deliveredTo: client.getState().userId }
+  }
+}
+
+/** Null where it was done. */
+async function reasonOfCall(call: Promise<unknown>): Promise<string | null> {
+  try {
+    await call
+    return null
+  } catch (error) {
+    return isAuthClientError(error) ? error.code : String(error)
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof TRPCClientError)) return isAuthClientError(error) ? error.code : String(error)
+  const reason: unknown = error.data?.auth?.reason
+  if (typeof reason === 'string') return reason
+  return isAuthClientError(error.cause) ? error.cause.code : error.message
+}
+
+function isAuthClientError(error: unknown): error is AuthClientError {
+  return error instanceof Error && error.name === 'AuthClientError'
+}

@@ -1,0 +1,194 @@
+// Never signed in by mistake: another user, a session that was revoked elsewhere, and a sign-out that nobody has confirmed.
+import { AUTH_PATH, ENDPOINTS } from '@sallyport/core/protocol'
+import { TEST_PASSWORD } from '@sallyport/core/testing'
+import { describe, expect, test } from 'vitest'
+import { eventually } from './eventually.ts'
+import { openBrowser, type Tab } from './open-browser.ts'
+import { servePage } from './serve-page.ts'
+
+type ClientPage = typeof import('./pages/client-page.ts')
+
+const ENTRY = new URL('./pages/client-page.ts', import.meta.url)
+const TOKEN = `${AUTH_PATH}${ENDPOINTS.token.path}`
+const SIGN_OUT = `${AUTH_PATH}${ENDPOINTS.signOut.path}`
+
+const browser = openBrowser()
+
+describe("another user signs in in another tab while the first one's refresh and queries are in flight", () => {
+  test.each([
+    { way: 'through the client', signIn: 'signIn' },
+    { way: 'past the client, whose tabs hear nothing', signIn: 'signInByHand' },
+  ] as const)('$way: nothing of the first user is delivered to the second', async ({ signIn }) => {
+    await using site = await servePage({ entry: ENTRY })
+    const profile = await browser.openProfile(site)
+    const ada = await site.auth.signIn()
+    const bob = await site.auth.createUser()
+    await profile.signIn(ada)
+    const first = await profile.openTab<ClientPage>()
+    const second = await profile.openTab<ClientPage>()
+    for (const tab of [first, second]) {
+      await tab.run('start')
+      expect((await tab.run('ask')).data).toBe(ada.userId)
+    }
+
+    const queries = site.hold('/trpc/')
+    const refreshes = site.hold(TOKEN)
+    for (const query of ['me', 'slow', 'doublyGuarded'] as const) await first.run('beginAsking', query)
+    await eventually(() => expect(queries.waiting).toBe(3))
+    await first.run('beginRefresh')
+    await eventually(() => expect(refreshes.waiting).toBe(1))
+
+    // A sign-in through the client waits for a refresh of another tab, whose cookies would else come after its own.
+    const signedIn = second.run(signIn, bob.email, TEST_PASSWORD)
+    await Promise.race([signedIn, new Promise((resolve) => setTimeout(resolve, 500))])
+    refreshes.release()
+    await signedIn
+    // What the first user asked is answered now, and each tab asks again, which may not know yet of the second user.
+    queries.release()
+    const answers = [...(await first.run('answers')), await first.run('ask'), await second.run('ask')]
+    for (const tab of [first, second])
+      await eventually(async () => expect((await tab.run('state')).userId).toBe(bob.userId))
+    expect(answers).not.toContainEqual(expect.objectContaining({ data: ada.userId, deliveredTo: bob.userId }))
+    // The client lets the refresh end first, so that its cookies do not stand against those of the second user.
+    const refused = site.requests.filter(({ status }) => status === 401)
+    expect(refused.length > 0).toBe(signIn === 'signInByHand')
+
+    for (const tab of [first, second]) {
+      expect(await tab.run('ask')).toEqual({ data: bob.userId, reason: null, deliveredTo: bob.userId })
+      const known = (await tab.run('states')).filter(({ userId }) => userId !== null)
+      expect(known.findLast(({ userId }) => userId === ada.userId)?.epoch).toBe(known[0]?.epoch)
+      expect(known.find(({ userId }) => userId === bob.userId)?.epoch).toBeGreaterThan(known[0]?.epoch ?? 0)
+      // Once the second is there, the first never comes back.
+      const users = known.map(({ userId }) => userId)
+      expect([...new Set(users)]).toEqual([ada.userId, bob.userId])
+      expect(users.lastIndexOf(ada.userId)).toBeLessThan(users.indexOf(bob.userId))
+    }
+  })
+})
+
+describe('a refresh that is in flight does not revive a client that signs out', () => {
+  test.each<{ refresh: string; isOwn?: boolean; isEarly?: boolean; messageDelayMs?: number }>([
+    { refresh: 'its own', isOwn: true },
+    { refresh: "another tab's" },
+    { refresh: "another tab's, of which it hears late", messageDelayMs: 300 },
+    { refresh: "another tab's, while it does not know yet who is signed in", isEarly: true },
+  ])('$refresh', async ({ isOwn = false, isEarly = false, messageDelayMs = 0 }) => {
+    await using site = await servePage({ entry: ENTRY })
+    const profile = await browser.openProfile(site)
+    await profile.signIn(await site.auth.signIn())
+    await profile.context.addInitScript(delayMessages, messageDelayMs)
+    const [tab, other] = [await profile.openTab<ClientPage>(), await profile.openTab<ClientPage>()]
+    for (const each of isEarly ? [other] : [tab, other]) await startSignedIn(each)
+
+    const refreshes = site.hold(TOKEN)
+    await (isOwn ? tab : other).run('beginRefresh')
+    await eventually(() => expect(refreshes.waiting).toBe(1))
+    if (isEarly) await tab.run('start')
+    await tab.run('beginSignOut')
+    // Its own it gives up; for another tab's it waits, whose cookies would else come after its end.
+    if (isOwn) await untilSignedOut(tab)
+    refreshes.release()
+    for (const each of [tab, other]) await untilSignedOut(each)
+
+    await new Promise((resolve) => setTimeout(resolve, messageDelayMs * 2))
+    for (const each of [tab, other]) {
+      expect((await each.run('ask')).data).toBeNull()
+      expect(await each.run('state')).toMatchObject({ status: 'unauthenticated', userId: null })
+      const statuses = (await each.run('states')).map(({ status }) => status)
+      expect(statuses.slice(statuses.indexOf('unauthenticated'))).toEqual(['unauthenticated'])
+    }
+    expect(await profile.context.cookies()).toEqual([])
+  })
+
+  async function startSignedIn(tab: Tab<ClientPage>): Promise<void> {
+    await tab.run('start')
+    await eventually(async () => expect((await tab.run('state')).status).toBe('authenticated'))
+  }
+
+  async function untilSignedOut(tab: Tab<ClientPage>): Promise<void> {
+    await eventually(async () => expect((await tab.run('state')).status).toBe('unauthenticated'))
+  }
+
+  /** Runs in the page: what other tabs say comes late. */
+  function delayMessages(delayMs: number): void {
+    Object.defineProperty(BroadcastChannel.prototype, 'onmessage', {
+      set(listener: (event: MessageEvent) => void) {
+        this.addEventListener('message', (event: MessageEvent) => setTimeout(listener, delayMs, event))
+      },
+    })
+  }
+})
+
+test.each(['socket', 'events'] as const)(
+  'revoked in another browser: the subscription over %s ends and the page is signed out without a reload',
+  async (transport) => {
+    await using site = await servePage({ entry: ENTRY })
+    const { userId } = await site.auth.createUser()
+    const [profile, other] = [await browser.openProfile(site), await browser.openProfile(site)]
+    await profile.signIn(await site.auth.signIn({ userId }))
+    await other.signIn(await site.auth.signIn({ userId }))
+    const tab = await profile.openTab<ClientPage>()
+    await tab.run('start')
+    await tab.run('watch', transport)
+    await eventually(async () => expect((await tab.run('watchedSoFar'))[0]?.data).toEqual(['ready']))
+
+    const elsewhere = await other.openTab<ClientPage>()
+    expect(await elsewhere.run('revokeOtherSessions')).toBeNull()
+    await tab.page.getByText(/^unauthenticated$/).waitFor()
+    expect(await tab.run('state')).toMatchObject({ status: 'unauthenticated', userId: null })
+    await eventually(async () => expect((await tab.run('watchedSoFar'))[0]?.end).not.toBeNull())
+    expect(site.openSockets).toBe(0)
+    site.stage.ticker.emit('tick', 'too late')
+    expect((await tab.run('watchedSoFar'))[0]?.data).toEqual(['ready'])
+    expect(site.requests.filter(({ path }) => path === '/')).toHaveLength(2)
+  },
+)
+
+test('signing out while the database is down: the page says so and tries again, and success is what the server has confirmed', async () => {
+  await using site = await servePage({ entry: ENTRY })
+  const profile = await browser.openProfile(site)
+  await profile.fakeClock()
+  const ada = await site.auth.signIn()
+  await profile.signIn(ada)
+  const tab = await profile.openTab<ClientPage>()
+  const other = await profile.openTab<ClientPage>()
+  for (const { run } of [tab, other]) {
+    await run('start')
+    await run('watch', 'socket')
+    await eventually(async () => expect((await run('watchedSoFar'))[0]?.data).toEqual(['ready']))
+  }
+  const sessions = () =>
+    site.auth.db.selectFrom('session').select('id').where('id', '=', ada.sessionId).execute()
+
+  site.isDatabaseDown = true
+  await tab.run('beginSignOut')
+  await tab.page.getByText('signing-out: Sessions cannot be checked right now').waitFor()
+  expect(await tab.run('state')).toMatchObject({ status: 'signing-out', error: 'SESSIONS_UNAVAILABLE' })
+  // Nothing of the user's goes on meanwhile.
+  await eventually(async () => expect((await tab.run('watchedSoFar'))[0]?.end).not.toBeNull())
+  for (let waited = 0; waited < 30; waited += 3) {
+    await profile.sleep(3)
+    expect((await tab.run('state')).status).toBe('signing-out')
+  }
+  await eventually(async () => {
+    await profile.sleep(1)
+    expect(site.count(SIGN_OUT)).toBeGreaterThanOrEqual(3)
+  })
+  expect(site.count(SIGN_OUT)).toBeLessThanOrEqual(12)
+  expect(await sessions()).toHaveLength(1)
+
+  site.isDatabaseDown = false
+  await eventually(async () => {
+    await profile.sleep(5)
+    expect(await tab.run('state')).toMatchObject({ status: 'unauthenticated', userId: null, error: null })
+  })
+  expect(await sessions()).toEqual([])
+  expect((await tab.run('ask')).reason).not.toBeNull()
+  // Every tab of the browser, and every socket.
+  await eventually(async () => {
+    expect((await other.run('state')).status).toBe('unauthenticated')
+    expect(site.openSockets).toBe(0)
+  })
+  const statuses = (await tab.run('states')).map(({ status }) => status)
+  expect([...new Set(statuses)]).toEqual(['loading', 'authenticated', 'signing-out', 'unauthenticated'])
+})

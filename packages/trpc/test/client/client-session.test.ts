@@ -1,0 +1,605 @@
+import { type AuthClient, AuthClientError, createAuthClient } from '@sallyport/trpc/client'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { clientSession } from '../../src/client/client-session.ts'
+import { deferred } from '../support/deferred.ts'
+import { type Answer, refusal, scriptFetch, tokens } from '../support/scripted-fetch.ts'
+
+const TOKEN = '/backend/token'
+const SIGN_OUT = '/sign-out'
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] }))
+afterEach(() => void vi.useRealTimers())
+
+type Options = Parameters<typeof createAuthClient<Api>>[0]
+interface Api {
+  signInEmail(input: { email: string; password: string }): Promise<object>
+  getSession(): Promise<{ user: string }>
+  revokeSession(input: { sessionId: string }): Promise<object>
+  revokeSessions(input: object): Promise<object>
+  deleteUser(input: object): Promise<object>
+}
+
+/** A client whose server the test plays. */
+function open(options: Options = {}) {
+  const server = scriptFetch()
+  const client = createAuthClient<Api>({ baseUrl: 'http://localhost', fetch: server.fetch, ...options })
+  const states: string[] = []
+  const listen = () => {
+    const stop = client.subscribe(() => states.push(client.getState().status))
+    onTestFinished(stop)
+    return stop
+  }
+  return { client, session: client[clientSession], server, states, listen }
+}
+
+/** A client that has been signed in as Ada, and has listened since. */
+async function signedIn(options: Options = {}) {
+  const scene = open(options)
+  scene.server.answer(TOKEN, () => tokens())
+  scene.listen()
+  await scene.client.refresh()
+  expect(scene.client.getState()).toEqual({ ...ada, epoch: 0 })
+  scene.server.sent.length = 0
+  scene.states.length = 0
+  return scene
+}
+
+const ada = { status: 'authenticated', userId: 'ada', sessionId: 'ada-1', error: null }
+const grace = { status: 'authenticated', userId: 'grace', sessionId: 'grace-1', error: null }
+const nobody = { status: 'unauthenticated', userId: null, sessionId: null, error: null }
+const asGrace = () => tokens({ userId: 'grace', sessionId: 'grace-1' })
+const signIn = (client: AuthClient<Api>) =>
+  client.api.signInEmail({ email: 'grace@example.com', password: 'x' })
+
+/** Lets everything happen that needs no timer. */
+const settle = () => vi.advanceTimersByTimeAsync(0)
+
+/** Answers that say for certain that the session has ended. */
+const ENDS: readonly (readonly [name: string, answer: Answer])[] = [
+  ['SESSION_NOT_FOUND', () => refusal(401, 'SESSION_NOT_FOUND')],
+  ['SESSION_EXPIRED', () => refusal(401, 'SESSION_EXPIRED')],
+]
+
+/** Answers that say nothing about the session; those that waiting may change are asked for again. */
+const UNCERTAIN: readonly (readonly [code: string, what: string, isRetried: boolean, answer: Answer])[] = [
+  ['UNREACHABLE', 'no network', true, () => Promise.reject(new TypeError('fetch failed'))],
+  ['SESSIONS_UNAVAILABLE', '503', true, () => refusal(503, 'SESSIONS_UNAVAILABLE')],
+  ['KEYS_UNAVAILABLE', '503', true, () => refusal(503, 'KEYS_UNAVAILABLE')],
+  ['UNKNOWN', 'a 502 of a proxy', true, () => new Response('<html>', { status: 502 })],
+  ['UNKNOWN', 'a 401 of a proxy', true, () => new Response('<html>', { status: 401 })],
+  ['UNKNOWN', 'a page to sign in to a network', true, () => new Response('<html>')],
+  ['UNKNOWN', 'JSON of something else', true, () => Response.json({})],
+  ['INTERNAL_ERROR', '500', true, () => refusal(500, 'INTERNAL_ERROR')],
+  ['SESSION_NOT_FOUND', 'a 500 with that code', true, () => refusal(500, 'SESSION_NOT_FOUND')],
+  ['TOKEN_EXPIRED', 'a 401 with another code', true, () => refusal(401, 'TOKEN_EXPIRED')],
+  ['RATE_LIMITED', '429', true, () => refusal(429, 'RATE_LIMITED')],
+  ['ORIGIN_REJECTED', '403', true, () => refusal(403, 'ORIGIN_REJECTED')],
+  ['ACCOUNT_BANNED', '403', false, () => refusal(403, 'ACCOUNT_BANNED')],
+  ['COOKIE_CONFLICT', '401', false, () => refusal(401, 'COOKIE_CONFLICT')],
+]
+
+describe('the first answer', () => {
+  test('is asked for when someone listens, and not before', async () => {
+    const { client, server, listen } = open()
+    server.answer(TOKEN, () => tokens())
+    await vi.advanceTimersByTimeAsync(3_600_000)
+    expect(client.getState()).toEqual({ ...nobody, status: 'loading', epoch: 0 })
+    expect(server.sent).toEqual([])
+    const stop = listen()
+    expect(client.getState().status).toBe('loading')
+    await settle()
+    expect(client.getState()).toEqual({ ...ada, epoch: 0 })
+    expect(server.count(TOKEN)).toBe(1)
+    stop()
+    await vi.advanceTimersByTimeAsync(3_600_000)
+    expect(server.sent).toHaveLength(1)
+  })
+
+  test('is asked for once by those who stop listening and begin again', async () => {
+    const { server, listen, client } = open()
+    server.answer(TOKEN, () => tokens())
+    listen()()
+    listen()
+    await settle()
+    expect(client.getState().status).toBe('authenticated')
+    expect(server.count(TOKEN)).toBe(1)
+  })
+
+  test.each(ENDS)('%s: nobody is signed in', async (_code, answer) => {
+    const { client, server, listen } = open()
+    server.answer(TOKEN, answer)
+    listen()
+    await vi.advanceTimersByTimeAsync(3_600_000)
+    expect(client.getState()).toEqual({ ...nobody, epoch: 0 })
+    expect(server.count(TOKEN)).toBe(1)
+  })
+
+  test.each(UNCERTAIN)('%s (%s): unknown', async (code, _what, _isRetried, answer) => {
+    const { client, server, listen, states } = open()
+    server.answer(TOKEN, answer)
+    listen()
+    await settle()
+    expect(client.getState()).toMatchObject({ ...nobody, status: 'unknown', epoch: 0, error: { code } })
+    server.answer(TOKEN, () => tokens())
+    await client.refresh()
+    expect(client.getState()).toEqual({ ...ada, epoch: 0 })
+    expect(states).toEqual(['unknown', 'authenticated'])
+  })
+})
+
+describe('who is signed in stays signed in', () => {
+  test.each(UNCERTAIN)('at %s (%s), for an hour', async (code, _what, isRetried, answer) => {
+    const { client, server, session } = await signedIn()
+    server.answer(TOKEN, answer)
+    await vi.advanceTimersByTimeAsync(3_600_000)
+    expect(client.getState()).toMatchObject({ ...ada, epoch: 0, error: { code } })
+    // 46 minutes at 15 to 30 seconds each, or the one attempt that was decided.
+    if (isRetried) expect(server.count(TOKEN)).toBeGreaterThan(90)
+    expect(server.count(TOKEN)).toBeLessThan(isRetried ? 190 : 2)
+    // A call waits for no attempt of its own, and is sent.
+    const before = server.sent.length
+    await session.refreshIfDue()
+    expect(server.sent).toHaveLength(before)
+
+    server.answer(TOKEN, () => tokens())
+    if (isRetried) await vi.advanceTimersByTimeAsync(30_000)
+    else await client.refresh()
+    expect(client.getState()).toEqual({ ...ada, epoch: 0 })
+  })
+
+  test.each(ENDS)('until %s', async (_code, answer) => {
+    const { client, server, states } = await signedIn()
+    server.answer(TOKEN, answer)
+    await vi.advanceTimersByTimeAsync(3_600_000)
+    expect(client.getState()).toEqual({ ...nobody, epoch: 1 })
+    expect(states).toEqual(['unauthenticated'])
+    expect(server.count(TOKEN)).toBe(1)
+  })
+
+  test('and attempts come twice as late each time, half a minute apart at most', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(1)
+    onTestFinished(() => void vi.restoreAllMocks())
+    const { server } = await signedIn()
+    const at: number[] = []
+    server.answer(TOKEN, () => {
+      at.push(Math.round(performance.now() / 1_000))
+      return refusal(503, 'SESSIONS_UNAVAILABLE')
+    })
+    await vi.advanceTimersByTimeAsync(1_000_000)
+    const pauses = at.map((time, index) => time - (at[index - 1] ?? time))
+    expect(pauses.slice(0, 9)).toEqual([0, 1, 2, 4, 8, 16, 30, 30, 30])
+  })
+
+  test('and the server may ask for more patience', async () => {
+    const { server } = await signedIn()
+    server.answer(TOKEN, () => refusal(429, 'RATE_LIMITED', { retryAfterSeconds: 300 }))
+    await vi.advanceTimersByTimeAsync(850_000)
+    expect(server.count(TOKEN)).toBe(1)
+    await vi.advanceTimersByTimeAsync(280_000)
+    expect(server.count(TOKEN)).toBe(1)
+    await vi.advanceTimersByTimeAsync(20_000)
+    expect(server.count(TOKEN)).toBe(2)
+  })
+})
+
+describe('a JWT is refreshed', () => {
+  test('a minute before it expires, or up to ten seconds earlier', async () => {
+    for (const [random, seconds] of [
+      [0, 840],
+      [0.999_99, 830],
+    ] as const) {
+      vi.spyOn(Math, 'random').mockReturnValue(random)
+      onTestFinished(() => void vi.restoreAllMocks())
+      const { server } = await signedIn()
+      await vi.advanceTimersByTimeAsync(seconds * 1_000 - 1)
+      expect(server.count(TOKEN)).toBe(0)
+      await vi.advanceTimersByTimeAsync(2)
+      expect(server.count(TOKEN)).toBe(1)
+      await vi.advanceTimersByTimeAsync(seconds * 1_000)
+      expect(server.count(TOKEN)).toBe(2)
+    }
+  })
+
+  test('before a call when it is due, once for all calls', async () => {
+    const { server, session } = open({ hydrate: { ...rendered, expiresIn: 100 } })
+    const answer = deferred<Response>()
+    server.answer(TOKEN, () => answer.promise)
+    await vi.advanceTimersByTimeAsync(49_000)
+    await session.refreshIfDue()
+    expect(server.sent).toEqual([])
+    await vi.advanceTimersByTimeAsync(2_000)
+    const calls = Promise.all(Array.from({ length: 100 }, () => session.refreshIfDue()))
+    await settle()
+    answer.resolve(tokens())
+    await calls
+    await session.refreshIfDue()
+    expect(server.count(TOKEN)).toBe(1)
+    expect(session.generation).toBe(2)
+  })
+
+  test.each([1, 30, 60, 61])('without a loop where it lives for %i seconds', async (expiresIn) => {
+    const { server } = await signedIn()
+    server.answer(TOKEN, () => tokens({ expiresIn }))
+    await vi.advanceTimersByTimeAsync(840_000)
+    const before = server.sent.length
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(server.sent.length - before).toBeLessThanOrEqual(expiresIn === 1 ? 60 : 6)
+  })
+
+  test('whatever the clock of the system says', async () => {
+    const { client, server, session } = await signedIn()
+    const day = 24 * 60 * 60 * 1_000
+    const step = async (by: number) => {
+      vi.setSystemTime(Date.now() + by)
+      await session.refreshIfDue()
+      await vi.advanceTimersByTimeAsync(1_000)
+    }
+    // Set back, it is still due in time by the other clock.
+    await step(-day)
+    expect(server.count(TOKEN)).toBe(0)
+    await vi.advanceTimersByTimeAsync(840_000)
+    expect(server.count(TOKEN)).toBe(1)
+    // Set forward, or back from sleep: one too early, and none after it.
+    await step(day)
+    expect(server.count(TOKEN)).toBe(2)
+    for (let i = 0; i < 10; i++) await step(i % 2 === 0 ? -day : day)
+    expect(server.count(TOKEN)).toBe(2)
+    expect(client.getState()).toEqual({ ...ada, epoch: 0 })
+  })
+})
+
+const rendered = { status: 'authenticated', userId: 'ada', sessionId: 'ada-1', expiresIn: 900 } as const
+
+describe('a page that was rendered on a server', () => {
+  test.each([
+    { hydrate: rendered, state: ada, requests: 0 },
+    { hydrate: { status: 'unauthenticated' } as const, state: nobody, requests: 0 },
+    { hydrate: { status: 'unknown' } as const, state: { ...nobody, status: 'unknown' }, requests: 1 },
+    { hydrate: undefined, state: { ...nobody, status: 'loading' }, requests: 1 },
+  ])('begins as $state.status', async ({ hydrate, state, requests }) => {
+    const { client, server, listen } = open({ hydrate })
+    server.answer(TOKEN, () => tokens())
+    expect(client.getState()).toEqual({ ...state, epoch: 0 })
+    expect(client.getServerState()).toEqual({ ...state, epoch: 0 })
+    expect(client.getServerState()).toBe(client.getServerState())
+    listen()
+    await settle()
+    expect(server.count(TOKEN)).toBe(requests)
+    expect(client.getServerState()).toEqual({ ...state, epoch: 0 })
+  })
+
+  test('has a JWT as old as the first byte of the page', async () => {
+    await vi.advanceTimersByTimeAsync(500_000)
+    const entries = [{ responseStart: performance.now() - 400_000 }]
+    vi.spyOn(performance, 'getEntriesByType').mockReturnValue(entries as never)
+    onTestFinished(() => void vi.restoreAllMocks())
+    const { server, listen } = open({ hydrate: rendered })
+    server.answer(TOKEN, () => tokens())
+    listen()
+    await vi.advanceTimersByTimeAsync(429_000)
+    expect(server.count(TOKEN)).toBe(0)
+    await vi.advanceTimersByTimeAsync(12_000)
+    expect(server.count(TOKEN)).toBe(1)
+  })
+})
+
+describe('a refused call', () => {
+  test('of an older JWT needs no refresh', async () => {
+    const { server, session } = await signedIn()
+    await session.refreshAfter(session.generation - 1)
+    expect(server.sent).toEqual([])
+    await session.refreshAfter(session.generation)
+    expect(server.count(TOKEN)).toBe(1)
+  })
+
+  test('refreshes once for a hundred of them', async () => {
+    const { server, session } = await signedIn()
+    const { generation } = session
+    await Promise.all(Array.from({ length: 100 }, () => session.refreshAfter(generation)))
+    expect(server.count(TOKEN)).toBe(1)
+    expect(session.generation).toBe(generation + 1)
+  })
+
+  test('is told of a loop after three a minute', async () => {
+    const { client, server, session } = await signedIn()
+    for (let i = 0; i < 3; i++) await session.refreshAfter(session.generation)
+    const error = await session.refreshAfter(session.generation).catch((error: unknown) => error)
+    expect(error).toMatchObject({ code: 'REFRESH_LOOP' })
+    expect(client.getState()).toEqual({ ...ada, epoch: 0, error })
+    expect(server.count(TOKEN)).toBe(3)
+    await vi.advanceTimersByTimeAsync(60_000)
+    await session.refreshAfter(session.generation)
+    expect(client.getState()).toEqual({ ...ada, epoch: 0 })
+    expect(server.count(TOKEN)).toBe(4)
+  })
+
+  test('of somebody who is signed out asks nobody', async () => {
+    const { server, session } = open({ hydrate: { status: 'unauthenticated' } })
+    await expect(session.refreshAfter(session.generation)).rejects.toMatchObject({
+      code: 'SESSION_NOT_FOUND',
+    })
+    expect(server.sent).toEqual([])
+  })
+
+  test.each(ENDS)('learns that the session has ended: %s', async (code, answer) => {
+    const { client, server, session } = await signedIn()
+    server.answer(TOKEN, answer)
+    await expect(session.refreshAfter(session.generation)).rejects.toMatchObject({ code, status: 401 })
+    expect(client.getState()).toEqual({ ...nobody, epoch: 1 })
+    await expect(session.refreshAfter(session.generation)).rejects.toMatchObject({ code, status: 401 })
+    expect(server.count(TOKEN)).toBe(1)
+  })
+
+  test('learns why it could not be decided, and does not ask between two attempts', async () => {
+    const { client, server, session } = await signedIn()
+    server.answer(TOKEN, () => refusal(503, 'SESSIONS_UNAVAILABLE'))
+    for (let i = 0; i < 20; i++)
+      await expect(session.refreshAfter(session.generation)).rejects.toMatchObject({
+        code: 'SESSIONS_UNAVAILABLE',
+      })
+    expect(server.count(TOKEN)).toBe(1)
+    expect(client.getState()).toMatchObject({ ...ada, error: { code: 'SESSIONS_UNAVAILABLE' } })
+  })
+
+  test('can wait until there is an answer that stands', async () => {
+    const { server, session, client } = open()
+    server.answer(TOKEN, () => refusal(503, 'SESSIONS_UNAVAILABLE'))
+    const settled = session.settled()
+    await vi.advanceTimersByTimeAsync(100_000)
+    server.answer(TOKEN, () => tokens())
+    await vi.advanceTimersByTimeAsync(30_000)
+    expect(await settled).toEqual({ ...ada, epoch: 0 })
+    expect(await session.settled()).toBe(client.getState())
+    server.answer(TOKEN, () => refusal(403, 'ACCOUNT_BANNED'))
+    await client.refresh()
+    expect((await session.settled()).error?.code).toBe('ACCOUNT_BANNED')
+  })
+})
+
+describe('a call that was told that its session has ended', () => {
+  test.each(ENDS)('makes the token endpoint say so: %s', async (code, answer) => {
+    const { client, server, session } = await signedIn()
+    server.answer(TOKEN, answer)
+    session.report('SESSION_NOT_FOUND', 0)
+    session.report('SESSION_NOT_FOUND', 0)
+    await settle()
+    expect(client.getState()).toEqual({ ...nobody, epoch: 1 })
+    expect(server.count(TOKEN)).toBe(1)
+    expect(code).toMatch(/^SESSION_/)
+  })
+
+  test('changes nothing where the token endpoint says otherwise, and asks three times a minute at most', async () => {
+    const { client, server, session } = await signedIn()
+    for (let i = 0; i < 10; i++) {
+      session.report('SESSION_NOT_FOUND', 0)
+      await settle()
+    }
+    expect(client.getState()).toEqual({ ...ada, epoch: 0 })
+    expect(server.count(TOKEN)).toBe(3)
+  })
+
+  test('is one of many that cause one question', async () => {
+    const { server, session } = await signedIn()
+    for (let i = 0; i < 10; i++) session.report('SESSION_NOT_FOUND', 0)
+    await settle()
+    expect(server.count(TOKEN)).toBe(1)
+    await session.refreshAfter(session.generation)
+    await session.refreshAfter(session.generation)
+    expect(server.count(TOKEN)).toBe(3)
+  })
+
+  test('in an earlier epoch says nothing about this one', async () => {
+    const { client, server, session } = await signedIn()
+    server.answer('/sign-in/email', asGrace)
+    await signIn(client)
+    session.report('SESSION_NOT_FOUND', 0)
+    await settle()
+    expect(server.count(TOKEN)).toBe(0)
+    expect(client.getState()).toEqual({ ...grace, epoch: 1 })
+  })
+
+  test('or its user banned: shown once, and the user stays', async () => {
+    const { client, server, session } = await signedIn()
+    server.answer(TOKEN, () => refusal(403, 'ACCOUNT_BANNED'))
+    for (let i = 0; i < 10; i++) {
+      session.report('ACCOUNT_BANNED', 0)
+      await settle()
+    }
+    expect(client.getState()).toMatchObject({
+      ...ada,
+      epoch: 0,
+      error: { code: 'ACCOUNT_BANNED', status: 403 },
+    })
+    expect(server.count(TOKEN)).toBe(1)
+  })
+})
+
+describe('signing out', () => {
+  test('is signing-out until the server has confirmed it', async () => {
+    const { client, server, states } = await signedIn()
+    const answer = deferred<Response>()
+    const order: string[] = []
+    server.answer(SIGN_OUT, () => {
+      order.push('POST')
+      return answer.promise
+    })
+    onTestFinished(client.subscribe(() => order.push(client.getState().status)))
+    const done = client.signOut().then(() => order.push('done'))
+    expect(order).toEqual(['signing-out'])
+    expect(client.getState()).toEqual({ ...ada, status: 'signing-out', epoch: 0 })
+    await settle()
+    expect(order).toEqual(['signing-out', 'POST'])
+    answer.resolve(Response.json({ success: true }))
+    await done
+    expect(order).toEqual(['signing-out', 'POST', 'unauthenticated', 'done'])
+    expect(client.getState()).toEqual({ ...nobody, epoch: 1 })
+    expect(states).toEqual(['signing-out', 'unauthenticated'])
+    await vi.advanceTimersByTimeAsync(3_600_000)
+    expect(server.sent).toHaveLength(1)
+  })
+
+  test.each(UNCERTAIN.filter(([, , isRetried, answer]) => isRetried && answer !== undefined).slice(0, 4))(
+    'is tried again at %s (%s), and never claims success',
+    async (code, _what, _isRetried, answer) => {
+      const { client, server, states } = await signedIn()
+      server.answer(SIGN_OUT, answer)
+      const done = client.signOut()
+      await vi.advanceTimersByTimeAsync(600_000)
+      expect(client.getState()).toMatchObject({ status: 'signing-out', userId: 'ada', error: { code } })
+      expect(server.count(SIGN_OUT)).toBeGreaterThan(15)
+      expect(server.count(TOKEN)).toBe(0)
+      server.answer(SIGN_OUT, () => Response.json({ success: true }))
+      await vi.advanceTimersByTimeAsync(30_000)
+      await done
+      expect(client.getState()).toEqual({ ...nobody, epoch: 1 })
+      expect(new Set(states.slice(0, -1))).toEqual(new Set(['signing-out']))
+    },
+  )
+
+  test.each([
+    ['COOKIE_CONFLICT', 401],
+    ['ORIGIN_REJECTED', 403],
+  ])('that is refused with %s leaves the user signed in and says so', async (code, status) => {
+    const { client, server } = await signedIn()
+    server.answer(SIGN_OUT, () => refusal(status, code))
+    await expect(client.signOut()).rejects.toMatchObject({ code, status })
+    expect(client.getState()).toMatchObject({ ...ada, epoch: 0, error: { code } })
+    expect(server.count(SIGN_OUT)).toBe(1)
+  })
+
+  test.each(ENDS)('is done where the session has ended before: %s', async (_code, answer) => {
+    const { client, server } = await signedIn()
+    server.answer(SIGN_OUT, answer)
+    await client.signOut()
+    expect(client.getState()).toEqual({ ...nobody, epoch: 1 })
+  })
+
+  test('by a client that does not know yet who is signed in asks the server all the same', async () => {
+    const { client, server, listen, states } = open()
+    const late = deferred<Response>()
+    server.answer(TOKEN, () => late.promise)
+    server.answer(SIGN_OUT, () => Response.json({ success: true }))
+    listen()
+    const done = client.signOut()
+    const refreshing = client.refresh()
+    late.resolve(tokens())
+    await done
+    await refreshing
+    expect(client.getState()).toEqual({ ...nobody, epoch: 0 })
+    expect(states).toEqual(['signing-out', 'unauthenticated'])
+    expect(server.count(SIGN_OUT)).toBe(1)
+  })
+
+  test('asked for twice is one', async () => {
+    const { client, server } = await signedIn()
+    server.answer(SIGN_OUT, () => Response.json({ success: true }))
+    await Promise.all([client.signOut(), client.signOut()])
+    expect(server.count(SIGN_OUT)).toBe(1)
+  })
+
+  test('is not undone by a refresh in flight', async () => {
+    const { client, server, session, states } = await signedIn()
+    const late = deferred<Response>()
+    server.answer(TOKEN, () => late.promise)
+    server.answer(SIGN_OUT, () => Response.json({ success: true }))
+    const refreshing = client.refresh()
+    const refreshed = session.refreshAfter(session.generation).catch((error: unknown) => error)
+    await settle()
+    await client.signOut()
+    late.resolve(tokens())
+    expect(await refreshing).toEqual({ ...nobody, epoch: 1 })
+    expect(await refreshed).toMatchObject({ code: 'SESSION_NOT_FOUND' })
+    await settle()
+    expect(client.getState()).toEqual({ ...nobody, epoch: 1 })
+    expect(states).toEqual(['signing-out', 'unauthenticated'])
+    // It was called off rather than waited for.
+    expect(server.sent[0]?.init.signal?.aborted).toBe(true)
+  })
+
+  test('ends when somebody signs in meanwhile', async () => {
+    const { client, server } = await signedIn()
+    server.answer(SIGN_OUT, () => refusal(503, 'SESSIONS_UNAVAILABLE'))
+    server.answer('/sign-in/email', asGrace)
+    const done = client.signOut().catch((error: unknown) => error)
+    await settle()
+    await signIn(client)
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(await done).toMatchObject({ code: 'USER_CHANGED' })
+    expect(client.getState()).toEqual({ ...grace, epoch: 1 })
+    expect(server.count(SIGN_OUT)).toBe(1)
+  })
+})
+
+describe('another user', () => {
+  test('who signs in begins an epoch, and nothing that was under way lands in it', async () => {
+    const { client, server, states } = await signedIn()
+    const [lateTokens, lateSession] = [deferred<Response>(), deferred<Response>()]
+    server.answer(TOKEN, () => lateTokens.promise)
+    server.answer('/session', () => lateSession.promise)
+    server.answer('/sign-in/email', asGrace)
+    const refreshing = client.refresh()
+    const read = client.api.getSession().catch((error: unknown) => error)
+    await settle()
+    await signIn(client)
+    lateTokens.resolve(tokens())
+    lateSession.resolve(Response.json({ user: 'ada' }))
+    await refreshing
+    expect(await read).toMatchObject({ code: 'USER_CHANGED' })
+    expect(client.getState()).toEqual({ ...grace, epoch: 1 })
+    expect(states).toEqual(['authenticated'])
+  })
+
+  test('in the cookies is taken over with an epoch of their own', async () => {
+    const { client, server } = await signedIn()
+    server.answer(TOKEN, asGrace)
+    expect(await client.refresh()).toEqual({ ...grace, epoch: 1 })
+  })
+
+  test('or another session of the same one', async () => {
+    const { client, server } = await signedIn()
+    server.answer(TOKEN, () => tokens({ sessionId: 'ada-2' }))
+    expect(await client.refresh()).toEqual({ ...ada, sessionId: 'ada-2', epoch: 1 })
+  })
+
+  test('who could not sign in changes nothing', async () => {
+    const { client, server, states } = await signedIn()
+    server.answer('/sign-in/email', () => refusal(401, 'INVALID_CREDENTIALS'))
+    await expect(signIn(client)).rejects.toBeInstanceOf(AuthClientError)
+    server.answer('/sign-in/email', () => refusal(403, 'ACCOUNT_BANNED'))
+    await expect(signIn(client)).rejects.toMatchObject({ code: 'ACCOUNT_BANNED' })
+    await settle()
+    expect(client.getState()).toEqual({ ...ada, epoch: 0 })
+    expect(new Set(states)).toEqual(new Set(['authenticated']))
+  })
+})
+
+describe('calls of the auth endpoints', () => {
+  test('are sent once more with a new JWT, once', async () => {
+    const { client, server, session } = await signedIn()
+    server.answer('/session', () =>
+      session.generation === 1 ? refusal(401, 'TOKEN_EXPIRED') : Response.json({ user: 'ada' }),
+    )
+    expect(await client.api.getSession()).toEqual({ user: 'ada' })
+    expect(server.sent.map(({ path }) => path)).toEqual(['/session', TOKEN, '/session'])
+    server.answer('/session', () => refusal(401, 'TOKEN_INVALID'))
+    await expect(client.api.getSession()).rejects.toMatchObject({ code: 'TOKEN_INVALID' })
+    expect(server.count('/session')).toBe(4)
+    expect(server.count(TOKEN)).toBe(2)
+  })
+
+  test.each([
+    ['revokeSessions', '/revoke-sessions'],
+    ['deleteUser', '/delete-user'],
+    ['revokeSession', '/revoke-session'],
+  ] as const)('%s: the client looks whether its own session has ended', async (method, path) => {
+    const { client, server } = await signedIn()
+    server.answer(path, () => Response.json({}))
+    const call: (input: { sessionId: string }) => Promise<object> = client.api[method]
+    await call({ sessionId: 'ada-1' })
+    expect(client.getState()).toEqual({ ...ada, epoch: 0 })
+    server.answer(TOKEN, () => refusal(401, 'SESSION_NOT_FOUND'))
+    await call({ sessionId: 'ada-1' })
+    expect(client.getState()).toEqual({ ...nobody, epoch: 1 })
+    expect(server.count(TOKEN)).toBe(2)
+  })
+})

@@ -1,0 +1,317 @@
+import { createAuthClient } from '@sallyport/trpc/client'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { connectTabs, type TabMessage } from '../../src/client/tabs.ts'
+import { deferred } from '../support/deferred.ts'
+import { refusal, scriptFetch, tokens } from '../support/scripted-fetch.ts'
+
+const TOKEN = '/backend/token'
+
+/** The page that a tab shows, as far as the client looks at it. */
+const page = Object.assign(new EventTarget(), { hidden: false })
+
+beforeEach(() => {
+  vi.stubGlobal('document', page)
+  vi.stubGlobal('window', page)
+})
+afterEach(() => {
+  page.hidden = false
+  vi.unstubAllGlobals()
+})
+
+let names = 0
+const newName = () => `http://${++names}.example`
+
+/** The clients of several tabs of one browser, whose server the test plays. */
+function openTabs(count: number) {
+  const baseUrl = newName()
+  const server = scriptFetch()
+  const clients = Array.from({ length: count }, () => {
+    const client = createAuthClient<{ signInEmail(input: { email: string }): Promise<object> }>({
+      baseUrl,
+      fetch: server.fetch,
+    })
+    onTestFinished(client.subscribe(() => {}))
+    return client
+  })
+  return { baseUrl, server, clients, states: () => clients.map((client) => client.getState()) }
+}
+
+const everyone = (status: string) => (states: readonly { status: string }[]) =>
+  states.every((state) => state.status === status)
+
+describe.each([
+  { browser: 'with Web Locks', prepare: () => {} },
+  { browser: 'with nothing but BroadcastChannel', prepare: () => vi.stubGlobal('navigator', {}) },
+])('the tabs of a browser $browser', ({ prepare }) => {
+  beforeEach(prepare)
+
+  test('work one after the other, also when one fails', async () => {
+    const name = newName()
+    const order: string[] = []
+    const works = ['a', 'b', 'c', 'd', 'e'].map((tab) =>
+      connectTabs(name).exclusively(async () => {
+        order.push(`${tab} begins`)
+        await new Promise((resolve) => setTimeout(resolve, 5))
+        order.push(`${tab} ends`)
+        if (tab === 'b') throw new Error('b failed')
+        return tab
+      }),
+    )
+    const results = await Promise.allSettled(works)
+    expect(results.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'fulfilled',
+      'fulfilled',
+    ])
+    expect(order).toHaveLength(10)
+    for (let i = 0; i < 10; i += 2) expect(order[i + 1]).toBe(order[i]?.replace('begins', 'ends'))
+  })
+
+  test('ask for their first JWT once', async () => {
+    const { server, states } = openTabs(6)
+    server.answer(TOKEN, () => tokens())
+    await vi.waitFor(() => expect(states()).toSatisfy(everyone('authenticated')), { timeout: 5_000 })
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect(server.count(TOKEN)).toBe(1)
+  })
+
+  test('sign in and out together', async () => {
+    const { server, clients, states } = openTabs(3)
+    server.answer(TOKEN, () => refusal(401, 'SESSION_NOT_FOUND'))
+    await vi.waitFor(() => expect(states()).toSatisfy(everyone('unauthenticated')), { timeout: 5_000 })
+    server.answer('/sign-in/email', () => tokens())
+    await clients[0]?.api.signInEmail({ email: 'ada' })
+    await vi.waitFor(() => expect(states()).toSatisfy(everyone('authenticated')))
+    server.answer('/sign-in/email', () => tokens({ userId: 'grace', sessionId: 'grace-1' }))
+    await clients[1]?.api.signInEmail({ email: 'grace' })
+    await vi.waitFor(() => expect(states().map(({ userId }) => userId)).toEqual(['grace', 'grace', 'grace']))
+    expect(states().map(({ epoch }) => epoch)).toEqual([2, 2, 2])
+    server.answer('/sign-out', () => Response.json({ success: true }))
+    await clients[2]?.signOut()
+    await vi.waitFor(() => expect(states()).toSatisfy(everyone('unauthenticated')))
+    expect(states().map(({ epoch }) => epoch)).toEqual([3, 3, 3])
+    expect(server.count('/sign-out')).toBe(1)
+  })
+
+  test('let a sign-in wait for a refresh of the user before', async () => {
+    const { server, clients, states } = openTabs(2)
+    server.answer(TOKEN, () => tokens())
+    await vi.waitFor(() => expect(states()).toSatisfy(everyone('authenticated')), { timeout: 5_000 })
+    // Until each has had its turn, and found that there is nothing left to ask.
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    const late = deferred<Response>()
+    server.answer(TOKEN, () => late.promise)
+    server.answer('/sign-in/email', () => tokens({ userId: 'grace', sessionId: 'grace-1' }))
+    const refreshing = clients[0]?.refresh()
+    await vi.waitFor(() => expect(server.count(TOKEN)).toBe(2))
+    const signingIn = clients[1]?.api.signInEmail({ email: 'grace' })
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    expect(server.count('/sign-in/email')).toBe(0)
+    late.resolve(tokens())
+    await Promise.all([refreshing, signingIn])
+    await vi.waitFor(() => expect(states().map(({ userId }) => userId)).toEqual(['grace', 'grace']))
+  })
+})
+
+describe('what another tab tells', () => {
+  const open = async () => {
+    const { server, clients, baseUrl } = openTabs(1)
+    const [client] = clients
+    if (client === undefined) throw new TypeError('No client')
+    server.answer(TOKEN, () => tokens())
+    await client.refresh()
+    return { server, client, other: connectTabs(`sallyport ${baseUrl}`) }
+  }
+  const soon = () => new Promise((resolve) => setTimeout(resolve, 30))
+
+  test('of a session that is not ours changes nothing', async () => {
+    const { client, other } = await open()
+    await other.tell({ type: 'ended', sessionId: 'grace-1' })
+    await soon()
+    expect(client.getState()).toMatchObject({ status: 'authenticated', epoch: 0 })
+    await other.tell({ type: 'ended', sessionId: 'ada-1' })
+    await vi.waitFor(() => expect(client.getState()).toMatchObject({ status: 'unauthenticated', epoch: 1 }))
+  })
+
+  test('is not undone by a refresh of ours that was under way', async () => {
+    const { server, client, other } = await open()
+    const late = deferred<Response>()
+    server.answer(TOKEN, () => late.promise)
+    const refreshing = client.refresh()
+    await vi.waitFor(() => expect(server.count(TOKEN)).toBe(2))
+    await other.tell({ type: 'ended', sessionId: 'ada-1' })
+    await vi.waitFor(() => expect(client.getState().status).toBe('unauthenticated'))
+    late.resolve(tokens())
+    expect(await refreshing).toMatchObject({ status: 'unauthenticated', epoch: 1 })
+  })
+
+  test('of a refresh does not call off a sign-out', async () => {
+    const { server, client, other } = await open()
+    const late = deferred<Response>()
+    server.answer('/sign-out', () => late.promise)
+    const done = client.signOut()
+    const receipt = { userId: 'ada', sessionId: 'ada-1', expiresIn: 900, seq: Date.now() + 1_000 }
+    await other.tell({ type: 'received', receipt })
+    await soon()
+    expect(client.getState().status).toBe('signing-out')
+    late.resolve(Response.json({ success: true }))
+    await done
+    expect(client.getState().status).toBe('unauthenticated')
+  })
+
+  test('of the session that has just ended, and comes late, does not revive it', async () => {
+    const { server, client, other } = await open()
+    server.answer('/sign-out', () => Response.json({ success: true }))
+    await client.signOut()
+    const receipt = { userId: 'ada', sessionId: 'ada-1', expiresIn: 900, seq: Date.now() + 1_000 }
+    await other.tell({ type: 'received', receipt })
+    await soon()
+    expect(client.getState().status).toBe('unauthenticated')
+    await other.tell({ type: 'received', receipt: { ...receipt, sessionId: 'ada-2' } })
+    await vi.waitFor(() => expect(client.getState()).toMatchObject({ sessionId: 'ada-2', epoch: 2 }))
+  })
+
+  test('while a sign-out does not know whose it is counts for nothing', async () => {
+    const { server, clients, baseUrl } = openTabs(1)
+    const [client] = clients
+    const [first, signOut] = [deferred<Response>(), deferred<Response>()]
+    server.answer(TOKEN, () => first.promise)
+    server.answer('/sign-out', () => signOut.promise)
+    const done = client?.signOut()
+    const receipt = { userId: 'ada', sessionId: 'ada-1', expiresIn: 900, seq: Date.now() + 1_000 }
+    await connectTabs(`sallyport ${baseUrl}`).tell({ type: 'received', receipt })
+    await soon()
+    expect(client?.getState().status).toBe('signing-out')
+    first.resolve(tokens())
+    signOut.resolve(Response.json({ success: true }))
+    await done
+    expect(client?.getState().status).toBe('unauthenticated')
+  })
+
+  test('who did not know which session has ended makes the others ask', async () => {
+    const { server, client, other } = await open()
+    server.answer(TOKEN, () => refusal(401, 'SESSION_EXPIRED'))
+    await other.tell({ type: 'ended', sessionId: null })
+    await vi.waitFor(() => expect(client.getState().status).toBe('unauthenticated'))
+    expect(server.count(TOKEN)).toBe(2)
+  })
+
+  test('of another user ends a sign-out that would end the session of that one', async () => {
+    const { server, client, other } = await open()
+    server.answer('/sign-out', () => refusal(503, 'SESSIONS_UNAVAILABLE'))
+    const done = client.signOut().catch((error: unknown) => error)
+    await vi.waitFor(() => expect(server.count('/sign-out')).toBe(1))
+    const receipt = { userId: 'grace', sessionId: 'grace-1', expiresIn: 900, seq: Date.now() + 1_000 }
+    await other.tell({ type: 'received', receipt })
+    await vi.waitFor(() => expect(client.getState()).toMatchObject({ userId: 'grace', epoch: 1 }))
+    page.dispatchEvent(new Event('focus'))
+    expect(await done).toMatchObject({ code: 'USER_CHANGED' })
+    expect(server.count('/sign-out')).toBe(1)
+  })
+
+  test('counts for newer even in the same millisecond', async () => {
+    vi.spyOn(Date, 'now').mockReturnValue(Date.now())
+    onTestFinished(() => void vi.restoreAllMocks())
+    const { server, clients, states } = openTabs(2)
+    server.answer(TOKEN, () => tokens())
+    await vi.waitFor(() => expect(states()).toSatisfy(everyone('authenticated')))
+    server.answer('/sign-in/email', () => tokens({ userId: 'grace', sessionId: 'grace-1' }))
+    await Promise.all([clients[0]?.refresh(), clients[1]?.api.signInEmail({ email: 'grace' })])
+    await vi.waitFor(() => expect(states().map(({ userId }) => userId)).toEqual(['grace', 'grace']))
+  })
+})
+
+describe('a receipt', () => {
+  const receipt = (seq: number) => ({ userId: 'ada', sessionId: 'ada-1', expiresIn: 900, seq })
+
+  test('is there for the next tab before its message is, and gone with the tab that knows of a newer one', async () => {
+    const name = newName()
+    const [first, second] = [connectTabs(name), connectTabs(name)]
+    const heard: TabMessage[] = []
+    onTestFinished(first.listen((message) => heard.push(message)))
+    onTestFinished(second.listen(() => {}))
+    expect(await second.latest()).toBeNull()
+    await first.tell({ type: 'received', receipt: receipt(1) })
+    expect(await second.latest()).toEqual(receipt(1))
+    await second.tell({ type: 'received', receipt: receipt(2) })
+    expect(await first.latest()).toEqual(receipt(2))
+    await vi.waitFor(() => expect(heard).toEqual([{ type: 'received', receipt: receipt(2) }]))
+    const held = (await navigator.locks.query()).held ?? []
+    expect(held.filter((lock) => lock.name?.startsWith(`${name} `))).toHaveLength(1)
+    await first.tell({ type: 'ended', sessionId: 'ada-1' })
+    await vi.waitFor(async () => expect(await first.latest()).toBeNull())
+  })
+
+  test('of other servers and other names is none of theirs', async () => {
+    const name = newName()
+    await connectTabs(`${name} bearer`).tell({ type: 'received', receipt: receipt(1) })
+    await connectTabs(`${name}0`).tell({ type: 'received', receipt: receipt(1) })
+    expect(await connectTabs(name).latest()).toBeNull()
+  })
+})
+
+describe('a page', () => {
+  const open = async () => {
+    const { server, clients } = openTabs(1)
+    const [client] = clients
+    if (client === undefined) throw new TypeError('No client')
+    server.answer(TOKEN, () => tokens())
+    await client.refresh()
+    server.sent.length = 0
+    return { server, client }
+  }
+  const fire = (type: string, more: object = {}) => page.dispatchEvent(Object.assign(new Event(type), more))
+  const soon = () => new Promise((resolve) => setTimeout(resolve, 30))
+
+  test.each(['visibilitychange', 'focus', 'online', 'pageshow'])(
+    'that wakes (%s) asks again where an answer is missing, and only there',
+    async (type) => {
+      const { server, client } = await open()
+      fire(type)
+      await soon()
+      expect(server.sent).toEqual([])
+      server.answer(TOKEN, () => refusal(503, 'SESSIONS_UNAVAILABLE'))
+      await client.refresh()
+      server.answer(TOKEN, () => tokens())
+      fire(type)
+      await vi.waitFor(() => expect(client.getState().error).toBeNull(), { timeout: 400 })
+      expect(server.count(TOKEN)).toBe(2)
+    },
+  )
+
+  test('that nobody sees asks nothing', async () => {
+    const { server, client } = await open()
+    server.answer(TOKEN, () => refusal(503, 'SESSIONS_UNAVAILABLE'))
+    await client.refresh()
+    page.hidden = true
+    fire('focus')
+    await soon()
+    expect(server.count(TOKEN)).toBe(1)
+  })
+
+  test('that comes back from the history asks who is signed in now', async () => {
+    const { server, client } = await open()
+    server.answer(TOKEN, () => refusal(401, 'SESSION_NOT_FOUND'))
+    fire('pageshow', { persisted: true })
+    await vi.waitFor(() => expect(client.getState().status).toBe('unauthenticated'))
+    server.answer(TOKEN, () => tokens({ sessionId: 'ada-2' }))
+    fire('focus')
+    await soon()
+    expect(client.getState().status).toBe('unauthenticated')
+    fire('pageshow', { persisted: true })
+    await vi.waitFor(() => expect(client.getState().status).toBe('authenticated'))
+  })
+
+  test('that wakes while it signs out tries again at once', async () => {
+    const { server, client } = await open()
+    server.answer('/sign-out', () => refusal(503, 'SESSIONS_UNAVAILABLE', { retryAfterSeconds: 600 }))
+    const done = client.signOut()
+    await vi.waitFor(() => expect(client.getState().error).not.toBeNull())
+    server.answer('/sign-out', () => Response.json({ success: true }))
+    fire('online')
+    await done
+    expect(client.getState().status).toBe('unauthenticated')
+  })
+})

@@ -1,0 +1,186 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import { NO_SESSION, SESSION_HEADER } from '@sallyport/core/protocol'
+import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
+import { type BearerStorage, bearer, createAuthClient } from '@sallyport/trpc/client'
+import { afterAll, describe, expect, test, vi } from 'vitest'
+import { clientSession } from '../../src/client/client-session.ts'
+import { refusal, scriptFetch, tokens } from '../support/scripted-fetch.ts'
+
+const auth = await createTestAuth({ bearer: true })
+const server = createServer(getRequestListener((request) => auth.handler(request)))
+await new Promise<void>((resolve) => server.listen(0, resolve))
+const { port } = server.address() as AddressInfo
+const baseUrl = `http://localhost:${port}`
+const key = `sallyport ${baseUrl}`
+afterAll(async () => {
+  server.closeAllConnections()
+  await new Promise((resolve) => server.close(resolve))
+  await auth.close()
+})
+
+/** A storage as a phone has it: it answers later. */
+function openStorage(items: Record<string, string> = {}): BearerStorage & { items: Map<string, string> } {
+  const map = new Map(Object.entries(items))
+  return {
+    items: map,
+    getItem: async (name) => map.get(name) ?? null,
+    setItem: async (name, value) => void map.set(name, value),
+    removeItem: async (name) => void map.delete(name),
+  }
+}
+
+/** A program with a storage of its own, and what its requests carried. */
+function open(storage = openStorage()) {
+  const requests: { path: string; headers: Headers; credentials: unknown; setsCookies: boolean }[] = []
+  const client = createAuthClient<typeof auth.api>({
+    baseUrl,
+    transport: bearer(storage),
+    async fetch(input, init) {
+      const response = await fetch(input, init)
+      const { pathname: path } = new URL(String(input))
+      const setsCookies = response.headers.has('set-cookie')
+      requests.push({
+        path,
+        headers: new Headers(init?.headers),
+        credentials: init?.credentials,
+        setsCookies,
+      })
+      return response
+    },
+  })
+  return { client, storage, requests }
+}
+
+async function signedIn() {
+  const { email, userId } = await auth.createUser()
+  const scene = open()
+  await scene.client.api.signInEmail({ email, password: TEST_PASSWORD })
+  return { ...scene, email, userId }
+}
+
+describe('with bearer tokens and a storage', () => {
+  test('a program signs in, calls, refreshes and signs out without a cookie', async () => {
+    const { client, storage, requests, userId } = await signedIn()
+    expect(client.getState()).toMatchObject({ status: 'authenticated', userId })
+    expect((await client.api.getSession()).user.id).toBe(userId)
+    const before = JSON.parse(storage.items.get(key) ?? '')
+    auth.clock.advance(1)
+    await client.refresh()
+    const after = JSON.parse(storage.items.get(key) ?? '')
+    expect(after).toMatchObject({ userId, sessionToken: before.sessionToken })
+    expect(after.token).not.toBe(before.token)
+    expect(client[clientSession].token()).toBe(after.token)
+
+    await client.signOut()
+    expect(client.getState()).toMatchObject({ status: 'unauthenticated', userId: null })
+    expect([...storage.items]).toEqual([])
+    expect(client[clientSession].token()).toBeNull()
+    expect(requests.map(({ path }) => path.replace('/api/auth', ''))).toEqual([
+      '/sign-in/email',
+      '/session',
+      '/backend/token',
+      '/sign-out',
+    ])
+    expect(requests.some(({ setsCookies }) => setsCookies)).toBe(false)
+    expect(new Set(requests.map(({ credentials }) => credentials))).toEqual(new Set(['omit']))
+    expect(requests[0]?.headers.get(SESSION_HEADER)).toBe(NO_SESSION)
+    expect(requests[0]?.headers.has('authorization')).toBe(false)
+    expect(requests[1]?.headers.get('authorization')).toBe(`Bearer ${before.token}`)
+    expect(requests[3]?.headers.get(SESSION_HEADER)).toBe(before.sessionToken)
+  })
+
+  test('a new secret is kept', async () => {
+    const { client, storage } = await signedIn()
+    const before = JSON.parse(storage.items.get(key) ?? '')
+    await client.api.changePassword({ currentPassword: TEST_PASSWORD, newPassword: 'another long password' })
+    const after = JSON.parse(storage.items.get(key) ?? '')
+    expect(after).toEqual({ ...before, sessionToken: after.sessionToken })
+    expect(after.sessionToken).not.toBe(before.sessionToken)
+    expect((await client.refresh()).error).toBeNull()
+    expect(client.getState().status).toBe('authenticated')
+  })
+
+  test('it is signed in again when it starts again, without asking', async () => {
+    const { storage, userId } = await signedIn()
+    const { client, requests } = open(storage)
+    expect(client.getState().status).toBe('loading')
+    expect((await client.refresh()).userId).toBe(userId)
+    expect(requests).toEqual([])
+    expect((await client.api.getSession()).user.id).toBe(userId)
+  })
+
+  test('what is older than its JWT is refreshed first', async () => {
+    const { storage, userId, client: first } = await signedIn()
+    const kept = JSON.parse(storage.items.get(key) ?? '')
+    storage.items.set(key, JSON.stringify({ ...kept, seq: kept.seq - 1_000_000 }))
+    const { client, requests } = open(storage)
+    expect((await client.api.getSession()).user.id).toBe(userId)
+    expect(requests.map(({ path }) => path)).toEqual(['/api/auth/backend/token', '/api/auth/session'])
+    await first.signOut()
+    expect((await client.refresh()).status).toBe('unauthenticated')
+  })
+
+  test.each([
+    ['nothing', {}],
+    ['what is not JSON', { [key]: 'hello' }],
+    ['what is not ours', { [key]: '{"token":1}' }],
+    ['null', { [key]: 'null' }],
+  ])('a storage with %s: nobody is signed in, and nobody is asked', async (_what, items) => {
+    const { client, requests } = open(openStorage(items))
+    expect(await client.refresh()).toMatchObject({ status: 'unauthenticated', epoch: 0 })
+    expect(requests).toEqual([])
+  })
+
+  test('a storage that cannot be read is no sign-out', async () => {
+    const storage = openStorage()
+    vi.spyOn(storage, 'getItem').mockRejectedValueOnce(new Error('The keychain is locked'))
+    const { client } = open(storage)
+    const state = await client.refresh()
+    expect(state.status).toBe('unknown')
+    expect(state.error).toMatchObject({ code: 'UNKNOWN', message: 'Error: The keychain is locked' })
+  })
+
+  test('calls of tRPC carry the JWT, and never the session token', async () => {
+    const { client, requests, storage } = await signedIn()
+    await client.fetch(`${baseUrl}/trpc/me`, { headers: { 'content-type': 'application/json' } })
+    const { headers } = requests.at(-1) ?? {}
+    expect(headers?.get('authorization')).toBe(`Bearer ${JSON.parse(storage.items.get(key) ?? '').token}`)
+    expect(headers?.get('x-sallyport')).toBe('1')
+    expect(headers?.get('content-type')).toBe('application/json')
+    expect(headers?.has(SESSION_HEADER)).toBe(false)
+  })
+
+  test('a server that answers with cookies says what to do', async () => {
+    const script = scriptFetch()
+    script.answer('/sign-in/email', () => tokens())
+    const { api, getState } = createAuthClient<typeof auth.api>({
+      baseUrl,
+      transport: bearer(openStorage()),
+      fetch: script.fetch,
+    })
+    await expect(api.signInEmail({ email: 'a@b.c', password: 'x' })).rejects.toMatchObject({
+      code: 'BEARER_DISABLED',
+    })
+    expect(getState().userId).toBeNull()
+  })
+})
+
+describe('with cookies', () => {
+  test('calls of tRPC say that they are no form of another site', async () => {
+    const script = scriptFetch()
+    script.answer('/trpc/me', () => refusal(401, 'TOKEN_MISSING'))
+    const client = createAuthClient({ baseUrl, fetch: script.fetch })
+    await client.fetch(new Request(`${baseUrl}/trpc/me`, { headers: { 'trpc-accept': 'application/jsonl' } }))
+    await client.fetch(`${baseUrl}/trpc/me`, { headers: { accept: 'text/event-stream' }, signal: undefined })
+    for (const { headers, init } of script.sent) {
+      expect(headers.get('x-sallyport')).toBe('1')
+      expect(headers.has('authorization')).toBe(false)
+      expect(init.credentials).toBe('include')
+    }
+    expect(script.sent[0]?.headers.get('trpc-accept')).toBe('application/jsonl')
+    expect(script.sent[1]?.headers.get('accept')).toBe('text/event-stream')
+    expect(client[clientSession].token()).toBeNull()
+  })
+})

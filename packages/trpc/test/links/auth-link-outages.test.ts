@@ -1,0 +1,329 @@
+import { createAuthClient } from '@sallyport/trpc/client'
+import { authLink } from '@sallyport/trpc/links'
+import {
+  createTRPCClient,
+  type Operation,
+  type OperationResultEnvelope,
+  TRPCClientError,
+  type TRPCLink,
+} from '@trpc/client'
+import { type Observer, observable } from '@trpc/server/observable'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { AppRouter } from '../support/router.ts'
+import { refusal, scriptFetch, tokens } from '../support/scripted-fetch.ts'
+
+const TOKEN = '/backend/token'
+
+let random: ReturnType<typeof vi.spyOn>
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
+  random = vi.spyOn(Math, 'random').mockReturnValue(0)
+})
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+})
+
+type AppError = TRPCClientError<AppRouter>
+type Sent = Observer<OperationResultEnvelope<unknown, AppError>, AppError> & { op: Operation }
+
+/** A client that is signed in, and a last link whose answers the test gives. */
+async function open() {
+  const server = scriptFetch()
+  server.answer(TOKEN, () => tokens())
+  const authClient = createAuthClient({ baseUrl: 'http://localhost', fetch: server.fetch })
+  await authClient.refresh()
+  const sent: Sent[] = []
+  let unsubscribed = 0
+  const lastLink: TRPCLink<AppRouter> = () => (call) =>
+    observable((observer) => {
+      sent.push({ ...observer, op: call.op })
+      // As that of an event source does.
+      return () => {
+        unsubscribed++
+        observer.complete()
+      }
+    })
+  const client = createTRPCClient<AppRouter>({ links: [authLink(authClient), lastLink] })
+  const seen: string[] = []
+  const subscription = client.numbers.subscribe(undefined, {
+    onData: ({ data }) => void seen.push(String(data)),
+    onConnectionStateChange: ({ state, error }) =>
+      void seen.push(error ? `${state}: ${error.message}` : state),
+    onError: ({ message }) => void seen.push(`failed: ${message}`),
+    onComplete: () => void seen.push('completed'),
+  })
+  onTestFinished(() => subscription.unsubscribe())
+  await settle()
+  return {
+    client,
+    server,
+    authClient,
+    sent,
+    seen,
+    subscription,
+    unsubscribed: () => unsubscribed,
+    last: () => sent.at(-1) as Sent,
+  }
+}
+
+/** Lets everything happen that needs no timer. */
+const settle = () => vi.advanceTimersByTimeAsync(0)
+const started = { result: { type: 'started' } } as const
+const state = (name: 'connecting' | 'pending') =>
+  ({ result: { type: 'state', state: name, error: null } }) as const
+const event = (id: number) =>
+  ({ result: { type: 'data', id: String(id), data: { id: String(id), data: id } } }) as const
+
+/** An error as the server sends it. */
+function failure(httpStatus: number, auth: object | null = null): AppError {
+  const data = { httpStatus, auth: auth && { retryAfterSeconds: null, replay: false, ...auth } }
+  return TRPCClientError.from({ error: { code: -32000, message: String(httpStatus), data } })
+}
+const unavailable = failure(503, { reason: 'SESSIONS_UNAVAILABLE' })
+const tokenRefused = (replay: boolean) => failure(401, { reason: 'TOKEN_INVALID', replay })
+/** An error that an event of the network caused. */
+const lost = () => TRPCClientError.from<AppRouter>({ type: 'error', message: 'lost' })
+
+test.each([
+  { chance: 'lowest', value: 0, pauses: [500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000] },
+  { chance: 'highest', value: 1, pauses: [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000] },
+])('pauses become longer, up to 30 seconds, with the $chance chance', async ({ value, pauses }) => {
+  const { sent, last } = await open()
+  random.mockReturnValue(value)
+  for (const pause of pauses) {
+    const before = sent.length
+    last().error(unavailable)
+    await vi.advanceTimersByTimeAsync(pause - 1)
+    expect(sent).toHaveLength(before)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(sent).toHaveLength(before + 1)
+  }
+})
+
+test('a pause is as long as the server asks for', async () => {
+  const { sent, last } = await open()
+  last().error(failure(503, { reason: 'KEYS_UNAVAILABLE', retryAfterSeconds: 7 }))
+  await vi.advanceTimersByTimeAsync(6_999)
+  expect(sent).toHaveLength(1)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(sent).toHaveLength(2)
+})
+
+test('a connection that has lasted begins with the shortest pause', async () => {
+  const { sent, last } = await open()
+  for (const pause of [500, 1_000]) {
+    last().error(lost())
+    await vi.advanceTimersByTimeAsync(pause)
+  }
+  await vi.advanceTimersByTimeAsync(30_001)
+  last().error(lost())
+  await vi.advanceTimersByTimeAsync(500)
+  expect(sent).toHaveLength(4)
+})
+
+describe('the error of a subscription', () => {
+  test.each([
+    { error: 'lost connection', make: lost },
+    { error: 'time without a sign of life', make: () => new TRPCClientError<AppRouter>('Timeout') },
+    { error: '502', make: () => failure(502) },
+    { error: '503', make: () => failure(503) },
+    { error: '504', make: () => failure(504) },
+    { error: 'SESSIONS_UNAVAILABLE', make: () => unavailable },
+  ])('$error is shown, and it is sent again', async ({ make }) => {
+    const { sent, seen, last } = await open()
+    const error = make()
+    last().error(error)
+    await settle()
+    expect(seen).toEqual([`connecting: ${error.message}`])
+    await vi.advanceTimersByTimeAsync(500)
+    expect(sent).toHaveLength(2)
+  })
+
+  test.each([
+    { error: '400', make: () => failure(400) },
+    { error: '404', make: () => failure(404) },
+    { error: '429', make: () => failure(429, { reason: 'RATE_LIMITED' }) },
+    { error: '500', make: () => failure(500) },
+    { error: 'ROLE_REQUIRED', make: () => failure(403, { reason: 'ROLE_REQUIRED' }) },
+    { error: 'bug in a transformer', make: () => TRPCClientError.from<AppRouter>(new TypeError('a bug')) },
+  ])('$error ends it', async ({ make }) => {
+    const { sent, seen, last } = await open()
+    const error = make()
+    last().error(error)
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(seen).toEqual([`failed: ${error.message}`])
+    expect(sent).toHaveLength(1)
+  })
+})
+
+describe('the error in a connection state', () => {
+  test('is shown, and the subscription is sent again, where nothing would do so but an event source', async () => {
+    const { sent, seen, last, unsubscribed } = await open()
+    last().next({ result: { type: 'state', state: 'connecting', error: unavailable } })
+    last().next(event(1))
+    await settle()
+    expect(seen).toEqual(['connecting: 503'])
+    expect(unsubscribed()).toBe(1)
+    await vi.advanceTimersByTimeAsync(500)
+    expect(sent).toHaveLength(2)
+  })
+
+  test.each([
+    {
+      error: 'a lost WebSocket, which its client opens again',
+      make: () => TRPCClientError.from(new Error('closed')),
+    },
+    { error: 'a bug of the server', make: () => failure(500) },
+  ])('is only shown where it is $error', async ({ make }) => {
+    const { sent, seen, last } = await open()
+    const error = make()
+    last().next({ result: { type: 'state', state: 'connecting', error } })
+    await vi.advanceTimersByTimeAsync(60_000)
+    last().next(event(1))
+    expect(seen).toEqual([`connecting: ${error.message}`, '1'])
+    expect(sent).toHaveLength(1)
+  })
+})
+
+test('a subscription that is unsubscribed by what it is told at once is not left open', async () => {
+  const { authClient } = await open()
+  let isOpen = false
+  const lastLink: TRPCLink<AppRouter> = () => () =>
+    observable((observer) => {
+      isOpen = true
+      observer.next(state('pending'))
+      return () => {
+        isOpen = false
+      }
+    })
+  const told = vi.fn()
+  const client = createTRPCClient<AppRouter>({ links: [authLink(authClient), lastLink] })
+  const subscription = client.numbers.subscribe(undefined, {
+    onConnectionStateChange() {
+      told()
+      subscription.unsubscribe()
+    },
+  })
+  await settle()
+  expect(told).toHaveBeenCalledOnce()
+  expect(isOpen).toBe(false)
+})
+
+describe('a subscription that is sent again', () => {
+  test.each([
+    { input: undefined, again: { lastEventId: '1' } },
+    { input: { lastEventId: '0' }, again: { lastEventId: '1' } },
+    // Nothing could be added to it.
+    { input: 'text' as never, again: 'text' },
+  ])('asks for what comes after its last event in the input $input', async ({ input, again }) => {
+    const { client, sent, last } = await open()
+    const subscription = client.numbers.subscribe(input, { onData() {} })
+    onTestFinished(() => subscription.unsubscribe())
+    await settle()
+    last().next(event(1))
+    last().error(lost())
+    await vi.advanceTimersByTimeAsync(500)
+    expect(sent.slice(1).map(({ op }) => op.input)).toEqual([input, again])
+  })
+
+  test('goes on after its last event', async () => {
+    const { sent, seen, last } = await open()
+    last().next(event(1))
+    last().next(event(2))
+    last().error(lost())
+    await vi.advanceTimersByTimeAsync(500)
+    expect(sent.map(({ op }) => op.input)).toEqual([undefined, { lastEventId: '2' }])
+    last().next(event(3))
+    expect(seen).toEqual(['1', '2', 'connecting: lost', 'pending', '3'])
+  })
+
+  test('shows what went wrong until the server has answered', async () => {
+    const { seen, last } = await open()
+    last().error(lost())
+    await vi.advanceTimersByTimeAsync(500)
+    last().next(state('connecting'))
+    last().next(state('pending'))
+    expect(seen).toEqual(['connecting: lost'])
+    last().next(started)
+    last().next(state('pending'))
+    expect(seen).toEqual(['connecting: lost', 'pending', 'pending'])
+  })
+
+  test('is not when it was unsubscribed during a pause', async () => {
+    const { sent, subscription, last } = await open()
+    last().error(lost())
+    await settle()
+    subscription.unsubscribe()
+    expect(vi.getTimerCount()).toBe(0)
+    expect(sent).toHaveLength(1)
+  })
+
+  test('is not when the user has signed out during a pause', async () => {
+    const { sent, seen, authClient, server, last } = await open()
+    server.answer('/sign-out', () => Response.json({ success: true }))
+    last().error(lost())
+    await settle()
+    await authClient.signOut()
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(seen).toEqual(['connecting: lost', 'completed'])
+    expect(sent).toHaveLength(1)
+  })
+})
+
+describe('a subscription whose JWT is refused', () => {
+  test('goes on with a new one where it had begun, as when the key of the old one was removed', async () => {
+    const { sent, server, seen, last } = await open()
+    last().next(started)
+    last().next(event(1))
+    last().error(tokenRefused(false))
+    await settle()
+    expect(server.count(TOKEN)).toBe(2)
+    expect(sent.map(({ op }) => op.input)).toEqual([undefined, { lastEventId: '1' }])
+    expect(seen).toEqual(['1'])
+  })
+
+  test('fails where its resolver ran into another guard', async () => {
+    const { sent, server, seen, last } = await open()
+    last().next(state('pending'))
+    last().error(tokenRefused(false))
+    await settle()
+    expect(server.count(TOKEN)).toBe(2)
+    expect(sent).toHaveLength(1)
+    expect(seen).toEqual(['pending', 'failed: 401'])
+  })
+
+  test('fails where the new one is refused at once', async () => {
+    const { sent, seen, last } = await open()
+    last().error(tokenRefused(true))
+    await settle()
+    last().error(tokenRefused(true))
+    await settle()
+    expect(sent).toHaveLength(2)
+    expect(seen).toEqual(['failed: 401'])
+  })
+
+  test('goes on once more where it had lasted', async () => {
+    const { sent, seen, last } = await open()
+    last().error(tokenRefused(true))
+    await settle()
+    await vi.advanceTimersByTimeAsync(30_001)
+    last().error(tokenRefused(true))
+    await settle()
+    expect(sent).toHaveLength(3)
+    expect(seen).toEqual([])
+  })
+
+  test('shows that nobody can say whether its session counts, and goes on when it is known', async () => {
+    const { sent, server, seen, last } = await open()
+    server.answer(TOKEN, () => refusal(503, 'SESSIONS_UNAVAILABLE'))
+    last().error(tokenRefused(true))
+    await settle()
+    expect(seen).toEqual(['connecting: SESSIONS_UNAVAILABLE'])
+    server.answer(TOKEN, () => tokens())
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(sent).toHaveLength(2)
+    last().next(started)
+    expect(seen).toEqual(['connecting: SESSIONS_UNAVAILABLE', 'pending'])
+  })
+})

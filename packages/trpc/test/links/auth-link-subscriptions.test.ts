@@ -1,0 +1,179 @@
+import { AuthError } from '@sallyport/core'
+import type { TestSession } from '@sallyport/core/testing'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { deferred } from '../support/deferred.ts'
+import { eventually } from '../support/eventually.ts'
+import { followNumbers } from '../support/follow-numbers.ts'
+import { type ClientScene, openClient, STREAM_LINKS } from '../support/open-client.ts'
+import { startServer, type TestServer } from '../support/start-server.ts'
+
+let server: TestServer
+let ada: { userId: string }
+beforeAll(async () => {
+  server = await startServer()
+  ada = await server.auth.createUser()
+})
+// The shortest pauses that there are.
+beforeEach(() => void vi.spyOn(Math, 'random').mockReturnValue(0))
+afterEach(() => {
+  vi.restoreAllMocks()
+  return server.clear()
+})
+afterAll(() => server.close())
+
+type Scene = ClientScene & { session: TestSession }
+
+/** A browser of a user who is signed in, and whose client knows. */
+async function signedIn(user: { userId?: string } = ada): Promise<Scene> {
+  const session = await server.auth.signIn(user)
+  const scene = Object.assign(openClient(server, session), { session })
+  await scene.authClient.refresh()
+  return scene
+}
+
+/** Takes the database of the sessions away, for the procedures. */
+function loseDatabase(): void {
+  server.store.answer = () => Promise.reject(new AuthError('SESSIONS_UNAVAILABLE'))
+}
+
+/** Longer than the shortest pause, so that what must not happen would have happened. */
+const pause = () => new Promise((resolve) => setTimeout(resolve, 600))
+
+describe.each(STREAM_LINKS)('a subscription over %s', (name) => {
+  /** One that has begun, and seen the first two numbers. */
+  async function subscribed(user?: { userId?: string }) {
+    const scene = await signedIn(user)
+    const client = scene.connect(name)
+    const stream = followNumbers(client)
+    server.stage.count(2)
+    await eventually(() => expect(stream.values).toEqual([1, 2]))
+    return Object.assign(scene, { stream, client })
+  }
+
+  test('waits for a new JWT where the one at hand has expired', async () => {
+    const scene = await signedIn()
+    scene.take(await server.auth.expireJwt(scene.session))
+    const stream = followNumbers(scene.connect(name))
+    server.stage.count(1)
+    await eventually(() => expect(stream.values).toEqual([1]))
+    expect(scene.count('token')).toBe(2)
+    expect(stream.states.filter((state) => state.includes(':'))).toEqual([])
+  })
+
+  test('goes on after its last event when the connection was lost', async () => {
+    const { breakConnections, stream } = await subscribed()
+    breakConnections()
+    server.stage.count(3)
+    await eventually(() => expect(stream.values).toEqual([1, 2, 3, 4, 5]))
+    expect(stream.states.at(-1)).toBe('pending')
+    expect(stream.states).toContainEqual(expect.stringMatching(/^connecting: /))
+    expect(stream.ended()).toBeNull()
+  })
+
+  test('goes on after its last event when the new connection was made with a JWT that had expired', async () => {
+    const scene = await subscribed()
+    scene.take(await server.auth.expireJwt(scene.session))
+    scene.breakConnections()
+    server.stage.count(3)
+    await eventually(() => expect(scene.stream.values).toEqual([1, 2, 3, 4, 5]))
+    expect(scene.count('token')).toBe(2)
+    expect(scene.stream.ended()).toBeNull()
+  })
+
+  test('shows that its session cannot be checked, and goes on after its last event when it can', async () => {
+    const { breakConnections, stream, authClient } = await subscribed()
+    loseDatabase()
+    breakConnections()
+    server.stage.count(1)
+    await eventually(() => expect(stream.states.at(-1)).toBe('connecting: SESSIONS_UNAVAILABLE'))
+    expect(authClient.getState()).toMatchObject({ status: 'authenticated', error: null })
+    server.store.answer = null
+    await eventually(() => expect(stream.values).toEqual([1, 2, 3]))
+    expect(stream.states.at(-1)).toBe('pending')
+    expect(stream.ended()).toBeNull()
+  })
+
+  test('ends before the server is told of a sign-out', async () => {
+    const scene = await subscribed()
+    const { stream, authClient } = scene
+    let endedBefore: unknown
+    scene.intercept = (path) => {
+      if (path === 'sign-out')
+        endedBefore = { ended: stream.ended(), listeners: server.stage.ticker.listenerCount('count') }
+      return undefined
+    }
+    const signedOut = authClient.signOut()
+    expect(stream.ended()).toBe('completed')
+    await signedOut
+    expect(endedBefore).toMatchObject({ ended: 'completed' })
+    await eventually(() => expect(server.stage.ticker.listenerCount('count')).toBe(0))
+    await eventually(() => expect(server.sockets.size).toBe(0))
+    server.stage.count(1)
+    expect(stream.values).toEqual([1, 2])
+  })
+
+  test('is not sent during a sign-out', async () => {
+    const scene = await signedIn()
+    const answered = deferred<Response>()
+    scene.intercept = (path) => (path === 'sign-out' ? answered.promise : undefined)
+    const signedOut = scene.authClient.signOut()
+    const stream = followNumbers(scene.connect(name))
+    expect(stream.ended()).toBe('completed')
+    answered.resolve(Response.json({ success: true }))
+    await signedOut
+    expect(server.stage.runs).toEqual([])
+  })
+
+  test('ends when another user has signed in', async () => {
+    const { stream, signIn } = await subscribed()
+    await signIn(await server.auth.signIn())
+    expect(stream.ended()).toBe('completed')
+    await eventually(() => expect(server.stage.ticker.listenerCount('count')).toBe(0))
+  })
+
+  test('ends when its session is revoked elsewhere, and the client is signed out', async () => {
+    const { stream, session, authClient } = await subscribed()
+    await server.auth.revoke(session)
+    await eventually(() => expect(stream.ended()).toBe('SESSION_NOT_FOUND'))
+    await eventually(() =>
+      expect(authClient.getState()).toMatchObject({ status: 'unauthenticated', epoch: 1 }),
+    )
+  })
+
+  test('ends when its user is banned, which the state shows, and is not sent again', async () => {
+    const { stream, session, authClient, sockets, count } = await subscribed({})
+    await server.auth.ban(session)
+    await eventually(() => expect(stream.ended()).toBe('ACCOUNT_BANNED'))
+    await eventually(() => expect(authClient.getState().error?.code).toBe('ACCOUNT_BANNED'))
+    expect(authClient.getState()).toMatchObject({ status: 'authenticated', epoch: 0 })
+    await pause()
+    expect(sockets.length + count('numbers')).toBe(1)
+  })
+
+  test('is not sent when it is unsubscribed while it waits for a JWT', async () => {
+    const scene = await signedIn()
+    scene.take(await server.auth.expireJwt(scene.session))
+    const renewed = deferred<void>()
+    scene.intercept = (path, send) => (path === 'token' ? renewed.promise.then(send) : undefined)
+    const client = scene.connect(name)
+    const stream = followNumbers(client)
+    await eventually(() => expect(scene.count('token')).toBe(2))
+    stream.unsubscribe()
+    renewed.resolve()
+    await scene.authClient.refresh()
+    await client.health.query().catch(() => {})
+    expect(server.stage.runs).toEqual(name === 'webSocketLink' ? ['health'] : [])
+    expect(scene.count('numbers')).toBe(name === 'webSocketLink' ? 0 : 1)
+  })
+
+  test('ends when it is aborted', async () => {
+    const scene = await signedIn()
+    const page = new AbortController()
+    const stream = followNumbers(scene.connect(name), page.signal)
+    server.stage.count(1)
+    await eventually(() => expect(stream.values).toEqual([1]))
+    page.abort()
+    expect(stream.ended()).toBe('completed')
+    await eventually(() => expect(server.stage.ticker.listenerCount('count')).toBe(0))
+  })
+})

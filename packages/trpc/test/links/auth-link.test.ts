@@ -1,0 +1,597 @@
+import { AuthError } from '@sallyport/core'
+import type { AuthErrorData } from '@sallyport/core/protocol'
+import type { TestSession } from '@sallyport/core/testing'
+import { authLink } from '@sallyport/trpc/links'
+import { createTRPCClient, type TRPCLink } from '@trpc/client'
+import { observable } from '@trpc/server/observable'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { deferred } from '../support/deferred.ts'
+import { type AppClient, CALL_LINKS, type ClientScene, openClient } from '../support/open-client.ts'
+import type { AppRouter } from '../support/router.ts'
+import { soon } from '../support/soon.ts'
+import { startServer, type TestServer } from '../support/start-server.ts'
+
+let server: TestServer
+/** Two who take turns; hashing a password for each test would take long. */
+let ada: { userId: string }
+let grace: { userId: string }
+beforeAll(async () => {
+  server = await startServer()
+  ada = await server.auth.createUser()
+  grace = await server.auth.createUser()
+})
+afterEach(() => server.clear())
+afterAll(() => server.close())
+
+type Scene = ClientScene & { session: TestSession }
+
+/** A browser of a user who is signed in, and whose client knows. */
+async function signedIn(user: { userId?: string } = ada): Promise<Scene> {
+  const session = await server.auth.signIn(user)
+  const scene = Object.assign(openClient(server, session), { session })
+  await scene.authClient.refresh()
+  scene.requests.length = 0
+  return scene
+}
+
+/** A browser whose JWT has expired, which its client does not know. */
+async function expired(user?: { userId?: string }): Promise<Scene> {
+  const scene = await signedIn(user)
+  scene.take(await server.auth.expireJwt(scene.session))
+  return scene
+}
+
+/** Another user signs in, in the same browser. */
+async function signInGrace(scene: Scene): Promise<void> {
+  await scene.signIn(await server.auth.signIn(grace))
+}
+
+interface Failure {
+  readonly message: string
+  readonly cause?: { readonly code?: string }
+  readonly data?: { readonly code: string; readonly httpStatus: number; readonly auth: AuthErrorData | null }
+}
+
+/** What a call fails with. */
+function failureOf(call: Promise<unknown>): Promise<Failure> {
+  return call.then(
+    (answer) => {
+      throw new TypeError(`It was answered: ${answer}`)
+    },
+    (error: Failure) => error,
+  )
+}
+
+const USER_CHANGED = {
+  cause: { code: 'USER_CHANGED' },
+  data: { code: 'CLIENT_CLOSED_REQUEST', httpStatus: 499, auth: null },
+}
+
+/** An answer of the token endpoint in place of the true one. */
+function answerToken(scene: ClientScene, answer: () => Response): void {
+  scene.intercept = (path) => (path === 'token' ? Promise.resolve().then(answer) : undefined)
+}
+
+/** Keeps the answers to a request back until the promise resolves. */
+function holdBack(scene: ClientScene, request: string, until: Promise<void>): void {
+  scene.intercept = (path, send) =>
+    path === request ? send().then((response) => until.then(() => response)) : undefined
+}
+
+describe.each(CALL_LINKS)('over %s', (name) => {
+  const overHttp = (...paths: string[]) => (name === 'webSocketLink' ? [] : paths)
+
+  test('a call waits for a fresh JWT where the one at hand is due', async () => {
+    const session = await server.auth.signIn(ada)
+    const { userId, sessionId } = session
+    const hydrate = { status: 'authenticated', userId, sessionId, expiresIn: 0 } as const
+    const scene = openClient(server, await server.auth.expireJwt(session), { hydrate })
+    expect(await scene.connect(name).me.query()).toBe(userId)
+    expect(scene.requests).toEqual(['token', ...overHttp('me')])
+    expect(scene.sockets).toHaveLength(name === 'webSocketLink' ? 1 : 0)
+  })
+
+  test.each([
+    { token: 'that has expired', arrange: async () => {} },
+    { token: 'that is missing', arrange: async ({ jar }: Scene) => jar.delete(server.config.cookies.jwt) },
+    {
+      token: 'that is not valid',
+      arrange: async ({ jar }: Scene) => jar.set(server.config.cookies.jwt, 'a.b.c'),
+    },
+  ])('a call with a JWT $token is sent again once, with a new one', async ({ arrange }) => {
+    const scene = await expired()
+    await arrange(scene)
+    const client = scene.connect(name)
+    expect(await client.write.mutate()).toBe('written')
+    expect(await client.me.query()).toBe(scene.session.userId)
+    expect(scene.requests).toEqual([...overHttp('write'), 'token', ...overHttp('write', 'me')])
+    expect(server.stage.runs).toEqual(['write', 'me'])
+  })
+
+  test('100 calls at expiry cause one refresh, are all answered, and each is run once', async () => {
+    const scene = await expired()
+    const client = scene.connect(name)
+    const isWrite = (index: number) => index % 2 === 0
+    const calls = Array.from({ length: 100 }, (_, index) =>
+      isWrite(index) ? client.write.mutate() : client.me.query(),
+    )
+    const expected = calls.map((_, index) => (isWrite(index) ? 'written' : scene.session.userId))
+    expect(await Promise.all(calls)).toEqual(expected)
+    expect(scene.count('token')).toBe(1)
+    expect(server.stage.runs.toSorted()).toEqual([...Array(50).fill('me'), ...Array(50).fill('write')])
+  })
+
+  test('a call that is refused again, with the new JWT, fails', async () => {
+    const scene = await expired()
+    const expiredJwt = scene.jar.get(server.config.cookies.jwt) ?? ''
+    // As where the cookie is set for a path that the calls are not under.
+    scene.intercept = (path, send) =>
+      path === 'token'
+        ? send().then((answer) => new Response(answer.body, { status: answer.status }))
+        : undefined
+    expect(await failureOf(scene.connect(name).me.query())).toMatchObject({
+      data: { auth: { reason: 'TOKEN_EXPIRED', replay: true } },
+    })
+    expect(scene.jar.get(server.config.cookies.jwt)).toBe(expiredJwt)
+    expect(scene.requests).toEqual([...overHttp('me'), 'token', ...overHttp('me')])
+    expect(server.stage.runs).toEqual([])
+  })
+
+  test('a call whose resolver ran into another guard is not sent again, and the next one has a new JWT', async () => {
+    const scene = await expired()
+    const client = scene.connect(name)
+    const jwt = () => scene.jar.get(server.config.cookies.jwt)
+    const former = jwt()
+    expect(await failureOf(client.peek.query())).toMatchObject({
+      data: { auth: { reason: 'TOKEN_EXPIRED', replay: false } },
+    })
+    await soon(() => expect(jwt()).not.toBe(former))
+    expect(await client.me.query()).toBe(scene.session.userId)
+    expect(scene.requests).toEqual([...overHttp('peek'), 'token', ...overHttp('me')])
+    expect(server.stage.runs).toEqual(['peek', 'me'])
+  })
+
+  test.each([
+    {
+      reason: 'SESSION_NOT_FOUND',
+      arrange: ({ session }: Scene) => server.auth.revoke(session),
+      call: (client: AppClient) => client.write.mutate(),
+    },
+    {
+      reason: 'SESSION_EXPIRED',
+      arrange: ({ session }: Scene) => server.auth.expireSession(session),
+      call: (client: AppClient) => client.me.query(),
+    },
+    {
+      reason: 'ACCOUNT_BANNED',
+      arrange: ({ session }: Scene) => server.auth.ban(session),
+      call: (client: AppClient) => client.me.query(),
+    },
+    {
+      reason: 'ROLE_REQUIRED',
+      arrange: async () => {},
+      call: (client: AppClient) => client.users.query(),
+    },
+    {
+      reason: 'SESSIONS_UNAVAILABLE',
+      arrange: async () => {
+        server.store.answer = () => Promise.reject(new AuthError('SESSIONS_UNAVAILABLE'))
+      },
+      call: (client: AppClient) => client.me.query(),
+    },
+  ])('$reason is passed on, and the call is not sent again', async ({ reason, arrange, call }) => {
+    const scene = await signedIn(reason === 'ACCOUNT_BANNED' ? {} : ada)
+    await arrange(scene)
+    const failure = await failureOf(call(scene.connect(name)))
+    expect(failure).toMatchObject({ data: { auth: { reason } } })
+    expect(scene.requests.filter((request) => request !== 'token')).toHaveLength(
+      name === 'webSocketLink' ? 0 : 1,
+    )
+    expect(server.stage.runs).toEqual([])
+  })
+
+  test('what a call of one user is answered does not reach the next', async () => {
+    const scene = await signedIn()
+    const client = scene.connect(name)
+    await client.health.query()
+    server.stage.closeGate()
+    const failure = failureOf(client.slow.query())
+    await soon(() => expect(scene.requests).toEqual(overHttp('health', 'slow')))
+    await signInGrace(scene)
+    server.stage.openGate()
+    expect(await failure).toMatchObject(USER_CHANGED)
+    expect(await client.me.query()).toBe(grace.userId)
+  })
+
+  test.each(['query', 'mutation'] as const)(
+    'a %s of one user is not sent for the next, who came while it waited for a JWT',
+    async (type) => {
+      const scene = await expired()
+      const renewed = deferred<void>()
+      holdBack(scene, 'token', renewed.promise)
+      const client = scene.connect(name)
+      const failure = failureOf(type === 'query' ? client.me.query() : client.write.mutate())
+      await soon(() => expect(scene.count('token')).toBe(1))
+      await signInGrace(scene)
+      renewed.resolve()
+      expect(await failure).toMatchObject(USER_CHANGED)
+      expect(server.stage.runs).toEqual([])
+    },
+  )
+
+  test('a call that is aborted while it waits fails at once, and is not sent', async () => {
+    const session = await server.auth.signIn(ada)
+    const { userId, sessionId } = session
+    const hydrate = { status: 'authenticated', userId, sessionId, expiresIn: 0 } as const
+    const scene = openClient(server, session, { hydrate })
+    const renewed = deferred<void>()
+    holdBack(scene, 'token', renewed.promise)
+    const page = new AbortController()
+    const client = scene.connect(name)
+    const failures = Promise.all([
+      failureOf(client.me.query(undefined, { signal: page.signal })),
+      failureOf(client.write.mutate(undefined, { signal: page.signal })),
+    ])
+    await soon(() => expect(scene.count('token')).toBe(1))
+    page.abort()
+    expect(await failures).toMatchObject([
+      { cause: { name: 'AbortError' } },
+      { cause: { name: 'AbortError' } },
+    ])
+    renewed.resolve()
+    expect(await client.me.query()).toBe(userId)
+    expect(server.stage.runs).toEqual(['me'])
+  })
+
+  test('a call that is aborted when it has been sent fails at once', async () => {
+    const scene = await signedIn()
+    const client = scene.connect(name)
+    await client.health.query()
+    server.stage.closeGate()
+    const page = new AbortController()
+    const failure = failureOf(client.slow.query(undefined, { signal: page.signal }))
+    const other = client.slow.query()
+    await soon(() => expect([...scene.requests, ...scene.frames].at(-1)).toContain('slow'))
+    page.abort()
+    expect(await failure).toMatchObject({ cause: { name: 'AbortError' } })
+    server.stage.openGate()
+    expect(await other).toBe(ada.userId)
+  })
+
+  test('a call that is aborted from the start is not sent', async () => {
+    const scene = await signedIn()
+    const failure = await failureOf(scene.connect(name).me.query(undefined, { signal: AbortSignal.abort() }))
+    expect(failure).toMatchObject({ cause: { name: 'AbortError' } })
+    expect(scene.requests).toEqual([])
+    expect(scene.sockets).toEqual([])
+  })
+})
+
+test.each(['httpBatchLink', 'httpBatchStreamLink'] as const)(
+  'only the calls of a batch that were refused are sent again, over %s',
+  async (name) => {
+    const scene = await expired()
+    const client = scene.connect(name)
+    const answers = await Promise.all([client.health.query(), client.me.query(), client.whoami.query()])
+    expect(answers).toEqual(['ok', scene.session.userId, scene.session.userId])
+    const [first, token, second] = scene.requests
+    expect([first, token, second?.split(',').toSorted()]).toEqual([
+      'health,me,whoami',
+      'token',
+      ['me', 'whoami'],
+    ])
+    expect(scene.requests).toHaveLength(3)
+    expect(server.stage.runs.toSorted()).toEqual(['health', 'me', 'whoami'])
+  },
+)
+
+test('a refusal of an older JWT that comes late is answered by the one that has come meanwhile', async () => {
+  const scene = await expired()
+  const client = scene.connect('httpLink')
+  const late = deferred<void>()
+  holdBack(scene, 'secret', late.promise)
+  const secret = client.secret.query()
+  await soon(() => expect(scene.count('secret')).toBe(1))
+  expect(await client.me.query()).toBe(scene.session.userId)
+  late.resolve()
+  expect(await secret).toBe(scene.session.sessionId)
+  expect(scene.requests).toEqual(['secret', 'me', 'token', 'me', 'secret'])
+})
+
+test('an error for one user that comes late does not reach the next', async () => {
+  const scene = await signedIn()
+  const late = deferred<void>()
+  holdBack(scene, 'missing', late.promise)
+  const failure = failureOf(scene.connect('httpLink').missing.query())
+  await soon(() => expect(scene.count('missing')).toBe(1))
+  await signInGrace(scene)
+  late.resolve()
+  expect(await failure).toMatchObject(USER_CHANGED)
+})
+
+describe('where new JWTs are refused again and again', () => {
+  test('the fourth call in a minute says so instead of asking for another one', async () => {
+    const scene = await expired()
+    const client = scene.connect('httpLink')
+    scene.intercept = (path, send) =>
+      path === 'token'
+        ? send().then((answer) => new Response(answer.body, { status: answer.status }))
+        : undefined
+    for (const count of [1, 2, 3]) {
+      await failureOf(client.me.query())
+      expect(scene.count('token')).toBe(count)
+    }
+    const { message, cause, data } = await failureOf(client.me.query())
+    expect(cause).toMatchObject({ code: 'REFRESH_LOOP', message })
+    expect(data).toMatchObject({
+      code: 'UNAUTHORIZED',
+      httpStatus: 401,
+      path: 'me',
+      auth: { reason: 'TOKEN_EXPIRED', replay: true },
+    })
+    expect(scene.count('token')).toBe(3)
+    expect(scene.count('me')).toBe(7)
+  })
+})
+
+describe('while nobody can say whether the session counts', () => {
+  const OUTAGES = [
+    {
+      answer: 'SESSIONS_UNAVAILABLE',
+      response: () => refusal(503, 'SESSIONS_UNAVAILABLE', 7),
+      data: { code: 'SERVICE_UNAVAILABLE', httpStatus: 503 },
+      auth: { reason: 'SESSIONS_UNAVAILABLE', retryAfterSeconds: 7 },
+    },
+    {
+      answer: 'KEYS_UNAVAILABLE',
+      response: () => refusal(503, 'KEYS_UNAVAILABLE', 2),
+      data: { code: 'SERVICE_UNAVAILABLE', httpStatus: 503 },
+      auth: { reason: 'KEYS_UNAVAILABLE', retryAfterSeconds: 2 },
+    },
+    {
+      answer: 'RATE_LIMITED',
+      response: () => refusal(429, 'RATE_LIMITED', 5),
+      data: { code: 'TOO_MANY_REQUESTS', httpStatus: 429 },
+      auth: { reason: 'RATE_LIMITED', retryAfterSeconds: 5 },
+    },
+    {
+      answer: 'nothing',
+      response: () => {
+        throw new TypeError('fetch failed')
+      },
+      data: { code: 'SERVICE_UNAVAILABLE', httpStatus: 503 },
+      auth: { reason: 'SESSIONS_UNAVAILABLE', retryAfterSeconds: null },
+    },
+    {
+      answer: 'a page of a proxy',
+      response: () => new Response('<html>', { status: 401 }),
+      data: { code: 'SERVICE_UNAVAILABLE', httpStatus: 503 },
+      auth: { reason: 'SESSIONS_UNAVAILABLE', retryAfterSeconds: null },
+    },
+    {
+      answer: 'a 503 of a proxy',
+      response: () => new Response('<html>', { status: 503 }),
+      data: { code: 'SERVICE_UNAVAILABLE', httpStatus: 503 },
+      auth: { reason: 'SESSIONS_UNAVAILABLE', retryAfterSeconds: null },
+    },
+  ]
+
+  test.each(OUTAGES)('and the token endpoint answers $answer, a mutation fails with that', async (outage) => {
+    const scene = await expired()
+    answerToken(scene, outage.response)
+    const { data } = await failureOf(scene.connect('httpLink').write.mutate())
+    expect(data).toMatchObject({ ...outage.data, path: 'write', auth: { ...outage.auth, replay: true } })
+    expect(server.stage.runs).toEqual([])
+  })
+
+  test.each(OUTAGES)('and the token endpoint answers $answer, a query waits', async ({ response }) => {
+    const scene = await expired()
+    const { authClient } = scene
+    answerToken(scene, response)
+    const answer = scene.connect('httpLink').me.query()
+    await soon(() => expect(authClient.getState().error).not.toBeNull())
+    scene.intercept = () => undefined
+    await authClient.refresh()
+    expect(await answer).toBe(scene.session.userId)
+    expect(scene.count('me')).toBe(2)
+    expect(authClient.getState()).toMatchObject({ status: 'authenticated', error: null })
+  })
+
+  test.each([
+    {
+      outcome: 'signed out',
+      arrange: ({ session }: Scene) => server.auth.revoke(session),
+      data: { code: 'UNAUTHORIZED', httpStatus: 401 },
+      reason: 'SESSION_NOT_FOUND',
+    },
+    {
+      outcome: 'banned',
+      arrange: ({ session }: Scene) => server.auth.ban(session),
+      data: { code: 'FORBIDDEN', httpStatus: 403 },
+      reason: 'ACCOUNT_BANNED',
+    },
+  ])(
+    'a query that has waited fails where the user turns out to be $outcome',
+    async ({ arrange, data, reason }) => {
+      const scene = await expired(reason === 'ACCOUNT_BANNED' ? {} : ada)
+      answerToken(scene, () => refusal(503, 'SESSIONS_UNAVAILABLE', 1))
+      const failure = failureOf(scene.connect('httpLink').me.query())
+      await soon(() => expect(scene.authClient.getState().error).not.toBeNull())
+      await arrange(scene)
+      scene.intercept = () => undefined
+      await scene.authClient.refresh()
+      expect(await failure).toMatchObject({ data: { ...data, path: 'me', auth: { reason } } })
+      expect(scene.count('me')).toBe(1)
+    },
+  )
+})
+
+describe('a call that needs a new JWT', () => {
+  test.each([
+    { answer: 'SESSION_NOT_FOUND', arrange: ({ session }: Scene) => server.auth.revoke(session) },
+    { answer: 'ACCOUNT_BANNED', arrange: ({ session }: Scene) => server.auth.ban(session) },
+  ])('fails with $answer where the token endpoint says so', async ({ answer, arrange }) => {
+    const scene = await expired(answer === 'ACCOUNT_BANNED' ? {} : ada)
+    await arrange(scene)
+    const client = scene.connect('httpBatchLink')
+    const failures = await Promise.all([failureOf(client.me.query()), failureOf(client.secret.query())])
+    for (const { data } of failures) expect(data).toMatchObject({ auth: { reason: answer, replay: true } })
+    expect(scene.requests).toEqual(['me,secret', 'token'])
+  })
+
+  test('fails with what the token endpoint refuses by its rules, though the client asks on', async () => {
+    const scene = await expired()
+    answerToken(scene, () => refusal(403, 'ORIGIN_REJECTED'))
+    const { data } = await failureOf(scene.connect('httpLink').me.query())
+    expect(data).toMatchObject({ code: 'FORBIDDEN', httpStatus: 403, auth: { reason: 'ORIGIN_REJECTED' } })
+  })
+
+  test('fails where nobody is signed in', async () => {
+    const scene = openClient(server)
+    await scene.authClient.refresh()
+    const failure = await failureOf(scene.connect('httpLink').me.query())
+    expect(failure).toMatchObject({ data: { auth: { reason: 'SESSION_NOT_FOUND' } } })
+    expect(scene.requests).toEqual(['token', 'me'])
+  })
+
+  test('is answered where nobody needs to be signed in', async () => {
+    const scene = openClient(server)
+    expect(await scene.connect('httpLink').whoami.query()).toBeNull()
+  })
+})
+
+describe('a refusal that may end the session', () => {
+  test('signs out where the token endpoint says the same', async () => {
+    const scene = await signedIn()
+    await server.auth.revoke(scene.session)
+    await failureOf(scene.connect('httpLink').me.query())
+    await soon(() =>
+      expect(scene.authClient.getState()).toMatchObject({ status: 'unauthenticated', epoch: 1 }),
+    )
+    expect(scene.requests).toEqual(['me', 'token'])
+  })
+
+  test('does not where it says something else', async () => {
+    const scene = await signedIn()
+    server.store.answer = async () => null
+    const failure = await failureOf(scene.connect('httpLink').me.query())
+    expect(failure).toMatchObject({ data: { auth: { reason: 'SESSION_NOT_FOUND' } } })
+    await soon(() => expect(scene.requests).toEqual(['me', 'token']))
+    await scene.authClient.refresh()
+    expect(scene.authClient.getState()).toMatchObject({ status: 'authenticated', epoch: 0, error: null })
+  })
+
+  test('shows a ban, and keeps the state', async () => {
+    const scene = await signedIn({})
+    await server.auth.ban(scene.session)
+    await failureOf(scene.connect('httpLink').me.query())
+    await soon(() => expect(scene.authClient.getState().error?.code).toBe('ACCOUNT_BANNED'))
+    expect(scene.authClient.getState()).toMatchObject({ status: 'authenticated', epoch: 0 })
+  })
+})
+
+describe('a query that answers with a stream', () => {
+  async function streaming() {
+    const scene = await signedIn()
+    const stream = await scene.connect('httpBatchStreamLink').streamed.query()
+    const values = stream[Symbol.asyncIterator]()
+    expect(await values.next()).toEqual({ done: false, value: 'ready' })
+    return Object.assign(scene, { values })
+  }
+
+  test('goes on as long as it is read', async () => {
+    const { values } = await streaming()
+    server.stage.ticker.emit('tick', 'on')
+    expect(await values.next()).toEqual({ done: false, value: 'on' })
+    await values.return?.()
+    await soon(() => expect(server.stage.ticker.listenerCount('tick')).toBe(0))
+  })
+
+  test('ends when the session is revoked, and the client is signed out', async () => {
+    const { values, session, authClient } = await streaming()
+    const failure = failureOf(values.next())
+    await server.auth.revoke(session)
+    expect(await failure).toMatchObject({ data: { auth: { reason: 'SESSION_NOT_FOUND' } } })
+    await soon(() => expect(authClient.getState()).toMatchObject({ status: 'unauthenticated', epoch: 1 }))
+  })
+
+  test('gives nothing to the next user', async () => {
+    const scene = await streaming()
+    const failure = failureOf(scene.values.next())
+    await signInGrace(scene)
+    server.stage.ticker.emit('tick', 'on')
+    expect(await failure).toMatchObject(USER_CHANGED)
+    await soon(() => expect(server.stage.ticker.listenerCount('tick')).toBe(0))
+  })
+})
+
+describe('during a sign-out', () => {
+  async function signingOut() {
+    const scene = await signedIn()
+    const answered = deferred<Response>()
+    scene.intercept = (path) => (path === 'sign-out' ? answered.promise : undefined)
+    const signedOut = scene.authClient.signOut().catch(() => {})
+    expect(scene.authClient.getState().status).toBe('signing-out')
+    return Object.assign(scene, { answered, signedOut })
+  }
+
+  test('a mutation fails, and is not sent', async () => {
+    const { connect, authClient, answered } = await signingOut()
+    expect(await failureOf(connect('httpLink').write.mutate())).toMatchObject(USER_CHANGED)
+    expect(authClient.getState().status).toBe('signing-out')
+    answered.resolve(Response.json({ success: true }))
+    expect(server.stage.runs).toEqual([])
+  })
+
+  test('a query waits, and is not sent when the user has signed out', async () => {
+    const { connect, answered, signedOut } = await signingOut()
+    const failure = failureOf(connect('httpLink').me.query())
+    answered.resolve(Response.json({ success: true }))
+    await signedOut
+    expect(await failure).toMatchObject(USER_CHANGED)
+    expect(server.stage.runs).toEqual([])
+  })
+
+  test('a query waits, and is sent when the server has refused', async () => {
+    const { connect, answered, signedOut, session } = await signingOut()
+    const answer = connect('httpLink').me.query()
+    answered.resolve(refusal(403, 'ORIGIN_REJECTED'))
+    await signedOut
+    expect(await answer).toBe(session.userId)
+  })
+})
+
+describe('the link after it', () => {
+  test('may be of another copy of tRPC', async () => {
+    const scene = await signedIn()
+    class OtherError extends Error {
+      readonly data = { auth: { reason: 'TOKEN_EXPIRED', retryAfterSeconds: null, replay: true } }
+    }
+    let attempts = 0
+    const other: unknown = () => () =>
+      observable((observer) => {
+        attempts++
+        observer.error(new OtherError('refused'))
+      })
+    const links = [authLink(scene.authClient), other as TRPCLink<AppRouter>]
+    const failure = await failureOf(createTRPCClient<AppRouter>({ links }).me.query())
+    expect(failure).toMatchObject({ message: 'refused' })
+    expect(attempts).toBe(2)
+    expect(scene.count('token')).toBe(1)
+  })
+
+  test('may throw', async () => {
+    const scene = await signedIn()
+    const broken: TRPCLink<AppRouter> = () => () => {
+      throw new Error('a bug of the app')
+    }
+    const links = [authLink(scene.authClient), broken]
+    const failure = await failureOf(createTRPCClient<AppRouter>({ links }).me.query())
+    expect(failure.message).toBe('a bug of the app')
+  })
+})
+
+/** A refusal by an auth endpoint. */
+function refusal(status: number, code: string, retryAfterSeconds?: number): Response {
+  return Response.json({ code, message: code, retryAfterSeconds }, { status })
+}

@@ -1,0 +1,116 @@
+import type { TestSession } from '@sallyport/core/testing'
+import { bearer } from '@sallyport/trpc/client'
+import { subscriptionLink } from '@sallyport/trpc/links'
+import { EventSource } from 'eventsource'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { eventually } from '../support/eventually.ts'
+import { followNumbers } from '../support/follow-numbers.ts'
+import { type ClientScene, openClient } from '../support/open-client.ts'
+import { PATHS, startServer, type TestServer } from '../support/start-server.ts'
+
+let server: TestServer
+let ada: { userId: string }
+beforeAll(async () => {
+  server = await startServer({ bearer: true })
+  ada = await server.auth.createUser()
+})
+// The shortest pauses that there are.
+beforeEach(() => void vi.spyOn(Math, 'random').mockReturnValue(0))
+afterEach(() => {
+  vi.restoreAllMocks()
+  return server.clear()
+})
+afterAll(() => server.close())
+
+async function signedIn(): Promise<ClientScene & { session: TestSession }> {
+  const session = await server.auth.signIn(ada)
+  const scene = Object.assign(openClient(server, session), { session })
+  await scene.authClient.refresh()
+  return scene
+}
+
+test.each([
+  { answer: 'a page of a proxy', intercept: async () => new Response('<html>', { status: 502 }) },
+  { answer: 'nothing', intercept: () => Promise.reject(new TypeError('fetch failed')) },
+])('a stream that is answered by $answer is asked for again', async ({ intercept }) => {
+  const scene = await signedIn()
+  scene.intercept = (path) => (path === 'numbers' ? intercept() : undefined)
+  const stream = followNumbers(scene.connect('subscriptionLink'))
+  await eventually(() => expect(stream.states.at(-1)).toMatch(/^connecting: /))
+  expect(stream.ended()).toBeNull()
+  scene.intercept = () => undefined
+  server.stage.count(1)
+  await eventually(() => expect(stream.values).toEqual([1]))
+  expect(stream.states.at(-1)).toBe('pending')
+})
+
+test('each connection is made with fresh cookies', async () => {
+  const session = await server.auth.signIn(ada)
+  const hydrate = { status: 'authenticated', ...session, expiresIn: 0 } as const
+  const scene = openClient(server, await server.auth.expireJwt(session), { hydrate })
+  const stream = followNumbers(scene.connect('subscriptionLink'))
+  server.stage.count(1)
+  await eventually(() => expect(stream.values).toEqual([1]))
+  expect(scene.requests).toEqual(['token', 'numbers'])
+})
+
+test("a page's own EventSource is asked to send its cookies to another site", () => {
+  const opened: unknown[] = []
+  const PageSource: unknown = class {
+    readonly readyState = 0
+    readonly CLOSED = 2
+    constructor(url: string, init: object) {
+      opened.push({
+        url: url.replace(/\?.*/, ''),
+        withCredentials: 'withCredentials' in init && init.withCredentials,
+      })
+    }
+    addEventListener() {}
+    close() {}
+  }
+  const scene = openClient(server)
+  const link = subscriptionLink(scene.authClient, {
+    url: 'https://api.example.com/trpc',
+    EventSource: PageSource as typeof EventSource,
+  })
+  followNumbers(scene.connectOver(link))
+  return eventually(() =>
+    expect(opened).toEqual([{ url: 'https://api.example.com/trpc/numbers', withCredentials: true }]),
+  )
+})
+
+test('with bearer transport the token travels in a header, and never in the URL', async () => {
+  const session = await server.auth.signIn(ada)
+  const kept = new Map<string, string>()
+  const storage = {
+    getItem: (key: string) => kept.get(key),
+    setItem: (key: string, value: string) => void kept.set(key, value),
+    removeItem: (key: string) => void kept.delete(key),
+  }
+  const { token, sessionCookie, userId, sessionId } = session
+  const receipt = { userId, sessionId, expiresIn: 900, seq: Date.now(), token, sessionToken: sessionCookie }
+  kept.set(`sallyport http://${server.host}`, JSON.stringify(receipt))
+  const urls: string[] = []
+  class RecordedSource extends EventSource {
+    constructor(...[url, init]: ConstructorParameters<typeof EventSource>) {
+      urls.push(String(url))
+      super(url, init)
+    }
+  }
+  const scene = openClient(server, undefined, { transport: bearer(storage) })
+  const url = `http://${server.host}${PATHS.node}`
+  const stream = followNumbers(
+    scene.connectOver(subscriptionLink(scene.authClient, { url, EventSource: RecordedSource })),
+  )
+  server.stage.count(1)
+  await eventually(() => expect(stream.values).toEqual([1]))
+  expect(urls).toHaveLength(1)
+  expect(urls[0]).not.toContain(token)
+  expect(scene.jar.size).toBe(0)
+})
+
+test('bearer transport needs an EventSource that takes a fetch', () => {
+  const storage = { getItem: () => null, setItem() {}, removeItem() {} }
+  const { authClient } = openClient(server, undefined, { transport: bearer(storage) })
+  expect(() => subscriptionLink(authClient, { url: '/trpc' })).toThrow(TypeError)
+})

@@ -1,0 +1,258 @@
+import { TEST_PASSWORD } from '@sallyport/core/testing'
+import { createAuthClient } from '@sallyport/trpc/client'
+import { createTRPCClient, httpLink } from '@trpc/client'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { createConfirmation } from '../../src/react/confirmation.ts'
+import { cookieFetch } from '../support/cookie-fetch.ts'
+import { type AppRouter, MAX_AGE } from '../support/router.ts'
+import { startServer, type TestServer } from '../support/start-server.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer({ session: { freshForSeconds: MAX_AGE } })
+})
+afterAll(() => server.close())
+
+type Api = TestServer['auth']['api']
+
+/** A browser whose user has signed in so long ago that a payment is refused, and the confirmation that its hooks share. */
+async function open() {
+  const { auth, host } = server
+  const sent: string[] = []
+  const network = { lets: Promise.resolve() }
+  const jar = cookieFetch()
+  const client = createAuthClient<Api>({
+    baseUrl: `http://${host}`,
+    async fetch(input, init) {
+      sent.push(new URL(String(input)).pathname)
+      await network.lets
+      return jar.fetch(input, init)
+    },
+  })
+  const signIn = async () => {
+    const { email, userId } = await auth.createUser()
+    await client.api.signInEmail({ email, password: TEST_PASSWORD })
+    auth.clock.advance(MAX_AGE + 1)
+    return userId
+  }
+  const userId = await signIn()
+  const links = [httpLink({ url: `http://${host}/trpc`, fetch: client.fetch })]
+  const trpc = createTRPCClient<AppRouter>({ links })
+  const confirmation = createConfirmation(client)
+  const pay = vi.fn(() => trpc.payment.mutate())
+  return { client, trpc, userId, signIn, sent, network, pay, ...confirmation }
+}
+
+const isAsking = { isAsking: true, error: null }
+const isNotAsking = { isAsking: false, error: null }
+const right = { password: TEST_PASSWORD }
+const wrong = { password: 'a wrong password' }
+const notFresh = { data: { auth: { reason: 'SESSION_NOT_FRESH' } } }
+const confirmations = (sent: readonly string[]) => sent.filter((path) => path.endsWith('/reauthenticate'))
+
+describe('a call', () => {
+  test('that is let in runs once, and nobody is asked', async () => {
+    const { run, trpc, userId, get } = await open()
+    const me = vi.fn(() => trpc.me.query())
+    expect(await run(me)).toBe(userId)
+    expect(me).toHaveBeenCalledOnce()
+    expect(get()).toEqual(isNotAsking)
+  })
+
+  test('that is refused because the sign-in was long ago is repeated after the user has confirmed', async () => {
+    const { run, pay, get, confirm, client } = await open()
+    const paid = run(pay)
+    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    expect(pay).toHaveBeenCalledOnce()
+    await confirm(right)
+    expect(await paid).toBe(client.getState().sessionId)
+    expect(pay).toHaveBeenCalledTimes(2)
+    expect(get()).toEqual(isNotAsking)
+  })
+
+  test('of an auth endpoint is repeated as well', async () => {
+    const { run, client, get, confirm } = await open()
+    const deleted = run(() => client.api.deleteUser())
+    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    await confirm(right)
+    expect(await deleted).toEqual({ success: true })
+  })
+
+  test.each([
+    { failure: 'of another reason', error: { data: { auth: { reason: 'ROLE_REQUIRED' } } } },
+    { failure: 'of the app', error: { data: { code: 'NOT_FOUND', auth: null } } },
+    { failure: 'without data', error: new Error('offline') },
+    { failure: 'that is nothing', error: undefined },
+  ])('that fails with an error $failure fails, and nobody is asked', async ({ error }) => {
+    const { run, get } = await open()
+    const call = vi.fn(() => Promise.reject(error))
+    const failed = await run(call).then(
+      () => 'done',
+      (cause: unknown) => [cause],
+    )
+    expect(failed).toEqual([error])
+    expect(call).toHaveBeenCalledOnce()
+    expect(get()).toEqual(isNotAsking)
+  })
+
+  test('that is refused again after the user has confirmed fails, instead of asking for ever', async () => {
+    const { run, get, confirm } = await open()
+    const call = vi.fn(() => Promise.reject(notFresh))
+    const failed = expect(run(call)).rejects.toBe(notFresh)
+    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    await confirm(right)
+    await failed
+    expect(call).toHaveBeenCalledTimes(2)
+    expect(get()).toEqual(isNotAsking)
+  })
+})
+
+describe('the user', () => {
+  test('is asked again for the password that was wrong, and then the call is repeated', async () => {
+    const { run, pay, get, confirm, client } = await open()
+    const paid = run(pay)
+    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    await confirm(wrong)
+    expect(get()).toMatchObject({ isAsking: true, error: { code: 'INVALID_CREDENTIALS' } })
+    expect(pay).toHaveBeenCalledOnce()
+    await confirm(right)
+    expect(await paid).toBe(client.getState().sessionId)
+    expect(get()).toEqual(isNotAsking)
+  })
+
+  test('who cancels leaves the call with its own error', async () => {
+    const { run, pay, get, cancel, sent } = await open()
+    const paid = expect(run(pay)).rejects.toMatchObject(notFresh)
+    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    cancel()
+    await paid
+    expect(get()).toEqual(isNotAsking)
+    expect(pay).toHaveBeenCalledOnce()
+    expect(confirmations(sent)).toEqual([])
+  })
+
+  test('is asked once for calls that are refused at once', async () => {
+    const { run, pay, trpc, get, subscribe, confirm, client, sent } = await open()
+    let times = 0
+    subscribe(() => {
+      if (get().isAsking) times++
+    })
+    const both = Promise.all([run(pay), run(() => trpc.balance.query()), run(pay)])
+    await vi.waitFor(() => expect(pay).toHaveBeenCalledTimes(2))
+    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    await confirm(right)
+    expect(await both).toEqual(Array(3).fill(client.getState().sessionId))
+    expect([times, confirmations(sent).length]).toEqual([1, 1])
+  })
+
+  test('is not asked for a call that was sent before they confirmed and is refused afterwards', async () => {
+    const { run, pay, get, confirm } = await open()
+    const { promise: refusal, reject: refuse } = Promise.withResolvers<string>()
+    const late = vi.fn(() => Promise.resolve('done')).mockReturnValueOnce(refusal)
+    const both = Promise.all([run(late), run(pay)])
+    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    await confirm(right)
+    refuse(notFresh)
+    expect((await both)[0]).toBe('done')
+    expect(get()).toEqual(isNotAsking)
+  })
+
+  test('who cancels while the password is on its way is not shown afterwards that it was wrong', async () => {
+    const { run, pay, get, confirm, cancel } = await open()
+    const first = expect(run(pay)).rejects.toMatchObject(notFresh)
+    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    const answered = confirm(wrong)
+    cancel()
+    await first
+    const second = run(pay)
+    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    await answered
+    expect(get()).toEqual(isAsking)
+    await confirm(right)
+    await second
+  })
+
+  test('who cancels while the password is on its way is still asked for the next call', async () => {
+    const { run, pay, get, confirm, cancel, network } = await open()
+    const first = expect(run(pay)).rejects.toMatchObject(notFresh)
+    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    const { promise, resolve } = Promise.withResolvers<void>()
+    network.lets = promise
+    const answered = confirm(right)
+    cancel()
+    await first
+    const second = run(vi.fn(() => Promise.resolve('done')).mockRejectedValueOnce(notFresh))
+    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    resolve()
+    await answered
+    expect(get()).toEqual(isAsking)
+    await confirm(right)
+    expect(await second).toBe('done')
+  })
+
+  test('who is not asked sends nothing by confirming', async () => {
+    const { confirm, cancel, sent, get } = await open()
+    await confirm(right)
+    cancel()
+    expect(confirmations(sent)).toEqual([])
+    expect(get()).toEqual(isNotAsking)
+  })
+})
+
+describe('a question ends', () => {
+  test.each([
+    { end: 'signs out', act: ({ client }: Awaited<ReturnType<typeof open>>) => client.signOut() },
+    {
+      end: 'has become another one',
+      act: ({ signIn }: Awaited<ReturnType<typeof open>>) => signIn(),
+    },
+  ])('when the user $end: the call fails with its own error', async ({ act }) => {
+    const opened = await open()
+    const { run, pay, get, sent } = opened
+    const paid = expect(run(pay)).rejects.toMatchObject(notFresh)
+    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    await act(opened)
+    await paid
+    expect(get()).toEqual(isNotAsking)
+    expect(pay).toHaveBeenCalledOnce()
+    expect(confirmations(sent)).toEqual([])
+  })
+
+  test('as soon as the user asks to sign out, before the server has answered', async () => {
+    const { run, pay, get, client, network } = await open()
+    const paid = expect(run(pay)).rejects.toMatchObject(notFresh)
+    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    const { promise, resolve } = Promise.withResolvers<void>()
+    network.lets = promise
+    const left = client.signOut()
+    expect([client.getState().status, get()]).toEqual(['signing-out', isNotAsking])
+    await paid
+    resolve()
+    await left
+  })
+
+  test('by nothing else: not by a new token, and not by what has happened before', async () => {
+    const { run, pay, get, cancel, client, signIn } = await open()
+    const first = expect(run(pay)).rejects.toMatchObject(notFresh)
+    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    cancel()
+    await first
+    await signIn()
+    const second = expect(run(pay)).rejects.toMatchObject(notFresh)
+    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    await client.refresh()
+    expect(get()).toEqual(isAsking)
+    cancel()
+    await second
+  })
+
+  test('before it begins where the call is refused after the user has signed out', async () => {
+    const { run, get, client } = await open()
+    const { promise: refusal, reject: refuse } = Promise.withResolvers<string>()
+    const failed = expect(run(() => refusal)).rejects.toBe(notFresh)
+    await client.signOut()
+    refuse(notFresh)
+    await failed
+    expect(get()).toEqual(isNotAsking)
+  })
+})

@@ -1,0 +1,141 @@
+import { TEST_PASSWORD } from '@sallyport/core/testing'
+import { createAuthClient } from '@sallyport/trpc/client'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { createCurrentSession } from '../../src/react/current-session.ts'
+import { cookieFetch } from '../support/cookie-fetch.ts'
+import { startServer, type TestServer } from '../support/start-server.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer()
+})
+afterAll(() => server.close())
+
+type Api = TestServer['auth']['api']
+
+/** A browser whose user has just signed in. What `/session` answers may be kept back. */
+async function open() {
+  const { auth, host } = server
+  const held: (() => void)[] = []
+  let questions = 0
+  const control = { isHolding: false, isOffline: false }
+  const jar = cookieFetch()
+  const client = createAuthClient<Api>({
+    baseUrl: `http://${host}`,
+    async fetch(input, init) {
+      const isQuestion = String(input).endsWith('/session')
+      if (isQuestion) questions++
+      if (control.isOffline) throw new TypeError('Failed to fetch')
+      const response = await jar.fetch(input, init)
+      if (isQuestion && control.isHolding) await new Promise<void>((resolve) => held.push(resolve))
+      return response
+    },
+  })
+  const signIn = async () => {
+    const { email, userId } = await auth.createUser()
+    await client.api.signInEmail({ email, password: TEST_PASSWORD })
+    return userId
+  }
+  const userId = await signIn()
+  const current = createCurrentSession(client)
+  return { client, ...current, userId, signIn, held, control, questions: () => questions }
+}
+
+test('nothing is asked before it is wanted, and no answer counts in any epoch', async () => {
+  const { get, questions, client } = await open()
+  expect(questions()).toBe(0)
+  expect(get().epoch).toBeLessThan(client.getState().epoch)
+})
+
+test('it is asked once however often it is wanted meanwhile', async () => {
+  const { get, load, subscribe, questions, client, userId } = await open()
+  const heard = vi.fn()
+  subscribe(heard)
+  for (let i = 0; i < 3; i++) load()
+  await vi.waitFor(() => expect(heard).toHaveBeenCalledOnce())
+  expect(questions()).toBe(1)
+  const { epoch, sessionId } = client.getState()
+  expect(get()).toMatchObject({
+    epoch,
+    data: { user: { id: userId }, session: { id: sessionId, current: true } },
+    error: null,
+    failures: 0,
+  })
+})
+
+test('of several answers the one to the latest question counts, whichever comes first', async () => {
+  const { get, load, reload, held, control, client } = await open()
+  control.isHolding = true
+  load()
+  await vi.waitFor(() => expect(held).toHaveLength(1))
+  await client.api.updateUser({ name: 'Lovelace' })
+  const asked = reload()
+  await vi.waitFor(() => expect(held).toHaveLength(2))
+  held[1]?.()
+  await asked
+  expect(get().data?.user.name).toBe('Lovelace')
+  held[0]?.()
+  await new Promise((resolve) => setTimeout(resolve, 5))
+  expect(get().data?.user.name).toBe('Lovelace')
+})
+
+test('the answer about a former user is dropped, and the next one is asked about at once', async () => {
+  const { get, load, signIn, held, control, questions } = await open()
+  control.isHolding = true
+  load()
+  await vi.waitFor(() => expect(held).toHaveLength(1))
+  const next = await signIn()
+  control.isHolding = false
+  load()
+  expect(await vi.waitUntil(() => get().data)).toMatchObject({ user: { id: next } })
+  const answer = get()
+  held[0]?.()
+  await new Promise((resolve) => setTimeout(resolve, 5))
+  expect(get()).toBe(answer)
+  expect(questions()).toBe(2)
+})
+
+test('the answer about a user who has left is dropped', async () => {
+  const { get, load, held, control, client } = await open()
+  control.isHolding = true
+  const before = get()
+  load()
+  await vi.waitFor(() => expect(held).toHaveLength(1))
+  await client.signOut()
+  held[0]?.()
+  await new Promise((resolve) => setTimeout(resolve, 5))
+  expect(get()).toBe(before)
+})
+
+test('an attempt that fails keeps the answer before and says why; the next success forgets it', async () => {
+  const { get, reload, userId, control } = await open()
+  await reload()
+  control.isOffline = true
+  for (const failures of [1, 2]) {
+    await reload()
+    expect(get()).toMatchObject({
+      data: { user: { id: userId } },
+      error: { code: 'UNREACHABLE', status: 0 },
+      failures,
+    })
+  }
+  control.isOffline = false
+  await reload()
+  expect(get()).toMatchObject({ data: { user: { id: userId } }, error: null, failures: 0 })
+})
+
+test('an attempt that fails for the next user leaves nothing of the one before', async () => {
+  const { get, reload, signIn, control, client } = await open()
+  await reload()
+  await signIn()
+  control.isOffline = true
+  await reload()
+  expect(get()).toMatchObject({ epoch: client.getState().epoch, data: null, failures: 1 })
+})
+
+test('it may be wanted again after it was answered', async () => {
+  const { load, reload, questions } = await open()
+  await reload()
+  load()
+  await vi.waitFor(() => expect(questions()).toBe(2))
+})

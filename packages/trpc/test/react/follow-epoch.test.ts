@@ -1,0 +1,183 @@
+import { CancelledError, MutationObserver, QueryClient, QueryObserver } from '@tanstack/react-query'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { followEpoch } from '../../src/react/follow-epoch.ts'
+
+let queryClient: QueryClient
+beforeEach(() => {
+  queryClient = new QueryClient()
+})
+
+/** The user of a client changes whose data the query client holds. */
+function forgetUser(client: QueryClient): void {
+  const epochs = new WeakMap([[client, 0]])
+  followEpoch(client, { epoch: 1, epochs })
+}
+
+const key = ['notes']
+const cached = () => queryClient.getQueryData(key)
+
+/** Lets everything that can go on do so. */
+const turn = () => new Promise((resolve) => setTimeout(resolve))
+
+describe('queries of the former user', () => {
+  test('are removed, those that are observed too', () => {
+    queryClient.setQueryData(key, ['of ada'])
+    const unsubscribe = new QueryObserver(queryClient, { queryKey: ['me'], queryFn: () => 'ada' }).subscribe(
+      () => {},
+    )
+    forgetUser(queryClient)
+    expect(queryClient.getQueryCache().getAll()).toEqual([])
+    unsubscribe()
+  })
+
+  test('that are in flight are cancelled: the answer is dropped, also by a query of the same key', async () => {
+    const answer = Promise.withResolvers<string>()
+    let isAborted = false
+    const asked = queryClient.fetchQuery({
+      queryKey: key,
+      queryFn: ({ signal }) => {
+        signal.addEventListener('abort', () => {
+          isAborted = true
+        })
+        return answer.promise
+      },
+    })
+    const refusal = expect(asked).rejects.toBeInstanceOf(CancelledError)
+    forgetUser(queryClient)
+    await refusal
+    expect(isAborted).toBe(true)
+    const next = queryClient.fetchQuery({ queryKey: key, queryFn: () => 'of grace' })
+    answer.resolve('of ada')
+    expect(await next).toBe('of grace')
+    await turn()
+    expect(cached()).toBe('of grace')
+  })
+
+  test('that wait for their next attempt make none', async () => {
+    let attempts = 0
+    const asked = queryClient.fetchQuery({
+      queryKey: key,
+      queryFn: async () => {
+        attempts++
+        throw new Error('busy')
+      },
+      retry: true,
+      retryDelay: 1,
+    })
+    await turn()
+    forgetUser(queryClient)
+    await expect(asked).rejects.toBeInstanceOf(CancelledError)
+    const before = attempts
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    expect(attempts).toBe(before)
+  })
+})
+
+test('queries are cancelled before anything is removed', () => {
+  const cancelQueries = vi.spyOn(queryClient, 'cancelQueries')
+  const clear = vi.spyOn(queryClient, 'clear')
+  forgetUser(queryClient)
+  expect(cancelQueries).toHaveBeenCalledBefore(clear)
+})
+
+describe('mutations of the former user', () => {
+  /** A mutation that shows its result before it is there, and puts the old data back where it fails, as many apps have them. */
+  function rename(answer: Promise<string>) {
+    const optimistic = new MutationObserver(queryClient, {
+      mutationFn: () => answer,
+      onMutate: () => {
+        const before = cached()
+        queryClient.setQueryData(key, ['of ada, renamed'])
+        return before
+      },
+      onError: (_error, _variables, before) => queryClient.setQueryData(key, before),
+      onSuccess: (data) => queryClient.setQueryData(key, [data]),
+      onSettled: () => queryClient.setQueryData(['settled'], 'of ada'),
+    })
+    return optimistic.mutate()
+  }
+
+  test('are removed, and what has not been sent yet never is', async () => {
+    let isSent = false
+    const pay = new MutationObserver(queryClient, {
+      mutationFn: async () => {
+        isSent = true
+      },
+      onMutate: turn,
+    })
+    const paid = pay.mutate()
+    forgetUser(queryClient)
+    expect(queryClient.getMutationCache().getAll()).toEqual([])
+    await expect(paid).rejects.toThrow()
+    expect(isSent).toBe(false)
+  })
+
+  test('that fail afterwards put nothing back', async () => {
+    queryClient.setQueryData(key, ['of ada'])
+    const answer = Promise.withResolvers<string>()
+    const renamed = rename(answer.promise)
+    await turn()
+    expect(cached()).toEqual(['of ada, renamed'])
+    forgetUser(queryClient)
+    answer.reject(new Error('another user has signed in'))
+    await expect(renamed).rejects.toThrow('another user has signed in')
+    expect(queryClient.getQueryCache().getAll()).toEqual([])
+  })
+
+  test('that succeed afterwards leave nothing', async () => {
+    const answer = Promise.withResolvers<string>()
+    const renamed = rename(answer.promise)
+    await turn()
+    forgetUser(queryClient)
+    answer.resolve('of ada')
+    expect(await renamed).toBe('of ada')
+    expect(queryClient.getQueryCache().getAll()).toEqual([])
+  })
+
+  test('are not sent again in the name of the next one', async () => {
+    let attempts = 0
+    const pay = new MutationObserver(queryClient, {
+      mutationFn: async () => {
+        attempts++
+        throw new Error('busy')
+      },
+      retry: 5,
+      retryDelay: 1,
+    })
+    const paid = pay.mutate()
+    paid.catch(() => {})
+    await turn()
+    forgetUser(queryClient)
+    const before = attempts
+    expect(before).toBeGreaterThan(0)
+    await expect(paid).rejects.toThrow()
+    expect(attempts).toBe(before)
+  })
+})
+
+describe('a query client is emptied', () => {
+  test.each([
+    { seen: [0], epoch: 1, is: 'when the epoch is a later one', left: [] },
+    { seen: [0], epoch: 2, is: 'also where epochs were missed', left: [] },
+    { seen: [], epoch: 3, is: 'never by the first epoch that is seen', left: ['of ada'] },
+    { seen: [2], epoch: 2, is: 'not by the same epoch', left: ['of ada'] },
+    {
+      seen: [0, 2],
+      epoch: 0,
+      is: 'not by an earlier one, which hydration renders once more',
+      left: ['of ada'],
+    },
+    { seen: [0, 2, 0], epoch: 2, is: 'not by the return to the latest one', left: ['of ada'] },
+  ])('$is', ({ seen, epoch, left }) => {
+    const epochs = new WeakMap()
+    for (const earlier of seen) followEpoch(queryClient, { epoch: earlier, epochs })
+    queryClient.setQueryData(key, 'of ada')
+    followEpoch(queryClient, { epoch, epochs })
+    expect(
+      queryClient
+        .getQueryCache()
+        .getAll()
+        .map(({ state }) => state.data),
+    ).toEqual(left)
+  })
+})

@@ -1,0 +1,55 @@
+import type { HydrationState } from '@sallyport/core/protocol'
+import { SignedIn } from '@sallyport/trpc/react'
+import { createElement } from 'react'
+import { renderToString } from 'react-dom/server'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { createApp } from './pages/create-app.tsx'
+
+const signedIn = {
+  status: 'authenticated',
+  userId: 'u1',
+  sessionId: 's1',
+  expiresIn: 900,
+} as const satisfies HydrationState
+
+describe('a page that is rendered on a server', () => {
+  test.each<{ hydrate: HydrationState | undefined; status: string; shows: string; hides: string[] }>([
+    {
+      hydrate: signedIn,
+      status: 'authenticated',
+      shows: 'Sign out',
+      hides: ['Sign in', 'One moment'],
+    },
+    {
+      hydrate: { status: 'unauthenticated' },
+      status: 'unauthenticated',
+      shows: 'Sign in',
+      hides: ['Sign out', 'One moment'],
+    },
+    {
+      hydrate: { status: 'unknown' },
+      status: 'unknown',
+      shows: 'One moment',
+      hides: ['Sign in', 'Sign out'],
+    },
+    { hydrate: undefined, status: 'loading', shows: 'One moment', hides: ['Sign in', 'Sign out'] },
+  ])('who is $status sees "$shows" and nothing else', ({ hydrate, status, shows, hides }) => {
+    const html = renderToString(createApp({ hydrate }).element)
+    expect(html).toContain(`<output id="status">${status}</output>`)
+    expect(html).toContain(shows)
+    for (const hidden of hides) expect(html).not.toContain(hidden)
+  })
+
+  test('asks nobody, and leaves nothing behind that goes on', () => {
+    const fetch = vi.spyOn(globalThis, 'fetch')
+    const timer = vi.spyOn(globalThis, 'setTimeout')
+    onTestFinished(() => void vi.restoreAllMocks())
+    renderToString(createApp({ hydrate: signedIn }).element)
+    expect(fetch).not.toHaveBeenCalled()
+    expect(timer).not.toHaveBeenCalled()
+  })
+
+  test('has hooks only below a provider', () => {
+    expect(() => renderToString(createElement(SignedIn))).toThrow('There is no <AuthProvider>')
+  })
+})

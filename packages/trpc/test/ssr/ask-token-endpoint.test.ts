@@ -1,0 +1,124 @@
+import { createTestAuth, type TestAuth, type TestSession } from '@sallyport/core/testing'
+import { createServerAuth, type ServerAuth } from '@sallyport/trpc/ssr'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { pageRequest } from './scene.ts'
+
+let auth: TestAuth
+let ada: TestSession
+let grace: TestSession
+beforeAll(async () => {
+  auth = await createTestAuth()
+  ada = await auth.signIn()
+  grace = await auth.signIn()
+})
+afterAll(() => auth.close())
+
+const jwtCookie = (token: string) => `service.jwt=${token}; Path=/; HttpOnly; SameSite=Lax`
+
+/** What ada's page is when the token endpoint answers like this. */
+async function pageAfter(answer: () => Response): Promise<{ page: ServerAuth; errors: string[] }> {
+  const errors: string[] = []
+  const serverAuth = createServerAuth({
+    config: auth.config,
+    token: async () => answer(),
+    onError: (error) => errors.push(String(error)),
+  })
+  const page = await serverAuth(pageRequest(`service.session=${ada.sessionCookie}`))
+  return { page, errors }
+}
+
+const answerWith =
+  (body: BodyInit | null, status: number, setCookies: string[] = []) =>
+  () =>
+    new Response(body, {
+      status,
+      headers: setCookies.map((setCookie): [string, string] => ['set-cookie', setCookie]),
+    })
+const refuseWith = (code: string, status: number, setCookies?: string[]) =>
+  answerWith(JSON.stringify({ code, message: '' }), status, setCookies)
+
+describe('an answer that is not plainly one of ours decides nothing, and sets no cookie', () => {
+  test.each([
+    ['200 without a JWT', answerWith('{}', 200), 'answered 200 without a JWT'],
+    ['200 with a page', answerWith('<html>', 200), 'answered 200 without a JWT'],
+    ['401 of a gateway', answerWith('Unauthorized', 401), 'answered 401'],
+    ['401 with JSON of a gateway', answerWith('null', 401), 'answered 401'],
+    ['401 with a code of a gateway', refuseWith('UNAUTHORIZED', 401), 'answered 401'],
+    ['401 with no code', answerWith('{"code":401}', 401), 'answered 401'],
+    ['a reason with the status of another', refuseWith('SESSION_NOT_FOUND', 403), 'answered 403'],
+    ['a reason with success', refuseWith('SESSION_NOT_FOUND', 200), 'answered 200 without a JWT'],
+    ['500', refuseWith('INTERNAL_ERROR', 500), 'answered 500'],
+    ['404', refuseWith('NOT_FOUND', 404), 'answered 404'],
+    ['502 of a proxy', answerWith('<h1>Bad Gateway</h1>', 502), 'answered 502'],
+    ['a redirect', answerWith(null, 302), 'answered 302'],
+  ])('%s', async (_what, answer, error) => {
+    const { page, errors } = await pageAfter(answer)
+    expect([page.state, page.reason, page.setCookies]).toEqual([
+      { status: 'unknown' },
+      'SESSIONS_UNAVAILABLE',
+      [],
+    ])
+    expect(errors).toEqual([`Error: The token endpoint ${error}`])
+  })
+
+  test.each([
+    ['ACCOUNT_BANNED', 403],
+    ['ORIGIN_REJECTED', 403],
+    ['COOKIE_CONFLICT', 401],
+    ['TOKEN_INVALID', 401],
+    ['RATE_LIMITED', 429],
+    ['SESSIONS_UNAVAILABLE', 503],
+    ['KEYS_UNAVAILABLE', 503],
+  ])('nor does the refusal %s, which is known', async (reason, status) => {
+    const { page, errors } = await pageAfter(
+      refuseWith(reason, status, [jwtCookie(''), jwtCookie(ada.token)]),
+    )
+    expect([page.state, page.reason, page.setCookies]).toEqual([{ status: 'unknown' }, reason, []])
+    expect(errors).toEqual([])
+  })
+})
+
+describe('a JWT that is refused here is neither used nor handed on', () => {
+  test('such as one that a cache kept from another user', async () => {
+    const { page, errors } = await pageAfter(
+      answerWith('{}', 200, [jwtCookie(grace.token), `service.session=${grace.sessionCookie}; Path=/`]),
+    )
+    expect([page.state, page.reason, page.setCookies]).toEqual([{ status: 'unknown' }, 'TOKEN_INVALID', []])
+    expect(page.headers.get('cookie')).toBe(`service.session=${ada.sessionCookie}`)
+    expect(errors).toEqual(['Error: The token endpoint sent a JWT that is refused here: TOKEN_INVALID'])
+  })
+
+  test('even where the cache has kept the cookies of both', async () => {
+    const setCookies = [jwtCookie(grace.token), `service.session=${ada.sessionCookie}`]
+    const { page } = await pageAfter(answerWith('{}', 200, setCookies))
+    expect([page.reason, page.setCookies]).toEqual(['TOKEN_INVALID', []])
+  })
+
+  test.each([
+    ['one that has expired', async () => (await auth.expireJwt(ada)).token, 'TOKEN_EXPIRED'],
+    ['none', async () => '', 'TOKEN_MISSING'],
+    ['garbage', async () => 'garbage', 'TOKEN_INVALID'],
+  ])('%s', async (_what, tokenOf, reason) => {
+    const token = await tokenOf()
+    const { page } = await pageAfter(answerWith('{}', 200, [jwtCookie(token)]))
+    expect([page.state, page.reason, page.setCookies]).toEqual([{ status: 'unknown' }, reason, []])
+  })
+})
+
+test('cookies of a proxy on the way are not handed on', async () => {
+  const ours = jwtCookie(ada.token)
+  const { page } = await pageAfter(answerWith('{}', 200, ['sticky=node-7; Path=/', ours, 'service.jwtx=1']))
+  expect([page.state.status, page.setCookies]).toEqual(['authenticated', [ours]])
+})
+
+test.each(['SESSION_NOT_FOUND', 'SESSION_EXPIRED'])('401 %s is definite', async (reason) => {
+  const deletion = 'service.jwt=; Max-Age=0; Path=/'
+  const { page, errors } = await pageAfter(refuseWith(reason, 401, [deletion, 'sticky=1']))
+  expect([page.state, page.reason, page.setCookies]).toEqual([
+    { status: 'unauthenticated' },
+    reason,
+    [deletion],
+  ])
+  expect(page.headers.get('cookie')).toBeNull()
+  expect(errors).toEqual([])
+})

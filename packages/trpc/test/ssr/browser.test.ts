@@ -1,0 +1,218 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { TEST_PASSWORD } from '@sallyport/core/testing'
+import { createAuthContext } from '@sallyport/trpc'
+import { createServerAuth, inlineJson } from '@sallyport/trpc/ssr'
+import { dehydrate, QueryClient } from '@tanstack/react-query'
+import { createTRPCOptionsProxy } from '@trpc/tanstack-react-query'
+import { expect, test } from 'vitest'
+import { openBrowser, type Profile } from '../browser/open-browser.ts'
+import { type Site, servePage } from '../browser/serve-page.ts'
+import { createPages } from './hono/pages.tsx'
+import { appRouter, EVIL_TEXT } from './hono/router.ts'
+import { renderPage } from './hono/string-page.tsx'
+
+const browser = openBrowser()
+const TOKEN = '/api/auth/backend/token'
+
+/** An app of Hono whose pages are rendered on the server. */
+function serveNotes({
+  token = 'in this process',
+}: {
+  token?: 'in this process' | 'elsewhere'
+} = {}): Promise<Site> {
+  const apps = new WeakMap<Site, (request: Request) => Promise<Response | null>>()
+
+  function createApp({ auth, origin }: Site) {
+    const source = token === 'elsewhere' ? { url: origin } : auth.handler
+    const serverAuth = createServerAuth({ config: auth.config, token: source, onError: () => {} })
+    const authContext = createAuthContext(auth.config)
+    const pageContext = (headers: Headers) => ({ ...authContext.headers(headers), db: auth.db })
+    const pages = createPages(serverAuth, pageContext)
+    return async (request: Request) => {
+      const { pathname } = new URL(request.url)
+      if (pathname === '/notes') return pages.fetch(request)
+      if (pathname !== '/string') return null
+      const page = await serverAuth(request)
+      return renderPage(page, () => pageContext(page.headers))
+    }
+  }
+
+  return servePage({
+    entry: new URL('./hono/entry-client.tsx', import.meta.url),
+    router: appRouter,
+    handler(request, site) {
+      const app = apps.get(site) ?? createApp(site)
+      apps.set(site, app)
+      return app(request)
+    },
+  })
+}
+
+/** Lets every page tell what it has ever shown. */
+async function watch({ context }: Profile): Promise<void> {
+  await context.addInitScript(() => {
+    const shown = new Set<string>()
+    Object.assign(window, { shown })
+    const look = () => {
+      const text = document.getElementById('root')?.textContent
+      if (text) shown.add(text)
+    }
+    new MutationObserver(look).observe(document, { childList: true, characterData: true, subtree: true })
+    addEventListener('load', look)
+  })
+}
+
+const shown = (tab: Awaited<ReturnType<Profile['openTab']>>) =>
+  tab.page.evaluate(() => [...(window as typeof window & { shown: Set<string> }).shown])
+
+const requestsOf = ({ requests }: Site) =>
+  requests.map(({ path }) => path).filter((path) => path.startsWith('/api') || path.startsWith('/trpc'))
+
+const notesOf = (userId: string) => `A note of ${userId}`
+
+test.each(['/notes', '/string'])(
+  'the page of Hono at %s has the notes of its user before any script runs, and the script asks for nothing again',
+  async (path) => {
+    await using site = await serveNotes()
+    const profile = await browser.openProfile(site)
+    await watch(profile)
+    const ada = await site.auth.signIn()
+    await profile.signIn(ada)
+    const tab = await profile.openTab(path)
+    await tab.page.getByText(notesOf(ada.userId)).waitFor()
+    // Whatever is fetched after the first render has been asked for by then.
+    await tab.page.evaluate(() => new Promise((resolve) => requestIdleCallback(resolve)))
+    expect(requestsOf(site)).toEqual([])
+    const texts = await shown(tab)
+    expect(texts.filter((text) => text.includes('Sign in') || text.includes('One moment'))).toEqual([])
+    const html = await (await tab.page.request.get(path)).text()
+    expect(html).toContain(`<p>${notesOf(ada.userId)}</p>`)
+  },
+)
+
+test('a page with a JWT that has expired brings a new one along, unseen', async () => {
+  await using site = await serveNotes()
+  const profile = await browser.openProfile(site)
+  await watch(profile)
+  const ada = await site.auth.expireJwt(await site.auth.signIn())
+  await profile.signIn(ada)
+  const tab = await profile.openTab('/notes')
+  await tab.page.getByText(notesOf(ada.userId)).waitFor()
+  const texts = await shown(tab)
+  expect(texts.filter((text) => text.includes('Sign in') || text.includes('One moment'))).toEqual([])
+  const jwt = (await profile.context.cookies()).find(({ name }) => name === site.auth.config.cookies.jwt)
+  expect([jwt?.httpOnly, jwt?.value === ada.token]).toEqual([true, false])
+  expect(await (await tab.page.request.get('/trpc/me')).json()).toEqual({
+    result: { data: { id: ada.userId } },
+  })
+  expect(site.count(TOKEN)).toBe(0)
+})
+
+test('a page shows what users have written and is not harmed by it', async () => {
+  await using site = await serveNotes()
+  const profile = await browser.openProfile(site)
+  await profile.signIn(await site.auth.signIn())
+  const tab = await profile.openTab('/notes')
+  await tab.page.getByText(EVIL_TEXT).waitFor()
+  expect(await tab.page.evaluate(() => 'harmed' in window)).toBe(false)
+})
+test('a revoked user is shown the way in, and the cookies are gone from the browser', async () => {
+  await using site = await serveNotes()
+  const profile = await browser.openProfile(site)
+  const ada = await site.auth.expireJwt(await site.auth.signIn())
+  await profile.signIn(ada)
+  await site.auth.revoke(ada)
+  const tab = await profile.openTab('/notes')
+  await tab.page.getByText('Sign in').waitFor()
+  expect(await profile.context.cookies()).toEqual([])
+  expect(requestsOf(site)).toEqual([])
+})
+
+test('a user who was revoked a moment ago, with a JWT that is still good, is shown the way in', async () => {
+  await using site = await serveNotes()
+  const profile = await browser.openProfile(site)
+  const ada = await site.auth.signIn()
+  await profile.signIn(ada)
+  await site.auth.revoke(ada)
+  const tab = await profile.openTab('/notes')
+  await tab.page.getByText('Sign in').waitFor()
+  expect(await tab.page.content()).not.toContain(ada.userId)
+})
+
+test('a banned user is told so', async () => {
+  await using site = await serveNotes()
+  const profile = await browser.openProfile(site)
+  const ada = await site.auth.expireJwt(await site.auth.signIn())
+  await profile.signIn(ada)
+  await site.auth.ban(ada)
+  const tab = await profile.openTab('/notes')
+  await tab.page.getByText('Account banned').waitFor()
+  expect(await profile.context.cookies()).toHaveLength(2)
+})
+
+test('while the database is down nobody is shown the way in, and the page goes on when it is back', async () => {
+  await using site = await serveNotes({ token: 'elsewhere' })
+  const profile = await browser.openProfile(site)
+  await watch(profile)
+  const ada = await site.auth.expireJwt(await site.auth.signIn())
+  await profile.signIn(ada)
+  site.isDatabaseDown = true
+  const tab = await profile.openTab('/notes')
+  await tab.page.getByText('One moment').waitFor()
+  site.isDatabaseDown = false
+  await tab.page.getByText(notesOf(ada.userId)).waitFor()
+  expect((await shown(tab)).filter((text) => text.includes('Sign in'))).toEqual([])
+})
+
+test('of a user who has signed out nothing is left in the page', async () => {
+  await using site = await serveNotes()
+  const profile = await browser.openProfile(site)
+  const ada = await site.auth.signIn()
+  await profile.signIn(ada)
+  const tab = await profile.openTab('/notes')
+  await tab.page.getByText('Sign out').click()
+  await tab.page.getByText('Sign in').waitFor()
+  expect(await tab.page.content()).not.toContain(ada.userId)
+})
+
+test('what a page of Next.js was rendered with is put into the cache of its own user, and of nobody after that', async () => {
+  await using site = await servePage({
+    entry: new URL('./pages/hydrated-page.tsx', import.meta.url),
+    router: appRouter,
+    async handler(request, { auth }) {
+      if (new URL(request.url).pathname !== '/') return null
+      const page = await createServerAuth({ config: auth.config, token: auth.handler })(request)
+      const queryClient = new QueryClient()
+      const ctx = () => ({ ...createAuthContext(auth.config).headers(page.headers), db: auth.db })
+      const trpc = createTRPCOptionsProxy({ router: appRouter, ctx, queryClient })
+      await page.prefetch(queryClient, [trpc.note.list.queryOptions()])
+      const rendered = inlineJson({ state: page.state, queries: dehydrate(queryClient) })
+      const html = `<script type="application/json" id="rendered">${rendered}</script><script src="/page.js"></script>`
+      return new Response(`<!doctype html><body>${html}`, { headers: { 'content-type': 'text/html' } })
+    },
+  })
+  const profile = await browser.openProfile(site)
+  const ada = await site.auth.signIn()
+  const grace = await site.auth.createUser()
+  await profile.signIn(ada)
+  const tab = await profile.openTab<typeof import('./pages/hydrated-page.tsx')>()
+  const mounted = (times: number) => expect.poll(async () => (await tab.run('look')).mounted).toBe(times)
+  await mounted(1)
+  expect((await tab.run('look')).data).toContain(ada.userId)
+
+  await tab.run('signOut')
+  await mounted(2)
+  expect((await tab.run('look')).data).not.toContain(ada.userId)
+
+  await tab.run('signIn', grace.email, TEST_PASSWORD)
+  await mounted(3)
+  const { data, userId } = await tab.run('look')
+  expect([data.includes(ada.userId), userId]).toEqual([false, grace.userId])
+})
+
+test.each(['app.tsx', 'pages.tsx', 'entry-client.tsx'])('docs/ssr.md has the text of %s', (part) => {
+  const code = readFileSync(join(import.meta.dirname, 'hono', part), 'utf8')
+  const document = readFileSync(join(import.meta.dirname, '../../../../docs/ssr.md'), 'utf8')
+  expect(document).toContain(`\`\`\`tsx\n// ${part}\n${code}\`\`\`\n`)
+})

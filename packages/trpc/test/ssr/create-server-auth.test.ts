@@ -1,0 +1,303 @@
+import { AuthError } from '@sallyport/core'
+import { createServerAuth } from '@sallyport/trpc/ssr'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createCaller } from '../support/router.ts'
+import { cookieWith, createScene, pageRequest, type Scene } from './scene.ts'
+
+let scene: Scene
+let userId: string
+beforeAll(async () => {
+  scene = await createScene()
+  userId = (await scene.auth.createUser()).userId
+})
+beforeEach(() => {
+  scene.endpoint = 'up'
+  scene.asked.length = 0
+  scene.errors.length = 0
+})
+afterAll(() => scene.close())
+
+const signIn = () => scene.auth.signIn({ userId })
+
+/** A browser whose JWT is gone: the token endpoint has to be asked. */
+const withoutJwt = async () => cookieWith('missing', scene, await signIn())
+
+describe('the token endpoint', () => {
+  test('is asked once for a request, however many parts of the page want to know', async () => {
+    const request = pageRequest(await withoutJwt())
+    const pages = await Promise.all(Array.from({ length: 50 }, () => scene.serverAuth(request)))
+    expect(new Set(pages).size).toBe(1)
+    expect(scene.asked).toHaveLength(1)
+  })
+
+  test('is asked once for the headers of a request, where a framework shows only those', async () => {
+    const { headers } = pageRequest(await withoutJwt())
+    const pages = await Promise.all(Array.from({ length: 50 }, () => scene.serverAuth(headers)))
+    expect(new Set(pages).size).toBe(1)
+    expect(scene.asked).toHaveLength(1)
+    expect(pages[0]?.state).toMatchObject({ status: 'authenticated', userId })
+  })
+
+  test('is asked again for another request of the same browser', async () => {
+    const cookie = await withoutJwt()
+    await Promise.all([scene.serverAuth(pageRequest(cookie)), scene.serverAuth(pageRequest(cookie))])
+    expect(scene.asked).toHaveLength(2)
+  })
+
+  test('takes headers for headers that have a member of that name, as those of Next.js have', async () => {
+    class HeadersAdapter extends Headers {
+      readonly headers = {}
+    }
+    const page = await scene.serverAuth(new HeadersAdapter({ cookie: await withoutJwt() }))
+    expect(page.state.status).toBe('authenticated')
+  })
+})
+
+describe('nobody is asked', () => {
+  test.each([
+    ['no cookie', null],
+    ["somebody else's cookies", 'theme=dark; service.jwtx=1'],
+    ['empty cookies', 'service.jwt=; service.session='],
+  ])('about a browser with %s: it is not signed in', async (_what, cookie) => {
+    const page = await scene.serverAuth(pageRequest(cookie))
+    expect([page.state, page.reason, page.setCookies]).toEqual([{ status: 'unauthenticated' }, null, []])
+    expect(scene.asked).toEqual([])
+  })
+
+  test('about what another site has posted: browsers send no cookies with it, so who it is remains open', async () => {
+    const init = { method: 'POST', headers: { 'sec-fetch-site': 'cross-site' } }
+    const page = await scene.serverAuth(pageRequest(null, init))
+    expect([page.state, page.reason]).toEqual([{ status: 'unknown' }, 'TOKEN_MISSING'])
+  })
+
+  test.each([
+    ['a link from another site', { headers: { 'sec-fetch-site': 'cross-site' } }],
+    ['what a page of the app has posted', { method: 'POST', headers: { 'sec-fetch-site': 'same-origin' } }],
+  ])('about %s without cookies, which is sent with all that there are', async (_what, init) => {
+    expect((await scene.serverAuth(pageRequest(null, init))).state).toEqual({ status: 'unauthenticated' })
+  })
+
+  test('about a JWT without a session cookie, while it is good', async () => {
+    const { token } = await signIn()
+    const request = () => pageRequest(`service.jwt=${token}`)
+    expect((await scene.serverAuth(request())).state.status).toBe('authenticated')
+    scene.auth.clock.advance(895)
+    expect((await scene.serverAuth(request())).state).toMatchObject({ status: 'authenticated', expiresIn: 5 })
+    scene.auth.clock.advance(5)
+    const page = await scene.serverAuth(request())
+    expect([page.state, page.reason]).toEqual([{ status: 'unauthenticated' }, 'SESSION_NOT_FOUND'])
+    expect(scene.asked).toEqual([])
+  })
+
+  test('about two cookies of one name, which is no sign-out', async () => {
+    const session = await signIn()
+    const page = await scene.serverAuth(pageRequest(`${session.cookie}; service.session=planted.secret`))
+    expect([page.state, page.reason]).toEqual([{ status: 'unknown' }, 'COOKIE_CONFLICT'])
+    expect(await scene.me(page)).toBe('COOKIE_CONFLICT')
+    expect(scene.asked).toEqual([])
+  })
+
+  test('about a page that another site has put into a frame', async () => {
+    const headers = { 'sec-fetch-site': 'same-site', 'sec-fetch-dest': 'iframe' }
+    const page = await scene.serverAuth(pageRequest(await withoutJwt(), { headers }))
+    expect([page.state, page.reason]).toEqual([{ status: 'unknown' }, 'ORIGIN_REJECTED'])
+    expect(scene.asked).toEqual([])
+  })
+
+  test.each([
+    ['a prefetch', { headers: { 'sec-purpose': 'prefetch' } }],
+    ['a prerendering', { headers: { 'sec-purpose': 'prefetch;prerender' } }],
+    ['a prefetch of an old browser', { headers: { purpose: 'Prefetch' } }],
+    ['a prefetch of another old browser', { headers: { 'x-moz': 'prefetch' } }],
+    ['HEAD', { method: 'HEAD', headers: { 'sec-fetch-site': 'same-origin' } }],
+  ])('for a JWT by %s; one that is there counts', async (_what, init) => {
+    const page = await scene.serverAuth(pageRequest(await withoutJwt(), init))
+    expect([page.state, page.reason]).toEqual([{ status: 'unknown' }, 'TOKEN_MISSING'])
+    const { cookie } = await signIn()
+    expect((await scene.serverAuth(pageRequest(cookie, init))).state.status).toBe('authenticated')
+    expect(scene.asked).toEqual([])
+  })
+
+  test('for a secret that could not be given to the browser: where it changes and only headers are there', async () => {
+    const rotating = await createScene('in this process', { session: { rotateSessionToken: true } })
+    try {
+      const cookie = await cookieWith('missing', rotating, await rotating.auth.signIn())
+      const page = await rotating.serverAuth(pageRequest(cookie).headers)
+      expect([page.state, page.reason]).toEqual([{ status: 'unknown' }, 'TOKEN_MISSING'])
+      expect(rotating.asked).toEqual([])
+    } finally {
+      await rotating.close()
+    }
+  })
+})
+
+test('a link from another site is followed by whoever is signed in', async () => {
+  const headers = { 'sec-fetch-site': 'cross-site' }
+  const page = await scene.serverAuth(pageRequest(await withoutJwt(), { headers }))
+  expect(page.state.status).toBe('authenticated')
+})
+
+test('a session that another tab has begun meanwhile takes the place of the one in the JWT', async () => {
+  const [former, current] = [await signIn(), await signIn()]
+  const page = await scene.serverAuth(
+    pageRequest(`service.jwt=${former.token}; service.session=${current.sessionCookie}`),
+  )
+  expect(page.state).toMatchObject({ status: 'authenticated', sessionId: current.sessionId })
+  expect(scene.asked).toHaveLength(1)
+})
+
+test('a renewal of the session is handed on beside the JWT, and both are in the headers', async () => {
+  const cookie = await withoutJwt()
+  scene.auth.clock.advance(2 * 24 * 60 * 60)
+  const page = await scene.serverAuth(pageRequest(cookie))
+  expect(page.setCookies.map((setCookie) => setCookie.split('=')[0])).toEqual([
+    'service.jwt',
+    'service.session',
+  ])
+  const pairs = page.setCookies.map((setCookie) => setCookie.split(';')[0])
+  expect(page.headers.get('cookie')).toBe(['theme=dark', ...pairs].join('; '))
+  expect(page.headers.get('accept-language')).toBe('en')
+})
+
+test('a rotated secret is handed on, and is the one in the headers', async () => {
+  const rotating = await createScene('in this process', { session: { rotateSessionToken: true } })
+  try {
+    const session = await rotating.auth.signIn()
+    const cookie = await cookieWith('missing', rotating, session)
+    rotating.auth.clock.advance(60)
+    const page = await rotating.serverAuth(pageRequest(cookie))
+    const [, rotated = ''] = page.setCookies
+    expect(rotated).toMatch(/^service\.session=/)
+    expect(page.headers.get('cookie')).toContain(rotated.split(';')[0])
+    expect(page.headers.get('cookie')).not.toContain(session.sessionCookie)
+  } finally {
+    await rotating.close()
+  }
+})
+
+test('of someone whose session is over nothing is shown to the router: to it they are a stranger', async () => {
+  const session = await signIn()
+  await scene.auth.revoke(session)
+  const page = await scene.serverAuth(pageRequest(await cookieWith('expired', scene, session)))
+  expect(page.headers.get('cookie')).toBe('theme=dark')
+  expect(await createCaller(scene.context(page.headers)).whoami()).toBeNull()
+})
+
+test('the seconds are those that are left when the state is taken, never less than none', async () => {
+  const { cookie } = await signIn()
+  const page = await scene.serverAuth(pageRequest(cookie))
+  const secondsAfter = (seconds: number) => {
+    scene.auth.clock.advance(seconds)
+    return page.state.status === 'authenticated' ? page.state.expiresIn : null
+  }
+  expect([0, 100, 1000].map(secondsAfter)).toEqual([900, 800, 0])
+})
+
+test('where the keys cannot be had it is open who is signed in, and nobody is asked for what nobody could verify', async () => {
+  const [own] = scene.auth.config.issuers
+  const jwks = {
+    ...own.jwks,
+    ready: () => Promise.reject(new AuthError('KEYS_UNAVAILABLE')),
+    findKey: () => Promise.reject(new AuthError('KEYS_UNAVAILABLE')),
+  }
+  const [token, asked] = countingHandler()
+  const config = { ...scene.auth.config, issuers: [{ ...own, jwks }] } as const
+  const keyless = createServerAuth({ config: { ...config, identityCache: noCache }, token })
+  for (const cookie of [(await signIn()).cookie, await withoutJwt()]) {
+    const page = await keyless(pageRequest(cookie))
+    expect([page.state, page.reason]).toEqual([{ status: 'unknown' }, 'KEYS_UNAVAILABLE'])
+  }
+  expect(asked()).toBe(0)
+})
+
+const noCache = { get: () => undefined, set: () => {}, size: 0 }
+
+function countingHandler(): [(request: Request) => Promise<Response>, () => number] {
+  let count = 0
+  return [
+    (request) => {
+      count++
+      return scene.auth.handler(request)
+    },
+    () => count,
+  ]
+}
+
+test('refusals of Step 1 on the way are no refusals: the app is told of none', async () => {
+  const events: unknown[] = []
+  const config = { ...scene.auth.config, onEvent: (event: unknown) => void events.push(event) }
+  const serverAuth = createServerAuth({ config, token: scene.auth.handler })
+  await serverAuth(pageRequest(await cookieWith('expired', scene, await signIn())))
+  await serverAuth(pageRequest('service.jwt=garbage'))
+  expect(events).toEqual([])
+})
+
+describe('with bearer transport', () => {
+  let bearer: Scene
+  beforeAll(async () => {
+    bearer = await createScene('in this process', { bearer: true })
+  })
+  afterAll(() => bearer.close())
+
+  test('a JWT in the header stands for the cookies, and nobody is asked for another', async () => {
+    const session = await bearer.auth.signIn()
+    const headers = { authorization: `Bearer ${session.token}` }
+    const request = () => pageRequest(session.cookie, { headers })
+    expect((await bearer.serverAuth(request())).state.status).toBe('authenticated')
+    bearer.auth.clock.advance(900)
+    const page = await bearer.serverAuth(request())
+    expect([page.state, page.reason]).toEqual([{ status: 'unknown' }, 'TOKEN_EXPIRED'])
+    expect(bearer.asked).toEqual([])
+  })
+})
+
+describe('what goes wrong on the way', () => {
+  test('is told, and who is signed in remains open', async () => {
+    scene.endpoint = 'down'
+    const page = await scene.serverAuth(pageRequest(await withoutJwt()))
+    expect(page.state).toEqual({ status: 'unknown' })
+    expect(scene.errors).toEqual([new TypeError('fetch failed')])
+  })
+
+  test('is told when the endpoint takes too long', async () => {
+    scene.endpoint = 'slow'
+    await scene.serverAuth(pageRequest(await withoutJwt()))
+    expect(scene.errors).toEqual([new Error('The token endpoint has not answered in 1 ms')])
+  })
+
+  test('does not become worse by a listener that fails', async () => {
+    using print = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const serverAuth = createServerAuth({
+      config: scene.auth.config,
+      token: () => Promise.reject(new TypeError('fetch failed')),
+      onError() {
+        throw new Error('a bug of the app')
+      },
+    })
+    expect((await serverAuth(pageRequest(await withoutJwt()))).state).toEqual({ status: 'unknown' })
+    expect(print).toHaveBeenCalledOnce()
+  })
+})
+
+describe('a setting that cannot work is refused at once', () => {
+  test.each([
+    [{ timeoutMs: 0 }, /timeoutMs/],
+    [{ token: { url: 'auth.example.com' } }, /token\.url/],
+    [{ token: { url: 'http://auth.example.com' } }, /token\.url/],
+    [{ token: { url: 'ftp://auth.example.com' } }, /token\.url/],
+    [{ token: { url: 'https://auth.example.com/?a=b' } }, /token\.url/],
+    [{ token: { url: 'https://auth.example.com/#a' } }, /token\.url/],
+  ])('%j', (options, message) => {
+    const { config, handler: token } = scene.auth
+    expect(() => createServerAuth({ config, token, ...options })).toThrow(message)
+  })
+
+  test.each([
+    'https://auth.example.com',
+    'http://localhost:3000',
+    'http://127.0.0.1',
+    'http://[::1]:8080/base/',
+  ])('%s is where an auth server may be', (url) => {
+    expect(() => createServerAuth({ config: scene.auth.config, token: { url } })).not.toThrow()
+  })
+})

@@ -1,0 +1,95 @@
+import { execFile } from 'node:child_process'
+import { globSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { getRequestListener } from '@hono/node-server'
+import { NextRequest } from 'next/server.js'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { cookieWith, createScene, type Jwt, pageRequest, type Scene } from './scene.ts'
+
+const root = fileURLToPath(new URL('../../../..', import.meta.url))
+const app = fileURLToPath(new URL('../types/next/', import.meta.url))
+
+test('the app for Next.js compiles with the types of Next.js', async () => {
+  const compiler = join(root, 'node_modules/typescript/bin/tsc')
+  const options = [
+    '-p',
+    app,
+    '--incremental',
+    '--tsBuildInfoFile',
+    join(root, 'node_modules/.cache/next-app.tsbuildinfo'),
+  ]
+  const compile = promisify(execFile)(process.execPath, [compiler, ...options], { cwd: root })
+  const { stdout } = await compile.catch(({ stdout }: { stdout: string }) => ({ stdout }))
+  // What is wrong in the libraries is found where they are compiled.
+  expect(stdout.split('\n').filter((line) => line.includes('/test/types/next/'))).toEqual([])
+}, 60_000)
+
+const parts = ['server-page.ts', 'proxy.ts', ...globSync('app/**/*.{ts,tsx}', { cwd: app })]
+test.each(parts)('docs/ssr.md has the text of %s', (part) => {
+  const code = readFileSync(join(app, part), 'utf8')
+  const language = part.endsWith('x') ? 'tsx' : 'ts'
+  const document = readFileSync(join(root, 'docs/ssr.md'), 'utf8')
+  expect(document).toContain(`\`\`\`${language}\n// ${part}\n${code}\`\`\`\n`)
+})
+
+describe('the proxy of Next.js', () => {
+  let scene: Scene
+  let proxy: (request: NextRequest) => Promise<Response>
+  const server = createServer(getRequestListener((request) => scene.auth.handler(request)))
+  beforeAll(async () => {
+    scene = await createScene('in this process', { clock: { now: () => new Date(), advance: () => {} } })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    vi.stubEnv('BASE_URL', scene.auth.config.baseUrl)
+    vi.stubEnv('AUTH_URL', `http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    vi.stubEnv('JWKS', JSON.stringify(scene.auth.definition.signingKeys.publicJwks))
+    // Next.js is compiled with settings of its own.
+    const module: { proxy: typeof proxy } = await import(join(app, 'proxy.ts'))
+    proxy = module.proxy
+  })
+  afterAll(async () => {
+    vi.unstubAllEnvs()
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+    await scene.close()
+  })
+
+  /** What the browser is given, and the cookies that the server components see. */
+  async function pass(cookie: string) {
+    const response = await proxy(new NextRequest(pageRequest(cookie)))
+    return {
+      setCookies: response.headers.getSetCookie(),
+      cookie: response.headers.get('x-middleware-request-cookie'),
+      overrides: response.headers.get('x-middleware-override-headers')?.split(','),
+    }
+  }
+
+  test('lets a page pass whose JWT is good', async () => {
+    const { cookie } = await scene.auth.signIn()
+    expect(await pass(cookie)).toMatchObject({ setCookies: [], cookie })
+  })
+
+  test.each<Jwt>(['expired', 'missing', 'garbage'])(
+    'gives the browser and the server components a new JWT in place of one that is %s',
+    async (jwt) => {
+      const session = await scene.auth.signIn()
+      const { setCookies, cookie } = await pass(await cookieWith(jwt, scene, session))
+      const [pair] = setCookies.map((setCookie) => setCookie.split(';')[0] ?? '')
+      expect(cookie).toBe(`theme=dark; service.session=${session.sessionCookie}; ${pair}`)
+    },
+  )
+
+  test('deletes the cookies of a session that is over, and shows none to the server components', async () => {
+    const session = await scene.auth.signIn()
+    await scene.auth.revoke(session)
+    const { setCookies, cookie, overrides } = await pass(
+      `service.jwt=garbage; service.session=${session.sessionCookie}`,
+    )
+    expect(setCookies).toHaveLength(2)
+    expect(cookie).toBeNull()
+    expect(overrides).not.toContain('cookie')
+  })
+})

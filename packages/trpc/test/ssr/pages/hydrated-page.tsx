@@ -1,0 +1,48 @@
+import { AuthProvider } from '@sallyport/trpc/react'
+import { QueryClientProvider, useQuery } from '@tanstack/react-query'
+import { useEffect } from 'react'
+import { createRoot } from 'react-dom/client'
+import { Hydrated } from '../../types/next/app/providers.tsx'
+import { createClients, createQueryClient } from '../hono/app.tsx'
+import type { Rendered } from '../hono/pages.tsx'
+
+const text = document.getElementById('rendered')?.textContent ?? ''
+const { state, queries }: Rendered = JSON.parse(text)
+const { authClient } = createClients(state)
+const queryClient = createQueryClient()
+let mounted = 0
+
+/** What a page has below the boundary. */
+function Counted() {
+  useQuery({ queryKey: ['never'], enabled: false })
+  useEffect(() => {
+    mounted++
+  }, [])
+  return <p>mounted</p>
+}
+
+createRoot(document.body.appendChild(document.createElement('div'))).render(
+  <QueryClientProvider client={queryClient}>
+    <AuthProvider client={authClient} queryClient={queryClient}>
+      <Hydrated user={state} state={queries}>
+        <Counted />
+      </Hydrated>
+    </AuthProvider>
+  </QueryClientProvider>,
+)
+
+export const signOut = (): Promise<void> => authClient.signOut()
+
+export const signIn = async (email: string, password: string): Promise<void> => {
+  await authClient.api.signInEmail({ email, password })
+}
+
+/** All that the cache holds, how often the page was built, and for whom. */
+export const look = (): { data: string; mounted: number; userId: string | null } => {
+  const data = queryClient.getQueryCache().getAll()
+  return {
+    data: JSON.stringify(data.map((query) => query.state.data)),
+    mounted,
+    userId: authClient.getState().userId,
+  }
+}

@@ -1,0 +1,170 @@
+import type { TestSession } from '@sallyport/core/testing'
+import type { ServerAuth } from '@sallyport/trpc/ssr'
+import {
+  dehydrate,
+  hydrate,
+  infiniteQueryOptions,
+  QueryCache,
+  QueryClient,
+  queryOptions,
+} from '@tanstack/react-query'
+import { createTRPCClient, httpLink } from '@trpc/client'
+import { createTRPCOptionsProxy } from '@trpc/tanstack-react-query'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type AppRouter, appRouter } from '../support/router.ts'
+import { cookieWith, createScene, pageRequest, type Scene } from './scene.ts'
+
+let scene: Scene
+let userId: string
+let session: TestSession
+beforeAll(async () => {
+  scene = await createScene()
+  userId = (await scene.auth.createUser()).userId
+})
+beforeEach(async () => {
+  scene.endpoint = 'up'
+  scene.asked.length = 0
+  scene.stage.runs.length = 0
+  scene.stage.openGate()
+  session = await scene.auth.signIn({ userId })
+})
+afterAll(() => scene.close())
+
+/** What a page is rendered with. */
+async function openPage(jwt: Parameters<typeof cookieWith>[0] = 'valid', queryClient = new QueryClient()) {
+  const page = await scene.serverAuth(pageRequest(await cookieWith(jwt, scene, session)))
+  return { page, queryClient, trpc: routerProxy(page, queryClient) }
+}
+
+/** The app's own router, for the user of the page as known when a procedure is called. */
+const routerProxy = (page: ServerAuth, queryClient: QueryClient) =>
+  createTRPCOptionsProxy({ router: appRouter, ctx: () => scene.context(page.headers), queryClient })
+
+/** All that could be dehydrated, whatever an app has configured. */
+const everything = (queryClient: QueryClient) =>
+  dehydrate(queryClient, { shouldDehydrateQuery: () => true, shouldRedactErrors: () => false }).queries
+
+test('what a page asks for comes from the router in this process, and is there in the browser under the same keys', async () => {
+  const { page, queryClient, trpc } = await openPage()
+  await page.prefetch(queryClient, [trpc.me.queryOptions(), trpc.named.queryOptions({ name: 'ada' })])
+
+  const inBrowser = new QueryClient()
+  hydrate(inBrowser, JSON.parse(JSON.stringify(dehydrate(queryClient))))
+  const client = createTRPCClient<AppRouter>({ links: [httpLink({ url: '/trpc' })] })
+  const proxy = createTRPCOptionsProxy<AppRouter>({ client, queryClient: inBrowser })
+  expect(inBrowser.getQueryData(proxy.me.queryKey())).toBe(userId)
+  expect(inBrowser.getQueryData(proxy.named.queryKey({ name: 'ada' }))).toBe('ada')
+})
+
+describe('a query that fails', () => {
+  test.each(['SESSIONS_UNAVAILABLE', 'TOKEN_EXPIRED', 'an error of the app'])(
+    'leaves nothing behind and throws nothing: %s',
+    async (failure) => {
+      const failures: string[] = []
+      const queryCache = new QueryCache({ onError: ({ message }) => failures.push(message) })
+      if (failure === 'TOKEN_EXPIRED') scene.endpoint = 'down'
+      const { page, queryClient, trpc } = await openPage(
+        failure === 'TOKEN_EXPIRED' ? 'expired' : 'valid',
+        new QueryClient({ queryCache }),
+      )
+      const failing = {
+        SESSIONS_UNAVAILABLE: trpc.gone.queryOptions({ seconds: 1 }),
+        TOKEN_EXPIRED: trpc.me.queryOptions(),
+        'an error of the app': trpc.crash.queryOptions(),
+      }[failure]
+      if (failing === undefined) throw new TypeError(failure)
+      await page.prefetch(queryClient, [failing, trpc.health.queryOptions()])
+      expect(everything(queryClient).map(({ state }) => state.data)).toEqual(['ok'])
+      expect(failures).toHaveLength(1)
+    },
+  )
+
+  test('is not fetched again and again, whatever the app allows its browsers', async () => {
+    const queryClient = new QueryClient({ defaultOptions: { queries: { retry: 3, retryDelay: 0 } } })
+    const { page, trpc } = await openPage('valid', queryClient)
+    await page.prefetch(queryClient, [trpc.gone.queryOptions()])
+    expect(scene.stage.runs).toEqual(['gone'])
+  })
+
+  test('takes what it had fetched before with it', async () => {
+    const { page, queryClient } = await openPage()
+    const failing = queryOptions({
+      queryKey: ['notes'],
+      queryFn: (): Promise<string> => Promise.reject(new Error()),
+    })
+    queryClient.setQueryData(failing.queryKey, 'old notes')
+    await page.prefetch(queryClient, [failing])
+    expect(everything(queryClient)).toEqual([])
+  })
+})
+
+test('queries with pages are fetched as such', async () => {
+  const { page, queryClient } = await openPage()
+  const pages = infiniteQueryOptions({
+    queryKey: ['pages'],
+    queryFn: ({ pageParam }) => `page ${pageParam}`,
+    initialPageParam: 1,
+    getNextPageParam: () => 2,
+  })
+  await page.prefetch(queryClient, [pages])
+  expect(queryClient.getQueryData(pages.queryKey)).toEqual({ pages: ['page 1'], pageParams: [1] })
+})
+
+test('a JWT that dies on the way is replaced: the second attempt has the fresh one', async () => {
+  const { page, queryClient, trpc } = await openPage()
+  scene.auth.clock.advance(901)
+  const queries = [trpc.me.queryOptions(), trpc.secret.queryOptions(), trpc.peek.queryOptions()]
+  await page.prefetch(queryClient, queries)
+  expect(everything(queryClient).map(({ state }) => state.data)).toEqual([
+    userId,
+    session.sessionId,
+    session.sessionId,
+  ])
+  expect([page.state.status, scene.asked.length]).toEqual(['authenticated', 1])
+})
+
+describe('when the session turns out to be over', () => {
+  test('nothing is left, neither what was fetched before nor what is on its way', async () => {
+    const { page, queryClient, trpc } = await openPage()
+    await page.prefetch(queryClient, [trpc.me.queryOptions()])
+    expect(everything(queryClient)).toHaveLength(1)
+
+    scene.stage.closeGate()
+    const slow = queryOptions({
+      queryKey: ['slow'],
+      queryFn: async () => {
+        await scene.stage.gate
+        return userId
+      },
+    })
+    const onItsWay = page.prefetch(queryClient, [slow])
+    await scene.auth.revoke(session)
+    await page.prefetch(queryClient, [trpc.secret.queryOptions()])
+    expect(everything(queryClient)).toEqual([])
+    scene.stage.openGate()
+    await onItsWay
+    expect(everything(queryClient)).toEqual([])
+    expect(page.state).toEqual({ status: 'unauthenticated' })
+  })
+
+  test('also in a call that is no prefetch, nothing is left', async () => {
+    const { page, queryClient, trpc } = await openPage()
+    await page.prefetch(queryClient, [trpc.me.queryOptions()])
+    await scene.auth.revoke(session)
+    await scene.me(page)
+    await page.prefetch(queryClient, [trpc.health.queryOptions()])
+    expect(everything(queryClient)).toEqual([])
+  })
+})
+
+test('a stranger is shown what everyone may see', async () => {
+  const queryClient = new QueryClient()
+  const page = await scene.serverAuth(pageRequest(null))
+  const trpc = routerProxy(page, queryClient)
+  await page.prefetch(queryClient, [
+    trpc.health.queryOptions(),
+    trpc.whoami.queryOptions(),
+    trpc.me.queryOptions(),
+  ])
+  expect(everything(queryClient).map(({ state }) => state.data)).toEqual(['ok', null])
+})

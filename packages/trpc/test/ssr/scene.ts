@@ -1,0 +1,121 @@
+import { createTestAuth, createTestClock, type TestAuth, type TestSession } from '@sallyport/core/testing'
+import { createAuthContext } from '@sallyport/trpc'
+import { createServerAuth, type PageOptions, type PageRequest, type ServerAuth } from '@sallyport/trpc/ssr'
+import { outcomeOf } from '../support/outcome.ts'
+import { type AppContext, createCaller } from '../support/router.ts'
+import { createStage, type Stage } from '../support/stage.ts'
+
+/** How the token endpoint can be. */
+export const ENDPOINTS = ['up', '503', 'down', 'slow'] as const
+export type EndpointState = (typeof ENDPOINTS)[number]
+
+/** The two ways to the token endpoint. */
+export const SOURCES = ['in this process', 'elsewhere'] as const
+export type Source = (typeof SOURCES)[number]
+
+/** Where the pages of a scene are. */
+const PAGE_URL = 'http://localhost:3000/notes?page=2'
+
+/** An app that renders pages, and its auth server. */
+export interface Scene {
+  readonly auth: TestAuth
+  readonly stage: Stage
+  endpoint: EndpointState
+  /** What the token endpoint was sent. */
+  readonly asked: { readonly request: Request; readonly remoteAddress: string | undefined }[]
+  /** What `onError` was told. */
+  readonly errors: unknown[]
+  serverAuth(request: PageRequest, options?: PageOptions): Promise<ServerAuth>
+  /** The context of the app's procedures for these headers of a page. */
+  context(headers: Headers): AppContext
+  /** What the guarded procedure `me` answers on a page: the user, or the reason. */
+  me(page: ServerAuth): Promise<unknown>
+  close(): Promise<void>
+}
+
+export async function createScene(
+  source: Source = 'in this process',
+  options: Parameters<typeof createTestAuth<readonly []>>[0] = {},
+): Promise<Scene> {
+  // The seconds of a JWT are whole.
+  const clock = createTestClock(new Date('2026-11-21T10:00:00.000Z'))
+  const auth = await createTestAuth({ clock, onError: () => {}, ...options })
+  // Its database is closed: an auth server that can decide nothing.
+  const helpless = await createTestAuth({ onError: () => {} })
+  await helpless.close()
+  const stage = createStage(() => Promise.resolve())
+  const authContext = createAuthContext(auth.config)
+
+  async function answer(request: Request, remoteAddress: string | undefined): Promise<Response> {
+    scene.asked.push({ request, remoteAddress })
+    if (scene.endpoint === 'slow') return new Promise(() => {})
+    if (scene.endpoint === 'down') throw new TypeError('fetch failed')
+    return (scene.endpoint === '503' ? helpless : auth).handler(request, { remoteAddress })
+  }
+
+  const open = (timeoutMs: number) =>
+    createServerAuth({
+      config: auth.config,
+      token:
+        source === 'in this process'
+          ? (request, { remoteAddress } = {}) => answer(request, remoteAddress)
+          : {
+              url: 'https://auth.example.com/',
+              fetch: (input, init) => answer(new Request(input, init), undefined),
+            },
+      timeoutMs,
+      onError: (error) => scene.errors.push(error),
+    })
+  const patient = open(5_000)
+  // For an endpoint that never answers, so that nobody waits for it.
+  const impatient = open(1)
+  const scene: Scene = {
+    auth,
+    stage,
+    endpoint: 'up',
+    asked: [],
+    errors: [],
+    serverAuth: (request, options) => (scene.endpoint === 'slow' ? impatient : patient)(request, options),
+    context: (headers) => ({ ...authContext.headers(headers), db: auth.db, stage }),
+    async me(page) {
+      const call = page.call((headers) => createCaller(scene.context(headers)).me())
+      const { data, refusal } = await outcomeOf(call)
+      return refusal === null ? data : refusal.auth?.reason
+    },
+    close: auth.close,
+  }
+  return scene
+}
+
+/** What a browser sends when someone opens a page of the app by its address. */
+export function pageRequest(cookie: string | null, init: RequestInit = {}): Request {
+  const headers = new Headers({
+    'sec-fetch-site': 'none',
+    'sec-fetch-mode': 'navigate',
+    'sec-fetch-dest': 'document',
+    'accept-language': 'en',
+    ...(cookie !== null && { cookie }),
+  })
+  for (const [name, value] of new Headers(init.headers)) headers.set(name, value)
+  return new Request(PAGE_URL, { ...init, headers })
+}
+
+/** The JWTs that a browser may show. */
+export const JWTS = ['valid', 'about to expire', 'expired', 'missing', 'garbage'] as const
+export type Jwt = (typeof JWTS)[number]
+
+/** The cookies of a browser that has just signed in, beside one of somebody else's; `about to expire` moves the clock. */
+export async function cookieWith(jwt: Jwt, { auth }: Scene, session: TestSession): Promise<string> {
+  const { cookies, jwtLifetimeSeconds } = auth.config
+  if (jwt === 'about to expire') auth.clock.advance(jwtLifetimeSeconds - 10)
+  const sessionPair = `${cookies.session}=${session.sessionCookie}`
+  const expired = await auth.expireJwt(session)
+  const pairs = {
+    valid: [session.cookie],
+    'about to expire': [session.cookie],
+    expired: [expired.cookie],
+    missing: [sessionPair],
+    garbage: [`${cookies.jwt}=garbage`, sessionPair],
+  }
+  return ['theme=dark', ...pairs[jwt]].join('; ')
+}

@@ -1,0 +1,213 @@
+import { AuthError, REASONS, type Reason } from '@sallyport/core'
+import type { TestSession } from '@sallyport/core/testing'
+import { TRPCError } from '@trpc/server'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { deferred } from '../support/deferred.ts'
+import { createCaller } from '../support/router.ts'
+import { cookieWith, createScene, pageRequest, type Scene } from './scene.ts'
+
+let scene: Scene
+let userId: string
+let session: TestSession
+beforeAll(async () => {
+  scene = await createScene()
+  userId = (await scene.auth.createUser()).userId
+})
+beforeEach(async () => {
+  scene.endpoint = 'up'
+  scene.asked.length = 0
+  await scene.auth.db.updateTable('user').set({ banned: false }).execute()
+  session = await scene.auth.signIn({ userId })
+})
+afterAll(() => scene.close())
+
+const openPage = async (jwt: 'valid' | 'missing' = 'valid') =>
+  scene.serverAuth(pageRequest(await cookieWith(jwt, scene, session)))
+
+/** Longer than the JWT that the page began with is good for. */
+const expireJwt = () => scene.auth.clock.advance(901)
+
+describe('a JWT that dies while the page is rendered', () => {
+  test('is replaced, and the call is done once more', async () => {
+    const page = await openPage()
+    expireJwt()
+    const shown: (string | null)[] = []
+    const answer = await page.call((headers) => {
+      shown.push(headers.get('cookie'))
+      return createCaller(scene.context(headers)).me()
+    })
+    expect(answer).toBe(userId)
+    expect(scene.asked).toHaveLength(1)
+    expect(page.state).toEqual({
+      status: 'authenticated',
+      userId,
+      sessionId: session.sessionId,
+      expiresIn: 900,
+    })
+    const [jwt] = page.setCookies.map((setCookie) => setCookie.split(';')[0] ?? '')
+    expect(shown).toEqual([expect.stringContaining(session.token), expect.stringContaining(String(jwt))])
+    expect(page.headers.get('cookie')).toBe(shown[1])
+  })
+
+  test('is replaced once for all calls, those included that are refused later', async () => {
+    const page = await openPage()
+    expireJwt()
+    const late = deferred<void>()
+    const callLate = page.call(async (headers) => {
+      const answer = createCaller(scene.context(headers)).me()
+      await Promise.allSettled([answer, late.promise])
+      return answer
+    })
+    const answers = await Promise.all(Array.from({ length: 30 }, () => scene.me(page)))
+    late.resolve()
+    expect(new Set([...answers, await callLate])).toEqual(new Set([userId]))
+    expect(scene.asked).toHaveLength(1)
+  })
+
+  test('is not replaced when the token endpoint cannot say: the call is refused and who it is remains open', async () => {
+    const page = await openPage()
+    expireJwt()
+    scene.endpoint = '503'
+    expect(await scene.me(page)).toBe('TOKEN_EXPIRED')
+    expect([page.state, page.reason, page.setCookies]).toEqual([
+      { status: 'unknown' },
+      'SESSIONS_UNAVAILABLE',
+      [],
+    ])
+    expect(await scene.me(page)).toBe('TOKEN_EXPIRED')
+    expect(scene.asked).toHaveLength(1)
+  })
+
+  test('is not replaced when the session is over', async () => {
+    const page = await openPage()
+    expireJwt()
+    await scene.auth.revoke(session)
+    expect(await scene.me(page)).toBe('TOKEN_EXPIRED')
+    expect([page.state, page.reason]).toEqual([{ status: 'unauthenticated' }, 'SESSION_NOT_FOUND'])
+    expect(page.setCookies).toHaveLength(2)
+    expect(page.headers.get('cookie')).toBe('theme=dark')
+  })
+
+  test('is not replaced for a prefetch', async () => {
+    const init = { headers: { 'sec-purpose': 'prefetch' } }
+    const page = await scene.serverAuth(pageRequest(session.cookie, init))
+    expireJwt()
+    expect(await scene.me(page)).toBe('TOKEN_EXPIRED')
+    expect([page.state, page.reason, scene.asked.length]).toEqual([{ status: 'unknown' }, 'TOKEN_EXPIRED', 0])
+  })
+})
+
+test('a JWT that came from the token endpoint is not replaced', async () => {
+  const page = await openPage('missing')
+  expireJwt()
+  let runs = 0
+  const call = page.call((headers) => {
+    runs++
+    return createCaller(scene.context(headers)).me()
+  })
+  await expect(call).rejects.toMatchObject({ cause: { reason: 'TOKEN_EXPIRED' } })
+  expect([runs, scene.asked.length]).toEqual([1, 1])
+})
+
+test('nor is one that outlived an answer that could not be had', async () => {
+  scene.endpoint = 'down'
+  const page = await scene.serverAuth(pageRequest(await cookieWith('about to expire', scene, session)))
+  scene.endpoint = 'up'
+  expireJwt()
+  expect(await scene.me(page)).toBe('TOKEN_EXPIRED')
+  expect(scene.asked).toHaveLength(1)
+})
+
+describe('a call that is refused', () => {
+  const errorOf = (reason: Reason) => {
+    const { code, message } = REASONS[reason]
+    return new TRPCError({ code, message, cause: new AuthError(reason) })
+  }
+  const remoteError = (reason: Reason, replay: boolean) =>
+    Object.assign(new Error('refused'), { data: { auth: { reason, retryAfterSeconds: null, replay } } })
+
+  /** How often the work is done, and what is known of the user afterwards. */
+  async function refuse(error: unknown) {
+    const page = await openPage()
+    let runs = 0
+    const call = page.call(() => {
+      runs++
+      return Promise.reject(error)
+    })
+    await expect(call).rejects.toBe(error)
+    return { runs, calls: scene.asked.length, status: page.state.status, reason: page.reason }
+  }
+
+  test.each(['TOKEN_EXPIRED', 'TOKEN_INVALID', 'TOKEN_MISSING'] as const)(
+    '%s again and again is done twice, with one JWT from the endpoint',
+    async (reason) => {
+      const outcome = { runs: 2, calls: 1, status: 'authenticated', reason: null }
+      expect(await refuse(errorOf(reason))).toEqual(outcome)
+      scene.asked.length = 0
+      expect(await refuse(remoteError(reason, true))).toEqual(outcome)
+    },
+  )
+
+  const kept = { runs: 1, calls: 0, status: 'authenticated', reason: null }
+  test.each([
+    ['ROLE_REQUIRED', kept],
+    ['SESSION_NOT_FRESH', kept],
+    ['ORIGIN_REJECTED', kept],
+    ['COOKIE_CONFLICT', kept],
+    ['RATE_LIMITED', kept],
+    ['SESSIONS_UNAVAILABLE', kept],
+    ['KEYS_UNAVAILABLE', kept],
+    ['SESSION_NOT_FOUND', { ...kept, status: 'unauthenticated', reason: 'SESSION_NOT_FOUND' }],
+    ['SESSION_EXPIRED', { ...kept, status: 'unauthenticated', reason: 'SESSION_EXPIRED' }],
+    ['ACCOUNT_BANNED', { ...kept, status: 'unknown', reason: 'ACCOUNT_BANNED' }],
+  ] as const)('%s is done once', async (reason, outcome) => {
+    expect(await refuse(errorOf(reason))).toEqual(outcome)
+    expect(await refuse(remoteError(reason, true))).toEqual(outcome)
+  })
+
+  test('after its resolver has run is done once', async () => {
+    expect(await refuse(remoteError('TOKEN_EXPIRED', false))).toEqual(kept)
+  })
+
+  test('by the app itself is done once', async () => {
+    expect(await refuse(new TRPCError({ code: 'UNAUTHORIZED', message: 'TOKEN_EXPIRED' }))).toEqual(kept)
+  })
+})
+
+test('once a session has turned out to be over, the rest of the page is for a stranger', async () => {
+  const page = await openPage()
+  await scene.auth.revoke(session)
+  expect(await scene.me(page)).toBe('SESSION_NOT_FOUND')
+  expect(await page.call((headers) => createCaller(scene.context(headers)).whoami())).toBeNull()
+  expect(await scene.me(page)).toBe('TOKEN_MISSING')
+  expect([page.state, page.reason, page.setCookies]).toEqual([
+    { status: 'unauthenticated' },
+    'SESSION_NOT_FOUND',
+    [],
+  ])
+})
+
+test('what the second attempt finds out counts like the first', async () => {
+  const page = await openPage()
+  const reasons: Reason[] = ['TOKEN_EXPIRED', 'SESSION_NOT_FOUND']
+  const call = page.call(() => Promise.reject(new AuthError(reasons.shift() ?? 'RATE_LIMITED')))
+  await expect(call).rejects.toMatchObject({ reason: 'SESSION_NOT_FOUND' })
+  expect([page.state, page.setCookies.length]).toEqual([{ status: 'unauthenticated' }, 1])
+})
+
+test('a JWT that arrives when the session is over does not bring it back, and its cookies are handed on all the same', async () => {
+  const page = await openPage()
+  expireJwt()
+  const ended = page.call(() => Promise.reject(new AuthError('SESSION_NOT_FOUND')))
+  const expired = scene.me(page)
+  await expect(ended).rejects.toThrow()
+  expect(await expired).toBe('TOKEN_EXPIRED')
+  expect([page.state, page.setCookies.length]).toEqual([{ status: 'unauthenticated' }, 1])
+})
+
+test('a session that is over is over, whatever is said of its user', async () => {
+  const page = await openPage()
+  for (const reason of ['SESSION_NOT_FOUND', 'ACCOUNT_BANNED'] as const)
+    await expect(page.call(() => Promise.reject(new AuthError(reason)))).rejects.toThrow()
+  expect([page.state, page.reason]).toEqual([{ status: 'unauthenticated' }, 'SESSION_NOT_FOUND'])
+})

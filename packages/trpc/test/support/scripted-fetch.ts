@@ -1,0 +1,45 @@
+/** What a server answers, or that nobody does. */
+export type Answer = () => Response | Promise<Response>
+
+/** A request that was sent, with its answer still open where the test keeps it. */
+export interface SentRequest {
+  readonly path: string
+  readonly headers: Headers
+  readonly init: RequestInit
+}
+
+/** A `fetch` without a network: each request is answered by what the test has set for its path. */
+export function scriptFetch(): {
+  readonly fetch: typeof globalThis.fetch
+  readonly sent: SentRequest[]
+  answer(path: string, answer: Answer): void
+  count(path: string): number
+} {
+  const answers = new Map<string, Answer>()
+  const sent: SentRequest[] = []
+  return {
+    async fetch(input, init = {}) {
+      const path = new URL(input instanceof Request ? input.url : input, 'http://localhost').pathname.replace(
+        '/api/auth',
+        '',
+      )
+      sent.push({ path, headers: new Headers(init.headers), init })
+      const answer = answers.get(path)
+      if (answer === undefined) throw new TypeError('fetch failed')
+      const response = await answer()
+      init.signal?.throwIfAborted()
+      return response
+    },
+    sent,
+    answer: (path, answer) => void answers.set(path, answer),
+    count: (path) => sent.filter((request) => request.path === path).length,
+  }
+}
+
+/** What the token endpoint and sign-in answer. */
+export const tokens = (answer: object = {}): Response =>
+  Response.json({ userId: 'ada', sessionId: 'ada-1', expiresIn: 900, expiresAt: '', ...answer })
+
+/** A refusal of an auth endpoint. */
+export const refusal = (status: number, code: string, more: object = {}): Response =>
+  Response.json({ code, message: code, ...more }, { status })

@@ -1,0 +1,12 @@
+// What our browser entries add to an app, minified and gzipped, without their peers: `pnpm size`.
+import { bundleForBrowser } from './browser-bundle.ts'
+
+for (const entries of [
+  ['client'],
+  ['client', 'react'],
+  ['client', 'links'],
+  ['client', 'links', 'react'],
+] as const) {
+  const { bytes } = await bundleForBrowser(...entries)
+  console.log(`${entries.join(' + ').padEnd(22)} ${String(bytes).padStart(6)} bytes`)
+}
