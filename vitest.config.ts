@@ -1,9 +1,28 @@
+import { globSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type Plugin } from 'vitest/config'
 
 /** The tests of what works with tRPC's client in this process. A browser's are bundled by themselves. */
 const CLIENT_TESTS = 'packages/trpc/test/{links/*,ssr/{prefetch,many-users},versions/*}.test.ts'
+
+const FILES = globSync('packages/*/test/**/*.test.{ts,tsx}', {
+  cwd: import.meta.dirname,
+  exclude: ['**/node_modules/**'],
+})
+
+/**
+ * These have a process of their own: they change what belongs to all of it, such as modules, timers and globals, or run in a client. The
+ * others come after one another in the processes of the workers, which then load the libraries once.
+ */
+const ALONE = FILES.filter(
+  (file) =>
+    /\/test\/(browser|client|links|react|ssr|versions)\//.test(file) ||
+    /\bvi\.(mock|doMock|resetModules|stub\w+|useFakeTimers|spyOn)\b|\bprocess\.(on|once|chdir|kill)\b/.test(
+      readFileSync(join(import.meta.dirname, file), 'utf8'),
+    ),
+)
 
 export default defineConfig({
   test: {
@@ -14,8 +33,16 @@ export default defineConfig({
     maxWorkers: Math.max(2, availableParallelism() - 1),
     // No secret in any log, error body, URL or database: checked after every test file.
     setupFiles: ['packages/core/test/leaks/setup.ts'],
+    env: {
+      // What one process has compiled the next need not.
+      NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/sallyport', import.meta.url)),
+    },
     projects: [
-      { extends: true, test: { name: 'latest', include: ['packages/*/test/**/*.test.{ts,tsx}'] } },
+      { extends: true, test: { name: 'latest', include: ALONE } },
+      {
+        extends: true,
+        test: { name: 'shared', include: FILES.filter((file) => !ALONE.includes(file)), isolate: false },
+      },
       {
         extends: true,
         plugins: [resolveFrom('./packages/trpc/test/versions/trpc-11-22/package.json')],

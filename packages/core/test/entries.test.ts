@@ -124,6 +124,8 @@ describe('the exported names of', () => {
         "REASONS",
         "SESSION_HEADER",
         "SESSION_LIFETIME_SECONDS",
+        "isSessionOver",
+        "isTokenReason",
       ]
     `)
     expect(typesOf('protocol.ts')).toMatchInlineSnapshot(`

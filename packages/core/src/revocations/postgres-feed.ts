@@ -98,6 +98,8 @@ export async function postgresFeed(
   }
 
   function hear({ payload }: Notification): void {
+    // One that was on its way when the feed was closed.
+    if (isClosed) return
     const entry = parseEntry(payload)
     if (entry === null) wake()
     else if (!known.has(entry.seq)) {
@@ -123,7 +125,7 @@ export async function postgresFeed(
       for (const entry of page.rows) {
         read.add(entry.seq)
         const isTold = known.has(entry.seq) || heardBefore.has(entry.seq) || heard.has(entry.seq)
-        if (!isTold) local.publish(entry)
+        if (!isTold && !isClosed) local.publish(entry)
         last = entry
       }
       if (page.rows.length < ENTRIES_AT_ONCE) break

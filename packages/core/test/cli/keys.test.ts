@@ -17,6 +17,8 @@ const test = sequential.concurrent
 
 const directory = temporaryDirectory()
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+// Dozens of processes: what one has compiled the next need not.
+const NODE_COMPILE_CACHE = fileURLToPath(new URL('../../node_modules/.cache/sallyport', import.meta.url))
 const [a, b, c] = await Promise.all([createSigningKey(), createSigningKey(), createSigningKey('ES256')])
 
 interface Run {
@@ -29,8 +31,6 @@ interface Run {
 function keys(args: readonly string[], env: Record<string, string> = {}): Promise<Run> {
   const { KEY_FILE: _, ...inherited } = process.env
   return new Promise((resolve) => {
-    // Dozens of processes: what one has compiled the next need not.
-    const NODE_COMPILE_CACHE = join(directory, 'compiled')
     const options = { cwd: directory, env: { ...inherited, NODE_COMPILE_CACHE, ...env } }
     execFile(process.execPath, [main, 'keys', ...args], options, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : error.code, stdout, stderr })

@@ -1,26 +1,15 @@
-import { execFile } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { defineAuthConfig, staticJwks, verifyJwt } from '@sallyport/core'
 import { defineAuth, issueJwt, parseSigningKeys } from '@sallyport/core/auth'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { describe, expect, test } from 'vitest'
+import { runSallyport } from '../support/run-sallyport.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const directory = temporaryDirectory()
-const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
-
-/** Runs the command in a process of its own. */
-function sallyport(args: string[], env: Record<string, string> = {}) {
-  const { DATABASE_URL: _, ...inherited } = process.env
-  return new Promise<{ code: unknown; stdout: string; stderr: string }>((resolve) => {
-    const options = { cwd: directory, env: { ...inherited, ...env } }
-    execFile(process.execPath, [main, ...args], options, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : error.code, stdout, stderr })
-    })
-  })
-}
+const sallyport = (args: string[], env: Record<string, string> = {}) =>
+  runSallyport(args, { cwd: directory, env })
 
 describe.concurrent('sallyport migrate', () => {
   test('creates a database, and the second time has nothing to do', async () => {

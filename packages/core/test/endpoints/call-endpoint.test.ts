@@ -130,7 +130,7 @@ describe('who may call', () => {
   test('the app hears of who may not, with a hash for the session', async () => {
     await codeOf(call(forCaller('admin'), ada.cookie))
     await codeOf(call(forCaller('fresh-user'), await stale(ada)))
-    await vi.waitFor(() => expect(events).toHaveLength(2))
+    await vi.waitFor(() => expect(events).toHaveLength(2), { interval: 2 })
     expect(events).toMatchObject([
       { type: 'decision.denied', step: 2, reason: 'ROLE_REQUIRED' },
       { type: 'decision.denied', step: 2, reason: 'SESSION_NOT_FRESH' },
@@ -218,7 +218,7 @@ describe('what is left for later', () => {
     const work = vi.fn(() => new Promise<void>(() => {}))
     await call(withContext(async ({ later }) => later(work)))
     expect(work).not.toHaveBeenCalled()
-    await vi.waitFor(() => expect(work).toHaveBeenCalledOnce())
+    await vi.waitFor(() => expect(work).toHaveBeenCalledOnce(), { interval: 2 })
     expect(onError).not.toHaveBeenCalled()
   })
 
@@ -232,6 +232,8 @@ describe('what is left for later', () => {
     ],
   ])('and %s, is told to onError and to nobody else', async (_name, work) => {
     expect(await call(withContext(async ({ later }) => later(work)))).toEqual({ body: {} })
-    await vi.waitFor(() => expect(onError).toHaveBeenCalledExactlyOnceWith(new Error('mailbox full')))
+    await vi.waitFor(() => expect(onError).toHaveBeenCalledExactlyOnceWith(new Error('mailbox full')), {
+      interval: 2,
+    })
   })
 })

@@ -1,5 +1,5 @@
 import { verifyJwt } from '@sallyport/core'
-import { ENDPOINTS } from '@sallyport/core/protocol'
+import { ENDPOINTS, NO_SESSION, SESSION_HEADER } from '@sallyport/core/protocol'
 import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { answerOf } from '../support/answer-of.ts'
@@ -113,10 +113,13 @@ describe('createSession', () => {
     expect(sessions).toMatchObject([{ id: sessionId, expiresAt }])
   })
 
-  test('returns the JWT itself where bearer transport is enabled', async () => {
+  test('returns the tokens themselves to a program, where bearer transport is enabled', async () => {
     const withBearer = await createTestAuth({ bearer: true })
     const { userId } = await withBearer.createUser()
-    const { token = '', sessionId } = await withBearer.api.createSession({ userId, request: callback() })
+    expect(await withBearer.api.createSession({ userId, request: callback() })).not.toHaveProperty('token')
+    const request = callback({ [SESSION_HEADER]: NO_SESSION })
+    const { token = '', sessionToken, sessionId } = await withBearer.api.createSession({ userId, request })
+    expect(sessionToken).toMatch(sessionId)
     expect(await verifyJwt(token, withBearer.config)).toMatchObject({ userId, sessionId })
     await withBearer.close()
   })

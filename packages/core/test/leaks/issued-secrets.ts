@@ -15,6 +15,7 @@ export interface IssuedSecrets {
   addPassword(password: string): void
   /** The secrets in a text, or in the bytes of a file. */
   find(text: string | Uint8Array): Finding[]
+  forget(): void
 }
 
 /** So many characters of a secret are enough to know it by, and every one of ours is longer. */
@@ -54,6 +55,10 @@ export function createIssuedSecrets(): IssuedSecrets {
         if (at !== -1) findings.push({ secret: 'password', after: before(bytes, at) })
       }
       return findings
+    },
+    forget() {
+      kinds.clear()
+      passwords.clear()
     },
   }
 }

@@ -7,14 +7,18 @@ export interface Leak extends Finding {
   readonly place: Place
 }
 
-/** What was issued in this process, and where it got to. */
+/** What was issued in a test file, and where it got to. */
 export interface LeakWatch {
   /** The leaks so far, each once; they are then forgotten. */
   takeLeaks(): Leak[]
+  /** Forgets what was issued: the next file begins. */
+  startOver(): void
 }
 
-/** Begins to watch. All from the outside: no code under test knows of it. */
-export function startLeakWatch(): LeakWatch {
+/** Watches this process. All from the outside: no code under test knows of it. */
+export const leakWatch: LeakWatch = startLeakWatch()
+
+function startLeakWatch(): LeakWatch {
   const secrets = createIssuedSecrets()
   const texts = { log: new Set<string>(), 'error body': new Set<string>(), URL: new Set<string>() }
   let leaks: Leak[] = []
@@ -22,7 +26,7 @@ export function startLeakWatch(): LeakWatch {
     void leaks.push(...secrets.find(text).map((finding) => ({ place, ...finding })))
 
   watchSecrets(secrets)
-  const { readOpenDatabases } = watchPlaces((place, text) => {
+  const { readOpenDatabases, forgetDatabases } = watchPlaces((place, text) => {
     // A log may be written before we learn what is secret in it; a database is too large to keep.
     if (place === 'database') search(place, text)
     else texts[place].add(Buffer.from(text).toString())
@@ -37,6 +41,12 @@ export function startLeakWatch(): LeakWatch {
       const found = new Map(leaks.map((leak) => [JSON.stringify(leak), leak]))
       leaks = []
       return [...found.values()]
+    },
+    startOver() {
+      forgetDatabases()
+      secrets.forget()
+      for (const heard of Object.values(texts)) heard.clear()
+      leaks = []
     },
   }
 }

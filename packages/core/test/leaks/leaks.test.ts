@@ -11,8 +11,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { cookiesAfter, post } from '../support/requests.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { isAllowed } from './allowed-leaks.ts'
-import type { Leak } from './leak-watch.ts'
-import { leakWatch } from './setup.ts'
+import { type Leak, leakWatch } from './leak-watch.ts'
 
 const links: string[] = []
 const stillOpen: Database.Database[] = []

@@ -15,6 +15,8 @@ type Hear = (text: string | Uint8Array) => void
 export function watchPlaces(hear: (place: Place, text: string | Uint8Array) => void): {
   /** Reads those that nobody has closed. */
   readOpenDatabases(): void
+  /** Reads them no more. */
+  forgetDatabases(): void
 } {
   watchLogs((text) => hear('log', text))
   watchErrorBodies((text) => hear('error body', text))
@@ -94,7 +96,7 @@ function watchUrls(hear: Hear): void {
   })
 }
 
-function watchDatabases(hear: Hear): { readOpenDatabases(): void } {
+function watchDatabases(hear: Hear): ReturnType<typeof watchPlaces> {
   const open = new Set<Database.Database>()
   tap(Database.prototype, 'prepare', {
     before: (_args, database) =>
@@ -118,7 +120,7 @@ function watchDatabases(hear: Hear): { readOpenDatabases(): void } {
     }
     for (const file of [database.name, `${database.name}-wal`]) if (existsSync(file)) hear(readFileSync(file))
   }
-  return { readOpenDatabases: () => open.forEach(read) }
+  return { readOpenDatabases: () => open.forEach(read), forgetDatabases: () => open.clear() }
 }
 
 function hearChunk(chunk: unknown, hear: Hear): void {

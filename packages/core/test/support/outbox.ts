@@ -16,11 +16,14 @@ export function createOutbox(): Outbox {
   const emails: Outbox['emails'] = []
 
   async function take(kind: string): Promise<LinkEmail | NoticeEmail> {
-    const email = await vi.waitFor(() => {
-      const [first] = emails
-      if (first === undefined) throw new Error(`No email came, let alone ${kind}`)
-      return first
-    })
+    const email = await vi.waitFor(
+      () => {
+        const [first] = emails
+        if (first === undefined) throw new Error(`No email came, let alone ${kind}`)
+        return first
+      },
+      { interval: 2, timeout: 5_000 },
+    )
     emails.shift()
     expect(email.kind).toBe(kind)
     return email

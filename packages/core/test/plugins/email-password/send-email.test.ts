@@ -84,7 +84,7 @@ describe('an email that cannot be sent is told to onError, and the answer is as 
       const answer = await bodyOf(await call(name, failing))
       expect(answer).toEqual(await bodyOf(await call(name, working)))
       expect(answer.status).toBe(200)
-      await vi.waitFor(() => expect(onError).toHaveBeenCalledExactlyOnceWith(failure))
+      await vi.waitFor(() => expect(onError).toHaveBeenCalledExactlyOnceWith(failure), { interval: 2 })
       expect(sendEmail).toHaveBeenCalledOnce()
     },
   )
@@ -149,7 +149,9 @@ describe('emails to one address', () => {
       expect(answers.map(({ status }) => status)).toEqual([200, 200, 429])
       expect(answers[2]?.headers.get('retry-after')).toBe('60')
     }
-    await vi.waitFor(() => expect(outbox.emails.filter(({ to }) => to === email)).toHaveLength(2))
+    await vi.waitFor(() => expect(outbox.emails.filter(({ to }) => to === email)).toHaveLength(2), {
+      interval: 2,
+    })
     await auth.close()
   })
 
@@ -162,7 +164,9 @@ describe('emails to one address', () => {
     expect(await answerOf(ask(auth, email))).toBe('200')
     expect(await answerOf(ask(auth, ` ${email.toUpperCase()}`))).toBe('200')
     expect(await verification()).toBe('429 RATE_LIMITED')
-    await vi.waitFor(() => expect(outbox.emails.filter(({ to }) => to === email)).toHaveLength(2))
+    await vi.waitFor(() => expect(outbox.emails.filter(({ to }) => to === email)).toHaveLength(2), {
+      interval: 2,
+    })
     await auth.close()
   })
 })
