@@ -25,8 +25,8 @@ export interface AuthConfigOptions {
   /** Further origins whose pages may use the cookies, such as `https://admin.example.com`. No wildcards. */
   allowedOrigins?: readonly string[]
   /**
-   * Accept `Authorization: Bearer` and the WebSocket connection parameter `token`, return the JWT from the token endpoint, and take the
-   * header `x-sallyport-session` for the session cookie.
+   * Accept `Authorization: Bearer` and the WebSocket connection parameter `token`, and take the header `x-sallyport-session` for the session
+   * cookie: the answers to it have the JWT and the session token in their body, and no cookie.
    * @default false
    */
   bearer?: boolean

@@ -125,6 +125,16 @@ REASONS satisfies Record<string, { status: number; code: string; message: string
 /** One member of {@link REASONS}. */
 export type Reason = keyof typeof REASONS
 
+/** Whether a reason is about the JWT, so that another one may be let in. */
+export function isTokenReason(reason: string): boolean {
+  return /^TOKEN_/.test(reason)
+}
+
+/** Whether a reason says for certain that the session has ended. With 401 it signs out whom the token endpoint tells it; nothing else does. */
+export function isSessionOver(reason: string): boolean {
+  return /^SESSION_(NOT_FOUND|EXPIRED)$/.test(reason)
+}
+
 /** What `GET /api/auth/backend/token`, sign-in and sign-up answer. */
 export interface TokenResponse {
   /** Seconds until the JWT expires, computed by the server: measure from the receipt, never compare two clocks. */
@@ -133,7 +143,7 @@ export interface TokenResponse {
   expiresAt: string
   userId: string
   sessionId: string
-  /** The JWT itself; only where bearer transport is enabled. */
+  /** The JWT itself; only in the answer to a request that carried {@link SESSION_HEADER}. */
   token?: string
   /** The next value of {@link SESSION_HEADER}, where it is new; only in the answer to a request that carried that header. */
   sessionToken?: string

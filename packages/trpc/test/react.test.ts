@@ -24,7 +24,7 @@ test('the hooks reach nothing but React, the client and @sallyport/core/protocol
   expect(files.filter(({ pathname }) => !/\/src\/(react\.ts$|react\/|client\/)/.test(pathname))).toEqual([])
   const imports = files.flatMap(importsOf).filter(({ specifier }) => !specifier.startsWith('.'))
   const loaded = imports.filter(({ isTypeOnly }) => !isTypeOnly).map(({ specifier }) => specifier)
-  expect([...new Set(loaded)]).toEqual(['react'])
+  expect([...new Set(loaded)]).toEqual(['react', '@sallyport/core/protocol'])
   const named = imports.map(({ specifier }) => specifier)
   expect([...new Set(named)].sort()).toEqual(['@sallyport/core/protocol', 'react'])
 })

@@ -5,7 +5,7 @@ import { hasSessionHeader } from '../credentials.ts'
 import type { Endpoints } from '../definition.ts'
 import { ENDPOINT_ERRORS, isEndpointError, refuse } from '../endpoint-error.ts'
 import { isAuthError } from '../errors.ts'
-import { AUTH_PATH, ENDPOINTS, type ErrorResponse } from '../protocol.ts'
+import { AUTH_PATH, ENDPOINTS, type ErrorResponse, isSessionOver } from '../protocol.ts'
 import { toEndpointRequest } from './api.ts'
 import { callEndpoint, type EndpointServer } from './call-endpoint.ts'
 import type { Endpoint, EndpointResult } from './endpoint.ts'
@@ -64,7 +64,7 @@ function answerRefusal(
   if (body.retryAfterSeconds !== undefined)
     response.headers.set('retry-after', String(body.retryAfterSeconds))
   // The one refusal that is definite about the session itself; any other leaves the cookies as they are.
-  const isOver = endpoint?.path === ENDPOINTS.token.path && body.code.startsWith('SESSION_') && status === 401
+  const isOver = endpoint?.path === ENDPOINTS.token.path && isSessionOver(body.code) && status === 401
   // Unless the session header stood for them: then they are of another session.
   if (isOver && !hasSessionHeader((name) => request.headers.get(name), config)) {
     for (const cookie of clearCookies(config.cookies, config)) response.headers.append('set-cookie', cookie)

@@ -18,8 +18,8 @@ interface AnswerableSession {
 }
 
 /**
- * Collects what a JWT of this session needs, and returns what answers with it: a new JWT in the cookie and, where bearer transport is
- * enabled, in the body; and the session cookie where it is new, for whoever sends the session header as `sessionToken` in the body.
+ * Collects what a JWT of this session needs, and returns what answers with it: a new JWT in the cookie, and the session cookie where it is
+ * new; for whoever sends the session header both in the body, as `token` and `sessionToken`.
  *
  * @throws AuthError `KEYS_UNAVAILABLE`, or what `definePayload` throws
  */
@@ -40,7 +40,8 @@ export async function prepareTokens(
       expiresAt: jwt.expiresAt.toISOString(),
       userId: answered.userId,
       sessionId: answered.id,
-      ...(config.bearer && { token: jwt.token }),
+      // Never to a page with cookies, whose scripts would read it.
+      ...(sessionTransport === 'header' && { token: jwt.token }),
       ...(sessionTransport === 'header' && cookie !== null && { sessionToken: cookie }),
     }
     const { cookies: names, secure } = config

@@ -1,4 +1,4 @@
-import type { ErrorResponse } from '@sallyport/core/protocol'
+import { type ErrorResponse, isSessionOver } from '@sallyport/core/protocol'
 
 /** A refusal of an auth endpoint, an answer that was none of ours, or no answer at all. */
 export class AuthClientError extends Error {
@@ -17,7 +17,7 @@ export class AuthClientError extends Error {
 
   constructor(status: number, response: ErrorResponse, cause?: unknown) {
     const { code, message, fields = [], retryAfterSeconds = null } = response
-    super(message, cause === undefined ? undefined : { cause })
+    super(message, { cause })
     Object.assign(this, { name: 'AuthClientError', status, code, fields, retryAfterSeconds })
   }
 }
@@ -28,12 +28,12 @@ export function ownError(code: keyof typeof MESSAGES, status = 0, cause?: unknow
 }
 
 const MESSAGES = {
-  BEARER_DISABLED: 'The server does not enable `bearer`',
+  BEARER_DISABLED: 'The server lacks `bearer: true`',
   REFRESH_LOOP: 'New tokens are refused',
   SESSION_NOT_FOUND: 'The session has ended',
-  UNKNOWN: 'Not an answer of an auth endpoint',
-  UNREACHABLE: 'The server cannot be reached',
-  USER_CHANGED: 'The user has changed meanwhile',
+  UNKNOWN: 'No answer of an auth endpoint',
+  UNREACHABLE: 'No connection to the server',
+  USER_CHANGED: 'The user has changed',
 } as const
 
 /** What a call fails with that needs a session, where nobody is signed in. */
@@ -48,12 +48,12 @@ export function userChanged(): AuthClientError {
 
 /** Whether an error says for certain that the session has ended: nothing else signs a client out. */
 export function isSignedOut({ status, code }: AuthClientError): boolean {
-  return status === 401 && /^SESSION_(NOT_FOUND|EXPIRED)$/.test(code)
+  return status === 401 && isSessionOver(code)
 }
 
 /** Whether an error is an answer that asking again by itself would not change. */
 export function isDecided({ code }: AuthClientError): boolean {
-  return /^(ACCOUNT_BANNED|COOKIE_CONFLICT|REFRESH_LOOP)$/.test(code)
+  return code === 'ACCOUNT_BANNED' || code === 'COOKIE_CONFLICT' || code === 'REFRESH_LOOP'
 }
 
 /** Whether asking again, with the same cookies and from the same page, would be refused again. */

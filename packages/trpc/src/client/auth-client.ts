@@ -68,12 +68,14 @@ export interface AuthClient<Api = object> {
   refresh(): Promise<AuthState>
   /**
    * Signs out: `signing-out`, until the server has confirmed it, then `unauthenticated`. Where the server cannot be reached, or its
-   * database is down, the state says why and it is tried again.
-   *
-   * @throws AuthClientError where the server refuses, such as `COOKIE_CONFLICT`; the state is then as before
+   * database is down, the state says why and it is tried again. It never rejects: where the server refuses, such as with
+   * `COOKIE_CONFLICT`, the state that it returns is the one before, with the error.
    */
-  signOut(): Promise<void>
-  /** For tRPC's HTTP links and for an `EventSource` that takes one: sends what the server wants to see. */
+  signOut(): Promise<AuthState>
+  /**
+   * For tRPC's HTTP links and for an `EventSource` that takes one: sends what the server wants to see. With bearer transport that is the
+   * JWT, to whatever URL it is given: those of your own servers.
+   */
   readonly fetch: AuthFetch
   readonly [clientSession]: ClientSession
 }
@@ -93,7 +95,8 @@ export function createAuthClient<Api = object>(
     ? [options?: AuthClientOptions & RoutesOption<Api>]
     : [options: AuthClientOptions & RoutesOption<Api>]
 ): AuthClient<Api> {
-  const { baseUrl = '', routes, fetch = globalThis.fetch, hydrate, ...given }: AnyOptions = options ?? {}
+  const { routes, fetch = globalThis.fetch, hydrate, ...given }: AnyOptions = options ?? {}
+  const baseUrl = given.baseUrl?.replace(/\/$/, '') ?? ''
   const name = `sallyport ${baseUrl}`
   const transport = given.transport?.(name) ?? cookieTransport
   const callEndpoint = reachEndpoints(baseUrl, transport, fetch)
@@ -101,12 +104,21 @@ export function createAuthClient<Api = object>(
   const session = createClientSession({ callEndpoint, tokens: transport.tokens, tabs, rendered: hydrate })
 
   async function call(method: string, route: Route, input?: object): Promise<object> {
-    if (method === 'signOut') return session.signOut().then(() => ({ success: true }))
+    if (method === 'signOut') {
+      const { status, error } = await session.signOut()
+      if (status === 'unauthenticated') return { success: true }
+      throw error ?? userChanged()
+    }
     const isQuery = route.method === 'GET' && method !== 'token'
-    const attempt = () => callEndpoint(route, input)
     const { epoch } = session.getState()
+    const isAbandoned = () => session.getState().epoch !== epoch
+    const attempt = () => {
+      // It may have waited for a refresh or for another tab, and the cookies be those of another user.
+      if (isAbandoned() && !SIGNS_IN.test(route.path)) throw userChanged()
+      return callEndpoint(route, input)
+    }
     const answer = await callOnBehalf(session, isQuery ? attempt : () => session.change(attempt))
-    if (isQuery && session.getState().epoch !== epoch) throw userChanged()
+    if (isQuery && isAbandoned()) throw userChanged()
     // It may have been the own session that was ended.
     if (ENDS.test(method)) await session.refresh()
     return answer
@@ -132,6 +144,9 @@ export function createAuthClient<Api = object>(
     [clientSession]: session,
   }
 }
+
+/** Paths of endpoints for which it does not matter who was signed in. */
+const SIGNS_IN = /^\/sign-(in|up)/
 
 /** Endpoints that may end the session of their caller. */
 const ENDS = /^(revokeSessions?|deleteUser)$/

@@ -24,3 +24,13 @@ export interface AuthState {
    */
   readonly error: AuthClientError | null
 }
+
+/** Whether nobody is signed in, or about to be nobody. */
+export function isOut({ status }: AuthState): boolean {
+  return status === 'unauthenticated' || status === 'signing-out'
+}
+
+/** Whether nobody could say yet who is signed in. */
+export function isUnanswered({ status }: AuthState): boolean {
+  return status === 'loading' || status === 'unknown'
+}

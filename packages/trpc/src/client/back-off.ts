@@ -1,8 +1,15 @@
-/** The longest pause between two attempts, in milliseconds. */
+/** The longest pause between two attempts, in milliseconds, unless the server asks for a longer one. */
 const LONGEST_MS = 30_000
 
-/** How long to pause after so many attempts that got nowhere, in milliseconds: twice as long each time, and never all clients at once. */
+/** The longest delay that a timer takes, in milliseconds: with a longer one it rings at once. */
+export const LONGEST_TIMER_MS: number = 2 ** 31 - 1
+
+/**
+ * How long to pause after so many attempts that got nowhere, in milliseconds: twice as long each time, no less than the server asks for,
+ * and never all clients at once. Each 503 of ours asks for the same second.
+ */
 export function backOff(attempts: number, retryAfterSeconds: number | null): number {
-  const longest = Math.min(LONGEST_MS, 1_000 * 2 ** (attempts - 1))
-  return Math.max(longest * (0.5 + Math.random() / 2), (retryAfterSeconds ?? 0) * 1_000)
+  const half = Math.min(LONGEST_MS, 1_000 * 2 ** (attempts - 1)) / 2
+  const pause = Math.max(half, (retryAfterSeconds ?? 0) * 1_000) + half * Math.random()
+  return Math.min(pause, LONGEST_TIMER_MS)
 }

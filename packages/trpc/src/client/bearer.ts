@@ -59,7 +59,7 @@ function openBearer(storage: BearerStorage, key: string): Transport {
 function parse(text: string | null | undefined): Kept | null {
   try {
     const kept: Kept | null = JSON.parse(text || 'null')
-    return typeof kept?.token === 'string' && typeof kept.sessionToken === 'string' ? kept : null
+    return kept?.token && kept.sessionToken ? kept : null
   } catch {
     return null
   }

@@ -7,7 +7,16 @@ import type { Transport } from './transport.ts'
  *
  * @throws AuthClientError
  */
-export type CallEndpoint = (route: Route, input?: object, signal?: AbortSignal) => Promise<object>
+export type CallEndpoint = (
+  route: Route,
+  input?: object,
+  /** What calls it off. */
+  aborter?: AbortController,
+  milliseconds?: number,
+) => Promise<object>
+
+/** How long an endpoint may take, in milliseconds: others wait for it. */
+const LONGEST_MS = 30_000
 
 /** The way to the auth endpoints of a server. */
 export function reachEndpoints(
@@ -15,19 +24,25 @@ export function reachEndpoints(
   transport: Transport,
   fetch: typeof globalThis.fetch,
 ): CallEndpoint {
-  return async ({ method, path }, input = {}, signal) => {
+  return async ({ method, path }, input = {}, aborter = new AbortController(), milliseconds = LONGEST_MS) => {
+    // Not by `AbortSignal.timeout`, which React Native does not have.
+    const timer = setTimeout(() => aborter.abort(), milliseconds)
     const isQuery = method === 'GET'
     const query = isQuery ? toQuery(input) : ''
     const response = await fetch(`${baseUrl}${AUTH_PATH}${path}${query && '?'}${query}`, {
       method,
+      // What answers in its place is to see neither the headers nor the body.
+      redirect: 'error',
       credentials: transport.credentials,
       headers: { ...transport.headers(true), ...(!isQuery && { 'content-type': 'application/json' }) },
       ...(!isQuery && { body: JSON.stringify(input) }),
-      ...(signal && { signal }),
+      signal: aborter.signal,
     }).catch((cause: unknown) => {
+      clearTimeout(timer)
       throw ownError('UNREACHABLE', 0, cause)
     })
     const body: unknown = await response.json().catch(() => null)
+    clearTimeout(timer)
     if (response.ok && isObject(body)) return body
     throw isErrorResponse(body)
       ? new AuthClientError(response.status, body)

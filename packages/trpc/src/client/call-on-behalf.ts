@@ -1,5 +1,5 @@
-import type { Reason } from '@sallyport/core/protocol'
-import { AuthClientError } from './auth-client-error.ts'
+import { isSessionOver, isTokenReason, type Reason } from '@sallyport/core/protocol'
+import { toClientError } from './auth-client-error.ts'
 import type { ClientSession } from './client-session.ts'
 
 /**
@@ -16,22 +16,17 @@ export async function callOnBehalf<Result>(
   try {
     return await call()
   } catch (error) {
-    if (!(error instanceof AuthClientError)) throw error
-    if (isTokenReason(error.code)) {
+    const { code } = toClientError(error)
+    if (isTokenReason(code)) {
       await session.refreshAfter(generation)
       return call()
     }
-    if (mayEnd(error.code)) session.report(error.code, epoch)
+    if (mayEnd(code)) session.report(code, epoch)
     throw error
   }
 }
 
-/** Whether a new JWT may help. */
-export function isTokenReason(reason: string): boolean {
-  return reason.startsWith('TOKEN_')
-}
-
 /** Whether the session may have ended, or its user been banned. */
 export function mayEnd(reason: string): reason is Reason {
-  return /^(SESSION_(NOT_FOUND|EXPIRED)|ACCOUNT_BANNED)$/.test(reason)
+  return isSessionOver(reason) || reason === 'ACCOUNT_BANNED'
 }

@@ -28,8 +28,6 @@ export interface ClientSession {
    * only its answer changes the state.
    */
   report(reason: Reason, epoch: number): void
-  /** Resolves when there is an answer that stands: signed in without an error, signed out, or an error that waiting does not change. */
-  settled(): Promise<AuthState>
   /** The JWT of bearer transport; null with cookies, or where there is none. */
   token(): string | null
 }

@@ -2,11 +2,11 @@ import {
   ENDPOINTS,
   type HydrationState,
   type NewSecretResponse,
+  type Route,
   type TokenResponse,
 } from '@sallyport/core/protocol'
 import {
   type AuthClientError,
-  isDecided,
   isRefusal,
   isSignedOut,
   ownError,
@@ -14,15 +14,16 @@ import {
   toClientError,
   userChanged,
 } from './auth-client-error.ts'
-import type { AuthState } from './auth-state.ts'
+import { type AuthState, isOut } from './auth-state.ts'
 import { backOff } from './back-off.ts'
 import type { CallEndpoint } from './call-endpoint.ts'
 import type { ClientSession } from './client-session.ts'
 import { hydrateReceipt, hydrateState } from './hydrate.ts'
-import { dueInMs, type Held, hold, type Receipt } from './receipt.ts'
+import { type Held, hold, type Receipt } from './receipt.ts'
 import type { TabMessage, Tabs } from './tabs.ts'
 import type { TokenStore } from './transport.ts'
 import { isHidden, listenForWaking } from './waking.ts'
+import { isDue, isRefreshDue, nextRefreshInMs } from './when-to-refresh.ts'
 
 /** A client session, and what the client itself does with it. */
 export interface OwnedClientSession extends ClientSession {
@@ -30,23 +31,15 @@ export interface OwnedClientSession extends ClientSession {
   refresh(): Promise<AuthState>
   /** Runs a call that may change who is signed in, while no other tab does, and takes over what it answers. */
   change(call: () => Promise<object>): Promise<object>
-  signOut(): Promise<void>
+  /** Never rejects: the state says how it went. */
+  signOut(): Promise<AuthState>
 }
-
-/** How long the token endpoint and sign-out may take, in milliseconds. */
-const TIMEOUT_MS = 10_000
 
 /** Refreshes that refused calls may cause in a minute: more would be a loop. */
 const MOST_A_MINUTE = 3
 
-/** By how much of the leeway a timer may be early, so that not all devices refresh at once. */
-const JITTER = 1 / 6
-
-/** A session that is about to end has JWTs that are due at once. */
-const SHORTEST_TIMER_MS = 1_000
-
-/** The longest delay that a timer takes, in milliseconds. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
+/** How long the token endpoint and sign-out may take, in milliseconds. */
+const TIMEOUT_MS = 10_000
 
 /**
  * Holds who is signed in, and keeps the JWT fresh while anyone listens. Nothing begins before someone listens or asks.
@@ -81,6 +74,8 @@ export function createClientSession({
   let failures = 0
   let forcedAt: number[] = []
   let timer: ReturnType<typeof setTimeout> | undefined
+  /** Whether the page may show another user than the cookies are of. */
+  let isSuspect = false
   let hurry = (): void => {}
   let stop: (() => void) | null = null
 
@@ -90,12 +85,14 @@ export function createClientSession({
   }
 
   /** It is certain who is signed in. */
-  function become({ userId, sessionId }: Pick<AuthState, 'userId' | 'sessionId'>): void {
+  function become({ userId, sessionId }: Pick<AuthState, 'userId' | 'sessionId'>, isNew = false): void {
+    const { status } = state
     const isOther = sessionId !== state.sessionId
-    // The first answer changes nothing: nobody's rows were shown.
-    const isChange = isOther && !/loading|unknown/.test(state.status)
+    // The first answer changes nothing, unless calls may have been answered for somebody before it.
+    const isChange = (isOther && (isNew || status !== 'loading')) || status === 'unknown'
     if (isOther) turn++
     failures = 0
+    isSuspect = false
     set({
       status: sessionId === null ? 'unauthenticated' : 'authenticated',
       epoch: state.epoch + Number(isChange),
@@ -107,24 +104,25 @@ export function createClientSession({
   }
 
   /** A JWT has come, from the server or by way of another tab. */
-  function receive(receipt: Receipt): void {
+  function receive(receipt: Receipt, isNew = false): void {
     // Ids are not used again: news of one that has ended was late.
     if (receipt.sessionId === endedId || receipt.seq <= (held?.seq ?? 0)) return
     held = hold(receipt)
     generation++
-    become(receipt)
+    become(receipt, isNew)
   }
 
   /** Takes over what an endpoint has answered, and tells the other tabs. */
-  async function accept(response: TokenResponse, begun: number): Promise<void> {
+  async function accept(response: TokenResponse, begun: number, isNew = false): Promise<void> {
     const { userId, sessionId, expiresIn } = response
-    const others = await tabs.latest()
+    const others = await tabs.latest?.()
     const seq = Math.max(Date.now(), (held?.seq ?? 0) + 1, (others?.seq ?? 0) + 1)
     const receipt = { userId, sessionId, expiresIn, seq }
+    if (turn !== begun) return
     await tokens?.keep(response, receipt)
     if (turn !== begun) return
-    receive(receipt)
-    await tabs.tell({ type: 'received', receipt })
+    receive(receipt, isNew)
+    await tabs.tell?.({ type: 'received', receipt, isNew })
   }
 
   /** The session has ended for certain. */
@@ -139,7 +137,7 @@ export function createClientSession({
     const { status, sessionId } = state
     end(error)
     await tokens?.forget()
-    if (sessionId !== null || status === 'signing-out') await tabs.tell({ type: 'ended', sessionId })
+    if (sessionId !== null || status === 'signing-out') await tabs.tell?.({ type: 'ended', sessionId })
   }
 
   async function hear(message: TabMessage): Promise<void> {
@@ -148,7 +146,7 @@ export function createClientSession({
     const { status, sessionId } = state
     if (message.type === 'received') {
       const isOther = sessionId !== null && sessionId !== message.receipt.sessionId
-      if (status !== 'signing-out' || isOther) receive(message.receipt)
+      if (status !== 'signing-out' || isOther) receive(message.receipt, message.isNew)
     } else if (message.sessionId === null) void refresh()
     else if (message.sessionId === sessionId) end(signedOut())
   }
@@ -162,32 +160,20 @@ export function createClientSession({
   /** Sets the timer for what comes next. */
   function arm(): void {
     clearTimeout(timer)
-    const { error } = state
-    if (stop === null || isOut() || (error !== null && isDecided(error))) return
-    const dueIn = held === null ? 0 : dueInMs(held, Math.random() * JITTER)
-    const delay = error === null ? dueIn : backOff(failures, error.retryAfterSeconds)
-    const ring = () => {
+    const delay = stop === null ? null : nextRefreshInMs(state, { held, failures })
+    if (delay === null) return
+    timer = setTimeout(() => {
       // A page that nobody sees keeps no session alive; it wakes when it is seen again.
       if (!isHidden()) void refresh()
-    }
-    timer = setTimeout(ring, Math.max(SHORTEST_TIMER_MS, Math.min(delay, LONGEST_TIMER_MS)))
-  }
-
-  /** Whether nobody is signed in, or about to be nobody. */
-  function isOut(): boolean {
-    return /^(un.*ated|signing-out)$/.test(state.status)
+    }, delay)
   }
 
   function wake(isFromHistory: boolean): void {
     if (isHidden()) return
     hurry()
-    if (isFromHistory || (!isOut() && (state.error !== null || isDueNow()))) void refresh()
+    isSuspect ||= isFromHistory
+    if (isSuspect || (!isOut(state) && (state.error !== null || isRefreshDue(state, held)))) void refresh()
     else arm()
-  }
-
-  /** Whether there is something to ask: a first answer, or a new JWT. */
-  function isDueNow(): boolean {
-    return /loading|unknown/.test(state.status) || isDue(held)
   }
 
   function refresh(): Promise<AuthState> {
@@ -198,20 +184,18 @@ export function createClientSession({
   }
 
   async function ask(): Promise<void> {
-    aborter = new AbortController()
-    const { signal } = aborter
     const begun = turn
-    const newest = held?.seq ?? 0
     try {
+      // What another tab received before this one asked may be of a session that has ended since.
+      const newest = held?.seq ?? (tokens ? 0 : ((await tabs.latest?.())?.seq ?? 0))
       await tabs.exclusively(async () => {
         // Another tab may have been faster, and another user may have come.
         if (turn !== begun || state.status === 'signing-out' || ((held?.seq ?? 0) > newest && !isDue(held)))
           return
-        const known = await (tokens ? tokens.recall() : tabs.latest())
+        const known = await (tokens ? tokens.recall() : tabs.latest?.())
         if (known === null && tokens) return end(signedOut())
         if (known && known.seq > newest && !isDue(hold(known))) return receive(known)
-        const limit = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
-        const response = await callEndpoint(ENDPOINTS.token, {}, limit)
+        const response = await callInTime(ENDPOINTS.token)
         if (!isTokenResponse(response)) throw ownError('UNKNOWN', 200)
         await accept(response, begun)
       })
@@ -223,28 +207,33 @@ export function createClientSession({
     }
   }
 
+  /** Within `exclusively`: the user of another tab, of whom this one may not have heard yet. */
+  async function catchUp(): Promise<void> {
+    const known = await tabs.latest?.()
+    if (known && state.sessionId && known.sessionId !== state.sessionId) receive(known, true)
+  }
+
+  /** What nobody may wait for long, and a sign-out calls off. */
+  function callInTime(route: Route): Promise<object> {
+    aborter = new AbortController()
+    return callEndpoint(route, {}, aborter, TIMEOUT_MS)
+  }
+
   /** Whether a refused call may cause another refresh. */
   function mayForce(): boolean {
     const now = performance.now()
     forcedAt = forcedAt.filter((at) => now - at < 60_000)
-    if (forcedAt.length >= MOST_A_MINUTE) return false
-    forcedAt.push(now)
-    return true
+    return forcedAt.length < MOST_A_MINUTE && forcedAt.push(now) > 0
   }
 
   async function refreshAfter(refused: number): Promise<void> {
     if (generation > refused) return
     if (state.status === 'unauthenticated') throw endedBy
-    if (refreshing === null) {
-      // A timer is already set for the next attempt.
-      if (stop !== null && failures > 0 && state.error !== null) throw state.error
-      if (!mayForce()) {
-        const error = ownError('REFRESH_LOOP', 401)
-        set({ error })
-        throw error
-      }
-    }
-    const { status, error } = await refresh()
+    // A timer is already set for the next attempt.
+    if (refreshing === null && stop !== null && failures > 0 && state.error !== null) throw state.error
+    const mayAsk = refreshing !== null || mayForce()
+    if (!mayAsk) set({ error: ownError('REFRESH_LOOP', 401) })
+    const { status, error } = mayAsk ? await refresh() : state
     if (generation > refused) return
     throw status === 'unauthenticated' ? endedBy : (error ?? userChanged())
   }
@@ -257,22 +246,23 @@ export function createClientSession({
     set({ status: 'signing-out', error: null })
     // The page shows it and lets go of what it had before the server is asked: React renders in a microtask.
     await null
-    await null
     for (let attempts = 1; turn === begun; attempts++) {
       let outcome = signedOut()
       try {
         await tabs.exclusively(async () => {
-          if (turn === begun) await callEndpoint(ENDPOINTS.signOut, {}, AbortSignal.timeout(TIMEOUT_MS))
+          await catchUp()
+          if (turn !== begun) return
+          if (!('success' in (await callInTime(ENDPOINTS.signOut)))) throw ownError('UNKNOWN', 200)
         })
       } catch (cause) {
         outcome = toClientError(cause)
       }
-      if (turn !== begun) break
+      // Another tab has signed the same user out, or another user has come.
+      if (turn !== begun) return
       if (isSignedOut(outcome)) return endEverywhere(outcome)
       if (isRefusal(outcome)) {
         set({ status, error: outcome })
-        arm()
-        throw outcome
+        return arm()
       }
       set({ error: outcome })
       await new Promise<void>((resolve) => {
@@ -280,21 +270,26 @@ export function createClientSession({
         setTimeout(resolve, backOff(attempts, outcome.retryAfterSeconds))
       })
     }
-    // Another tab has signed the same user out, or another user has come.
-    if (state.status !== 'unauthenticated') throw userChanged()
   }
 
   function subscribe(listener: () => void): () => void {
     listeners.add(listener)
     if (stop === null) {
-      const stopHearing = tabs.listen((message) => void hear(message))
-      const stopWaking = listenForWaking(wake)
+      const stops = [
+        tabs.listen?.((message) => {
+          hear(message).catch(refresh)
+        }),
+        listenForWaking(wake),
+      ]
       stop = () => {
-        stopHearing()
-        stopWaking()
+        for (const stopEach of stops) stopEach?.()
       }
-      if (isDueNow()) void refresh()
+      if (isRefreshDue(state, held)) void refresh()
       else arm()
+      // Since the page was rendered another tab may have signed in.
+      void tabs.latest?.().then((known) => {
+        if (known && known.sessionId !== state.sessionId) void refresh()
+      })
     }
     return () => {
       listeners.delete(listener)
@@ -317,29 +312,18 @@ export function createClientSession({
     refreshAfter,
     async refreshIfDue() {
       const isUnread = tokens && state.status === 'loading'
-      if (isUnread || (isDue(held) && failures === 0)) await refresh()
+      if (isUnread || ((isSuspect || isDue(held)) && failures === 0)) await refresh()
     },
     report(reason, epoch) {
       const { status, error } = state
       if (epoch !== state.epoch || status !== 'authenticated' || error?.code === reason) return
       if (refreshing === null && mayForce()) void refresh()
     },
-    settled: () =>
-      new Promise((resolve) => {
-        const check = () => {
-          const { status, error } = state
-          const stands = status === 'unauthenticated' || (status === 'authenticated' && error === null)
-          if (!stands && (error === null || !isDecided(error))) return
-          unsubscribe()
-          resolve(state)
-        }
-        const unsubscribe = subscribe(check)
-        check()
-      }),
     change: (call) =>
       tabs.exclusively(async () => {
+        await catchUp()
         const response = await call()
-        if (isTokenResponse(response)) await accept(response, turn)
+        if (isTokenResponse(response)) await accept(response, turn, true)
         // A new secret alone, as after a change of the password.
         else if ('sessionToken' in response) await tokens?.keep(response as NewSecretResponse)
         return response
@@ -348,15 +332,12 @@ export function createClientSession({
       leaving ??= leave().finally(() => {
         leaving = null
       })
-      return leaving
+      return leaving.then(() => state)
     },
   }
 }
 
-function isDue(held: Held | null): boolean {
-  return held !== null && dueInMs(held) <= 0
-}
-
 function isTokenResponse(body: object): body is TokenResponse {
-  return 'expiresIn' in body && 'userId' in body && 'sessionId' in body
+  const { expiresIn, sessionId }: Partial<Record<keyof TokenResponse, unknown>> = body
+  return Number(expiresIn) > 0 && Boolean(sessionId)
 }

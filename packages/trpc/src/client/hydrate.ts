@@ -15,5 +15,5 @@ export function hydrateReceipt(rendered: HydrationState | undefined): Held | nul
   if (rendered?.status !== 'authenticated') return null
   const [page] = performance.getEntriesByType?.('navigation') ?? []
   const age = page && 'responseStart' in page ? performance.now() - Number(page.responseStart) : 0
-  return hold({ ...rendered, seq: Math.round(Date.now() - age) })
+  return hold({ ...rendered, seq: Date.now() - age })
 }

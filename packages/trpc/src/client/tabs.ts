@@ -2,7 +2,8 @@ import type { Receipt } from './receipt.ts'
 
 /** What the tabs of a browser tell each other. */
 export type TabMessage =
-  | { readonly type: 'received'; readonly receipt: Receipt }
+  /** A JWT has come; by a sign-in, or for the session that there was. */
+  | { readonly type: 'received'; readonly receipt: Receipt; readonly isNew: boolean }
   /** A session has ended for certain; null where the tab did not know which. */
   | { readonly type: 'ended'; readonly sessionId: string | null }
 
@@ -10,11 +11,11 @@ export type TabMessage =
 export interface Tabs {
   /** Runs work that may change the cookies, while no other tab does. */
   exclusively<Result>(work: () => Promise<Result>): Promise<Result>
-  /** Within `exclusively`: what another tab has received, where it is still open. */
-  latest(): Promise<Receipt | null>
-  tell(message: TabMessage): Promise<void>
+  /** Within `exclusively`: what another tab has received, where it is still open. Like the others absent where there are no tabs. */
+  latest?(): Promise<Receipt | null>
+  tell?(message: TabMessage): Promise<void>
   /** Listens until the function that it returns is called. */
-  listen(listener: (message: TabMessage) => void): () => void
+  listen?(listener: (message: TabMessage) => void): () => void
 }
 
 /** How long to wait for another tab, in milliseconds: it may have been frozen. */
@@ -23,17 +24,21 @@ const PATIENCE_MS = 15_000
 /** How long a tab listens for others that want the same, in milliseconds, where the browser has no locks. */
 const CLAIM_MS = 50
 
-/** Of a program, and of a page without the APIs. */
-const alone: Tabs = {
-  exclusively: (work) => work(),
-  latest: async () => null,
-  tell: async () => {},
-  listen: () => () => {},
+/** For a program, and a page without the APIs: it waits for nobody but itself. */
+function stayAlone(): Tabs {
+  let last: Promise<unknown> = Promise.resolve()
+  return {
+    exclusively(work) {
+      const done = last.then(work)
+      last = done.catch(() => {})
+      return done
+    },
+  }
 }
 
 /** The tabs whose pages have this origin and use this name. Elsewhere cookies are not shared, and nothing is. */
 export function connectTabs(name: string): Tabs {
-  if (typeof document === 'undefined' || typeof BroadcastChannel === 'undefined') return alone
+  if (typeof document === 'undefined' || typeof BroadcastChannel === 'undefined') return stayAlone()
   const { locks } = navigator
   let channel: BroadcastChannel | null = null
   let held: { seq: number; letGo: () => void } | null = null
@@ -56,7 +61,7 @@ export function connectTabs(name: string): Tabs {
       letGo()
       // A message may still be on its way when the next tab has its turn. Locks are granted and listed by one authority, so that it is sure
       // to see one whose name says what was received.
-      if (locks && message.type === 'received') {
+      if (locks && channel && message.type === 'received') {
         const { receipt } = message
         held = { seq: receipt.seq, letGo: await hold(`${name} ${JSON.stringify(receipt)}`) }
       }
@@ -74,6 +79,7 @@ export function connectTabs(name: string): Tabs {
       return () => {
         listening.close()
         channel = null
+        letGo()
       }
     },
   }
@@ -103,6 +109,7 @@ async function lockWhile<Result>(name: string, work: () => Promise<Result>): Pro
 async function claimWhile<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
   const channel = new BroadcastChannel(`${name} claims`)
   const own = Math.random()
+  const until = performance.now() + PATIENCE_MS
   let isOurs = false
   let isTaken = true
   let free = (): void => {}
@@ -112,7 +119,7 @@ async function claimWhile<Result>(name: string, work: () => Promise<Result>): Pr
     else if (other > 0) channel.postMessage(isOurs ? 0 : own)
   }
   try {
-    while (isTaken) {
+    while (isTaken && performance.now() < until) {
       isTaken = false
       const freed = new Promise<void>((resolve) => {
         free = resolve

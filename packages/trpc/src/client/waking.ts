@@ -8,10 +8,12 @@ export function isHidden(): boolean {
  * history is as old as when it was left.
  */
 export function listenForWaking(listener: (isFromHistory: boolean) => void): () => void {
-  const removed = new AbortController()
   const wake = (event: Event) => listener('persisted' in event && event.persisted === true)
-  if (typeof document !== 'undefined')
-    for (const type of ['visibilitychange', 'focus', 'online', 'pageshow'])
-      window.addEventListener(type, wake, { signal: removed.signal })
-  return () => removed.abort()
+  if (typeof document === 'undefined') return () => {}
+  for (const type of TYPES) window.addEventListener(type, wake)
+  return () => {
+    for (const type of TYPES) window.removeEventListener(type, wake)
+  }
 }
+
+const TYPES = ['visibilitychange', 'focus', 'online', 'pageshow']

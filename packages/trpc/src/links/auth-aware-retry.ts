@@ -41,7 +41,7 @@ export function authAwareRetry(failureCount: number, error: unknown): boolean {
   return failureCount < (isOutage ? MOST_OUTAGES : MOST_FAILURES)
 }
 
-/** For `retryDelay` of TanStack Query, in milliseconds: 1 s at first, then longer up to 30 s, and no less than the server asks for. */
+/** For `retryDelay` of TanStack Query, in milliseconds: at most 1 s at first, then longer up to 30 s, and no less than the server asks for. */
 export function authAwareRetryDelay(failureCount: number, error: unknown): number {
   return backOff(failureCount + 1, waitOf(error as FailedCall))
 }

@@ -1,14 +1,16 @@
+import { isTokenReason } from '@sallyport/core/protocol'
 import { type OperationResultEnvelope, TRPCClientError, type TRPCLink } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import { observable, type Unsubscribable } from '@trpc/server/observable'
 import type { AuthClient } from '../client/auth-client.ts'
 import { signedOut, toClientError, userChanged } from '../client/auth-client-error.ts'
 import { backOff } from '../client/back-off.ts'
-import { isTokenReason, mayEnd } from '../client/call-on-behalf.ts'
+import { mayEnd } from '../client/call-on-behalf.ts'
 import { clientSession } from '../client/client-session.ts'
 import { afterEvent } from './after-event.ts'
 import { streamIn, watchStream } from './answer-stream.ts'
 import { authDataOf, isOutage, isUndecided, toCallError } from './call-error.ts'
+import { settled } from './settled.ts'
 
 /** A subscription that has lasted so long was well, in milliseconds: what ends it then is a new trouble. */
 const LASTING_MS = 30_000
@@ -40,7 +42,7 @@ export function authLink<Router extends AnyTRPCRouter>(
         const isSubscription = op.type === 'subscription'
         let sent: Unsubscribable | undefined
         let timer: ReturnType<typeof setTimeout> | undefined
-        let isOver = false
+        const over = new AbortController()
         let hasBegun = false
         /** What has gone wrong with a subscription, until the server has answered again. */
         let trouble: TRPCClientError<Router> | null = null
@@ -108,26 +110,26 @@ export function authLink<Router extends AnyTRPCRouter>(
               },
             })
             // It may have been unsubscribed by what it was told at once.
-            if (isOver) sent.unsubscribe()
+            if (over.signal.aborted) sent.unsubscribe()
           })
         }
 
         async function run(): Promise<void> {
           if (isAbandoned()) return
-          if (session.getState().status === 'signing-out') {
-            if (op.type === 'mutation') throw toCallError(userChanged())
-            await session.settled()
-          }
           let failures = 0
           let isReplay = false
-          while (!isOver) {
+          while (!over.signal.aborted) {
             await session.refreshIfDue()
-            if (isOver || isAbandoned()) return
+            if (session.getState().status === 'signing-out') {
+              if (op.type === 'mutation') throw toCallError(userChanged())
+              await settled(session, over.signal)
+            }
+            if (over.signal.aborted || isAbandoned()) return
             const { generation } = session
             const sentAt = performance.now()
             const error = await send()
             sent?.unsubscribe()
-            if (isOver || isAbandoned()) return
+            if (over.signal.aborted || isAbandoned()) return
             const { reason = '', replay, retryAfterSeconds = null } = authDataOf(error)
             report(error)
             if (isSubscription && performance.now() - sentAt > LASTING_MS) {
@@ -156,7 +158,7 @@ export function authLink<Router extends AnyTRPCRouter>(
           let failure = await session.refreshAfter(generation).then(() => null, toClientError)
           if (failure && isUndecided(failure) && op.type !== 'mutation') {
             if (isSubscription) showState(toCallError(failure, refused))
-            const { status, error } = await session.settled()
+            const { status, error } = await settled(session, over.signal)
             failure = status === 'unauthenticated' ? signedOut() : error
           }
           if (failure) throw toCallError(failure, refused)
@@ -171,7 +173,7 @@ export function authLink<Router extends AnyTRPCRouter>(
         if (op.signal?.aborted) abort()
         else run().catch((error) => observer.error(TRPCClientError.from(error)))
         return () => {
-          isOver = true
+          over.abort()
           unfollow?.()
           clearTimeout(timer)
           op.signal?.removeEventListener('abort', abort)

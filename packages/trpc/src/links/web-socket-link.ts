@@ -1,3 +1,4 @@
+import { isTokenReason } from '@sallyport/core/protocol'
 import {
   createWSClient,
   type OperationLink,
@@ -10,7 +11,6 @@ import type { AnyTRPCRouter } from '@trpc/server'
 import { observable } from '@trpc/server/observable'
 import type { AuthClient } from '../client/auth-client.ts'
 import { backOff } from '../client/back-off.ts'
-import { isTokenReason } from '../client/call-on-behalf.ts'
 import { clientSession } from '../client/client-session.ts'
 import { callByCall } from './call-by-call.ts'
 import { authDataOf } from './call-error.ts'

@@ -15,6 +15,6 @@ export const AuthContext: Context<AuthContextValue | null> = createContext<AuthC
 /** What the nearest provider hands down. */
 export function useAuthContext(): AuthContextValue {
   const value = useContext(AuthContext)
-  if (value === null) throw new Error('There is no <AuthProvider>')
+  if (value === null) throw new Error('No <AuthProvider>')
   return value
 }

@@ -42,13 +42,16 @@ export function createConfirmation(client: HookClient): Confirmation {
   }
 
   function ask(epoch: number): Question {
-    const { promise, resolve } = Promise.withResolvers<boolean>()
+    let resolve = (_isConfirmed: boolean): void => {}
+    const isConfirmed = new Promise<boolean>((settle) => {
+      resolve = settle
+    })
     const unsubscribe = client.subscribe(() => {
       if (!isStillIn(epoch)) question?.end(false)
     })
     set({ isAsking: true, error: null })
     return {
-      isConfirmed: promise,
+      isConfirmed,
       end(isConfirmed) {
         unsubscribe()
         question = null

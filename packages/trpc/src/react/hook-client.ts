@@ -1,7 +1,7 @@
 import type { CurrentSessionResponse } from '@sallyport/core/protocol'
 import type { AuthState } from '../client/auth-state.ts'
 
-/** What the hooks need of an auth client: each that `createAuthClient` makes has it, whatever its further endpoints. */
+/** What the hooks need of an auth client: one that `createAuthClient<typeof auth.api>()` makes has it, whatever its further endpoints. */
 export interface HookClient {
   readonly api: {
     getSession(): Promise<CurrentSessionResponse>
@@ -12,5 +12,5 @@ export interface HookClient {
   getServerState(): AuthState
   subscribe(listener: () => void): () => void
   refresh(): Promise<AuthState>
-  signOut(): Promise<void>
+  signOut(): Promise<AuthState>
 }

@@ -8,7 +8,7 @@ export interface UseAuthResult<Client extends HookClient = HookClient> extends A
   readonly isAuthenticated: boolean
   /** Asks for a new JWT now. It happens by itself before one expires. */
   readonly refresh: Client['refresh']
-  /** Resolves when the server has confirmed it; until then the status is `signing-out`, and `error` says what it waits for. */
+  /** Resolves when the server has confirmed it, or refused; until then the status is `signing-out`, and `error` says what it waits for. */
   readonly signOut: Client['signOut']
   readonly client: Client
 }

@@ -3,7 +3,7 @@ import { trustProxies } from '@sallyport/core/address'
 import { safely } from '@sallyport/core/service'
 import { type PageOptions, type PageRequest, readPage } from './page.ts'
 import { openServerAuth, type ServerAuth } from './server-auth.ts'
-import { type Doors, findStanding } from './standing.ts'
+import { findStanding, type PageServer } from './standing.ts'
 import { openTokenSource, type TokenSource } from './token-source.ts'
 
 /** What {@link createServerAuth} takes. */
@@ -25,7 +25,7 @@ export interface ServerAuthOptions {
  * @example
  * const serverAuth = createServerAuth({ config: authConfig, token: auth.handler })
  * const page = await serverAuth(request, { remoteAddress })
- * await page.prefetch(queryClient, [trpc.note.list.queryOptions()])
+ * await page.prefetch(queryClient, [trpc.notes.list.queryOptions()])
  */
 export function createServerAuth({
   config,
@@ -33,7 +33,7 @@ export function createServerAuth({
   timeoutMs = 5_000,
   onError = console.error,
 }: ServerAuthOptions): (request: PageRequest, options?: PageOptions) => Promise<ServerAuth> {
-  const doors: Doors = {
+  const server: PageServer = {
     config,
     ask: openTokenSource(token, config),
     timeoutMs: positive('timeoutMs', timeoutMs),
@@ -44,7 +44,7 @@ export function createServerAuth({
 
   async function open(request: PageRequest, options: PageOptions): Promise<ServerAuth> {
     const page = readPage(request, options, { config, trustsProxy })
-    return openServerAuth(page, await findStanding(page, doors), doors)
+    return openServerAuth(page, await findStanding(page, server), server)
   }
 
   return (request, options = {}) => {

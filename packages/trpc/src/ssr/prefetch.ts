@@ -1,5 +1,5 @@
 /** As much of a TanStack `QueryClient` as prefetching needs. */
-export interface QueryStore {
+export interface PrefetchQueryClient {
   fetchQuery(options: PrefetchOptions): Promise<unknown>
   fetchInfiniteQuery(options: PrefetchOptions & { readonly initialPageParam: unknown }): Promise<unknown>
   removeQueries(filters: { readonly queryKey: readonly unknown[]; readonly exact: true }): void
@@ -11,10 +11,10 @@ export interface PrefetchOptions {
   readonly queryKey: readonly unknown[]
 }
 
-/** Fetches into the store, once: the attempts that an app allows its browsers would keep the page waiting. */
-export function fetchInto(store: QueryStore, options: PrefetchOptions): Promise<unknown> {
+/** Fetches into the query client, once: the attempts that an app allows its browsers would keep the page waiting. */
+export function fetchInto(queryClient: PrefetchQueryClient, options: PrefetchOptions): Promise<unknown> {
   const once = { ...options, retry: false }
-  return isInfinite(once) ? store.fetchInfiniteQuery(once) : store.fetchQuery(once)
+  return isInfinite(once) ? queryClient.fetchInfiniteQuery(once) : queryClient.fetchQuery(once)
 }
 
 function isInfinite<Options extends object>(

@@ -1,10 +1,9 @@
 import type { Reason } from '@sallyport/core'
-import type { HydrationState } from '@sallyport/core/protocol'
+import { type HydrationState, isSessionOver, isTokenReason } from '@sallyport/core/protocol'
 import type { Page } from './page.ts'
-import { fetchInto, type PrefetchOptions, type QueryStore } from './prefetch.ts'
-import { isAboutToken, isSessionOver } from './reason.ts'
+import { fetchInto, type PrefetchOptions, type PrefetchQueryClient } from './prefetch.ts'
 import { refusalOf } from './refusal-of.ts'
-import { type Doors, type Found, over, refresh, secondsLeft } from './standing.ts'
+import { type Found, over, type PageServer, refresh, secondsLeft } from './standing.ts'
 
 /** Who a page is rendered for. One a request, whoever asks for it. */
 export interface ServerAuth {
@@ -28,19 +27,21 @@ export interface ServerAuth {
   call<Result>(work: (headers: Headers) => Promise<Result>): Promise<Result>
   /**
    * Fetches what the page will ask for into the `QueryClient` of this one request. Never rejects: a query that fails leaves nothing
-   * behind, and the browser asks again. When the session turns out to have ended, nothing at all is left.
+   * behind, and the browser asks again. When the session turns out to have ended, or its user to be banned, whoever hears of it and
+   * whenever, nothing at all is left.
    *
    * @param queries what `queryOptions()` or `infiniteQueryOptions()` return
    */
-  prefetch(queryClient: QueryStore, queries: readonly PrefetchOptions[]): Promise<void>
+  prefetch(queryClient: PrefetchQueryClient, queries: readonly PrefetchOptions[]): Promise<void>
 }
 
 /** Opens the page of a user who was found. */
-export function openServerAuth(page: Page, found: Found, doors: Doors): ServerAuth {
-  const { config } = doors
+export function openServerAuth(page: Page, found: Found, server: PageServer): ServerAuth {
+  const { config } = server
   let { standing, setCookies } = found
   let refreshing: Promise<void> | null = null
-  let hasEnded = false
+  const filled = new Set<PrefetchQueryClient>()
+  let isEmptied = false
 
   async function attempt<Result>(work: (headers: Headers) => Promise<Result>): Promise<Result> {
     try {
@@ -52,22 +53,32 @@ export function openServerAuth(page: Page, found: Found, doors: Doors): ServerAu
     }
   }
 
-  /** What Step 2 has found. */
+  /** What Step 2 has found, or the token endpoint. */
   function note(reason: Reason): void {
     if (isSessionOver(reason)) {
-      hasEnded = true
       standing = over(page, reason, { config, setCookies }).standing
-    } else if (reason === 'ACCOUNT_BANNED' && standing.status === 'authenticated') {
+      empty()
+    } else if (reason === 'ACCOUNT_BANNED') {
       // The client asks who is signed in, and hears of the ban from the token endpoint.
-      standing = { status: 'unknown', reason, headers: standing.headers }
+      if (standing.status === 'authenticated')
+        standing = { status: 'unknown', reason, headers: standing.headers }
+      empty()
     }
+  }
+
+  /** The page is no longer its user's: nothing of theirs stands beside a state that is not. */
+  function empty(): void {
+    isEmptied = true
+    for (const queryClient of filled) queryClient.clear()
   }
 
   /** One for all calls of the page, also those that are refused later. */
   function refreshOnce(refused: Reason): Promise<void> {
-    refreshing ??= refresh(page, refused, doors).then((refreshed) => {
+    refreshing ??= refresh(page, refused, server).then((refreshed) => {
       setCookies = refreshed.setCookies
       if (standing.status === 'authenticated') standing = refreshed.standing
+      if (refreshed.standing.status !== 'authenticated' && refreshed.standing.reason !== null)
+        note(refreshed.standing.reason)
     })
     return refreshing
   }
@@ -79,7 +90,7 @@ export function openServerAuth(page: Page, found: Found, doors: Doors): ServerAu
     } catch (error) {
       const refusal = refusalOf(error)
       const isRefreshable = used.status === 'authenticated' && used.isRefreshable
-      if (!isRefreshable || refusal === null || !refusal.isReplayable || !isAboutToken(refusal.reason))
+      if (!isRefreshable || refusal === null || !refusal.isReplayable || !isTokenReason(refusal.reason))
         throw error
       await refreshOnce(refusal.reason)
       if (standing.status !== 'authenticated') throw error
@@ -105,6 +116,7 @@ export function openServerAuth(page: Page, found: Found, doors: Doors): ServerAu
     },
     call,
     async prefetch(queryClient, queries) {
+      filled.add(queryClient)
       const fetched = queries.map(async (query) => {
         try {
           await call(() => fetchInto(queryClient, query))
@@ -113,7 +125,7 @@ export function openServerAuth(page: Page, found: Found, doors: Doors): ServerAu
         }
       })
       await Promise.all(fetched)
-      if (hasEnded) queryClient.clear()
+      if (isEmptied) queryClient.clear()
     },
   }
 }

@@ -6,9 +6,9 @@ import {
   type Reason,
   readCredentials,
 } from '@sallyport/core'
+import { isSessionOver, isTokenReason } from '@sallyport/core/protocol'
 import { askTokenEndpoint } from './ask-token-endpoint.ts'
 import { isWithoutLaxCookies, type Page, withHeaders } from './page.ts'
-import { isAboutToken, isSessionOver } from './reason.ts'
 import type { AskForToken } from './token-source.ts'
 import { withCookies, withoutCookies } from './with-cookies.ts'
 
@@ -35,8 +35,8 @@ export interface Found {
   readonly setCookies: readonly string[]
 }
 
-/** What all pages share. */
-export interface Doors {
+/** What a server renders all its pages with. */
+export interface PageServer {
   readonly config: AuthConfig
   readonly ask: AskForToken
   readonly timeoutMs: number
@@ -47,31 +47,31 @@ export interface Doors {
 const RENDER_SECONDS = 10
 
 /** By the JWT in the cookie where it is good for a while, else by the token endpoint. Never rejects. */
-export async function findStanding(page: Page, doors: Doors): Promise<Found> {
-  const { config } = doors
+export async function findStanding(page: Page, server: PageServer): Promise<Found> {
+  const { config } = server
   const { identity, reason } = await identifyPage(page, config)
-  if (reason !== null && !isAboutToken(reason)) return unknown(page, reason)
+  if (reason !== null && !isTokenReason(reason)) return unknown(page, reason)
   const { token, sessionCookie } = readCredentials(page.header, config)
   if (identity !== null) {
     const isLasting = secondsLeft(identity, config) > RENDER_SECONDS || sessionCookie === null
     const own = found({ status: 'authenticated', identity, headers: page.headers, isRefreshable: isLasting })
     if (isLasting) return own
-    const refreshed = await refresh(page, 'TOKEN_EXPIRED', doors)
+    const refreshed = await refresh(page, 'TOKEN_EXPIRED', server)
     return isUndecided(refreshed.standing) ? own : refreshed
   }
   if (token === null && sessionCookie === null) {
     if (isWithoutLaxCookies(page)) return unknown(page, reason)
     return found({ status: 'unauthenticated', reason: null, headers: page.headers })
   }
-  return refresh(page, reason, doors)
+  return refresh(page, reason, server)
 }
 
 /**
  * Asks the token endpoint for a JWT in place of the one that was refused for this reason, where it can say anything. What comes back has
  * to pass Step 1 like any other before it is used or handed on. Never rejects.
  */
-export async function refresh(page: Page, refused: Reason, doors: Doors): Promise<Found> {
-  const { config, onError } = doors
+export async function refresh(page: Page, refused: Reason, server: PageServer): Promise<Found> {
+  const { config, onError } = server
   const { sessionCookie, transport } = readCredentials(page.header, config)
   if (transport === 'bearer') return unknown(page, refused)
   // The endpoint goes by that cookie alone.
@@ -80,7 +80,7 @@ export async function refresh(page: Page, refused: Reason, doors: Doors): Promis
   try {
     // Without keys nobody could tell what a JWT is worth.
     await config.issuers[0].jwks.ready()
-    const { reason, setCookies } = await askTokenEndpoint(page, doors)
+    const { reason, setCookies } = await askTokenEndpoint(page, server)
     if (reason !== null)
       return isSessionOver(reason) ? over(page, reason, { config, setCookies }) : unknown(page, reason)
     const headers = withCookies(page.headers, setCookies)

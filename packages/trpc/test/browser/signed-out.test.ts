@@ -2,7 +2,7 @@
 import { AUTH_PATH, ENDPOINTS } from '@sallyport/core/protocol'
 import { TEST_PASSWORD } from '@sallyport/core/testing'
 import { describe, expect, test } from 'vitest'
-import { eventually } from './eventually.ts'
+import { eventually } from '../support/eventually.ts'
 import { openBrowser, type Tab } from './open-browser.ts'
 import { servePage } from './serve-page.ts'
 

@@ -134,11 +134,12 @@ describe('the methods', () => {
   })
 
   test.each(Object.entries(ENDPOINTS))('%s calls its endpoint', async (name, { method, path }) => {
-    const { call } = record(() => Response.json({}), { baseUrl: 'https://app.example.com' })
+    const { call } = record(() => Response.json({ success: true }), { baseUrl: 'https://app.example.com/' })
     const request = await call(name)
     expect(request).toEqual({
       url: `https://app.example.com${AUTH_PATH}${path}`,
       method,
+      redirect: 'error',
       credentials: 'include',
       headers:
         method === 'GET'
@@ -326,7 +327,7 @@ describe('a refusal is an AuthClientError', () => {
     expect(await errorOf(client.listSessions?.() ?? Promise.resolve())).toMatchObject({
       code: 'UNKNOWN',
       status,
-      message: 'Not an answer of an auth endpoint',
+      message: 'No answer of an auth endpoint',
       fields: [],
       retryAfterSeconds: null,
     })

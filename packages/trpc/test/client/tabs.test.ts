@@ -1,10 +1,16 @@
 import { createAuthClient } from '@sallyport/trpc/client'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { connectTabs, type TabMessage } from '../../src/client/tabs.ts'
+import { clientSession } from '../../src/client/client-session.ts'
+import { connectTabs as connect, type TabMessage, type Tabs } from '../../src/client/tabs.ts'
 import { deferred } from '../support/deferred.ts'
 import { refusal, scriptFetch, tokens } from '../support/scripted-fetch.ts'
 
 const TOKEN = '/backend/token'
+
+interface Api {
+  signInEmail(input: { email: string }): Promise<object>
+  deleteUser(): Promise<object>
+}
 
 /** The page that a tab shows, as far as the client looks at it. */
 const page = Object.assign(new EventTarget(), { hidden: false })
@@ -15,8 +21,14 @@ beforeEach(() => {
 })
 afterEach(() => {
   page.hidden = false
-  vi.unstubAllGlobals()
+  // The page stays: listeners are removed from it after the test.
+  vi.stubGlobal('navigator', navigatorOfNode)
 })
+
+const navigatorOfNode = navigator
+
+/** Here there are tabs. */
+const connectTabs = (name: string) => connect(name) as Required<Tabs>
 
 let names = 0
 const newName = () => `http://${++names}.example`
@@ -26,7 +38,7 @@ function openTabs(count: number) {
   const baseUrl = newName()
   const server = scriptFetch()
   const clients = Array.from({ length: count }, () => {
-    const client = createAuthClient<{ signInEmail(input: { email: string }): Promise<object> }>({
+    const client = createAuthClient<Api>({
       baseUrl,
       fetch: server.fetch,
     })
@@ -153,7 +165,7 @@ describe('what another tab tells', () => {
     server.answer('/sign-out', () => late.promise)
     const done = client.signOut()
     const receipt = { userId: 'ada', sessionId: 'ada-1', expiresIn: 900, seq: Date.now() + 1_000 }
-    await other.tell({ type: 'received', receipt })
+    await other.tell({ type: 'received', receipt, isNew: false })
     await soon()
     expect(client.getState().status).toBe('signing-out')
     late.resolve(Response.json({ success: true }))
@@ -166,10 +178,10 @@ describe('what another tab tells', () => {
     server.answer('/sign-out', () => Response.json({ success: true }))
     await client.signOut()
     const receipt = { userId: 'ada', sessionId: 'ada-1', expiresIn: 900, seq: Date.now() + 1_000 }
-    await other.tell({ type: 'received', receipt })
+    await other.tell({ type: 'received', receipt, isNew: false })
     await soon()
     expect(client.getState().status).toBe('unauthenticated')
-    await other.tell({ type: 'received', receipt: { ...receipt, sessionId: 'ada-2' } })
+    await other.tell({ type: 'received', receipt: { ...receipt, sessionId: 'ada-2' }, isNew: true })
     await vi.waitFor(() => expect(client.getState()).toMatchObject({ sessionId: 'ada-2', epoch: 2 }))
   })
 
@@ -181,7 +193,7 @@ describe('what another tab tells', () => {
     server.answer('/sign-out', () => signOut.promise)
     const done = client?.signOut()
     const receipt = { userId: 'ada', sessionId: 'ada-1', expiresIn: 900, seq: Date.now() + 1_000 }
-    await connectTabs(`sallyport ${baseUrl}`).tell({ type: 'received', receipt })
+    await connectTabs(`sallyport ${baseUrl}`).tell({ type: 'received', receipt, isNew: false })
     await soon()
     expect(client?.getState().status).toBe('signing-out')
     first.resolve(tokens())
@@ -201,14 +213,84 @@ describe('what another tab tells', () => {
   test('of another user ends a sign-out that would end the session of that one', async () => {
     const { server, client, other } = await open()
     server.answer('/sign-out', () => refusal(503, 'SESSIONS_UNAVAILABLE'))
-    const done = client.signOut().catch((error: unknown) => error)
+    const done = client.signOut()
     await vi.waitFor(() => expect(server.count('/sign-out')).toBe(1))
     const receipt = { userId: 'grace', sessionId: 'grace-1', expiresIn: 900, seq: Date.now() + 1_000 }
-    await other.tell({ type: 'received', receipt })
+    await other.tell({ type: 'received', receipt, isNew: false })
     await vi.waitFor(() => expect(client.getState()).toMatchObject({ userId: 'grace', epoch: 1 }))
     page.dispatchEvent(new Event('focus'))
-    expect(await done).toMatchObject({ code: 'USER_CHANGED' })
+    expect(await done).toMatchObject({ userId: 'grace', epoch: 1 })
     expect(server.count('/sign-out')).toBe(1)
+  })
+
+  /** Another tab signs Grace in, and its message comes after the lock. */
+  const signInElsewhere = async (other: ReturnType<typeof connectTabs>) => {
+    const late = deferred<void>()
+    onTestFinished(other.listen(() => {}))
+    const receipt = { userId: 'grace', sessionId: 'grace-1', expiresIn: 900, seq: Date.now() + 1_000 }
+    vi.spyOn(BroadcastChannel.prototype, 'postMessage').mockReturnValue(undefined)
+    onTestFinished(() => void vi.restoreAllMocks())
+    const done = other.exclusively(async () => {
+      await late.promise
+      await other.tell({ type: 'received', receipt, isNew: true })
+    })
+    return async () => {
+      late.resolve()
+      await done
+    }
+  }
+
+  test('by its lock alone keeps a sign-out from ending the session of another user', async () => {
+    const { server, client, other } = await open()
+    server.answer('/sign-out', () => Response.json({ success: true }))
+    const finish = await signInElsewhere(other)
+    const done = client.signOut()
+    await soon()
+    await finish()
+    await done
+    expect(server.count('/sign-out')).toBe(0)
+    expect(client.getState()).toMatchObject({ userId: 'grace', epoch: 1 })
+  })
+
+  test('by its lock alone keeps what was asked for one user from being done to another', async () => {
+    const { server, client, other } = await open()
+    server.answer('/delete-user', () => Response.json({ success: true }))
+    const finish = await signInElsewhere(other)
+    const done = client.api.deleteUser().catch((error: unknown) => error)
+    await soon()
+    await finish()
+    expect(await done).toMatchObject({ code: 'USER_CHANGED' })
+    expect(server.count('/delete-user')).toBe(0)
+  })
+
+  test('long ago does not count for a page that has just been opened', async () => {
+    const { server, clients, baseUrl } = openTabs(1)
+    const other = connectTabs(`sallyport ${baseUrl}`)
+    const stop = other.listen(() => {})
+    server.answer(TOKEN, () => refusal(401, 'SESSION_NOT_FOUND'))
+    await vi.waitFor(() => expect(clients[0]?.getState().status).toBe('unauthenticated'))
+    const receipt = { userId: 'ada', sessionId: 'ada-1', expiresIn: 900, seq: Date.now() - 1_000 }
+    await other.tell({ type: 'received', receipt, isNew: false })
+    const late = createAuthClient({ baseUrl, fetch: server.fetch })
+    onTestFinished(late.subscribe(() => {}))
+    await vi.waitFor(() => expect(late.getState().status).toBe('unauthenticated'))
+    expect(server.count(TOKEN)).toBe(2)
+    stop()
+    await vi.waitFor(async () => expect(await other.latest()).toBeNull())
+  })
+
+  test('before the script of a rendered page ran makes it ask', async () => {
+    const baseUrl = newName()
+    const server = scriptFetch()
+    const other = connectTabs(`sallyport ${baseUrl}`)
+    onTestFinished(other.listen(() => {}))
+    const receipt = { userId: 'grace', sessionId: 'grace-1', expiresIn: 900, seq: Date.now() }
+    await other.tell({ type: 'received', receipt, isNew: true })
+    server.answer(TOKEN, () => tokens({ userId: 'grace', sessionId: 'grace-1' }))
+    const hydrate = { status: 'authenticated', userId: 'ada', sessionId: 'ada-1', expiresIn: 900 } as const
+    const client = createAuthClient({ baseUrl, fetch: server.fetch, hydrate })
+    onTestFinished(client.subscribe(() => {}))
+    await vi.waitFor(() => expect(client.getState()).toMatchObject({ userId: 'grace', epoch: 1 }))
   })
 
   test('counts for newer even in the same millisecond', async () => {
@@ -233,11 +315,11 @@ describe('a receipt', () => {
     onTestFinished(first.listen((message) => heard.push(message)))
     onTestFinished(second.listen(() => {}))
     expect(await second.latest()).toBeNull()
-    await first.tell({ type: 'received', receipt: receipt(1) })
+    await first.tell({ type: 'received', receipt: receipt(1), isNew: false })
     expect(await second.latest()).toEqual(receipt(1))
-    await second.tell({ type: 'received', receipt: receipt(2) })
+    await second.tell({ type: 'received', receipt: receipt(2), isNew: false })
     expect(await first.latest()).toEqual(receipt(2))
-    await vi.waitFor(() => expect(heard).toEqual([{ type: 'received', receipt: receipt(2) }]))
+    await vi.waitFor(() => expect(heard).toEqual([{ type: 'received', receipt: receipt(2), isNew: false }]))
     const held = (await navigator.locks.query()).held ?? []
     expect(held.filter((lock) => lock.name?.startsWith(`${name} `))).toHaveLength(1)
     await first.tell({ type: 'ended', sessionId: 'ada-1' })
@@ -246,8 +328,12 @@ describe('a receipt', () => {
 
   test('of other servers and other names is none of theirs', async () => {
     const name = newName()
-    await connectTabs(`${name} bearer`).tell({ type: 'received', receipt: receipt(1) })
-    await connectTabs(`${name}0`).tell({ type: 'received', receipt: receipt(1) })
+    for (const other of [`${name} bearer`, `${name}0`]) {
+      const tabs = connectTabs(other)
+      onTestFinished(tabs.listen(() => {}))
+      await tabs.tell({ type: 'received', receipt: receipt(1), isNew: false })
+      expect(await tabs.latest()).toEqual(receipt(1))
+    }
     expect(await connectTabs(name).latest()).toBeNull()
   })
 })
@@ -302,6 +388,23 @@ describe('a page', () => {
     expect(client.getState().status).toBe('unauthenticated')
     fire('pageshow', { persisted: true })
     await vi.waitFor(() => expect(client.getState().status).toBe('authenticated'))
+  })
+
+  test('that comes back from the history sends no call before it knows', async () => {
+    const { server, client } = await open()
+    const late = deferred<Response>()
+    server.answer(TOKEN, () => late.promise)
+    fire('pageshow', { persisted: true })
+    let isSent = false
+    const call = client[clientSession].refreshIfDue().then(() => {
+      isSent = true
+    })
+    await soon()
+    expect(isSent).toBe(false)
+    late.resolve(tokens())
+    await call
+    await client[clientSession].refreshIfDue()
+    expect(server.count(TOKEN)).toBe(1)
   })
 
   test('that wakes while it signs out tries again at once', async () => {

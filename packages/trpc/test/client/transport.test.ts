@@ -6,6 +6,7 @@ import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { type BearerStorage, bearer, createAuthClient } from '@sallyport/trpc/client'
 import { afterAll, describe, expect, test, vi } from 'vitest'
 import { clientSession } from '../../src/client/client-session.ts'
+import { deferred } from '../support/deferred.ts'
 import { refusal, scriptFetch, tokens } from '../support/scripted-fetch.ts'
 
 const auth = await createTestAuth({ bearer: true })
@@ -150,6 +151,31 @@ describe('with bearer tokens and a storage', () => {
     expect(headers?.get('x-sallyport')).toBe('1')
     expect(headers?.get('content-type')).toBe('application/json')
     expect(headers?.has(SESSION_HEADER)).toBe(false)
+  })
+
+  test('a late answer to the user before does not take the place of the next', async () => {
+    const script = scriptFetch()
+    const storage = openStorage()
+    const client = createAuthClient<typeof auth.api>({
+      baseUrl,
+      transport: bearer(storage),
+      fetch: script.fetch,
+    })
+    const own = (userId: string) =>
+      tokens({ userId, sessionId: `${userId}-1`, token: `JWT of ${userId}`, sessionToken: userId })
+    const signIn = () => client.api.signInEmail({ email: 'a@b.c', password: 'x' })
+    script.answer('/sign-in/email', () => own('ada'))
+    await signIn()
+    const late = deferred<Response>()
+    script.answer('/backend/token', () => late.promise)
+    script.answer('/sign-in/email', () => own('grace'))
+    const done = Promise.all([client.refresh(), signIn()])
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    late.resolve(own('ada'))
+    await done
+    expect(client.getState()).toMatchObject({ userId: 'grace' })
+    const kept = JSON.parse(storage.items.get(key) ?? '')
+    expect(kept).toMatchObject({ userId: 'grace', token: 'JWT of grace', sessionToken: 'grace' })
   })
 
   test('a server that answers with cookies says what to do', async () => {

@@ -89,6 +89,8 @@ describe('the pause', () => {
     { of: 'a procedure', error: answered(503, { reason: 'SESSIONS_UNAVAILABLE', retryAfterSeconds: 7 }) },
     { of: 'an auth endpoint', error: ofAuthClient(503, 'SESSIONS_UNAVAILABLE', 7) },
   ])('is as long as the answer of $of asks for', ({ error }) => {
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    onTestFinished(() => void vi.restoreAllMocks())
     expect(authAwareRetryDelay(0, error)).toBe(7_000)
   })
 })

@@ -206,14 +206,11 @@ describe.each(CALL_LINKS)('over %s', (name) => {
   test.each(['query', 'mutation'] as const)(
     'a %s of one user is not sent for the next, who came while it waited for a JWT',
     async (type) => {
-      const scene = await expired()
-      const renewed = deferred<void>()
-      holdBack(scene, 'token', renewed.promise)
+      const { userId, sessionId } = await server.auth.signIn(ada)
+      const hydrate = { status: 'authenticated', userId, sessionId, expiresIn: 0 } as const
+      const scene = openClient(server, await server.auth.signIn(grace), { hydrate })
       const client = scene.connect(name)
       const failure = failureOf(type === 'query' ? client.me.query() : client.write.mutate())
-      await soon(() => expect(scene.count('token')).toBe(1))
-      await signInGrace(scene)
-      renewed.resolve()
       expect(await failure).toMatchObject(USER_CHANGED)
       expect(server.stage.runs).toEqual([])
     },

@@ -50,6 +50,6 @@ describe('a page that is rendered on a server', () => {
   })
 
   test('has hooks only below a provider', () => {
-    expect(() => renderToString(createElement(SignedIn))).toThrow('There is no <AuthProvider>')
+    expect(() => renderToString(createElement(SignedIn))).toThrow('No <AuthProvider>')
   })
 })

@@ -186,7 +186,7 @@ test('what a page of Next.js was rendered with is put into the cache of its own 
       const queryClient = new QueryClient()
       const ctx = () => ({ ...createAuthContext(auth.config).headers(page.headers), db: auth.db })
       const trpc = createTRPCOptionsProxy({ router: appRouter, ctx, queryClient })
-      await page.prefetch(queryClient, [trpc.note.list.queryOptions()])
+      await page.prefetch(queryClient, [trpc.notes.list.queryOptions()])
       const rendered = inlineJson({ state: page.state, queries: dehydrate(queryClient) })
       const html = `<script type="application/json" id="rendered">${rendered}</script><script src="/page.js"></script>`
       return new Response(`<!doctype html><body>${html}`, { headers: { 'content-type': 'text/html' } })

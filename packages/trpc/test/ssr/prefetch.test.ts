@@ -26,6 +26,7 @@ beforeEach(async () => {
   scene.asked.length = 0
   scene.stage.runs.length = 0
   scene.stage.openGate()
+  await scene.auth.db.updateTable('user').set({ banned: false }).execute()
   session = await scene.auth.signIn({ userId })
 })
 afterAll(() => scene.close())
@@ -155,6 +156,61 @@ describe('when the session turns out to be over', () => {
     await page.prefetch(queryClient, [trpc.health.queryOptions()])
     expect(everything(queryClient)).toEqual([])
   })
+})
+
+describe.each([
+  ['the session is over', 'unauthenticated', (session: TestSession) => scene.auth.revoke(session)],
+  ['the user is banned', 'unknown', (session: TestSession) => scene.auth.ban(session)],
+] as const)('when it turns out that %s', (_what, status, bringAbout) => {
+  test.each(['a call', 'a prefetch', 'the token endpoint'])(
+    '%s that hears it last leaves nothing in any client of the page',
+    async (who) => {
+      const { page, queryClient, trpc } = await openPage()
+      const second = new QueryClient()
+      await page.prefetch(queryClient, [trpc.me.queryOptions()])
+      await page.prefetch(second, [trpc.whoami.queryOptions()])
+      expect([everything(queryClient).length, everything(second).length]).toEqual([1, 1])
+      await bringAbout(session)
+      if (who === 'the token endpoint') scene.auth.clock.advance(901)
+      if (who === 'a prefetch') await page.prefetch(new QueryClient(), [trpc.secret.queryOptions()])
+      else await scene.me(page)
+      expect([everything(queryClient), everything(second)]).toEqual([[], []])
+      expect(page.state).toEqual({ status })
+    },
+  )
+
+  test('a prefetch that ends after a call has heard it leaves nothing either', async () => {
+    const { page, queryClient, trpc } = await openPage()
+    scene.stage.closeGate()
+    const late = page.prefetch(queryClient, [
+      queryOptions({
+        queryKey: ['late'],
+        queryFn: async () => {
+          await scene.stage.gate
+          // As an app does that puts into the cache what has come along.
+          queryClient.setQueryData(['rows'], userId)
+          return userId
+        },
+      }),
+      trpc.health.queryOptions(),
+    ])
+    await bringAbout(session)
+    await scene.me(page)
+    scene.stage.openGate()
+    await late
+    expect(everything(queryClient)).toEqual([])
+    expect(page.state).toEqual({ status })
+  })
+})
+
+test('while nobody can say who it is, what was fetched stays', async () => {
+  const { page, queryClient, trpc } = await openPage()
+  await page.prefetch(queryClient, [trpc.me.queryOptions()])
+  scene.auth.clock.advance(901)
+  scene.endpoint = '503'
+  expect(await scene.me(page)).toBe('TOKEN_EXPIRED')
+  expect(everything(queryClient).map(({ state }) => state.data)).toEqual([userId])
+  expect(page.state).toEqual({ status: 'unknown' })
 })
 
 test('a stranger is shown what everyone may see', async () => {

@@ -26,9 +26,7 @@ export function scriptFetch(): {
       sent.push({ path, headers: new Headers(init.headers), init })
       const answer = answers.get(path)
       if (answer === undefined) throw new TypeError('fetch failed')
-      const response = await answer()
-      init.signal?.throwIfAborted()
-      return response
+      return Promise.race([answer(), aborted(init.signal)])
     },
     sent,
     answer: (path, answer) => void answers.set(path, answer),
@@ -43,3 +41,9 @@ export const tokens = (answer: object = {}): Response =>
 /** A refusal of an auth endpoint. */
 export const refusal = (status: number, code: string, more: object = {}): Response =>
   Response.json({ code, message: code, ...more }, { status })
+
+function aborted(signal: AbortSignal | null | undefined): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal?.addEventListener('abort', () => reject(signal.reason))
+  })
+}

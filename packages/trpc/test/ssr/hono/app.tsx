@@ -50,7 +50,7 @@ export function App({ authClient, trpcClient, queryClient }: AppProps) {
 function Notes() {
   const { signOut } = useAuth()
   const trpc = useTRPC()
-  const { data = [] } = useQuery(trpc.note.list.queryOptions())
+  const { data = [] } = useQuery(trpc.notes.list.queryOptions())
   return (
     <>
       {data.map(({ id, text }) => (

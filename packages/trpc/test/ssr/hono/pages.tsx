@@ -1,5 +1,4 @@
 import type { HydrationState } from '@sallyport/core/protocol'
-import type { DatabaseContext } from '@sallyport/trpc'
 import { type createServerAuth, inlineJson } from '@sallyport/trpc/ssr'
 import { type DehydratedState, dehydrate } from '@tanstack/react-query'
 import { createTRPCOptionsProxy } from '@trpc/tanstack-react-query'
@@ -7,7 +6,11 @@ import { Hono } from 'hono'
 import { stream } from 'hono/streaming'
 import { renderToReadableStream } from 'react-dom/server'
 import { App, createClients, createQueryClient } from './app.tsx'
+import type { Context } from './context.ts'
 import { appRouter } from './router.ts'
+
+// In development Vite compiles it for each request.
+const SCRIPT = process.env.NODE_ENV === 'development' ? '/src/entry-client.tsx' : '/page.js'
 
 /** What a page tells its script. */
 export interface Rendered {
@@ -17,7 +20,7 @@ export interface Rendered {
 
 export function createPages(
   serverAuth: ReturnType<typeof createServerAuth>,
-  pageContext: (headers: Headers) => DatabaseContext,
+  pageContext: (headers: Headers) => Context,
 ): Hono {
   const pages = new Hono()
 
@@ -28,7 +31,7 @@ export function createPages(
     const queryClient = createQueryClient()
     const ctx = () => pageContext(page.headers)
     const trpc = createTRPCOptionsProxy({ router: appRouter, ctx, queryClient })
-    await page.prefetch(queryClient, [trpc.note.list.queryOptions()])
+    await page.prefetch(queryClient, [trpc.notes.list.queryOptions()])
     const { state } = page
     const rendered: Rendered = { state, queries: dehydrate(queryClient) }
 
@@ -43,7 +46,7 @@ export function createPages(
       )
       await html.pipe(markup)
       await html.write(`</div><script type="application/json" id="rendered">${inlineJson(rendered)}</script>`)
-      await html.write('<script src="/page.js"></script></body></html>')
+      await html.write(`<script type="module" src="${SCRIPT}"></script></body></html>`)
     })
   })
 

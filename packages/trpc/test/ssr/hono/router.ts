@@ -11,7 +11,7 @@ export const EVIL_TEXT = '</script><script>window.harmed = true</script><!--'
 
 export const appRouter = t.router({
   me: protectedProcedure.query(({ ctx }) => ({ id: ctx.user.id })),
-  note: t.router({
+  notes: t.router({
     list: protectedProcedure.query(({ ctx }) => [
       { id: 'n1', text: `A note of ${ctx.user.id}` },
       { id: 'n2', text: EVIL_TEXT },

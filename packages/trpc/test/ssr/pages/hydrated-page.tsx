@@ -31,7 +31,7 @@ createRoot(document.body.appendChild(document.createElement('div'))).render(
   </QueryClientProvider>,
 )
 
-export const signOut = (): Promise<void> => authClient.signOut()
+export const signOut = (): Promise<object> => authClient.signOut()
 
 export const signIn = async (email: string, password: string): Promise<void> => {
   await authClient.api.signInEmail({ email, password })

@@ -1,7 +1,7 @@
 import { createAuth, defineAuth } from '@sallyport/core/auth'
 import { emailPassword } from '@sallyport/core/plugins'
-import { openSqlite } from '@sallyport/core/sqlite'
 import { authConfig } from './auth.config.ts'
+import { database } from './database.ts'
 
 const authDefinition = defineAuth({
   config: authConfig,
@@ -9,5 +9,4 @@ const authDefinition = defineAuth({
   plugins: [emailPassword()],
 })
 
-export const database = await openSqlite('file:data/app.db')
 export const auth = await createAuth(authDefinition, database)

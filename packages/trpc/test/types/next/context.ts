@@ -1,13 +1,11 @@
-import { createAuthContext } from '@sallyport/trpc'
-import type { FetchCreateContextFnOptions } from '@trpc/server/adapters/fetch'
+import { createAuthContext, type HttpContextOptions } from '@sallyport/trpc'
 import { authConfig } from './auth.config.ts'
-import { database } from './auth-server.ts'
+import { database } from './database.ts'
 
-const authContext = createAuthContext(authConfig)
+const auth = createAuthContext(authConfig)
 
-export const httpContext = (options: FetchCreateContextFnOptions) => ({
-  ...authContext.http(options),
-  db: database.db,
-})
+export const httpContext = (options: HttpContextOptions) => ({ ...auth.http(options), db: database.db })
 
-export const pageContext = (headers: Headers) => ({ ...authContext.headers(headers), db: database.db })
+export const pageContext = (headers: Headers) => ({ ...auth.headers(headers), db: database.db })
+
+export type Context = ReturnType<typeof httpContext>

@@ -1,15 +1,15 @@
 import { authErrorData, sessionMiddleware } from '@sallyport/trpc'
 import { initTRPC } from '@trpc/server'
-import type { httpContext } from './context.ts'
+import type { Context } from './context.ts'
 
-const t = initTRPC.context<typeof httpContext>().create({
+const t = initTRPC.context<Context>().create({
   errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),
 })
 const protectedProcedure = t.procedure.use(sessionMiddleware)
 
 export const appRouter = t.router({
   me: protectedProcedure.query(({ ctx }) => ({ id: ctx.user.id })),
-  note: t.router({
+  notes: t.router({
     list: protectedProcedure.query(() => [{ id: 'n1', text: 'Buy milk' }]),
   }),
 })

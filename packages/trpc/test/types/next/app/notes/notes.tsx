@@ -6,7 +6,7 @@ import { useTRPC } from '../providers.tsx'
 
 export function Notes() {
   const trpc = useTRPC()
-  const { data = [] } = useQuery(trpc.note.list.queryOptions())
+  const { data = [] } = useQuery(trpc.notes.list.queryOptions())
   return (
     <SignedIn>
       <ul>

@@ -8,7 +8,7 @@ export default async function NotesPage() {
   const { page, queryClient, trpc } = await getPage()
   if (page.reason === 'ACCOUNT_BANNED') return <p>Account banned</p>
   if (page.state.status === 'unauthenticated') redirect('/sign-in')
-  await page.prefetch(queryClient, [trpc.note.list.queryOptions()])
+  await page.prefetch(queryClient, [trpc.notes.list.queryOptions()])
   return (
     <Hydrated user={page.state} state={dehydrate(queryClient)}>
       <Notes />

@@ -1,0 +1,49 @@
+import { createAuthClient } from '@sallyport/trpc/client'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { clientSession } from '../../src/client/client-session.ts'
+import { settled } from '../../src/links/settled.ts'
+import { refusal, scriptFetch, tokens } from '../support/scripted-fetch.ts'
+
+const TOKEN = '/backend/token'
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] }))
+afterEach(() => void vi.useRealTimers())
+
+/** A client whose server the test plays, and to which nobody else listens. */
+function open() {
+  const server = scriptFetch()
+  const client = createAuthClient({ baseUrl: 'http://localhost', fetch: server.fetch })
+  server.answer(TOKEN, () => refusal(503, 'SESSIONS_UNAVAILABLE'))
+  return { client, server, session: client[clientSession], over: new AbortController() }
+}
+
+test('whoever waits is told of the first answer that stands', async () => {
+  const { client, server, session, over } = open()
+  const waiting = settled(session, over.signal)
+  await vi.advanceTimersByTimeAsync(100_000)
+  expect(client.getState().status).toBe('unknown')
+  server.answer(TOKEN, () => tokens())
+  await vi.advanceTimersByTimeAsync(30_000)
+  expect(await waiting).toBe(client.getState())
+  expect(client.getState()).toMatchObject({ status: 'authenticated', error: null })
+  expect(await settled(session, over.signal)).toBe(client.getState())
+})
+
+test.each([
+  [401, 'SESSION_EXPIRED', 'unauthenticated'],
+  [403, 'ACCOUNT_BANNED', 'unknown'],
+  [401, 'COOKIE_CONFLICT', 'unknown'],
+])('%i %s is such an answer', async (status, code, expected) => {
+  const { server, session, over } = open()
+  server.answer(TOKEN, () => refusal(status, code))
+  expect((await settled(session, over.signal)).status).toBe(expected)
+})
+
+test('a call that is over lets go: the client asks for nobody', async () => {
+  const { server, session, over } = open()
+  void settled(session, over.signal)
+  await vi.advanceTimersByTimeAsync(0)
+  over.abort()
+  await vi.advanceTimersByTimeAsync(3_600_000)
+  expect(server.count(TOKEN)).toBe(1)
+})
