@@ -1,5 +1,5 @@
-import { globSync, readFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
+import { chmodSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type Plugin } from 'vitest/config'
@@ -34,6 +34,7 @@ export default defineConfig({
     // No secret in any log, error body, URL or database: checked after every test file.
     setupFiles: ['packages/core/test/leaks/setup.ts'],
     env: {
+      TMPDIR: temporaryDirectory(),
       // What one process has compiled the next need not.
       NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/sallyport', import.meta.url)),
     },
@@ -51,6 +52,17 @@ export default defineConfig({
     ],
   },
 })
+
+/** Where tests have their databases: in memory where there is enough of it, as to wait for a disk proves nothing. */
+function temporaryDirectory(): string {
+  const memory = '/dev/shm'
+  const isThere = existsSync(memory) && statfsSync(memory).bavail * statfsSync(memory).bsize > 4 * 2 ** 30
+  const directory = mkdtempSync(join(isThere ? memory : tmpdir(), 'sallyport-run-'))
+  // PostgreSQL runs as another user.
+  chmodSync(directory, 0o755)
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}
 
 /** Takes tRPC and TanStack Query from where that package has them: the adapter of the one exists for one version of the other. */
 function resolveFrom(manifest: string): Plugin {

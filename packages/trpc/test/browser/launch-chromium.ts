@@ -22,12 +22,16 @@ const ARGUMENTS = [
 /** A real Chromium, or why there can be none here. */
 export async function launchChromium(): Promise<Browser | string> {
   if (process.platform !== 'linux' || process.arch !== 'x64') return launchInstalled()
-  try {
-    return await chromium.launch({ executablePath: await unpack(), args: ARGUMENTS })
-  } catch (error) {
-    const missing = /error while loading shared libraries: [^\n]*/.exec(String(error))?.[0]
-    if (missing === undefined) throw error
-    return `Chromium does not run here: ${missing}`
+  const executablePath = await unpack()
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await chromium.launch({ executablePath, args: ARGUMENTS })
+    } catch (error) {
+      const missing = /error while loading shared libraries: [^\n]*/.exec(String(error))?.[0]
+      if (missing !== undefined) return `Chromium does not run here: ${missing}`
+      // Its own start ends with a segmentation fault now and then.
+      if (attempt === 3 || !String(error).includes('signal=SIGSEGV')) throw error
+    }
   }
 }
 
