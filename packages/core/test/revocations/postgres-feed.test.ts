@@ -177,6 +177,7 @@ describe('a notification of somebody else', () => {
     await remove(ada)
     await heard(listener)
     // One for each of the two that listen, well before they would look by themselves.
+    await until(() => reads() >= 2)
     expect(reads()).toBe(2)
     await listeners(2)
     expect(await listenerPids()).toEqual(pids)
