@@ -1,18 +1,16 @@
-import { getConnInfo } from '@hono/node-server/conninfo'
 import { directAdapter, isReady, MAX_PAYLOAD_BYTES, withCors } from '@sallyport/core'
-import { createAuth } from '@sallyport/core/auth'
 import { authHandlerOptions, authResponseMeta } from '@sallyport/trpc'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
-import { type Context, Hono } from 'hono'
+import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { authConfig } from './auth.config.ts'
-import authDefinition from './auth.ts'
+import { auth } from './auth-server.ts'
 import { httpContext } from './context.ts'
-import { database, db } from './database.ts'
+import { db } from './database.ts'
 import { isProduction } from './env.ts'
+import { pages } from './pages.ts'
+import { remoteAddress } from './remote-address.ts'
 import { appRouter } from './routers/app.ts'
-
-const auth = await createAuth(authDefinition, database)
 
 /** Everything that is served over HTTP. */
 export const app = new Hono()
@@ -47,7 +45,4 @@ if (!isProduction)
     return c.text(locale === 'de' ? `Bericht: ${title}` : `Report: ${title}`)
   })
 
-/** Whose connection it is. */
-function remoteAddress(c: Context): string | undefined {
-  return getConnInfo(c).remote.address
-}
+app.route('/', pages)

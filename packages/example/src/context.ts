@@ -15,4 +15,7 @@ export const httpContext = (
 /** For WebSocket: once per connection. */
 export const wsContext = (options: CreateWSSContextFnOptions) => ({ ...auth.ws(options), db, runner })
 
+/** For pages that are rendered on the server: once per page. */
+export const pageContext = (headers: Headers) => ({ ...auth.headers(headers), db, runner })
+
 export type Context = ReturnType<typeof httpContext>

@@ -63,7 +63,7 @@ test('only its generated module and the server import the auth definition', () =
   const importers = [...loadedBy(source('server.ts'))].filter((file) =>
     /from '\.\.?\/auth\.ts'/.test(readFileSync(new URL(file), 'utf8').replaceAll(/^import type .*$/gm, '')),
   )
-  expect(importers.sort()).toEqual([source('app.ts').href, source('generated/auth.ts').href])
+  expect(importers.sort()).toEqual([source('auth-server.ts').href, source('generated/auth.ts').href])
 })
 
 /** The example in a folder of its own, where something may be made or planted. */

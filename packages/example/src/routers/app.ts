@@ -3,17 +3,21 @@ import { publicProcedure, router } from '../procedures.ts'
 import { accountRouter, me } from './account.ts'
 import { adminRouter } from './admin.ts'
 import { clock } from './clock.ts'
+import { liveRouter } from './live.ts'
 import { notesRouter } from './notes.ts'
 import { organizationsRouter } from './organizations.ts'
 import { report } from './report.ts'
+import { sessionsRouter } from './sessions.ts'
 
 export const appRouter = router({
   health: publicProcedure.query(() => ({ ok: true })),
   me,
   clock,
+  live: liveRouter,
   notes: notesRouter,
   account: accountRouter,
   admin: adminRouter,
+  sessions: sessionsRouter,
   organizations: organizationsRouter,
   report,
 })

@@ -1,5 +1,6 @@
 import { TRPCError } from '@trpc/server'
 import * as z from 'zod'
+import { tell } from '../live.ts'
 import { protectedProcedure, router } from '../procedures.ts'
 
 export const notesRouter = router({
@@ -20,6 +21,7 @@ export const notesRouter = router({
         .insertInto('note')
         .values({ ...note, userId: ctx.session.userId })
         .execute()
+      tell(ctx.session.userId, 'notes')
       return note
     }),
 
@@ -30,6 +32,7 @@ export const notesRouter = router({
       .where('userId', '=', ctx.session.userId)
       .executeTakeFirst()
     if (numDeletedRows === 0n) throw new TRPCError({ code: 'NOT_FOUND', message: 'You have no such note' })
+    tell(ctx.session.userId, 'notes')
     return { id: input.id }
   }),
 })

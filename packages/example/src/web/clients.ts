@@ -1,0 +1,40 @@
+import type { HydrationState } from '@sallyport/core/protocol'
+import { createAuthClient } from '@sallyport/trpc/client'
+import { authAwareRetry, authAwareRetryDelay, authLink, webSocketLink } from '@sallyport/trpc/links'
+import { useAuth } from '@sallyport/trpc/react'
+import { QueryClient } from '@tanstack/react-query'
+import { createTRPCClient, httpBatchLink, splitLink } from '@trpc/client'
+import { createTRPCContext } from '@trpc/tanstack-react-query'
+import type { auth } from '../auth-server.ts' // the type alone; nothing of the server is bundled
+import type { AppRouter } from '../routers/app.ts'
+
+/** In the browser once, on the server for each page. */
+export function createClients(state: HydrationState) {
+  const authClient = createAuthClient<typeof auth.api>({ hydrate: state })
+  const trpcClient = createTRPCClient<AppRouter>({
+    links: [
+      authLink(authClient),
+      splitLink({
+        condition: ({ type }) => type === 'subscription',
+        true: webSocketLink(authClient, { url: () => `${location.origin.replace(/^http/, 'ws')}/trpc` }),
+        false: httpBatchLink({ url: '/trpc', fetch: authClient.fetch, maxItems: 20 }),
+      }),
+    ],
+  })
+  return { authClient, trpcClient }
+}
+
+export type Clients = ReturnType<typeof createClients>
+
+export const createQueryClient = () =>
+  new QueryClient({
+    defaultOptions: {
+      // What has come with the page is not fetched again at once.
+      queries: { staleTime: 30_000, retry: authAwareRetry, retryDelay: authAwareRetryDelay },
+    },
+  })
+
+export const { TRPCProvider, useTRPC, useTRPCClient } = createTRPCContext<AppRouter>()
+
+/** `useAuth` with the endpoints of this app. */
+export const useAppAuth = useAuth<Clients['authClient']>
