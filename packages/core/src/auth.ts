@@ -87,7 +87,7 @@ export interface Auth<Plugins extends readonly AuthPlugin[] = readonly []> {
   handler(request: Request, options?: RequestOptions): Promise<Response>
   /** The endpoints as methods, with the same checks, for the server's own code. */
   readonly api: Api<Plugins> & ServerApi
-  /** The database, whose changes reach the hooks of the plugins and `onEvent`: for {@link revokeSession} and the like. */
+  /** The database, whose changes reach the hooks of the plugins and `onEvent`: for `revokeSession` and the like. */
   readonly database: SessionDatabase
   /** Removes what has expired now. */
   prune(): Promise<PruneReport>

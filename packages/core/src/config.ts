@@ -74,20 +74,29 @@ export interface AuthConfigOptions {
 
 /** The settings that every door reads. Light: holds no private key, no database and no plugin. */
 export interface AuthConfig {
+  /** Where the app is reached, without a slash at the end. */
   readonly baseUrl: string
+  /** The claim `iss` of our JWTs. */
   readonly issuer: string
+  /** The claim `aud` of our JWTs. */
   readonly audience: string
   /** Whether the base URL is https; decides `Secure` and `__Host-`. */
   readonly secure: boolean
+  /** Origins whose pages may use the cookies, our own among them. */
   readonly allowedOrigins: ReadonlySet<string>
+  /** Whether credentials in headers count. */
   readonly bearer: boolean
+  /** What the cookies are called. */
   readonly cookies: CookieNames
   /** Ourselves, then the trusted issuers. */
   readonly issuers: readonly [TrustedIssuer, ...TrustedIssuer[]]
   readonly jwtLifetimeSeconds: number
   readonly sessionLifetimeSeconds: number
+  /** Milliseconds after which a lookup of Step 2 is given up with 503. */
   readonly lookupTimeoutMs: number
+  /** When sessions end. */
   readonly lifetimes: SessionLifetimes
+  /** `Infinity` where there is no limit. */
   readonly maxSessionsPerUser: number
   readonly whenFull: 'evict-oldest' | 'reject'
   readonly rotateSessionToken: boolean
@@ -97,6 +106,7 @@ export interface AuthConfig {
   readonly onEvent: EventListener | undefined
   /** Tokens whose signature has been verified. Skips the signature only, never Step 2. */
   readonly identityCache: IdentityCache
+  /** The clock. */
   readonly now: () => Date
 }
 

@@ -19,7 +19,7 @@ export function corsHeaders(origin: string | null, config: AuthConfig): Record<s
  * Answers a request to the tRPC route in a way that pages of `allowedOrigins` can read: preflights at once, anything else through
  * `answer`, with the CORS headers added.
  *
- * @example app.all('/trpc/*', (c) => withCors(c.req.raw, authConfig, () => fetchRequestHandler({ req: c.req.raw, ... })))
+ * @example app.all('/trpc/*', (c) => withCors(c.req.raw, authConfig, () => fetchRequestHandler(options(c.req.raw))))
  */
 export async function withCors(
   request: Request,

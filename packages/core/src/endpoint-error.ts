@@ -33,9 +33,11 @@ interface RefusalOptions {
 /** A refusal of an auth endpoint. The answer carries the code and its fixed text. */
 export class EndpointError extends Error {
   override readonly name = 'EndpointError'
+  /** Such as `EMAIL_TAKEN`: one of a table of refusals. */
   readonly code: string
   /** The HTTP status. */
   readonly status: number
+  /** Names of the fields at fault, with `INVALID_INPUT`. */
   readonly fields: readonly string[]
 
   constructor(refusal: { code: string; status: number; message: string }, options: RefusalOptions = {}) {

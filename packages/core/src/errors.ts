@@ -12,6 +12,7 @@ const DEFAULT_RETRY_AFTER_SECONDS = 1
  */
 export class AuthError extends Error {
   override readonly name = 'AuthError'
+  /** What was refused; a client decides by this, not by the status. */
   readonly reason: Reason
   /** Seconds to wait before another attempt; null where waiting does not help. */
   readonly retryAfterSeconds: number | null

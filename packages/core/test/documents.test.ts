@@ -21,7 +21,7 @@ test.each(['ARCHITECTURE.md', 'README.md', 'CONTRIBUTING.md', ...globSync('docs/
 test.each(globSync(['*.md', 'docs/**/*.md'], { cwd: root }))(
   '%s links only to files that exist',
   (document) => {
-    const text = readFileSync(join(root, document), 'utf8')
+    const text = readFileSync(join(root, document), 'utf8').replace(/^```[\s\S]*?^```/gm, '')
     const links = Array.from(text.matchAll(/\]\((?!https?:|#)([^)#]+)[^)]*\)/g), ([, link = '']) => link)
     expect(links.filter((link) => !existsSync(join(root, document, '..', link)))).toEqual([])
   },

@@ -15,12 +15,12 @@ import { postgresLookups } from './postgres-lookups.ts'
 import type { AuthTables } from './schema.ts'
 import { sessionSql } from './session-sql.ts'
 
-/** See {@link OpenedStore}. */
+/** What {@link openPostgresStore} opens: `sessions`, `revocations` and `limits` of an `AuthStore`, and `close()`. */
 export type PostgresStore = OpenedStore
 
 /**
  * Step 2, the feed and the rate limits on tables that another library owns, such as those of Better Auth: they are read, and triggers on
- * them tell of revocations, but nothing of ours writes to them. For {@link withAuthStore}.
+ * them tell of revocations, but nothing of ours writes to them. For `withAuthStore`.
  *
  * @param options.mapping how those tables are named and write their dates. A row is read to check it
  * @throws ConfigurationError when the mapping does not fit the tables

@@ -15,7 +15,15 @@ import { postgresTokens } from './postgres-tokens.ts'
 import type { AuthTables } from './schema.ts'
 import { sessionSql } from './session-sql.ts'
 
-/** See {@link OpenedDatabase}. */
+/**
+ * What {@link openPostgres} opens.
+ * - `db`: Kysely, on a pool; goes into the context of a call. `Tables` are the app's own
+ * - `sessions`: Step 2, on connections of its own
+ * - `revocations`: tells of revocations, those of other processes too
+ * - `limits`: counts attempts in the same database
+ * - `columns`, `types`, `migrations`: what it was opened with, and what the migrations did
+ * - `close()`: closes its connections
+ */
 export type PostgresAuthDatabase<Tables> = OpenedDatabase<Tables>
 
 /**

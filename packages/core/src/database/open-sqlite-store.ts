@@ -16,14 +16,14 @@ import { openCounter, toPath } from './sqlite-file.ts'
 import { sqliteLookups } from './sqlite-sessions.ts'
 import { sqliteWriteQueue } from './sqlite-write-queue.ts'
 
-/** See {@link OpenedStore}. */
+/** What {@link openSqliteStore} opens: `sessions`, `revocations` and `limits` of an `AuthStore`, and `close()`. */
 export type SqliteStore = OpenedStore
 
 /**
  * Step 2, the feed and the rate limits on tables that another library owns, such as those of Better Auth: they are read, and triggers on
- * them tell of revocations, but nothing of ours writes to them. For {@link withAuthStore}.
+ * them tell of revocations, but nothing of ours writes to them. For `withAuthStore`.
  *
- * @param options.mapping how those tables are named and write their dates. A row is read to check it
+ * @param options `mapping`: how those tables are named and write their dates. A row is read to check it
  * @throws ConfigurationError when there is no such file, or the mapping does not fit its tables
  */
 export async function openSqliteStore(

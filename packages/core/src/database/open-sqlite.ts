@@ -24,7 +24,15 @@ export interface SqliteOptions extends ColumnsOptions {
   readonly create?: boolean
 }
 
-/** See {@link OpenedDatabase}. */
+/**
+ * What {@link openSqlite} opens.
+ * - `db`: Kysely, on the write queue; goes into the context of a call. `Tables` are the app's own
+ * - `sessions`: Step 2, on a connection of its own that only reads
+ * - `revocations`: tells of revocations, those of other processes too
+ * - `limits`: counts attempts in the same database; in memory for `:memory:`
+ * - `columns`, `types`, `migrations`: what it was opened with, and what the migrations did
+ * - `close()`: closes its connections
+ */
 export type SqliteAuthDatabase<Tables> = OpenedDatabase<Tables>
 
 /**

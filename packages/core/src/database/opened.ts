@@ -19,6 +19,7 @@ export interface OpenedDatabase<Tables> {
   readonly db: Kysely<AuthTables & Tables> & AuthDatabase
   /** Step 2, on a connection of its own that only reads. */
   readonly sessions: SessionStore
+  /** Tells of revocations, those of other processes too. */
   readonly revocations: RevocationFeed
   /** Counts attempts in the same database; in memory for `:memory:`. */
   readonly limits: RateLimitStore
@@ -28,10 +29,12 @@ export interface OpenedDatabase<Tables> {
   readonly types: MigrationDialect
   /** What the migrations did while opening. */
   readonly migrations: MigrationReport
+  /** Closes its connections. */
   close(): Promise<void>
 }
 
 /** What the two steps need of a database whose tables another library owns, and what ends it. */
 export interface OpenedStore extends AuthStore {
+  /** Closes its connections. */
   close(): Promise<void>
 }

@@ -2,12 +2,14 @@ import type { ColumnType, Generated, InsertType, Kysely, SelectType, UpdateType 
 
 /**
  * A moment. Written as a `Date` on every database; read as ISO 8601 text from SQLite and as a `Date` from PostgreSQL, so read
- * it through {@link toDate}.
+ * it with `new Date(value)` unless it is one already.
  */
 export type Timestamp = ColumnType<Date | string, Date, Date>
+/** A {@link Timestamp} that may be null. */
 export type NullableTimestamp = ColumnType<Date | string | null, Date | null, Date | null>
 /** Read as 0 or 1 from SQLite. */
 export type Flag = ColumnType<boolean | number, boolean, boolean>
+/** A {@link Flag} that may be null. */
 export type NullableFlag = ColumnType<boolean | number | null, boolean | null, boolean | null>
 /** A column with a default: an insert may leave it out. */
 export type Defaulted<Column> = ColumnType<

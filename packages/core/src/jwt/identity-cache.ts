@@ -4,7 +4,9 @@ import type { Identity } from './identity.ts'
 export interface IdentityCache {
   /** The identity behind a token, if it was verified with the key set of this version. */
   get(token: string, version: number): Identity | undefined
+  /** Remembers what was verified with the key set of this version. */
   set(token: string, version: number, identity: Identity): void
+  /** How many it holds. */
   readonly size: number
 }
 

@@ -6,8 +6,8 @@ import { verificationKey } from './verification-key.ts'
  * A key set that is known from the start, usually from an environment variable: Step 1 never waits (spec section 2).
  *
  * @param jwks a JWK Set as JSON text or as an object; refused whole when one key breaks the policy
- * @param options.algorithms what the keys may be for; widen it only for tokens of another issuer
- * @param options.name what errors call it, such as `SERVICE_JWKS`
+ * @param options `algorithms`: what the keys may be for; widen it only for tokens of another issuer. `name`: what errors
+ * call it, such as `SERVICE_JWKS`
  * @example staticJwks(process.env.JWKS)
  * @throws ConfigurationError naming the member at fault
  */

@@ -15,5 +15,6 @@ export interface RevocationFeed {
    * idle and cannot know what happened since, it calls it once soon after, to be on the safe side.
    */
   subscribe(key: { sessionId: string; userId: string }, listener: () => void): () => void
+  /** Calls the listeners whom it concerns. A feed between processes tells the others too. */
   publish(revocation: Revocation): void
 }

@@ -20,6 +20,7 @@ export interface OnceCall {
 
 /** What is known of a call. */
 export type OnceOutcome =
+  /** What the work returned, now or the first time. */
   | { readonly state: 'done'; readonly result: string }
   /** The key was used for another call. */
   | { readonly state: 'conflict' }

@@ -24,6 +24,7 @@ export interface ServiceClaims extends ServiceCall {
   readonly id: string
   /** The name of the service that calls. */
   readonly service: string
+  /** At most 30 seconds after it was issued. */
   readonly expiresAt: Date
   /** See `digestBody`. */
   readonly bodyDigest: string
@@ -34,7 +35,11 @@ export function serviceAudience({ audience }: { readonly audience: string }): st
   return `${audience}/internal`
 }
 
-/** @throws ConfigurationError where a value is no {@link isClaimText} */
+/**
+ * Asserts that a path, the name of a service or a key can stand in a service JWT, and in a database.
+ *
+ * @throws ConfigurationError where it is not 1 to 200 printable characters
+ */
 export function requireClaimText(name: string, value: unknown): asserts value is string {
   if (!isClaimText(value))
     throw new ConfigurationError(`${name} must be 1 to 200 characters, none of them a control character`)

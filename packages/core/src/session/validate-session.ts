@@ -5,7 +5,9 @@ import { isBanned, type Session, type SessionKey } from './session.ts'
 
 /** The clock and the patience of {@link validateSession}; an `AuthConfig` has both. */
 export interface ValidateOptions {
+  /** @default () => new Date() */
   readonly now?: () => Date
+  /** Milliseconds after which the lookup is given up. @default 2_000 */
   readonly lookupTimeoutMs?: number
 }
 

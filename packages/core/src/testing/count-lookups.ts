@@ -6,6 +6,7 @@ export interface LookupCounter {
   readonly sessions: SessionStore
   /** Lookups since the last {@link LookupCounter.reset}. */
   readonly count: number
+  /** Begins to count from 0 again. */
   reset(): void
 }
 

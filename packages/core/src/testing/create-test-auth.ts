@@ -32,6 +32,7 @@ export const TEST_PASSWORD = 'correct horse battery staple'
 export interface TestSession {
   readonly userId: string
   readonly sessionId: string
+  /** The JWT. */
   readonly token: string
   /** Value of the session cookie. */
   readonly sessionCookie: string
@@ -54,12 +55,17 @@ export type TestDefinition<Plugins extends readonly AuthPlugin[] = readonly []> 
 /** A whole auth server for tests, with helpers that bring about every state of the spec. */
 export interface TestAuth<Plugins extends readonly AuthPlugin[] = readonly []>
   extends Omit<Auth<TestDefinition<Plugins>['plugins']>, 'close'> {
+  /** What the procedures under test are given. */
   readonly config: AuthConfig
+  /** With signing keys made for this test. */
   readonly definition: TestDefinition<Plugins>
+  /** What the server takes for the present. */
   readonly clock: TestClock
+  /** For the context of calls as `db`, and for a look into the tables. */
   readonly db: AuthKysely & AuthDatabase
   /** Counts the database lookups of Step 2. */
   readonly lookups: LookupCounter
+  /** Makes a user with {@link TEST_PASSWORD}, the role `user` and an email of their own, unless told otherwise. */
   createUser(options?: {
     email?: string
     role?: string
@@ -69,9 +75,13 @@ export interface TestAuth<Plugins extends readonly AuthPlugin[] = readonly []>
   signIn(options?: { userId?: string; role?: string }): Promise<TestSession>
   /** The same browser after its JWT has expired: a JWT of 16 minutes ago beside the same session cookie. */
   expireJwt(session: TestSession): Promise<TestSession>
+  /** Lets the session expire now. */
   expireSession(session: TestSession): Promise<void>
+  /** Deletes the session, as an admin would. */
   revoke(session: TestSession): Promise<void>
+  /** Bans the user of the session for ever; the session stays. */
   ban(session: TestSession): Promise<void>
+  /** Closes the database and stops what runs beside it. */
   close(): Promise<void>
 }
 

@@ -1,5 +1,6 @@
 /** A clock that stands still until it is moved. */
 export interface TestClock {
+  /** Where it stands. */
   now(): Date
   /** Moves the clock by a number of seconds; a negative number moves it back. */
   advance(seconds: number): void

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { admin, emailPassword, organization } from '@sallyport/core/plugins'
 import { ENDPOINTS } from '@sallyport/core/protocol'
 import { describe, expect, test } from 'vitest'
-import { ENDPOINT_ERRORS } from '../../src/endpoint-error.ts'
 import { coreEndpoints } from '../../src/endpoints/core-endpoints.ts'
 
 const root = join(import.meta.dirname, '../../../..')
@@ -42,12 +41,5 @@ describe('docs/endpoints.md', () => {
   test.each(endpoints.filter(([, { setsCookies }]) => setsCookies))('says that %s sets cookies', (name) => {
     const row = rows.find(([, cell]) => cell === `\`${name}\``)
     expect(row?.[5]).toMatch(/cookie/)
-  })
-
-  test.each(
-    [{ reasons: ENDPOINT_ERRORS }, ...plugins].flatMap(({ reasons = {} }) => Object.entries(reasons)),
-  )('has the code %s with its status', (code, { status }) => {
-    const row = rows.find(([, cell]) => cell === `\`${code}\``)
-    expect(row?.[2]).toBe(String(status))
   })
 })

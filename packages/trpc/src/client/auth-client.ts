@@ -56,6 +56,7 @@ export type AuthFetch = (
 export interface AuthClient<Api = object> {
   /** The auth endpoints, such as `client.api.signInEmail({ email, password })`. Each throws `AuthClientError`. */
   readonly api: AuthClientApi<Api>
+  /** The state now. It is the same object until something changes. */
   getState(): AuthState
   /** The state of the first render, on the server and in the browser: what was given as `hydrate`, else `loading`. */
   getServerState(): AuthState
@@ -77,6 +78,7 @@ export interface AuthClient<Api = object> {
    * JWT, to whatever URL it is given: those of your own servers.
    */
   readonly fetch: AuthFetch
+  /** @internal */
   readonly [clientSession]: ClientSession
 }
 
@@ -84,6 +86,7 @@ export interface AuthClient<Api = object> {
  * The client of an auth server, for a browser or another program, typed by the server's `auth.api`, of which only the type is imported.
  * Make one for an app. It is safe to make on a server as well: nothing begins before someone listens or calls.
  *
+ * @param options may be left out, except where `routes` of further plugins are needed
  * @example
  * import type { auth } from './auth-server.ts'
  * export const authClient = createAuthClient<typeof auth.api>()

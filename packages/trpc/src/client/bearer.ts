@@ -5,8 +5,11 @@ import type { OpenTransport, Transport } from './transport.ts'
 
 /** Where a program keeps its bearer tokens, such as `localStorage` or the keychain of a phone. It may answer at once or later. */
 export interface BearerStorage {
+  /** What was kept under a key; null or undefined where nothing was. */
   getItem(key: string): string | null | undefined | Promise<string | null | undefined>
+  /** Keeps a value under a key. */
   setItem(key: string, value: string): unknown
+  /** Forgets what was kept under a key. */
   removeItem(key: string): unknown
 }
 

@@ -1,4 +1,4 @@
-/** What {@link followEpoch} needs of TanStack's `QueryClient`. */
+/** As much of TanStack's `QueryClient` as it takes to empty it when the user changes. */
 export interface AuthQueryClient {
   cancelQueries(): Promise<void>
   getMutationCache(): { getAll(): readonly { options: object }[] }

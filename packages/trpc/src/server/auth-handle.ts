@@ -35,9 +35,11 @@ export const authRequest: unique symbol = Symbol.for('sallyport.authRequest') as
  * checked before a guard asks.
  */
 export interface AuthHandle {
+  /** How the call came. */
   readonly transport: Transport
   /** The address of the client, as `trustedProxies` decides; null where nobody said. */
   address(): string | null
+  /** @internal */
   readonly [authRequest]: AuthRequest
 }
 

@@ -35,10 +35,15 @@ export type OptionalSessionContextOf<Definition extends AuthDefinition> = Omit<
 
 /** What {@link bindSession} returns. */
 export interface BoundSession<Definition extends AuthDefinition> {
+  /** Reads the session anew; throws as the middlewares do. */
   getSession(ctx: StoreContext): Promise<SessionOf<Definition>>
+  /** Lets in whom both steps let in. */
   readonly sessionMiddleware: Middleware<DatabaseContext, SessionContextOf<Definition>>
+  /** Lets everyone in; the session is null where there is none. */
   readonly optionalSessionMiddleware: Middleware<DatabaseContext, OptionalSessionContextOf<Definition>>
+  /** For changes that a session must be fresh for. */
   readonly sensitiveSessionMiddleware: Middleware<DatabaseContext, SensitiveSessionContextOf<Definition>>
+  /** The same, with a `maxAge` of its own. */
   createSensitiveSessionMiddleware(
     options: SensitiveSessionOptions,
   ): Middleware<DatabaseContext, SensitiveSessionContextOf<Definition>>

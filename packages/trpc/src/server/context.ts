@@ -12,17 +12,21 @@ import { headerReader, type NodeHeaders } from './request-headers.ts'
 
 /** What every context of ours has. */
 export interface AuthContext {
+  /** The credentials of the call, which the first guard looks at. */
   readonly auth: AuthHandle
 }
 
 /** The context of queries, mutations and subscriptions: Step 2 reads the database directly (spec section 1). */
 export interface DatabaseContext extends AuthContext {
+  /** The `db` of `openSqlite` or `openPostgres`, or what `withAuthStore` returns. */
   readonly db: AuthDatabase
 }
 
 /** The context of actions: no database, but functions that have one (spec section 1). */
 export interface ActionContext extends AuthContext {
+  /** Runs a query, such as that of `localRunner` or `httpRunner`. */
   readonly runQuery: object
+  /** Runs a mutation. */
   readonly runMutation: object
 }
 

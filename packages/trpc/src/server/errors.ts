@@ -62,7 +62,7 @@ export function endpointErrorData({ error }: { error: TRPCError }): EndpointErro
  * The response meta of an HTTP handler: `Cache-Control: no-store` for every answer that may be one caller's alone, and `Retry-After` where
  * the status itself is 429 or 503. A stream is always 200 and a mixed batch 207; there the seconds are in `error.data.auth`.
  *
- * @example fetchRequestHandler({ router, createContext, responseMeta: authResponseMeta, ... })
+ * @example fetchRequestHandler({ endpoint: '/trpc', req, router, createContext, responseMeta: authResponseMeta })
  */
 export function authResponseMeta({ ctx, data, errors, eagerGeneration }: ResponseMetaOptions): {
   headers?: Headers

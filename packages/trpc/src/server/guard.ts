@@ -23,7 +23,9 @@ export interface AdmittedHandle extends AuthHandle {
 /** What a session middleware adds to the context. */
 export interface SessionContext {
   readonly auth: AdmittedHandle
+  /** What Step 1 proved. */
   readonly identity: Identity
+  /** What Step 2 read for this call. */
   readonly session: Session
   /** The user of the session. */
   readonly user: SessionUser

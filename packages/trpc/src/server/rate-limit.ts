@@ -36,7 +36,7 @@ export interface RateLimitOptions {
  * context, so for all processes that share it; each procedure is counted by itself.
  *
  * @example
- * export const sendMessage = protectedProcedure.use(rateLimit({ points: 10, duration: 60 })).mutation(...)
+ * export const sendMessage = protectedProcedure.use(rateLimit({ points: 10, duration: 60 })).mutation(send)
  */
 export function rateLimit(options: RateLimitOptions): Middleware<StoreContext, object> {
   const { by } = options

@@ -13,7 +13,9 @@ export const authHandlerOptions: { readonly maxBatchSize: number; readonly maxBo
 
 /** Options of a `WebSocketServer` of `ws`. */
 export interface WebSocketOptions {
+  /** Most bytes in a message. */
   readonly maxPayload: number
+  /** Refuses the upgrade where the page may not use the cookies. */
   readonly verifyClient: (
     info: { req: Pick<IncomingMessage, 'headers' | 'url'> },
     callback: (accepted: boolean, status?: number, message?: string) => void,

@@ -36,6 +36,7 @@ export interface Runner {
 
 /** An internal function by its path; see `functionsOf`. */
 export interface FunctionReference<Type extends FunctionType, Input, Output> {
+  /** @internal */
   readonly [functionPath]: string
   /** For the types alone; never there. */
   readonly types?: { readonly type: Type; readonly input: Input; readonly output: Output } | undefined
