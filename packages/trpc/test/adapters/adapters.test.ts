@@ -1,0 +1,308 @@
+import { once } from 'node:events'
+import { createServer, request, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import { MAX_BATCH_SIZE, MAX_PAYLOAD_BYTES } from '@sallyport/core'
+import { TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
+import express from 'express'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { WebSocket, type WebSocketServer } from 'ws'
+import { readAudit } from '../../../core/test/support/read-audit.ts'
+import { soon } from '../support/soon.ts'
+import { FOREIGN, ORIGIN } from '../support/visitor.ts'
+import { follow, type Host, openVisitor } from './open-visitor.ts'
+import { RATION, streaming } from './router.ts'
+import { LISTED_ORIGIN, testAuth } from './test-auth.ts'
+import { answer } from './web.ts'
+import { serveWebSockets } from './web-sockets.ts'
+
+const ADAPTERS = [
+  { adapter: 'Hono', load: () => import('./hono.ts') },
+  { adapter: 'Express', load: () => import('./express.ts') },
+  { adapter: 'Fastify', load: () => import('./fastify.ts') },
+  { adapter: 'node:http', load: () => import('./node-http.ts') },
+  { adapter: 'route handlers of Next.js', load: () => import('./next/server.ts'), sockets: false },
+  { adapter: 'Express and tRPC’s adapter', load: () => import('./express-trpc.ts'), cors: false },
+  { adapter: 'Fastify and tRPC’s adapter', load: () => import('./fastify-trpc.ts'), cors: false },
+]
+
+/** Listens on a free port until the end of the tests. */
+async function listen(server: Server): Promise<Host> {
+  server.listen(0)
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return `localhost:${port}`
+}
+
+async function close(server: Server): Promise<void> {
+  server.closeAllConnections()
+  await new Promise((resolve) => server.close(resolve))
+}
+
+let ada: TestSession
+let admin: TestSession
+beforeAll(async () => {
+  admin = await testAuth.signIn({ role: 'admin' })
+  ada = await testAuth.signIn()
+})
+afterAll(() => testAuth.close())
+
+const ada2 = () => testAuth.signIn({ userId: ada.userId })
+const reasonOf = (body: string) => /"reason":"(\w+)"/.exec(body)?.[1]
+
+describe.each(ADAPTERS)('$adapter', ({ load, sockets = true, cors = true }) => {
+  let server: Server
+  let host: Host
+  let wss: WebSocketServer | undefined
+  beforeAll(async () => {
+    server = (await load()).server
+    host = await listen(server)
+    if (sockets) wss = serveWebSockets(server).wss
+  })
+  afterAll(async () => {
+    for (const socket of wss?.clients ?? []) socket.terminate()
+    await close(server)
+  })
+
+  test('a user signs up, is let in by the cookies, and the record of it has their address', async () => {
+    const visitor = openVisitor(host)
+    const email = `${crypto.randomUUID()}@example.com`
+    const signUp = await visitor.post('/api/auth/sign-up/email', {
+      name: 'Ada',
+      email,
+      password: TEST_PASSWORD,
+    })
+    const { userId } = await signUp.json()
+    expect({ status: signUp.status, me: await visitor.client.me.query() }).toEqual({
+      status: 200,
+      me: userId,
+    })
+    const { address } = visitor
+    expect(await readAudit(testAuth, userId)).toContainEqual(
+      expect.objectContaining({ type: 'session.created', address }),
+    )
+  })
+
+  test('calls of one batch are one request, and more than a batch may have is refused', async () => {
+    const visitor = openVisitor(host, ada)
+    const before = testAuth.lookups.count
+    const { client } = visitor
+    expect(await Promise.all([client.me.query(), client.say.mutate('hello'), client.me.query()])).toEqual([
+      ada.userId,
+      5,
+      ada.userId,
+    ])
+    // One of the queries, one of the mutation.
+    expect(testAuth.lookups.count - before).toBe(2)
+    const calls = Array(MAX_BATCH_SIZE + 1).fill('health')
+    expect((await visitor.fetch(`/trpc/${calls.join()}?batch=1&input=%7B%7D`)).status).toBe(400)
+  })
+
+  test('what may be one caller’s alone is not stored, and what anyone may see is', async () => {
+    const visitor = openVisitor(host, ada)
+    const cacheControl = async (path: string) => (await visitor.fetch(path)).headers.get('cache-control')
+    expect(await Promise.all(['/trpc/me', '/trpc/health', '/api/auth/session'].map(cacheControl))).toEqual([
+      'no-store',
+      null,
+      'no-store',
+    ])
+  })
+
+  test.each([
+    { from: 'another site', headers: FOREIGN },
+    { from: 'nobody knows where', headers: {} },
+  ])('a mutation from $from is refused: ORIGIN_REJECTED', async ({ headers }) => {
+    const answer = await fetch(`http://${host}/trpc/say`, {
+      method: 'POST',
+      headers: { cookie: ada.cookie, 'content-type': 'application/json', ...headers },
+      body: '"hello"',
+    })
+    expect([answer.status, reasonOf(await answer.text())]).toEqual([403, 'ORIGIN_REJECTED'])
+  })
+
+  test('a program without an origin says what it is by a header', async () => {
+    const answer = await fetch(`http://${host}/trpc/say`, {
+      method: 'POST',
+      headers: { cookie: ada.cookie, 'content-type': 'application/json', 'x-sallyport': '1' },
+      body: '"hello"',
+    })
+    expect(await answer.json()).toEqual({ result: { data: 5 } })
+  })
+
+  test.each(['/trpc/say', '/api/auth/update-user'])(
+    'a body of %s that is too long is refused with 413 before its end has come',
+    async (path) => {
+      expect(await sendEndlessBody(host, { path, cookie: ada.cookie })).toBe(413)
+    },
+  )
+
+  test('so is one that is little too long', async () => {
+    const text = 'x'.repeat(MAX_PAYLOAD_BYTES)
+    expect((await openVisitor(host, ada).post('/trpc/say', [text])).status).toBe(413)
+  })
+
+  test('a body that is just short enough is taken', async () => {
+    const visitor = openVisitor(host, ada)
+    const text = 'x'.repeat(MAX_PAYLOAD_BYTES - 100)
+    expect(await visitor.client.say.mutate(text)).toBe(text.length)
+  })
+
+  test('after a revocation the next call answers 401 SESSION_NOT_FOUND', async () => {
+    const session = await ada2()
+    const visitor = openVisitor(host, session)
+    expect((await visitor.fetch('/trpc/me')).status).toBe(200)
+    await testAuth.revoke(session)
+    const answer = await visitor.fetch('/trpc/me')
+    expect([answer.status, reasonOf(await answer.text())]).toEqual([401, 'SESSION_NOT_FOUND'])
+  })
+
+  test('limits count by the address of the visitor', async () => {
+    const [visitor, other] = [openVisitor(host, ada), openVisitor(host, ada)]
+    expect(await visitor.client.address.query()).toBe(visitor.address)
+    const call = async () => (await visitor.fetch('/trpc/rationed')).status
+    for (let times = 0; times < RATION; times++) expect(await call()).toBe(200)
+    const refused = await visitor.fetch('/trpc/rationed')
+    expect([refused.status, reasonOf(await refused.text())]).toEqual([429, 'RATE_LIMITED'])
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect((await other.fetch('/trpc/rationed')).status).toBe(200)
+  })
+
+  test('roles are asked for, and a sensitive procedure reads anew', async () => {
+    const [user, boss] = [openVisitor(host, ada), openVisitor(host, admin)]
+    const refused = await user.fetch('/trpc/users')
+    expect([refused.status, reasonOf(await refused.text())]).toEqual([403, 'ROLE_REQUIRED'])
+    expect(await boss.client.users.query()).toBe('all of them')
+    expect(await user.client.rotate.mutate()).toBe(ada.sessionId)
+  })
+
+  test('a subscription over server-sent events ends with the reason', async () => {
+    const session = await ada2()
+    const stream = follow(openVisitor(host, session).overEvents())
+    await stream.begun
+    await testAuth.revoke(session)
+    expect(await stream.ended).toBe('SESSION_NOT_FOUND')
+    await soon(() => expect(streaming).toEqual(new Set()))
+  })
+
+  test('a subscription over server-sent events ends on the server when its client leaves', async () => {
+    const stream = follow(openVisitor(host, ada).overEvents())
+    await stream.begun
+    expect(streaming).toEqual(new Set([ada.userId]))
+    stream.unsubscribe()
+    await soon(() => expect(streaming).toEqual(new Set()))
+  })
+
+  if (cors) {
+    test.each([
+      { origin: LISTED_ORIGIN, status: 204, allowed: LISTED_ORIGIN },
+      { origin: FOREIGN.origin, status: 403, allowed: null },
+    ])('a preflight from $origin answers $status', async ({ origin, status, allowed }) => {
+      const headers = { origin, 'access-control-request-method': 'POST' }
+      for (const path of ['/trpc/say', '/api/auth/sign-out']) {
+        const answer = await fetch(`http://${host}${path}`, { method: 'OPTIONS', headers })
+        expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([status, allowed])
+      }
+      const answer = await fetch(`http://${host}/trpc/health`, { headers: { origin } })
+      expect(answer.headers.get('access-control-allow-origin')).toBe(allowed)
+      expect(answer.headers.get('vary')).toContain('Origin')
+    })
+  }
+
+  if (!sockets) return
+
+  test('it says that it is ready', async () => {
+    const answer = await fetch(`http://${host}/healthz`)
+    expect([answer.status, await answer.json()]).toEqual([200, { ok: true }])
+  })
+
+  test('a call over WebSocket is let in, and a frame with too many is refused', async () => {
+    const client = openVisitor(host, ada).overWebSocket()
+    expect(await client.me.query()).toBe(ada.userId)
+    const frame = Array(MAX_BATCH_SIZE + 1).fill({ id: 1, method: 'query', params: { path: 'health' } })
+    const socket = new WebSocket(`ws://${host}/trpc`, { origin: ORIGIN })
+    onTestFinished(() => socket.terminate())
+    await once(socket, 'open')
+    socket.send(JSON.stringify(frame))
+    expect(String(await once(socket, 'message'))).toContain('BAD_REQUEST')
+  })
+
+  test('a subscription over WebSocket ends with the reason', async () => {
+    const session = await ada2()
+    const stream = follow(openVisitor(host, session).overWebSocket())
+    await stream.begun
+    await testAuth.revoke(session)
+    expect(await stream.ended).toBe('SESSION_NOT_FOUND')
+    await soon(() => expect(streaming).toEqual(new Set()))
+  })
+
+  test('the WebSocket of a user who is banned is closed with 4403', async () => {
+    const session = await testAuth.signIn()
+    const socket = new WebSocket(`ws://${host}/trpc`, { origin: ORIGIN, headers: { cookie: session.cookie } })
+    onTestFinished(() => socket.terminate())
+    await once(socket, 'open')
+    socket.send(JSON.stringify({ id: 1, method: 'query', params: { path: 'me' } }))
+    await once(socket, 'message')
+    const closed = once(socket, 'close')
+    await testAuth.ban(session)
+    expect(await closed).toEqual([4403, Buffer.from('ACCOUNT_BANNED')])
+  })
+
+  test('a WebSocket is known by the address of the visitor', async () => {
+    const visitor = openVisitor(host, ada)
+    expect(await visitor.overWebSocket().address.query()).toBe(visitor.address)
+  })
+
+  test.each([
+    { from: 'a foreign page', headers: { ...FOREIGN } },
+    { from: 'a program that names no origin', headers: {} },
+  ])('a WebSocket of $from is refused with 403', async ({ headers }) => {
+    const socket = new WebSocket(`ws://${host}/trpc`, { headers: { ...headers, cookie: ada.cookie } })
+    onTestFinished(() => socket.terminate())
+    const status = await new Promise((resolve) => {
+      socket.on('open', () => resolve(101))
+      socket.on('unexpected-response', (_request, { statusCode }) => resolve(statusCode))
+      socket.on('error', () => {})
+    })
+    expect(status).toBe(403)
+  })
+})
+
+test.each([
+  { framework: 'Express', load: () => import('./express.ts') },
+  { framework: 'Fastify', load: () => import('./fastify.ts') },
+])('$framework parses the bodies of the app’s own routes', async ({ load }) => {
+  const { server } = await load()
+  const host = await listen(server)
+  onTestFinished(() => close(server))
+  const response = await openVisitor(host).post('/webhook', { hello: 'world' })
+  expect(await response.json()).toEqual({ received: { hello: 'world' } })
+})
+
+test('express.json() in front of ours leaves no body to read', async () => {
+  const app = express().use(express.json({ strict: false }))
+  app.all(
+    ['/trpc/*path', '/api/auth/*path'],
+    getRequestListener((incoming) => answer(incoming, undefined)),
+  )
+  const server = createServer(app)
+  const host = await listen(server)
+  onTestFinished(() => close(server))
+  const visitor = openVisitor(host, ada)
+  const call = await visitor.post('/trpc/say', ['hello'])
+  expect([call.status, await call.text()]).toEqual([400, expect.stringContaining('received undefined')])
+  const signIn = await visitor.post('/api/auth/sign-in/email', { email: 'a@example.com', password: 'x' })
+  expect([signIn.status, (await signIn.json()).code]).toEqual([400, 'INVALID_INPUT'])
+})
+
+/** Sends the beginning of a body and waits for the answer, which whoever wants to read it whole would never give. */
+async function sendEndlessBody(
+  host: Host,
+  { path, cookie }: { path: string; cookie: string },
+): Promise<number | undefined> {
+  const headers = { cookie, origin: ORIGIN, 'content-type': 'application/json' }
+  const sending = request(`http://${host}${path}`, { method: 'POST', headers, agent: false })
+  onTestFinished(() => void sending.on('error', () => {}).destroy())
+  sending.write('x'.repeat(2 * MAX_PAYLOAD_BYTES))
+  const [{ statusCode }] = await once(sending, 'response')
+  return statusCode
+}

@@ -1,0 +1,3 @@
+import { testAuth } from './test-auth.ts'
+
+export const auth = testAuth

@@ -1,0 +1,3 @@
+import { testAuth } from './test-auth.ts'
+
+export const database = { db: testAuth.db, close: testAuth.close }

@@ -1,0 +1,147 @@
+import { readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { dirname, join } from 'node:path'
+import { getRequestListener } from '@hono/node-server'
+import { authHandlerOptions, webSocketOptions } from '@sallyport/trpc'
+import { createAuthClient } from '@sallyport/trpc/client'
+import { authLink } from '@sallyport/trpc/links'
+import { createTRPCClient, httpLink } from '@trpc/client'
+import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
+import { applyWSSHandler } from '@trpc/server/adapters/ws'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { WebSocket, WebSocketServer } from 'ws'
+import { ORIGIN } from '../support/visitor.ts'
+import { authConfig } from './migrating/auth.config.ts'
+import { httpContext, wsContext } from './migrating/context.ts'
+import { store } from './migrating/database.ts'
+import { file, oldDatabase, outage, signIn } from './migrating/old-app.ts'
+import { type AppRouter, appRouter } from './migrating/router.ts'
+import { answerToken } from './migrating/token-route.ts'
+
+const server = createServer(
+  getRequestListener((req) =>
+    new URL(req.url).pathname === '/api/auth/backend/token'
+      ? answerToken(req)
+      : fetchRequestHandler({
+          endpoint: '/trpc',
+          req,
+          router: appRouter,
+          createContext: httpContext,
+          ...authHandlerOptions,
+        }),
+  ),
+)
+const wss = new WebSocketServer({ server, path: '/trpc', ...webSocketOptions(authConfig) })
+applyWSSHandler({ wss, router: appRouter, createContext: wsContext, ...authHandlerOptions })
+
+let baseUrl: string
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, resolve))
+  baseUrl = `http://localhost:${(server.address() as AddressInfo).port}`
+})
+afterAll(async () => {
+  for (const socket of wss.clients) socket.terminate()
+  server.closeAllConnections()
+  await new Promise((resolve) => server.close(resolve))
+  await store.close()
+  oldDatabase.close()
+  rmSync(dirname(file), { recursive: true })
+})
+
+/** A browser with the cookie of the old app, and our client in it. */
+function openBrowser(session: { cookie: string }) {
+  const jar = new Map([session.cookie.split('=') as [string, string]])
+  const cookie = () => [...jar].map((pair) => pair.join('=')).join('; ')
+  const send: typeof globalThis.fetch = async (input, init) => {
+    const headers = new Headers(init?.headers)
+    headers.set('cookie', cookie())
+    headers.set('origin', ORIGIN)
+    const response = await fetch(input, { ...init, headers })
+    for (const set of response.headers.getSetCookie()) {
+      const [name = '', value = ''] = (set.split(';')[0] ?? '').split(/=(.*)/)
+      jar.set(name, value)
+    }
+    return response
+  }
+  const authClient = createAuthClient({ baseUrl, fetch: send })
+  const links = [authLink(authClient), httpLink({ url: `${baseUrl}/trpc`, fetch: authClient.fetch })]
+  return { authClient, cookie, send, client: createTRPCClient<AppRouter>({ links }) }
+}
+
+/** What one call over a WebSocket is answered. */
+async function overWebSocket(cookie: string, path: string): Promise<string> {
+  const headers = { cookie, origin: ORIGIN }
+  const socket = new WebSocket(`${baseUrl.replace('http', 'ws')}/trpc`, { headers })
+  const answer = new Promise<string>((resolve) => socket.on('message', (data) => resolve(String(data))))
+  socket.on('open', () => socket.send(JSON.stringify({ id: 1, method: 'query', params: { path } })))
+  return answer.finally(() => socket.terminate())
+}
+
+test('whoever is signed in the old way is let in by both guards, without a sign-in', async () => {
+  const { authClient, client } = openBrowser(signIn())
+  expect(await client.reports.list.query()).toEqual(['a report of Ada'])
+  expect(await client.notes.list.query()).toEqual(['a note of Ada'])
+  expect(authClient.getState()).toMatchObject({ status: 'authenticated', userId: 'u1' })
+})
+
+test('a row that the old app deletes ends it for the next call, and the client is signed out', async () => {
+  const session = signIn()
+  const { authClient, client } = openBrowser(session)
+  await client.notes.list.query()
+  oldDatabase.prepare('delete from sessions where id = ?').run(session.id)
+  await expect(client.notes.list.query()).rejects.toMatchObject({
+    data: { auth: { reason: 'SESSION_NOT_FOUND' } },
+  })
+  await expect.poll(() => authClient.getState().status).toBe('unauthenticated')
+})
+
+test('while the database is away the old guard says signed out, and ours that it cannot say', async () => {
+  const { authClient, client } = openBrowser(signIn())
+  await client.notes.list.query()
+  outage.isOn = true
+  try {
+    await expect(client.reports.list.query()).rejects.toMatchObject({ data: { code: 'UNAUTHORIZED' } })
+    await expect(client.notes.list.query()).rejects.toMatchObject({
+      data: { auth: { reason: 'SESSIONS_UNAVAILABLE' } },
+    })
+    await authClient.refresh()
+    expect(authClient.getState()).toMatchObject({
+      status: 'authenticated',
+      error: { code: 'SESSIONS_UNAVAILABLE' },
+    })
+  } finally {
+    outage.isOn = false
+  }
+})
+
+test('another site can no longer call what has moved', async () => {
+  const { client, cookie } = openBrowser(signIn())
+  await client.notes.list.query()
+  const headers = { cookie: cookie(), origin: 'https://evil.example', 'content-type': 'application/json' }
+  expect((await fetch(`${baseUrl}/trpc/notes.add`, { method: 'POST', headers })).status).toBe(403)
+  const token = await fetch(`${baseUrl}/api/auth/backend/token`, { headers })
+  expect([token.status, token.headers.get('set-cookie')]).toEqual([403, null])
+})
+
+test('a stranger gets no JWT', async () => {
+  const { send } = openBrowser({ cookie: 'token=guessed' })
+  const answer = await send(`${baseUrl}/api/auth/backend/token`)
+  expect([answer.status, (await answer.json()).code]).toEqual([401, 'SESSION_NOT_FOUND'])
+})
+
+test('over WebSocket what has moved is served, and what has not is closed', async () => {
+  const { client, cookie } = openBrowser(signIn())
+  await client.notes.list.query()
+  expect(await overWebSocket(cookie(), 'notes.list')).toContain('a note of Ada')
+  expect(await overWebSocket(cookie(), 'reports.list')).toContain('UNAUTHORIZED')
+})
+
+test.each(['token-route.ts', 'context.ts', 'procedures.ts', 'router.ts'])(
+  'docs/migrating.md has the text of %s',
+  (name) => {
+    const code = readFileSync(join(import.meta.dirname, 'migrating', name), 'utf8')
+    const document = readFileSync(join(import.meta.dirname, '../../../../docs/migrating.md'), 'utf8')
+    expect(document).toContain(`\`\`\`ts\n// ${name}\n${code}\`\`\`\n`)
+  },
+)

@@ -1,0 +1,35 @@
+import { AuthError, checkOrigin, directAdapter, isAuthError, validateSession } from '@sallyport/core'
+import { issueJwt } from '@sallyport/core/auth'
+import type { TokenResponse } from '@sallyport/core/protocol'
+import { authConfig } from './auth.config.ts'
+import { currentSession } from './current-session.ts'
+import { db } from './database.ts'
+import { signingKeys } from './signing-keys.ts'
+
+/** `GET /api/auth/backend/token`: a JWT for the session that the old cookie names. */
+export async function answerToken(request: Request): Promise<Response> {
+  const headers = new Headers({ 'cache-control': 'no-store' })
+  try {
+    const header = (name: string) => request.headers.get(name)
+    checkOrigin({ method: request.method, header }, 'token', authConfig)
+    const found = await currentSession(request.headers)
+    if (found === null) throw new AuthError('SESSION_NOT_FOUND')
+    const key = { sessionId: found.id, userId: found.userId }
+    const { id, userId, expiresAt } = await validateSession(key, directAdapter(db), authConfig)
+    const jwt = await issueJwt({ id, userId, expiresAt }, { key: signingKeys.active, config: authConfig })
+    const { cookies, secure } = authConfig
+    const attributes = `Path=/; HttpOnly; SameSite=Lax; Max-Age=${jwt.expiresInSeconds}${secure ? '; Secure' : ''}`
+    headers.set('set-cookie', `${cookies.jwt}=${jwt.token}; ${attributes}`)
+    const body: TokenResponse = {
+      userId,
+      sessionId: id,
+      expiresIn: jwt.expiresInSeconds,
+      expiresAt: jwt.expiresAt.toISOString(),
+    }
+    return Response.json(body, { headers })
+  } catch (error) {
+    // Whoever cannot say must not sign anyone out.
+    const { status, reason, message } = isAuthError(error) ? error : new AuthError('SESSIONS_UNAVAILABLE')
+    return Response.json({ code: reason, message }, { status, headers })
+  }
+}

@@ -1,0 +1,5 @@
+import { answer } from '../../../web.ts'
+
+const handle = (request: Request) => answer(request, request.headers.get('x-real-ip') ?? undefined)
+
+export { handle as GET, handle as OPTIONS, handle as POST }

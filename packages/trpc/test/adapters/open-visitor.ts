@@ -1,0 +1,90 @@
+import { createTRPCClient, createWSClient, httpBatchLink, httpSubscriptionLink, wsLink } from '@trpc/client'
+import { EventSource } from 'eventsource'
+import { onTestFinished } from 'vitest'
+import { WebSocket } from 'ws'
+import { cookieFetch } from '../support/cookie-fetch.ts'
+import { ORIGIN } from '../support/visitor.ts'
+import type { AppRouter } from './router.ts'
+
+/** Host and port of a server. */
+export type Host = `localhost:${number}`
+
+let visitors = 0
+
+/** A browser of its own behind a proxy, on a page of the app. */
+export function openVisitor(host: Host, { cookie = '' } = {}) {
+  const address = `203.0.113.${++visitors}`
+  const sent = { origin: ORIGIN, 'x-forwarded-for': address }
+  const jar = cookieFetch(sent)
+  const send = cookie === '' ? jar.fetch : withHeaders({ ...sent, cookie })
+  const fetchAs = (
+    input: RequestInfo | URL,
+    { signal, ...init }: Omit<RequestInit, 'signal'> & { signal?: AbortSignal | null | undefined } = {},
+  ) => send(input, { ...init, signal: signal ?? null })
+  const url = `http://${host}/trpc`
+  const currentCookie = () => cookie || [...jar.cookies].map((pair) => pair.join('=')).join('; ')
+
+  return {
+    address,
+    fetch: (path: string, init?: RequestInit) => fetchAs(`http://${host}${path}`, init),
+    post: (path: string, body: object, headers: Record<string, string> = {}) =>
+      fetchAs(`http://${host}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      }),
+    client: createTRPCClient<AppRouter>({ links: [httpBatchLink({ url, fetch: fetchAs })] }),
+    overEvents: () =>
+      createTRPCClient<AppRouter>({
+        links: [httpSubscriptionLink({ url, EventSource, eventSourceOptions: () => ({ fetch: fetchAs }) })],
+      }),
+    overWebSocket() {
+      const socket = createWSClient({
+        url: `ws://${host}/trpc`,
+        WebSocket: socketWith({ ...sent, cookie: currentCookie() }),
+        retryDelayMs: () => 60_000,
+      })
+      onTestFinished(() => void socket.close())
+      return createTRPCClient<AppRouter>({ links: [wsLink({ client: socket })] })
+    },
+  }
+}
+
+function withHeaders(headers: Record<string, string>): typeof globalThis.fetch {
+  return (input, init) =>
+    fetch(input, { ...init, headers: { ...headers, ...Object.fromEntries(new Headers(init?.headers)) } })
+}
+
+/** A socket whose upgrade request carries headers. `ws` has all that the client uses of the browser's interface. */
+function socketWith(headers: Record<string, string>): typeof globalThis.WebSocket {
+  const VisitorSocket: unknown = class extends WebSocket {
+    constructor(address: string | URL) {
+      super(address, { headers })
+    }
+  }
+  return VisitorSocket as typeof globalThis.WebSocket
+}
+
+/** How a subscription goes on and ends. */
+export interface Followed {
+  /** The first value has come. */
+  readonly begun: Promise<unknown>
+  /** The reason of the error that ended it. */
+  readonly ended: Promise<string | undefined>
+  unsubscribe(): void
+}
+
+/** Subscribes to the clock. */
+export function follow({ clock }: Pick<ReturnType<typeof createTRPCClient<AppRouter>>, 'clock'>): Followed {
+  const begun = Promise.withResolvers<unknown>()
+  const ended = Promise.withResolvers<string | undefined>()
+  const { unsubscribe } = clock.subscribe(undefined, {
+    onData: begun.resolve,
+    onError(error) {
+      ended.resolve(error.data?.auth?.reason)
+      begun.reject(error)
+    },
+  })
+  onTestFinished(unsubscribe)
+  return { begun: begun.promise, ended: ended.promise, unsubscribe }
+}
