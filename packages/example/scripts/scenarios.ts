@@ -1,151 +1,73 @@
-/** Runs the seven rows of the scenario matrix against a real server on a free port and prints what happened. */
+/** Plays the seven rows of the scenario matrix against a real server on a free port and prints what happened. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { defineAuthConfig, staticJwks } from '@sallyport/core'
-import { banUser, issueJwt, parseSigningKeys, revokeSession } from '@sallyport/core/auth'
-import { openSqlite } from '@sallyport/core/sqlite'
-import { type Answer, type Browser, signUp } from './browser.ts'
-
-interface Scenario {
-  readonly name: string
-  readonly jwt: string
-  readonly session: string
-  readonly expected: string
-  readonly prepare: (browser: Browser) => Promise<void>
-}
+import { type Call, callMe, type KnownUser } from '../src/gate/call-me.ts'
+import { type CookieJar, createCookieJar } from '../src/gate/cookie-jar.ts'
+import type { Played } from '../src/gate/play-scenario.ts'
+import { SCENARIOS, type Scenario } from '../src/gate/scenarios.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'sallyport-scenarios-'))
 const port = await freePort()
 const baseUrl = `http://localhost:${port}`
-const env = {
-  DATABASE_URL: `file:${join(directory, 'example.db')}`,
-  KEY_FILE: join(directory, 'keys.json'),
-  SERVICE_KEY_FILE: join(directory, 'service-keys.json'),
-  INTERNAL_SOCKET: join(directory, 'internal.sock'),
-}
 const server = fork(new URL('../src/server.ts', import.meta.url), {
-  env: { ...process.env, ...env, PORT: String(port), BASE_URL: baseUrl, NODE_ENV: 'development' },
+  env: {
+    ...process.env,
+    PORT: String(port),
+    BASE_URL: baseUrl,
+    NODE_ENV: 'development',
+    DATABASE_URL: `file:${join(directory, 'example.db')}`,
+    KEY_FILE: join(directory, 'keys.json'),
+    SERVICE_KEY_FILE: join(directory, 'service-keys.json'),
+    INTERNAL_SOCKET: join(directory, 'internal.sock'),
+  },
   stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
 })
 process.once('exit', () => server.kill())
 await untilHealthy()
-const database = await openSqlite(env.DATABASE_URL)
-const signingKeys = parseSigningKeys(readFileSync(env.KEY_FILE, 'utf8'))
-const config = defineAuthConfig({ baseUrl, jwks: staticJwks(signingKeys.publicJwks) })
-
-const scenarios: readonly Scenario[] = [
-  { name: 'Normal', jwt: 'valid', session: 'valid', expected: '200', prepare: async () => {} },
-  {
-    name: 'User signs out',
-    jwt: 'deleted',
-    session: 'deleted',
-    expected: '401',
-    prepare: async (browser) => void (await browser.post('/api/auth/sign-out')),
-  },
-  {
-    name: 'Admin revokes session',
-    jwt: 'valid',
-    session: 'deleted',
-    expected: '401',
-    prepare: async ({ sessionId }) => void (await revokeSession(sessionId, database)),
-  },
-  {
-    name: 'JWT expired, session valid',
-    jwt: 'expired',
-    session: 'valid',
-    expected: 'auto-refresh then 200',
-    prepare: expireJwt,
-  },
-  {
-    name: 'JWT expired, session expired',
-    jwt: 'expired',
-    session: 'expired',
-    expected: '401',
-    prepare: async (browser) => {
-      await expireJwt(browser)
-      await expireSession(browser)
-    },
-  },
-  {
-    name: 'JWT valid, session expired',
-    jwt: 'valid',
-    session: 'expired',
-    expected: '401',
-    prepare: expireSession,
-  },
-  {
-    name: 'User banned',
-    jwt: 'valid',
-    session: 'valid, banned',
-    expected: '403',
-    prepare: async ({ userId }) => void (await banUser(userId, database, { now: new Date() })),
-  },
-]
 
 let failures = 0
 printRow(['scenario', 'JWT', 'session', 'decided by', 'result', 'time', ''])
-for (const { name, jwt, session, expected, prepare } of scenarios) {
-  const browser = await signUp(baseUrl)
-  await prepare(browser)
+for (const scenario of SCENARIOS) {
+  const browser = createCookieJar(fetch)
+  const user = await enter(scenario, browser)
   const startedAt = performance.now()
-  const { result, reason, step } = await callWithRefresh(browser)
+  const call = await callMe(baseUrl, user, browser.fetch)
   const time = `${(performance.now() - startedAt).toFixed(1)} ms`
-  const isRight = result === expected
+  const isRight = call.result === scenario.result && call.experience === scenario.experience
   if (!isRight) failures++
-  printRow([
-    name,
-    jwt,
-    session,
-    step,
-    `${result} ${reason}`,
-    time,
-    isRight ? 'as specified' : `EXPECTED ${expected}`,
-  ])
+  const { title, jwt, session, result, experience } = scenario
+  const told = isRight ? 'as specified' : `EXPECTED ${result}, ${experience}`
+  printRow([title, jwt, session, decidedBy(call), `${call.result} ${reasonsOf(call)}`, time, told])
 }
 
-await database.close()
 server.kill('SIGINT')
 await once(server, 'exit')
 rmSync(directory, { recursive: true })
 process.exitCode = failures
 
-/** What a client does: call, refresh where the reason is about the token, and call again. */
-async function callWithRefresh(browser: Browser): Promise<{ result: string; reason: string; step: string }> {
-  const first = await browser.get('/trpc/me')
-  if (!first.reason.startsWith('TOKEN_')) return describe(first)
-  const refresh = await browser.get('/api/auth/backend/token')
-  if (refresh.status !== 200) return { ...describe(first), reason: `${first.reason}, then ${refresh.reason}` }
-  const second = describe(await browser.get('/trpc/me'))
-  return { ...second, result: `auto-refresh then ${second.result}`, reason: first.reason }
+/** Has the server put a browser into a state, as the page of the gate does. Who is signed in, as far as that browser knows. */
+async function enter({ name }: Scenario, browser: CookieJar): Promise<KnownUser> {
+  const url = `${baseUrl}/gate/scenario/${name}`
+  const response = await browser.fetch(url, { method: 'POST', headers: { 'x-sallyport': '1' } })
+  if (!response.ok) throw new Error(`${url} answered ${response.status}`)
+  const played: Played = await response.json()
+  return played.user
 }
 
-function describe({ status, reason, message }: Answer): { result: string; reason: string; step: string } {
-  const step = status === 200 ? 'both steps' : reason.startsWith('TOKEN_') ? 'Step 1' : 'Step 2'
-  return {
-    result: String(status),
-    reason: message === 'Account banned' ? `${reason} "${message}"` : reason,
-    step,
-  }
+function decidedBy({ exchanges }: Call): string {
+  const last = exchanges.findLast(({ path }) => path === '/trpc/me')
+  if (last?.status === 200) return 'both steps'
+  return last?.reason?.startsWith('TOKEN_') ? 'Step 1' : 'Step 2'
 }
 
-/** Puts a JWT that has expired a minute ago into the browser. */
-async function expireJwt(browser: Browser): Promise<void> {
-  const now = new Date(Date.now() - (config.jwtLifetimeSeconds + 60) * 1_000)
-  const session = { id: browser.sessionId, userId: browser.userId, expiresAt: new Date(Date.now() + 60_000) }
-  const { token } = await issueJwt(session, { key: signingKeys.active, config, now })
-  browser.cookies.set(config.cookies.jwt, token)
-}
-
-async function expireSession({ sessionId }: Browser): Promise<void> {
-  await database.db
-    .updateTable('session')
-    .set({ expiresAt: new Date() })
-    .where('id', '=', sessionId)
-    .execute()
+/** What the call was refused for, and the refresh after it. */
+function reasonsOf({ exchanges, message }: Call): string {
+  const reasons = new Set(exchanges.flatMap(({ reason }) => reason ?? []))
+  return [...reasons].join(', then ') + (message === null ? '' : ` "${message}"`)
 }
 
 async function untilHealthy(): Promise<void> {

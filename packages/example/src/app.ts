@@ -8,6 +8,8 @@ import { auth } from './auth-server.ts'
 import { httpContext } from './context.ts'
 import { db } from './database.ts'
 import { isProduction } from './env.ts'
+import { playScenario } from './gate/play-scenario.ts'
+import { ownReportService } from './own-report-service.ts'
 import { pages } from './pages.ts'
 import { remoteAddress } from './remote-address.ts'
 import { appRouter } from './routers/app.ts'
@@ -38,11 +40,12 @@ app.all('/trpc/*', (c) =>
   ),
 )
 
-// Stands for the outside service that actions call.
-if (!isProduction)
-  app.post('/report-service', async (c) => {
-    const { title, locale } = await c.req.json()
-    return c.text(locale === 'de' ? `Bericht: ${title}` : `Report: ${title}`)
-  })
+if (!isProduction) {
+  app.post('/report-service', ownReportService)
+  app.post(
+    '/gate/scenario/:name',
+    playScenario((request, env) => app.fetch(request, env as object)),
+  )
+}
 
 app.route('/', pages)

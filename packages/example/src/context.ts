@@ -10,12 +10,22 @@ const auth = createAuthContext(authConfig)
 /** For HTTP and server-sent events: once per request. */
 export const httpContext = (
   options: FetchCreateContextFnOptions & { remoteAddress?: string | undefined },
-) => ({ ...auth.http(options), db, runner })
+) => ({ ...auth.http(options), db, runner, cookie: options.req.headers.get('cookie') })
 
 /** For WebSocket: once per connection. */
-export const wsContext = (options: CreateWSSContextFnOptions) => ({ ...auth.ws(options), db, runner })
+export const wsContext = (options: CreateWSSContextFnOptions) => ({
+  ...auth.ws(options),
+  db,
+  runner,
+  cookie: options.req.headers.cookie ?? null,
+})
 
 /** For pages that are rendered on the server: once per page. */
-export const pageContext = (headers: Headers) => ({ ...auth.headers(headers), db, runner })
+export const pageContext = (headers: Headers) => ({
+  ...auth.headers(headers),
+  db,
+  runner,
+  cookie: headers.get('cookie'),
+})
 
 export type Context = ReturnType<typeof httpContext>

@@ -28,6 +28,8 @@ const schema = z
       .default(process.platform === 'win32' ? String.raw`\\.\pipe\sallyport-example` : 'data/internal.sock'),
     /** What writes the reports. Outside production this app has one of its own. */
     REPORT_SERVICE_URL: z.url({ protocol: /^https?$/ }).optional(),
+    /** How long that one takes for each of its seven steps. */
+    REPORT_STEP_MS: z.coerce.number().int().min(0).default(300),
   })
   .transform((env) => ({ ...env, BASE_URL: env.BASE_URL ?? `http://localhost:${env.PORT}` }))
 

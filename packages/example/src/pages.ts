@@ -15,6 +15,7 @@ import { remoteAddress } from './remote-address.ts'
 import { appRouter } from './routers/app.ts'
 import type * as Web from './web/entry-server.tsx'
 import { APPEARANCE_SCRIPT } from './web/ui/appearance.ts'
+import { ICON } from './web/ui/icon.ts'
 
 /** What `vite build` has made. */
 const DIST = new URL('../dist/', import.meta.url)
@@ -53,8 +54,10 @@ pages.get('*', async (c) => {
     ctx: () => pageContext(page.headers),
     queryClient,
   })
+  const queries = route?.queries?.(trpc) ?? []
   if (page.state.status === 'authenticated')
-    await page.prefetch(queryClient, [trpc.me.queryOptions(), ...(route?.queries?.(trpc) ?? [])])
+    await page.prefetch(queryClient, [trpc.me.queryOptions(), ...queries])
+  else if (route?.audience === 'anyone') await page.prefetch(queryClient, queries)
 
   const { state } = page
   const rendered: Web.Rendered = { state, queries: dehydrate(queryClient) }
@@ -75,7 +78,7 @@ pages.get('*', async (c) => {
             <meta charset="utf-8" />
             <meta name="viewport" content="width=device-width, initial-scale=1" />
             <title>${route?.title ?? 'Not found'} – Sallyport</title>
-            <link rel="icon" href="data:," />
+            <link rel="icon" href="${ICON}" />
             ${styles.map((href) => html`<link rel="stylesheet" href="${href}" />`)}
             <script nonce="${nonce}">
               ${raw(APPEARANCE_SCRIPT)}

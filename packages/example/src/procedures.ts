@@ -2,7 +2,11 @@ import { requireRole } from '@sallyport/trpc'
 import { initTRPC } from '@trpc/server'
 import type { Context } from './context.ts'
 import { errorFormatter } from './error-formatter.ts'
-import { sensitiveSessionMiddleware, sessionMiddleware } from './generated/session.ts'
+import {
+  createSensitiveSessionMiddleware,
+  sensitiveSessionMiddleware,
+  sessionMiddleware,
+} from './generated/session.ts'
 
 const t = initTRPC.context<Context>().create({ errorFormatter })
 
@@ -16,3 +20,5 @@ export const protectedProcedure = t.procedure.use(sessionMiddleware)
 export const adminProcedure = protectedProcedure.use(requireRole('admin'))
 /** Both doors with a read of its own, for what must not happen after a revocation. */
 export const sensitiveProcedure = t.procedure.use(sensitiveSessionMiddleware)
+/** The same, for who has proved who they are within a minute: others are asked for their password. */
+export const freshProcedure = t.procedure.use(createSensitiveSessionMiddleware({ maxAge: 60 }))

@@ -17,6 +17,8 @@ const service = createServer(async (request, response) => {
   const order = JSON.parse(Buffer.concat(chunks).toString())
   orders.push(order)
   if (order.title.startsWith('slow')) pending.set(order.title, response)
+  else if (order.title === 'broken')
+    response.writeHead(200, { 'content-type': 'application/x-ndjson' }).end('{"percent":10}\n{"te')
   else response.end(`Report: ${order.title}`)
 })
 
@@ -125,6 +127,13 @@ describe('the edge', () => {
       status: 409,
       code: 'CONFLICT',
     })
+  })
+
+  test('saves nothing of an outside service that breaks off', async () => {
+    const cookie = await signIn(backend.url)
+    const before = await list(edge, cookie)
+    expect(await generate(edge, cookie, 'broken')).toMatchObject({ status: 502, code: 'BAD_GATEWAY' })
+    expect(await list(edge, cookie)).toEqual(before)
   })
 
   test('keeps the reports of a user from others', async () => {

@@ -51,23 +51,30 @@ async function signIn(name: 'ada' | 'grace'): Promise<SignedIn> {
   return { cookie, client: createTRPCClient<AppRouter>({ links: [link] }) }
 }
 
-/** A clock over WebSocket: its first value, and the error that ends it. */
-function subscribeClock({ cookie }: SignedIn) {
+/** A subscription over WebSocket: its values, and the error or the end that comes after them. */
+function subscribe({ cookie }: SignedIn, path: string, input: object) {
   const socket = new WebSocket(`${example.url.replace('http', 'ws')}/trpc`, {
     headers: { cookie, origin: example.url },
   })
-  const params = { path: 'clock', input: { intervalMs: 10 } }
+  const params = { path, input }
   socket.on('open', () => socket.send(JSON.stringify({ id: 1, method: 'subscription', params })))
-  const next = (member: 'data' | 'error') =>
-    new Promise<unknown>((resolve) => {
-      socket.on('message', (text) => {
-        const message = JSON.parse(String(text))
-        const found = member === 'error' ? message.error : message.result?.data
-        if (found !== undefined) resolve(found)
-      })
-    })
-  return { socket, first: next('data'), ended: next('error') }
+  const values: unknown[] = []
+  const { promise: started, resolve: start } = Promise.withResolvers<void>()
+  const { promise: first, resolve: begin } = Promise.withResolvers<unknown>()
+  const { promise: ended, resolve: end } = Promise.withResolvers<unknown>()
+  socket.on('message', (text) => {
+    const { result, error } = JSON.parse(String(text))
+    if (result?.type === 'started') start()
+    if (result?.data !== undefined) {
+      values.push(result.data)
+      begin(result.data)
+    }
+    if (error !== undefined || result?.type === 'stopped') end(error ?? 'stopped')
+  })
+  return { socket, values, started, first, ended }
 }
+
+const subscribeClock = (user: SignedIn) => subscribe(user, 'clock', { intervalMs: 10 })
 
 const report = ({ client }: SignedIn) =>
   client.report.generate.mutate({ id: crypto.randomUUID(), title: 'Sales' })
@@ -125,6 +132,46 @@ describe('the example', () => {
     const { apiKey } = await client.account.rotateApiKey.mutate()
     expect(apiKey).toMatch(/^key_[\w-]{32}$/)
     expect((await client.account.rotateApiKey.mutate()).apiKey).not.toBe(apiKey)
+  })
+
+  test('asks for the password before it replaces an API key, when the sign-in is more than a minute ago', async () => {
+    const { client, cookie } = await signIn('ada')
+    const { sessionId } = await client.me.query()
+    const database = await openSqlite(`file:${join(example.folder, 'example.db')}`)
+    const signedInAgo = (seconds: number) =>
+      database.db
+        .updateTable('session')
+        .set({ lastAuthenticatedAt: new Date(Date.now() - seconds * 1000) })
+        .where('id', '=', sessionId)
+        .execute()
+
+    await signedInAgo(50)
+    await client.account.rotateApiKey.mutate()
+    await signedInAgo(61)
+    await expect(client.account.rotateApiKey.mutate()).rejects.toMatchObject(
+      refused('FORBIDDEN', 'SESSION_NOT_FRESH'),
+    )
+    expect(await client.account.nameDevice.mutate({ deviceName: 'the desk' })).toBeDefined()
+    await database.close()
+
+    const password = 'correct horse battery staple'
+    expect((await post('/reauthenticate', { password }, { cookie })).status).toBe(200)
+    expect(await client.account.rotateApiKey.mutate()).toHaveProperty('apiKey')
+  })
+
+  test('Reports: tells their user how far one is, and nobody else', async () => {
+    const [grace, ada] = [await signIn('grace'), await signIn('ada')]
+    const id = crypto.randomUUID()
+    const [own, other] = [grace, ada].map((user) => subscribe(user, 'report.progress', { id }))
+    await Promise.all([own?.started, other?.started])
+    const { text } = await grace.client.report.generate.mutate({ id, title: 'Sales' })
+    expect(text).toBe('Report: Sales')
+    expect(await own?.ended).toBe('stopped')
+    expect(own?.values).toEqual([0, 14, 29, 43, 57, 71, 86])
+    expect((await post('/sign-out', {}, { cookie: ada.cookie })).status).toBe(200)
+    expect(await other?.ended).toMatchObject(refused('UNAUTHORIZED', 'SESSION_NOT_FOUND'))
+    expect(other?.values).toEqual([])
+    for (const { socket } of [own, other].filter((each) => each !== undefined)) socket.terminate()
   })
 
   test('knows the columns that it adds to the user and to the session', async () => {

@@ -49,6 +49,7 @@ export async function spawnExample(
       KEY_FILE: join(folder, 'keys', 'keys.json'),
       SERVICE_KEY_FILE: join(folder, 'keys', 'service-keys.json'),
       INTERNAL_SOCKET: join(folder, 'internal.sock'),
+      REPORT_STEP_MS: '0',
       ...env,
     },
   })

@@ -1,10 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
 import * as z from 'zod'
-import { protectedProcedure, router, sensitiveProcedure } from '../procedures.ts'
+import { freshProcedure, protectedProcedure, router, sensitiveProcedure } from '../procedures.ts'
 
 export const me = protectedProcedure.query(({ ctx: { session, user } }) => ({
   userId: session.userId,
   sessionId: session.id,
+  name: user.name,
   email: user.email,
   role: user.role,
   locale: user.locale,
@@ -13,7 +14,7 @@ export const me = protectedProcedure.query(({ ctx: { session, user } }) => ({
 
 export const accountRouter = router({
   /** Replaces the API key of the caller and returns it this one time. */
-  rotateApiKey: sensitiveProcedure.mutation(async ({ ctx }) => {
+  rotateApiKey: freshProcedure.mutation(async ({ ctx }) => {
     const apiKey = `key_${randomBytes(24).toString('base64url')}`
     const row = {
       hash: createHash('sha256').update(apiKey).digest('hex'),

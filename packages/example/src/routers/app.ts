@@ -3,6 +3,7 @@ import { publicProcedure, router } from '../procedures.ts'
 import { accountRouter, me } from './account.ts'
 import { adminRouter } from './admin.ts'
 import { clock } from './clock.ts'
+import { gateRouter } from './gate.ts'
 import { liveRouter } from './live.ts'
 import { notesRouter } from './notes.ts'
 import { organizationsRouter } from './organizations.ts'
@@ -20,9 +21,10 @@ export const appRouter = router({
   sessions: sessionsRouter,
   organizations: organizationsRouter,
   report,
+  gate: gateRouter,
 })
 
 export type AppRouter = typeof appRouter
 
 // A procedure that someone forgets to guard stops the server from starting.
-assertGuarded(appRouter, { public: ['health'] })
+assertGuarded(appRouter, { public: ['health', 'gate.look'] })

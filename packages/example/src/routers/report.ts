@@ -3,6 +3,7 @@ import type { TRPCRouterRecord } from '@trpc/server'
 import * as z from 'zod'
 import { authedAction } from '../authed-action.ts'
 import { internal } from '../internal/references.ts'
+import { progressOf, withProgress } from '../report-progress.ts'
 import { writeReport } from '../report-service.ts'
 
 /** Actions: they call the outside world, and reach the database by internal functions alone. Both processes serve them. */
@@ -14,7 +15,17 @@ export const report = {
     .use(rateLimit({ points: 100, duration: 60 }))
     .input(z.object({ id: z.uuid(), title: z.string().trim().min(1).max(200) }))
     .mutation(async ({ ctx, input: { id, title } }) => {
-      const text = await writeReport({ title, locale: ctx.user.locale }, ctx.auth)
+      const order = { title, locale: ctx.user.locale }
+      const text = await withProgress({ userId: ctx.session.userId, id }, (onProgress) =>
+        writeReport(order, { signal: ctx.auth.signal, onProgress }),
+      )
       return ctx.runMutation(internal.report.save, { id, title, text }, { idempotencyKey: id })
     }),
+
+  /** How far a report of the caller is that this process writes, in percent. */
+  progress: authedAction
+    .input(z.object({ id: z.uuid() }))
+    .subscription(({ ctx, input: { id } }) =>
+      progressOf({ userId: ctx.session.userId, id }, ctx.auth.signal),
+    ),
 } satisfies TRPCRouterRecord

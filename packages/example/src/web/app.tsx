@@ -4,6 +4,7 @@ import { type QueryClient, QueryClientProvider, useQuery } from '@tanstack/react
 import { type ReactNode, useEffect } from 'react'
 import { Navigate, Route as RouterRoute, Routes } from 'react-router'
 import { type Clients, TRPCProvider, useAppAuth, useTRPC } from './clients.ts'
+import { EndedProvider } from './ended.tsx'
 import { Layout } from './layout.tsx'
 import { SignIn } from './pages/sign-in.tsx'
 import { HOME, type Route, routes } from './routes.tsx'
@@ -18,19 +19,21 @@ export function App({ authClient, trpcClient, queryClient }: AppProps) {
   return (
     <Theme accentColor="indigo" grayColor="slate" radius="large">
       <QueryClientProvider client={queryClient}>
-        <AuthProvider client={authClient} queryClient={queryClient}>
-          <TRPCProvider trpcClient={trpcClient} queryClient={queryClient}>
-            <Layout>
-              <Routes>
-                {routes.map((route) => (
-                  <RouterRoute key={route.path} path={route.path} element={<Page route={route} />} />
-                ))}
-                <RouterRoute path="/" element={<Navigate to={HOME} replace />} />
-                <RouterRoute path="*" element={<PageHeading title="There is no such page" />} />
-              </Routes>
-            </Layout>
-          </TRPCProvider>
-        </AuthProvider>
+        <EndedProvider authClient={authClient}>
+          <AuthProvider client={authClient} queryClient={queryClient}>
+            <TRPCProvider trpcClient={trpcClient} queryClient={queryClient}>
+              <Layout>
+                <Routes>
+                  {routes.map((route) => (
+                    <RouterRoute key={route.path} path={route.path} element={<Page route={route} />} />
+                  ))}
+                  <RouterRoute path="/" element={<Navigate to={HOME} replace />} />
+                  <RouterRoute path="*" element={<PageHeading title="There is no such page" />} />
+                </Routes>
+              </Layout>
+            </TRPCProvider>
+          </AuthProvider>
+        </EndedProvider>
       </QueryClientProvider>
     </Theme>
   )

@@ -54,7 +54,13 @@ export const routes: readonly Route[] = [
     title: 'Admin',
     audience: 'admins',
     element: <Admin />,
-    queries: (trpc) => [trpc.admin.users.queryOptions()],
+    queries: (trpc) => [trpc.admin.users.queryOptions(), trpc.admin.audit.queryOptions()],
   },
-  { path: '/gate', title: 'Gate', audience: 'anyone', element: <Gate /> },
+  {
+    path: '/gate',
+    title: 'Gate',
+    audience: 'anyone',
+    element: <Gate />,
+    queries: (trpc) => [trpc.gate.look.queryOptions()],
+  },
 ]

@@ -1,23 +1,93 @@
-import { Card, Flex, Text } from '@radix-ui/themes'
-import { useQuery } from '@tanstack/react-query'
-import { useTRPC } from '../clients.ts'
+import { Badge, Card, Flex, Text } from '@radix-ui/themes'
+import type { SessionResponse } from '@sallyport/core/protocol'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useAppAuth, useTRPC } from '../clients.ts'
+import { ActionButton } from '../ui/action-button.tsx'
+import { Columns } from '../ui/columns.tsx'
+import { messageOf } from '../ui/message-of.ts'
 import { PageHeading } from '../ui/page-heading.tsx'
+import { Problem } from '../ui/problem.tsx'
+import { Rows } from '../ui/rows.tsx'
+import { Time } from '../ui/time.tsx'
 
+/** The rows change by themselves when someone signs in, here or elsewhere: see `useLive`. */
 export function Sessions() {
   const trpc = useTRPC()
-  const { data } = useQuery(trpc.sessions.list.queryOptions())
+  const { data: { sessions } = { sessions: [] }, error } = useQuery(trpc.sessions.list.queryOptions())
+  const ownFirst = sessions.toSorted((a, b) => Number(b.current) - Number(a.current))
   return (
-    <>
+    <div className="stack">
       <PageHeading title="Sessions">
-        Where you are signed in. A session that is revoked ends at once.
+        Where you are signed in. A session that is revoked ends at once, and its browser shows the sign-in.
       </PageHeading>
-      <Flex direction="column" gap="2">
-        {data?.sessions.map(({ id, device }) => (
-          <Card key={id}>
-            <Text>{device}</Text>
-          </Card>
+      <Problem message={messageOf(error)} />
+      <Rows title="Your sessions" empty="None.">
+        {ownFirst.map((session) => (
+          <SessionRow key={session.id} session={session} />
         ))}
-      </Flex>
-    </>
+      </Rows>
+      {sessions.length > 1 && <SignOutOthers />}
+    </div>
   )
+}
+
+function SessionRow({ session }: { readonly session: SessionResponse }) {
+  const { id, device, address, createdAt, lastSeenAt, expiresAt, current } = session
+  const { client } = useAppAuth()
+  const revoke = useRevocation(() => client.api.revokeSession({ sessionId: id }))
+  const name = device ?? 'Unknown device'
+  return (
+    <Card asChild>
+      <li className="tile">
+        <div className="row">
+          <Flex gap="2" align="center" wrap="wrap">
+            <Text weight="medium">{name}</Text>
+            {current && <Badge color="green">This browser</Badge>}
+          </Flex>
+          {!current && (
+            <ActionButton
+              variant="soft"
+              color="red"
+              aria-label={`Revoke ${name}`}
+              isPending={revoke.isPending}
+              onClick={() => revoke.mutate()}
+            >
+              Revoke
+            </ActionButton>
+          )}
+        </div>
+        <Columns
+          values={{
+            Address: address ?? 'unknown',
+            'Signed in': <Time value={createdAt} />,
+            'Last seen': <Time value={lastSeenAt} />,
+            'Ends by itself': <Time value={expiresAt} />,
+          }}
+        />
+        <Problem message={messageOf(revoke.error)} />
+      </li>
+    </Card>
+  )
+}
+
+function SignOutOthers() {
+  const { client } = useAppAuth()
+  const revoke = useRevocation(() => client.api.revokeOtherSessions())
+  return (
+    <div>
+      <ActionButton variant="soft" color="red" isPending={revoke.isPending} onClick={() => revoke.mutate()}>
+        Sign out everywhere else
+      </ActionButton>
+      <Problem message={messageOf(revoke.error)} />
+    </div>
+  )
+}
+
+function useRevocation(revoke: () => Promise<unknown>) {
+  const trpc = useTRPC()
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: revoke,
+    onSuccess: () => queryClient.invalidateQueries(trpc.sessions.pathFilter()),
+  })
 }

@@ -1,8 +1,11 @@
-import { Button, Card, Link, Text } from '@radix-ui/themes'
+import { Callout, Card, Link, Text } from '@radix-ui/themes'
 import { useMutation } from '@tanstack/react-query'
 import { Link as RouterLink } from 'react-router'
 import { useAppAuth } from '../clients.ts'
+import { useEnded } from '../ended.tsx'
+import { ActionButton } from '../ui/action-button.tsx'
 import { Field } from '../ui/field.tsx'
+import { Form } from '../ui/form.tsx'
 import { messageOf } from '../ui/message-of.ts'
 import { PageHeading } from '../ui/page-heading.tsx'
 import { Problem } from '../ui/problem.tsx'
@@ -10,6 +13,7 @@ import { Problem } from '../ui/problem.tsx'
 /** The page itself changes to what the user asked for: the client tells everyone who is signed in. */
 export function SignIn() {
   const { client } = useAppAuth()
+  const isEnded = useEnded()
   const signIn = useMutation({
     mutationFn: (form: FormData) =>
       client.api.signInEmail({
@@ -23,21 +27,26 @@ export function SignIn() {
         In development there are ada@example.com, who is an admin, and grace@example.com. The terminal shows
         their password.
       </PageHeading>
+      {isEnded && (
+        <Callout.Root size="1" mb="4" role="status">
+          <Callout.Text>This session was ended. Sign in to go on.</Callout.Text>
+        </Callout.Root>
+      )}
       <Card size="3">
-        <form className="stack" action={(form) => signIn.mutate(form)}>
+        <Form onFilled={(values) => signIn.mutate(values)}>
           <Field label="Email" name="email" type="email" autoComplete="username" required />
           <Field label="Password" name="password" type="password" autoComplete="current-password" required />
           <Problem message={messageOf(signIn.error)} />
-          <Button type="submit" loading={signIn.isPending}>
+          <ActionButton type="submit" isPending={signIn.isPending}>
             Sign in
-          </Button>
+          </ActionButton>
           <Text as="p" size="2">
             No account yet?{' '}
-            <Link asChild>
+            <Link asChild underline="always">
               <RouterLink to="/sign-up">Sign up</RouterLink>
             </Link>
           </Text>
-        </form>
+        </Form>
       </Card>
     </div>
   )

@@ -1,9 +1,12 @@
-import { Button, Card, Link, Text } from '@radix-ui/themes'
+import { Card, Link, Text } from '@radix-ui/themes'
 import { useMutation } from '@tanstack/react-query'
 import { Link as RouterLink } from 'react-router'
 import { useAppAuth } from '../clients.ts'
+import { ActionButton } from '../ui/action-button.tsx'
 import { Field } from '../ui/field.tsx'
+import { Form } from '../ui/form.tsx'
 import { messageOf } from '../ui/message-of.ts'
+import { NewPassword } from '../ui/new-password.tsx'
 import { PageHeading } from '../ui/page-heading.tsx'
 import { Problem } from '../ui/problem.tsx'
 
@@ -21,30 +24,21 @@ export function SignUp() {
     <div className="narrow">
       <PageHeading title="Sign up">Any address will do: nothing is sent to it.</PageHeading>
       <Card size="3">
-        <form className="stack" action={(form) => signUp.mutate(form)}>
+        <Form onFilled={(values) => signUp.mutate(values)}>
           <Field label="Name" name="name" autoComplete="name" required />
           <Field label="Email" name="email" type="email" autoComplete="username" required />
-          <Field
-            label="Password"
-            name="password"
-            type="password"
-            autoComplete="new-password"
-            minLength={8}
-            maxLength={256}
-            hint="8 to 256 characters, and none of the most common ones."
-            required
-          />
+          <NewPassword label="Password" name="password" />
           <Problem message={messageOf(signUp.error)} />
-          <Button type="submit" loading={signUp.isPending}>
+          <ActionButton type="submit" isPending={signUp.isPending}>
             Sign up
-          </Button>
+          </ActionButton>
           <Text as="p" size="2">
             You have an account?{' '}
-            <Link asChild>
+            <Link asChild underline="always">
               <RouterLink to="/sign-in">Sign in</RouterLink>
             </Link>
           </Text>
-        </form>
+        </Form>
       </Card>
     </div>
   )

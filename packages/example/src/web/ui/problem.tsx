@@ -1,7 +1,7 @@
 import { Callout } from '@radix-ui/themes'
 
 /** What went wrong, for the user. Screen readers say it when it appears. */
-export function Problem({ message }: { readonly message: string | null | undefined }) {
+export function Problem({ message }: { readonly message: string | false | null | undefined }) {
   return (
     <div role="alert">
       {message && (

@@ -1,0 +1,91 @@
+import { createAuthClient } from '@sallyport/trpc/client'
+import { authLink } from '@sallyport/trpc/links'
+import { createTRPCClient, httpLink } from '@trpc/client'
+import type { AppRouter } from '../routers/app.ts'
+import type { Experience } from './scenarios.ts'
+
+/** A request that the client has sent, and what it was answered. */
+export interface Exchange {
+  readonly path: string
+  readonly status: number
+  /** Null where nothing was refused. */
+  readonly reason: string | null
+}
+
+/** One call of `me` by the client that the app has. */
+export interface Call {
+  /** The first of them is the call itself, as the server answers it to anyone who asks nothing further. */
+  readonly exchanges: readonly Exchange[]
+  /** As the scenario matrix says it: `401`, or `auto-refresh then 200`. */
+  readonly result: string
+  readonly experience: Experience
+  /** What the user reads, where the client shows an error. */
+  readonly message: string | null
+}
+
+/** Who is signed in, as far as the client knows. */
+export type KnownUser = { readonly userId: string; readonly sessionId: string } | null
+
+/** Calls `me` with the links of the app, which refresh by themselves, and notes all that goes over the wire. */
+export async function callMe(baseUrl: string, user: KnownUser, send: typeof fetch): Promise<Call> {
+  const exchanges: Exchange[] = []
+  const authClient = createAuthClient({
+    baseUrl,
+    hydrate:
+      user === null
+        ? { status: 'unauthenticated' }
+        : { status: 'authenticated', ...user, expiresIn: A_FRESH_JWT_SECONDS },
+    async fetch(input, init) {
+      const response = await send(input, init)
+      const { pathname } = new URL(input instanceof Request ? input.url : input)
+      exchanges.push({ path: pathname, status: response.status, reason: await reasonOf(response.clone()) })
+      return response
+    },
+  })
+  const client = createTRPCClient<AppRouter>({
+    links: [authLink(authClient), httpLink({ url: `${baseUrl}/trpc`, fetch: authClient.fetch })],
+  })
+  const isAnswered = await client.me.query().then(
+    () => true,
+    () => false,
+  )
+  // A refusal that may have ended the session has made the client ask; the answer may be on its way still.
+  const { status, error } = authClient.getState()
+  if (!isAnswered && status === 'authenticated' && error === null) await authClient.refresh()
+  return {
+    exchanges,
+    ...outcomeOf(exchanges, isAnswered),
+    message: authClient.getState().error?.message ?? null,
+  }
+}
+
+/** So that the client does not refresh ahead of the call: the server is to say that the JWT has expired. */
+const A_FRESH_JWT_SECONDS = 900
+
+function outcomeOf(
+  exchanges: readonly Exchange[],
+  isAnswered: boolean,
+): { result: string; experience: Experience } {
+  const [{ status, reason } = { status: 0, reason: '' }] = exchanges
+  if (isAnswered && exchanges.length === 1) return { result: `${status}`, experience: 'Access granted' }
+  if (isAnswered)
+    return { result: `auto-refresh then ${exchanges.at(-1)?.status}`, experience: 'Transparent' }
+  const result = `${status}`
+  if (reason === 'ACCOUNT_BANNED') return { result, experience: 'Account banned message' }
+  // Without a JWT that proves anything there is nobody to log out.
+  return {
+    result,
+    experience: reason?.startsWith('TOKEN_') ? 'Redirected to login' : 'Logged out on next request',
+  }
+}
+
+interface Refusal {
+  readonly code?: string
+  readonly error?: { readonly data: { readonly auth: { readonly reason: string } | null } }
+}
+
+async function reasonOf(response: Response): Promise<string | null> {
+  if (response.ok) return null
+  const { code, error }: Refusal = await response.json()
+  return error?.data.auth?.reason ?? code ?? null
+}

@@ -1,0 +1,90 @@
+import {
+  type AuthConfig,
+  directAdapter,
+  type HeaderReader,
+  type Identity,
+  identify,
+  isAuthError,
+  REASONS,
+  type Reason,
+  readCredentials,
+  validateIdentity,
+  validateSession,
+} from '@sallyport/core'
+import { isTokenReason } from '@sallyport/core/protocol'
+import type { Context } from '../context.ts'
+import { findByCookie, readRow, type SessionRow } from './session-row.ts'
+
+/** What is behind a browser's cookies, and what the two doors say to it. */
+export interface Look {
+  /** Step 1. */
+  readonly jwt: Finding & {
+    /** What the JWT proves; null where it proves nothing. */
+    readonly identity: { userId: string; sessionId: string; keyId: string; expiresIn: number } | null
+  }
+  /** Step 2; null where no call gets so far. */
+  readonly session: Finding | null
+  /** The row that the JWT names, or else the session cookie; null where there is none. */
+  readonly row: SessionRow | null
+  /** What the token endpoint would say; null where the session cookie stands for a session that counts. */
+  readonly refusedRefresh: Reason | null
+  readonly next: { readonly status: number; readonly message: string } & Finding
+  /** Whether a new JWT would let the next call in. */
+  readonly refreshHelps: boolean
+}
+
+/** Null where a door is open. */
+interface Finding {
+  readonly reason: Reason | null
+}
+
+interface Doors {
+  readonly config: AuthConfig
+  readonly db: Context['db']
+}
+
+/** Asks both doors, each by itself. Nothing is refreshed and nobody is told: looking is not knocking. */
+export async function look(cookie: string | null, { config: told, db }: Doors): Promise<Look> {
+  const config = { ...told, onEvent: undefined }
+  const header: HeaderReader = (name) => (name === 'cookie' ? cookie : null)
+  const adapter = directAdapter(db)
+
+  const [identity, jwtReason] = await outcome(() => identify({ method: 'GET', header }, 'query', config))
+  const [, sessionReason] =
+    identity === null ? [] : await outcome(() => validateIdentity(identity, { config, adapter }))
+  const [credentials] = await outcome(async () => readCredentials(header, config))
+  const own = await findByCookie(credentials?.sessionCookie ?? null, db)
+  const [, refusedRefresh] =
+    own === null
+      ? [null, 'SESSION_NOT_FOUND' as const]
+      : await outcome(() => validateSession(own, adapter, config))
+
+  const reason = jwtReason ?? sessionReason ?? null
+  const named = identity ?? own
+  return {
+    jwt: { reason: jwtReason, identity: identity && describe(identity, config.now()) },
+    session: sessionReason === undefined ? null : { reason: sessionReason },
+    row: named && (await readRow(named, db)),
+    refusedRefresh,
+    next: {
+      reason,
+      status: reason === null ? 200 : REASONS[reason].status,
+      message: reason === null ? 'Both doors are open' : REASONS[reason].message,
+    },
+    refreshHelps: reason !== null && isTokenReason(reason) && refusedRefresh === null,
+  }
+}
+
+/** What came, or why nothing did. */
+async function outcome<Result>(ask: () => Promise<Result>): Promise<[Result, null] | [null, Reason]> {
+  try {
+    return [await ask(), null]
+  } catch (error) {
+    if (isAuthError(error)) return [null, error.reason]
+    throw error
+  }
+}
+
+function describe({ userId, sessionId, keyId, expiresAt }: Identity, now: Date) {
+  return { userId, sessionId, keyId, expiresIn: Math.ceil((expiresAt.getTime() - now.getTime()) / 1_000) }
+}

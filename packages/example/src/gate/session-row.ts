@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto'
+import type { SessionCookie, SessionKey } from '@sallyport/core'
+import type { Context } from '../context.ts'
+
+/** A session and its user, as the page of the gate shows them. */
+export interface SessionRow {
+  readonly id: string
+  readonly expiresAt: string
+  readonly lastSeenAt: string
+  readonly device: string | null
+  readonly email: string
+  readonly banned: boolean
+}
+
+/** The session that the session cookie stands for. An id alone is no secret: whoever has made the cookie up learns nothing. */
+export async function findByCookie(
+  cookie: SessionCookie | null,
+  db: Context['db'],
+): Promise<SessionKey | null> {
+  if (cookie === null) return null
+  const { sessionId, secret } = cookie
+  const token = `sha256:${createHash('sha256').update(secret).digest('hex')}`
+  const row = await db
+    .selectFrom('session')
+    .select('userId')
+    .where('id', '=', sessionId)
+    .where('token', '=', token)
+    .executeTakeFirst()
+  return row === undefined ? null : { sessionId, userId: row.userId }
+}
+
+/** What the database says of a session, whether it still counts or not. */
+export async function readRow(
+  { sessionId, userId }: SessionKey,
+  db: Context['db'],
+): Promise<SessionRow | null> {
+  const row = await db
+    .selectFrom('session')
+    .innerJoin('user', 'user.id', 'session.userId')
+    .select(['session.id', 'session.expiresAt', 'session.lastSeenAt', 'session.deviceName'])
+    .select(['session.userAgent', 'user.email', 'user.banned'])
+    .where('session.id', '=', sessionId)
+    .where('session.userId', '=', userId)
+    .executeTakeFirst()
+  if (row === undefined) return null
+  const { id, email, deviceName, userAgent } = row
+  return {
+    id,
+    email,
+    device: deviceName ?? userAgent,
+    banned: Boolean(row.banned),
+    expiresAt: new Date(row.expiresAt).toISOString(),
+    lastSeenAt: new Date(row.lastSeenAt).toISOString(),
+  }
+}

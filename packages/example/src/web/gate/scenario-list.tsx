@@ -1,0 +1,62 @@
+import { Callout, Heading, Text } from '@radix-ui/themes'
+import { useQueryClient } from '@tanstack/react-query'
+import { useId } from 'react'
+import { SCENARIOS } from '../../gate/scenarios.ts'
+import { useAppAuth, useTRPC } from '../clients.ts'
+import { Problem } from '../ui/problem.tsx'
+import { play, usePlays } from './plays.ts'
+import { isAsSpecified } from './result.tsx'
+import { ScenarioRow } from './scenario-row.tsx'
+
+/** A button for each row of the scenario matrix. */
+export function ScenarioList() {
+  const id = useId()
+  const { client } = useAppAuth()
+  const trpc = useTRPC()
+  const queryClient = useQueryClient()
+  const { playing, latest, played, problem } = usePlays()
+  const scenario = SCENARIOS.find(({ name }) => name === latest)
+  const outcome = scenario && played[scenario.name]
+  return (
+    <section className="stack" aria-labelledby={id}>
+      <div>
+        <Heading as="h2" size="4" id={id}>
+          The seven states
+        </Heading>
+        <Text as="p" size="2" color="gray">
+          Each button puts this browser into a state. Then the client of the app calls <code>me</code> with
+          its cookies, on the server, where no console tells of the refusals. What came back stands beside
+          what is specified.
+        </Text>
+      </div>
+      <Callout.Root size="1">
+        <Callout.Text>
+          A button signs out whoever is signed in here, and signs this browser in as the gate’s own user,
+          gate@example.com.
+        </Callout.Text>
+      </Callout.Root>
+      <Problem message={problem} />
+      <Text as="p" size="2" role="status">
+        {scenario &&
+          outcome &&
+          `${scenario.title}: ${outcome.call.result}, ${outcome.call.experience}. ${
+            isAsSpecified(scenario, outcome) ? 'As specified.' : 'Not as specified.'
+          }`}
+      </Text>
+      <ul className="rows">
+        {SCENARIOS.map((each) => (
+          <ScenarioRow
+            key={each.name}
+            scenario={each}
+            played={played[each.name]}
+            isLatest={each.name === latest}
+            playing={playing}
+            onPlay={() =>
+              void play(each.name, client).then(() => queryClient.invalidateQueries(trpc.gate.pathFilter()))
+            }
+          />
+        ))}
+      </ul>
+    </section>
+  )
+}

@@ -1,0 +1,51 @@
+import { Button, Dialog, Flex } from '@radix-ui/themes'
+import { useSensitive } from '@sallyport/trpc/react'
+import { useMutation } from '@tanstack/react-query'
+import { useRef } from 'react'
+import { ActionButton } from './action-button.tsx'
+import { Field } from './field.tsx'
+import { Form } from './form.tsx'
+import { messageOf } from './message-of.ts'
+import { Problem } from './problem.tsx'
+
+/** Asks for the password when the server wants to know again who it is. One serves the whole app. */
+export function ConfirmDialog() {
+  const { isAsking, confirm, cancel, error } = useSensitive()
+  const before = useRef<HTMLElement>(null)
+  const send = useMutation({
+    mutationFn: (values: FormData) => confirm({ password: String(values.get('password')) }),
+  })
+  return (
+    <Dialog.Root open={isAsking} onOpenChange={(isOpen) => isOpen || cancel()}>
+      <Dialog.Content
+        maxWidth="24rem"
+        onOpenAutoFocus={() => {
+          before.current = document.activeElement instanceof HTMLElement ? document.activeElement : null
+        }}
+        onCloseAutoFocus={(event) => {
+          // By itself it would go to the trigger, and this one has none.
+          event.preventDefault()
+          const { current } = before
+          ;(current?.isConnected ? current : document.getElementById('main'))?.focus()
+        }}
+      >
+        <Dialog.Title>Is it still you?</Dialog.Title>
+        <Dialog.Description size="2" mb="4">
+          Enter your password to go on. What you asked for is then done by itself.
+        </Dialog.Description>
+        <Form onFilled={(values) => send.mutate(values)}>
+          <Field label="Password" name="password" type="password" autoComplete="current-password" required />
+          <Problem message={messageOf(error)} />
+          <Flex gap="3" justify="end">
+            <Button type="button" variant="soft" color="gray" onClick={cancel}>
+              Cancel
+            </Button>
+            <ActionButton type="submit" isPending={send.isPending}>
+              Confirm
+            </ActionButton>
+          </Flex>
+        </Form>
+      </Dialog.Content>
+    </Dialog.Root>
+  )
+}

@@ -1,0 +1,11 @@
+import { DOORS, HANDLES } from './icon.ts'
+
+/** The mark of the app. */
+export function Doors() {
+  return (
+    <svg className="doors" aria-hidden="true" width="24" height="24" viewBox="0 0 24 24">
+      <path d={DOORS} />
+      <path className="handles" d={HANDLES} />
+    </svg>
+  )
+}

@@ -1,0 +1,111 @@
+import { createSigningKey } from '@sallyport/core/auth'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { callMe } from '../../src/gate/call-me.ts'
+import { createCookieJar } from '../../src/gate/cookie-jar.ts'
+import type { Played } from '../../src/gate/play-scenario.ts'
+import { SCENARIOS } from '../../src/gate/scenarios.ts'
+import { BASE_URL, type OpenApp, openApp } from '../open-app.ts'
+
+let app: OpenApp
+beforeAll(async () => {
+  app = await openApp()
+})
+afterAll(() => app.close())
+
+const OWN = { 'x-sallyport': '1' }
+
+const enter = (
+  name: string,
+  headers: Record<string, string> = OWN,
+  fetch = createCookieJar(app.send).fetch,
+) => fetch(`${BASE_URL}/gate/scenario/${name}`, { method: 'POST', headers })
+
+/** What the doors say to each of the states. */
+const DOORS: Record<string, [jwt: string | null, session: string | null | undefined, helps: boolean]> = {
+  normal: [null, null, false],
+  'signed-out': ['TOKEN_MISSING', undefined, false],
+  revoked: [null, 'SESSION_NOT_FOUND', false],
+  'jwt-expired': ['TOKEN_EXPIRED', undefined, true],
+  'both-expired': ['TOKEN_EXPIRED', undefined, false],
+  'session-expired': [null, 'SESSION_EXPIRED', false],
+  banned: [null, 'ACCOUNT_BANNED', false],
+}
+
+describe('scenario matrix', () => {
+  test.each(SCENARIOS)('$title: $result, $experience', async ({ name, result, experience }) => {
+    const browser = createCookieJar(app.send)
+    const answer = await enter(name, OWN, browser.fetch)
+    expect(answer.status).toBe(200)
+    const { user, look, call }: Played = await answer.json()
+    expect(call).toMatchObject({ result, experience })
+    expect([look.jwt.reason, look.session?.reason, look.refreshHelps]).toEqual(DOORS[name])
+
+    // The browser itself is in that state, and meets the same.
+    const own = await browser.fetch(`${BASE_URL}/trpc/gate.look`)
+    expect(await own.json()).toMatchObject({
+      result: { data: { jwt: { reason: look.jwt.reason }, next: look.next, hasScenarios: true } },
+    })
+    expect(await callMe(BASE_URL, user, browser.fetch)).toEqual(call)
+  })
+
+  test('a JWT that has expired is in a cookie that has not: a browser would drop it', async () => {
+    const answer = await enter('jwt-expired')
+    expect(answer.headers.getSetCookie()).toContainEqual(
+      expect.stringMatching(/^service\.jwt=[^;]+; Max-Age=86400; Path=\/; HttpOnly; SameSite=Lax$/),
+    )
+  })
+})
+
+test.each([
+  ['another site', { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }],
+  ['another origin of this site', { 'sec-fetch-site': 'same-site', origin: 'http://localhost:4000' }],
+  ['who does not say where it comes from', {}],
+])('%s may not play', async (_who, headers) => {
+  const answer = await enter('normal', headers)
+  expect(answer.status).toBe(403)
+  expect(await answer.json()).toMatchObject({ code: 'ORIGIN_REJECTED' })
+  expect(answer.headers.getSetCookie()).toEqual([])
+})
+
+test.each([
+  ['a state that there is not', 'POST', 'drunk'],
+  ['another method', 'PUT', 'normal'],
+])('%s is not found', async (_what, method, name) => {
+  const answer = await app.send(
+    new Request(`${BASE_URL}/gate/scenario/${name}`, { method, headers: { 'x-sallyport': '1' } }),
+  )
+  expect(answer.status).toBe(404)
+})
+
+test('touches its own user alone', async () => {
+  const others = () =>
+    app.db.selectFrom('user').selectAll().where('email', '!=', 'gate@example.com').execute()
+  const grace = await app.signIn('grace')
+  const before = await others()
+  for (const { name } of SCENARIOS) await enter(name)
+  expect(await others()).toEqual(before)
+  expect(await grace.client.me.query()).toMatchObject({ email: 'grace@example.com' })
+})
+
+test('a browser that plays is no longer signed in as who it was', async () => {
+  const { jar, client, userId } = await app.signIn('grace')
+  await enter('normal', OWN, jar.fetch)
+  expect(await client.me.query()).toMatchObject({ email: 'gate@example.com' })
+  const left = await app.db.selectFrom('audit').select('detail').where('userId', '=', userId).execute()
+  expect(left.map(({ detail }) => JSON.parse(detail))).toContainEqual({ cause: 'replaced' })
+})
+
+test('in production there is no such route', async () => {
+  const keys = { keys: [await createSigningKey()] }
+  const { d: _secret, ...publicKey } = keys.keys[0] ?? {}
+  const production = await openApp({
+    NODE_ENV: 'production',
+    SIGNING_KEYS: JSON.stringify(keys),
+    JWKS: JSON.stringify({ keys: [publicKey] }),
+  })
+  const request = new Request(`${BASE_URL}/gate/scenario/normal`, { method: 'POST', headers: OWN })
+  expect((await production.send(request)).status).toBe(404)
+  const look = await production.send(new Request(`${BASE_URL}/trpc/gate.look`))
+  expect(await look.json()).toMatchObject({ result: { data: { hasScenarios: false } } })
+  await production.close()
+})

@@ -1,0 +1,79 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createAuthClient } from '@sallyport/trpc/client'
+import { createTRPCClient, httpLink, type TRPCClient } from '@trpc/client'
+import { vi } from 'vitest'
+import type { auth } from '../src/auth-server.ts'
+import { type CookieJar, createCookieJar } from '../src/gate/cookie-jar.ts'
+import type { AppRouter } from '../src/routers/app.ts'
+
+export const BASE_URL = 'http://localhost:3000'
+
+/** A connection, as the Node adapter of Hono tells of it. */
+const CONNECTION = {
+  incoming: { socket: { remoteAddress: '127.0.0.1', remotePort: 1, remoteFamily: 'IPv4' } },
+}
+
+type Database = typeof import('../src/database.ts')['database']
+
+/** A browser that someone has signed in on. */
+export interface SignedIn {
+  readonly jar: CookieJar
+  readonly userId: string
+  readonly client: TRPCClient<AppRouter>
+  readonly api: ReturnType<typeof createAuthClient<typeof auth.api>>['api']
+}
+
+/** The app in this process, with a database and keys of its own. */
+export interface OpenApp {
+  readonly db: Database['db']
+  send(request: Request): Response | Promise<Response>
+  /** A demo user, in a browser of their own. */
+  signIn(name: 'ada' | 'grace'): Promise<SignedIn>
+  close(): Promise<void>
+}
+
+/** Loads the app anew. */
+export async function openApp(env: Record<string, string> = {}): Promise<OpenApp> {
+  const folder = mkdtempSync(join(tmpdir(), 'sallyport-'))
+  const variables = {
+    NODE_ENV: 'development',
+    // Vite has a variable of this name.
+    BASE_URL,
+    DATABASE_URL: `file:${join(folder, 'example.db')}`,
+    KEY_FILE: join(folder, 'keys.json'),
+    SERVICE_KEY_FILE: join(folder, 'service-keys.json'),
+    ...env,
+  }
+  for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value)
+  vi.resetModules()
+  const [{ app }, { database }, { auth: server }, { keyFile }] = await Promise.all([
+    import('../src/app.ts'),
+    import('../src/database.ts'),
+    import('../src/auth-server.ts'),
+    import('../src/keys/key-file.ts'),
+  ])
+  const send = (request: Request) => app.fetch(request, CONNECTION)
+  return {
+    db: database.db,
+    send,
+    async signIn(name) {
+      const jar = createCookieJar(send)
+      const authClient = createAuthClient<typeof auth.api>({ baseUrl: BASE_URL, fetch: jar.fetch })
+      const email = `${name}@example.com`
+      const { userId } = await authClient.api.signInEmail({ email, password: 'correct horse battery staple' })
+      const client = createTRPCClient<AppRouter>({
+        links: [httpLink({ url: `${BASE_URL}/trpc`, fetch: authClient.fetch })],
+      })
+      return { jar, userId, client, api: authClient.api }
+    },
+    async close() {
+      server.close()
+      if (env.SIGNING_KEYS === undefined) (await keyFile(variables.KEY_FILE)).close()
+      await database.close()
+      rmSync(folder, { recursive: true })
+      vi.unstubAllEnvs()
+    },
+  }
+}

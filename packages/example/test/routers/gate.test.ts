@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { look as lookAt } from '../../src/gate/look.ts'
+import { BASE_URL, type OpenApp, openApp } from '../open-app.ts'
+
+let app: OpenApp
+beforeAll(async () => {
+  app = await openApp()
+})
+afterAll(() => app.close())
+
+async function look(cookie: string) {
+  const answer = await app.send(new Request(`${BASE_URL}/trpc/gate.look`, { headers: { cookie } }))
+  expect(answer.headers.getSetCookie()).toEqual([])
+  const { result } = await answer.json()
+  return result.data
+}
+
+/** The `Cookie` header of a browser without one of its cookies. */
+const without = (name: string, header: string) =>
+  header
+    .split('; ')
+    .filter((pair) => !pair.startsWith(`${name}=`))
+    .join('; ')
+
+test('says what the JWT proves, and what the row of its session says', async () => {
+  const { jar, userId } = await app.signIn('grace')
+  expect(await look(jar.header())).toMatchObject({
+    jwt: { reason: null, identity: { userId, expiresIn: expect.toSatisfy((left) => left > 890) } },
+    session: { reason: null },
+    row: { email: 'grace@example.com', banned: false },
+    next: { status: 200, reason: null },
+    refusedRefresh: null,
+  })
+})
+
+test('shows a stranger two doors that are shut', async () => {
+  expect(await look('')).toMatchObject({
+    jwt: { reason: 'TOKEN_MISSING', identity: null },
+    session: null,
+    row: null,
+    next: { status: 401, reason: 'TOKEN_MISSING' },
+    refusedRefresh: 'SESSION_NOT_FOUND',
+    refreshHelps: false,
+  })
+})
+
+test('a browser whose JWT is gone would be helped by a refresh, which looking is not', async () => {
+  const { jar } = await app.signIn('grace')
+  const cookie = without('service.jwt', jar.header())
+  for (const _time of [1, 2])
+    expect(await look(cookie)).toMatchObject({
+      jwt: { reason: 'TOKEN_MISSING' },
+      row: { email: 'grace@example.com' },
+      next: { status: 401 },
+      refreshHelps: true,
+    })
+})
+
+test('tells nothing of a session to who knows its id alone', async () => {
+  const { jar, userId } = await app.signIn('grace')
+  const { id } = await app.db
+    .selectFrom('session')
+    .select('id')
+    .where('userId', '=', userId)
+    .executeTakeFirstOrThrow()
+  expect(jar.header()).toContain('service.session=')
+  expect(await look(`service.session=${id}.made-up`)).toMatchObject({
+    row: null,
+    refusedRefresh: 'SESSION_NOT_FOUND',
+    refreshHelps: false,
+  })
+})
+
+test.each([
+  ['service.jwt=a; service.jwt=b', 'COOKIE_CONFLICT'],
+  ['service.jwt=a.b.c', 'TOKEN_INVALID'],
+])('%s: %s', async (cookie, reason) => {
+  expect(await look(cookie)).toMatchObject({ jwt: { reason }, session: null, next: { status: 401, reason } })
+})
+
+test('looking is told to nobody', async () => {
+  const { authConfig } = await import('../../src/auth.config.ts')
+  const onEvent = vi.fn()
+  const seen = await lookAt('service.jwt=a.b.c', { config: { ...authConfig, onEvent }, db: app.db })
+  expect(seen.jwt.reason).toBe('TOKEN_INVALID')
+  expect(onEvent).not.toHaveBeenCalled()
+})

@@ -1,0 +1,2 @@
+export const httpContext = () => ({})
+export type Context = ReturnType<typeof httpContext>

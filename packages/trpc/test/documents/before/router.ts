@@ -1,0 +1,6 @@
+import { publicProcedure, router } from './procedures.ts'
+
+export const appRouter = router({
+  health: publicProcedure.query(() => ({ ok: true })),
+})
+export type AppRouter = typeof appRouter

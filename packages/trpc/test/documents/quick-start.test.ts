@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { cookieFetch } from '../support/cookie-fetch.ts'
+import { sallyport } from '../support/sallyport.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { type Block, isBlock, ROOT, readDocument } from './read-documents.ts'
+
+const [section = ''] = /^## Quick start\n[\s\S]*?(?=^In the browser)/m.exec(
+  readFileSync(join(ROOT, 'README.md'), 'utf8'),
+) ?? ['']
+const files = readDocument('README.md', section).parts.filter(
+  (part): part is Block => isBlock(part) && part.language === 'ts',
+)
+const folder = temporaryDirectory()
+
+test('the quick start adds fewer than 40 lines to an app that is there', () => {
+  const isCode = (line: string) => !/^\s*(\/\/.*)?$/.test(line)
+  const added = files.flatMap(({ name, code }) => {
+    const before = new URL(`before/${name}`, import.meta.url)
+    const old = existsSync(before) ? readFileSync(before, 'utf8').split('\n') : []
+    return code.split('\n').filter((line) => isCode(line) && !old.includes(line))
+  })
+  expect(files.map(({ name }) => name)).toEqual(expect.arrayContaining(['auth.ts', 'server.ts']))
+  expect(added.length).toBeGreaterThan(30)
+  expect(added.length).toBeLessThan(40)
+})
+
+test('its files, as they stand there, serve a protected, an admin and a sensitive procedure', async () => {
+  const url = await startQuickStart()
+  const { fetch } = cookieFetch({ 'x-sallyport': '1', 'content-type': 'application/json' })
+  const post = (path: string, body: unknown) =>
+    fetch(`${url}${path}`, { method: 'POST', body: JSON.stringify(body) })
+  const ask = async (path: string) => (await fetch(`${url}${path}`)).json()
+
+  expect(await ask('/trpc/me')).toMatchObject({ error: { data: { auth: { reason: 'TOKEN_MISSING' } } } })
+  const signUp = { name: 'Grace', email: 'grace@example.com', password: 'a long password' }
+  expect((await post('/api/auth/sign-up/email', signUp)).status).toBe(200)
+  expect(await ask('/trpc/me')).toMatchObject({ result: { data: { name: 'Grace' } } })
+  expect(await ask('/trpc/users')).toMatchObject({ error: { data: { auth: { reason: 'ROLE_REQUIRED' } } } })
+  expect((await post('/trpc/closeAccount', null)).status).toBe(200)
+  expect(await ask('/trpc/me')).toMatchObject({ error: { data: { auth: { reason: 'SESSION_NOT_FOUND' } } } })
+})
+
+/** Writes the files into a folder, as a reader does, and starts them on a free port. */
+async function startQuickStart(): Promise<string> {
+  const port = await freePort()
+  for (const { name, code } of files)
+    writeFileSync(join(folder, name ?? ''), code.replace('port: 3000', `port: ${port}`))
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  writeFileSync(join(folder, '.env'), await sallyport('keys', 'create'))
+  symlinkSync(join(ROOT, 'packages/example/node_modules'), join(folder, 'node_modules'))
+  const server = spawn(process.execPath, ['--env-file=.env', 'server.ts'], {
+    cwd: folder,
+    env: { PATH: process.env.PATH },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  onTestFinished(async () => {
+    if (server.kill()) await once(server, 'exit')
+  })
+  const url = `http://localhost:${port}`
+  while ((await fetch(`${url}/trpc/me`).catch(() => null)) === null) {
+    expect(server.exitCode).toBe(null)
+    await sleep(20)
+  }
+  return url
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0)
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  return typeof address === 'object' && address !== null ? address.port : 0
+}

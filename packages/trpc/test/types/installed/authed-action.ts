@@ -1,0 +1,5 @@
+import { createAuthedAction } from '@sallyport/trpc/action'
+import { getAuth } from './generated/auth.ts'
+import { t } from './procedures.ts'
+
+export const authedAction = createAuthedAction(t.procedure, getAuth, ({ runner }) => runner)

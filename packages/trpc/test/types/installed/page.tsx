@@ -1,0 +1,58 @@
+import type { HydrationState } from '@sallyport/core/protocol'
+import { type AuthClient, createAuthClient } from '@sallyport/trpc/client'
+import { authAwareRetry, authAwareRetryDelay } from '@sallyport/trpc/links'
+import { AuthLoading, AuthProvider, SignedIn, SignedOut, useAuth, useSession } from '@sallyport/trpc/react'
+import { QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query'
+import { createTRPCClient, httpBatchLink } from '@trpc/client'
+import { createTRPCContext } from '@trpc/tanstack-react-query'
+import type { auth } from './auth-server.ts'
+import type { AppRouter } from './router.ts'
+
+type AppClient = AuthClient<typeof auth.api>
+const { TRPCProvider, useTRPC } = createTRPCContext<AppRouter>()
+const useAppAuth = useAuth<AppClient>
+const useAppSession = useSession<AppClient>
+
+export const createQueryClient = () =>
+  new QueryClient({
+    defaultOptions: {
+      queries: { staleTime: 30_000, retry: authAwareRetry, retryDelay: authAwareRetryDelay },
+    },
+  })
+
+/** What a browser shows, and what a server renders for it. */
+export function Page({ state, queryClient }: { state: HydrationState; queryClient: QueryClient }) {
+  const authClient: AppClient = createAuthClient<typeof auth.api>({ hydrate: state })
+  const trpcClient = createTRPCClient<AppRouter>({
+    links: [httpBatchLink({ url: '/trpc', fetch: authClient.fetch })],
+  })
+  return (
+    <QueryClientProvider client={queryClient}>
+      <AuthProvider client={authClient} queryClient={queryClient}>
+        <TRPCProvider trpcClient={trpcClient} queryClient={queryClient}>
+          <SignedIn>
+            <Notes />
+          </SignedIn>
+          <SignedOut>Sign in</SignedOut>
+          <AuthLoading>One moment</AuthLoading>
+        </TRPCProvider>
+      </AuthProvider>
+    </QueryClientProvider>
+  )
+}
+
+function Notes() {
+  const { signOut, status } = useAppAuth()
+  const { user } = useAppSession()
+  const { data = [] } = useQuery(useTRPC().notes.queryOptions())
+  return (
+    <section lang={user?.locale}>
+      {data.map(({ text }) => (
+        <p key={text}>{text}</p>
+      ))}
+      <button type="button" onClick={() => void signOut()}>
+        {status}
+      </button>
+    </section>
+  )
+}

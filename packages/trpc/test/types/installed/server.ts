@@ -1,0 +1,44 @@
+import { createServer } from 'node:http'
+import { getRequestListener } from '@hono/node-server'
+import { getConnInfo } from '@hono/node-server/conninfo'
+import { withCors } from '@sallyport/core'
+import { assertGuarded, authHandlerOptions, authResponseMeta, webSocketOptions } from '@sallyport/trpc'
+import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
+import { applyWSSHandler } from '@trpc/server/adapters/ws'
+import { type Context, Hono } from 'hono'
+import { WebSocketServer } from 'ws'
+import { authConfig } from './auth.config.ts'
+import { auth } from './auth-server.ts'
+import { httpContext, wsContext } from './context.ts'
+import { appRouter } from './router.ts'
+import { port } from './settings.ts'
+
+assertGuarded(appRouter, { public: [] })
+
+const remoteAddress = (c: Context) => getConnInfo(c).remote.address
+const app = new Hono()
+app.all('/api/auth/*', (c) => auth.handler(c.req.raw, { remoteAddress: remoteAddress(c) }))
+app.all('/trpc/*', (c) =>
+  withCors(c.req.raw, authConfig, () =>
+    fetchRequestHandler({
+      endpoint: '/trpc',
+      req: c.req.raw,
+      router: appRouter,
+      createContext: (options) => httpContext({ ...options, remoteAddress: remoteAddress(c) }),
+      responseMeta: authResponseMeta,
+      ...authHandlerOptions,
+    }),
+  ),
+)
+
+const server = createServer(getRequestListener(app.fetch)).listen(port)
+const wss = new WebSocketServer({ server, path: '/trpc', ...webSocketOptions(authConfig) })
+applyWSSHandler({ wss, router: appRouter, createContext: wsContext, ...authHandlerOptions })
+
+export function closeServer(): void {
+  auth.close()
+  for (const socket of wss.clients) socket.terminate()
+  wss.close()
+  server.close()
+  server.closeAllConnections()
+}

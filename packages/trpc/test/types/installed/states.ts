@@ -1,0 +1,25 @@
+import { directAdapter, isAuthError, validateSession, verifyJwt } from '@sallyport/core'
+import { createTestAuth } from '@sallyport/core/testing'
+
+/** What both steps answer to a session of a test, while it lives and when it has been revoked. */
+export async function statesOfTestSession(): Promise<string[]> {
+  const auth = await createTestAuth()
+  const session = await auth.signIn()
+
+  async function ask(): Promise<string> {
+    try {
+      const identity = await verifyJwt(session.token, auth.config)
+      await validateSession(identity, directAdapter(auth.db), auth.config)
+      return 'accepted'
+    } catch (error) {
+      if (isAuthError(error)) return error.reason
+      throw error
+    }
+  }
+
+  const before = await ask()
+  await auth.revoke(session)
+  const after = await ask()
+  await auth.close()
+  return [before, after]
+}

@@ -1,0 +1,56 @@
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Library } from './pack-libraries.ts'
+import { run } from './run.ts'
+
+/** A project outside the workspace with both libraries installed. */
+export interface Project {
+  readonly folder: string
+  readonly libraries: readonly Library[]
+  /** The versions of its direct dependencies, by name. */
+  installed(): Record<string, string>
+}
+
+const APP = fileURLToPath(new URL('../../packages/trpc/test/types/installed', import.meta.url))
+
+/** Makes an empty project, copies the app of the test into it and has npm install the tarballs. */
+export function createProject(
+  folder: string,
+  libraries: readonly Library[],
+  dependencies: Readonly<Record<string, string>>,
+): Project {
+  const tarballs = libraries.map(({ name, tarball }) => [name, `file:${tarball}`])
+  const manifest = {
+    private: true,
+    type: 'module',
+    dependencies: { ...Object.fromEntries(tarballs), ...dependencies },
+    // The adapter for TanStack Query names one version of tRPC: see docs/react.md.
+    ...('@trpc/tanstack-react-query' in dependencies && {
+      overrides: {
+        '@trpc/tanstack-react-query': { '@trpc/client': '$@trpc/client', '@trpc/server': '$@trpc/server' },
+      },
+    }),
+  }
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest, null, 2))
+  cpSync(APP, join(folder, 'src'), { recursive: true })
+  install(folder)
+  return {
+    folder,
+    libraries,
+    installed: () =>
+      Object.fromEntries(Object.keys(manifest.dependencies).map((name) => [name, versionOf(folder, name)])),
+  }
+}
+
+/** What npm installs is no workspace's, and nothing but what package.json says. */
+export function install(folder: string): void {
+  run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'], { cwd: folder })
+}
+
+function versionOf(folder: string, name: string): string {
+  const path = join(folder, 'node_modules', name, 'package.json')
+  const manifest: { version: string } = JSON.parse(readFileSync(path, 'utf8'))
+  return manifest.version
+}

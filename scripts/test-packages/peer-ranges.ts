@@ -1,0 +1,50 @@
+import type { Library } from './pack-libraries.ts'
+
+/** The ends of a range. */
+export type End = 'lowest' | 'highest'
+
+/** A version of every peer, the optional ones included. npm installs the highest that a range allows. */
+export function peersAt(end: End, libraries: readonly Library[]): Record<string, string> {
+  const ranges = Object.assign({}, ...libraries.map(({ manifest }) => manifest.peerDependencies))
+  return Object.fromEntries(
+    Object.entries<string>(ranges).map(([name, range]) => [name, end === 'lowest' ? lowest(range) : range]),
+  )
+}
+
+/** The peers that are not optional, for a project that installs nothing else. */
+export function requiredPeers(libraries: readonly Library[]): Record<string, string> {
+  return Object.assign(
+    {},
+    ...libraries.map(({ manifest: { peerDependencies, peerDependenciesMeta } }) =>
+      Object.fromEntries(
+        Object.entries(peerDependencies).filter(([name]) => !peerDependenciesMeta[name]?.optional),
+      ),
+    ),
+  )
+}
+
+/** What the app of the test needs besides: none of it is a peer. */
+export function appDependencies(end: End, libraries: readonly Library[]): Record<string, string> {
+  const { react } = peersAt(end, libraries)
+  if (react === undefined) throw new Error('react is no peer any more')
+  return {
+    // It exists for one version of React.
+    'react-dom': react,
+    '@hono/node-server': '^2.1.8',
+    '@types/node': '^26.6.6',
+    '@types/react': '^19.3.0',
+    '@types/react-dom': '^19.3.0',
+    '@types/ws': '^8.18.2',
+    '@types/pg': '^8.23.1',
+    eventsource: '^5.1.5',
+    hono: '^4.13.19',
+    ws: '^8.23.0',
+  }
+}
+
+/** The version that a range such as `^1.2.0` or `>=11.4.0 <12` begins with. */
+function lowest(range: string): string {
+  const [, version] = /^(?:\^|~|>=)(\d+\.\d+\.\d+)(?: <\S+)?$/.exec(range) ?? []
+  if (version === undefined) throw new Error(`"${range}" does not begin with a whole version`)
+  return version
+}
