@@ -1,0 +1,320 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { logOf, newEmail, openControlRoom, PASSWORD } from './open-control-room.ts'
+import { violationsOf } from './page-checks.ts'
+
+const room = openControlRoom()
+
+describe('signing in and out', () => {
+  test('a stranger signs up, is signed in, and signs out: neither cookie nor note is left', async () => {
+    const { context, page, open, titles } = await room.openBrowser()
+    const email = newEmail()
+    await open('/sign-up')
+    await page.getByLabel('Name').fill('Grace')
+    await page.getByLabel('Email').fill(email)
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Sign up' }).click()
+    await page.getByText(email).waitFor()
+    await addNote(page, 'A note of mine')
+    await page.getByRole('listitem').filter({ hasText: 'A note of mine' }).waitFor()
+
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    expect(await page.getByText('A note of mine').count()).toBe(0)
+    const cookies = await context.cookies()
+    expect(cookies.map(({ name }) => name)).toEqual(['service.device'])
+    expect(await titles()).toEqual(['Sign up', 'Notes', 'Signing out …', 'Sign in'])
+  })
+
+  test('a page asks a stranger to sign in, says what was wrong, and is then what was asked for', async () => {
+    const { page, open, mayLog, titles } = await room.openBrowser()
+    const { email } = await room.createUser('A note')
+    mayLog(logOf(401))
+    await open('/sessions')
+    await page.getByLabel('Email').fill(email)
+    await page.getByLabel('Password').fill('a wrong password')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('alert').getByText('Email or password is wrong').waitFor()
+    expect(await page.getByLabel('Email').inputValue()).toBe(email)
+
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.keyboard.press('Enter')
+    await page.getByText('This browser').waitFor()
+    expect(await titles()).toEqual(['Sign in', 'Sessions'])
+  })
+
+  test('another user signs in: nothing of the former one is on the page, in no other tab either', async () => {
+    const { page, call, open, openTab, mayLog } = await room.signUp({ name: 'Grace' })
+    // The tab that is not asked to sign out makes sure that the session has ended.
+    mayLog(logOf(401))
+    await call('notes.add', { text: 'A note of Grace' })
+    await open('/notes')
+    await page.getByText('A note of Grace').waitFor()
+    const { email } = await room.createUser('A note of Ada')
+
+    const tab = await openTab('/account')
+    await tab.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    const seen = await noteText(page)
+    await tab.getByLabel('Email').fill(email)
+    await tab.getByLabel('Password').fill(PASSWORD)
+    await tab.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('A note of Ada').waitFor()
+    expect(await page.getByText(email).count()).toBe(1)
+    expect(await seen()).not.toContain('A note of Grace')
+  })
+})
+
+test('a JWT has expired during a mutation: it is carried out once, and the user notices nothing, nor at the next visit', async () => {
+  const visitor = await room.signUp()
+  const { page } = visitor
+  visitor.mayLog(logOf(401))
+  await visitor.open('/notes')
+  await visitor.expireJwt()
+  const answers: string[] = []
+  page.on('response', (response) => {
+    const { pathname } = new URL(response.url())
+    if (/notes\.add|token/.test(pathname)) answers.push(`${pathname} ${response.status()}`)
+  })
+  await addNote(page, 'Once')
+  await page.getByRole('listitem').filter({ hasText: 'Once' }).waitFor()
+  expect(answers).toEqual(['/trpc/notes.add 401', '/api/auth/backend/token 200', '/trpc/notes.add 200'])
+  expect(await visitor.titles()).toEqual(['Notes'])
+
+  await visitor.expireJwt()
+  expect(await visitor.open('/notes')).toContain('Once')
+  expect(await page.getByRole('listitem').count()).toBe(1)
+  expect(await visitor.titles()).toEqual(['Notes'])
+  expect(answers.length).toBe(3)
+})
+
+describe('a server that is gone', () => {
+  const opened = room.share(async () => {
+    const visitor = await room.signUp()
+    await visitor.call('notes.add', { text: 'From the beginning' })
+    await visitor.open('/notes')
+    return visitor
+  })
+
+  test.each(['SIGTERM', 'SIGKILL'] as const)(
+    'after %s: the page keeps what is on it, and goes on by itself when the server is back',
+    async (signal) => {
+      const visitor = await opened()
+      const { page } = visitor
+      visitor.mayLog(/WebSocket connection|ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET/)
+      const draft = page.getByLabel('New note')
+      await draft.fill(`A draft before ${signal}`)
+
+      await room.stop(signal)
+      expect(await page.getByText('From the beginning').isVisible()).toBe(true)
+      await room.start()
+      await visitor.call('notes.add', { text: `After ${signal}` })
+      await page.getByText(`After ${signal}`).waitFor()
+      expect(await draft.inputValue()).toBe(`A draft before ${signal}`)
+      await draft.press('Enter')
+      await page
+        .getByRole('listitem')
+        .filter({ hasText: `A draft before ${signal}` })
+        .waitFor()
+      expect(await visitor.titles()).toEqual(['Notes'])
+    },
+  )
+})
+
+describe('what asks for the password again', () => {
+  test('a new API key for a session that is no longer fresh, by keyboard alone', async () => {
+    const visitor = await room.signUp()
+    const { page } = visitor
+    visitor.mayLog(logOf(403))
+    visitor.mayLog(logOf(401))
+    await visitor.open('/account')
+    await room.db
+      .updateTable('session')
+      .set({ lastAuthenticatedAt: new Date(Date.now() - 16 * 60_000) })
+      .where('id', '=', visitor.sessionId)
+      .execute()
+
+    const button = page.getByRole('button', { name: 'New API key' })
+    await button.focus()
+    await page.keyboard.press('Enter')
+    const dialog = page.getByRole('dialog', { name: 'Is it still you?' })
+    await dialog.waitFor()
+    expect(await isFocused(page, 'Password')).toBe(true)
+    expect(await violationsOf(page)).toEqual([])
+    // The focus stays in the dialog, all the way round.
+    const names = new Set<string>()
+    for (let presses = 0; presses < 4; presses++) {
+      await page.keyboard.press('Tab')
+      expect(await dialog.evaluate((element) => element.contains(document.activeElement))).toBe(true)
+      names.add(await page.evaluate(() => document.activeElement?.textContent ?? ''))
+    }
+    expect([...names]).toEqual(['Cancel', 'Confirm', ''])
+    expect(await isFocused(page, 'Password')).toBe(false)
+
+    // A way out, back to where one was.
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    const isBack = () => button.evaluate((element) => element === document.activeElement)
+    await expect.poll(isBack, { timeout: 10_000 }).toBe(true)
+
+    await page.keyboard.press('Enter')
+    await dialog.waitFor()
+    await page.keyboard.insertText('a wrong password')
+    await page.keyboard.press('Enter')
+    await dialog.getByRole('alert').getByText('wrong').waitFor()
+    await page.keyboard.press('ControlOrMeta+a')
+    await page.keyboard.insertText(PASSWORD)
+    await page.keyboard.press('Enter')
+    await page.getByText(/^key_[\w-]{32}$/).waitFor()
+    await dialog.waitFor({ state: 'detached' })
+    await expect.poll(isBack, { timeout: 10_000 }).toBe(true)
+  })
+
+  test('the account is deleted after a question, with all its sessions and notes', async () => {
+    const visitor = await room.signUp()
+    const { page, userId } = visitor
+    // The end of the session is known before the answer has arrived, and the client makes sure.
+    visitor.mayLog(logOf(401))
+    await visitor.open('/account')
+    await page.getByRole('button', { name: 'Delete account' }).click()
+    const question = page.getByRole('alertdialog', { name: 'Delete your account?' })
+    await question.getByRole('button', { name: 'Keep it' }).click()
+    await question.waitFor({ state: 'detached' })
+    expect(await usersOf(userId)).toBe(1)
+
+    await page.getByRole('button', { name: 'Delete account' }).click()
+    await question.getByRole('button', { name: 'Delete', exact: true }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    expect(await usersOf(userId)).toBe(0)
+  })
+})
+
+test('a report shows how far it is, and then itself', async () => {
+  const { page, open } = await room.signUp()
+  await open('/reports')
+  await page.getByLabel('Title').fill('Sales')
+  const steps = await noteProgress(page)
+  await page.getByRole('button', { name: 'Generate' }).click()
+  await page.getByRole('listitem').filter({ hasText: 'Report: Sales' }).waitFor()
+  await page.getByRole('status').getByText('“Sales” is written.').waitFor()
+  const percents = await steps()
+  expect(percents.length).toBeGreaterThan(2)
+  expect(percents).toEqual(percents.toSorted((a, b) => a - b))
+  expect(await page.getByRole('progressbar').count()).toBe(0)
+})
+
+// The page of the gate looks again and again: while there was no server, it would say so.
+describe('the gate', () => {
+  const visitor = room.share(async () => {
+    const opened = await room.openBrowser()
+    await opened.open('/gate')
+    return opened
+  })
+
+  test.each([
+    { scenario: 'Normal', jwt: 'valid', session: 'valid', result: '200', experience: 'Access granted' },
+    {
+      scenario: 'User signs out',
+      jwt: 'deleted',
+      session: 'deleted',
+      result: '401',
+      experience: 'Redirected to login',
+    },
+    {
+      scenario: 'Admin revokes session',
+      jwt: 'valid',
+      session: 'deleted',
+      result: '401',
+      experience: 'Logged out on next request',
+    },
+    {
+      scenario: 'JWT expired, session valid',
+      jwt: 'expired',
+      session: 'valid',
+      result: 'auto-refresh then 200',
+      experience: 'Transparent',
+    },
+    {
+      scenario: 'JWT expired, session expired',
+      jwt: 'expired',
+      session: 'expired',
+      result: '401',
+      experience: 'Redirected to login',
+    },
+    {
+      scenario: 'JWT valid, session expired',
+      jwt: 'valid',
+      session: 'expired',
+      result: '401',
+      experience: 'Logged out on next request',
+    },
+    {
+      scenario: 'User banned',
+      jwt: 'valid',
+      session: 'valid, banned',
+      result: '403',
+      experience: 'Account banned message',
+    },
+  ])(
+    '$scenario (JWT $jwt, session $session): $result, $experience',
+    async ({ scenario, jwt, session, result, experience }) => {
+      const { page, mayLog } = await visitor()
+      mayLog(logOf(401))
+      const row = page
+        .getByRole('listitem')
+        .filter({ has: page.getByRole('heading', { name: scenario, exact: true }) })
+      expect(await row.textContent()).toContain(`JWT ${jwt} · session ${session}`)
+      expect(await row.textContent()).toContain(`Specified: ${result} · ${experience}`)
+      await row.getByRole('button').click()
+      await row.getByText('✓ As specified').waitFor()
+      // Once in what is specified, once in what has happened.
+      expect(await row.getByText(`${result} · ${experience}`).count()).toBe(2)
+      await page.getByRole('status').getByText(`${scenario}: ${result}, ${experience}`).waitFor()
+    },
+  )
+})
+
+async function addNote(page: Page, text: string): Promise<void> {
+  await page.getByLabel('New note').fill(text)
+  await page.getByRole('button', { name: 'Add' }).click()
+}
+
+async function usersOf(userId: string): Promise<number> {
+  const users = await room.db.selectFrom('user').select('id').where('id', '=', userId).execute()
+  return users.length
+}
+
+const isFocused = (page: Page, label: string): Promise<boolean> =>
+  page
+    .getByRole('dialog')
+    .getByLabel(label)
+    .evaluate((field) => field === document.activeElement)
+
+/** All that the page says from now on. */
+async function noteText(page: Page): Promise<() => Promise<string>> {
+  const texts = await page.evaluateHandle(() => {
+    const texts: string[] = []
+    const note = () => texts.push(document.body.textContent)
+    note()
+    new MutationObserver(note).observe(document.body, {
+      subtree: true,
+      childList: true,
+      characterData: true,
+    })
+    return texts
+  })
+  return () => texts.evaluate((texts) => texts.join('\n'))
+}
+
+/** How far the bars on the page were from now on. */
+async function noteProgress(page: Page): Promise<() => Promise<number[]>> {
+  const percents = await page.evaluateHandle(() => {
+    const percents: number[] = []
+    new MutationObserver(() => {
+      const percent = document.querySelector('[role=progressbar]')?.getAttribute('aria-valuenow')
+      if (percent && Number(percent) !== percents.at(-1)) percents.push(Number(percent))
+    }).observe(document.body, { subtree: true, childList: true, attributes: true })
+    return percents
+  })
+  return () => percents.jsonValue()
+}

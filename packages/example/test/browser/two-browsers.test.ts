@@ -1,0 +1,148 @@
+import type { Locator } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { logOf, openControlRoom, PASSWORD } from './open-control-room.ts'
+import { violationsOf } from './page-checks.ts'
+import type { Visitor } from './visitor.ts'
+
+const room = openControlRoom()
+
+/** Two browsers of one user at the same page. */
+async function openTwo(path: string): Promise<readonly [here: Visitor, elsewhere: Visitor]> {
+  const here = await room.signUp()
+  const elsewhere = await room.signIn(here.email, { userAgent: FIREFOX })
+  // The end of a session is told by the token endpoint as well.
+  elsewhere.mayLog(logOf(401))
+  await Promise.all([here, elsewhere].map(({ open }) => open(path)))
+  return [here, elsewhere]
+}
+
+const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'
+
+test('a note that is added or removed in one browser comes and goes in the other, and another user has no part in it', async () => {
+  await room.createUser('A note of Ada')
+  const [here, elsewhere] = await openTwo('/notes')
+  await here.page.getByLabel('New note').fill('From here')
+  await here.page.keyboard.press('Enter')
+  const row = elsewhere.page.getByRole('listitem').filter({ hasText: 'From here' })
+  await row.waitFor()
+  await elsewhere.page.getByRole('status', { name: 'Your notes: 1' }).waitFor()
+  expect(await here.page.getByLabel('New note').inputValue()).toBe('')
+
+  await row.getByRole('button', { name: 'Remove' }).click()
+  await here.page.getByText('None yet').waitFor()
+  await row.waitFor({ state: 'detached' })
+  expect(await here.page.getByText('A note of Ada').count()).toBe(0)
+})
+
+describe('sessions', () => {
+  test('a new sign-in appears by itself; revoked, it disappears, and its browser is signed out at once', async () => {
+    const here = await room.signUp()
+    await here.open('/sessions')
+    expect(await here.page.getByRole('listitem').count()).toBe(1)
+
+    const elsewhere = await room.openBrowser({ userAgent: FIREFOX })
+    elsewhere.mayLog(logOf(401))
+    await elsewhere.open('/notes')
+    await elsewhere.page.getByLabel('Email').fill(here.email)
+    await elsewhere.page.getByLabel('Password').fill(PASSWORD)
+    await elsewhere.page.getByRole('button', { name: 'Sign in' }).click()
+    const row = here.page.getByRole('listitem').filter({ hasText: 'Firefox' })
+    await row.waitFor()
+    await elsewhere.page.getByRole('heading', { name: 'Notes', exact: true }).waitFor()
+
+    await row.getByRole('button', { name: 'Revoke' }).click()
+    await row.waitFor({ state: 'detached' })
+    await elsewhere.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await elsewhere.page.getByText('This session was ended').waitFor()
+    expect(await here.page.getByRole('listitem').count()).toBe(1)
+    expect(await elsewhere.titles()).toEqual(['Sign in', 'Notes', 'Sign in'])
+    expect(await here.titles()).toEqual(['Sessions'])
+  })
+
+  test('all others end with "Sign out everywhere else"', async () => {
+    const [here, elsewhere] = await openTwo('/sessions')
+    await here.page.getByRole('button', { name: 'Sign out everywhere else' }).click()
+    await elsewhere.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await here.page.getByRole('status', { name: 'Your sessions: 1' }).waitFor()
+  })
+
+  test('all others end with a new password', async () => {
+    const [here, elsewhere] = await openTwo('/account')
+    await here.page.getByLabel('Current password').fill(PASSWORD)
+    await here.page.getByLabel('New password').fill('another long password')
+    await here.page.getByRole('button', { name: 'Change password' }).click()
+    await here.page.getByText('Changed. You are signed in here alone.').waitFor()
+    await elsewhere.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    expect(await here.titles()).toEqual(['Account'])
+  })
+})
+
+describe('an admin', () => {
+  const ada = room.share(async () => {
+    const visitor = await room.signUp({ name: 'Ada', role: 'admin' })
+    await visitor.open('/admin')
+    return visitor
+  })
+
+  /** At their page, beside a user who has signed up meanwhile. */
+  async function openAdmin(): Promise<{ admin: Visitor; user: Visitor; row: Locator; records: Locator }> {
+    const admin = await ada()
+    const user = await room.signUp()
+    await user.open('/notes')
+    const rows = (name: string) => admin.page.getByRole('region', { name, exact: true }).getByRole('listitem')
+    const row = rows('Users').filter({ hasText: user.email })
+    await row.waitFor()
+    return { admin, user, row, records: rows('Audit trail').filter({ hasText: user.email }) }
+  }
+
+  test('revokes a session: its browser is signed out at once, and the audit trail tells of it live', async () => {
+    const { admin, user, row, records } = await openAdmin()
+    user.mayLog(logOf(401))
+    await records.getByText(`${user.email} was created.`).waitFor()
+    await row.getByRole('button', { name: `Sessions of ${user.email}` }).click()
+    await row.getByRole('button', { name: /^Revoke/ }).click()
+    await user.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await user.page.getByText('This session was ended').waitFor()
+    await row.getByText('Signed in nowhere.').waitFor()
+    await records
+      .getByText(`A session of ${user.email} ended by ${admin.email}: revoked by an admin.`)
+      .waitFor()
+    expect(await user.titles()).toEqual(['Notes', 'Sign in'])
+  })
+
+  test('bans a user: the page says "Account banned", and goes on when the ban is lifted', async () => {
+    const { admin, user, row, records } = await openAdmin()
+    user.mayLog(logOf(403))
+    await row.getByRole('button', { name: `Ban ${user.email}` }).click()
+    const dialog = admin.page.getByRole('dialog', { name: `Ban ${user.email}?` })
+    expect(await violationsOf(admin.page)).toEqual([])
+    await dialog.getByLabel('Reason').fill('Too many notes')
+    await dialog.getByLabel('1 day').check()
+    await dialog.getByRole('button', { name: 'Ban' }).click()
+
+    await user.page.getByRole('alert').getByText('Account banned').waitFor()
+    await row.getByText(/Banned until .*: Too many notes/).waitFor()
+    await records.getByText('Too many notes').waitFor()
+    // Nobody is signed out: the session is there for when the ban ends.
+    expect(await user.titles()).toEqual(['Notes'])
+    await user.open('/notes')
+    await user.page.getByRole('alert').getByText('Account banned').waitFor()
+
+    await row.getByRole('button', { name: `Lift the ban of ${user.email}` }).click()
+    await row.getByText('Banned').first().waitFor({ state: 'detached' })
+    await user.open('/notes')
+    await user.page.getByLabel('New note').waitFor()
+    expect(await user.page.getByText('Account banned').count()).toBe(0)
+  })
+
+  test('makes a user an admin, who sees it at once; no other user sees the page', async () => {
+    const { admin, user, row } = await openAdmin()
+    await user.open('/admin')
+    await user.page.getByRole('heading', { name: 'For admins' }).waitFor()
+    expect(await user.page.getByText(admin.email).count()).toBe(0)
+    await row.getByRole('button', { name: /^Make/ }).click()
+    await admin.page.getByRole('alertdialog').getByRole('button', { name: 'Change role' }).click()
+    await user.page.getByRole('link', { name: 'Admin' }).waitFor()
+    await user.page.getByRole('listitem').filter({ hasText: admin.email }).first().waitFor()
+  })
+})
