@@ -57,12 +57,16 @@ async function render(): Promise<Map<string, string>> {
     .filter((link) => !anchors.has(link))
   if (broken.length > 0) throw new Error(`Links that lead nowhere: ${broken.join(', ')}`)
   return new Map([
-    ['README.md', index()],
+    ['README.md', index(tidied)],
     ...[...tidied].map(([name, text]) => [`${name}.md`, text] as const),
   ])
 }
 
-function index(): string {
+function index(texts: ReadonlyMap<string, string>): string {
+  const names = [...texts].flatMap(([page, text]) =>
+    [...text.matchAll(/^### (\w+)(?:\(\))?$/gm)].map(([, name = '']) => ({ name, page })),
+  )
+  const byName = names.toSorted((a, b) => (a.name < b.name ? -1 : 1))
   const rows = ENTRIES.map(
     (entry) => `| [\`${entry.name}\`](${pageOf(entry)}.md) | ${entry.purpose} | ${entry.runs} |`,
   )
@@ -75,6 +79,10 @@ Every name that the packages export, by what it is imported from. The pages are 
 | Import | What it is for | Runs in |
 | --- | --- | --- |
 ${rows.join('\n')}
+
+## Names
+
+${byName.map(({ name, page }) => `[\`${name}\`](${page}.md#${name.toLowerCase()})`).join(' · ')}
 `
 }
 

@@ -98,6 +98,15 @@ export interface TestAuthOptions<Plugins extends readonly AuthPlugin[]> {
   onError?: (error: unknown) => void
 }
 
+const hashes = new Map<string, Promise<string>>()
+
+/** Most users have the same password, and to hash it is what takes the time. */
+function hashOnce(password: string): Promise<string> {
+  const hash = hashes.get(password) ?? hashPassword(password)
+  hashes.set(password, hash)
+  return hash
+}
+
 /**
  * An auth server in memory with a fake clock, new keys, `emailPassword()` and `admin()`.
  *
@@ -148,7 +157,7 @@ export async function createTestAuth<const Plugins extends readonly AuthPlugin[]
     role = 'user',
     password = TEST_PASSWORD,
   } = {}) {
-    const passwordHash = await hashPassword(password)
+    const passwordHash = await hashOnce(password)
     const account = { name: 'Test User', email, passwordHash, role, now: clock.now() }
     const { userId } = await commit(database, (trx, record) => insertAccount(trx, record, account))
     return { userId, email }

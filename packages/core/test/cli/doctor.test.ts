@@ -1,27 +1,29 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, test as sequential } from 'vitest'
+import { afterAll, describe, test as sequential } from 'vitest'
+import { hostSallyport } from '../support/host-sallyport.ts'
 import { type Run, runSallyport } from '../support/run-sallyport.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { CLEAN_APP, writeApp } from '../support/write-app.ts'
 
-// Every call is a process: as many as there are processors run side by side.
 const test = sequential.concurrent
 
 const directory = temporaryDirectory()
 const HELPER = `import { getAuth } from './generated/auth.ts'\nexport const help = getAuth`
 
-/** Runs `sallyport doctor` in the folder of an app. */
-const doctor = (
-  cwd: string,
-  args: readonly string[] = [],
-  env: Readonly<Record<string, string>> = {},
-): Promise<Run> => runSallyport(['doctor', ...args], { cwd, env })
+const host = hostSallyport()
+afterAll(host.stop)
+
+/** Runs `sallyport doctor` in the folder of an app, in a process that the calls share. */
+const doctor = (cwd: string, args: readonly string[] = []): Promise<Run> =>
+  host.run(['doctor', ...args], { cwd })
+const doctorAlone = (cwd: string, env: Readonly<Record<string, string>> = {}): Promise<Run> =>
+  runSallyport(['doctor'], { cwd, env })
 
 test('a person reads a line for each module: whether it carries the definition, its size, and how it got there', async ({
   expect,
 }) => {
-  const { code, stdout, stderr } = await doctor(writeApp(directory, CLEAN_APP))
+  const { code, stdout, stderr } = await doctorAlone(writeApp(directory, CLEAN_APP))
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   const lines = stdout.trimEnd().split('\n')
   expect(lines.map((line) => line.replaceAll(/\d+\.\d kB/g, '# kB').replaceAll(/ {2,}/g, ' | '))).toEqual([
@@ -145,14 +147,14 @@ describe('what cannot be done ends with 1 and its reason', () => {
 
   test('without the bundler', async ({ expect }) => {
     const env = onBundler(`next('not-installed', context)`)
-    const { code, stdout, stderr } = await doctor(writeApp(directory, CLEAN_APP), [], env)
+    const { code, stdout, stderr } = await doctorAlone(writeApp(directory, CLEAN_APP), env)
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toMatch(/^sallyport doctor reads .* rolldown, which is not installed: .*\n$/)
   })
 
   test('with a bundler that is broken', async ({ expect }) => {
     const env = onBundler(`(() => { throw new Error('no binding for this machine') })()`)
-    const run = await doctor(writeApp(directory, CLEAN_APP), [], env)
+    const run = await doctorAlone(writeApp(directory, CLEAN_APP), env)
     expect(run).toEqual({ code: 1, stdout: '', stderr: 'no binding for this machine\n' })
   })
 

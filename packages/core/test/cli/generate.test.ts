@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, test as sequential } from 'vitest'
+import { afterAll, describe, test as sequential } from 'vitest'
+import { hostSallyport } from '../support/host-sallyport.ts'
 import { type Run, runSallyport, startSallyport } from '../support/run-sallyport.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { until } from '../support/until.ts'
@@ -33,6 +34,13 @@ const generate = (
   args: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
 ): Promise<Run> => runSallyport(['generate', ...args], { cwd, env })
+
+const host = hostSallyport()
+afterAll(host.stop)
+
+/** In a process that the calls share: for those that load no definition. */
+const refuse = (cwd: string, args: readonly string[]): Promise<Run> =>
+  host.run(['generate', ...args], { cwd })
 
 const generated = (root: string, folder = 'src/generated'): Record<string, string> =>
   Object.fromEntries(
@@ -95,7 +103,7 @@ describe('what somebody else has written is not replaced', () => {
   ] as const)('%s', async ([, path, text], { expect }) => {
     const root = appWith({ 'src/auth.ts': null, [path]: text })
     const auth = path === 'src/auth.ts' ? path : 'src/definition.ts'
-    expect(await generate(root, ['--auth', auth, '--out', './src'])).toEqual({
+    expect(await refuse(root, ['--auth', auth, '--out', './src'])).toEqual({
       code: 1,
       stdout: '',
       stderr: `${path} was not written by "sallyport generate" and would be lost: move it, or name another folder by --out\n`,
@@ -215,7 +223,7 @@ describe('a call that makes no sense ends with 2', () => {
     { args: ['--force'], message: 'unknown option' },
     { args: ['src/auth.ts'], message: 'too many arguments' },
   ])('$args', async ({ args, message }, { expect }) => {
-    const { code, stdout, stderr } = await generate(directory, args)
+    const { code, stdout, stderr } = await refuse(directory, args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(message)
   })

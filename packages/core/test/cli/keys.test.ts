@@ -1,42 +1,28 @@
-import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { parseEnv } from 'node:util'
 import { createSigningKey } from '@sallyport/core/auth'
-import { describe, test as sequential } from 'vitest'
+import { afterAll, describe, test as sequential } from 'vitest'
 import * as z from 'zod'
 import { envFileStore, type KeyStore, keyFileStore } from '../../src/key-file/key-store.ts'
 import type { KeyRing, KeyState } from '../../src/keys/key-ring.ts'
 import { formatKeyRing, parseKeyRing } from '../../src/keys/key-ring-json.ts'
 import { type PrivateJwk, parsePublicJwks } from '../../src/keys/policy.ts'
+import { hostSallyport } from '../support/host-sallyport.ts'
+import { type Run, runSallyport } from '../support/run-sallyport.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
-// Every call is a process: as many as there are processors run side by side.
 const test = sequential.concurrent
 
 const directory = temporaryDirectory()
-const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
-// Dozens of processes: what one has compiled the next need not.
-const NODE_COMPILE_CACHE = fileURLToPath(new URL('../../node_modules/.cache/sallyport', import.meta.url))
+// Dozens of calls: they share a process, except for those that run at the same time.
+const host = hostSallyport()
+afterAll(host.stop)
 const [a, b, c] = await Promise.all([createSigningKey(), createSigningKey(), createSigningKey('ES256')])
 
-interface Run {
-  readonly code: unknown
-  readonly stdout: string
-  readonly stderr: string
-}
-
-/** Runs `sallyport keys` in a process of its own. */
-function keys(args: readonly string[], env: Record<string, string> = {}): Promise<Run> {
-  const { KEY_FILE: _, ...inherited } = process.env
-  return new Promise((resolve) => {
-    const options = { cwd: directory, env: { ...inherited, NODE_COMPILE_CACHE, ...env } }
-    execFile(process.execPath, [main, 'keys', ...args], options, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : error.code, stdout, stderr })
-    })
-  })
-}
+/** Runs `sallyport keys`. */
+const keys = (args: readonly string[], env: Record<string, string> = {}): Promise<Run> =>
+  host.run(['keys', ...args], { cwd: directory, env })
 
 const rowSchema = z.strictObject({
   kid: z.string(),
@@ -325,7 +311,9 @@ describe('commands that run at the same time lose nothing', () => {
   test('four that make a key: each that succeeds leaves one, and the others say why', async ({ expect }) => {
     const path = join(newFolder(), '.env')
     writeFileSync(path, 'APP=one\n')
-    const runs = await Promise.all(Array.from({ length: 4 }, () => keys(['create', '--env', path])))
+    const runs = await Promise.all(
+      Array.from({ length: 4 }, () => runSallyport(['keys', 'create', '--env', path], { cwd: directory })),
+    )
     const ring = envFileStore(path).read()
     expect(runs.filter(({ code }) => code === 0)).toHaveLength(ring?.keys.length ?? -1)
     expect(ring?.keys.filter(({ state }) => state === 'active')).toHaveLength(1)

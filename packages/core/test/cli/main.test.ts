@@ -3,13 +3,16 @@ import { join } from 'node:path'
 import { defineAuthConfig, staticJwks, verifyJwt } from '@sallyport/core'
 import { defineAuth, issueJwt, parseSigningKeys } from '@sallyport/core/auth'
 import { openSqlite } from '@sallyport/core/sqlite'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
+import { hostSallyport } from '../support/host-sallyport.ts'
 import { runSallyport } from '../support/run-sallyport.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const directory = temporaryDirectory()
+const host = hostSallyport()
+afterAll(host.stop)
 const sallyport = (args: string[], env: Record<string, string> = {}) =>
-  runSallyport(args, { cwd: directory, env })
+  host.run(args, { cwd: directory, env })
 
 describe.concurrent('sallyport migrate', () => {
   test('creates a database, and the second time has nothing to do', async () => {
@@ -80,7 +83,7 @@ describe.concurrent('sallyport keys create', () => {
 
 describe.concurrent('sallyport', () => {
   test('explains itself', async () => {
-    const { code, stdout } = await sallyport(['--help'])
+    const { code, stdout } = await runSallyport(['--help'], { cwd: directory })
     expect(code).toBe(0)
     for (const word of ['migrate', 'keys']) expect(stdout).toContain(word)
   })
@@ -88,7 +91,7 @@ describe.concurrent('sallyport', () => {
   test.each([[[]], [['unknown']], [['keys']], [['keys', 'unknown']]])(
     'fails with the arguments %j',
     async (args) => {
-      const { code, stdout } = await sallyport(args)
+      const { code, stdout } = await runSallyport(args, { cwd: directory })
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     },
   )

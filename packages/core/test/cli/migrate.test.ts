@@ -2,17 +2,23 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { sql } from 'kysely'
-import { describe, test as sequential } from 'vitest'
+import { afterAll, describe, test as sequential } from 'vitest'
+import { hostSallyport } from '../support/host-sallyport.ts'
 import { AUTH_DEFINITION, type Run, runSallyport } from '../support/run-sallyport.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
-// Every call is a process: as many as there are processors run side by side.
 const test = sequential.concurrent
 
 const directory = temporaryDirectory()
 const newDatabase = () => `file:${join(directory, crypto.randomUUID())}.db`
 
+const host = hostSallyport()
+afterAll(host.stop)
+
+/** In a process that the calls share. */
 const migrate = (...args: readonly string[]): Promise<Run> =>
+  host.run(['migrate', ...args], { cwd: directory })
+const migrateAlone = (...args: readonly string[]): Promise<Run> =>
   runSallyport(['migrate', ...args], { cwd: directory })
 
 /** Writes a module for `--auth` and returns its path. */
@@ -52,7 +58,9 @@ describe('sallyport migrate --auth', () => {
     expect,
   }) => {
     const url = newDatabase()
-    expect(await migrate('-d', url, '--auth', AUTH_DEFINITION)).toEqual(applied(...OF_CORE, ...OF_PLUGINS))
+    expect(await migrateAlone('-d', url, '--auth', AUTH_DEFINITION)).toEqual(
+      applied(...OF_CORE, ...OF_PLUGINS),
+    )
     expect(await migrate('-d', url, '--auth', AUTH_DEFINITION)).toEqual(UP_TO_DATE)
     expect(await migrate('-d', url)).toEqual(UP_TO_DATE)
     expect(await tablesOf(url)).toEqual(
@@ -78,7 +86,7 @@ describe('sallyport migrate --auth', () => {
 
   test('applies each migration once, also from two processes that begin at once', async ({ expect }) => {
     const url = newDatabase()
-    const runs = await Promise.all([1, 2].map(() => migrate('-d', url, '--auth', AUTH_DEFINITION)))
+    const runs = await Promise.all([1, 2].map(() => migrateAlone('-d', url, '--auth', AUTH_DEFINITION)))
     expect(runs.map(({ code, stderr }) => ({ code, stderr }))).toEqual(Array(2).fill({ code: 0, stderr: '' }))
     const lines = runs.flatMap(({ stdout }) => stdout.split('\n')).filter((line) => /^applied/.test(line))
     expect(lines.sort()).toEqual([...OF_CORE, ...OF_PLUGINS].map((name) => `applied ${name}`))

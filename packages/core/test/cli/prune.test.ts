@@ -2,19 +2,25 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { migratePlugins } from '@sallyport/core/auth'
 import { openSqlite } from '@sallyport/core/sqlite'
-import { describe, test as sequential } from 'vitest'
+import { afterAll, describe, test as sequential } from 'vitest'
 import definition from '../fixtures/auth-definition.ts'
+import { hostSallyport } from '../support/host-sallyport.ts'
 import { AUTH_DEFINITION, type Run, runSallyport, startSallyport } from '../support/run-sallyport.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
-// Every call is a process: as many as there are processors run side by side.
 const test = sequential.concurrent
 
 const directory = temporaryDirectory()
 const DAY_MS = 24 * 60 * 60 * 1000
 const inDays = (days: number) => new Date(Date.now() + days * DAY_MS)
 
+const host = hostSallyport()
+afterAll(host.stop)
+
+/** In a process that the calls share. */
 const prune = (args: readonly string[], env: Record<string, string> = {}): Promise<Run> =>
+  host.run(['prune', ...args], { cwd: directory, env })
+const pruneAlone = (args: readonly string[], env: Record<string, string> = {}): Promise<Run> =>
   runSallyport(['prune', ...args], { cwd: directory, env })
 
 type Database = Awaited<ReturnType<typeof openSqlite<Extra>>>
@@ -117,7 +123,7 @@ describe('sallyport prune', () => {
         .values([counter, { ...counter, key: 'live', expire: Date.now() + DAY_MS }])
         .execute()
     })
-    expect(await prune(['--database', url])).toEqual({
+    expect(await pruneAlone(['--database', url])).toEqual({
       code: 0,
       stdout: 'removed session 2, audit 1, rateLimit 1, revocation_log 0, serviceToken 0, serviceCall 0\n',
       stderr: '',
@@ -140,7 +146,7 @@ describe('sallyport prune', () => {
 
   test('takes the database from DATABASE_URL, and closes it', async ({ expect }) => {
     const { path, url } = await createDatabase((database) => addSessions(database, ['old'], inDays(-1)))
-    const { code, stdout } = await prune([], { DATABASE_URL: url })
+    const { code, stdout } = await pruneAlone([], { DATABASE_URL: url })
     expect({ code, stdout }).toEqual({
       code: 0,
       stdout: 'removed session 1, audit 0, rateLimit 0, revocation_log 0, serviceToken 0, serviceCall 0\n',
@@ -165,7 +171,7 @@ describe('sallyport prune', () => {
     const ids = ['1', '2', '3', '4', '5']
     const { url } = await createDatabase((database) => addSessions(database, ids, inDays(-1)))
     const NODE_OPTIONS = '--import=data:text/javascript,process.stderr.isTTY=true'
-    const { stdout, stderr } = await prune(['-d', url, '--batch-size', '2'], { NODE_OPTIONS })
+    const { stdout, stderr } = await pruneAlone(['-d', url, '--batch-size', '2'], { NODE_OPTIONS })
     expect(stdout).toBe(
       'removed session 5, audit 0, rateLimit 0, revocation_log 0, serviceToken 0, serviceCall 0\n',
     )
@@ -238,7 +244,7 @@ describe('sallyport prune --auth', () => {
     const database = await openSqlite<Extra>(url)
     await addSessions(database, ['old'], inDays(-1))
     await database.close()
-    expect(await prune(['-d', url, '--auth', AUTH_DEFINITION])).toMatchObject({
+    expect(await pruneAlone(['-d', url, '--auth', AUTH_DEFINITION])).toMatchObject({
       code: 0,
       stdout:
         'removed session 1, audit 0, rateLimit 0, revocation_log 0, serviceToken 0, serviceCall 0, verification 1, knownDevice 1, invitation 1\n',
@@ -257,7 +263,7 @@ describe('sallyport prune --auth', () => {
 
   test('fails with 1 where there is no database, and makes none', async ({ expect }) => {
     const path = join(directory, 'typo.db')
-    const { code, stdout, stderr } = await prune(['-d', `file:${path}`])
+    const { code, stdout, stderr } = await pruneAlone(['-d', `file:${path}`])
     expect({ code, stdout, stderr }).toEqual({
       code: 1,
       stdout: '',

@@ -13,9 +13,9 @@ import { createRandom } from './random.ts'
 import { SEED } from './seed.ts'
 import { createTarget } from './target.ts'
 
-const TOKENS = Number(process.env.HOSTILE_TOKENS ?? 20_000)
+const TOKENS = Number(process.env.HOSTILE_TOKENS ?? 10_000)
 /** Processor time is only looked at where the tokens are many and `pnpm test` is not waiting. */
-const isLong = TOKENS > 20_000
+const isLong = TOKENS > 10_000
 const TIMEOUT_MS = 10_000 + TOKENS * 5
 
 const target = await createTarget(SEED, { databaseUrl: join(temporaryDirectory(), 'hostile.db') })

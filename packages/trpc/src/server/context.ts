@@ -79,8 +79,8 @@ export interface AuthContextFactory {
  * @throws ConfigurationError when `trustedProxies` names what is no address
  * @example
  * const auth = createAuthContext(authConfig)
- * export const httpContext = (o: FetchCreateContextFnOptions) => ({ ...auth.http(o), db })
- * export const wsContext = (o: CreateWSSContextFnOptions) => ({ ...auth.ws(o), db })
+ * export const httpContext = (options: HttpContextOptions) => ({ ...auth.http(options), db: database.db })
+ * export const wsContext = (options: WsContextOptions) => ({ ...auth.ws(options), db: database.db })
  */
 export function createAuthContext(config: AuthConfig): AuthContextFactory {
   const trustsProxy = trustProxies(config.trustedProxies)

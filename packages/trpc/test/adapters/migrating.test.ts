@@ -11,6 +11,7 @@ import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
 import { applyWSSHandler } from '@trpc/server/adapters/ws'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
+import { cookieFetch } from '../support/cookie-fetch.ts'
 import { ORIGIN } from '../support/visitor.ts'
 import { authConfig } from './migrating/auth.config.ts'
 import { httpContext, wsContext } from './migrating/context.ts'
@@ -51,19 +52,7 @@ afterAll(async () => {
 
 /** A browser with the cookie of the old app, and our client in it. */
 function openBrowser(session: { cookie: string }) {
-  const jar = new Map([session.cookie.split('=') as [string, string]])
-  const cookie = () => [...jar].map((pair) => pair.join('=')).join('; ')
-  const send: typeof globalThis.fetch = async (input, init) => {
-    const headers = new Headers(init?.headers)
-    headers.set('cookie', cookie())
-    headers.set('origin', ORIGIN)
-    const response = await fetch(input, { ...init, headers })
-    for (const set of response.headers.getSetCookie()) {
-      const [name = '', value = ''] = (set.split(';')[0] ?? '').split(/=(.*)/)
-      jar.set(name, value)
-    }
-    return response
-  }
+  const { fetch: send, header: cookie } = cookieFetch({ origin: ORIGIN }, session.cookie)
   const authClient = createAuthClient({ baseUrl, fetch: send })
   const links = [authLink(authClient), httpLink({ url: `${baseUrl}/trpc`, fetch: authClient.fetch })]
   return { authClient, cookie, send, client: createTRPCClient<AppRouter>({ links }) }

@@ -15,14 +15,12 @@ let visitors = 0
 export function openVisitor(host: Host, { cookie = '' } = {}) {
   const address = `203.0.113.${++visitors}`
   const sent = { origin: ORIGIN, 'x-forwarded-for': address }
-  const jar = cookieFetch(sent)
-  const send = cookie === '' ? jar.fetch : withHeaders({ ...sent, cookie })
+  const jar = cookieFetch(sent, cookie)
   const fetchAs = (
     input: RequestInfo | URL,
     { signal, ...init }: Omit<RequestInit, 'signal'> & { signal?: AbortSignal | null | undefined } = {},
-  ) => send(input, { ...init, signal: signal ?? null })
+  ) => jar.fetch(input, { ...init, signal: signal ?? null })
   const url = `http://${host}/trpc`
-  const currentCookie = () => cookie || [...jar.cookies].map((pair) => pair.join('=')).join('; ')
 
   return {
     address,
@@ -41,18 +39,13 @@ export function openVisitor(host: Host, { cookie = '' } = {}) {
     overWebSocket() {
       const socket = createWSClient({
         url: `ws://${host}/trpc`,
-        WebSocket: socketWith({ ...sent, cookie: currentCookie() }),
+        WebSocket: socketWith({ ...sent, cookie: jar.header() }),
         retryDelayMs: () => 60_000,
       })
       onTestFinished(() => void socket.close())
       return createTRPCClient<AppRouter>({ links: [wsLink({ client: socket })] })
     },
   }
-}
-
-function withHeaders(headers: Record<string, string>): typeof globalThis.fetch {
-  return (input, init) =>
-    fetch(input, { ...init, headers: { ...headers, ...Object.fromEntries(new Headers(init?.headers)) } })
 }
 
 /** A socket whose upgrade request carries headers. `ws` has all that the client uses of the browser's interface. */

@@ -42,8 +42,9 @@ test('its files, as they stand there, serve a protected, an admin and a sensitiv
   expect((await post('/api/auth/sign-up/email', signUp)).status).toBe(200)
   expect(await ask('/trpc/me')).toMatchObject({ result: { data: { name: 'Grace' } } })
   expect(await ask('/trpc/users')).toMatchObject({ error: { data: { auth: { reason: 'ROLE_REQUIRED' } } } })
-  expect((await post('/trpc/closeAccount', null)).status).toBe(200)
-  expect(await ask('/trpc/me')).toMatchObject({ error: { data: { auth: { reason: 'SESSION_NOT_FOUND' } } } })
+  expect((await post('/trpc/rotateKey', null)).status).toBe(200)
+  expect((await post('/api/auth/sign-out', {})).status).toBe(200)
+  expect(await ask('/trpc/me')).toMatchObject({ error: { data: { auth: { reason: 'TOKEN_MISSING' } } } })
 })
 
 /** Writes the files into a folder, as a reader does, and starts them on a free port. */

@@ -15,6 +15,7 @@ const STOPPED_MS = Number(process.env.STOPPED_SECONDS ?? 6) * 1_000
 /** Sessions that are revoked while nobody listens. */
 const IN_THE_LOG = 10
 const REVOCATIONS_IN_TURN = RESTARTS > 1 ? 60 : 30
+const CALLS_PER_SECOND = RESTARTS > 1 ? 200 : 60
 /** How old what a stream rests on may be at most, and how much later its last value may arrive. */
 const [LEASE_MS, ARRIVAL_MS] = [5_000, 500]
 /** In so long everybody is let in again. */
@@ -32,7 +33,10 @@ outage(
     timeout: 60_000 + RESTARTS * 15_000,
   },
   async ({ onTestFinished }) => {
-    const scene = await openScene({ tickMs: 500, callsPerSecond: 200, seed: SEED }, onTestFinished)
+    const scene = await openScene(
+      { tickMs: 500, callsPerSecond: CALLS_PER_SECOND, seed: SEED },
+      onTestFinished,
+    )
     const { places, random, database } = scene
 
     await allConnected(scene)
@@ -104,7 +108,7 @@ outage(
   'one node is told nothing any more and another is cut off from the database: their streams emit nothing that is older than the lease',
   { timeout: 60_000 },
   async ({ onTestFinished }) => {
-    const scene = await openScene({ tickMs: 50, callsPerSecond: 50, seed: SEED }, onTestFinished)
+    const scene = await openScene({ tickMs: 100, callsPerSecond: 50, seed: SEED }, onTestFinished)
     const { places, victims } = scene
     const [deaf, cutOff] = places
     await allConnected(scene)

@@ -3,22 +3,33 @@ export interface CookieFetch {
   readonly fetch: typeof globalThis.fetch
   /** What it has now, by name. */
   readonly cookies: ReadonlyMap<string, string>
+  /** The same as the header `Cookie`. */
+  header(): string
 }
 
-/** @param headers sent along with every request */
-export function cookieFetch(headers: Readonly<Record<string, string>> = {}): CookieFetch {
+/**
+ * @param headers sent along with every request
+ * @param cookie what it has at first, as a `Cookie` header
+ */
+export function cookieFetch(headers: Readonly<Record<string, string>> = {}, cookie = ''): CookieFetch {
   const cookies = new Map<string, string>()
+  const header = () => [...cookies].map((pair) => pair.join('=')).join('; ')
+
+  function take(pair: string): void {
+    const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(pair) ?? []
+    if (value === '') cookies.delete(name)
+    else cookies.set(name, value)
+  }
+
+  cookie.split('; ').forEach(take)
   return {
     cookies,
+    header,
     async fetch(input, init) {
-      const sent = new Headers({ ...headers, cookie: [...cookies].map((pair) => pair.join('=')).join('; ') })
+      const sent = new Headers({ ...headers, cookie: header() })
       for (const [name, value] of new Headers(init?.headers)) sent.set(name, value)
       const response = await fetch(input, { ...init, headers: sent })
-      for (const setCookie of response.headers.getSetCookie()) {
-        const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(setCookie) ?? []
-        if (value === '') cookies.delete(name)
-        else cookies.set(name, value)
-      }
+      response.headers.getSetCookie().forEach(take)
       return response
     },
   }

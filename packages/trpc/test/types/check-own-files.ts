@@ -7,7 +7,9 @@ import ts from 'typescript-5.9'
 const [, , , project = ''] = process.argv
 const { config, error } = ts.readConfigFile(project, ts.sys.readFile)
 const { options, fileNames, errors } = ts.parseJsonConfigFileContent(config, ts.sys, dirname(project))
-const program = ts.createProgram(fileNames, options)
+const host = ts.createIncrementalCompilerHost(options)
+// What has not changed since the last run is not looked at again.
+const program = ts.createIncrementalProgram({ rootNames: fileNames, options, host })
 const own = program.getSourceFiles().filter(({ fileName }) => !/node_modules\/(?!\.cache\/)/.test(fileName))
 const complaints = [
   ...(error === undefined ? [] : [error]),
@@ -19,6 +21,7 @@ const complaints = [
     ...program.getSemanticDiagnostics(file),
   ]),
 ]
+program.emit()
 console.log(
   ts.formatDiagnostics(complaints, {
     getCurrentDirectory: ts.sys.getCurrentDirectory,

@@ -49,7 +49,8 @@ async function errorsIn(files: readonly string[], version: Version): Promise<str
       // Looks into declarations, too: those of others are passed over below.
       skipLibCheck: false,
       // What has not changed since the last run is not looked at again.
-      ...(version === '7' && { incremental: true, tsBuildInfoFile: `${project}.tsbuildinfo` }),
+      incremental: true,
+      tsBuildInfoFile: `${project}.tsbuildinfo`,
     },
     files,
   }

@@ -13,4 +13,4 @@ app.all('/trpc/*', (c) =>
     createContext: httpContext,
   }),
 )
-serve({ fetch: app.fetch, port: 3000 })
+serve({ fetch: app.fetch, port: 3000 }, ({ port }) => console.log(`http://localhost:${port}`))

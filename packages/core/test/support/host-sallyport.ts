@@ -1,0 +1,59 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import type { Run } from './run-sallyport.ts'
+
+/** A call of `sallyport`. */
+export interface Call {
+  readonly args: readonly string[]
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** A process that stays for many calls of `sallyport`. */
+export interface SallyportHost {
+  /** Runs a call to its end, once those before it have ended. */
+  run(args: readonly string[], place: { cwd: string; env?: Readonly<Record<string, string>> }): Promise<Run>
+  stop(): void
+}
+
+const NODE_COMPILE_CACHE = fileURLToPath(new URL('../../node_modules/.cache/sallyport', import.meta.url))
+
+/**
+ * For calls that come to an end by themselves, and of which only the exit code, the output and the files are looked at. What a process of
+ * its own is needed for is run by {@link runSallyport}.
+ */
+export function hostSallyport(): SallyportHost {
+  const { DATABASE_URL: _, KEY_FILE: __, ...inherited } = process.env
+  let host: { child: ChildProcess; gone: Promise<never> } | undefined
+  let last: Promise<unknown> = Promise.resolve()
+
+  function start() {
+    const child = fork(new URL('sallyport-process.ts', import.meta.url), {
+      execArgv: [],
+      env: { ...inherited, NODE_COMPILE_CACHE },
+    })
+    const gone = once(child, 'exit').then(([code]) => {
+      throw new Error(`The process of the calls ended with ${code}`)
+    })
+    gone.catch(() => {})
+    return { child, gone }
+  }
+
+  async function call(message: Call): Promise<Run> {
+    host ??= start()
+    const answered = once(host.child, 'message')
+    host.child.send(message)
+    const [run] = await Promise.race([answered, host.gone])
+    return run
+  }
+
+  return {
+    run(args, { cwd, env = {} }) {
+      const run = last.then(() => call({ args, cwd, env }))
+      last = run.catch(() => {})
+      return run
+    },
+    stop: () => void host?.child.kill(),
+  }
+}
