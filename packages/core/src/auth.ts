@@ -11,6 +11,7 @@ import { expiringTables } from './session/observed-database.ts'
 import { type PruneReport, prune } from './session/prune.ts'
 import type { SessionDatabase } from './session/session-database.ts'
 
+export { setCookie } from './cookie.ts'
 export { columnsOf } from './database/columns.ts'
 export { migratePlugins } from './database/migrate-plugins.ts'
 export type { MigrationDialect, MigrationReport, Migrations } from './database/migrations.ts'

@@ -175,6 +175,7 @@ describe('the exported names of', () => {
         "refusals",
         "revokeSession",
         "revokeSessions",
+        "setCookie",
         "toApiResult",
       ]
     `)

@@ -1,5 +1,5 @@
 import { AuthError, checkOrigin, directAdapter, isAuthError, validateSession } from '@sallyport/core'
-import { issueJwt } from '@sallyport/core/auth'
+import { issueJwt, setCookie } from '@sallyport/core/auth'
 import type { TokenResponse } from '@sallyport/core/protocol'
 import { authConfig } from './auth.config.ts'
 import { currentSession } from './current-session.ts'
@@ -18,8 +18,8 @@ export async function answerToken(request: Request): Promise<Response> {
     const { id, userId, expiresAt } = await validateSession(key, directAdapter(db), authConfig)
     const jwt = await issueJwt({ id, userId, expiresAt }, { key: signingKeys.active, config: authConfig })
     const { cookies, secure } = authConfig
-    const attributes = `Path=/; HttpOnly; SameSite=Lax; Max-Age=${jwt.expiresInSeconds}${secure ? '; Secure' : ''}`
-    headers.set('set-cookie', `${cookies.jwt}=${jwt.token}; ${attributes}`)
+    const maxAgeSeconds = jwt.expiresInSeconds
+    headers.set('set-cookie', setCookie(cookies.jwt, jwt.token, { maxAgeSeconds, secure }))
     const body: TokenResponse = {
       userId,
       sessionId: id,
