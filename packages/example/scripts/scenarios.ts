@@ -1,33 +1,12 @@
 /** Plays the seven rows of the scenario matrix against a real server on a free port and prints what happened. */
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type Call, callMe, type KnownUser } from '../src/gate/call-me.ts'
 import { type CookieJar, createCookieJar } from '../src/gate/cookie-jar.ts'
 import type { Played } from '../src/gate/play-scenario.ts'
 import { SCENARIOS, type Scenario } from '../src/gate/scenarios.ts'
+import { startExample } from '../test/start-example.ts'
 
-const directory = mkdtempSync(join(tmpdir(), 'sallyport-scenarios-'))
-const port = await freePort()
-const baseUrl = `http://localhost:${port}`
-const server = fork(new URL('../src/server.ts', import.meta.url), {
-  env: {
-    ...process.env,
-    PORT: String(port),
-    BASE_URL: baseUrl,
-    NODE_ENV: 'development',
-    DATABASE_URL: `file:${join(directory, 'example.db')}`,
-    KEY_FILE: join(directory, 'keys.json'),
-    SERVICE_KEY_FILE: join(directory, 'service-keys.json'),
-    INTERNAL_SOCKET: join(directory, 'internal.sock'),
-  },
-  stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-})
-process.once('exit', () => server.kill())
-await untilHealthy()
+const example = await startExample()
+process.once('exit', () => example.process.kill())
 
 let failures = 0
 printRow(['scenario', 'JWT', 'session', 'decided by', 'result', 'time', ''])
@@ -35,7 +14,7 @@ for (const scenario of SCENARIOS) {
   const browser = createCookieJar(fetch)
   const user = await enter(scenario, browser)
   const startedAt = performance.now()
-  const call = await callMe(baseUrl, user, browser.fetch)
+  const call = await callMe(example.url, user, browser.fetch)
   const time = `${(performance.now() - startedAt).toFixed(1)} ms`
   const isRight = call.result === scenario.result && call.experience === scenario.experience
   if (!isRight) failures++
@@ -44,14 +23,13 @@ for (const scenario of SCENARIOS) {
   printRow([title, jwt, session, decidedBy(call), `${call.result} ${reasonsOf(call)}`, time, told])
 }
 
-server.kill('SIGINT')
-await once(server, 'exit')
-rmSync(directory, { recursive: true })
+example.process.kill('SIGINT')
+await example.exit
 process.exitCode = failures
 
 /** Has the server put a browser into a state, as the page of the gate does. Who is signed in, as far as that browser knows. */
 async function enter({ name }: Scenario, browser: CookieJar): Promise<KnownUser> {
-  const url = `${baseUrl}/gate/scenario/${name}`
+  const url = `${example.url}/gate/scenario/${name}`
   const response = await browser.fetch(url, { method: 'POST', headers: { 'x-sallyport': '1' } })
   if (!response.ok) throw new Error(`${url} answered ${response.status}`)
   const played: Played = await response.json()
@@ -68,23 +46,6 @@ function decidedBy({ exchanges }: Call): string {
 function reasonsOf({ exchanges, message }: Call): string {
   const reasons = new Set(exchanges.flatMap(({ reason }) => reason ?? []))
   return [...reasons].join(', then ') + (message === null ? '' : ` "${message}"`)
-}
-
-async function untilHealthy(): Promise<void> {
-  for (let attempt = 0; attempt < 100; attempt++) {
-    const response = await fetch(`${baseUrl}/healthz`).catch(() => null)
-    if (response?.ok) return
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
-  throw new Error('The server did not start')
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0)
-  await once(probe, 'listening')
-  const address = probe.address()
-  probe.close()
-  return typeof address === 'object' && address !== null ? address.port : 0
 }
 
 function printRow(cells: readonly string[]): void {

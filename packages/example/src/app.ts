@@ -41,7 +41,7 @@ app.all('/trpc/*', (c) =>
 )
 
 if (!isProduction) {
-  app.post('/report-service', ownReportService)
+  app.post('/report-service', bodyLimit({ maxSize: MAX_PAYLOAD_BYTES }), ownReportService)
   app.post(
     '/gate/scenario/:name',
     playScenario((request, env) => app.fetch(request, env as object)),

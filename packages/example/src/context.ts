@@ -17,7 +17,8 @@ export const wsContext = (options: CreateWSSContextFnOptions) => ({
   ...auth.ws(options),
   db,
   runner,
-  cookie: options.req.headers.cookie ?? null,
+  // They may have come from another origin, and are those of the beginning: `gate.look` is for HTTP.
+  cookie: null,
 })
 
 /** For pages that are rendered on the server: once per page. */

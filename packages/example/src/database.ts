@@ -1,6 +1,7 @@
 import { createPasswordAccount } from '@sallyport/core/plugins'
 import { openPostgres } from '@sallyport/core/postgres'
 import { openSqlite } from '@sallyport/core/sqlite'
+import { DEMO_PASSWORD, DEMO_USERS } from './demo.ts'
 import { env, isProduction } from './env.ts'
 import { type AuthTables, authColumns } from './generated/database.ts'
 
@@ -45,12 +46,6 @@ await db.schema
   // Users choose the ids.
   .addPrimaryKeyConstraint('report_key', ['userId', 'id'])
   .execute()
-
-export const DEMO_PASSWORD = 'correct horse battery staple'
-const DEMO_USERS = [
-  { name: 'Ada', email: 'ada@example.com', role: 'admin' },
-  { name: 'Grace', email: 'grace@example.com', role: 'user' },
-]
 
 if (isProduction) await refuseDemoUsers()
 else await createDemoUsers()

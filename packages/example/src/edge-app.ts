@@ -1,4 +1,3 @@
-import { getConnInfo } from '@hono/node-server/conninfo'
 import { MAX_PAYLOAD_BYTES, withCors } from '@sallyport/core'
 import { authHandlerOptions, authResponseMeta, createAuthContext } from '@sallyport/trpc'
 import { bindRunner } from '@sallyport/trpc/runtime'
@@ -9,6 +8,7 @@ import { authConfig } from './auth.config.ts'
 import { actionRouter } from './authed-action.ts'
 import { runner } from './edge-runner.ts'
 import { internal } from './internal/references.ts'
+import { remoteAddress } from './remote-address.ts'
 import { report } from './routers/report.ts'
 
 const auth = createAuthContext(authConfig)
@@ -39,7 +39,7 @@ edgeApp.all('/trpc/*', (c) =>
       req: c.req.raw,
       router: edgeRouter,
       createContext: (options) => ({
-        ...auth.http({ ...options, remoteAddress: getConnInfo(c).remote.address }),
+        ...auth.http({ ...options, remoteAddress: remoteAddress(c) }),
         runner,
       }),
       responseMeta: authResponseMeta,

@@ -3,12 +3,12 @@ import { createServer } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { edgeApp, isBackendThere } from './edge-app.ts'
 import { backend } from './edge-runner.ts'
-import { env, isProduction } from './env.ts'
+import { env, isProduction, sameAddress } from './env.ts'
 
 const url = `http://localhost:${env.EDGE_PORT}`
 const server = createServer(getRequestListener(edgeApp.fetch))
 
-server.listen(env.EDGE_PORT, announce)
+server.listen(env.EDGE_PORT, env.HOST, announce)
 process.once('SIGINT', stop)
 process.once('SIGTERM', stop)
 
@@ -23,7 +23,7 @@ async function announce(): Promise<void> {
     console.log(`
 The backend does not answer on ${env.INTERNAL_SOCKET}. Start it in another terminal:
 
-  npx -y pnpm start
+  ${sameAddress}npx -y pnpm start
 
 Until then every call is answered 503.`)
   if (isProduction) return

@@ -2,10 +2,13 @@ import * as z from 'zod'
 
 const schema = z
   .object({
-    NODE_ENV: z.string().default('development'),
+    // Nothing else: a value that is misspelled must not mean development, whose passwords everyone knows.
+    NODE_ENV: z.enum(['development', 'test', 'production']).default('development'),
     /** `edge` has no database and no private key of users; see edge.ts. */
     PROCESS: z.enum(['backend', 'edge']).default('backend'),
     PORT: z.coerce.number().int().min(0).max(65_535).default(3000),
+    /** Who can connect. Outside production this machine alone: everyone knows the password of an admin. */
+    HOST: z.string().min(1).optional(),
     EDGE_PORT: z.coerce.number().int().min(0).max(65_535).default(3001),
     BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
     DATABASE_URL: z.string().min(1).default('file:data/example.db'),
@@ -31,10 +34,18 @@ const schema = z
     /** How long that one takes for each of its seven steps. */
     REPORT_STEP_MS: z.coerce.number().int().min(0).default(300),
   })
-  .transform((env) => ({ ...env, BASE_URL: env.BASE_URL ?? `http://localhost:${env.PORT}` }))
+  .transform((env) => ({
+    ...env,
+    BASE_URL: env.BASE_URL ?? `http://localhost:${env.PORT}`,
+    HOST: env.HOST ?? (env.NODE_ENV === 'production' ? undefined : 'localhost'),
+  }))
 
 /** The settings of this process. */
 export const env = schema.parse(process.env)
+
+/** What a command begins with that is to start the other process for the same address. */
+export const sameAddress =
+  env.BASE_URL === 'http://localhost:3000' ? '' : `PORT=${env.PORT} BASE_URL=${env.BASE_URL} `
 
 export const isProduction = env.NODE_ENV === 'production'
 export const isEdge = env.PROCESS === 'edge'

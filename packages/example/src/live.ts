@@ -2,7 +2,7 @@ import { EventEmitter, on } from 'node:events'
 import type { AuthEvent } from '@sallyport/core'
 
 /** What a page may have to fetch again. */
-export type Topic = 'notes' | 'sessions' | 'account' | 'users' | 'all'
+export type Topic = 'notes' | 'reports' | 'sessions' | 'account' | 'users' | 'all'
 
 /** Its events are named by the id of whom they concern. */
 const users = new EventEmitter().setMaxListeners(0)

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { serveStatic } from '@hono/node-server/serve-static'
 import { createServerAuth, inlineJson } from '@sallyport/trpc/ssr'
 import { dehydrate } from '@tanstack/react-query'
 import { createTRPCOptionsProxy } from '@trpc/tanstack-react-query'
 import { type Context, Hono } from 'hono'
+import { compress } from 'hono/compress'
 import { html, raw } from 'hono/html'
 import { NONCE, secureHeaders } from 'hono/secure-headers'
 import { stream } from 'hono/streaming'
@@ -25,8 +25,6 @@ const serverAuth = createServerAuth({ config: authConfig, token: auth.handler })
 /** The pages: rendered here for whom the cookies name, and taken over by the browser. */
 export const pages = new Hono()
 
-pages.use('/assets/*', serveStatic({ root: fileURLToPath(new URL('client', DIST)), onFound: keepForever }))
-
 pages.use(
   secureHeaders({
     contentSecurityPolicy: {
@@ -42,10 +40,17 @@ pages.use(
   }),
 )
 
+pages.use(
+  '/assets/*',
+  compress(),
+  serveStatic({ root: fileURLToPath(new URL('client', DIST)), onFound: keepForever }),
+)
+
 pages.get('/', (c) => c.redirect('/notes'))
 
 pages.get('*', async (c) => {
-  const { createQueryClient, render, routes } = await loadWeb()
+  const { web, script, styles } = await loadBuild()
+  const { createQueryClient, HOME, render, routes } = web
   const route = routes.find(({ path }) => path === c.req.path)
   const page = await serverAuth(c.req.raw, { remoteAddress: remoteAddress(c) })
   const queryClient = createQueryClient()
@@ -57,17 +62,21 @@ pages.get('*', async (c) => {
   const queries = route?.queries?.(trpc) ?? []
   if (page.state.status === 'authenticated')
     await page.prefetch(queryClient, [trpc.me.queryOptions(), ...queries])
-  else if (route?.audience === 'anyone') await page.prefetch(queryClient, queries)
-
-  const { state } = page
-  const rendered: Web.Rendered = { state, queries: dehydrate(queryClient) }
-  const nonce = c.get('secureHeadersNonce') ?? ''
-  const markup = await render({ path: c.req.path, state, queryClient, nonce })
-  const { script, styles } = loadAssets()
+  else
+    await page.prefetch(queryClient, [
+      trpc.demo.queryOptions(),
+      ...(route?.audience === 'anyone' ? queries : []),
+    ])
 
   // All that is in the head of the answer is known before its first byte.
   for (const setCookie of page.setCookies) c.header('set-cookie', setCookie, { append: true })
   c.header('cache-control', 'private, no-store')
+  const { state } = page
+  if (state.status === 'authenticated' && route?.audience === 'strangers') return c.redirect(HOME)
+
+  const rendered: Web.Rendered = { state, queries: dehydrate(queryClient) }
+  const nonce = c.get('secureHeadersNonce') ?? ''
+  const markup = await render({ path: c.req.path, state, queryClient, nonce })
   c.header('content-type', 'text/html; charset=utf-8')
   c.status(route === undefined ? 404 : page.reason === 'ACCOUNT_BANNED' ? 403 : 200)
   return stream(c, async (body) => {
@@ -101,20 +110,21 @@ function keepForever(_path: string, c: Context): void {
   c.header('cache-control', 'public, max-age=31536000, immutable')
 }
 
-async function loadWeb(): Promise<typeof Web> {
-  return await import(new URL('server/entry-server.js', DIST).href)
-}
-
-interface Assets {
+interface Build {
+  readonly web: typeof Web
   readonly script: string
   readonly styles: readonly string[]
 }
 
-function loadAssets(): Assets {
-  const manifest: Record<string, { readonly file: string; readonly css?: readonly string[] }> = JSON.parse(
-    readFileSync(new URL('client/.vite/manifest.json', DIST), 'utf8'),
-  )
-  const entry = manifest['src/web/entry-client.tsx']
-  if (entry === undefined) throw new Error('The pages have not been built: npx -y pnpm start does it')
-  return { script: `/${entry.file}`, styles: (entry.css ?? []).map((file) => `/${file}`) }
+/** Read for the first page and kept by Node, so that what shows no page needs no build. */
+async function loadBuild(): Promise<Build> {
+  const [web, { default: manifest }] = await Promise.all([
+    import(new URL('server/entry-server.js', DIST).href),
+    import(new URL('client/.vite/manifest.json', DIST).href, { with: { type: 'json' } }),
+  ]).catch((cause: unknown) => {
+    throw new Error('The pages do not load; npx -y pnpm start builds them', { cause })
+  })
+  const entry: { readonly file: string; readonly css?: readonly string[] } =
+    manifest['src/web/entry-client.tsx']
+  return { web, script: `/${entry.file}`, styles: (entry.css ?? []).map((file) => `/${file}`) }
 }

@@ -6,8 +6,9 @@ import { WebSocketServer } from 'ws'
 import { app } from './app.ts'
 import { authConfig } from './auth.config.ts'
 import { wsContext } from './context.ts'
-import { DEMO_PASSWORD, database } from './database.ts'
-import { env, isProduction } from './env.ts'
+import { database } from './database.ts'
+import { DEMO_PASSWORD } from './demo.ts'
+import { env, isProduction, sameAddress } from './env.ts'
 import { listenInternally } from './internal/listener.ts'
 import { appRouter } from './routers/app.ts'
 
@@ -17,21 +18,36 @@ const trpc = applyWSSHandler({
   wss: webSockets,
   router: appRouter,
   createContext: wsContext,
+  // A client that is gone without a word would keep its streams.
+  keepAlive: { enabled: true },
   ...authHandlerOptions,
 })
 const internalServer = await listenInternally()
 
-server.listen(env.PORT, announce)
+server.listen(env.PORT, env.HOST, announce)
 process.once('SIGINT', stop)
 process.once('SIGTERM', stop)
 
-/** Asks clients to connect again elsewhere, then closes everything that is open. */
+/** Sends clients elsewhere, lets calls end, and closes the database behind them. */
 function stop(): void {
   trpc.broadcastReconnectNotification()
   for (const socket of webSockets.clients) socket.close(1001)
   internalServer?.close()
-  internalServer?.closeAllConnections()
   server.close(() => void database.close())
+  // A connection whose call has ended stays open by itself.
+  setInterval(closeIdle, 100).unref()
+  setTimeout(cut, 5_000).unref()
+}
+
+function closeIdle(): void {
+  internalServer?.closeIdleConnections()
+  server.closeIdleConnections()
+}
+
+/** Streams do not end by themselves. */
+function cut(): void {
+  for (const socket of webSockets.clients) socket.terminate()
+  internalServer?.closeAllConnections()
   server.closeAllConnections()
 }
 
@@ -48,6 +64,6 @@ Sign in   curl -c grace.txt -H 'x-sallyport: 1' -H 'content-type: application/js
 Who am I  curl -b grace.txt ${env.BASE_URL}/trpc/me
 Report    curl -b grace.txt -H 'x-sallyport: 1' -H 'content-type: application/json' \\
             -d '{"id":"${crypto.randomUUID()}","title":"Sales"}' ${env.BASE_URL}/trpc/report.generate
-The same  npx -y pnpm start:edge   in another terminal: a process without a database
+The same  ${sameAddress}npx -y pnpm start:edge   in another terminal: a process without a database
 Sign out  curl -b grace.txt -c grace.txt -H 'x-sallyport: 1' -X POST ${env.BASE_URL}/api/auth/sign-out`)
 }

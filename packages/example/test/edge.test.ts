@@ -88,7 +88,9 @@ async function revoke(cookie: string): Promise<void> {
 describe('the edge', () => {
   test('says at its start that the backend is missing, and how to start it', () => {
     expect(edge.output()).toContain('The backend does not answer')
-    expect(edge.output()).toContain('npx -y pnpm start\n')
+    expect(edge.output()).toContain(
+      `  PORT=${variables.PORT} BASE_URL=http://localhost:${variables.PORT} npx -y pnpm start\n`,
+    )
   })
 
   test('holds no private key of users', () => {

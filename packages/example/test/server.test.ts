@@ -96,6 +96,12 @@ describe('the example', () => {
     expect(modeOf('example.db')).toBe(0o600)
   })
 
+  test('listens for this machine alone', async () => {
+    const { port } = new URL(example.url)
+    await expect(fetch(`http://127.0.0.2:${port}/healthz`)).rejects.toThrow('fetch failed')
+    expect(example.output()).toContain(`PORT=${port} BASE_URL=${example.url} npx -y pnpm start:edge`)
+  })
+
   test('knows who has signed in, and no stranger', async () => {
     const [grace, ada] = [await signIn('grace'), await signIn('ada')]
     expect(await grace.client.me.query()).toMatchObject({ email: 'grace@example.com', role: 'user' })

@@ -1,4 +1,6 @@
 import { assertGuarded } from '@sallyport/trpc'
+import { DEMO_PASSWORD, DEMO_USERS } from '../demo.ts'
+import { isProduction } from '../env.ts'
 import { publicProcedure, router } from '../procedures.ts'
 import { accountRouter, me } from './account.ts'
 import { adminRouter } from './admin.ts'
@@ -12,6 +14,10 @@ import { sessionsRouter } from './sessions.ts'
 
 export const appRouter = router({
   health: publicProcedure.query(() => ({ ok: true })),
+  /** Who can sign in without signing up first; in production nobody. */
+  demo: publicProcedure.query(() =>
+    isProduction ? null : { users: DEMO_USERS.map(({ email }) => email), password: DEMO_PASSWORD },
+  ),
   me,
   clock,
   live: liveRouter,
@@ -27,4 +33,4 @@ export const appRouter = router({
 export type AppRouter = typeof appRouter
 
 // A procedure that someone forgets to guard stops the server from starting.
-assertGuarded(appRouter, { public: ['health', 'gate.look'] })
+assertGuarded(appRouter, { public: ['health', 'demo', 'gate.look'] })

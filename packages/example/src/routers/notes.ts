@@ -14,7 +14,11 @@ export const notesRouter = router({
   ),
 
   add: protectedProcedure
-    .input(z.object({ text: z.string().trim().min(1).max(2_000) }))
+    .input(
+      z.object({
+        text: z.string().trim().min(1, 'Write something').max(2_000, 'A note has at most 2,000 characters'),
+      }),
+    )
     .mutation(async ({ ctx, input }) => {
       const note = { id: crypto.randomUUID(), text: input.text, createdAt: new Date().toISOString() }
       await ctx.db

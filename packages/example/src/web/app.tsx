@@ -1,9 +1,9 @@
-import { Theme } from '@radix-ui/themes'
+import { Button, Flex, Theme } from '@radix-ui/themes'
 import { AuthLoading, AuthProvider, SignedIn, SignedOut } from '@sallyport/trpc/react'
 import { type QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query'
 import { type ReactNode, useEffect } from 'react'
 import { Navigate, Route as RouterRoute, Routes } from 'react-router'
-import { type Clients, TRPCProvider, useAppAuth, useTRPC } from './clients.ts'
+import { type Clients, TRPCProvider, useAppAuth, useIsBanned, useTRPC } from './clients.ts'
 import { EndedProvider } from './ended.tsx'
 import { Layout } from './layout.tsx'
 import { SignIn } from './pages/sign-in.tsx'
@@ -44,7 +44,9 @@ function Page({ route: { audience, element, title } }: { readonly route: Route }
   useEffect(() => {
     document.title = `${title} – Sallyport`
   }, [title])
+  const isBanned = useIsBanned()
   if (audience === 'anyone') return element
+  if (isBanned) return <Banned />
   if (audience === 'strangers')
     return (
       <>
@@ -75,8 +77,27 @@ function ForAdmins({ children }: { readonly children: ReactNode }) {
   const trpc = useTRPC()
   const { data: me } = useQuery(trpc.me.queryOptions())
   if (me === undefined) return <Moment />
-  if (me.role !== 'admin') return <PageHeading title="For admins">Sign in as ada@example.com.</PageHeading>
+  if (me.role !== 'admin')
+    return (
+      <PageHeading title="For admins">You are not one. Sign out to come back as somebody else.</PageHeading>
+    )
   return children
+}
+
+/** The session is still there: the page comes back when the ban is lifted. */
+function Banned() {
+  const { refresh, signOut } = useAppAuth()
+  return (
+    <>
+      <PageHeading title="This account is banned">Nothing of it is lost meanwhile.</PageHeading>
+      <Flex gap="3">
+        <Button onClick={() => void refresh()}>Try again</Button>
+        <Button variant="soft" color="gray" onClick={() => void signOut()}>
+          Sign out
+        </Button>
+      </Flex>
+    </>
+  )
 }
 
 function Moment() {

@@ -31,6 +31,8 @@ export const createQueryClient = () =>
     defaultOptions: {
       // What has come with the page is not fetched again at once.
       queries: { staleTime: 30_000, retry: authAwareRetry, retryDelay: authAwareRetryDelay },
+      // Without a connection they fail and say so; by default they would wait for one.
+      mutations: { networkMode: 'always' },
     },
   })
 
@@ -38,3 +40,6 @@ export const { TRPCProvider, useTRPC, useTRPCClient } = createTRPCContext<AppRou
 
 /** `useAuth` with the endpoints of this app. */
 export const useAppAuth = useAuth<Clients['authClient']>
+
+/** Whether the server refuses this user until a ban is lifted. */
+export const useIsBanned = (): boolean => useAppAuth().error?.code === 'ACCOUNT_BANNED'

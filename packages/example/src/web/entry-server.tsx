@@ -6,7 +6,7 @@ import { App } from './app.tsx'
 import { createClients } from './clients.ts'
 
 export { createQueryClient } from './clients.ts'
-export { routes } from './routes.tsx'
+export { HOME, routes } from './routes.tsx'
 
 /** What a page tells its script. */
 export interface Rendered {

@@ -3,7 +3,7 @@ import { SignedIn } from '@sallyport/trpc/react'
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { Link, useLocation } from 'react-router'
-import { useAppAuth, useTRPC } from './clients.ts'
+import { useAppAuth, useIsBanned, useTRPC } from './clients.ts'
 import { Navigation } from './navigation.tsx'
 import { toggleAppearance } from './ui/appearance.ts'
 import { ConfirmDialog } from './ui/confirm-dialog.tsx'
@@ -14,6 +14,7 @@ import { useLive } from './use-live.ts'
 /** What stands around every page. */
 export function Layout({ children }: { readonly children: ReactNode }) {
   const { error } = useAppAuth()
+  const isBanned = useIsBanned()
   const { pathname } = useLocation()
   const main = useRef<HTMLElement>(null)
   const before = useRef(pathname)
@@ -32,9 +33,8 @@ export function Layout({ children }: { readonly children: ReactNode }) {
           <Link className="brand" to="/">
             <Doors /> Control room
           </Link>
-          <SignedIn>
-            <Who />
-          </SignedIn>
+          {/* Its live pages have stopped: it is built anew when the ban is lifted. */}
+          <SignedIn>{!isBanned && <Who />}</SignedIn>
           <IconButton variant="ghost" color="gray" aria-label="Light or dark" onClick={toggleAppearance}>
             ◐
           </IconButton>
@@ -42,8 +42,8 @@ export function Layout({ children }: { readonly children: ReactNode }) {
         <Navigation />
       </header>
       <main className="page" id="main" ref={main} tabIndex={-1}>
-        {/* A ban, or a server that cannot be reached: the page stays as it is. */}
-        <Problem message={error?.message} />
+        {/* A ban, or a server that cannot be reached, which leaves the page as it is. */}
+        <Problem error={error} />
         {children}
       </main>
     </>

@@ -24,9 +24,8 @@ export interface Route {
 
 export const HOME = '/notes'
 
+/** In the order of the navigation. */
 export const routes: readonly Route[] = [
-  { path: '/sign-in', title: 'Sign in', audience: 'strangers', element: <SignIn /> },
-  { path: '/sign-up', title: 'Sign up', audience: 'strangers', element: <SignUp /> },
   {
     path: HOME,
     title: 'Notes',
@@ -63,4 +62,6 @@ export const routes: readonly Route[] = [
     element: <Gate />,
     queries: (trpc) => [trpc.gate.look.queryOptions()],
   },
+  { path: '/sign-in', title: 'Sign in', audience: 'strangers', element: <SignIn /> },
+  { path: '/sign-up', title: 'Sign up', audience: 'strangers', element: <SignUp /> },
 ]

@@ -22,6 +22,7 @@ function useFetchAgain(): (topic: Topic) => void {
   const queryClient = useQueryClient()
   const filters = {
     notes: trpc.notes.pathFilter(),
+    reports: trpc.report.list.queryFilter(),
     sessions: trpc.sessions.pathFilter(),
     account: trpc.me.queryFilter(),
     users: trpc.admin.pathFilter(),

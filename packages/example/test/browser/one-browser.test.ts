@@ -69,7 +69,10 @@ test('a JWT has expired during a mutation: it is carried out once, and the user 
   const visitor = await room.signUp()
   const { page } = visitor
   visitor.mayLog(logOf(401))
+  // What is fetched again when the page has become live would be refused, too.
+  const isLive = page.waitForResponse(/notes\.list/)
   await visitor.open('/notes')
+  await isLive
   await visitor.expireJwt()
   const answers: string[] = []
   page.on('response', (response) => {
@@ -94,6 +97,16 @@ describe('a server that is gone', () => {
     await visitor.call('notes.add', { text: 'From the beginning' })
     await visitor.open('/notes')
     return visitor
+  })
+
+  test('without a connection: a note is refused at once, with a message', async () => {
+    const { page, context, mayLog } = await opened()
+    mayLog(/ERR_INTERNET_DISCONNECTED/)
+    await context.setOffline(true)
+    await addNote(page, 'A draft')
+    await page.getByRole('alert').getByText('No connection to the server').first().waitFor()
+    await context.setOffline(false)
+    expect(await page.getByLabel('New note').inputValue()).toBe('A draft')
   })
 
   test.each(['SIGTERM', 'SIGKILL'] as const)(
@@ -161,7 +174,7 @@ describe('what asks for the password again', () => {
     await dialog.waitFor()
     await page.keyboard.insertText('a wrong password')
     await page.keyboard.press('Enter')
-    await dialog.getByRole('alert').getByText('wrong').waitFor()
+    await dialog.getByRole('alert').getByText('The password is wrong').waitFor()
     await page.keyboard.press('ControlOrMeta+a')
     await page.keyboard.insertText(PASSWORD)
     await page.keyboard.press('Enter')
@@ -186,6 +199,7 @@ describe('what asks for the password again', () => {
     await question.getByRole('button', { name: 'Delete', exact: true }).click()
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     expect(await usersOf(userId)).toBe(0)
+    expect(await page.getByText('This session was ended').count()).toBe(0)
   })
 })
 
@@ -201,6 +215,28 @@ test('a report shows how far it is, and then itself', async () => {
   expect(percents.length).toBeGreaterThan(2)
   expect(percents).toEqual(percents.toSorted((a, b) => a - b))
   expect(await page.getByRole('progressbar').count()).toBe(0)
+})
+
+test('a report that is being written is still shown after a visit to another page, and others come by themselves', async () => {
+  const { page, open, call } = await room.signUp()
+  await open('/reports')
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  await page.route('**/trpc/report.generate*', (route) => released.then(() => route.continue()))
+  await page.getByLabel('Title').fill('Sales')
+  await page.getByRole('button', { name: 'Generate' }).click()
+  const bar = page.getByRole('progressbar', { name: 'Writing Sales' })
+  await bar.waitFor()
+  await page.getByRole('link', { name: 'Notes' }).click()
+  await bar.waitFor({ state: 'detached' })
+  await page.getByRole('link', { name: 'Reports' }).click()
+  await bar.waitFor()
+
+  await call('report.generate', { id: crypto.randomUUID(), title: 'From elsewhere' })
+  await page.getByText('Report: From elsewhere').waitFor()
+  expect(await bar.count()).toBe(1)
+  release()
+  await page.getByText('Report: Sales').waitFor()
+  await bar.waitFor({ state: 'detached' })
 })
 
 // The page of the gate looks again and again: while there was no server, it would say so.

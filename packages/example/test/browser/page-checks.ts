@@ -30,9 +30,15 @@ export async function violationsOf(page: Page, rules?: string[]): Promise<string
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
 }
 
-/** By how much the page is wider than its window. */
+/** By how much the page is wider than its window, or its navigation than the room for it. */
 export const overflowOf = (page: Page): Promise<number> =>
-  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+  page.evaluate(() =>
+    Math.max(
+      ...[...document.querySelectorAll('html, nav')].map(
+        (element) => element.scrollWidth - element.clientWidth,
+      ),
+    ),
+  )
 
 /** What can be used on a page, in its order, of a group of radio buttons the one that is chosen; and where the Tab key leads to from the top of it. */
 export async function tabOrderOf(page: Page): Promise<{ usable: string[]; reached: string[] }> {

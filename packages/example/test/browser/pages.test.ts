@@ -16,9 +16,11 @@ const admin = room.share(async () => {
   return visitor
 })
 
+const DEMO = 'In development: ada@example.com or grace@example.com, password: correct horse battery staple'
+
 /** Every page, and what stands on it before any script has run. */
 const pages = [
-  { path: '/sign-in', title: 'Sign in', enter: stranger, shows: ['Email', 'Password'] },
+  { path: '/sign-in', title: 'Sign in', enter: stranger, shows: ['Email', 'Password', DEMO] },
   { path: '/sign-up', title: 'Sign up', enter: stranger, shows: ['Name', 'Email', 'Password'] },
   { path: '/notes', title: 'Notes', enter: admin, shows: [NOTE] },
   { path: '/sessions', title: 'Sessions', enter: admin, shows: ['This browser'] },
@@ -51,6 +53,8 @@ describe('every page', () => {
     expect(reached).toEqual(usable)
     await page.setViewportSize({ width: 360, height: 800 })
     expect(await overflowOf(page)).toBe(0)
+    if (enter === admin)
+      expect(await page.getByRole('banner').getByText(visitor.email).isVisible()).toBe(true)
     await page.getByRole('button', { name: 'Light or dark' }).click()
     // Nothing else depends on the colours.
     expect(await violationsOf(page, ['color-contrast'])).toEqual([])
@@ -102,6 +106,30 @@ test('a page is as dark as the system until the user says otherwise, also at the
   await open('/sign-in')
   expect(await page.evaluate(() => firstAppearance)).toBe('light')
   expect(await appearance()).toBe('light')
+})
+
+test('scripts and styles are compressed, kept, and taken for nothing else', async () => {
+  const { context, page, open } = await stranger()
+  await open('/sign-in')
+  const urls = await page
+    .locator('script[src], link[rel=stylesheet]')
+    .evaluateAll((elements) =>
+      elements.map((element) => element.getAttribute('src') ?? element.getAttribute('href') ?? ''),
+    )
+  expect(urls.length).toBe(2)
+  for (const url of urls)
+    expect((await context.request.get(url)).headers()).toMatchObject({
+      'content-encoding': 'gzip',
+      'cache-control': 'public, max-age=31536000, immutable',
+      'x-content-type-options': 'nosniff',
+    })
+})
+
+test('whoever is signed in is led away from the sign-in before anything is rendered', async () => {
+  const { context } = await admin()
+  const answer = await context.request.get('/sign-in', { maxRedirects: 0 })
+  expect(answer.status()).toBe(302)
+  expect(answer.headers()).toMatchObject({ location: '/notes', 'cache-control': 'private, no-store' })
 })
 
 test('the skip link leads past the navigation', async () => {

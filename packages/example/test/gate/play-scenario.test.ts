@@ -78,8 +78,7 @@ test.each([
 })
 
 test('touches its own user alone', async () => {
-  const others = () =>
-    app.db.selectFrom('user').selectAll().where('email', '!=', 'gate@example.com').execute()
+  const others = () => app.db.selectFrom('user').selectAll().where('email', '!=', 'gate@localhost').execute()
   const grace = await app.signIn('grace')
   const before = await others()
   for (const { name } of SCENARIOS) await enter(name)
@@ -87,15 +86,34 @@ test('touches its own user alone', async () => {
   expect(await grace.client.me.query()).toMatchObject({ email: 'grace@example.com' })
 })
 
+test('nobody can sign in or up as its own user, and nothing is left of what an admin has done to it', async () => {
+  await enter('normal')
+  const own = { email: 'gate@localhost', password: 'a long enough password' }
+  const { api } = await app.signIn('grace')
+  await expect(api.signUpEmail({ ...own, name: 'Eve' })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  const { id } = await app.db
+    .updateTable('user')
+    .set({ role: 'admin', banned: true })
+    .where('email', '=', own.email)
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  const accounts = await app.db.selectFrom('account').selectAll().where('userId', '=', id).execute()
+  expect(accounts).toEqual([])
+  const { call }: Played = await (await enter('normal')).json()
+  expect(call.result).toBe('200')
+  const user = app.db.selectFrom('user').select('role').where('id', '=', id)
+  expect(await user.executeTakeFirst()).toEqual({ role: 'user' })
+})
+
 test('a browser that plays is no longer signed in as who it was', async () => {
   const { jar, client, userId } = await app.signIn('grace')
   await enter('normal', OWN, jar.fetch)
-  expect(await client.me.query()).toMatchObject({ email: 'gate@example.com' })
+  expect(await client.me.query()).toMatchObject({ email: 'gate@localhost' })
   const left = await app.db.selectFrom('audit').select('detail').where('userId', '=', userId).execute()
   expect(left.map(({ detail }) => JSON.parse(detail))).toContainEqual({ cause: 'replaced' })
 })
 
-test('in production there is no such route', async () => {
+test('in production there is no such route, and nobody is told of demo users', async () => {
   const keys = { keys: [await createSigningKey()] }
   const { d: _secret, ...publicKey } = keys.keys[0] ?? {}
   const production = await openApp({
@@ -107,5 +125,7 @@ test('in production there is no such route', async () => {
   expect((await production.send(request)).status).toBe(404)
   const look = await production.send(new Request(`${BASE_URL}/trpc/gate.look`))
   expect(await look.json()).toMatchObject({ result: { data: { hasScenarios: false } } })
+  const demo = await production.send(new Request(`${BASE_URL}/trpc/demo`))
+  expect(await demo.json()).toEqual({ result: { data: null } })
   await production.close()
 })

@@ -1,5 +1,6 @@
+import { renderToStaticMarkup } from 'react-dom/server'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { sentenceOf } from '../../src/web/admin/sentence.ts'
+import { sentenceOf } from '../../src/web/admin/sentence.tsx'
 import { type OpenApp, openApp, type SignedIn } from '../open-app.ts'
 
 let app: OpenApp
@@ -12,7 +13,8 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-const sentences = async () => (await ada.client.admin.audit.query()).map(sentenceOf)
+const sentences = async () =>
+  (await ada.client.admin.audit.query()).map((record) => renderToStaticMarkup(sentenceOf(record)))
 
 test.each([
   ['users', () => grace.client.admin.users.query()],
@@ -62,10 +64,15 @@ test('the audit trail says who did what to whom, the newest first', async () => 
   await ada.api.setRole({ userId, role: 'user' })
   await ada.api.banUser({ userId, reason: 'Noise' })
   await ada.api.unbanUser({ userId })
+  await expect(ada.api.reauthenticate({ password: 'a wrong password' })).rejects.toThrow()
   expect(await sentences()).toEqual(
     expect.arrayContaining([
       'The ban of grace@example.com was lifted by ada@example.com.',
       'grace@example.com was banned by ada@example.com for ever: Noise.',
+      expect.stringMatching(
+        /^grace@example\.com was banned by ada@example\.com until <time.*UTC<\/time>: Noise\.$/,
+      ),
+      'ada@example.com was refused from 127.0.0.1: wrong email or password.',
       'grace@example.com was given the role user by ada@example.com.',
       'grace@example.com was given the role admin by ada@example.com.',
       'A session of grace@example.com ended by ada@example.com: revoked by an admin.',

@@ -11,8 +11,8 @@ test('every procedure is guarded, but health and what the gate shows to stranger
   vi.stubEnv('KEY_FILE', join(folder, 'keys.json'))
   const { appRouter } = await import('../../src/routers/app.ts')
   rmSync(folder, { recursive: true })
-  expect(() => assertGuarded(appRouter, { public: ['health', 'gate.look'] })).not.toThrow()
-  expect(() => assertGuarded(appRouter, { public: ['gate.look'] })).toThrow(
+  expect(() => assertGuarded(appRouter, { public: ['health', 'demo', 'gate.look'] })).not.toThrow()
+  expect(() => assertGuarded(appRouter, { public: ['demo', 'gate.look'] })).toThrow(
     'health has no session middleware and is not listed as public',
   )
 })

@@ -4,7 +4,6 @@ import { useMutation } from '@tanstack/react-query'
 import { useTRPCClient } from '../clients.ts'
 import { ActionButton } from '../ui/action-button.tsx'
 import { Done } from '../ui/done.tsx'
-import { messageOf } from '../ui/message-of.ts'
 import { Problem } from '../ui/problem.tsx'
 import { Section } from '../ui/section.tsx'
 
@@ -20,7 +19,7 @@ export function ApiKey() {
     >
       <div className="stack">
         {rotate.data && <NewKey key={rotate.data.apiKey} apiKey={rotate.data.apiKey} />}
-        <Problem message={messageOf(rotate.error)} />
+        <Problem error={rotate.error} />
         <div>
           <ActionButton variant="soft" isPending={rotate.isPending} onClick={() => rotate.mutate()}>
             New API key
@@ -42,7 +41,7 @@ function NewKey({ apiKey }: { readonly apiKey: string }) {
           Copy
         </Button>
         <Done message={copy.isSuccess && 'Copied.'} />
-        <Problem message={copy.isError && 'The browser does not let the page copy it.'} />
+        <Problem error={copy.isError && 'The browser does not let the page copy it.'} />
       </Flex>
     </Callout.Root>
   )

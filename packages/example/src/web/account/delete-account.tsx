@@ -2,19 +2,22 @@ import { AlertDialog, Button, Flex } from '@radix-ui/themes'
 import { useSensitive } from '@sallyport/trpc/react'
 import { useMutation } from '@tanstack/react-query'
 import { useAppAuth } from '../clients.ts'
+import { DELETE_ACCOUNT } from '../ended.tsx'
 import { ActionButton } from '../ui/action-button.tsx'
-import { messageOf } from '../ui/message-of.ts'
 import { Problem } from '../ui/problem.tsx'
 import { Section } from '../ui/section.tsx'
 
 export function DeleteAccount() {
   const { client } = useAppAuth()
   const { run } = useSensitive()
-  const remove = useMutation({ mutationFn: () => run(() => client.api.deleteUser()) })
+  const remove = useMutation({
+    mutationKey: DELETE_ACCOUNT,
+    mutationFn: () => run(() => client.api.deleteUser()),
+  })
   return (
     <Section title="Delete account" hint="With all notes and reports, in all browsers, for good.">
       <div className="stack">
-        <Problem message={messageOf(remove.error)} />
+        <Problem error={remove.error} />
         <AlertDialog.Root>
           <div>
             <AlertDialog.Trigger>

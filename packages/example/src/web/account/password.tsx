@@ -5,9 +5,8 @@ import { ActionButton } from '../ui/action-button.tsx'
 import { Done } from '../ui/done.tsx'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
-import { messageOf } from '../ui/message-of.ts'
 import { NewPassword } from '../ui/new-password.tsx'
-import { Problem } from '../ui/problem.tsx'
+import { Problem, problemOfPassword } from '../ui/problem.tsx'
 import { Section } from '../ui/section.tsx'
 
 export function Password() {
@@ -30,7 +29,7 @@ export function Password() {
           required
         />
         <NewPassword label="New password" name="newPassword" />
-        <Problem message={messageOf(change.error)} />
+        <Problem error={problemOfPassword(change.error)} />
         <Flex gap="3" align="center">
           <ActionButton type="submit" isPending={change.isPending}>
             Change password

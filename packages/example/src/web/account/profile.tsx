@@ -5,7 +5,6 @@ import { ActionButton } from '../ui/action-button.tsx'
 import { Done } from '../ui/done.tsx'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
-import { messageOf } from '../ui/message-of.ts'
 import { Problem } from '../ui/problem.tsx'
 import { Section } from '../ui/section.tsx'
 
@@ -46,7 +45,7 @@ export function Profile({ name, locale }: { readonly name: string; readonly loca
             ))}
           </Flex>
         </fieldset>
-        <Problem message={messageOf(update.error)} />
+        <Problem error={update.error} />
         <Flex gap="3" align="center">
           <ActionButton type="submit" isPending={update.isPending}>
             Save

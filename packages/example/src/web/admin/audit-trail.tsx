@@ -1,11 +1,10 @@
 import { Card, Text } from '@radix-ui/themes'
 import { useQuery } from '@tanstack/react-query'
 import { useTRPC } from '../clients.ts'
-import { messageOf } from '../ui/message-of.ts'
 import { Problem } from '../ui/problem.tsx'
 import { Rows } from '../ui/rows.tsx'
 import { Time } from '../ui/time.tsx'
-import { sentenceOf } from './sentence.ts'
+import { sentenceOf } from './sentence.tsx'
 
 /** What has happened to sessions and users. It is written in the transaction of each change. */
 export function AuditTrail() {
@@ -13,7 +12,7 @@ export function AuditTrail() {
   const { data: records = [], error } = useQuery(trpc.admin.audit.queryOptions())
   return (
     <>
-      <Problem message={messageOf(error)} />
+      <Problem error={error} />
       <Rows title="Audit trail" empty="Nothing has happened yet.">
         {records.map((record) => (
           <Card asChild key={record.id} size="1">

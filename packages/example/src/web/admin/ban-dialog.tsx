@@ -3,7 +3,6 @@ import { useAppAuth } from '../clients.ts'
 import { ActionButton } from '../ui/action-button.tsx'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
-import { messageOf } from '../ui/message-of.ts'
 import { Problem } from '../ui/problem.tsx'
 import type { AdminUser } from './admin-user.ts'
 import { useChange } from './use-change.ts'
@@ -63,7 +62,7 @@ export function BanDialog({ user, isOpen, onOpenChange, onClosed }: BanDialogPro
               ))}
             </Flex>
           </fieldset>
-          <Problem message={messageOf(ban.error)} />
+          <Problem error={ban.error} />
           <Flex gap="3" justify="end">
             <Dialog.Close>
               <Button type="button" variant="soft" color="gray">

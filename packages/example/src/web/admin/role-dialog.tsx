@@ -1,6 +1,5 @@
 import { AlertDialog, Button, Flex } from '@radix-ui/themes'
 import { useAppAuth } from '../clients.ts'
-import { messageOf } from '../ui/message-of.ts'
 import { Problem } from '../ui/problem.tsx'
 import type { AdminUser } from './admin-user.ts'
 import { useChange } from './use-change.ts'
@@ -26,7 +25,7 @@ export function RoleDialog({ user }: { readonly user: AdminUser }) {
             ? 'They can then revoke sessions, ban users and change roles, from their next call on.'
             : 'They keep their notes and reports, and lose this page at their next call.'}
         </AlertDialog.Description>
-        <Problem message={messageOf(change.error)} />
+        <Problem error={change.error} />
         <Flex gap="3" mt="4" justify="end">
           <AlertDialog.Cancel>
             <Button variant="soft" color="gray">

@@ -2,11 +2,10 @@ import { Badge, Button, Card, Flex, Text } from '@radix-ui/themes'
 import { useId, useRef, useState } from 'react'
 import { useAppAuth } from '../clients.ts'
 import { ActionButton } from '../ui/action-button.tsx'
-import { messageOf } from '../ui/message-of.ts'
 import { Problem } from '../ui/problem.tsx'
-import { Time } from '../ui/time.tsx'
 import type { AdminUser } from './admin-user.ts'
 import { BanDialog } from './ban-dialog.tsx'
+import { BanEnd } from './ban-end.tsx'
 import { RoleDialog } from './role-dialog.tsx'
 import { useChange } from './use-change.ts'
 import { UserSessions } from './user-sessions.tsx'
@@ -29,7 +28,7 @@ export function UserRow({ user }: { readonly user: AdminUser }) {
         </Text>
         {ban && (
           <Text as="p" size="2" color="gray">
-            Banned {ban.until === null ? 'for ever' : <BannedUntil until={ban.until} />}
+            Banned <BanEnd until={ban.until} />
             {ban.reason && `: ${ban.reason}`}
           </Text>
         )}
@@ -44,12 +43,6 @@ export function UserRow({ user }: { readonly user: AdminUser }) {
     </Card>
   )
 }
-
-const BannedUntil = ({ until }: { readonly until: string }) => (
-  <>
-    until <Time value={until} />
-  </>
-)
 
 function Actions({ user }: { readonly user: AdminUser }) {
   const { client } = useAppAuth()
@@ -89,7 +82,7 @@ function Actions({ user }: { readonly user: AdminUser }) {
           onClosed={() => banButton.current?.focus()}
         />
       </Flex>
-      <Problem message={messageOf(unban.error)} />
+      <Problem error={unban.error} />
       <div id={panel}>{isOpen && <UserSessions user={user} />}</div>
     </>
   )

@@ -2,7 +2,6 @@ import { Text } from '@radix-ui/themes'
 import { useQuery } from '@tanstack/react-query'
 import { useAppAuth, useTRPC } from '../clients.ts'
 import { ActionButton } from '../ui/action-button.tsx'
-import { messageOf } from '../ui/message-of.ts'
 import { Problem } from '../ui/problem.tsx'
 import { Rows } from '../ui/rows.tsx'
 import { Time } from '../ui/time.tsx'
@@ -18,11 +17,11 @@ export function UserSessions({ user }: { readonly user: AdminUser }) {
   const revokeAll = useChange(() => client.api.revokeUserSessions({ userId: user.id }))
   return (
     <div className="stack sessions">
-      <Problem message={messageOf(error ?? revoke.error ?? revokeAll.error)} />
+      <Problem error={error ?? revoke.error ?? revokeAll.error} />
       <Rows title={`Sessions of ${user.email}`} empty="Signed in nowhere.">
         {(data?.sessions ?? []).map(({ id, device, address, lastSeenAt }) => (
           <li className="row" key={id}>
-            <Text size="2">
+            <Text size="2" id={`session-${id}`}>
               {device ?? 'Unknown device'} · {address ?? 'unknown address'} · last seen{' '}
               <Time value={lastSeenAt} />
             </Text>
@@ -30,7 +29,8 @@ export function UserSessions({ user }: { readonly user: AdminUser }) {
               size="1"
               variant="soft"
               color="red"
-              aria-label={`Revoke ${device ?? 'Unknown device'} of ${user.email}`}
+              id={`revoke-${id}`}
+              aria-labelledby={`revoke-${id} session-${id}`}
               isPending={revoke.isPending && revoke.variables === id}
               onClick={() => revoke.mutate(id)}
             >

@@ -2,14 +2,13 @@ import { useSyncExternalStore } from 'react'
 import type { Played } from '../../gate/play-scenario.ts'
 import type { ScenarioName } from '../../gate/scenarios.ts'
 import type { Clients } from '../clients.ts'
-import { messageOf } from '../ui/message-of.ts'
 
 interface Plays {
   /** The one that is under way. */
   readonly playing: ScenarioName | null
   readonly latest: ScenarioName | null
   readonly played: Readonly<Partial<Record<ScenarioName, Played>>>
-  readonly problem: string | null
+  readonly problem: unknown
 }
 
 const NONE: Plays = { playing: null, latest: null, played: {}, problem: null }
@@ -50,6 +49,6 @@ export async function play(name: ScenarioName, client: Clients['authClient']): P
     if (played.call.exchanges.at(-1)?.status === 200) await client.refresh()
     set({ playing: null, latest: name, played: { ...plays.played, [name]: played } })
   } catch (error) {
-    set({ playing: null, problem: messageOf(error) })
+    set({ playing: null, problem: error })
   }
 }

@@ -32,10 +32,10 @@ export function ScenarioList() {
       <Callout.Root size="1">
         <Callout.Text>
           A button signs out whoever is signed in here, and signs this browser in as the gate’s own user,
-          gate@example.com.
+          gate@localhost.
         </Callout.Text>
       </Callout.Root>
-      <Problem message={problem} />
+      <Problem error={problem} />
       <Text as="p" size="2" role="status">
         {scenario &&
           outcome &&

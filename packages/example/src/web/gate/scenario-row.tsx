@@ -1,7 +1,7 @@
 import { Card, Heading, Text } from '@radix-ui/themes'
 import { useEffect, useRef } from 'react'
 import type { Played } from '../../gate/play-scenario.ts'
-import type { Scenario, ScenarioName } from '../../gate/scenarios.ts'
+import type { Experience, Scenario, ScenarioName } from '../../gate/scenarios.ts'
 import { ActionButton } from '../ui/action-button.tsx'
 import { Result } from './result.tsx'
 
@@ -36,6 +36,7 @@ export function ScenarioRow({ scenario, played, isLatest, playing, onPlay }: Sce
           </Text>
           <Text as="p" size="2" color="gray">
             Specified: {result} · {experience}
+            {IN_THIS_APP[experience]}
           </Text>
         </div>
         <ActionButton
@@ -51,4 +52,9 @@ export function ScenarioRow({ scenario, played, isLatest, playing, onPlay }: Sce
       </li>
     </Card>
   )
+}
+
+const IN_THIS_APP: Readonly<Partial<Record<Experience, string>>> = {
+  'Redirected to login': ' (here: the sign-in takes the place of the page)',
+  'Logged out on next request': ' (here: the sign-in takes the place of the page)',
 }

@@ -4,7 +4,6 @@ import { DeleteAccount } from '../account/delete-account.tsx'
 import { Password } from '../account/password.tsx'
 import { Profile } from '../account/profile.tsx'
 import { useTRPC } from '../clients.ts'
-import { messageOf } from '../ui/message-of.ts'
 import { PageHeading } from '../ui/page-heading.tsx'
 import { Problem } from '../ui/problem.tsx'
 
@@ -14,7 +13,7 @@ export function Account() {
   return (
     <div className="stack">
       <PageHeading title="Account">{me?.email}</PageHeading>
-      <Problem message={messageOf(error)} />
+      <Problem error={error} />
       {me && <Profile name={me.name} locale={me.locale} />}
       <Password />
       <ApiKey />

@@ -4,7 +4,6 @@ import { AuditTrail } from '../admin/audit-trail.tsx'
 import { UserRow } from '../admin/user-row.tsx'
 import { useTRPC } from '../clients.ts'
 import { Field } from '../ui/field.tsx'
-import { messageOf } from '../ui/message-of.ts'
 import { PageHeading } from '../ui/page-heading.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { Rows } from '../ui/rows.tsx'
@@ -27,7 +26,7 @@ export function Admin() {
         Users, their sessions, and all that happens to them, live. The server guards each of it: a page is no
         protection.
       </PageHeading>
-      <Problem message={messageOf(error)} />
+      <Problem error={error} />
       <Field
         label="Search"
         hint="Part of a name or an email."

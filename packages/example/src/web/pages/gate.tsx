@@ -3,7 +3,6 @@ import { useQuery } from '@tanstack/react-query'
 import { useTRPC } from '../clients.ts'
 import { Doors } from '../gate/doors.tsx'
 import { ScenarioList } from '../gate/scenario-list.tsx'
-import { messageOf } from '../ui/message-of.ts'
 import { PageHeading } from '../ui/page-heading.tsx'
 import { Problem } from '../ui/problem.tsx'
 
@@ -22,7 +21,7 @@ export function Gate() {
       <PageHeading title="Gate">
         What the cookies of this browser are worth now: whoever calls passes two doors, in this order.
       </PageHeading>
-      <Problem message={messageOf(error)} />
+      <Problem error={error} />
       {look && <Doors look={look} lookedAt={dataUpdatedAt} />}
       {look?.hasScenarios === false && (
         <Text as="p" size="2" color="gray">

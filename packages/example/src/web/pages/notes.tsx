@@ -4,7 +4,6 @@ import { useTRPC } from '../clients.ts'
 import { ActionButton } from '../ui/action-button.tsx'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
-import { messageOf } from '../ui/message-of.ts'
 import { PageHeading } from '../ui/page-heading.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { Rows } from '../ui/rows.tsx'
@@ -17,7 +16,7 @@ export function Notes() {
     <div className="stack">
       <PageHeading title="Notes">Yours alone, and live in all your browsers.</PageHeading>
       <AddNote />
-      <Problem message={messageOf(error)} />
+      <Problem error={error} />
       <Rows title="Your notes" empty="None yet. The first one appears here.">
         {notes.toReversed().map((note) => (
           <Note key={note.id} {...note} />
@@ -42,12 +41,12 @@ function AddNote() {
       }
     >
       <Flex gap="3" align="end">
-        <Field label="New note" name="text" maxLength={2_000} autoComplete="off" required />
+        <Field label="New note" name="text" autoComplete="off" required />
         <ActionButton type="submit" isPending={add.isPending}>
           Add
         </ActionButton>
       </Flex>
-      <Problem message={messageOf(add.error)} />
+      <Problem error={add.error} />
     </Form>
   )
 }

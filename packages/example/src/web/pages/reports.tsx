@@ -1,12 +1,11 @@
 import { Card, Flex, Progress, Text } from '@radix-ui/themes'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useMutationState, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useSubscription } from '@trpc/tanstack-react-query'
 import { useTRPC } from '../clients.ts'
 import { ActionButton } from '../ui/action-button.tsx'
 import { Done } from '../ui/done.tsx'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
-import { messageOf } from '../ui/message-of.ts'
 import { PageHeading } from '../ui/page-heading.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { Rows } from '../ui/rows.tsx'
@@ -21,8 +20,8 @@ export function Reports() {
         Written by an action: it calls an outside service, and stops when your session ends.
       </PageHeading>
       <OrderReport />
-      <Problem message={messageOf(error)} />
-      <Rows title="Your reports" empty="None yet. Order one above.">
+      <Problem error={error} />
+      <Rows title="Your reports" empty="None yet.">
         {reports.toReversed().map(({ id, title, text, createdAt }) => (
           <Card key={id} asChild>
             <li>
@@ -52,6 +51,11 @@ function OrderReport() {
     }),
   )
   const { isPending, isSuccess, variables: order } = generate
+  // Also what was ordered before the user went to another page and came back.
+  const orders = useMutationState({
+    filters: { mutationKey: trpc.report.generate.mutationKey(), status: 'pending' },
+    select: ({ state }) => state.variables as typeof order,
+  })
   return (
     <Form
       onFilled={(values, form) =>
@@ -62,14 +66,14 @@ function OrderReport() {
       }
     >
       <Flex gap="3" align="end">
-        <Field label="Title" name="title" maxLength={200} autoComplete="off" required />
+        <Field label="Title" name="title" autoComplete="off" required />
         <ActionButton type="submit" isPending={isPending}>
           Generate
         </ActionButton>
       </Flex>
-      {isPending && <ReportProgress {...order} />}
+      {orders.map((pending) => pending && <ReportProgress key={pending.id} {...pending} />)}
       <Done message={isSuccess && `“${order.title}” is written.`} />
-      <Problem message={messageOf(generate.error)} />
+      <Problem error={generate.error} />
     </Form>
   )
 }

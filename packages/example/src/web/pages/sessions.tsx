@@ -4,7 +4,6 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useAppAuth, useTRPC } from '../clients.ts'
 import { ActionButton } from '../ui/action-button.tsx'
 import { Columns } from '../ui/columns.tsx'
-import { messageOf } from '../ui/message-of.ts'
 import { PageHeading } from '../ui/page-heading.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { Rows } from '../ui/rows.tsx'
@@ -20,7 +19,7 @@ export function Sessions() {
       <PageHeading title="Sessions">
         Where you are signed in. A session that is revoked ends at once, and its browser shows the sign-in.
       </PageHeading>
-      <Problem message={messageOf(error)} />
+      <Problem error={error} />
       <Rows title="Your sessions" empty="None.">
         {ownFirst.map((session) => (
           <SessionRow key={session.id} session={session} />
@@ -35,20 +34,23 @@ function SessionRow({ session }: { readonly session: SessionResponse }) {
   const { id, device, address, createdAt, lastSeenAt, expiresAt, current } = session
   const { client } = useAppAuth()
   const revoke = useRevocation(() => client.api.revokeSession({ sessionId: id }))
-  const name = device ?? 'Unknown device'
   return (
     <Card asChild>
       <li className="tile">
         <div className="row">
           <Flex gap="2" align="center" wrap="wrap">
-            <Text weight="medium">{name}</Text>
+            <Text weight="medium" id={`device-${id}`}>
+              {device ?? 'Unknown device'}
+            </Text>
             {current && <Badge color="green">This browser</Badge>}
           </Flex>
           {!current && (
             <ActionButton
               variant="soft"
               color="red"
-              aria-label={`Revoke ${name}`}
+              id={`revoke-${id}`}
+              // Of two rows with the same browser the times tell which is which.
+              aria-labelledby={`revoke-${id} device-${id} facts-${id}`}
               isPending={revoke.isPending}
               onClick={() => revoke.mutate()}
             >
@@ -57,6 +59,7 @@ function SessionRow({ session }: { readonly session: SessionResponse }) {
           )}
         </div>
         <Columns
+          id={`facts-${id}`}
           values={{
             Address: address ?? 'unknown',
             'Signed in': <Time value={createdAt} />,
@@ -64,7 +67,7 @@ function SessionRow({ session }: { readonly session: SessionResponse }) {
             'Ends by itself': <Time value={expiresAt} />,
           }}
         />
-        <Problem message={messageOf(revoke.error)} />
+        <Problem error={revoke.error} />
       </li>
     </Card>
   )
@@ -78,7 +81,7 @@ function SignOutOthers() {
       <ActionButton variant="soft" color="red" isPending={revoke.isPending} onClick={() => revoke.mutate()}>
         Sign out everywhere else
       </ActionButton>
-      <Problem message={messageOf(revoke.error)} />
+      <Problem error={revoke.error} />
     </div>
   )
 }

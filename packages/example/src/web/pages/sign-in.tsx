@@ -1,12 +1,11 @@
 import { Callout, Card, Link, Text } from '@radix-ui/themes'
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link as RouterLink } from 'react-router'
-import { useAppAuth } from '../clients.ts'
+import { useAppAuth, useTRPC } from '../clients.ts'
 import { useEnded } from '../ended.tsx'
 import { ActionButton } from '../ui/action-button.tsx'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
-import { messageOf } from '../ui/message-of.ts'
 import { PageHeading } from '../ui/page-heading.tsx'
 import { Problem } from '../ui/problem.tsx'
 
@@ -14,6 +13,8 @@ import { Problem } from '../ui/problem.tsx'
 export function SignIn() {
   const { client } = useAppAuth()
   const isEnded = useEnded()
+  const trpc = useTRPC()
+  const { data: demo } = useQuery(trpc.demo.queryOptions())
   const signIn = useMutation({
     mutationFn: (form: FormData) =>
       client.api.signInEmail({
@@ -24,8 +25,7 @@ export function SignIn() {
   return (
     <div className="narrow">
       <PageHeading title="Sign in">
-        In development there are ada@example.com, who is an admin, and grace@example.com. The terminal shows
-        their password.
+        {demo && `In development: ${demo.users.join(' or ')}, password: ${demo.password}`}
       </PageHeading>
       {isEnded && (
         <Callout.Root size="1" mb="4" role="status">
@@ -36,7 +36,7 @@ export function SignIn() {
         <Form onFilled={(values) => signIn.mutate(values)}>
           <Field label="Email" name="email" type="email" autoComplete="username" required />
           <Field label="Password" name="password" type="password" autoComplete="current-password" required />
-          <Problem message={messageOf(signIn.error)} />
+          <Problem error={signIn.error} />
           <ActionButton type="submit" isPending={signIn.isPending}>
             Sign in
           </ActionButton>

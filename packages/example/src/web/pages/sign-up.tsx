@@ -5,7 +5,6 @@ import { useAppAuth } from '../clients.ts'
 import { ActionButton } from '../ui/action-button.tsx'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
-import { messageOf } from '../ui/message-of.ts'
 import { NewPassword } from '../ui/new-password.tsx'
 import { PageHeading } from '../ui/page-heading.tsx'
 import { Problem } from '../ui/problem.tsx'
@@ -28,7 +27,7 @@ export function SignUp() {
           <Field label="Name" name="name" autoComplete="name" required />
           <Field label="Email" name="email" type="email" autoComplete="username" required />
           <NewPassword label="Password" name="password" />
-          <Problem message={messageOf(signUp.error)} />
+          <Problem error={signUp.error} />
           <ActionButton type="submit" isPending={signUp.isPending}>
             Sign up
           </ActionButton>

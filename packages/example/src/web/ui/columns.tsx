@@ -1,11 +1,16 @@
 import { Text } from '@radix-ui/themes'
 import type { ReactNode } from 'react'
 
+interface ColumnsProps {
+  readonly id: string
+  readonly values: Readonly<Record<string, ReactNode>>
+}
+
 /** Values, each under its name, side by side where there is room. */
-export function Columns({ values }: { readonly values: Readonly<Record<string, ReactNode>> }) {
+export function Columns({ id, values }: ColumnsProps) {
   return (
     <Text size="2" asChild>
-      <dl className="columns">
+      <dl className="columns" id={id}>
         {Object.entries(values).map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>

@@ -5,8 +5,7 @@ import { useRef } from 'react'
 import { ActionButton } from './action-button.tsx'
 import { Field } from './field.tsx'
 import { Form } from './form.tsx'
-import { messageOf } from './message-of.ts'
-import { Problem } from './problem.tsx'
+import { Problem, problemOfPassword } from './problem.tsx'
 
 /** Asks for the password when the server wants to know again who it is. One serves the whole app. */
 export function ConfirmDialog() {
@@ -35,7 +34,7 @@ export function ConfirmDialog() {
         </Dialog.Description>
         <Form onFilled={(values) => send.mutate(values)}>
           <Field label="Password" name="password" type="password" autoComplete="current-password" required />
-          <Problem message={messageOf(error)} />
+          <Problem error={problemOfPassword(error)} />
           <Flex gap="3" justify="end">
             <Button type="button" variant="soft" color="gray" onClick={cancel}>
               Cancel

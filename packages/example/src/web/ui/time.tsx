@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-const local = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const local = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 
 /** A moment, as ISO 8601. Server and first render agree on UTC; then comes what the user's own clock and language make of it. */
 export function Time({ value }: { readonly value: string }) {
@@ -11,7 +11,7 @@ export function Time({ value }: { readonly value: string }) {
   )
   return (
     <time dateTime={value} className="time">
-      {isHydrated ? local.format(new Date(value)) : `${value.slice(0, 16).replace('T', ' ')} UTC`}
+      {isHydrated ? local.format(new Date(value)) : `${value.slice(0, 19).replace('T', ' ')} UTC`}
     </time>
   )
 }

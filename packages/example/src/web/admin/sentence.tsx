@@ -1,7 +1,10 @@
+import type { AuthEvent, RevocationCause } from '@sallyport/core'
+import type { ReactNode } from 'react'
 import type { AuditRecord } from './admin-user.ts'
+import { BanEnd } from './ban-end.tsx'
 
 /** What a record of the audit table says. */
-export function sentenceOf(record: AuditRecord): string {
+export function sentenceOf(record: AuditRecord): ReactNode {
   const { type, userId, detail, address } = record
   const who = record.email ?? (userId === null ? 'Somebody' : 'A deleted user')
   const by = record.actorEmail === null ? '' : ` by ${record.actorEmail}`
@@ -18,10 +21,13 @@ export function sentenceOf(record: AuditRecord): string {
       return `${who} was created${by}.`
     case 'user.deleted':
       return `${who} was deleted${by}.`
-    case 'user.banned': {
-      const until = detail.expiresAt === null ? 'for ever' : `until ${`${detail.expiresAt}`.slice(0, 16)} UTC`
-      return `${who} was banned${by} ${until}${detail.reason === null ? '' : `: ${detail.reason}`}.`
-    }
+    case 'user.banned':
+      return (
+        <>
+          {who} was banned{by} <BanEnd until={detail.expiresAt} />
+          {detail.reason !== null && `: ${detail.reason}`}.
+        </>
+      )
     case 'user.unbanned':
       return `The ban of ${who} was lifted${by}.`
     case 'user.role-changed':
@@ -31,7 +37,7 @@ export function sentenceOf(record: AuditRecord): string {
     case 'user.password-changed':
       return `${who} changed the password.`
     case 'sign-in.failed':
-      return `${who} could not sign in${address === null ? '' : ` from ${address}`}: ${FAILURES[`${detail.reason}`] ?? detail.reason}.`
+      return `${who} was refused${address === null ? '' : ` from ${address}`}: ${FAILURES[`${detail.reason}`] ?? detail.reason}.`
     default:
       return `${who}: ${type}${by}.`
   }
@@ -47,9 +53,10 @@ const ENDINGS: Readonly<Record<string, string>> = {
   'password-reset': 'the password was reset',
   'user-deleted': 'the user was deleted',
   'token-replayed': 'its token was used twice',
-}
+} satisfies Record<RevocationCause, string>
 
 const FAILURES: Readonly<Record<string, string>> = {
   INVALID_CREDENTIALS: 'wrong email or password',
   ACCOUNT_BANNED: 'banned',
-}
+  RATE_LIMITED: 'too many attempts',
+} satisfies Record<Extract<AuthEvent, { type: 'sign-in.failed' }>['reason'], string>

@@ -1,0 +1,44 @@
+import { MAX_PAYLOAD_BYTES } from '@sallyport/core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { BASE_URL, type OpenApp, openApp } from './open-app.ts'
+
+let app: OpenApp
+beforeAll(async () => {
+  app = await openApp()
+})
+afterAll(() => app.close())
+
+test.each(['/trpc/notes.add', '/report-service'])(
+  '%s: a body that is too long is refused with 413 before anyone asks whose it is',
+  async (path) => {
+    const body = 'x'.repeat(MAX_PAYLOAD_BYTES + 1)
+    const answer = await app.send(new Request(`${BASE_URL}${path}`, { method: 'POST', body }))
+    expect(answer.status).toBe(413)
+  },
+)
+
+test('a preflight of another site is refused with 403', async () => {
+  const headers = { origin: 'https://evil.example', 'access-control-request-method': 'POST' }
+  const answer = await app.send(new Request(`${BASE_URL}/trpc/notes.add`, { method: 'OPTIONS', headers }))
+  expect(answer.status).toBe(403)
+})
+
+test.each([
+  { given: 'a note of spaces', text: '   ', message: 'Write something' },
+  { given: 'a long note', text: 'x'.repeat(2_001), message: 'A note has at most 2,000 characters' },
+])('$given is refused in a sentence for the user: $message', async ({ text, message }) => {
+  const { client } = await app.signIn('grace')
+  await expect(client.notes.add.mutate({ text })).rejects.toMatchObject({
+    message,
+    data: { code: 'BAD_REQUEST' },
+  })
+})
+
+test('tells strangers the demo users', async () => {
+  const answer = await app.send(new Request(`${BASE_URL}/trpc/demo`))
+  const { result } = await answer.json()
+  expect(result.data).toEqual({
+    users: ['ada@example.com', 'grace@example.com'],
+    password: 'correct horse battery staple',
+  })
+})

@@ -1,0 +1,34 @@
+import { afterEach, expect, test, vi } from 'vitest'
+
+afterEach(() => vi.unstubAllEnvs())
+
+async function load(variables: Record<string, string>) {
+  vi.stubEnv('BASE_URL', undefined)
+  for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value)
+  vi.resetModules()
+  return import('../src/env.ts')
+}
+
+test.each([
+  { given: { NODE_ENV: 'development' }, HOST: 'localhost' },
+  { given: { NODE_ENV: 'test' }, HOST: 'localhost' },
+  { given: { NODE_ENV: 'production' }, HOST: undefined },
+  { given: { NODE_ENV: 'development', HOST: '0.0.0.0' }, HOST: '0.0.0.0' },
+])('$given: who can connect is $HOST', async ({ given, HOST }) => {
+  expect((await load(given)).env.HOST).toBe(HOST)
+})
+
+test('a misspelled NODE_ENV is refused: it must not mean development', async () => {
+  await expect(load({ NODE_ENV: 'prod' })).rejects.toThrow('NODE_ENV')
+})
+
+test.each([
+  { given: {}, sameAddress: '' },
+  { given: { PORT: '4000' }, sameAddress: 'PORT=4000 BASE_URL=http://localhost:4000 ' },
+  {
+    given: { BASE_URL: 'https://app.example.com' },
+    sameAddress: 'PORT=3000 BASE_URL=https://app.example.com ',
+  },
+])('$given: a command for the other process begins with "$sameAddress"', async ({ given, sameAddress }) => {
+  expect((await load(given)).sameAddress).toBe(sameAddress)
+})
