@@ -48,8 +48,8 @@ test('the role is that of the row: who is demoted after signing in is refused at
   expect(await client.users.query()).toBe('all of them')
 
   await setRole(session.userId, 'user')
-  for (const call of [socket.users.query(), client.users.query()])
-    expect((await outcomeOf(call)).refusal).toEqual(refusalFor('ROLE_REQUIRED', { replay: true }))
+  for (const { users } of [socket, client])
+    expect((await outcomeOf(users.query())).refusal).toEqual(refusalFor('ROLE_REQUIRED', { replay: true }))
 
   await setRole(session.userId, 'admin')
   expect(await socket.users.query()).toBe('all of them')

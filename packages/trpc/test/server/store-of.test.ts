@@ -19,8 +19,8 @@ test.each([
 ])('a context with %s is a mistake of the app, not an outage, and lets nobody in', async (_name, db) => {
   const context = Object.assign(createAuthContext(auth.config).headers({ cookie }), { db: auth.db })
   const caller = router.createCaller(Object.assign(context, { db }))
-  for (const call of [caller.guarded(), caller.asking()]) {
-    const error: unknown = await call.catch((reason: unknown) => reason)
+  for (const call of [caller.guarded, caller.asking]) {
+    const error: unknown = await call().catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(TRPCError)
     expect(error).toMatchObject({ code: 'INTERNAL_SERVER_ERROR', cause: { name: 'ConfigurationError' } })
   }
