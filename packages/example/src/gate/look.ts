@@ -38,14 +38,14 @@ interface Finding {
   readonly reason: Reason | null
 }
 
-interface Doors {
+interface LookOptions {
   readonly config: AuthConfig
   readonly db: Context['db']
 }
 
 /** Asks both doors, each by itself. Nothing is refreshed and nobody is told: looking is not knocking. */
-export async function look(cookie: string | null, { config: told, db }: Doors): Promise<Look> {
-  const config = { ...told, onEvent: undefined }
+export async function look(cookie: string | null, { config: configured, db }: LookOptions): Promise<Look> {
+  const config = { ...configured, onEvent: undefined }
   const header: HeaderReader = (name) => (name === 'cookie' ? cookie : null)
   const adapter = directAdapter(db)
 

@@ -7,7 +7,7 @@ import { useAppAuth, useIsBanned, useTRPC } from './clients.ts'
 import { Navigation } from './navigation.tsx'
 import { toggleAppearance } from './ui/appearance.ts'
 import { ConfirmDialog } from './ui/confirm-dialog.tsx'
-import { Doors } from './ui/doors.tsx'
+import { Logo } from './ui/logo.tsx'
 import { Problem } from './ui/problem.tsx'
 import { useLive } from './use-live.ts'
 
@@ -31,7 +31,7 @@ export function Layout({ children }: { readonly children: ReactNode }) {
       <header className="top">
         <div className="bar">
           <Link className="brand" to="/">
-            <Doors /> Control room
+            <Logo /> Control room
           </Link>
           {/* Its live pages have stopped: it is built anew when the ban is lifted. */}
           <SignedIn>{!isBanned && <Who />}</SignedIn>

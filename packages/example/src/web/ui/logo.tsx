@@ -1,9 +1,9 @@
 import { DOORS, HANDLES } from './icon.ts'
 
 /** The mark of the app. */
-export function Doors() {
+export function Logo() {
   return (
-    <svg className="doors" aria-hidden="true" width="24" height="24" viewBox="0 0 24 24">
+    <svg className="logo" aria-hidden="true" width="24" height="24" viewBox="0 0 24 24">
       <path d={DOORS} />
       <path className="handles" d={HANDLES} />
     </svg>
