@@ -1,4 +1,4 @@
-import { Button, Flex, Theme } from '@radix-ui/themes'
+import { Theme } from '@radix-ui/themes'
 import { AuthLoading, AuthProvider, SignedIn, SignedOut } from '@sallyport/trpc/react'
 import { type QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query'
 import { type ReactNode, useEffect } from 'react'
@@ -86,17 +86,10 @@ function ForAdmins({ children }: { readonly children: ReactNode }) {
 
 /** The session is still there: the page comes back when the ban is lifted. */
 function Banned() {
-  const { refresh, signOut } = useAppAuth()
   return (
-    <>
-      <PageHeading title="This account is banned">Nothing of it is lost meanwhile.</PageHeading>
-      <Flex gap="3">
-        <Button onClick={() => void refresh()}>Try again</Button>
-        <Button variant="soft" color="gray" onClick={() => void signOut()}>
-          Sign out
-        </Button>
-      </Flex>
-    </>
+    <PageHeading title="This account is banned">
+      Notes and finished reports are kept. What was being written or sent has stopped.
+    </PageHeading>
   )
 }
 

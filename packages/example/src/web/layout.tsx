@@ -1,4 +1,4 @@
-import { Button, IconButton, Text } from '@radix-ui/themes'
+import { Button, Flex, IconButton, Text } from '@radix-ui/themes'
 import { SignedIn } from '@sallyport/trpc/react'
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useRef } from 'react'
@@ -44,9 +44,23 @@ export function Layout({ children }: { readonly children: ReactNode }) {
       <main className="page" id="main" ref={main} tabIndex={-1}>
         {/* A ban, or a server that cannot be reached, which leaves the page as it is. */}
         <Problem error={error} />
+        {isBanned && <WayOut />}
         {children}
       </main>
     </>
+  )
+}
+
+/** Of a ban: wait for its end, or come back as somebody else. */
+function WayOut() {
+  const { refresh, signOut } = useAppAuth()
+  return (
+    <Flex gap="3" my="4">
+      <Button onClick={() => void refresh()}>Try again</Button>
+      <Button variant="soft" color="gray" onClick={() => void signOut()}>
+        Sign out
+      </Button>
+    </Flex>
   )
 }
 

@@ -1,18 +1,19 @@
 import { useQuery } from '@tanstack/react-query'
 import { NavLink } from 'react-router'
-import { useAppAuth, useTRPC } from './clients.ts'
+import { useAppAuth, useIsBanned, useTRPC } from './clients.ts'
 import { type Route, routes } from './routes.tsx'
 
 /** Where one can go. */
 export function Navigation() {
-  const { isAuthenticated } = useAppAuth()
+  const { status, isAuthenticated } = useAppAuth()
+  const isBanned = useIsBanned()
   const trpc = useTRPC()
   const { data: me } = useQuery(trpc.me.queryOptions(undefined, { enabled: isAuthenticated }))
   const isFor: Readonly<Record<Route['audience'], boolean>> = {
     anyone: true,
-    strangers: !isAuthenticated,
-    users: isAuthenticated,
-    admins: me?.role === 'admin',
+    strangers: status === 'unauthenticated',
+    users: isAuthenticated && !isBanned,
+    admins: !isBanned && me?.role === 'admin',
   }
   return (
     <nav className="navigation" aria-label="Pages">

@@ -123,7 +123,7 @@ describe('an admin', () => {
 
     await user.page.getByRole('heading', { name: 'This account is banned' }).waitFor()
     expect(await user.page.getByRole('main').textContent()).toBe(
-      'Account bannedThis account is bannedNothing of it is lost meanwhile.Try againSign out',
+      'Account bannedTry againSign outThis account is bannedNotes and finished reports are kept. What was being written or sent has stopped.',
     )
     await row.getByText(/Banned until .*: Too many notes/).waitFor()
     await records.getByText('Too many notes').waitFor()

@@ -14,7 +14,7 @@ export function Admin() {
   const trpc = useTRPC()
   const [text, setText] = useState('')
   const search = useDeferredValue(text.trim())
-  const { data: users = [], error } = useQuery(
+  const { data: users, error } = useQuery(
     trpc.admin.users.queryOptions(search === '' ? undefined : { search }, {
       placeholderData: keepPreviousData,
     }),
@@ -34,11 +34,13 @@ export function Admin() {
         value={text}
         onChange={(event) => setText(event.target.value)}
       />
-      <Rows title="Users" empty="Nobody is called that.">
-        {users.map((user) => (
-          <UserRow key={user.id} user={user} />
-        ))}
-      </Rows>
+      {users && (
+        <Rows title="Users" empty="Nobody is called that.">
+          {users.map((user) => (
+            <UserRow key={user.id} user={user} />
+          ))}
+        </Rows>
+      )}
       <AuditTrail />
     </div>
   )

@@ -11,17 +11,19 @@ import { Time } from '../ui/time.tsx'
 
 export function Notes() {
   const trpc = useTRPC()
-  const { data: notes = [], error } = useQuery(trpc.notes.list.queryOptions())
+  const { data: notes, error } = useQuery(trpc.notes.list.queryOptions())
   return (
     <div className="stack">
       <PageHeading title="Notes">Yours alone, and live in all your browsers.</PageHeading>
       <AddNote />
       <Problem error={error} />
-      <Rows title="Your notes" empty="None yet. The first one appears here.">
-        {notes.toReversed().map((note) => (
-          <Note key={note.id} {...note} />
-        ))}
-      </Rows>
+      {notes && (
+        <Rows title="Your notes" empty="None yet. The first one appears here.">
+          {notes.toReversed().map((note) => (
+            <Note key={note.id} {...note} />
+          ))}
+        </Rows>
+      )}
     </div>
   )
 }
@@ -67,22 +69,25 @@ function Note({ id, text, createdAt }: NoteProps) {
   )
   return (
     <Card asChild>
-      <li className="row">
-        <div>
-          <Text as="p">{text}</Text>
-          <Text as="p" size="1" color="gray">
-            <Time value={createdAt} />
-          </Text>
+      <li className="tile">
+        <div className="row">
+          <div>
+            <Text as="p">{text}</Text>
+            <Text as="p" size="1" color="gray">
+              <Time value={createdAt} />
+            </Text>
+          </div>
+          <ActionButton
+            variant="soft"
+            color="gray"
+            aria-label={`Remove: ${text}`}
+            isPending={remove.isPending}
+            onClick={() => remove.mutate({ id })}
+          >
+            Remove
+          </ActionButton>
         </div>
-        <ActionButton
-          variant="soft"
-          color="gray"
-          aria-label={`Remove: ${text}`}
-          isPending={remove.isPending}
-          onClick={() => remove.mutate({ id })}
-        >
-          Remove
-        </ActionButton>
+        <Problem error={remove.error} />
       </li>
     </Card>
   )

@@ -13,31 +13,34 @@ import { Time } from '../ui/time.tsx'
 
 export function Reports() {
   const trpc = useTRPC()
-  const { data: reports = [], error } = useQuery(trpc.report.list.queryOptions())
+  const { data: reports, error } = useQuery(trpc.report.list.queryOptions())
   return (
     <div className="stack">
       <PageHeading title="Reports">
-        Written by an action: it calls an outside service, and stops when your session ends.
+        Written by an action: it calls an outside service, and stops when your session ends or this page is
+        closed.
       </PageHeading>
       <OrderReport />
       <Problem error={error} />
-      <Rows title="Your reports" empty="None yet.">
-        {reports.toReversed().map(({ id, title, text, createdAt }) => (
-          <Card key={id} asChild>
-            <li>
-              <Text as="p" weight="medium">
-                {title}
-              </Text>
-              <Text as="p" size="2">
-                {text}
-              </Text>
-              <Text as="p" size="1" color="gray">
-                <Time value={createdAt} />
-              </Text>
-            </li>
-          </Card>
-        ))}
-      </Rows>
+      {reports && (
+        <Rows title="Your reports" empty="None yet.">
+          {reports.toReversed().map(({ id, title, text, createdAt }) => (
+            <Card key={id} asChild>
+              <li>
+                <Text as="p" weight="medium">
+                  {title}
+                </Text>
+                <Text as="p" size="2">
+                  {text}
+                </Text>
+                <Text as="p" size="1" color="gray">
+                  <Time value={createdAt} />
+                </Text>
+              </li>
+            </Card>
+          ))}
+        </Rows>
+      )}
     </div>
   )
 }
@@ -50,12 +53,16 @@ function OrderReport() {
       onSuccess: () => queryClient.invalidateQueries(trpc.report.list.queryFilter()),
     }),
   )
-  const { isPending, isSuccess, variables: order } = generate
   // Also what was ordered before the user went to another page and came back.
   const orders = useMutationState({
-    filters: { mutationKey: trpc.report.generate.mutationKey(), status: 'pending' },
-    select: ({ state }) => state.variables as typeof order,
+    filters: { mutationKey: trpc.report.generate.mutationKey() },
+    select: ({ state: { status, error, variables } }) => ({
+      status,
+      error,
+      ...(variables as typeof generate.variables),
+    }),
   })
+  const latest = orders.at(-1)
   return (
     <Form
       onFilled={(values, form) =>
@@ -67,13 +74,16 @@ function OrderReport() {
     >
       <Flex gap="3" align="end">
         <Field label="Title" name="title" autoComplete="off" required />
-        <ActionButton type="submit" isPending={isPending}>
+        <ActionButton type="submit" isPending={generate.isPending}>
           Generate
         </ActionButton>
       </Flex>
-      {orders.map((pending) => pending && <ReportProgress key={pending.id} {...pending} />)}
-      <Done message={isSuccess && `“${order.title}” is written.`} />
-      <Problem error={generate.error} />
+      {orders.map(
+        ({ status, id, title }) =>
+          status === 'pending' && id && title && <ReportProgress key={id} id={id} title={title} />,
+      )}
+      <Done message={latest?.status === 'success' && `“${latest.title}” is written.`} />
+      <Problem error={latest?.error} />
     </Form>
   )
 }

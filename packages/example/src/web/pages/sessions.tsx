@@ -12,20 +12,22 @@ import { Time } from '../ui/time.tsx'
 /** The rows change by themselves when someone signs in, here or elsewhere: see `useLive`. */
 export function Sessions() {
   const trpc = useTRPC()
-  const { data: { sessions } = { sessions: [] }, error } = useQuery(trpc.sessions.list.queryOptions())
-  const ownFirst = sessions.toSorted((a, b) => Number(b.current) - Number(a.current))
+  const { data, error } = useQuery(trpc.sessions.list.queryOptions())
+  const ownFirst = data?.sessions.toSorted((a, b) => Number(b.current) - Number(a.current))
   return (
     <div className="stack">
       <PageHeading title="Sessions">
         Where you are signed in. A session that is revoked ends at once, and its browser shows the sign-in.
       </PageHeading>
       <Problem error={error} />
-      <Rows title="Your sessions" empty="None.">
-        {ownFirst.map((session) => (
-          <SessionRow key={session.id} session={session} />
-        ))}
-      </Rows>
-      {sessions.length > 1 && <SignOutOthers />}
+      {ownFirst && (
+        <Rows title="Your sessions" empty="None.">
+          {ownFirst.map((session) => (
+            <SessionRow key={session.id} session={session} />
+          ))}
+        </Rows>
+      )}
+      {ownFirst && ownFirst.length > 1 && <SignOutOthers />}
     </div>
   )
 }

@@ -24,7 +24,7 @@ export function SignUp() {
       <PageHeading title="Sign up">Any address will do: nothing is sent to it.</PageHeading>
       <Card size="3">
         <Form onFilled={(values) => signUp.mutate(values)}>
-          <Field label="Name" name="name" autoComplete="name" required />
+          <Field label="Name" name="name" autoComplete="name" maxLength={100} required />
           <Field label="Email" name="email" type="email" autoComplete="username" required />
           <NewPassword label="Password" name="password" />
           <Problem error={signUp.error} />
