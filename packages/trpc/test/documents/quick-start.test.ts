@@ -1,9 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { cookieFetch } from '../support/cookie-fetch.ts'
 import { sallyport } from '../support/sallyport.ts'
@@ -49,32 +47,22 @@ test('its files, as they stand there, serve a protected, an admin and a sensitiv
 
 /** Writes the files into a folder, as a reader does, and starts them on a free port. */
 async function startQuickStart(): Promise<string> {
-  const port = await freePort()
   for (const { name, code } of files)
-    writeFileSync(join(folder, name ?? ''), code.replace('port: 3000', `port: ${port}`))
+    writeFileSync(join(folder, name ?? ''), code.replace('port: 3000', 'port: 0'))
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
   writeFileSync(join(folder, '.env'), await sallyport('keys', 'create'))
   symlinkSync(join(ROOT, 'packages/example/node_modules'), join(folder, 'node_modules'))
   const server = spawn(process.execPath, ['--env-file=.env', 'server.ts'], {
     cwd: folder,
     env: { PATH: process.env.PATH },
-    stdio: ['ignore', 'ignore', 'inherit'],
+    stdio: ['ignore', 'pipe', 'inherit'],
   })
   onTestFinished(async () => {
     if (server.kill()) await once(server, 'exit')
   })
-  const url = `http://localhost:${port}`
-  while ((await fetch(`${url}/trpc/me`).catch(() => null)) === null) {
-    expect(server.exitCode).toBe(null)
-    await sleep(20)
-  }
-  return url
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0)
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  return typeof address === 'object' && address !== null ? address.port : 0
+  const [url] = await Promise.race([
+    once(server.stdout.setEncoding('utf8'), 'data'),
+    once(server, 'exit').then(([code]) => Promise.reject(new Error(`It ended with ${code}`))),
+  ])
+  return String(url).trim()
 }

@@ -1,10 +1,9 @@
 import { AuthError } from '@sallyport/core'
-import type { TestSession } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { deferred } from '../support/deferred.ts'
 import { eventually } from '../support/eventually.ts'
 import { followNumbers } from '../support/follow-numbers.ts'
-import { type ClientScene, openClient, STREAM_LINKS } from '../support/open-client.ts'
+import { openSignedIn, pause, STREAM_LINKS } from '../support/open-client.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
 
 let server: TestServer
@@ -21,23 +20,12 @@ afterEach(() => {
 })
 afterAll(() => server.close())
 
-type Scene = ClientScene & { session: TestSession }
-
-/** A browser of a user who is signed in, and whose client knows. */
-async function signedIn(user: { userId?: string } = ada): Promise<Scene> {
-  const session = await server.auth.signIn(user)
-  const scene = Object.assign(openClient(server, session), { session })
-  await scene.authClient.refresh()
-  return scene
-}
+const signedIn = (user: { userId?: string } = ada) => openSignedIn(server, user)
 
 /** Takes the database of the sessions away, for the procedures. */
 function loseDatabase(): void {
   server.store.answer = () => Promise.reject(new AuthError('SESSIONS_UNAVAILABLE'))
 }
-
-/** Longer than the shortest pause, so that what must not happen would have happened. */
-const pause = () => new Promise((resolve) => setTimeout(resolve, 600))
 
 describe.each(STREAM_LINKS)('a subscription over %s', (name) => {
   /** One that has begun, and seen the first two numbers. */

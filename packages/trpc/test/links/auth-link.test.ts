@@ -1,18 +1,24 @@
 import { AuthError } from '@sallyport/core'
 import type { AuthErrorData } from '@sallyport/core/protocol'
-import type { TestSession } from '@sallyport/core/testing'
 import { authLink } from '@sallyport/trpc/links'
 import { createTRPCClient, type TRPCLink } from '@trpc/client'
 import { observable } from '@trpc/server/observable'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { deferred } from '../support/deferred.ts'
-import { type AppClient, CALL_LINKS, type ClientScene, openClient } from '../support/open-client.ts'
+import {
+  type AppClient,
+  CALL_LINKS,
+  type ClientScene,
+  openClient,
+  openSignedIn,
+  type SignedInScene,
+} from '../support/open-client.ts'
 import type { AppRouter } from '../support/router.ts'
 import { soon } from '../support/soon.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
 
 let server: TestServer
-/** Two who take turns; hashing a password for each test would take long. */
+/** Two who take turns. */
 let ada: { userId: string }
 let grace: { userId: string }
 beforeAll(async () => {
@@ -23,26 +29,22 @@ beforeAll(async () => {
 afterEach(() => server.clear())
 afterAll(() => server.close())
 
-type Scene = ClientScene & { session: TestSession }
-
-/** A browser of a user who is signed in, and whose client knows. */
-async function signedIn(user: { userId?: string } = ada): Promise<Scene> {
-  const session = await server.auth.signIn(user)
-  const scene = Object.assign(openClient(server, session), { session })
-  await scene.authClient.refresh()
+/** A browser whose client knows who is signed in, and that has asked for nothing yet. */
+async function signedIn(user: { userId?: string } = ada): Promise<SignedInScene> {
+  const scene = await openSignedIn(server, user)
   scene.requests.length = 0
   return scene
 }
 
 /** A browser whose JWT has expired, which its client does not know. */
-async function expired(user?: { userId?: string }): Promise<Scene> {
+async function expired(user?: { userId?: string }): Promise<SignedInScene> {
   const scene = await signedIn(user)
   scene.take(await server.auth.expireJwt(scene.session))
   return scene
 }
 
 /** Another user signs in, in the same browser. */
-async function signInGrace(scene: Scene): Promise<void> {
+async function signInGrace(scene: SignedInScene): Promise<void> {
   await scene.signIn(await server.auth.signIn(grace))
 }
 
@@ -93,10 +95,13 @@ describe.each(CALL_LINKS)('over %s', (name) => {
 
   test.each([
     { token: 'that has expired', arrange: async () => {} },
-    { token: 'that is missing', arrange: async ({ jar }: Scene) => jar.delete(server.config.cookies.jwt) },
+    {
+      token: 'that is missing',
+      arrange: async ({ jar }: SignedInScene) => jar.delete(server.config.cookies.jwt),
+    },
     {
       token: 'that is not valid',
-      arrange: async ({ jar }: Scene) => jar.set(server.config.cookies.jwt, 'a.b.c'),
+      arrange: async ({ jar }: SignedInScene) => jar.set(server.config.cookies.jwt, 'a.b.c'),
     },
   ])('a call with a JWT $token is sent again once, with a new one', async ({ arrange }) => {
     const scene = await expired()
@@ -154,17 +159,17 @@ describe.each(CALL_LINKS)('over %s', (name) => {
   test.each([
     {
       reason: 'SESSION_NOT_FOUND',
-      arrange: ({ session }: Scene) => server.auth.revoke(session),
+      arrange: ({ session }: SignedInScene) => server.auth.revoke(session),
       call: (client: AppClient) => client.write.mutate(),
     },
     {
       reason: 'SESSION_EXPIRED',
-      arrange: ({ session }: Scene) => server.auth.expireSession(session),
+      arrange: ({ session }: SignedInScene) => server.auth.expireSession(session),
       call: (client: AppClient) => client.me.query(),
     },
     {
       reason: 'ACCOUNT_BANNED',
-      arrange: ({ session }: Scene) => server.auth.ban(session),
+      arrange: ({ session }: SignedInScene) => server.auth.ban(session),
       call: (client: AppClient) => client.me.query(),
     },
     {
@@ -397,13 +402,13 @@ describe('while nobody can say whether the session counts', () => {
   test.each([
     {
       outcome: 'signed out',
-      arrange: ({ session }: Scene) => server.auth.revoke(session),
+      arrange: ({ session }: SignedInScene) => server.auth.revoke(session),
       data: { code: 'UNAUTHORIZED', httpStatus: 401 },
       reason: 'SESSION_NOT_FOUND',
     },
     {
       outcome: 'banned',
-      arrange: ({ session }: Scene) => server.auth.ban(session),
+      arrange: ({ session }: SignedInScene) => server.auth.ban(session),
       data: { code: 'FORBIDDEN', httpStatus: 403 },
       reason: 'ACCOUNT_BANNED',
     },
@@ -425,8 +430,8 @@ describe('while nobody can say whether the session counts', () => {
 
 describe('a call that needs a new JWT', () => {
   test.each([
-    { answer: 'SESSION_NOT_FOUND', arrange: ({ session }: Scene) => server.auth.revoke(session) },
-    { answer: 'ACCOUNT_BANNED', arrange: ({ session }: Scene) => server.auth.ban(session) },
+    { answer: 'SESSION_NOT_FOUND', arrange: ({ session }: SignedInScene) => server.auth.revoke(session) },
+    { answer: 'ACCOUNT_BANNED', arrange: ({ session }: SignedInScene) => server.auth.ban(session) },
   ])('fails with $answer where the token endpoint says so', async ({ answer, arrange }) => {
     const scene = await expired(answer === 'ACCOUNT_BANNED' ? {} : ada)
     await arrange(scene)

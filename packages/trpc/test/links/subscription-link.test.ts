@@ -1,11 +1,10 @@
-import type { TestSession } from '@sallyport/core/testing'
 import { bearer } from '@sallyport/trpc/client'
 import { subscriptionLink } from '@sallyport/trpc/links'
 import { EventSource } from 'eventsource'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { followNumbers } from '../support/follow-numbers.ts'
-import { type ClientScene, openClient } from '../support/open-client.ts'
+import { openClient, openSignedIn } from '../support/open-client.ts'
 import { PATHS, startServer, type TestServer } from '../support/start-server.ts'
 
 let server: TestServer
@@ -22,12 +21,7 @@ afterEach(() => {
 })
 afterAll(() => server.close())
 
-async function signedIn(): Promise<ClientScene & { session: TestSession }> {
-  const session = await server.auth.signIn(ada)
-  const scene = Object.assign(openClient(server, session), { session })
-  await scene.authClient.refresh()
-  return scene
-}
+const signedIn = () => openSignedIn(server, ada)
 
 test.each([
   { answer: 'a page of a proxy', intercept: async () => new Response('<html>', { status: 502 }) },

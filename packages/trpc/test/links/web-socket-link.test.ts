@@ -1,4 +1,3 @@
-import type { TestSession } from '@sallyport/core/testing'
 import { bearer } from '@sallyport/trpc/client'
 import { webSocketLink } from '@sallyport/trpc/links'
 import { createTRPCClient } from '@trpc/client'
@@ -16,7 +15,7 @@ import {
 import { deferred } from '../support/deferred.ts'
 import { eventually } from '../support/eventually.ts'
 import { followNumbers } from '../support/follow-numbers.ts'
-import { type ClientScene, openClient } from '../support/open-client.ts'
+import { type ClientScene, openClient, openSignedIn, pause } from '../support/open-client.ts'
 import type { AppRouter } from '../support/router.ts'
 import { soon } from '../support/soon.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
@@ -36,20 +35,10 @@ afterEach(() => {
 })
 afterAll(() => server.close())
 
-type Scene = ClientScene & { session: TestSession }
-
-/** A browser of a user who is signed in, and whose client knows. */
-async function signedIn(user: { userId?: string } = ada): Promise<Scene> {
-  const session = await server.auth.signIn(user)
-  const scene = Object.assign(openClient(server, session), { session })
-  await scene.authClient.refresh()
-  return scene
-}
+const signedIn = (user: { userId?: string } = ada) => openSignedIn(server, user)
 
 const OPEN = 1
 const statesOf = ({ sockets }: ClientScene) => sockets.map(({ socket }) => socket.readyState === OPEN)
-/** Longer than the shortest pause, so that what must not happen would have happened. */
-const pause = () => new Promise((resolve) => setTimeout(resolve, 600))
 
 describe('the socket', () => {
   test('is opened by the first call, and serves those that follow', async () => {

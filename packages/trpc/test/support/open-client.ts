@@ -54,6 +54,20 @@ export interface ClientScene {
   connectOver(link: TRPCLink<AppRouter>): AppClient
 }
 
+/** A browser of a user who is signed in, and whose client knows. */
+export type SignedInScene = ClientScene & { readonly session: TestSession }
+
+/** Opens one of its own for a user. */
+export async function openSignedIn(server: TestServer, user: { userId?: string }): Promise<SignedInScene> {
+  const session = await server.auth.signIn(user)
+  const scene = Object.assign(openClient(server, session), { session })
+  await scene.authClient.refresh()
+  return scene
+}
+
+/** Longer than the shortest pause of a client, so that what must not happen would have happened. */
+export const pause = () => new Promise((resolve) => setTimeout(resolve, 600))
+
 /** Links that carry queries and mutations. */
 export const CALL_LINKS = ['httpLink', 'httpBatchLink', 'httpBatchStreamLink', 'webSocketLink'] as const
 /** Links that carry subscriptions. */
