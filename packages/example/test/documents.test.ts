@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -49,19 +50,27 @@ test.each(pages)(
 )
 
 /** Runs a block in the shell of its page: what an earlier one has set is there. */
-function runShell({ code }: Block, cwd: string): Promise<string> {
-  const script = code
+async function runShell({ code }: Block, cwd: string): Promise<string> {
+  let script = code
     .replaceAll('http://localhost:3000', backend.url)
     .replaceAll('http://localhost:3001', edge.url)
-    // What readers take from the terminal of the example.
-    .replaceAll(/^(\w+)=\.\.\.$/gm, (_, name) => `${name}=${lastSaid(name)}`)
+  // What readers take from the terminal of the example.
+  for (const [line, name = ''] of code.matchAll(/^(\w+)=\.\.\.$/gm))
+    script = script.replace(line, `${name}=${await untilTold(name)}`)
   const names = new Set(Array.from(code.matchAll(/^(\w+)=/gm), ([, name]) => name))
   const keep = names.size === 0 ? '' : `declare -p ${[...names].join(' ')} >> variables`
   return run('bash', ['-ec', `touch variables; . ./variables\n${script}\n${keep}`], cwd)
 }
 
-const lastSaid = (name: string) =>
-  Array.from(backend.output().matchAll(new RegExp(`${name}=(\\S+)`, 'g')), ([, value]) => value).at(-1)
+/** The example writes it after the answer, and a line may come in parts. */
+async function untilTold(name: string): Promise<string> {
+  for (;;) {
+    const [, value] = new RegExp(`${name}=(\\S+)\\n`).exec(backend.output()) ?? []
+    if (value !== undefined) return value
+    expect(backend.process.exitCode).toBe(null)
+    await setTimeout(10)
+  }
+}
 
 /** Runs the command of the example behind the prompt, on the database of the one that runs. */
 async function runConsole({ code }: Block): Promise<string> {
