@@ -29,8 +29,8 @@ export default defineConfig({
     // Child processes and real servers on a busy machine.
     testTimeout: 20_000,
     hookTimeout: 20_000,
-    // By itself it leaves a core idle, of which there may be two: most tests wait for something.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // By itself it leaves a core idle, of which there may be two. Two workers use three quarters of two cores: most tests wait.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     // No secret in any log, error body, URL or database: checked after every test file.
     setupFiles: ['packages/core/test/leaks/setup.ts'],
     env: {

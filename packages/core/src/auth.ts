@@ -62,6 +62,7 @@ export {
 export type { RequestOptions } from './endpoints/handler.ts'
 export { beginSession } from './endpoints/issue-tokens.ts'
 export type { CreateSessionInput, ServerApi } from './endpoints/server-api.ts'
+export { userName } from './endpoints/user-record.ts'
 export type { AuthTransaction, ChangeEvent, RecordEvent } from './events/change.ts'
 export { commit } from './events/commit.ts'
 export { type DefinePayload, type IssuedJwt, issueJwt } from './jwt/issue-jwt.ts'

@@ -2,15 +2,17 @@ import { type CookieNames, cookieNames } from './cookie.ts'
 import { ConfigurationError } from './errors.ts'
 import type { EventListener } from './events/event.ts'
 import { createIdentityCache, type IdentityCache } from './jwt/identity-cache.ts'
-import { JWT_TYPE, type TrustedIssuer } from './jwt/trusted-issuer.ts'
+import { DEFAULT_MAX_AGE_SECONDS, JWT_TYPE, type TrustedIssuer } from './jwt/trusted-issuer.ts'
 import type { KeySet } from './keys/key-set.ts'
 import { positive } from './positive.ts'
 import { COOKIE_PREFIX, JWT_LIFETIME_SECONDS, SESSION_LIFETIME_SECONDS } from './protocol.ts'
+import { isSecureUrl } from './secure-url.ts'
 import { LOOKUP_TIMEOUT_MS } from './session/deadline.ts'
 import type { SessionLifetimes } from './session/lifetime.ts'
 
 const DAY_SECONDS = 24 * 60 * 60
 const FRESH_SECONDS = 15 * 60
+const DEFAULT_ABSOLUTE_LIFETIME_SECONDS = 180 * DAY_SECONDS
 /** A hundred years: what is longer may end beyond the last date. */
 const LONGEST_SECONDS = 100 * 365 * DAY_SECONDS
 
@@ -22,8 +24,19 @@ export interface AuthConfigOptions {
   jwks: KeySet
   /** Issuers besides ourselves whose tokens Step 1 accepts. Step 2 then asks our database as ever. */
   trustedIssuers?: readonly TrustedIssuer[]
-  /** Further origins whose pages may use the cookies, such as `https://admin.example.com`. No wildcards. */
+  /**
+   * Further origins whose pages may use the cookies, such as `https://admin.example.com`. No wildcards. In
+   * development, with a base URL such as `http://localhost:3000`, the other names of this machine are allowed
+   * with the same port: `127.0.0.1` and `[::1]`.
+   */
   allowedOrigins?: readonly string[]
+  /**
+   * Allow `http:` in `baseUrl` and `allowedOrigins` in production for hosts other than this machine. Cookies
+   * and passwords then cross the network in clear. Without it, that is a `ConfigurationError` when `NODE_ENV`
+   * is `production`.
+   * @default false
+   */
+  allowInsecure?: boolean
   /**
    * Accept `Authorization: Bearer` and the WebSocket connection parameter `token`, and take the header `x-sallyport-session` for the session
    * cookie: the answers to it have the JWT and the session token in their body, and no cookie.
@@ -53,7 +66,10 @@ export interface AuthConfigOptions {
     renewAfterSeconds?: number
     /** Lifetime of a session that is not to be remembered, in seconds. @default 86_400 (1 day) */
     unrememberedExpiresInSeconds?: number
-    /** No session lives longer than this, in seconds, however much it is used. @default none */
+    /**
+     * A session ends this many seconds after the sign-in, however much it is used. `Infinity` for no limit.
+     * @default 15_552_000 (180 days)
+     */
     absoluteLifetimeSeconds?: number
     /** A session ends when it has not been used for this long, in seconds; more than a JWT lives. @default none */
     idleTimeoutSeconds?: number
@@ -117,7 +133,8 @@ export interface AuthConfig {
  * @throws ConfigurationError naming the setting that cannot work.
  */
 export function defineAuthConfig(options: AuthConfigOptions): AuthConfig {
-  const origin = parseOrigin('baseUrl', options.baseUrl)
+  const { allowInsecure = false, allowedOrigins = [] } = options
+  const origin = parseOrigin('baseUrl', options.baseUrl, { allowInsecure })
   const secure = origin.startsWith('https:')
   const prefix = options.cookiePrefix ?? COOKIE_PREFIX
   if (!/^[A-Za-z0-9_.-]{1,64}$/.test(prefix)) {
@@ -139,7 +156,11 @@ export function defineAuthConfig(options: AuthConfigOptions): AuthConfig {
     issuer: origin,
     audience: origin,
     secure,
-    allowedOrigins: new Set([origin, ...(options.allowedOrigins ?? []).map(parseListedOrigin)]),
+    allowedOrigins: new Set([
+      origin,
+      ...loopbackOrigins(origin),
+      ...allowedOrigins.map((listed) => parseListedOrigin(listed, { allowInsecure })),
+    ]),
     bearer: options.bearer ?? false,
     cookies: cookieNames(prefix, secure),
     issuers,
@@ -185,7 +206,7 @@ function sessionLifetimes(
     ),
     absoluteLifetimeSeconds: positiveOrNone(
       'session.absoluteLifetimeSeconds',
-      session.absoluteLifetimeSeconds,
+      session.absoluteLifetimeSeconds ?? DEFAULT_ABSOLUTE_LIFETIME_SECONDS,
     ),
     idleTimeoutSeconds,
     renewAfterSeconds: positive('session.renewAfterSeconds', session.renewAfterSeconds ?? DAY_SECONDS),
@@ -201,27 +222,62 @@ function withTrusted(
   const names = [own, ...others].map(({ issuer }) => issuer)
   const repeated = names.find((name, index) => names.indexOf(name) !== index)
   if (repeated !== undefined) throw new ConfigurationError(`trustedIssuers: ${repeated} is declared twice`)
+  for (const { issuer, maxAgeSeconds = DEFAULT_MAX_AGE_SECONDS } of others)
+    positive(`trustedIssuers: maxAgeSeconds of ${issuer}`, maxAgeSeconds, LONGEST_SECONDS)
   return [own, ...others]
 }
 
-function parseOrigin(setting: string, value: string): string {
+interface OriginRules {
+  readonly allowInsecure: boolean
+}
+
+function parseOrigin(setting: string, value: string, { allowInsecure }: OriginRules): string {
   const url = URL.parse(value)
   // A wildcard is a valid host name to the URL parser, and equals no origin.
   if (url === null || !/^https?:$/.test(url.protocol) || url.hostname.includes('*')) {
     throw new ConfigurationError(`${setting} must be an http or https URL, such as https://app.example.com`)
   }
+  if (!allowInsecure && !isSecureUrl(url) && isProduction()) {
+    throw new ConfigurationError(
+      `${setting}: ${url.origin} must be https in production. Set allowInsecure: true only on a network that you trust.`,
+    )
+  }
   return url.origin
 }
 
-function parseListedOrigin(value: string): string {
-  const origin = parseOrigin('allowedOrigins', value)
+/**
+ * Some edge runtimes have no `process`. Their bundlers replace `process.env.NODE_ENV`, so the expression
+ * stays as it is.
+ */
+function isProduction(): boolean {
+  try {
+    return process.env.NODE_ENV === 'production'
+  } catch {
+    return false
+  }
+}
+
+/**
+ * In development, the same page under the other names of this machine. Elsewhere another program may listen
+ * there.
+ */
+function loopbackOrigins(origin: string): string[] {
+  const { protocol, hostname } = new URL(origin)
+  if (isProduction() || protocol !== 'http:' || !LOOPBACK_NAMES.includes(hostname)) return []
+  return LOOPBACK_NAMES.map((name) => origin.replace(hostname, name))
+}
+
+const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]']
+
+function parseListedOrigin(value: string, rules: OriginRules): string {
+  const origin = parseOrigin('allowedOrigins', value, rules)
   if (origin !== value)
     throw new ConfigurationError(`allowedOrigins: write ${origin}, without path or trailing slash`)
   return origin
 }
 
-function positiveOrNone(setting: string, value: number | undefined): number {
-  return value === undefined ? Number.POSITIVE_INFINITY : positive(setting, value, LONGEST_SECONDS)
+function positiveOrNone(setting: string, value = Number.POSITIVE_INFINITY): number {
+  return value === Number.POSITIVE_INFINITY ? value : positive(setting, value, LONGEST_SECONDS)
 }
 
 function oneOf<Value>(setting: string, value: Value, allowed: readonly Value[]): Value {

@@ -4,6 +4,10 @@ export type RefusalTable = Readonly<Record<string, { readonly status: number; re
 /** What may be wrong with a call of any auth endpoint, besides a `Reason`. Plugins add their own. */
 export const ENDPOINT_ERRORS = {
   INVALID_INPUT: { status: 400, message: 'The request is not valid' },
+  SESSION_SECRET_REQUIRED: {
+    status: 400,
+    message: 'Send the current session cookie, or the header x-sallyport-session, with this request',
+  },
   PREFETCH_REFUSED: { status: 400, message: 'This endpoint does not answer prefetches' },
   NOT_FOUND: { status: 404, message: 'There is no such endpoint' },
   USER_NOT_FOUND: { status: 404, message: 'There is no such user' },
@@ -30,6 +34,9 @@ interface RefusalOptions {
   readonly cause?: unknown
 }
 
+/** A request can have thousands of wrong fields, and the response repeats their names. */
+const MAX_FIELDS = 20
+
 /** A refusal of an auth endpoint. The answer carries the code and its fixed text. */
 export class EndpointError extends Error {
   override readonly name = 'EndpointError'
@@ -37,7 +44,7 @@ export class EndpointError extends Error {
   readonly code: string
   /** The HTTP status. */
   readonly status: number
-  /** Names of the fields at fault, with `INVALID_INPUT`. */
+  /** Names of the fields at fault, with `INVALID_INPUT`. At most 20. */
   readonly fields: readonly string[]
 
   constructor(refusal: { code: string; status: number; message: string }, options: RefusalOptions = {}) {
@@ -45,7 +52,7 @@ export class EndpointError extends Error {
     Object.defineProperty(this, brand, { value: true })
     this.code = refusal.code
     this.status = refusal.status
-    this.fields = options.fields ?? []
+    this.fields = options.fields?.slice(0, MAX_FIELDS) ?? []
   }
 }
 

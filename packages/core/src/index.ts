@@ -50,7 +50,14 @@ export { checkRateLimit, type RateLimit, type RateLimitStore } from './rate-limi
 export type { Revocation, RevocationFeed } from './revocations/feed.ts'
 export { memoryFeed } from './revocations/memory-feed.ts'
 export { isReady } from './session/is-ready.ts'
-export { isBanned, isFresh, type Session, type SessionKey, type SessionUser } from './session/session.ts'
+export {
+  isBanned,
+  isFresh,
+  type Session,
+  type SessionKey,
+  type SessionUser,
+  type StoredSession,
+} from './session/session.ts'
 export type { SessionDatabase } from './session/session-database.ts'
 export { type TransactOptions, transact } from './session/transact.ts'
-export { type ValidateOptions, validateSession } from './session/validate-session.ts'
+export { type ProvedSession, type ValidateOptions, validateSession } from './session/validate-session.ts'

@@ -27,6 +27,9 @@ function isOriginAllowed({ method, header }: OriginRequest, kind: RequestKind, c
   // Sandboxed frames and redirected requests say `null`: it names nobody.
   if (origin === 'null') return false
   const listed = origin !== null && config.allowedOrigins.has(origin)
+  // A page asks whether its WebSockets are accepted: a browser doesn't say why an upgrade was rejected.
+  const page = header(CLIENT_HEADER)
+  if (page?.includes('://') && !config.allowedOrigins.has(page)) return false
 
   switch (header('sec-fetch-site')) {
     case 'same-origin':

@@ -1,17 +1,32 @@
 export { type AdminEndpoints, admin } from './plugins/admin/admin.ts'
 export type { BanUserInput } from './plugins/admin/ban.ts'
+export type { ListAuditInput, ListAuditOutput } from './plugins/admin/list-audit.ts'
 export type { ListUsersInput, ListUsersOutput } from './plugins/admin/list-users.ts'
-export type { RoleOptions } from './plugins/admin/set-role.ts'
-export { createPasswordAccount } from './plugins/email-password/accounts.ts'
+export type { AdminOptions } from './plugins/admin/settings.ts'
+export { createPasswordAccount, type NewPasswordAccount } from './plugins/email-password/accounts.ts'
 export type { AttemptLimits } from './plugins/email-password/attempts.ts'
+export {
+  type BreachedPasswordsOptions,
+  breachedPasswords,
+} from './plugins/email-password/breached-passwords.ts'
 export type { ChangePasswordInput } from './plugins/email-password/change-password.ts'
+export type { CheckPassword, ChosenPassword } from './plugins/email-password/check-password.ts'
 export {
   type EmailPasswordEndpoints,
   type EmailPasswordOptions,
   emailPassword,
 } from './plugins/email-password/email-password.ts'
 export type { ResetPasswordInput } from './plugins/email-password/reset-password.ts'
-export type { EmailUser, LinkEmail, NoticeEmail, SendEmail } from './plugins/email-password/send-email.ts'
+export type {
+  Email,
+  EmailChangedEmail,
+  EmailUser,
+  LinkEmail,
+  NewSignInEmail,
+  NoticeEmail,
+  SendEmail,
+} from './plugins/email-password/send-email.ts'
+export type { PasswordRules } from './plugins/email-password/settings.ts'
 export type { SignInInput } from './plugins/email-password/sign-in.ts'
 export type { SignUpInput } from './plugins/email-password/sign-up.ts'
 export type { CancelInvitationInput } from './plugins/organization/cancel-invitation.ts'

@@ -17,6 +17,7 @@ export const ENDPOINTS = {
   revokeSession: { method: 'POST', path: '/revoke-session' },
   revokeOtherSessions: { method: 'POST', path: '/revoke-other-sessions' },
   revokeSessions: { method: 'POST', path: '/revoke-sessions' },
+  revokeCopies: { method: 'POST', path: '/revoke-copies' },
   updateUser: { method: 'POST', path: '/update-user' },
   deleteUser: { method: 'POST', path: '/delete-user' },
   signUpEmail: { method: 'POST', path: '/sign-up/email' },
@@ -28,8 +29,10 @@ export const ENDPOINTS = {
   sendVerificationEmail: { method: 'POST', path: '/send-verification-email' },
   verifyEmail: { method: 'POST', path: '/verify-email' },
   changeEmail: { method: 'POST', path: '/change-email' },
+  undoEmailChange: { method: 'POST', path: '/undo-email-change' },
   listUsers: { method: 'GET', path: '/admin/list-users' },
   listUserSessions: { method: 'GET', path: '/admin/list-user-sessions' },
+  listAudit: { method: 'GET', path: '/admin/list-audit' },
   revokeUserSession: { method: 'POST', path: '/admin/revoke-user-session' },
   revokeUserSessions: { method: 'POST', path: '/admin/revoke-user-sessions' },
   banUser: { method: 'POST', path: '/admin/ban-user' },
@@ -57,7 +60,11 @@ export interface Route {
   readonly path: `/${string}`
 }
 
-/** A caller that is not a browser sends `x-sallyport: 1`; a cross-site form or image cannot. */
+/**
+ * A caller that is not a browser sends `x-sallyport: 1`; a cross-site form or image cannot. A page whose
+ * WebSocket did not open sends its origin instead, and gets 403 `ORIGIN_REJECTED` if the upgrade of that
+ * origin is rejected.
+ */
 export const CLIENT_HEADER = 'x-sallyport'
 
 /**
@@ -78,6 +85,12 @@ export const JWT_LIFETIME_SECONDS: number = 15 * 60
 
 /** Lifetime of a session, in seconds (spec section 8). */
 export const SESSION_LIFETIME_SECONDS: number = 30 * 24 * 60 * 60
+
+/**
+ * How long the secret and version before a rotation stay valid, in seconds: requests with them may be in
+ * flight.
+ */
+export const GRACE_SECONDS = 30
 
 /** The client refreshes a JWT this long before it expires, in seconds. The server allows no leeway (spec section 8). */
 export const CLIENT_LEEWAY_SECONDS = 60
@@ -108,6 +121,11 @@ export const REASONS = {
   ROLE_REQUIRED: { status: 403, code: 'FORBIDDEN', message: 'Your role does not allow this' },
   SESSION_NOT_FRESH: { status: 403, code: 'FORBIDDEN', message: 'Confirm that it is you and try again' },
   ORIGIN_REJECTED: { status: 403, code: 'FORBIDDEN', message: 'This origin may not use your cookies here' },
+  SECRET_SUPERSEDED: {
+    status: 409,
+    code: 'CONFLICT',
+    message: 'This session has new credentials. Reload the page or sign in.',
+  },
   RATE_LIMITED: { status: 429, code: 'TOO_MANY_REQUESTS', message: 'Too many attempts' },
   SESSIONS_UNAVAILABLE: {
     status: 503,
@@ -154,11 +172,11 @@ export interface SuccessResponse {
   success: true
 }
 
-/** What an endpoint answers that changes the secret of the session. */
-export interface NewSecretResponse extends SuccessResponse {
-  /** As in {@link TokenResponse}. */
-  sessionToken?: string
-}
+/**
+ * The response of `POST /verify-email`. The members of {@link TokenResponse} are present when an email change
+ * was completed with the current session cookie, which then gets new credentials.
+ */
+export interface VerifyEmailResponse extends SuccessResponse, Partial<TokenResponse> {}
 
 /** A person, as they see themselves. Plugins may add members. */
 export interface UserResponse {
@@ -178,6 +196,27 @@ export interface AdminUserResponse extends UserResponse {
   banReason: string | null
   /** Null is for ever. */
   banExpires: string | null
+}
+
+/** A record of the audit trail. */
+export interface AuditRecordResponse {
+  id: string
+  /** The name of the event, such as `session.revoked`. */
+  type: string
+  /** Whom it happened to. */
+  userId: string | null
+  sessionId: string | null
+  /** The admin who did it. */
+  actorId: string | null
+  /** The session that made the call. */
+  actingSessionId: string | null
+  /** The client's address. */
+  address: string | null
+  /** The client's `User-Agent`: any text. */
+  userAgent: string | null
+  /** The other members of the event. */
+  detail: Record<string, unknown>
+  createdAt: string
 }
 
 /** A session in a list. */
@@ -278,5 +317,9 @@ export type HydrationState =
       readonly expiresIn: number
     }
   | { readonly status: 'unauthenticated' }
-  /** It could not be decided, such as while the database was down. */
-  | { readonly status: 'unknown' }
+  /** The server couldn't decide, such as while the database was down, or the user is banned. */
+  | {
+      readonly status: 'unknown'
+      /** Lets the page say "Account banned" in its markup, before any script runs. */
+      readonly reason?: 'ACCOUNT_BANNED'
+    }

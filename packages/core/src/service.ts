@@ -1,5 +1,6 @@
 export { BodyTooLargeError, type ByteStream, readBytes } from './read-limited.ts'
 export { safely } from './safely.ts'
+export { isSecureUrl } from './secure-url.ts'
 export { burnToken } from './service/burn-token.ts'
 export { digestBody } from './service/digest-body.ts'
 export { issueServiceToken, type ServiceTokenOptions } from './service/issue-service-token.ts'
@@ -11,4 +12,4 @@ export {
   type ServiceClaims,
   serviceAudience,
 } from './service/service-token.ts'
-export { verifyServiceToken } from './service/verify-service-token.ts'
+export { keySetsOf, type ServiceKeys, verifyServiceToken } from './service/verify-service-token.ts'

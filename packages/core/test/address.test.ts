@@ -1,6 +1,6 @@
 import { ConfigurationError } from '@sallyport/core'
 import { describe, expect, test } from 'vitest'
-import { clientAddress, clientNetwork, trustProxies } from '../src/address.ts'
+import { addressBuckets, clientAddress, clientNetwork, trustProxies } from '../src/address.ts'
 
 describe('trustedProxies', () => {
   test.each([
@@ -75,6 +75,15 @@ describe('what counts as one client', () => {
     ['2001:db8:0:1::1', '2001:db8:0:1::/64'],
     ['fe80::1', 'fe80::/64'],
     ['::1', '::/64'],
+    ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['2002:c000:201::1', '192.0.2.1'],
+    ['2002:c000:201:ffff:1:2:3:4', '192.0.2.1'],
+    ['64:ff9b::192.0.2.1', '192.0.2.1'],
+    ['64:ff9b:1::192.0.2.1', '192.0.2.1'],
+    ['64:ff9b:1:fffe::192.0.2.1', '192.0.2.1'],
+    ['64:ff9b:1:c000:2:100::', '192.0.2.1'],
+    ['64:ff9b:2::192.0.2.1', '64:ff9b:2::/64'],
+    ['2003:c000:201::1', '2003:c000:201::/64'],
   ])('%s: %s', (address, network) => {
     expect(clientNetwork(address)).toBe(network)
   })
@@ -86,4 +95,19 @@ describe('what counts as one client', () => {
       expect(clientNetwork(address)).toBe(`${remoteAddress.split('::')[0]}::/64`)
     },
   )
+})
+
+describe('what a limit by address counts', () => {
+  const limit = { points: 3, duration: 60 }
+  test.each([
+    [null, ['unknown']],
+    ['192.0.2.1', ['192.0.2.1']],
+    ['2002:c000:201::1', ['192.0.2.1']],
+    ['64:ff9b::192.0.2.1', ['192.0.2.1']],
+    ['2001:db8:7:1::1', ['2001:db8:7:1::/64', '2001:db8:7::/48']],
+  ])('of %s: %j', (address, names) => {
+    expect(addressBuckets(address, limit)).toEqual(
+      names.map((name) => ({ name, limit: name.endsWith('/48') ? { points: 30, duration: 60 } : limit })),
+    )
+  })
 })

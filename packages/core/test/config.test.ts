@@ -1,5 +1,5 @@
 import { type AuthConfigOptions, ConfigurationError, defineAuthConfig } from '@sallyport/core'
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createFrontDoor } from './support/front-door.ts'
 
 const { keySet: jwks } = await createFrontDoor()
@@ -19,7 +19,7 @@ test('a base URL and keys are enough: 15 minutes, 30 days, cookies named service
     lifetimes: {
       expiresInSeconds: 30 * 24 * 60 * 60,
       unrememberedExpiresInSeconds: 24 * 60 * 60,
-      absoluteLifetimeSeconds: Number.POSITIVE_INFINITY,
+      absoluteLifetimeSeconds: 180 * 24 * 60 * 60,
       idleTimeoutSeconds: Number.POSITIVE_INFINITY,
       renewAfterSeconds: 24 * 60 * 60,
     },
@@ -86,14 +86,56 @@ test('every setting is kept', () => {
   })
   expect([...config.allowedOrigins]).toEqual([
     'http://localhost:3000',
+    'http://127.0.0.1:3000',
+    'http://[::1]:3000',
     'https://admin.example.com',
     'http://localhost:5173',
   ])
 })
 
+test('Infinity is no limit for what may have none', () => {
+  const none = Number.POSITIVE_INFINITY
+  const session = { absoluteLifetimeSeconds: none, idleTimeoutSeconds: none, maxSessionsPerUser: none }
+  const config = defineAuthConfig({ baseUrl, jwks, session })
+  expect({ ...config.lifetimes, maxSessionsPerUser: config.maxSessionsPerUser }).toMatchObject(session)
+})
+
+describe('the other names of this machine', () => {
+  afterEach(() => vi.unstubAllEnvs())
+  const originsOf = (url: string, environment: string) => {
+    vi.stubEnv('NODE_ENV', environment)
+    return [...defineAuthConfig({ baseUrl: url, jwks }).allowedOrigins]
+  }
+
+  test.each(['http://localhost:3000', 'http://127.0.0.1:3000', 'http://[::1]:3000'])(
+    'are allowed in development, with the port of %s',
+    (url) => {
+      const others = ['http://localhost:3000', 'http://127.0.0.1:3000', 'http://[::1]:3000']
+      for (const environment of ['', 'test', 'development'])
+        expect(originsOf(url, environment).sort()).toEqual(others.sort())
+    },
+  )
+
+  test.each([
+    { url: 'http://localhost:3000', environment: 'production' },
+    { url: 'https://localhost:3000', environment: 'development' },
+    { url: 'http://192.168.1.5:3000', environment: 'development' },
+    { url: 'http://localhost.example.com', environment: 'development' },
+  ])('are not allowed with $url in $environment', ({ url, environment }) => {
+    expect(originsOf(url, environment)).toEqual([url])
+  })
+})
+
 test('the cache of verified tokens is as large as was set', () => {
   const { identityCache } = defineAuthConfig({ baseUrl, jwks, jwt: { cacheSize: 2 } })
-  const identity = { userId: 'u', sessionId: 's', issuer: 'i', keyId: 'k', expiresAt: new Date(0) }
+  const identity = {
+    userId: 'u',
+    sessionId: 's',
+    version: 1,
+    issuer: 'i',
+    keyId: 'k',
+    expiresAt: new Date(0),
+  }
   for (let i = 0; i < 5; i++) identityCache.set(`${i}`, 1, identity)
   expect(identityCache.size).toBe(2)
 })
@@ -124,7 +166,11 @@ describe('a setting that cannot work is refused by its name', () => {
     ['cookiePrefix', { cookiePrefix: 'a\nb' }],
     ['cookiePrefix', { cookiePrefix: 'é' }],
     ['cookiePrefix', { cookiePrefix: 'a'.repeat(65) }],
-    ...[0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53].flatMap((value): typeof settings => [
+    ...[Number.POSITIVE_INFINITY].flatMap((value): typeof settings => [
+      ['jwt.expiresInSeconds', { jwt: { expiresInSeconds: value } }],
+      ['session.expiresInSeconds', { session: { expiresInSeconds: value } }],
+    ]),
+    ...[0, -1, 1.5, Number.NaN, Number.NEGATIVE_INFINITY, 2 ** 53].flatMap((value): typeof settings => [
       ['jwt.expiresInSeconds', { jwt: { expiresInSeconds: value } }],
       ['jwt.cacheSize', { jwt: { cacheSize: value } }],
       ['session.expiresInSeconds', { session: { expiresInSeconds: value } }],
@@ -153,5 +199,45 @@ describe('a setting that cannot work is refused by its name', () => {
     const define = () => defineAuthConfig({ baseUrl, jwks, ...options })
     expect(define).toThrow(ConfigurationError)
     expect(define).toThrow(new RegExp(`^${name.replace('.', '\\.')}\\b`))
+  })
+})
+
+describe('http in production', () => {
+  afterEach(() => {
+    vi.unstubAllEnvs()
+    vi.unstubAllGlobals()
+  })
+  const insecure: [string, Partial<AuthConfigOptions>][] = [
+    ['baseUrl', { baseUrl: 'http://app.example.com' }],
+    ['baseUrl', { baseUrl: 'http://10.0.0.1:3000' }],
+    ['baseUrl', { baseUrl: 'http://localhost.example.com' }],
+    ['baseUrl', { baseUrl: 'http://127.0.0.1.example.com' }],
+    ['allowedOrigins', { allowedOrigins: ['http://admin.example.com'] }],
+  ]
+
+  test.each(insecure)('of %s is a ConfigurationError: %o', (setting, options) => {
+    vi.stubEnv('NODE_ENV', 'production')
+    const define = () => defineAuthConfig({ baseUrl, jwks, ...options })
+    expect(define).toThrow(ConfigurationError)
+    expect(define).toThrow(new RegExp(`^${setting}: .*allowInsecure`))
+  })
+
+  test.each(insecure)('of %s passes with allowInsecure, and elsewhere: %o', (_setting, options) => {
+    defineAuthConfig({ baseUrl, jwks, ...options })
+    vi.stubEnv('NODE_ENV', 'production')
+    defineAuthConfig({ baseUrl, jwks, ...options, allowInsecure: true })
+  })
+
+  test.each(['http://localhost:3000', 'http://127.0.0.1:3000', 'http://127.1.2.3', 'http://[::1]:3000'])(
+    'passes on this machine: %s',
+    (local) => {
+      vi.stubEnv('NODE_ENV', 'production')
+      expect(defineAuthConfig({ baseUrl: local, jwks, allowedOrigins: [local] }).secure).toBe(false)
+    },
+  )
+
+  test('is not decided where there is no process, as on some edge runtimes', () => {
+    vi.stubGlobal('process', undefined)
+    expect(defineAuthConfig({ baseUrl: 'http://app.example.com', jwks }).secure).toBe(false)
   })
 })

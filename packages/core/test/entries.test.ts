@@ -85,6 +85,7 @@ describe('the exported names of', () => {
         "KeyStanding",
         "OriginRequest",
         "PluginEvent",
+        "ProvedSession",
         "RateLimit",
         "RateLimitStore",
         "Reason",
@@ -99,6 +100,7 @@ describe('the exported names of', () => {
         "SessionStore",
         "SessionToken",
         "SessionUser",
+        "StoredSession",
         "TransactOptions",
         "TrustedIssuer",
         "ValidateOptions",
@@ -117,6 +119,7 @@ describe('the exported names of', () => {
         "CLIENT_LEEWAY_SECONDS",
         "COOKIE_PREFIX",
         "ENDPOINTS",
+        "GRACE_SECONDS",
         "JWT_LIFETIME_SECONDS",
         "MAX_BATCH_SIZE",
         "MAX_PAYLOAD_BYTES",
@@ -132,6 +135,7 @@ describe('the exported names of', () => {
       [
         "ActiveOrganizationResponse",
         "AdminUserResponse",
+        "AuditRecordResponse",
         "AuthErrorData",
         "CurrentSessionResponse",
         "EndpointErrorData",
@@ -139,7 +143,6 @@ describe('the exported names of', () => {
         "HydrationState",
         "InvitationResponse",
         "MemberResponse",
-        "NewSecretResponse",
         "OrganizationResponse",
         "Reason",
         "Route",
@@ -147,6 +150,7 @@ describe('the exported names of', () => {
         "SuccessResponse",
         "TokenResponse",
         "UserResponse",
+        "VerifyEmailResponse",
       ]
     `)
   })
@@ -177,6 +181,7 @@ describe('the exported names of', () => {
         "revokeSessions",
         "setCookie",
         "toApiResult",
+        "userName",
       ]
     `)
     expect(typesOf('auth.ts')).toMatchInlineSnapshot(`
@@ -246,6 +251,7 @@ describe('the exported names of', () => {
     expect(Object.keys(await import('@sallyport/core/plugins')).sort()).toMatchInlineSnapshot(`
       [
         "admin",
+        "breachedPasswords",
         "createPasswordAccount",
         "emailPassword",
         "organization",
@@ -254,30 +260,40 @@ describe('the exported names of', () => {
     expect(typesOf('plugins.ts')).toMatchInlineSnapshot(`
       [
         "AdminEndpoints",
+        "AdminOptions",
         "AttemptLimits",
         "BanUserInput",
+        "BreachedPasswordsOptions",
         "CancelInvitationInput",
         "ChangePasswordInput",
+        "CheckPassword",
+        "ChosenPassword",
         "CreateOrganizationInput",
         "DeliverInvitation",
+        "Email",
+        "EmailChangedEmail",
         "EmailPasswordEndpoints",
         "EmailPasswordOptions",
         "EmailUser",
         "InvitationDelivery",
         "InviteMemberInput",
         "LinkEmail",
+        "ListAuditInput",
+        "ListAuditOutput",
         "ListInvitationsOutput",
         "ListMembersOutput",
         "ListUsersInput",
         "ListUsersOutput",
+        "NewPasswordAccount",
+        "NewSignInEmail",
         "NoticeEmail",
         "OrganizationEndpoints",
         "OrganizationLimits",
         "OrganizationOptions",
         "OrganizationPageInput",
+        "PasswordRules",
         "RemoveMemberInput",
         "ResetPasswordInput",
-        "RoleOptions",
         "SendEmail",
         "SetActiveOrganizationInput",
         "SetMemberRoleInput",
@@ -353,8 +369,10 @@ describe('the exported names of', () => {
   test('@sallyport/core/address', async () => {
     expect(Object.keys(await import('@sallyport/core/address')).sort()).toMatchInlineSnapshot(`
       [
+        "addressBuckets",
         "clientAddress",
         "clientNetwork",
+        "isPrivateAddress",
         "trustProxies",
       ]
     `)
@@ -376,7 +394,9 @@ describe('the exported names of', () => {
         "BodyTooLargeError",
         "burnToken",
         "digestBody",
+        "isSecureUrl",
         "issueServiceToken",
+        "keySetsOf",
         "parseServiceSigningKeys",
         "readBytes",
         "refuseSharedKeys",
@@ -394,6 +414,7 @@ describe('the exported names of', () => {
         "OnceOutcome",
         "ServiceCall",
         "ServiceClaims",
+        "ServiceKeys",
         "ServiceTokenOptions",
       ]
     `)

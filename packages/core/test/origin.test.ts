@@ -161,3 +161,20 @@ test.each(['', 'Same-Origin', 'same-origin, cross-site', 'SAME-ORIGIN'])(
     expect(isAllowed(request, 'query')).toBe(false)
   },
 )
+
+describe('a page that asks by x-sallyport whether it may open WebSockets', () => {
+  const asPage = (page: string, headers: Record<string, string> = {}) =>
+    incoming({ 'x-sallyport': page, 'sec-fetch-site': 'same-origin', ...headers })
+
+  test.each(['query', 'mutation', 'token'] as const)('is rejected by its origin alone, for a %s', (kind) => {
+    expect(isAllowed(asPage('https://www.example.com'), kind)).toBe(false)
+    expect(isAllowed(asPage('https://app.example.com'), kind)).toBe(true)
+    expect(isAllowed(asPage('https://admin.example.com'), kind)).toBe(true)
+  })
+
+  test('gains nothing by naming an origin that is allowed', () => {
+    const foreign = { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }
+    for (const kind of ['query', 'mutation', 'token', 'upgrade'] as const)
+      expect(isAllowed(asPage('https://app.example.com', foreign), kind)).toBe(false)
+  })
+})

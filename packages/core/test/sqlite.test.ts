@@ -99,6 +99,8 @@ describe('a file that another connection has locked before it was ever opened he
       '0002_lifecycle',
       '0003_revocation_log',
       '0004_service_calls',
+      '0005_session_version',
+      '0006_audit_origin',
     ])
   })
 

@@ -5,7 +5,7 @@ import { authConfig } from './auth.config.ts'
 import { db } from './database.ts'
 import { runner } from './runner.ts'
 
-const auth = createAuthContext(authConfig)
+const auth = createAuthContext(authConfig, { db })
 
 /** For HTTP and server-sent events: once per request. */
 export const httpContext = (

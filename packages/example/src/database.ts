@@ -2,7 +2,7 @@ import { createPasswordAccount } from '@sallyport/core/plugins'
 import { openPostgres } from '@sallyport/core/postgres'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { DEMO_PASSWORD, DEMO_USERS } from './demo.ts'
-import { env, isProduction } from './env.ts'
+import { env, hasDemoUsers } from './env.ts'
 import { type AuthTables, authColumns } from './generated/database.ts'
 
 /** The tables of this app, beside those of its auth definition. */
@@ -47,8 +47,8 @@ await db.schema
   .addPrimaryKeyConstraint('report_key', ['userId', 'id'])
   .execute()
 
-if (isProduction) await refuseDemoUsers()
-else await createDemoUsers()
+if (hasDemoUsers) await createDemoUsers()
+else await refuseDemoUsers()
 
 /** Their password is known to everyone. */
 async function refuseDemoUsers(): Promise<void> {
@@ -56,7 +56,7 @@ async function refuseDemoUsers(): Promise<void> {
   const found = await db.selectFrom('user').select('email').where('email', 'in', emails).execute()
   if (found.length === 0) return
   console.error(
-    'This database has the demo users of development. In production use another: DATABASE_URL=file:data/production.db',
+    'This database has the demo users of development. Set DATABASE_URL to another one, such as file:data/production.db, or BASE_URL to localhost.',
   )
   process.exit(1)
 }

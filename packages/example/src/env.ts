@@ -48,4 +48,10 @@ export const sameAddress =
   env.BASE_URL === 'http://localhost:3000' ? '' : `PORT=${env.PORT} BASE_URL=${env.BASE_URL} `
 
 export const isProduction = env.NODE_ENV === 'production'
+/**
+ * Only on this machine: everyone knows the password of the demo users. `NODE_ENV` is forgotten more easily
+ * than `BASE_URL`.
+ */
+export const hasDemoUsers =
+  !isProduction && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(env.BASE_URL).hostname)
 export const isEdge = env.PROCESS === 'edge'

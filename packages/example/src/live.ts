@@ -16,6 +16,8 @@ export function tell(userId: string, topic: Topic): void {
 /** Tells the pages of the user whom an event is about, and those of admins. */
 export function tellEvent(event: AuthEvent): void {
   if (!('userId' in event) || event.userId === null) return
+  // A page that reads again because of a read would never stop.
+  if (event.type.startsWith('admin.')) return
   tell(event.userId, event.type.startsWith('session.') ? 'sessions' : 'account')
   tell(EVERYONE, 'users')
 }

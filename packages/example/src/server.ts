@@ -8,7 +8,7 @@ import { authConfig } from './auth.config.ts'
 import { wsContext } from './context.ts'
 import { database } from './database.ts'
 import { DEMO_PASSWORD } from './demo.ts'
-import { env, isProduction, sameAddress } from './env.ts'
+import { env, hasDemoUsers, sameAddress } from './env.ts'
 import { listenInternally } from './internal/listener.ts'
 import { appRouter } from './routers/app.ts'
 
@@ -54,7 +54,7 @@ function cut(): void {
 function announce(): void {
   console.log(`Sallyport example: ${env.BASE_URL}`)
   if (!env.BASE_URL.endsWith(`:${env.PORT}`)) console.log(`This node: http://localhost:${env.PORT}`)
-  if (isProduction) return
+  if (!hasDemoUsers) return
   console.log(`
 Users     ada@example.com (admin) and grace@example.com
 Password  ${DEMO_PASSWORD}

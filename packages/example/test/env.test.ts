@@ -32,3 +32,14 @@ test.each([
 ])('$given: a command for the other process begins with "$sameAddress"', async ({ given, sameAddress }) => {
   expect((await load(given)).sameAddress).toBe(sameAddress)
 })
+
+test.each([
+  { given: {}, hasDemoUsers: true },
+  { given: { BASE_URL: 'http://127.0.0.1:3000' }, hasDemoUsers: true },
+  { given: { BASE_URL: 'https://app.example.com' }, hasDemoUsers: false },
+  { given: { BASE_URL: 'http://192.168.0.2:3000' }, hasDemoUsers: false },
+  { given: { BASE_URL: 'https://localhost.example.com' }, hasDemoUsers: false },
+  { given: { NODE_ENV: 'production' }, hasDemoUsers: false },
+])('$given: demo users are created: $hasDemoUsers', async ({ given, hasDemoUsers }) => {
+  expect((await load({ NODE_ENV: 'development', ...given })).hasDemoUsers).toBe(hasDemoUsers)
+})

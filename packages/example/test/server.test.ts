@@ -43,10 +43,18 @@ async function signIn(name: 'ada' | 'grace'): Promise<SignedIn> {
   const device = { cookie: deviceCookies.get(name) ?? '' }
   const answer = await post('/sign-in/email', { email: `${name}@example.com`, password }, device)
   expect(answer.status).toBe(200)
-  const cookies = answer.headers.getSetCookie().map((header) => header.split(';')[0] ?? '')
-  const newDevice = cookies.find((pair) => pair.startsWith('service.device='))
+  const newDevice = cookiesOf(answer).find((pair) => pair.startsWith('service.device='))
   if (newDevice !== undefined) deviceCookies.set(name, newDevice)
-  const cookie = cookies.join('; ')
+  return withCookies(answer)
+}
+
+function cookiesOf(response: Response): string[] {
+  return response.headers.getSetCookie().map((header) => header.split(';')[0] ?? '')
+}
+
+/** The browser after a response that has set both cookies. */
+function withCookies(response: Response): SignedIn {
+  const cookie = cookiesOf(response).join('; ')
   const link = httpBatchLink({ url: `${example.url}/trpc`, headers: { cookie, 'x-sallyport': '1' } })
   return { cookie, client: createTRPCClient<AppRouter>({ links: [link] }) }
 }
@@ -161,8 +169,12 @@ describe('the example', () => {
     await database.close()
 
     const password = 'correct horse battery staple'
-    expect((await post('/reauthenticate', { password }, { cookie })).status).toBe(200)
-    expect(await client.account.rotateApiKey.mutate()).toHaveProperty('apiKey')
+    const proved = await post('/reauthenticate', { password }, { cookie })
+    expect(proved.status).toBe(200)
+    await expect(client.account.rotateApiKey.mutate()).rejects.toMatchObject(
+      refused('UNAUTHORIZED', 'TOKEN_INVALID'),
+    )
+    expect(await withCookies(proved).client.account.rotateApiKey.mutate()).toHaveProperty('apiKey')
   })
 
   test('Reports: tells their user how far one is, and nobody else', async () => {
@@ -352,6 +364,18 @@ describe('the process', () => {
     rmSync(folder, { recursive: true })
   })
 
+  test('creates no demo users for an address that others reach, also without NODE_ENV', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sallyport-'))
+    const running = await startExample({ NODE_ENV: 'test', BASE_URL: 'https://app.example.com' }, { folder })
+    const { users, demo } = await look(running, folder)
+    running.process.kill('SIGTERM')
+    await running.exit
+    rmSync(folder, { recursive: true })
+    expect(users).toEqual([])
+    expect(demo).toBeNull()
+    expect(running.output()).not.toContain('correct horse battery staple')
+  })
+
   test('does not start in production without keys, and says how to make them', async () => {
     const { exit, output } = await spawnExample({ NODE_ENV: 'production' })
     expect(await exit).not.toBe(0)
@@ -359,3 +383,12 @@ describe('the process', () => {
     expect(output()).toContain('SIGNING_KEYS')
   })
 })
+
+/** The users in the database of an example, and what its sign-in page shows of them. */
+async function look({ url }: Example, folder: string) {
+  const database = await openSqlite(`file:${join(folder, 'example.db')}`)
+  const users = await database.db.selectFrom('user').select('email').execute()
+  await database.close()
+  const answer: { result: { data: unknown } } = await (await fetch(`${url}/trpc/demo`)).json()
+  return { users, demo: answer.result.data }
+}

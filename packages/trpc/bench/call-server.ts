@@ -30,7 +30,7 @@ const { userId } = await auth.createUser()
 const sessions: TestSession[] = []
 for (let i = 0; i < 1_000; i++) sessions.push(await auth.signIn({ userId }))
 
-const authContext = createAuthContext(auth.config)
+const authContext = createAuthContext(auth.config, { db })
 const t = initTRPC.context<ReturnType<typeof authContext.http> & { db: typeof db }>().create()
 const answer = { greeting: 'hello' }
 const router = t.router({
@@ -58,7 +58,7 @@ hono.all('/trpc/*', (c) =>
 const fetchServer = createServer(getRequestListener(hono.fetch))
 const ws = createServer()
 applyWSSHandler({
-  wss: new WebSocketServer({ server: ws, ...webSocketOptions(auth.config) }),
+  wss: new WebSocketServer({ server: ws, ...webSocketOptions(auth.config, { framesPer100Ms: 1_000_000 }) }),
   router,
   createContext: (o) => ({ ...authContext.ws(o), db }),
   ...authHandlerOptions,

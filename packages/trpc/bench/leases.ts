@@ -59,7 +59,8 @@ async function measure(
   for (const { sessionId, userId } of people) {
     const session = await store.sessions.findSession({ sessionId, userId })
     if (session === null) throw new Error('A session that was made is not there')
-    const proof = { issuer: config.issuer, keyId: key.kid, expiresAt: session.expiresAt }
+    const { version, expiresAt } = session
+    const proof = { version, issuer: config.issuer, keyId: key.kid, expiresAt }
     admissions.push({ identity: { sessionId, userId, ...proof }, session })
   }
   await report(`${name}, nothing held`, () => reads)

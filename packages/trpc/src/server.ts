@@ -12,6 +12,7 @@ export {
   type ActionContext,
   type AuthContext,
   type AuthContextFactory,
+  type AuthContextOptions,
   createAuthContext,
   type DatabaseContext,
   type HttpContextOptions,
@@ -36,5 +37,6 @@ export {
   sensitiveSessionMiddleware,
 } from './server/sensitive-session-middleware.ts'
 export { sessionMiddleware } from './server/session-middleware.ts'
+export type { WebSocketLimits } from './server/socket-limits.ts'
 export type { TransactionContext, TransactionOf } from './server/transaction.ts'
 export { authHandlerOptions, type WebSocketOptions, webSocketOptions } from './server/web-socket-options.ts'

@@ -38,6 +38,7 @@ test("the module that every procedure imports stays light: neither core's heavy 
   expect([...new Set(loaded.map(({ specifier }) => specifier))].sort()).toEqual([
     '@sallyport/core',
     '@sallyport/core/address',
+    '@sallyport/core/protocol',
     '@trpc/server',
     '@trpc/server/observable',
   ])

@@ -1,4 +1,4 @@
-import type { Session, SessionKey } from '../session/session.ts'
+import type { SessionKey, StoredSession } from '../session/session.ts'
 
 /** How Step 2 reaches the session record: directly in the database, or over HTTP where there is none. */
 export interface AuthAdapter {
@@ -6,7 +6,7 @@ export interface AuthAdapter {
    * The session of this id **and** user with its user row, as the primary has it now; null when there is none. Reads only;
    * whether the session still counts is decided by `validateSession`.
    */
-  findSession(key: SessionKey): Session | null | Promise<Session | null>
+  findSession(key: SessionKey): StoredSession | null | Promise<StoredSession | null>
 }
 
 /** The adapter of a process that has the database, where session cookies can be checked too. */
@@ -23,6 +23,8 @@ export interface SessionToken {
   readonly previousToken: string | null
   readonly rotatedAt: Date | null
   readonly tokenFamily: string | null
+  readonly version: number
+  readonly provedVersion: number
   readonly expiresAt: Date
   readonly createdAt: Date
   readonly lastSeenAt: Date

@@ -26,3 +26,11 @@ export function checkMapping(row: LookupRow | undefined, engine: Engine, mapping
     )
   }
 }
+
+/** Warns at startup that a mapping has no version column. */
+export function warnWithoutVersion({ session }: StoreMapping): void {
+  if (typeof session?.columns?.version === 'string') return
+  console.warn(
+    'sallyport: mapping.session.columns.version is not set, so a copied token stays valid until it expires, even after the user proves who they are again. Map an integer column that your app increases then.',
+  )
+}

@@ -19,8 +19,14 @@ export interface SessionColumns {
   readonly id: string
   readonly userId: string
   readonly expiresAt: string
-  /** A table without it may name its `createdAt`; without any, no session counts as fresh. */
+  /** A table without it may name its `createdAt`. Without either, no session is ever fresh. */
   readonly lastAuthenticatedAt: string | null
+  /**
+   * An integer that increases when older tokens of the session must stop working. Step 2 compares it with the
+   * JWT. Without it a copied token stays valid until it expires.
+   * @default null
+   */
+  readonly version: string | null
 }
 
 /** The columns of a user that Step 2 reads. */
@@ -32,7 +38,6 @@ export interface UserColumnNames {
   readonly role: string | null
   /** Without it nobody is banned. */
   readonly banned: string | null
-  readonly banReason: string | null
   /** Without it a ban has no end. */
   readonly banExpires: string | null
 }
@@ -43,23 +48,47 @@ export interface StoreMapping {
   readonly user?: TableMapping<UserColumnNames>
   /** @default 'iso' in SQLite, 'timestamp' in PostgreSQL */
   readonly dates?: DateEncoding
+  /**
+   * The issuer of these sessions, one of `trustedIssuers`. Tokens of any other issuer are `TOKEN_INVALID`
+   * here.
+   * @default our own
+   */
+  readonly issuer?: string
 }
 
 /** A {@link StoreMapping} with nothing left out. */
 export interface Names {
-  readonly session: { readonly table: string; readonly columns: SessionColumns }
+  readonly session: { readonly table: string; readonly columns: SessionColumns & OwnColumns }
   readonly user: { readonly table: string; readonly columns: UserColumnNames }
   readonly dates: DateEncoding
+  /** The issuer of all sessions in a mapped table, which has no column for it. */
+  readonly issuer: string | null
+}
+
+/** The columns of a session that only our own table has. */
+interface OwnColumns {
+  readonly issuer: string | null
+  readonly rotatedAt: string | null
 }
 
 /** The databases that there is a store for. */
 export type Engine = 'sqlite' | 'postgres'
 
-const SESSION: SessionColumns = {
+const MAPPED_SESSION: SessionColumns & OwnColumns = {
   id: 'id',
   userId: 'userId',
   expiresAt: 'expiresAt',
   lastAuthenticatedAt: 'lastAuthenticatedAt',
+  version: null,
+  issuer: null,
+  rotatedAt: null,
+}
+
+const OWN_SESSION: SessionColumns & OwnColumns = {
+  ...MAPPED_SESSION,
+  version: 'version',
+  issuer: 'issuer',
+  rotatedAt: 'rotatedAt',
 }
 
 const USER: UserColumnNames = {
@@ -68,20 +97,22 @@ const USER: UserColumnNames = {
   email: 'email',
   role: 'role',
   banned: 'banned',
-  banReason: 'banReason',
   banExpires: 'banExpires',
 }
 
 /**
- * Fills in our own names.
+ * Fills in the names that a mapping leaves out. Without a mapping they are those of our own tables.
  *
- * @throws ConfigurationError where a column is said to be absent without which there is no Step 2
+ * @throws ConfigurationError if a column that Step 2 needs is null
  */
-export function namesOf(engine: Engine, { session, user, dates }: StoreMapping = {}): Names {
+export function namesOf(engine: Engine, mapping?: StoreMapping): Names {
+  const { session, user, dates, issuer = null } = mapping ?? {}
+  const columns = mapping === undefined ? OWN_SESSION : { ...MAPPED_SESSION, ...session?.columns }
   const names: Names = {
-    session: { table: session?.table ?? 'session', columns: { ...SESSION, ...session?.columns } },
+    session: { table: session?.table ?? 'session', columns },
     user: { table: user?.table ?? 'user', columns: { ...USER, ...user?.columns } },
     dates: dates ?? (engine === 'sqlite' ? 'iso' : 'timestamp'),
+    issuer,
   }
   const { id, userId, expiresAt } = names.session.columns
   for (const [name, column] of Object.entries({

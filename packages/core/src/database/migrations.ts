@@ -158,7 +158,8 @@ const CORE: { owner: string; migrations: Migrations } = {
       await createRateLimitTable(schema).execute()
     },
     async '0003_revocation_log'(_schema, { engine }, db) {
-      for (const statement of revocationLogStatements(engine)) await sql.raw(statement).execute(db)
+      // The columns of these triggers that a later migration adds don't exist yet.
+      for (const statement of revocationLogStatements(engine, {})) await sql.raw(statement).execute(db)
     },
     async '0004_service_calls'(schema, { timestamp }) {
       await schema
@@ -177,6 +178,22 @@ const CORE: { owner: string; migrations: Migrations } = {
         .addColumn('expiresAt', timestamp, (column) => column.notNull())
         .execute()
       await schema.createIndex('serviceCall_expiresAt').on('serviceCall').column('expiresAt').execute()
+    },
+    async '0005_session_version'(schema, { engine }, db) {
+      for (const name of ['version', 'provedVersion'])
+        await schema
+          .alterTable('session')
+          .addColumn(name, 'integer', (column) => column.notNull().defaultTo(1))
+          .execute()
+      await schema.alterTable('session').addColumn('issuer', 'text').execute()
+      for (const statement of revocationLogStatements(engine)) await sql.raw(statement).execute(db)
+    },
+    async '0006_audit_origin'(schema) {
+      await schema.alterTable('audit').addColumn('userAgent', 'text').execute()
+      await schema.alterTable('audit').addColumn('actingSessionId', 'text').execute()
+      // The filters of `listAudit`.
+      for (const column of ['sessionId', 'actingSessionId', 'actorId'])
+        await schema.createIndex(`audit_${column}`).on('audit').column(column).execute()
     },
   },
 }

@@ -3,7 +3,7 @@ import { ConfigurationError } from '../errors.ts'
 import { postgresLimits } from '../rate-limit/postgres-limits.ts'
 import { postgresFeed } from '../revocations/postgres-feed.ts'
 import type { LookupRow } from '../session/session-row.ts'
-import { checkMapping } from './check-mapping.ts'
+import { checkMapping, warnWithoutVersion } from './check-mapping.ts'
 import { causeOf, connectPostgres, endPostgres, type PostgresOptions } from './connect-postgres.ts'
 import { installFeed, pruneFeedHourly } from './install-feed.ts'
 import { namesOf, type StoreMapping } from './mapping.ts'
@@ -38,6 +38,7 @@ export async function openPostgresStore(
   try {
     const ids = await readIdTypes(pool, namesOf('postgres', mapping))
     await readOneRow(connector, mapping)
+    warnWithoutVersion(mapping)
     const kysely = new Kysely<AuthTables>({ dialect: postgresDialect(pool) })
     await installFeed(kysely, 'postgres', mapping)
     const lookups = postgresLookups({ connector, sql: sessionSql('postgres', mapping), ids, lookupTimeoutMs })

@@ -5,7 +5,7 @@ import { ConfigurationError } from '../errors.ts'
 import { sqliteLimits } from '../rate-limit/sqlite-limits.ts'
 import { sqliteFeed } from '../revocations/sqlite-feed.ts'
 import type { LookupRow } from '../session/session-row.ts'
-import { checkMapping } from './check-mapping.ts'
+import { checkMapping, warnWithoutVersion } from './check-mapping.ts'
 import { installFeed, pruneFeedHourly } from './install-feed.ts'
 import type { StoreMapping } from './mapping.ts'
 import type { SqliteOptions } from './open-sqlite.ts'
@@ -43,6 +43,7 @@ export async function openSqliteStore(
   }
   try {
     readOneRow(reader, mapping)
+    warnWithoutVersion(mapping)
     const kysely = new Kysely<AuthTables>({ dialect: sqliteWriteQueue(counter, { busyTimeoutMs }) })
     await installFeed(kysely, 'sqlite', mapping)
     const revocations = sqliteFeed(reader)

@@ -3,7 +3,7 @@ import type { AuthAdapter } from '../adapters/adapter.ts'
 import { AuthError } from '../errors.ts'
 import { type AddedColumns, addedLists, NO_COLUMNS } from '../session/added-columns.ts'
 import { DeadlineError, withDeadline } from '../session/deadline.ts'
-import type { Session, SessionKey } from '../session/session.ts'
+import type { SessionKey, StoredSession } from '../session/session.ts'
 import { type LookupValues, sessionOf } from '../session/session-row.ts'
 import { backOffMs, type PostgresConnector } from './postgres-connector.ts'
 import { isStatementFault, sqlState } from './postgres-errors.ts'
@@ -23,7 +23,7 @@ const OUTDATED_PLAN = '0A000'
 
 interface Waiting {
   readonly key: SessionKey
-  readonly resolve: (session: Session | null) => void
+  readonly resolve: (session: StoredSession | null) => void
   readonly reject: (error: unknown) => void
   /** When whoever asked has given up, on the monotonic clock. */
   readonly until: number

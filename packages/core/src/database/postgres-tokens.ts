@@ -3,8 +3,8 @@ import type { SessionStore, SessionToken } from '../adapters/adapter.ts'
 import { orUnavailable } from './postgres-errors.ts'
 import { isIdOf } from './postgres-ids.ts'
 
-const STATEMENT = `select "userId", token, "previousToken", "rotatedAt", "tokenFamily", "expiresAt", "createdAt", "lastSeenAt",
-  remembered from session where id = $1`
+const STATEMENT = `select "userId", token, "previousToken", "rotatedAt", "tokenFamily", version, "provedVersion",
+  "expiresAt", "createdAt", "lastSeenAt", remembered from session where id = $1`
 
 /** What the token endpoint needs of a session; the columns are those of the table. */
 export function postgresTokens(pool: Pool): SessionStore['findToken'] {

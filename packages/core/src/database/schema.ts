@@ -51,8 +51,17 @@ export interface SessionTable {
   /** The `token` before this one, which still counts for a moment after `rotatedAt`. */
   previousToken: string | null
   rotatedAt: NullableTimestamp
-  /** Key under which the tokens of this session can be told from made-up ones; null where they are not rotated at each refresh. */
+  /**
+   * The key of the MAC in this session's secrets, by which an earlier secret is recognized without being
+   * stored.
+   */
   tokenFamily: string | null
+  /** Increases with the secret. Step 2 rejects a JWT of another version. */
+  version: Generated<number>
+  /** The version at which the user last proved who they are. Secrets of earlier versions are superseded. */
+  provedVersion: Generated<number>
+  /** The issuer that owns the session; null if we do. */
+  issuer: string | null
   createdAt: Timestamp
   updatedAt: Timestamp
 }
@@ -78,7 +87,12 @@ export interface AuditTable {
   sessionId: string | null
   /** The admin who did it; null when the user did, or the app's own code. */
   actorId: string | null
+  /** The client's address; null where it is unknown, or where the app's own code made the change. */
   address: string | null
+  /** What the client sent as `User-Agent`. */
+  userAgent: string | null
+  /** The session that made the call. */
+  actingSessionId: string | null
   /** The other members of the event, as JSON. */
   detail: string
   createdAt: Timestamp

@@ -22,14 +22,17 @@ export function sessionSql(
   mapping?: StoreMapping,
   columns: AddedColumns = NO_COLUMNS,
 ): SessionSql {
-  const { session, user, dates } = namesOf(engine, mapping)
+  const { session, user, dates, issuer } = namesOf(engine, mapping)
   const list = (table: string, expressions: Record<string, string | null>) =>
     Object.entries(expressions)
       .map(([alias, column]) => {
         if (column === null) return `null as ${quote(alias)}`
         const reference = `${table}.${quote(column)}`
-        const isMoment = MOMENTS.has(alias)
-        return `${isMoment ? moment(reference, engine, dates) : reference} as ${quote(alias)}`
+        if (MOMENTS.has(alias)) return `${moment(reference, engine, dates)} as ${quote(alias)}`
+        // A row without a version equals no token. Drivers read a bigint as text, hence the cast.
+        if (alias === 'version')
+          return `coalesce(${reference}, 0)${engine === 'postgres' ? '::float8' : ''} as ${quote(alias)}`
+        return `${reference} as ${quote(alias)}`
       })
       .join(', ')
   const added = addedLists(columns)
@@ -38,26 +41,28 @@ export function sessionSql(
       const reference = `${table}.${quote(name)}`
       return `, ${type === 'timestamp' ? moment(reference, engine, dates) : reference}`
     })
-  const { expiresAt, lastAuthenticatedAt } = session.columns
-  const { name, email, role, banned, banReason, banExpires } = user.columns
+  const { expiresAt, lastAuthenticatedAt, version, rotatedAt } = session.columns
+  const issuerOfAll = issuer === null ? 'null' : `'${issuer.replaceAll("'", "''")}'`
+  const issuerOfRow = session.columns.issuer === null ? issuerOfAll : `s.${quote(session.columns.issuer)}`
+  const { name, email, role, banned, banExpires } = user.columns
   return {
     engine,
     session: {
       table: quote(session.table),
       id: quote(session.columns.id),
       userId: quote(session.columns.userId),
-      columns: list('s', { expiresAt, lastAuthenticatedAt }),
+      columns: `${list('s', { expiresAt, lastAuthenticatedAt, version, rotatedAt })}, ${issuerOfRow} as "issuer"`,
     },
     user: {
       table: quote(user.table),
       id: quote(user.columns.id),
-      columns: list('u', { name, email, role, banned, banReason, banExpires }),
+      columns: list('u', { name, email, role, banned, banExpires }),
     },
     added: [...addedOf('s', added?.session), ...addedOf('u', added?.user)].join(''),
   }
 }
 
-const MOMENTS = new Set(['expiresAt', 'lastAuthenticatedAt', 'banExpires'])
+const MOMENTS = new Set(['expiresAt', 'lastAuthenticatedAt', 'rotatedAt', 'banExpires'])
 
 /** Numbers are read alike by every driver and library; text stays text, so that what is no date fails for its own row alone. */
 function moment(column: string, engine: Engine, dates: DateEncoding): string {

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import type { AuthAdapter, SessionStore, SessionToken } from '../adapters/adapter.ts'
 import { type AddedColumns, addedLists, NO_COLUMNS } from '../session/added-columns.ts'
-import type { Session, SessionKey } from '../session/session.ts'
+import type { SessionKey, StoredSession } from '../session/session.ts'
 import { type LookupValues, sessionOf } from '../session/session-row.ts'
 import { toDate, toNullableDate } from './schema.ts'
 import { type SessionSql, sessionSql } from './session-sql.ts'
@@ -22,6 +22,8 @@ interface TokenRow {
   previousToken: string | null
   rotatedAt: string | null
   tokenFamily: string | null
+  version: number
+  provedVersion: number
   expiresAt: string
   createdAt: string
   lastSeenAt: string
@@ -30,14 +32,15 @@ interface TokenRow {
 
 interface Waiting {
   readonly key: SessionKey
-  readonly resolve: (session: Session | null) => void
+  readonly resolve: (session: StoredSession | null) => void
   readonly reject: (error: unknown) => void
 }
 
 /** Step 2 and session cookies on a connection that only reads. */
 export function sqliteSessions(reader: Database, columns: AddedColumns = NO_COLUMNS): SessionStore {
   const findToken = reader.prepare<[string], TokenRow>(
-    `select userId, token, previousToken, rotatedAt, tokenFamily, expiresAt, createdAt, lastSeenAt, remembered
+    `select userId, token, previousToken, rotatedAt, tokenFamily, version, provedVersion, expiresAt, createdAt,
+        lastSeenAt, remembered
       from session where id = +?`,
   )
   return {
@@ -71,7 +74,7 @@ export function sqliteLookups(
   let lookupsThisTurn = 0
   let isBusy = false
 
-  function find(key: SessionKey): Session | null {
+  function find(key: SessionKey): StoredSession | null {
     // The driver would replace what is no text, and ask for another session.
     if (!key.sessionId.isWellFormed() || !key.userId.isWellFormed()) return null
     const row = lookup.get(key.sessionId, key.userId)

@@ -3,17 +3,19 @@ import { type Authenticated, authenticate, validateIdentity } from '../authentic
 import type { AuthConfig } from '../config.ts'
 import { hasSessionHeader, readBearer, readSessionCookie } from '../credentials.ts'
 import type { AuthDefinition } from '../definition.ts'
-import { AuthError } from '../errors.ts'
 import { commit } from '../events/commit.ts'
 import { denial } from '../events/report-denial.ts'
 import type { Identity } from '../jwt/identity.ts'
 import type { SigningKeys } from '../keys/signing-keys.ts'
 import { checkOrigin, type OriginRequest } from '../origin.ts'
+import { MAX_USER_AGENT_LENGTH } from '../session/create-session.ts'
 import { LOCK_TIMEOUT_MS, lockingAdapter } from '../session/locking-adapter.ts'
+import { withOrigin } from '../session/observed-database.ts'
 import { isFresh, type Session } from '../session/session.ts'
 import type { SessionDatabase } from '../session/session-database.ts'
 import { validateSession } from '../session/validate-session.ts'
-import type { Caller, Endpoint, EndpointContext, EndpointResult } from './endpoint.ts'
+import type { Endpoint, EndpointContext, EndpointResult } from './endpoint.ts'
+import { limiter } from './limiter.ts'
 
 /** What the endpoints of a server share. */
 export interface EndpointServer {
@@ -53,11 +55,15 @@ export async function callEndpoint(
   const input = await readInput()
   const admitted = await admit(endpoint, request, server)
   if (admitted === null) return answerTo(context, await endpoint.run(input, context))
+  const origin = { ...context.database.origin, actingSessionId: admitted.identity.sessionId }
+  const database = withOrigin(server.database, origin)
   const result = await endpoint.run(input, {
     ...context,
     ...admitted,
+    database,
+    limit: limiter({ database, config, userId: admitted.identity.userId }),
     change: (work) =>
-      commit(server.database, async (trx, record) => {
+      commit(database, async (trx, record) => {
         // Since the caller was let in they may have been signed out, banned or demoted.
         const patient = { now: config.now, lookupTimeoutMs: LOCK_TIMEOUT_MS }
         const session = await validateSession(
@@ -65,7 +71,7 @@ export async function callEndpoint(
           lockingAdapter(trx, server.database.columns),
           patient,
         )
-        requireCaller(endpoint.caller, session, server)
+        requireCaller(endpoint, session, server)
         return work(trx, record)
       }),
   })
@@ -84,9 +90,11 @@ export function answerTo<Result extends EndpointResult>(
 export function createContext(
   endpoint: Pick<Endpoint, 'origin' | 'caller'>,
   request: EndpointRequest,
-  { definition, database, onError }: EndpointServer,
+  { definition, database: shared, onError }: EndpointServer,
 ): EndpointContext {
   const { config, signingKeys, definePayload } = definition
+  const userAgent = request.header('user-agent')?.slice(0, MAX_USER_AGENT_LENGTH) ?? null
+  const database = withOrigin(shared, { address: request.address, userAgent, actingSessionId: null })
   const sessionTransport = hasSessionHeader(request.header, config) ? 'header' : 'cookie'
   // What is the same for everyone has no use for cookies, so that two of them are no matter there.
   const readsSession =
@@ -100,9 +108,13 @@ export function createContext(
     address: request.address,
     sessionTransport,
     sessionCookie: readsSession ? readSessionCookie(request.header, config) : null,
-    async limit(key, limit) {
-      const retryAfterSeconds = await database.limits.consume(key, limit)
-      if (retryAfterSeconds !== null) throw new AuthError('RATE_LIMITED', { retryAfterSeconds })
+    limit: limiter({ database, config, userId: null }),
+    async giveBack(key, limit) {
+      try {
+        await database.limits.giveBack?.(key, limit)
+      } catch (error) {
+        onError(error)
+      }
     },
     change: (work) => commit(database, work),
     later(work) {
@@ -125,10 +137,11 @@ function bringsToken(
 }
 
 async function admit(
-  { caller, origin }: Endpoint,
+  endpoint: Endpoint,
   request: EndpointRequest,
   server: EndpointServer,
 ): Promise<Authenticated | null> {
+  const { caller, origin } = endpoint
   if (caller === 'anyone') return null
   const { config } = server.definition
   const adapter = server.database.sessions
@@ -137,14 +150,19 @@ async function admit(
     identity === undefined
       ? await authenticate(request, origin ?? 'mutation', { config, adapter })
       : { identity, session: await validateIdentity(identity, { config, adapter }) }
-  requireCaller(caller, admitted.session, server)
+  requireCaller(endpoint, admitted.session, server)
   return admitted
 }
 
 /** @throws AuthError `ROLE_REQUIRED` or `SESSION_NOT_FRESH` */
-function requireCaller(caller: Caller, session: Session, { definition: { config } }: EndpointServer): void {
-  const freshness = { maxAgeSeconds: config.freshForSeconds, now: config.now() }
-  if (caller === 'admin' && session.user.role !== 'admin') throw denial('ROLE_REQUIRED', session.id, config)
-  if (caller === 'fresh-user' && !isFresh(session, freshness))
-    throw denial('SESSION_NOT_FRESH', session.id, config)
+function requireCaller(
+  { caller, freshForSeconds }: Pick<Endpoint, 'caller' | 'freshForSeconds'>,
+  session: Session,
+  { definition: { config } }: EndpointServer,
+): void {
+  const isForAdmins = caller === 'admin' || caller === 'fresh-admin'
+  if (isForAdmins && session.user.role !== 'admin') throw denial('ROLE_REQUIRED', session.id, config)
+  const isForFresh = caller === 'fresh-user' || caller === 'fresh-admin'
+  const freshness = { maxAgeSeconds: freshForSeconds ?? config.freshForSeconds, now: config.now() }
+  if (isForFresh && !isFresh(session, freshness)) throw denial('SESSION_NOT_FRESH', session.id, config)
 }

@@ -1,7 +1,13 @@
 import type { AuthPlugin } from '../definition.ts'
 import type { SessionColumns, UserColumns } from './declared-columns.ts'
 import { jwks } from './jwks.ts'
-import { listSessions, revokeOtherSessions, revokeOwnSession, revokeOwnSessions } from './own-sessions.ts'
+import {
+  listSessions,
+  revokeCopies,
+  revokeOtherSessions,
+  revokeOwnSession,
+  revokeOwnSessions,
+} from './own-sessions.ts'
 import { type OwnUserEndpoints, ownUserEndpoints } from './own-user.ts'
 import { signOut } from './sign-out.ts'
 import { token } from './token.ts'
@@ -15,6 +21,7 @@ export interface CoreEndpoints extends OwnUserEndpoints {
   readonly revokeSession: typeof revokeOwnSession
   readonly revokeOtherSessions: typeof revokeOtherSessions
   readonly revokeSessions: typeof revokeOwnSessions
+  readonly revokeCopies: typeof revokeCopies
 }
 
 /** The endpoints that every app needs, with the columns of its plugins. */
@@ -30,5 +37,6 @@ export function coreEndpoints(plugins: readonly AuthPlugin[]): CoreEndpoints {
     revokeSession: revokeOwnSession,
     revokeOtherSessions,
     revokeSessions: revokeOwnSessions,
+    revokeCopies,
   }
 }

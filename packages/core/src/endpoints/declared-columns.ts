@@ -48,6 +48,9 @@ export const OWN_SESSION_COLUMNS: readonly (keyof SessionTable | 'user' | keyof 
   'previousToken',
   'rotatedAt',
   'tokenFamily',
+  'version',
+  'provedVersion',
+  'issuer',
   'createdAt',
   'updatedAt',
 ]

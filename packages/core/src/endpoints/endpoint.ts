@@ -12,10 +12,10 @@ import type { RateLimit } from '../rate-limit/rate-limit.ts'
 import type { SessionDatabase } from '../session/session-database.ts'
 
 /**
- * Who may call an endpoint: anyone, a signed-in user, one who has proved it a moment ago, or an admin. Decided before the fields of the
- * input are looked at, so that a stranger learns nothing of what it takes.
+ * Who may call an endpoint. The callers `fresh-user` and `fresh-admin` must have proved a moment ago who
+ * they are. Checked before the input is parsed: a stranger learns nothing about the fields.
  */
-export type Caller = 'anyone' | 'user' | 'fresh-user' | 'admin'
+export type Caller = 'anyone' | 'user' | 'fresh-user' | 'admin' | 'fresh-admin'
 
 /** What an endpoint may use besides its input. */
 export interface EndpointContext {
@@ -39,6 +39,8 @@ export interface EndpointContext {
    * @throws AuthError `RATE_LIMITED` when there were too many
    */
   limit(key: string, limit: RateLimit): Promise<void>
+  /** Takes back an attempt that `limit` counted, because it succeeded. A failure goes to `onError`. */
+  giveBack(key: string, limit: RateLimit): Promise<void>
   /**
    * Makes a change in one transaction with its record in `audit`. Where the endpoint has a caller, their session is locked and read again
    * first: the change is committed before a revocation of it or not at all.
@@ -65,6 +67,8 @@ export interface EndpointResult<Output = object> {
 export interface Endpoint<Input = unknown, Output extends object = object, Sets extends boolean = boolean>
   extends Route {
   readonly caller: Caller
+  /** For a fresh caller: the greatest age of the proof, in seconds. @default `session.freshForSeconds` */
+  readonly freshForSeconds?: number | undefined
   /** The rule of the origin policy; null where the answer is the same for everyone. */
   readonly origin: Extract<RequestKind, 'query' | 'mutation' | 'token'> | null
   /** Whether its answer may set cookies. */
@@ -79,6 +83,8 @@ export interface Endpoint<Input = unknown, Output extends object = object, Sets 
 }
 
 interface Common<Input, Output, Sets> extends Route {
+  /** For a fresh caller, in seconds. @default `session.freshForSeconds` of the configuration */
+  freshForSeconds?: number | undefined
   /** @default 'mutation' for a POST, 'query' for a GET */
   origin?: Endpoint['origin']
   /** @default false */
@@ -123,6 +129,7 @@ export function defineEndpoint<Input, Output extends object, Sets extends boolea
     method,
     path,
     caller,
+    freshForSeconds: definition.freshForSeconds,
     origin: definition.origin === undefined ? (method === 'GET' ? 'query' : 'mutation') : definition.origin,
     setsCookies: (definition.setsCookies ?? false) as Sets,
     async run(raw, context) {

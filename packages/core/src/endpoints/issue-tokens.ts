@@ -1,8 +1,7 @@
 import type { AuthConfig } from '../config.ts'
 import { setCookie } from '../cookie.ts'
 import { issueJwt } from '../jwt/issue-jwt.ts'
-import type { NewSecretResponse, TokenResponse } from '../protocol.ts'
-import type { RotatedSession } from '../session/confirm-session.ts'
+import type { TokenResponse } from '../protocol.ts'
 import { createSession, type NewSessionOptions } from '../session/create-session.ts'
 import type { EndpointContext, EndpointResult } from './endpoint.ts'
 
@@ -11,7 +10,9 @@ interface AnswerableSession {
   readonly id: string
   readonly userId: string
   readonly expiresAt: Date
-  /** The cookies of one that is not end with the browser. */
+  /** The version that the JWT carries. */
+  readonly version: number
+  /** If false, the cookies expire with the browser session. */
   readonly remembered: boolean
   /** The value of the session cookie; null where the browser keeps what it has. */
   readonly cookie: string | null
@@ -54,18 +55,6 @@ export async function prepareTokens(
   }
 }
 
-/** Answers a caller whose session may have a new secret: null is none. */
-export function answerNewSecret(
-  rotated: RotatedSession | null,
-  { config, sessionTransport }: EndpointContext,
-): Required<EndpointResult<NewSecretResponse>> {
-  if (rotated === null) return { body: { success: true }, cookies: [] }
-  return {
-    body: { success: true, ...(sessionTransport === 'header' && { sessionToken: rotated.cookie }) },
-    cookies: [setSessionCookie(rotated, config)],
-  }
-}
-
 /** `Set-Cookie` for the secret of a session: it lives as long as the session, or ends with the browser. */
 function setSessionCookie(
   { cookie, expiresAt, remembered }: { cookie: string; expiresAt: Date; remembered: boolean },
@@ -79,7 +68,11 @@ function setSessionCookie(
 export async function beginSession(
   userId: string,
   context: EndpointContext,
-  { rememberMe, admit }: { rememberMe?: boolean | undefined; admit?: NewSessionOptions['admit'] } = {},
+  {
+    rememberMe,
+    admit,
+    knownDevice = null,
+  }: Pick<NewSessionOptions, 'admit' | 'knownDevice'> & { rememberMe?: boolean | undefined } = {},
 ): Promise<Required<EndpointResult<TokenResponse>>> {
   const id = crypto.randomUUID()
   // Whatever may fail comes before the session, of which the browser would never hear.
@@ -91,6 +84,7 @@ export async function beginSession(
     address: context.address,
     userAgent: context.request.header('user-agent'),
     replaces: context.sessionCookie,
+    knownDevice,
     ...(rememberMe !== undefined && { rememberMe }),
     ...(admit !== undefined && { admit }),
   })

@@ -1,9 +1,10 @@
 import * as z from 'zod'
 import { clearCookies } from '../cookie.ts'
-import { ENDPOINTS, type SessionResponse } from '../protocol.ts'
+import { ENDPOINTS, type SessionResponse, type TokenResponse } from '../protocol.ts'
 import { deleteSessions } from '../session/end-session.ts'
 import { defineEndpoint, type Endpoint } from './endpoint.ts'
-import { anyQuery, id, noFields, revoked, revokedCount, session } from './plain-schemas.ts'
+import { anyQuery, id, noFields, revoked, revokedCount, session, tokens } from './plain-schemas.ts'
+import { renewSession } from './renew-session.ts'
 import { listSessionsOf } from './session-list.ts'
 
 /** The caller's sessions. */
@@ -61,4 +62,17 @@ export const revokeOwnSessions: Endpoint<object, { revoked: number }, true> = de
     const ended = await change((trx, record) => deleteSessions(trx, record, { userId, ...ending }))
     return { body: { revoked: ended }, cookies: clearCookies(config.cookies, config) }
   },
+})
+
+/**
+ * Ends every copy of the caller's session: its older JWTs, cookies, sockets, and streams stop working, and
+ * the caller gets new credentials.
+ */
+export const revokeCopies: Endpoint<object, TokenResponse, true> = defineEndpoint({
+  ...ENDPOINTS.revokeCopies,
+  caller: 'fresh-user',
+  setsCookies: true,
+  input: noFields,
+  output: tokens,
+  run: (_input, context) => renewSession(context, { cause: 'copies-revoked' }),
 })

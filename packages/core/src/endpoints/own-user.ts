@@ -5,6 +5,7 @@ import type { UserTable } from '../database/schema.ts'
 import { refuse } from '../endpoint-error.ts'
 import { AuthError } from '../errors.ts'
 import type { AuthTransaction } from '../events/change.ts'
+import type { EventDetail } from '../events/event.ts'
 import {
   type CurrentSessionResponse,
   ENDPOINTS,
@@ -15,8 +16,14 @@ import { deleteSessions } from '../session/end-session.ts'
 import { encodeColumns, type SessionColumns, type UserColumns } from './declared-columns.ts'
 import { defineEndpoint, type Endpoint } from './endpoint.ts'
 import { anyQuery, done, noFields, sessionFields } from './plain-schemas.ts'
+import { isPublicHost } from './public-host.ts'
 import { listSessionsOf } from './session-list.ts'
 import { readUser, userFields, userName } from './user-record.ts'
+
+const MAX_RECORDED_LENGTH = 512
+
+/** More than a person needs. */
+const UPDATES = { points: 60, duration: 60 * 60 }
 
 /** What a user may change of themselves. */
 export interface UpdateUserInput {
@@ -64,14 +71,21 @@ export function ownUserEndpoints(columns: UserColumns, sessionColumns: SessionCo
       caller: 'user',
       input: updateUserInput(columns),
       output: z.object({ user }),
-      async run({ name, image, ...added }, { identity: { userId }, config, change }) {
-        return change(async (trx) => {
+      async run({ name, image, ...added }, { identity: { userId }, config, change, limit }) {
+        // Each change adds a row to `audit`.
+        await limit(`update-user:${userId}`, UPDATES)
+        return change(async (trx, record) => {
+          const at = config.now()
           const own = encodeColumns(added, columns)
-          const changes: Updateable<UserTable> = Object.assign({ updatedAt: config.now() }, own)
+          const changes: Updateable<UserTable> = Object.assign({ updatedAt: at }, own)
           if (name !== undefined) changes.name = name
           if (image !== undefined) changes.image = image
+          const before = await readUser(userId, { db: trx, columns })
           await trx.updateTable('user').set(changes).where('id', '=', userId).execute()
-          return { body: { user: await readUser(userId, { db: trx, columns }) } }
+          const user = await readUser(userId, { db: trx, columns })
+          const changed = changedMembers(before, user)
+          if (changed !== null) record({ type: 'user.updated', userId, actorId: null, at, ...changed })
+          return { body: { user } }
         })
       },
     }),
@@ -97,6 +111,21 @@ export function ownUserEndpoints(columns: UserColumns, sessionColumns: SessionCo
   }
 }
 
+/** The members that differ, before and after; null where none does. */
+function changedMembers(before: object, after: object): { from: EventDetail; to: EventDetail } | null {
+  const former = new Map<string, unknown>(Object.entries(before))
+  const changed = Object.entries(after).filter(([name, value]) => former.get(name) !== value)
+  if (changed.length === 0) return null
+  const from = changed.map(([name]) => [name, cut(former.get(name))])
+  const to = changed.map(([name, value]) => [name, cut(value)])
+  return { from: Object.fromEntries(from), to: Object.fromEntries(to) }
+}
+
+/** A user decides how long these texts are. */
+function cut(value: unknown): unknown {
+  return typeof value === 'string' ? value.slice(0, MAX_RECORDED_LENGTH) : value
+}
+
 function schemasOf(columns: SessionColumns): Record<string, z.ZodType> {
   return Object.fromEntries(Object.entries(columns).map(([name, { schema }]) => [name, schema]))
 }
@@ -106,13 +135,21 @@ function updateUserInput(columns: UserColumns): z.ZodType<UpdateUserInput> {
   return z.strictObject({
     ...Object.fromEntries(own.map(([name, { schema }]) => [name, schema.optional()])),
     name: userName.exactOptional(),
-    image: z
-      .url({ protocol: /^https?$/ })
-      .max(2_048)
-      .nullable()
-      .exactOptional(),
+    image: image.nullable().exactOptional(),
   })
 }
+
+/**
+ * Every page that shows the user loads it: an address inside a network would be asked for by browsers and
+ * servers in there.
+ */
+const image = z
+  .url({ protocol: /^https$/, normalize: true })
+  .max(2_048)
+  .refine((text) => {
+    const url = URL.parse(text)
+    return url !== null && url.username === '' && url.password === '' && isPublicHost(url.hostname)
+  })
 
 /**
  * Without one nobody could ever make another. An admin locks another where there is one: of two who leave at once, the second sees that the

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { NewSecretResponse, SessionResponse, SuccessResponse, TokenResponse } from '../protocol.ts'
+import type { SessionResponse, SuccessResponse, TokenResponse, VerifyEmailResponse } from '../protocol.ts'
 
 /** The input of a GET that takes none: a query is not looked at. */
 export const anyQuery: z.ZodType<object> = z.object({})
@@ -18,26 +18,33 @@ export const id: z.ZodType<string> = z
 /** The output of an endpoint that has nothing to tell but that it is done. */
 export const done: z.ZodType<SuccessResponse> = z.object({ success: z.literal(true) })
 
-/** The output of an endpoint that changes the secret of the session. */
-export const newSecret: z.ZodType<NewSecretResponse> = z.object({
-  success: z.literal(true),
-  sessionToken: z.string().exactOptional(),
-})
-
 /** The output of an endpoint that ends sessions. */
 export const revokedCount: z.ZodType<{ revoked: number }> = z.object({ revoked: z.number() })
 
 /** The output of an endpoint that ends one session, if there is such. */
 export const revoked: z.ZodType<{ revoked: boolean }> = z.object({ revoked: z.boolean() })
 
-/** The output of whatever begins or continues a session. */
-export const tokens: z.ZodType<TokenResponse> = z.object({
+const tokenFields = {
   expiresIn: z.number(),
   expiresAt: z.string(),
   userId: z.string(),
   sessionId: z.string(),
   token: z.string().exactOptional(),
   sessionToken: z.string().exactOptional(),
+}
+
+/** The output of an endpoint that begins, continues, or renews a session. */
+export const tokens: z.ZodType<TokenResponse> = z.object(tokenFields)
+
+/** The output of `verifyEmail`. */
+export const verifiedEmail: z.ZodType<VerifyEmailResponse> = z.object({
+  success: z.literal(true),
+  expiresIn: tokenFields.expiresIn.exactOptional(),
+  expiresAt: tokenFields.expiresAt.exactOptional(),
+  userId: tokenFields.userId.exactOptional(),
+  sessionId: tokenFields.sessionId.exactOptional(),
+  token: tokenFields.token,
+  sessionToken: tokenFields.sessionToken,
 })
 
 /** The members of every {@link SessionResponse}: never its secret. */

@@ -1,9 +1,14 @@
+import type { AuthAdapter } from '../adapters/adapter.ts'
 import { identify } from '../authenticate.ts'
+import type { AuthConfig } from '../config.ts'
 import { clearCookies } from '../cookie.ts'
 import { readCredentials } from '../credentials.ts'
 import { isAuthError } from '../errors.ts'
-import { ENDPOINTS, type SuccessResponse } from '../protocol.ts'
+import type { Identity } from '../jwt/identity.ts'
+import { ENDPOINTS, isSessionOver, type SuccessResponse } from '../protocol.ts'
 import { deleteSessionOf, deleteSessions } from '../session/end-session.ts'
+import { LOCK_TIMEOUT_MS, lockingAdapter } from '../session/locking-adapter.ts'
+import { validateSession } from '../session/validate-session.ts'
 import { defineEndpoint, type Endpoint, type EndpointContext } from './endpoint.ts'
 import { done, noFields } from './plain-schemas.ts'
 
@@ -31,14 +36,34 @@ export const signOut: Endpoint<object, SuccessResponse, true> = defineEndpoint({
  * Without the session cookie the JWT says whose session it is. One that is no good ends nothing: in a cookie there is nothing left to
  * end then, and a program that sent it as a bearer token is told.
  */
-async function signOutByToken({ config, change, request }: EndpointContext): Promise<void> {
+async function signOutByToken({ config, change, request, database }: EndpointContext): Promise<void> {
   const { transport, token } = readCredentials(request.header, config)
   if (token === null) return
   try {
-    const { sessionId, userId } = await identify(request, 'mutation', config)
+    const identity = await identify(request, 'mutation', config)
+    const { sessionId, userId } = identity
     const ending = { cause: 'sign-out', actorId: null, at: config.now() } as const
-    await change((trx, record) => deleteSessions(trx, record, { sessionId, userId, ...ending }))
+    await change(async (trx, record) => {
+      await requireCurrentToken(identity, lockingAdapter(trx, database.columns), config)
+      await deleteSessions(trx, record, { sessionId, userId, ...ending })
+    })
   } catch (error) {
     if (transport === 'bearer' || !isAuthError(error) || error.status !== 401) throw error
   }
+}
+
+/**
+ * A copied token from before the credentials were replaced must not end the session. A banned user may sign
+ * out.
+ */
+async function requireCurrentToken(
+  identity: Identity,
+  adapter: AuthAdapter,
+  config: AuthConfig,
+): Promise<void> {
+  const patient = { now: config.now, lookupTimeoutMs: LOCK_TIMEOUT_MS }
+  await validateSession(identity, adapter, patient).catch((error: unknown) => {
+    const isKnown = isAuthError(error) && (isSessionOver(error.reason) || error.reason === 'ACCOUNT_BANNED')
+    if (!isKnown) throw error
+  })
 }

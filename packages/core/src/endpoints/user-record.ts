@@ -16,13 +16,26 @@ export const userFields: { readonly [Name in keyof UserResponse]: z.ZodType<User
   createdAt: z.string(),
 }
 
-/** The name of a person, as it may be chosen: without line breaks and the like, since it is written into emails. */
+/**
+ * The name of a person or an organization, as it may be chosen. It's written into pages and emails, so it
+ * has no line breaks, nothing that hides or reorders characters, and nothing that mail programs turn into a
+ * link.
+ */
 export const userName: z.ZodType<string> = z
   .string()
   .trim()
   .min(1)
   .max(128)
-  .regex(/^\P{Cc}*$/u)
+  .refine((name) => !HIDDEN.test(name) && !LINK.test(name) && !LINK_IN_CAPITALS.test(name))
+
+/** Control and bidi characters, and those without a width. A variation selector may follow an emoji. */
+const HIDDEN =
+  /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u2800[\p{Default_Ignorable_Code_Point}--[\uFE0E\uFE0F]]]|(?<!\p{Extended_Pictographic})[\uFE0E\uFE0F]/v
+
+/** A scheme, `www.`, or a domain. `J.R.R. Tolkien` and `St.John` aren't domains. */
+const LINK = /:\/\/|[\p{L}\p{N}][.。．｡][\p{Ll}\p{Lo}]{2}/u
+const LINK_IN_CAPITALS =
+  /\bwww\.|\.(?:app|biz|cc|click|cn|co|com|dev|info|io|link|live|me|net|online|org|ru|shop|site|top|xyz)(?![\p{L}\p{N}])/iu
 
 /**
  * A user with the columns that plugins add.

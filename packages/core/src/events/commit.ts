@@ -33,7 +33,7 @@ export async function commit<Result>(
 
   async function change(trx: AuthTransaction): Promise<{ result: Result; events: ChangeEvent[] }> {
     const events: ChangeEvent[] = []
-    const record: RecordEvent = (event) => void events.push(event)
+    const record: RecordEvent = (event) => void events.push({ ...database.origin, ...event })
     const result = await work(trx, record)
     // What a hook records comes after the event that it was told of, and is told in its turn.
     for (const event of events) {
@@ -87,6 +87,7 @@ async function inTime<Result>(change: Promise<Result>): Promise<Result> {
 function announce(event: ChangeEvent, { revocations }: SessionDatabase): void {
   switch (event.type) {
     case 'session.revoked':
+    case 'session.version-changed':
       revocations.publish({ sessionId: event.sessionId, userId: event.userId })
       break
     case 'user.banned':
@@ -110,16 +111,21 @@ function toRow(event: ChangeEvent): Insertable<AuditTable> {
     sessionId,
     actorId,
     address,
+    userAgent,
+    actingSessionId,
     detail: ofPlugin,
     ...others
   } = {
     sessionId: null,
     actorId: null,
     address: null,
+    userAgent: null,
+    actingSessionId: null,
     detail: {},
     ...further,
   }
-  const detail = { ...others, ...ofPlugin }
+  const detail = JSON.stringify({ ...others, ...ofPlugin })
   const id = crypto.randomUUID()
-  return { id, type, userId, sessionId, actorId, address, detail: JSON.stringify(detail), createdAt: at }
+  const origin = { address, userAgent, actingSessionId }
+  return { id, type, userId, sessionId, actorId, ...origin, detail, createdAt: at }
 }

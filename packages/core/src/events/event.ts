@@ -12,28 +12,62 @@ export type RevocationCause =
   | 'evicted'
   | 'password-changed'
   | 'password-reset'
+  /** A link in an email changed the address, and was opened without the session's current cookie. */
+  | 'email-changed'
   | 'user-deleted'
   /** A session token was used again after it had been rotated out: someone has a copy. */
   | 'token-replayed'
+  /** The owner of the former address undid a change of the email. */
+  | 'email-change-undone'
 
-interface SessionEvent {
+/** Why the credentials of a session were replaced. */
+export type VersionCause = 'password-changed' | 'reauthenticated' | 'copies-revoked' | 'email-changed'
+
+/** Where a change came from. The endpoints fill it in; absent where the app's own code made the change. */
+export interface EventOrigin {
+  /** The client's address; null where it is unknown. */
+  readonly address?: string | null
+  /** The `User-Agent` that the client sent, at most 512 characters. The client can send any text. */
+  readonly userAgent?: string | null
+  /** The session that made the call; null for a call without one, such as a sign-in. */
+  readonly actingSessionId?: string | null
+}
+
+interface SessionEvent extends EventOrigin {
   readonly at: Date
   readonly userId: string
   readonly sessionId: string
 }
 
-interface UserEvent {
+interface UserEvent extends EventOrigin {
   readonly at: Date
   readonly userId: string
   /** The admin who did it; null when the user did, or the app's own code. */
   readonly actorId: string | null
 }
 
+/** Values by name. */
+export type EventDetail = Readonly<Record<string, string | number | boolean | null>>
+
+/** The reason and the end of a ban. */
+interface BanTerms {
+  readonly reason: string | null
+  /** ISO 8601; null is for ever. */
+  readonly expiresAt: string | null
+}
+
+interface AdminRead extends EventOrigin {
+  readonly at: Date
+  /** Whose data the admin asked for; null where they asked for everyone's. */
+  readonly userId: string | null
+  readonly actorId: string
+}
+
 /**
  * What a plugin records of its own changes, such as `organization:member-removed`. Where it names a user, the live streams of that user ask
  * again.
  */
-export interface PluginEvent {
+export interface PluginEvent extends EventOrigin {
   /** The id of the plugin and what happened, with a colon between them. */
   readonly type: `${string}:${string}`
   readonly at: Date
@@ -41,7 +75,7 @@ export interface PluginEvent {
   readonly userId: string | null
   /** Who did it; null when the user did, or the app's own code. */
   readonly actorId: string | null
-  readonly detail?: Readonly<Record<string, string | number | boolean | null>>
+  readonly detail?: EventDetail
 }
 
 /**
@@ -54,6 +88,11 @@ export type AuthEvent =
       readonly type: 'session.created'
       readonly address: string | null
       readonly userAgent: string | null
+      /**
+       * Whether the account knew the browser that signed in. Null where that can't be known: the app's own
+       * code began the session, or the client sends the session header.
+       */
+      readonly knownDevice: boolean | null
     })
   /** A new JWT was issued; `renewed` when the session was extended as well. */
   | (SessionEvent & { readonly type: 'session.refreshed'; readonly renewed: boolean })
@@ -62,27 +101,76 @@ export type AuthEvent =
       readonly cause: RevocationCause
       readonly actorId: string | null
     })
+  /** The session has new credentials. Every copy of the older ones has stopped working. */
+  | (SessionEvent & {
+      readonly type: 'session.version-changed'
+      readonly cause: VersionCause
+      readonly version: number
+    })
   /** The row of an expired session was removed. */
   | (SessionEvent & { readonly type: 'session.expired' })
   | (UserEvent & {
       readonly type: 'user.banned'
       readonly reason: string | null
       readonly expiresAt: Date | null
+      /** The ban that this one replaces. */
+      readonly from: BanTerms | null
     })
-  | (UserEvent & { readonly type: 'user.unbanned' })
+  | (UserEvent & {
+      readonly type: 'user.unbanned'
+      /** The ban that was lifted. */
+      readonly from: BanTerms | null
+    })
   | (UserEvent & { readonly type: 'user.created' })
   | (UserEvent & { readonly type: 'user.deleted' })
-  | (UserEvent & { readonly type: 'user.role-changed'; readonly role: string })
-  | (UserEvent & { readonly type: 'user.email-changed' })
+  | (UserEvent & { readonly type: 'user.role-changed'; readonly from: string; readonly to: string })
+  /** The user changed their profile. `from` and `to` have the columns that changed. */
+  | (UserEvent & {
+      readonly type: 'user.updated'
+      readonly from: EventDetail
+      readonly to: EventDetail
+    })
+  /** A verification link was requested. */
+  | (UserEvent & { readonly type: 'verification.requested' })
+  /** The user proved that they receive the mail of this address. */
+  | (UserEvent & { readonly type: 'user.verified'; readonly email: string })
+  /** A link was requested that moves the account to the address `to`. */
+  | (UserEvent & { readonly type: 'user.email-change-requested'; readonly from: string; readonly to: string })
+  | (UserEvent & { readonly type: 'user.email-changed'; readonly from: string; readonly to: string })
+  /** The link in the notice to the former address was used. */
+  | (UserEvent & { readonly type: 'user.email-change-undone'; readonly from: string; readonly to: string })
   | (UserEvent & { readonly type: 'user.password-changed' })
+  /** A link to set a new password was requested. `userId` is null where no account has that email. */
+  | (EventOrigin & {
+      readonly type: 'recovery.requested'
+      readonly at: Date
+      readonly userId: string | null
+    })
+  /** Too many attempts. Recorded once per key and window. */
+  | (EventOrigin & {
+      readonly type: 'rate-limit.rejected'
+      readonly at: Date
+      /** The user of the acting session, or null. */
+      readonly userId: string | null
+      /** What is limited: the first part of the key, such as `sign-in` or `address`. */
+      readonly limit: string
+      /** `sha256:<hex>` of the whole key: rows with the same hash are about the same account or network. */
+      readonly keyHash: string
+    })
+  /** An admin listed users; recorded once per session and search in 5 minutes. */
+  | (AdminRead & { readonly type: 'admin.users-listed'; readonly search: string | null })
+  /** An admin listed the sessions of the user. */
+  | (AdminRead & { readonly type: 'admin.sessions-listed' })
+  /** An admin read the audit trail. */
+  | (AdminRead & { readonly type: 'admin.audit-read'; readonly filter: EventDetail })
   /** Someone failed to prove who they are. `userId` is null where no account has that email. */
-  | {
+  | (EventOrigin & {
       readonly type: 'sign-in.failed'
       readonly at: Date
       readonly userId: string | null
       readonly reason: 'INVALID_CREDENTIALS' | 'ACCOUNT_BANNED' | 'RATE_LIMITED'
       readonly address: string | null
-    }
+    })
   /** One of the two doors refused a request. */
   | {
       readonly type: 'decision.denied'

@@ -2,29 +2,53 @@ import { AuthError } from '../errors.ts'
 import type { Identity } from './identity.ts'
 import { type JsonObject, parseJsonObject } from './json.ts'
 import { isNumericDate } from './numeric-date.ts'
-import type { TrustedIssuer } from './trusted-issuer.ts'
+import { DEFAULT_MAX_AGE_SECONDS, type TrustedIssuer } from './trusted-issuer.ts'
+
+/** How far the clock of another issuer may be ahead of this server's clock. */
+const MAX_CLOCK_SKEW_SECONDS = 60
+
+interface ClaimsOptions {
+  readonly keyId: string
+  readonly issuer: TrustedIssuer
+  readonly isOwn: boolean
+  /** The time that `exp` and `nbf` are compared with. */
+  readonly now: Date
+  /** The present, if `now` isn't. */
+  readonly clock?: Date
+}
 
 /**
- * The identity that a verified payload stands for, if it was issued by this issuer for this service and counts now.
+ * The identity that a verified payload stands for, if this issuer issued it for this service and it is valid
+ * now.
  *
  * @throws AuthError `TOKEN_INVALID` or `TOKEN_EXPIRED`
  */
 export function parseClaims(
   payload: Uint8Array,
-  { keyId, issuer, isOwn, now }: { keyId: string; issuer: TrustedIssuer; isOwn: boolean; now: Date },
+  { keyId, issuer, isOwn, now, clock = now }: ClaimsOptions,
 ): Identity {
   const claims = parsePayload(payload)
-  const { exp, nbf } = claims
+  const { exp, nbf, iat, version } = claims
   const userId = claims[issuer.claims.userId]
   const sessionId = claims[issuer.claims.sessionId]
   if (!isIssuedBy(issuer, claims) || !isNumericDate(exp) || !isId(userId) || !isId(sessionId))
     throw new AuthError('TOKEN_INVALID')
   if (nbf !== undefined && !(isNumericDate(nbf) && nbf * 1000 <= now.getTime()))
     throw new AuthError('TOKEN_INVALID')
-  if (isOwn && !isOwnShape(claims)) throw new AuthError('TOKEN_INVALID')
-  const expiresAt = new Date(exp * 1000)
+  if (!isNumericDate(iat)) throw new AuthError('TOKEN_INVALID')
+  if (isOwn && !(isOwnShape(claims) && isVersion(version))) throw new AuthError('TOKEN_INVALID')
+  // A foreign token from the future would outlive its maximum age.
+  if (!isOwn && iat > clock.getTime() / 1000 + MAX_CLOCK_SKEW_SECONDS) throw new AuthError('TOKEN_INVALID')
+  const { maxAgeSeconds = DEFAULT_MAX_AGE_SECONDS } = issuer
+  const expiresAt = new Date((isOwn ? exp : Math.min(exp, iat + maxAgeSeconds)) * 1000)
   if (expiresAt <= now) throw new AuthError('TOKEN_EXPIRED')
-  return { userId, sessionId, expiresAt, issuer: issuer.issuer, keyId }
+  const ownVersion = isOwn && isVersion(version) ? version : null
+  return { userId, sessionId, version: ownVersion, expiresAt, issuer: issuer.issuer, keyId }
+}
+
+/** Whether a value can be a session version. */
+export function isVersion(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) > 0
 }
 
 function parsePayload(payload: Uint8Array): JsonObject {
@@ -47,8 +71,8 @@ function isIssuedBy({ issuer, audience }: TrustedIssuer, { iss, aud }: JsonObjec
 }
 
 /** What our own JWTs have besides (spec section 2): one audience, and one user under both names. */
-function isOwnShape({ aud, sub, userId, iat, jti }: JsonObject): boolean {
-  return typeof aud === 'string' && sub === userId && isNumericDate(iat) && isId(jti)
+function isOwnShape({ aud, sub, userId, jti }: JsonObject): boolean {
+  return typeof aud === 'string' && sub === userId && isId(jti)
 }
 
 /** Of 1 to 128 characters, however many code units they take. */

@@ -17,12 +17,13 @@ export type DefinePayload = (session: { userId: string; sessionId: string }) => 
 /**
  * Issues the JWT of a session. It never outlives the session, and carries nothing personal of its own accord.
  *
+ * @param session.version the row's session version. @default 1
  * @param options.payload further claims; those of ours win over one of the same name
  *
  * @throws Error when the token is too large for a cookie
  */
 export async function issueJwt(
-  session: { id: string; userId: string; expiresAt: Date },
+  session: { id: string; userId: string; expiresAt: Date; version?: number },
   options: { key: SigningKey; config: AuthConfig; payload?: object; now?: Date },
 ): Promise<IssuedJwt> {
   const { key, config, payload = {}, now = config.now() } = options
@@ -33,7 +34,12 @@ export async function issueJwt(
   )
   // The one registered claim that ours do not set, and so would not override.
   const { nbf: _, ...further }: JWTPayload = { ...payload }
-  const token = await new SignJWT({ ...further, sessionId: session.id, userId: session.userId })
+  const token = await new SignJWT({
+    ...further,
+    sessionId: session.id,
+    userId: session.userId,
+    version: session.version ?? 1,
+  })
     .setProtectedHeader({ alg: key.alg, typ: JWT_TYPE, kid: key.kid })
     .setIssuer(config.issuer)
     .setAudience(config.audience)

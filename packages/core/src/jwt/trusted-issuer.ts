@@ -12,7 +12,16 @@ export interface TrustedIssuer {
   readonly jwks: KeySet
   /** The claims that name the user and the session in our database. */
   readonly claims: { readonly userId: string; readonly sessionId: string }
+  /**
+   * Seconds after its `iat` at which a token of this issuer expires, if its `exp` is later. Not for our own
+   * tokens.
+   * @default 3_600
+   */
+  readonly maxAgeSeconds?: number
 }
+
+/** See {@link TrustedIssuer.maxAgeSeconds}. */
+export const DEFAULT_MAX_AGE_SECONDS: number = 60 * 60
 
 /** The `typ` of our own JWTs: an access token (RFC 9068 section 2.1), so that no other kind of token passes for one. */
 export const JWT_TYPE = 'at+jwt'

@@ -27,7 +27,8 @@ export async function verifyJwt(
   }
   const issuer = selectIssuer(token, config)
   const { payload, keyId } = await verifyJws(token, issuer.jwks, { typ: issuer.typ })
-  const identity = parseClaims(payload, { keyId, issuer, isOwn: issuer === config.issuers[0], now })
+  const isOwn = issuer === config.issuers[0]
+  const identity = parseClaims(payload, { keyId, issuer, isOwn, now, clock: config.now() })
   config.identityCache.set(token, version, identity)
   return identity
 }

@@ -6,6 +6,7 @@ import type { Algorithm, KeySet } from '../keys/key-set.ts'
 import { createLiveKeys } from '../keys/live-keys.ts'
 import { createSigningKey, ringSigningKeys, type SigningKeys } from '../keys/signing-keys.ts'
 import { JWT_LIFETIME_SECONDS } from '../protocol.ts'
+import { safely } from '../safely.ts'
 import { type KeyStore, keyFileStore } from './key-store.ts'
 
 /** What {@link openKeyFile} takes. */
@@ -38,7 +39,7 @@ export interface KeyFile {
  */
 export async function openKeyFile(path: string, options: KeyFileOptions = {}): Promise<KeyFile> {
   const { algorithm, jwtLifetimeSeconds = JWT_LIFETIME_SECONDS, pollMs = 500 } = options
-  const onError = options.onError ?? ((error: unknown) => console.error(error))
+  const onError = safely(options.onError ?? console.error)
   const store = keyFileStore(path)
   if (store.read() === null) store.create(createKeyRing(await createSigningKey(algorithm), new Date()))
 
@@ -79,7 +80,7 @@ export async function openKeyFile(path: string, options: KeyFileOptions = {}): P
   }
 
   await use(ring)
-  const timer = setInterval(() => void poll(), pollMs)
+  const timer = setInterval(() => void poll().catch(onError), pollMs)
   timer.unref()
   return {
     jwks: live,

@@ -1,6 +1,7 @@
 import { AuthError, ConfigurationError } from '../errors.ts'
 import { MAX_PAYLOAD_BYTES } from '../protocol.ts'
 import { readLimited } from '../read-limited.ts'
+import { isSecureUrl } from '../secure-url.ts'
 import { ALGORITHMS, type KeySet, type VerificationAlgorithm, type VerificationKey } from './key-set.ts'
 import { createLiveKeys } from './live-keys.ts'
 import { parsePublicJwks, parseSet } from './policy.ts'
@@ -127,10 +128,8 @@ function parseRevoked(text: string): string[] {
   return Array.isArray(revoked) ? revoked.filter((kid) => typeof kid === 'string') : []
 }
 
-/** Keys that came over an open line would be anybody's. */
+/** Over plain HTTP, an attacker could inject their own keys. */
 function requireSecure(value: string): void {
-  const url = URL.parse(value)
-  const isLoopback = url !== null && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)
-  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback)) return
+  if (isSecureUrl(URL.parse(value))) return
   throw new ConfigurationError('The URL of a dynamic JWKS must be https, or http on this machine')
 }

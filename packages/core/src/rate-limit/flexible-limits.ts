@@ -1,26 +1,72 @@
-import { type RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible'
+import {
+  type RateLimiterMemory,
+  type RateLimiterPostgres,
+  RateLimiterRes,
+  type RateLimiterSQLite,
+} from 'rate-limiter-flexible'
 import type { RateLimit, RateLimitStore } from './rate-limit.ts'
 
-/** Counts with `rate-limiter-flexible`, one limiter for each limit that is asked for. */
-export function flexibleLimits(
-  createLimiter: (options: RateLimit & { keyPrefix: string }) => RateLimiterAbstract,
-): RateLimitStore {
-  const limiters = new Map<string, RateLimiterAbstract>()
+type Limiter = RateLimiterMemory | RateLimiterSQLite | RateLimiterPostgres
 
-  return {
-    async consume(key, limit) {
-      // In the keys too, so that two limits of one key do not count together.
-      const keyPrefix = `${limit.points}/${limit.duration}`
-      const limiter = limiters.get(keyPrefix) ?? createLimiter({ ...limit, keyPrefix })
-      limiters.set(keyPrefix, limiter)
-      try {
-        await limiter.consume(key)
-        return null
-      } catch (refusal) {
-        // The library rejects with the count itself where there were too many, and with an error where it could not count.
-        if (!(refusal instanceof RateLimiterRes)) throw refusal
-        return Math.max(1, Math.ceil(refusal.msBeforeNext / 1000))
-      }
-    },
+/** The store of the counts. */
+export interface CountedStore {
+  createLimiter(options: RateLimit & { keyPrefix: string }): Limiter
+  /**
+   * Subtracts one from the count of a key, never below zero. Changes nothing if no window of the key ends
+   * after `now` and by `lastEnd`, both in milliseconds. The library's own `reward` would grant extra points
+   * once the window has ended.
+   */
+  subtract(limiter: Limiter, key: string, window: { now: number; lastEnd: number }): Promise<void>
+}
+
+/** A store whose attempts can be given back. */
+export type FlexibleLimits = Required<RateLimitStore>
+
+/** Counts with `rate-limiter-flexible`, one limiter for each limit that is asked for. */
+export function flexibleLimits({ createLimiter, subtract }: CountedStore): FlexibleLimits {
+  const limiters = new Map<string, Limiter>()
+
+  function limiterOf(limit: RateLimit): Limiter {
+    // Part of the keys too: two limits on one key must have separate counts.
+    const keyPrefix = `${limit.points}/${limit.duration}`
+    const limiter = limiters.get(keyPrefix) ?? createLimiter({ ...limit, keyPrefix })
+    limiters.set(keyPrefix, limiter)
+    return limiter
   }
+
+  function giveBack(key: string, limit: RateLimit, countedAt: number): Promise<void> {
+    const lastEnd = countedAt + limit.duration * 1000
+    return subtract(limiterOf(limit), key, { now: countedAt, lastEnd })
+  }
+
+  async function consume(key: string, limit: RateLimit): Promise<number | null> {
+    const limiter = limiterOf(limit)
+    const countedAt = Date.now()
+    try {
+      await limiter.consume(key)
+      return null
+    } catch (refusal) {
+      // The library rejects with the count itself if there were too many attempts, and with an error if it
+      // could not count.
+      if (!(refusal instanceof RateLimiterRes)) throw refusal
+      if (refusal.consumedPoints > 0) {
+        // The store counted the rejected attempt too. Left there, it would outweigh attempts that are given
+        // back.
+        await giveBack(key, limit, countedAt)
+        return toSeconds(refusal)
+      }
+    }
+    // The limiter rejected from its memory, which doesn't know of attempts that were given back, here or by
+    // other processes.
+    const stored = await limiter.get(key)
+    if (stored !== null && stored.consumedPoints >= limit.points) return toSeconds(stored)
+    if ('deleteInMemoryBlockedAll' in limiter) limiter.deleteInMemoryBlockedAll()
+    return consume(key, limit)
+  }
+
+  return { consume, giveBack: (key, limit) => giveBack(key, limit, Date.now()) }
+}
+
+function toSeconds({ msBeforeNext }: RateLimiterRes): number {
+  return Math.max(1, Math.ceil(msBeforeNext / 1000))
 }

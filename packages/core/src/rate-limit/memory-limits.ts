@@ -1,8 +1,14 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible'
-import { flexibleLimits } from './flexible-limits.ts'
-import type { RateLimitStore } from './rate-limit.ts'
+import { type FlexibleLimits, flexibleLimits } from './flexible-limits.ts'
 
 /** Counts in this process alone. For tests, and for an app of one process. */
-export function memoryLimits(): RateLimitStore {
-  return flexibleLimits((options) => new RateLimiterMemory(options))
+export function memoryLimits(): FlexibleLimits {
+  return flexibleLimits({
+    createLimiter: (options) => new RateLimiterMemory(options),
+    async subtract(limiter, key) {
+      const counted = await limiter.get(key)
+      if (counted !== null && counted.consumedPoints > 0 && counted.msBeforeNext > 0)
+        await limiter.reward(key)
+    },
+  })
 }

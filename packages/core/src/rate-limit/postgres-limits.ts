@@ -2,16 +2,15 @@ import { createHash } from 'node:crypto'
 import type { Pool } from 'pg'
 import { RateLimiterPostgres } from 'rate-limiter-flexible'
 import { orUnavailable } from '../database/postgres-errors.ts'
-import { flexibleLimits } from './flexible-limits.ts'
-import type { RateLimitStore } from './rate-limit.ts'
+import { type FlexibleLimits, flexibleLimits } from './flexible-limits.ts'
 
 /** Counts in the table `rateLimit`, for all processes that share the database. */
-export function postgresLimits(pool: Pool): RateLimitStore {
-  const limits = flexibleLimits(
-    (options) =>
+export function postgresLimits(pool: Pool): FlexibleLimits {
+  const limits = flexibleLimits({
+    createLimiter: (options) =>
       new RateLimiterPostgres({
         ...options,
-        // Whoever has had enough is refused without another write.
+        // Already over the limit: reject without writing.
         inMemoryBlockOnConsumed: options.points,
         storeClient: pool,
         storeType: 'pool',
@@ -19,9 +18,19 @@ export function postgresLimits(pool: Pool): RateLimitStore {
         tableCreated: true,
         clearExpiredByTimeout: false,
       }),
-  )
-  return { consume: (key, limit) => orUnavailable(limits.consume(storable(key), limit)) }
+    async subtract(limiter, key, { now, lastEnd }) {
+      await pool.query(SUBTRACT, [limiter.getKey(key), now, lastEnd])
+    },
+  })
+  return {
+    consume: (key, limit) => orUnavailable(limits.consume(storable(key), limit)),
+    giveBack: (key, limit) => orUnavailable(limits.giveBack(storable(key), limit)),
+  }
 }
+
+const SUBTRACT = `
+  update "rateLimit" set points = points - 1 where key = $1 and points > 0 and expire > $2 and expire <= $3
+`
 
 /** What the index of the table takes. */
 const LONGEST_KEY = 1_000

@@ -26,10 +26,18 @@ export function checkRateLimit(setting: string, { points, duration }: RateLimit)
 /** Counts attempts. All processes that share a database share its counts. */
 export interface RateLimitStore {
   /**
-   * Counts one attempt, atomically: of any number at once exactly `points` are allowed.
+   * Counts one attempt, atomically: of any number at once exactly `points` are allowed. Rejected attempts
+   * aren't counted.
    *
    * @returns null when it is allowed, else the seconds until the next one is
    * @throws AuthError `SESSIONS_UNAVAILABLE` when it cannot be counted
    */
   consume(key: string, limit: RateLimit): Promise<number | null>
+  /**
+   * Takes back an attempt that was counted and then succeeded. In a store without it, successful attempts
+   * stay counted.
+   *
+   * @throws AuthError `SESSIONS_UNAVAILABLE` when the count can't be changed
+   */
+  giveBack?(key: string, limit: RateLimit): Promise<void>
 }

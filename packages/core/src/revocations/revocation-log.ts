@@ -17,9 +17,13 @@ export const LOG_KEPT_MS: number = 60 * 60 * 1000
 export const CHANNEL = 'sallyport_revocation'
 
 /**
- * The statements that make the table `revocation_log` and the triggers that append to it, in the transaction of the change itself, so that
- * rows changed by hand count too: a session deleted before its time, `expiresAt` moved earlier, `userId` changed; `banned`, `banExpires` or
- * `role` of a user changed, a user deleted; in PostgreSQL a table truncated. Renewals and pruning do not append. Each may run again.
+ * Returns the statements that make the table `revocation_log` and its triggers. A trigger appends in the
+ * transaction of the change itself, also if rows are changed by hand:
+ * - a session is deleted before its time, its `expiresAt` moves earlier, or its `userId` or `version` changes
+ * - `banned`, `banExpires`, or `role` of a user changes, or a user is deleted
+ * - in PostgreSQL, a table is truncated
+ *
+ * Renewals and pruning don't append. Each statement can run again.
  */
 export function revocationLogStatements(engine: Engine, mapping?: StoreMapping): string[] {
   const names = namesOf(engine, mapping)
@@ -34,7 +38,7 @@ interface Conditions {
 
 /** When a change may end sessions. Of an `expiresAt` that is no date any more nobody knows whether it is earlier. */
 function conditions({ session, user, dates }: Names, { isAhead, differs }: Words): Conditions {
-  const { id, userId, expiresAt } = session.columns
+  const { id, userId, expiresAt, version, issuer } = session.columns
   const { role, banned, banExpires } = user.columns
   const of = (row: 'old' | 'new', column: string) => `${row}.${quote(column)}`
   const changed = (columns: readonly (string | null)[]) =>
@@ -45,7 +49,7 @@ function conditions({ session, user, dates }: Names, { isAhead, differs }: Words
   const isNoLater = `not coalesce(${of('new', expiresAt)} >= ${of('old', expiresAt)}, false)`
   return {
     sessionDeleted: `coalesce(${isAhead(of('old', expiresAt), dates)}, true)`,
-    sessionChanged: `${isNoLater} or ${changed([id, userId])}`,
+    sessionChanged: `${isNoLater} or ${changed([id, userId, version, issuer])}`,
     userChanged: changed([user.columns.id, role, banned, banExpires]),
   }
 }

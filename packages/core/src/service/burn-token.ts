@@ -12,9 +12,10 @@ const KEPT_MS = 10 * 60 * 1000
  */
 export async function burnToken(
   db: AuthKysely,
-  { id, expiresAt }: Pick<ServiceClaims, 'id' | 'expiresAt'>,
+  { service, id, expiresAt }: Pick<ServiceClaims, 'service' | 'id' | 'expiresAt'>,
 ): Promise<boolean> {
-  const row = { id, expiresAt: new Date(expiresAt.getTime() + KEPT_MS) }
+  // One service must not be able to use up a token of another.
+  const row = { id: JSON.stringify([service, id]), expiresAt: new Date(expiresAt.getTime() + KEPT_MS) }
   const burned = await db
     .insertInto('serviceToken')
     .values(row)

@@ -56,6 +56,7 @@ export async function issueServiceToken(
 }
 
 /** The acting party (RFC 8693 section 4.1), with what Step 2 needs to know of the JWT that proved them. */
-function toActor({ userId, sessionId, issuer, keyId, expiresAt }: Identity) {
-  return { sub: userId, sessionId, iss: issuer, kid: keyId, exp: Math.floor(expiresAt.getTime() / 1000) }
+function toActor({ userId, sessionId, version, issuer, keyId, expiresAt }: Identity) {
+  const exp = Math.floor(expiresAt.getTime() / 1000)
+  return { sub: userId, sessionId, version, iss: issuer, kid: keyId, exp }
 }

@@ -11,7 +11,12 @@ export interface OnceCall {
   readonly path: string
   /** What it is called with; see `digestBody`. */
   readonly bodyDigest: string
-  /** Whose key it is: that of another user is another key. */
+  /**
+   * The service that calls: the key of another service is another key. Null for a call that stays in this
+   * process.
+   */
+  readonly service: string | null
+  /** The acting user: the key of another user is another key. */
   readonly userId: string | null
   readonly now: Date
   /** Is told where the outcome could not be stored: a repetition will find that nobody knows it. @default console.error */
@@ -45,8 +50,8 @@ export async function runOnce(
   call: OnceCall,
   work: () => Promise<string>,
 ): Promise<OnceOutcome> {
-  const { idempotencyKey, path, bodyDigest, userId } = call
-  const id = await digestBody(new TextEncoder().encode(JSON.stringify([userId, idempotencyKey])))
+  const { idempotencyKey, path, bodyDigest, service, userId } = call
+  const id = await digestBody(new TextEncoder().encode(JSON.stringify([service, userId, idempotencyKey])))
   const running = runningByDatabase.get(db) ?? new Map<string, Running>()
   runningByDatabase.set(db, running)
   const earlier = running.get(id)

@@ -1,15 +1,39 @@
+import { base64url } from 'jose'
 import { AuthError } from '../errors.ts'
 import { isBase64url } from '../jwt/base64url.ts'
+import { isVersion } from '../jwt/claims.ts'
 import type { Identity } from '../jwt/identity.ts'
 import { countStrings, isJsonObject, type JsonObject, parseJsonObject } from '../jwt/json.ts'
 import { isNumericDate } from '../jwt/numeric-date.ts'
-import { verifyJws } from '../jwt/verify-jws.ts'
+import { splitJws, verifyJws } from '../jwt/verify-jws.ts'
 import type { KeySet } from '../keys/key-set.ts'
 import { isClaimText, SERVICE_JWT_TYPE, SERVICE_TOKEN_SECONDS, type ServiceClaims } from './service-token.ts'
 
 /** No other claim is understood. */
 const CLAIMS = ['iss', 'aud', 'iat', 'exp', 'jti', 'fn', 'op', 'body', 'act', 'idempotencyKey']
-const ACTOR_MEMBERS = ['sub', 'sessionId', 'iss', 'kid', 'exp']
+const ACTOR_MEMBERS = ['sub', 'sessionId', 'version', 'iss', 'kid', 'exp']
+
+/** The public keys of services: one set for all of them, or one for each, by its name. */
+export type ServiceKeys = KeySet | Readonly<Record<string, KeySet>>
+
+/** Returns the key sets in {@link ServiceKeys}. */
+export function keySetsOf(keys: ServiceKeys): readonly KeySet[] {
+  return isKeySet(keys) ? [keys] : Object.values(keys)
+}
+
+function isKeySet(keys: ServiceKeys): keys is KeySet {
+  return typeof keys.findKey === 'function'
+}
+
+/** Returns the set of the service that a token names. Only a key in that set can have signed the name. */
+function keysFor(token: string, keys: ServiceKeys): KeySet {
+  if (isKeySet(keys)) return keys
+  const [, payload] = splitJws(token)
+  const { iss } = parsePayload(base64url.decode(payload))
+  const named = typeof iss === 'string' && Object.hasOwn(keys, iss) ? keys[iss] : undefined
+  if (named === undefined) throw new AuthError('TOKEN_INVALID')
+  return named
+}
 
 /**
  * What a service JWT says, if one of our services signed it for this app and it counts now. Whether it is for the call at hand and
@@ -19,9 +43,9 @@ const ACTOR_MEMBERS = ['sub', 'sessionId', 'iss', 'kid', 'exp']
  */
 export async function verifyServiceToken(
   token: string,
-  { jwks, audience, now }: { jwks: KeySet; audience: string; now: Date },
+  { jwks, audience, now }: { jwks: ServiceKeys; audience: string; now: Date },
 ): Promise<ServiceClaims> {
-  const { payload } = await verifyJws(token, jwks, { typ: SERVICE_JWT_TYPE })
+  const { payload } = await verifyJws(token, keysFor(token, jwks), { typ: SERVICE_JWT_TYPE })
   const { iat, exp, aud, ...claims } = parsePayload(payload)
   if (aud !== audience || !isNumericDate(iat) || !isNumericDate(exp)) throw new AuthError('TOKEN_INVALID')
   const lifetime = exp - iat
@@ -62,16 +86,17 @@ function parseCall(claims: JsonObject, expiresAt: Date): ServiceClaims {
 function parseActor(act: unknown): Identity | null {
   if (act === undefined) return null
   if (!isJsonObject(act)) throw new AuthError('TOKEN_INVALID')
-  const { sub: userId, sessionId, iss: issuer, kid: keyId, exp } = act
+  const { sub: userId, sessionId, version, iss: issuer, kid: keyId, exp } = act
   const isActor =
     Object.keys(act).every((name) => ACTOR_MEMBERS.includes(name)) &&
     isClaimText(userId) &&
     isClaimText(sessionId) &&
+    (version === null || isVersion(version)) &&
     isClaimText(issuer) &&
     isClaimText(keyId) &&
     isNumericDate(exp)
   if (!isActor) throw new AuthError('TOKEN_INVALID')
-  return { userId, sessionId, issuer, keyId, expiresAt: new Date(exp * 1000) }
+  return { userId, sessionId, version, issuer, keyId, expiresAt: new Date(exp * 1000) }
 }
 
 function isDigest(value: unknown): value is string {

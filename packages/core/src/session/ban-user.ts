@@ -1,3 +1,4 @@
+import { toNullableDate } from '../database/schema.ts'
 import type { AuthTransaction, RecordEvent } from '../events/change.ts'
 import { commit } from '../events/commit.ts'
 import type { AnyDatabase } from './any-database.ts'
@@ -16,13 +17,14 @@ export interface Ban {
 /** Bans a user inside a transaction. False when there is no such user. */
 export async function setBan(trx: AuthTransaction, record: RecordEvent, ban: Ban): Promise<boolean> {
   const { userId, reason, expiresAt, at } = ban
+  const from = await findBan(trx, userId)
   const { numUpdatedRows } = await trx
     .updateTable('user')
     .set({ banned: true, banReason: reason, banExpires: expiresAt, updatedAt: at })
     .where('id', '=', userId)
     .executeTakeFirst()
   if (numUpdatedRows === 0n) return false
-  record({ type: 'user.banned', ...ban })
+  record({ type: 'user.banned', ...ban, from })
   return true
 }
 
@@ -49,6 +51,7 @@ export async function liftBan(
   record: RecordEvent,
   { userId, actorId, at }: Pick<Ban, 'userId' | 'actorId' | 'at'>,
 ): Promise<boolean> {
+  const from = await findBan(trx, userId)
   const { numUpdatedRows } = await trx
     .updateTable('user')
     .set({ banned: false, banReason: null, banExpires: null, updatedAt: at })
@@ -56,6 +59,21 @@ export async function liftBan(
     .where('banned', '=', true)
     .executeTakeFirst()
   if (numUpdatedRows === 0n) return false
-  record({ type: 'user.unbanned', userId, actorId, at })
+  record({ type: 'user.unbanned', userId, actorId, at, from })
   return true
+}
+
+/** The ban that a user's row holds, expired or not; locks the row. */
+async function findBan(
+  trx: AuthTransaction,
+  userId: string,
+): Promise<{ reason: string | null; expiresAt: string | null } | null> {
+  const user = await trx
+    .selectFrom('user')
+    .select(['banned', 'banReason', 'banExpires'])
+    .where('id', '=', userId)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+  if (!user?.banned) return null
+  return { reason: user.banReason, expiresAt: toNullableDate(user.banExpires)?.toISOString() ?? null }
 }

@@ -2,21 +2,22 @@ import type { AuthConfig } from '../config.ts'
 import type { SessionCookie } from '../credentials.ts'
 import { toNullableDate } from '../database/schema.ts'
 import { refuse } from '../endpoint-error.ts'
-import { AuthError } from '../errors.ts'
+import { AuthError, ConfigurationError } from '../errors.ts'
 import type { AuthTransaction, RecordEvent } from '../events/change.ts'
 import { commit } from '../events/commit.ts'
 import type { AnyDatabase } from './any-database.ts'
 import { deleteSessionOf, deleteSessions } from './end-session.ts'
 import { expiryOf } from './lifetime.ts'
-import { createFamily, createSecret, hashSecret } from './secret.ts'
+import { createFamily, createSessionSecret, hashSecret } from './secret.ts'
 import { isBanned } from './session.ts'
 
-/** A session that has just begun. The only moment its secret is known. */
+/** A session that has just begun, or has new credentials. The only moment its secret is known. */
 export interface NewSession {
   readonly id: string
   readonly userId: string
   readonly expiresAt: Date
   readonly remembered: boolean
+  readonly version: number
   /** Value of the session cookie: `<sessionId>.<secret>`. */
   readonly cookie: string
 }
@@ -27,19 +28,28 @@ export interface NewSessionOptions {
   config: AuthConfig
   /** @default a random UUID */
   id?: string
+  /**
+   * The issuer in `trustedIssuers` whose tokens are valid for the session. Only its tokens are then.
+   * @default null: our own
+   */
+  issuer?: string | null
   /** The address and `User-Agent` of the browser, for the list of sessions. @default null */
   address?: string | null
   userAgent?: string | null
   /** False for a session that ends with the browser, or after a day. @default true */
   rememberMe?: boolean
+  /** Whether the account knew this browser, for the event `session.created`. @default null, not known */
+  knownDevice?: boolean | null
   /** The session cookie that the browser had until now. Its session ends. @default null */
   replaces?: SessionCookie | null
   /** Checked in the transaction that begins the session; what it throws undoes that. */
   admit?: (trx: AuthTransaction) => Promise<void>
 }
 
+const FIRST_VERSION = 1
+
 /** Longer ones are made up. */
-const MAX_USER_AGENT_LENGTH = 512
+export const MAX_USER_AGENT_LENGTH = 512
 
 /**
  * Begins a session for a user who has just proved who they are, always with a new secret. Whatever session the same browser had ends
@@ -47,14 +57,18 @@ const MAX_USER_AGENT_LENGTH = 512
  *
  * @throws EndpointError `USER_NOT_FOUND`, or `TOO_MANY_SESSIONS` where `whenFull` is `reject`
  * @throws AuthError `ACCOUNT_BANNED`
+ * @throws ConfigurationError if `issuer` isn't one of `trustedIssuers`
  */
 export async function createSession(database: AnyDatabase, options: NewSessionOptions): Promise<NewSession> {
   const { userId, config, rememberMe: remembered = true, replaces = null, address = null } = options
+  const { knownDevice = null } = options
   const now = config.now()
   const userAgent = options.userAgent?.slice(0, MAX_USER_AGENT_LENGTH) ?? null
-  const { id = crypto.randomUUID() } = options
-  const tokenFamily = config.rotateSessionToken ? createFamily() : null
-  const secret = await createSecret(tokenFamily)
+  const { id = crypto.randomUUID(), issuer = null } = options
+  if (issuer !== null && !config.issuers.slice(1).some((trusted) => trusted.issuer === issuer))
+    throw new ConfigurationError(`createSession: declare ${issuer} in trustedIssuers first`)
+  const tokenFamily = createFamily()
+  const secret = await createSessionSecret(tokenFamily, FIRST_VERSION)
   const token = await hashSecret(secret)
   const expiresAt = expiryOf({ createdAt: now, remembered }, config.lifetimes, now)
 
@@ -74,6 +88,9 @@ export async function createSession(database: AnyDatabase, options: NewSessionOp
         expiresAt,
         remembered,
         tokenFamily,
+        version: FIRST_VERSION,
+        provedVersion: FIRST_VERSION,
+        issuer,
         previousToken: null,
         rotatedAt: null,
         lastAuthenticatedAt: now,
@@ -82,9 +99,9 @@ export async function createSession(database: AnyDatabase, options: NewSessionOp
         updatedAt: now,
       })
       .execute()
-    record({ type: 'session.created', at: now, userId, sessionId: id, address, userAgent })
+    record({ type: 'session.created', at: now, userId, sessionId: id, address, userAgent, knownDevice })
   })
-  return { id, userId, expiresAt, remembered, cookie: `${id}.${secret}` }
+  return { id, userId, expiresAt, remembered, version: FIRST_VERSION, cookie: `${id}.${secret}` }
 }
 
 /** Nobody is banned, and no other session of theirs begins, until this transaction is over. */

@@ -1,10 +1,11 @@
 import type { SessionCookie } from '../credentials.ts'
+import { toNullableDate } from '../database/schema.ts'
 import type { AuthTransaction, RecordEvent } from '../events/change.ts'
 import { commit } from '../events/commit.ts'
 import type { RevocationCause } from '../events/event.ts'
 import type { AnyDatabase } from './any-database.ts'
 import { lockUsers } from './lock-user.ts'
-import { hashSecret, isOfFamily } from './secret.ts'
+import { secretStatus } from './secret-status.ts'
 
 /** Which sessions are meant. Those of one user, unless an id is given. */
 export interface SessionSelector {
@@ -73,10 +74,11 @@ export function revokeSessions(
 }
 
 /**
- * Ends the session of a session cookie, if its secret is the current one or one before: whoever has had it may end the session, even
- * where it opens nothing any more.
+ * Ends the session of a session cookie. A secret that was rotated out ends it too, since someone else holds
+ * the current one. A superseded secret ends nothing: it may be a thief's copy, from before the user proved
+ * who they are.
  *
- * @returns whether there was one
+ * @returns whether a session ended
  */
 export async function deleteSessionOf(
   cookie: SessionCookie,
@@ -84,17 +86,14 @@ export async function deleteSessionOf(
 ): Promise<boolean> {
   const found = await trx
     .selectFrom('session')
-    .select(['userId', 'token', 'previousToken', 'tokenFamily'])
+    .select(['userId', 'token', 'previousToken', 'rotatedAt', 'tokenFamily', 'provedVersion'])
     .where('id', '=', cookie.sessionId)
     .executeTakeFirst()
   if (found === undefined) return false
-  const hash = await hashSecret(cookie.secret)
-  const isKnown = hash === found.token || hash === found.previousToken
-  // One that was rotated out long ago: someone else has the current one, and must not keep it.
-  const isReplayed =
-    !isKnown && found.tokenFamily !== null && (await isOfFamily(cookie.secret, found.tokenFamily))
-  if (!isKnown && !isReplayed) return false
-  const ending = { cause: isReplayed ? 'token-replayed' : cause, actorId: null, at } as const
+  const columns = { ...found, rotatedAt: toNullableDate(found.rotatedAt) }
+  const status = await secretStatus(cookie.secret, columns, at)
+  if (status === 'unknown' || status === 'superseded') return false
+  const ending = { cause: status === 'replayed' ? 'token-replayed' : cause, actorId: null, at } as const
   await deleteSessions(trx, record, { sessionId: cookie.sessionId, userId: found.userId, ...ending })
   return true
 }

@@ -1,7 +1,6 @@
-/** How long the secret before the current one still counts, in seconds: requests that were under way with it must not fail. */
-export const GRACE_SECONDS = 30
+import { GRACE_SECONDS } from '../protocol.ts'
 
-/** Whether the secret before the current one, which changed at `rotatedAt`, still counts. */
+/** Whether the secret and version before the rotation at `rotatedAt` are still valid. */
 export function isInGrace(rotatedAt: Date | null, now: Date): boolean {
   return rotatedAt !== null && now.getTime() - rotatedAt.getTime() <= GRACE_SECONDS * 1000
 }

@@ -3,9 +3,9 @@ import type { Engine, StoreMapping } from '../database/mapping.ts'
 import { type SessionSql, sessionSql } from '../database/session-sql.ts'
 import { ConfigurationError, isConfigurationError } from '../errors.ts'
 import { LOCK_TIMEOUT_MS } from './locking-adapter.ts'
-import type { Session, SessionKey } from './session.ts'
+import type { Session } from './session.ts'
 import { type LookupRow, toSession } from './session-row.ts'
-import { type ValidateOptions, validateSession } from './validate-session.ts'
+import { type ProvedSession, type ValidateOptions, validateSession } from './validate-session.ts'
 
 /**
  * Runs one statement in the transaction of the app, and answers with its rows or with an object that has them as `rows`. The tagged
@@ -45,7 +45,7 @@ export interface LockSessionOptions extends ValidateOptions {
  */
 export type LockSession = (
   execute: Execute,
-  identity: SessionKey,
+  identity: ProvedSession,
   options?: LockSessionOptions,
 ) => Promise<Session>
 

@@ -1,7 +1,7 @@
 import type { AuthAdapter } from '../adapters/adapter.ts'
 import type { AuthTransaction } from '../events/change.ts'
 import { type AddedColumns, type AddedLists, addedLists, NO_COLUMNS } from './added-columns.ts'
-import type { Session, SessionKey } from './session.ts'
+import type { SessionKey, StoredSession } from './session.ts'
 import { toSession } from './session-row.ts'
 
 /** How long one waits for the locks of a session, in milliseconds. */
@@ -20,27 +20,28 @@ async function findLocked(
   trx: AuthTransaction,
   { sessionId, userId }: SessionKey,
   added: AddedLists | null,
-): Promise<Session | null> {
+): Promise<StoredSession | null> {
   const further = (table: 'session' | 'user') =>
     (added?.[table] ?? []).map(([name]) => trx.dynamic.ref<never>(name))
   const user = await trx
     .selectFrom('user')
-    .select(['name', 'email', 'role', 'banned', 'banReason', 'banExpires', ...further('user')])
+    .select(['name', 'email', 'role', 'banned', 'banExpires', ...further('user')])
     .where('id', '=', userId)
     .forNoKeyUpdate()
     .executeTakeFirst()
   if (user === undefined) return null
   const session = await trx
     .selectFrom('session')
-    .select(['expiresAt', 'lastAuthenticatedAt', ...further('session')])
+    .select(['expiresAt', 'lastAuthenticatedAt', 'version', 'rotatedAt', 'issuer', ...further('session')])
     .where('id', '=', sessionId)
     .where('userId', '=', userId)
     .forNoKeyUpdate()
     .executeTakeFirst()
   if (session === undefined) return null
-  const { expiresAt, lastAuthenticatedAt } = session
+  const { expiresAt, lastAuthenticatedAt, version, rotatedAt, issuer } = session
   const valuesOf = (row: Readonly<Record<string, unknown>>, table: 'session' | 'user') =>
     (added?.[table] ?? []).map(([name]) => row[name])
   const values = [...valuesOf({ ...session }, 'session'), ...valuesOf({ ...user }, 'user')]
-  return toSession({ sessionId, userId }, { ...user, expiresAt, lastAuthenticatedAt }, { added, values })
+  const row = { ...user, expiresAt, lastAuthenticatedAt, version, rotatedAt, issuer }
+  return toSession({ sessionId, userId }, row, { added, values })
 }

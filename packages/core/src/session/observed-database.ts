@@ -1,4 +1,5 @@
 import type { AuthDefinition, AuthPlugin } from '../definition.ts'
+import type { EventOrigin } from '../events/event.ts'
 import { type AnyDatabase, toSessionDatabase } from './any-database.ts'
 import type { SessionDatabase } from './session-database.ts'
 
@@ -11,6 +12,17 @@ export function observed(
   if (definition === null) return database
   const hooks = definition.plugins.flatMap(({ onChange }) => (onChange === undefined ? [] : [onChange]))
   return { ...database, hooks, onEvent: definition.config.onEvent }
+}
+
+/** The same database for one request: its events say where they come from. */
+export function withOrigin(database: SessionDatabase, origin: EventOrigin): SessionDatabase {
+  const { onEvent } = database
+  return {
+    ...database,
+    origin,
+    onEvent:
+      onEvent && ((event) => onEvent(event.type === 'decision.denied' ? event : { ...origin, ...event })),
+  }
 }
 
 /** The tables of plugins whose expired rows are pruned. */

@@ -6,13 +6,16 @@ import { commit } from '../events/commit.ts'
 import { withDeadline } from './deadline.ts'
 import { deleteSessions } from './end-session.ts'
 import { isInGrace, renewalOf } from './lifetime.ts'
-import { createFamily, createSecret, hashSecret, isOfFamily } from './secret.ts'
+import { createFamily, createSessionSecret, hashSecret } from './secret.ts'
+import { secretStatus } from './secret-status.ts'
 import type { Session } from './session.ts'
 import type { SessionDatabase } from './session-database.ts'
-import { validateSession } from './validate-session.ts'
+import { validateSessionOfSecret } from './validate-session.ts'
 
 /** A session that goes on, and what its browser has to be given. */
 export interface RefreshedSession extends Pick<Session, 'id' | 'userId' | 'expiresAt'> {
+  /** The version that the JWT carries. */
+  readonly version: number
   readonly remembered: boolean
   readonly renewed: boolean
   /** The new value of the session cookie; null where the browser keeps what it has. */
@@ -30,59 +33,62 @@ export interface Refresh {
 const SEEN_SECONDS = 60
 
 /**
- * The session that a session cookie stands for, if it still counts. For the token endpoint, where the JWT may be gone.
+ * The session that a session cookie stands for, if it is valid. For the token endpoint, where the JWT may
+ * have expired.
  *
- * A secret that was rotated out longer ago than its grace is a copy in the hands of someone else, or of the user while
- * someone else has the current one: the session ends at once.
+ * A secret that was rotated out and is used after its grace period was copied: the session ends at once. A
+ * superseded secret ends nothing.
  *
- * @throws AuthError like `validateSession`; an unknown cookie is `SESSION_NOT_FOUND`
+ * @throws AuthError `SESSION_NOT_FOUND` for an unknown or rotated-out secret; `SESSION_EXPIRED`,
+ * `ACCOUNT_BANNED`, or `SESSIONS_UNAVAILABLE` as in Step 2; `SECRET_SUPERSEDED` if the session is valid and
+ * the secret is an earlier one
  */
 export async function refreshSession(
-  cookie: SessionCookie | null,
+  cookie: SessionCookie,
   { database, config }: { database: SessionDatabase; config: AuthConfig },
 ): Promise<Refresh> {
-  if (cookie === null) throw new AuthError('SESSION_NOT_FOUND')
   const now = config.now()
-  const found = await findToken(cookie.sessionId, database, config)
-  const standing = found === null ? 'unknown' : await standingOf(cookie.secret, found, now)
-  if (standing === 'replayed') await endReplayed(cookie.sessionId, database, now)
-  if (found === null || standing === 'unknown' || standing === 'replayed')
-    throw new AuthError('SESSION_NOT_FOUND')
-  const identity = { sessionId: cookie.sessionId, userId: found.userId }
-  const validate = () => validateSession(identity, database.sessions, config)
-  const unchanged = ({ id, userId, expiresAt }: Session): RefreshedSession => ({
-    id,
-    userId,
-    expiresAt,
-    remembered: found.remembered,
-    renewed: false,
-    cookie: null,
-  })
 
-  const session = await validate()
+  async function read(): Promise<CheckedSecret> {
+    const found = await findToken(cookie.sessionId, database, config)
+    if (found === null) throw new AuthError('SESSION_NOT_FOUND')
+    const status = await secretStatus(cookie.secret, found, now)
+    if (status === 'replayed') await endReplayed(cookie.sessionId, database, now)
+    if (status === 'replayed' || status === 'unknown') throw new AuthError('SESSION_NOT_FOUND')
+    const key = { sessionId: cookie.sessionId, userId: found.userId }
+    const session = await validateSessionOfSecret(key, database.sessions, config)
+    // Only its issuer's tokens are valid for it, so a JWT of ours would be rejected.
+    if (session.issuer !== null) throw new AuthError('SESSION_NOT_FOUND')
+    if (status === 'superseded') throw new AuthError('SECRET_SUPERSEDED')
+    return { found, status, session }
+  }
+
+  function unchanged({ found, status, session: { id, userId, expiresAt } }: CheckedSecret): RefreshedSession {
+    // A JWT for the previous secret carries the previous version, and ends with it.
+    const version = status === 'previous' ? found.version - 1 : found.version
+    const { remembered } = found
+    return { id, userId, expiresAt, version, remembered, renewed: false, cookie: null }
+  }
+
+  const { session } = await read()
   return {
     session,
     async advance() {
-      // What was done since then may have taken its time.
-      const current = await validate()
-      if (standing === 'previous') return unchanged(current)
-      const advanced = await advance(cookie, found, { database, config, now })
-      if (advanced === 'nothing to do') return unchanged(current)
-      // Overtaken: another request has just rotated the secret, or ended the session.
-      return advanced === 'overtaken' ? unchanged(await validate()) : advanced
+      // The work since then may have taken a while.
+      const checked = await read()
+      if (checked.status === 'previous') return unchanged(checked)
+      const advanced = await advance(cookie, checked.found, { database, config, now })
+      if (advanced === 'nothing to do') return unchanged(checked)
+      // Another request has just rotated the secret, replaced it, or ended the session.
+      return advanced === 'overtaken' ? unchanged(await read()) : advanced
     },
   }
 }
 
-type Standing = 'current' | 'previous' | 'replayed' | 'unknown'
-
-/** Hashes are compared, so the time this takes says nothing about the secret. */
-async function standingOf(secret: string, found: SessionToken, now: Date): Promise<Standing> {
-  const hash = await hashSecret(secret)
-  if (hash === found.token) return 'current'
-  if (hash === found.previousToken && isInGrace(found.rotatedAt, now)) return 'previous'
-  if (found.tokenFamily === null) return 'unknown'
-  return (await isOfFamily(secret, found.tokenFamily)) ? 'replayed' : 'unknown'
+interface CheckedSecret {
+  readonly found: SessionToken
+  readonly status: 'current' | 'previous'
+  readonly session: Session
 }
 
 /**
@@ -102,7 +108,8 @@ async function advance(
   if (renewal === null && !isSeenAgain && family === null) return 'nothing to do'
 
   const expiresAt = renewal ?? found.expiresAt
-  const secret = family === null ? cookie.secret : await createSecret(family)
+  const version = family === null ? found.version : found.version + 1
+  const secret = family === null ? cookie.secret : await createSessionSecret(family, version)
   const token = await hashSecret(secret)
   const { sessionId } = cookie
   const isDone = await commit(database, async (trx, record) => {
@@ -112,7 +119,13 @@ async function advance(
         ...(renewal !== null && { expiresAt: renewal }),
         lastSeenAt: now,
         updatedAt: now,
-        ...(family !== null && { token, previousToken: found.token, rotatedAt: now, tokenFamily: family }),
+        ...(family !== null && {
+          token,
+          previousToken: found.token,
+          rotatedAt: now,
+          tokenFamily: family,
+          version,
+        }),
       })
       .where('id', '=', sessionId)
       .where('token', '=', found.token)
@@ -124,11 +137,14 @@ async function advance(
     return true
   })
   if (!isDone) return 'overtaken'
+  // Streams and sockets of the previous version end with its grace period.
+  if (family !== null) database.revocations.publish({ sessionId, userId: found.userId })
   const isCookieNew = renewal !== null || family !== null
   return {
     id: sessionId,
     userId: found.userId,
     expiresAt,
+    version,
     remembered: found.remembered,
     renewed: renewal !== null,
     cookie: isCookieNew ? `${sessionId}.${secret}` : null,
@@ -141,7 +157,12 @@ function endReplayed(sessionId: string, database: SessionDatabase, at: Date): Pr
   )
 }
 
-async function findToken(
+/**
+ * Finds what the session row says about its secrets.
+ *
+ * @throws AuthError `SESSIONS_UNAVAILABLE` if the lookup fails or times out
+ */
+export async function findToken(
   sessionId: string,
   { sessions }: SessionDatabase,
   { lookupTimeoutMs }: AuthConfig,

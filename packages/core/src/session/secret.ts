@@ -1,34 +1,52 @@
 import { base64url } from 'jose'
 
 const RANDOM_BYTES = 32
+const VERSION_BYTES = 4
 
-/**
- * A new session secret: 256 random bits in base64url. Lives in the session cookie and nowhere else. One of a family is followed by a
- * MAC, by which it can be told from a made-up one after it has been rotated out.
- *
- * @param family the key of the family, from {@link createFamily}
- */
-export async function createSecret(family: string | null = null): Promise<string> {
-  const random = crypto.getRandomValues(new Uint8Array(RANDOM_BYTES))
-  if (family === null) return base64url.encode(random)
-  const mac = await crypto.subtle.sign('HMAC', await importFamily(family), random)
-  return base64url.encode(new Uint8Array([...random, ...new Uint8Array(mac)]))
+/** A new secret: 256 random bits in base64url, stored nowhere in clear. */
+export function createSecret(): string {
+  return base64url.encode(crypto.getRandomValues(new Uint8Array(RANDOM_BYTES)))
 }
 
-/** The key of a family of secrets. Whoever has it can make the server end the session, and nothing else. */
+/**
+ * Creates the secret of a session version: 256 random bits, the version, and a MAC over both. By the MAC, an
+ * earlier secret of the session is recognized without being stored. The secret lives in the session cookie
+ * only.
+ *
+ * @param family the key of the MAC, from {@link createFamily}
+ */
+export async function createSessionSecret(family: string, version: number): Promise<string> {
+  const signed = new Uint8Array(RANDOM_BYTES + VERSION_BYTES)
+  crypto.getRandomValues(signed.subarray(0, RANDOM_BYTES))
+  new DataView(signed.buffer).setUint32(RANDOM_BYTES, version)
+  const mac = await crypto.subtle.sign('HMAC', await importFamily(family), signed)
+  return base64url.encode(new Uint8Array([...signed, ...new Uint8Array(mac)]))
+}
+
+/**
+ * Creates the MAC key of a session. With it, an attacker can make a secret look superseded, or end the
+ * session; nothing else.
+ */
 export function createFamily(): string {
   return base64url.encode(crypto.getRandomValues(new Uint8Array(RANDOM_BYTES)))
 }
 
-/** Whether a secret was issued by us for this family, however long ago. */
-export async function isOfFamily(secret: string, family: string): Promise<boolean> {
+/**
+ * Returns the version of a secret that we issued for this session, no matter when; null for any other text.
+ */
+export async function versionOfSecret(secret: string, family: string): Promise<number | null> {
   const bytes = decode(secret)
-  if (bytes === null) return false
-  const [random, mac] = [bytes.slice(0, RANDOM_BYTES), bytes.slice(RANDOM_BYTES)]
-  return crypto.subtle.verify('HMAC', await importFamily(family), mac, random)
+  const signedBytes = RANDOM_BYTES + VERSION_BYTES
+  if (bytes === null || bytes.length <= signedBytes) return null
+  const [signed, mac] = [bytes.slice(0, signedBytes), bytes.slice(signedBytes)]
+  if (!(await crypto.subtle.verify('HMAC', await importFamily(family), mac, signed))) return null
+  return new DataView(signed.buffer).getUint32(RANDOM_BYTES)
 }
 
-/** What the column `token` holds for a secret: `sha256:<hex>`. The secret is random, so it needs neither salt nor stretching. */
+/**
+ * Returns what the column `token` holds for a secret: `sha256:<hex>`. The secret is random, so it needs
+ * neither salt nor stretching.
+ */
 export async function hashSecret(secret: string): Promise<string> {
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(secret)))
   return `sha256:${Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')}`
@@ -42,9 +60,14 @@ function importFamily(family: string): ReturnType<typeof crypto.subtle.importKey
   ])
 }
 
+/**
+ * Null for anything but the one spelling that we issue: padding or another alphabet would make a second
+ * secret.
+ */
 function decode(secret: string): Uint8Array<ArrayBuffer> | null {
   try {
-    return new Uint8Array(base64url.decode(secret))
+    const bytes = new Uint8Array(base64url.decode(secret))
+    return base64url.encode(bytes) === secret ? bytes : null
   } catch {
     return null
   }

@@ -2,7 +2,7 @@ import type { SessionStore } from '../adapters/adapter.ts'
 import type { MigrationDialect } from '../database/migrations.ts'
 import type { AuthKysely } from '../database/schema.ts'
 import type { AuthTransaction, ChangeEvent, RecordEvent } from '../events/change.ts'
-import type { EventListener } from '../events/event.ts'
+import type { EventListener, EventOrigin } from '../events/event.ts'
 import type { RateLimitStore } from '../rate-limit/rate-limit.ts'
 import type { RevocationFeed } from '../revocations/feed.ts'
 import type { AddedColumns } from './added-columns.ts'
@@ -19,6 +19,8 @@ export interface SessionDatabase {
   readonly types: MigrationDialect
   /** Hears of events after their commit. */
   readonly onEvent?: EventListener | undefined
+  /** Where the changes come from that are made through this object; recorded with each of them. */
+  readonly origin?: EventOrigin
   /** Run inside the transaction of a change; one that throws undoes it. */
   readonly hooks?: readonly ChangeHook[]
 }

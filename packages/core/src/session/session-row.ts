@@ -1,5 +1,5 @@
 import { type AddedLists, readColumns } from './added-columns.ts'
-import type { Session, SessionKey } from './session.ts'
+import type { SessionKey, StoredSession } from './session.ts'
 
 /** A moment as ISO 8601 text, in milliseconds since 1970, or as a driver reads it. */
 type Moment = string | number | Date | null
@@ -8,11 +8,13 @@ type Moment = string | number | Date | null
 export type LookupValues = readonly [
   expiresAt: Moment,
   lastAuthenticatedAt: Moment,
+  version: number | null,
+  rotatedAt: Moment,
+  issuer: string | null,
   name: string | null,
   email: string | null,
   role: string | null,
   banned: boolean | number | null,
-  banReason: string | null,
   banExpires: Moment,
   /** Those that a definition adds to the session, then those that it adds to the user. */
   ...added: unknown[],
@@ -22,11 +24,13 @@ export type LookupValues = readonly [
 export interface LookupRow {
   readonly expiresAt: Moment
   readonly lastAuthenticatedAt: Moment
+  readonly version: number | null
+  readonly rotatedAt: Moment
+  readonly issuer: string | null
   readonly name: string | null
   readonly email: string | null
   readonly role: string | null
   readonly banned: boolean | number | null
-  readonly banReason: string | null
   readonly banExpires: Moment
 }
 
@@ -35,16 +39,22 @@ export function toSession(
   key: SessionKey,
   row: LookupRow,
   { added, values: further }: { added: AddedLists | null; values: readonly unknown[] } = NONE_ADDED,
-): Session {
-  const { expiresAt, lastAuthenticatedAt, name, email, role, banned, banReason, banExpires } = row
-  const values = [expiresAt, lastAuthenticatedAt, name, email, role, banned, banReason, banExpires] as const
-  return sessionOf(key, [...values, ...further], added)
+): StoredSession {
+  const { expiresAt, lastAuthenticatedAt, version, rotatedAt, issuer } = row
+  const { name, email, role, banned, banExpires } = row
+  const ofSession = [expiresAt, lastAuthenticatedAt, version, rotatedAt, issuer] as const
+  const ofUser = [name, email, role, banned, banExpires] as const
+  return sessionOf(key, [...ofSession, ...ofUser, ...further], added)
 }
 
 const NONE_ADDED = { added: null, values: [] }
 
 /** The session of a row that was read as an array, which is faster. */
-export function sessionOf(key: SessionKey, values: LookupValues, added: AddedLists | null = null): Session {
+export function sessionOf(
+  key: SessionKey,
+  values: LookupValues,
+  added: AddedLists | null = null,
+): StoredSession {
   const session = ownMembers(key, values)
   if (added === null) return session
   const further = values.slice(OWN_COLUMNS)
@@ -54,26 +64,29 @@ export function sessionOf(key: SessionKey, values: LookupValues, added: AddedLis
 }
 
 /** How many values every session has. */
-const OWN_COLUMNS = 8
+const OWN_COLUMNS = 10
 
-function ownMembers({ sessionId, userId }: SessionKey, values: LookupValues): Session {
-  const [expiresAt, lastAuthenticatedAt, name, email, role, banned, banReason, banExpires] = values
+function ownMembers({ sessionId, userId }: SessionKey, values: LookupValues): StoredSession {
+  const [expiresAt, lastAuthenticatedAt, version, rotatedAt, issuer, name, email, role, banned, banExpires] =
+    values
+  // Fail closed: only `0`, `false`, and `null` mean "not banned".
+  const isBanned = banned !== 0 && banned !== false && banned !== null
   return {
     id: sessionId,
     userId,
     expiresAt: toMoment(expiresAt),
     lastAuthenticatedAt:
       typeof lastAuthenticatedAt === 'string' ? lastAuthenticatedAt : toIso(lastAuthenticatedAt),
+    version,
+    rotatedAt: rotatedAt === null || typeof rotatedAt === 'string' ? rotatedAt : toIso(rotatedAt),
+    issuer,
     user: {
       id: userId,
       name: name ?? '',
       email: email ?? '',
       role: role ?? 'user',
-      // Whatever is plainly none lets in; a value that nobody has thought of does not.
-      banned: banned !== 0 && banned !== false && banned !== null,
-      banReason,
-      banExpires: banExpires === null ? null : toMoment(banExpires),
     },
+    ban: isBanned ? { until: banExpires === null ? null : toMoment(banExpires) } : null,
   }
 }
 

@@ -5,10 +5,6 @@ export interface SessionUser {
   readonly email: string
   /** `user` or `admin`, or a role of the app's own. Always the row's, never the JWT's. */
   readonly role: string
-  readonly banned: boolean
-  readonly banReason: string | null
-  /** When the ban ends; null is never. */
-  readonly banExpires: Date | null
 }
 
 /** A session record with its user (spec section 2). Its secret is not among the fields. */
@@ -21,7 +17,28 @@ export interface Session {
    * `Date` would cost each of them; see {@link isFresh}.
    */
   readonly lastAuthenticatedAt: string
+  /**
+   * The version of the session's credentials. It increases when the user proves who they are again, and Step
+   * 2 rejects tokens of an earlier one. Null in mapped tables without such a column.
+   */
+  readonly version: number | null
+  /**
+   * When the secret was last rotated by a refresh, as ISO 8601; null if the current version was made in
+   * another way.
+   */
+  readonly rotatedAt: string | null
+  /** The issuer that owns the session, and whose tokens are valid for it; null if we do. */
+  readonly issuer: string | null
   readonly user: SessionUser
+}
+
+/**
+ * A session as the store has it. Step 2 needs the ban to decide. A session that passed Step 2 has `ban:
+ * null`, so a resolver that returns `ctx.session` or `ctx.user` never shows a ban to the user.
+ */
+export interface StoredSession extends Session {
+  /** The ban of the user, also one that has ended. `until: null` is a ban without an end. */
+  readonly ban: { readonly until: Date | null } | null
 }
 
 /** What names one session of one user; both must match. */
@@ -31,7 +48,7 @@ export interface SessionKey {
 }
 
 /** Whether a ban counts now. One whose `banExpires` has passed does not (design decision 6). */
-export function isBanned(user: Pick<SessionUser, 'banned' | 'banExpires'>, now: Date): boolean {
+export function isBanned(user: { banned: boolean; banExpires: Date | null }, now: Date): boolean {
   return user.banned && (user.banExpires === null || !(user.banExpires <= now))
 }
 

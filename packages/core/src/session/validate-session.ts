@@ -1,55 +1,108 @@
 import type { AuthAdapter } from '../adapters/adapter.ts'
 import { AuthError, isAuthError } from '../errors.ts'
+import type { Identity } from '../jwt/identity.ts'
 import { LOOKUP_TIMEOUT_MS, withDeadline } from './deadline.ts'
-import { isBanned, type Session, type SessionKey } from './session.ts'
+import { isInGrace } from './lifetime.ts'
+import { isBanned, type Session, type SessionKey, type StoredSession } from './session.ts'
 
-/** The clock and the patience of {@link validateSession}; an `AuthConfig` has both. */
+/** The clock and the timeout of {@link validateSession}; an `AuthConfig` has both. */
 export interface ValidateOptions {
   /** @default () => new Date() */
   readonly now?: () => Date
-  /** Milliseconds after which the lookup is given up. @default 2_000 */
+  /** Milliseconds after which the lookup times out. @default 2_000 */
   readonly lookupTimeoutMs?: number
 }
 
+/** The part of an {@link Identity} that Step 2 compares with the session row. */
+export type ProvedSession = SessionKey & Pick<Identity, 'version' | 'issuer'>
+
 /**
- * Step 2: the session behind a proven identity, if it still counts (spec section 5). Always asks the adapter.
+ * Step 2: returns the session behind a verified identity, or throws if it is no longer valid (spec section
+ * 5). Always queries the adapter.
  *
- * @throws AuthError `SESSION_NOT_FOUND`, `SESSION_EXPIRED`, `ACCOUNT_BANNED`, or `SESSIONS_UNAVAILABLE` when the adapter
- * throws, does not answer in time or answers with anything but the session that was asked for
+ * @throws AuthError `SESSION_NOT_FOUND`; `TOKEN_INVALID` if another issuer owns the session or its
+ * credentials were replaced since the token was issued; `SESSION_EXPIRED`; `ACCOUNT_BANNED`; or
+ * `SESSIONS_UNAVAILABLE` if the adapter throws, times out, or returns anything but the requested session
  */
 export async function validateSession(
-  identity: SessionKey,
+  identity: ProvedSession,
   adapter: AuthAdapter,
   options: ValidateOptions = {},
 ): Promise<Session> {
-  let session: Session | null
+  const session = await readSession(identity, adapter, options)
+  const now = options.now?.() ?? new Date()
+  if (!isIssuerOf(session, identity) || !isCurrent(session, identity, now))
+    throw new AuthError('TOKEN_INVALID')
+  return requireValid(session, now)
+}
+
+/**
+ * Step 2 for a caller who proved the session by its secret, whose version was checked with it.
+ *
+ * @throws AuthError like {@link validateSession}, except `TOKEN_INVALID`
+ */
+export async function validateSessionOfSecret(
+  key: SessionKey,
+  adapter: AuthAdapter,
+  options: ValidateOptions,
+): Promise<Session> {
+  return requireValid(await readSession(key, adapter, options), options.now?.() ?? new Date())
+}
+
+async function readSession(
+  key: SessionKey,
+  adapter: AuthAdapter,
+  options: ValidateOptions,
+): Promise<StoredSession> {
+  let session: StoredSession | null
   try {
-    const answer = adapter.findSession(identity)
+    const answer = adapter.findSession(key)
     session = isPromise(answer)
       ? await withDeadline(answer, options.lookupTimeoutMs ?? LOOKUP_TIMEOUT_MS)
       : answer
-    if (session !== null && !isSessionOf(session, identity)) throw new TypeError('Not the session asked for')
+    if (session !== null && !isSessionOf(session, key)) throw new TypeError('Not the requested session')
   } catch (cause) {
     throw isAuthError(cause) ? cause : new AuthError('SESSIONS_UNAVAILABLE', { cause })
   }
-  const now = options.now?.() ?? new Date()
   if (session === null) throw new AuthError('SESSION_NOT_FOUND')
-  // An unreadable date makes every comparison false, hence the negation. Numbers, because comparing dates costs more.
-  if (!(session.expiresAt.getTime() > now.getTime())) throw new AuthError('SESSION_EXPIRED')
-  if (isBanned(session.user, now)) throw new AuthError('ACCOUNT_BANNED')
   return session
 }
 
-/** Adapters are code of others: what is not plainly the session that was asked for must not let anyone in. */
-function isSessionOf(session: Session, identity: SessionKey): boolean {
+/** @throws AuthError `SESSION_EXPIRED` or `ACCOUNT_BANNED` */
+function requireValid(session: StoredSession, now: Date): Session {
+  // An unreadable date makes every comparison false, hence the negation. Numbers, because comparing dates costs more.
+  if (!(session.expiresAt.getTime() > now.getTime())) throw new AuthError('SESSION_EXPIRED')
+  const { ban } = session
+  if (ban === null) return session
+  if (isBanned({ banned: true, banExpires: ban.until }, now)) throw new AuthError('ACCOUNT_BANNED')
+  const admitted: StoredSession = { ...session, ban: null }
+  return admitted
+}
+
+/** Only our own tokens carry a version, and only they are valid for sessions without an issuer. */
+function isIssuerOf(session: Session, { version, issuer }: ProvedSession): boolean {
+  return session.issuer === null ? version !== null : version === null && session.issuer === issuer
+}
+
+/**
+ * After a rotation, the previous version stays valid for a moment, because requests with it may be in flight.
+ */
+function isCurrent({ version, rotatedAt }: Session, identity: ProvedSession, now: Date): boolean {
+  if (version === null || identity.version === null || version === identity.version) return true
+  return rotatedAt !== null && version - 1 === identity.version && isInGrace(new Date(rotatedAt), now)
+}
+
+/** Adapters are third-party code: reject anything that isn't plainly the requested session. */
+function isSessionOf(session: StoredSession, key: SessionKey): boolean {
   return (
-    session.id === identity.sessionId &&
-    session.userId === identity.userId &&
+    session.id === key.sessionId &&
+    session.userId === key.userId &&
     session.expiresAt instanceof Date &&
-    session.user.id === identity.userId &&
-    typeof session.user.banned === 'boolean' &&
-    (session.user.banExpires === null || session.user.banExpires instanceof Date) &&
-    typeof session.user.role === 'string'
+    (session.version === null || Number.isSafeInteger(session.version)) &&
+    (session.issuer === null || typeof session.issuer === 'string') &&
+    session.user.id === key.userId &&
+    typeof session.user.role === 'string' &&
+    (session.ban === null || session.ban.until === null || session.ban.until instanceof Date)
   )
 }
 

@@ -34,6 +34,10 @@ export interface TestSession {
   readonly sessionId: string
   /** The JWT. */
   readonly token: string
+  /** The session version that the JWT carries. */
+  readonly version: number
+  /** The issuer of the JWT. */
+  readonly issuer: string
   /** Value of the session cookie. */
   readonly sessionCookie: string
   /** A `Cookie` header with both cookies. */
@@ -140,16 +144,16 @@ export async function createTestAuth<const Plugins extends readonly AuthPlugin[]
   const { database } = auth
 
   async function withToken(
-    session: Omit<TestSession, 'token' | 'cookie'>,
+    session: Omit<TestSession, 'token' | 'cookie' | 'issuer'>,
     issuedAt: Date,
   ): Promise<TestSession> {
     const expiresAt = new Date(8.64e15)
     const { token } = await issueJwt(
-      { id: session.sessionId, userId: session.userId, expiresAt },
+      { id: session.sessionId, userId: session.userId, expiresAt, version: session.version },
       { key: definition.signingKeys.active, config, now: issuedAt },
     )
     const cookie = `${config.cookies.jwt}=${token}; ${config.cookies.session}=${session.sessionCookie}`
-    return { ...session, token, cookie }
+    return { ...session, issuer: config.issuer, token, cookie }
   }
 
   async function createUser({
@@ -174,12 +178,13 @@ export async function createTestAuth<const Plugins extends readonly AuthPlugin[]
     async signIn({ userId, role = 'user' } = {}) {
       const owner = userId ?? (await createUser({ role })).userId
       const session = await createSession(database, { userId: owner, config })
-      const signedIn = { userId: owner, sessionId: session.id, sessionCookie: session.cookie }
+      const { id: sessionId, version, cookie: sessionCookie } = session
+      const signedIn = { userId: owner, sessionId, version, sessionCookie }
       return withToken(signedIn, clock.now())
     },
-    expireJwt({ userId, sessionId, sessionCookie }) {
+    expireJwt({ userId, sessionId, version, sessionCookie }) {
       const issuedAt = new Date(clock.now().getTime() - (config.jwtLifetimeSeconds + 60) * 1000)
-      return withToken({ userId, sessionId, sessionCookie }, issuedAt)
+      return withToken({ userId, sessionId, version, sessionCookie }, issuedAt)
     },
     async expireSession({ sessionId }) {
       await db.updateTable('session').set({ expiresAt: clock.now() }).where('id', '=', sessionId).execute()

@@ -20,7 +20,7 @@ describe.concurrent('sallyport migrate', () => {
     expect(await sallyport(['migrate', '--database', url])).toEqual({
       code: 0,
       stdout:
-        'applied 0001_sessions\napplied 0002_lifecycle\napplied 0003_revocation_log\napplied 0004_service_calls\n4 applied\n',
+        'applied 0001_sessions\napplied 0002_lifecycle\napplied 0003_revocation_log\napplied 0004_service_calls\napplied 0005_session_version\napplied 0006_audit_origin\n6 applied\n',
       stderr: '',
     })
     expect(await sallyport(['migrate', '-d', url])).toEqual({ code: 0, stdout: 'up to date\n', stderr: '' })

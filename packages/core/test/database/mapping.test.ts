@@ -1,11 +1,11 @@
-import { ConfigurationError, type SessionKey, validateSession } from '@sallyport/core'
+import { ConfigurationError, type ProvedSession, validateSession } from '@sallyport/core'
 import type { StoreMapping } from '@sallyport/core/postgres'
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { OpenStore, TestDatabase } from '../support/database-kinds.ts'
 import { encodings } from '../support/mapped-tables.ts'
 import { reasonOf } from '../support/reason-of.ts'
-import { inHours, literal, takeLog } from '../support/stored-sessions.ts'
+import { inHours, literal, OURS, takeLog } from '../support/stored-sessions.ts'
 import { until } from '../support/until.ts'
 
 const { config, close } = await createTestAuth()
@@ -31,7 +31,6 @@ const MAPPING = {
       email: 'mail',
       role: 'kind',
       banned: 'is_banned',
-      banReason: 'why',
       banExpires: 'until',
     },
   },
@@ -40,7 +39,7 @@ const MAPPING = {
 describe.each(all)('$name', ({ kind, dates, type, write }) => {
   const [soon, past] = [new Date('2031-01-02T03:04:05.000Z'), new Date('2026-01-02T03:04:05.000Z')]
   const mapping: StoreMapping = { ...MAPPING, dates }
-  const ada = { sessionId: 's1', userId: 'u1' }
+  const ada = { sessionId: 's1', userId: 'u1', ...OURS }
   let database: TestDatabase
   let store: OpenStore
 
@@ -48,9 +47,9 @@ describe.each(all)('$name', ({ kind, dates, type, write }) => {
     database = await kind.create()
     await database.run(`
       create table people ("person ""id""" text primary key, full_name text, mail text, kind text, is_banned boolean default false,
-        why text, until ${type});
+        until ${type});
       create table "login sessions" (session_id text primary key, user_id text, expires_at ${type}, created_at ${type});
-      insert into people values ('u1', 'Ada', 'ada@example.com', 'admin', false, 'none', ${write(past)}), ('u2', 'Eve', null, null, null, null, null);
+      insert into people values ('u1', 'Ada', 'ada@example.com', 'admin', false, ${write(past)}), ('u2', 'Eve', null, null, null, null);
       insert into "login sessions" values ('s1', 'u1', ${write(soon)}, ${write(past)}), ('s2', 'u2', ${write(soon)}, ${write(past)})`)
     store = await database.openStore(mapping)
   })
@@ -61,25 +60,27 @@ describe.each(all)('$name', ({ kind, dates, type, write }) => {
       userId: 'u1',
       expiresAt: soon,
       lastAuthenticatedAt: past.toISOString(),
+      version: null,
+      rotatedAt: null,
+      issuer: null,
       user: {
         id: 'u1',
         name: 'Ada',
         email: 'ada@example.com',
         role: 'admin',
-        banned: false,
-        banReason: 'none',
-        banExpires: past,
       },
+      ban: null,
     })
     expect(await store.sessions.findSession({ sessionId: 's1', userId: 'u2' })).toBeNull()
   })
 
   test('what is null is as if there were no such column', async () => {
     expect(await store.sessions.findSession({ sessionId: 's2', userId: 'u2' })).toMatchObject({
-      user: { name: 'Eve', email: '', role: 'user', banned: false, banReason: null, banExpires: null },
+      user: { name: 'Eve', email: '', role: 'user' },
+      ban: null,
     })
     await database.run(`insert into "login sessions" values ('s3', 'u2', null, null)`)
-    const without = { sessionId: 's3', userId: 'u2' }
+    const without = { sessionId: 's3', userId: 'u2', ...OURS }
     expect(await reasonOf(validateSession(without, store.sessions, config))).toBe('SESSION_EXPIRED')
     expect(await store.sessions.findSession(without)).toMatchObject({
       lastAuthenticatedAt: new Date(0).toISOString(),
@@ -144,17 +145,18 @@ describe.each(kinds)('$name', (kind) => {
   const none = {
     session: { columns: { lastAuthenticatedAt: null } },
     user: {
-      columns: { name: null, email: null, role: null, banned: null, banReason: null, banExpires: null },
+      columns: { name: null, email: null, role: null, banned: null, banExpires: null },
     },
   } as const
 
   test('columns that there are none of have a meaning', async () => {
     const database = await createTables(`, "expiresAt" ${type}`)
     const { sessions } = await database.openStore(none)
-    const key = { sessionId: 's', userId: 'u' }
+    const key = { sessionId: 's', userId: 'u', ...OURS }
     expect(await sessions.findSession(key)).toMatchObject({
       lastAuthenticatedAt: new Date(0).toISOString(),
-      user: { name: '', email: '', role: 'user', banned: false, banReason: null, banExpires: null },
+      user: { name: '', email: '', role: 'user' },
+      ban: null,
     })
     expect(await reasonOf(validateSession(key, sessions, config))).toBe('accepted')
     await database.run(`delete from session; delete from "user"`)
@@ -305,18 +307,18 @@ describe('PostgreSQL, with ids', () => {
       create schema app;
       create table app.users (id ${type} primary key, role text, banned boolean, "banExpires" timestamp);
       create table app.sessions (id ${type} primary key, "userId" ${type} references app.users on delete cascade, "expiresAt" timestamp)`)
-      const keys: SessionKey[] = []
+      const keys: ProvedSession[] = []
       for (let i = 0; i < 3; i++) {
-        const key = { sessionId: make(), userId: make() }
+        const key = { sessionId: make(), userId: make(), ...OURS }
         keys.push(key)
         await database.run(`insert into app.users (id) values ('${key.userId}');
         insert into app.sessions values ('${key.sessionId}', '${key.userId}', now() at time zone 'UTC' + interval '1 hour')`)
       }
       const { sessions, revocations } = await database.openStore({
         session: { table: 'app.sessions', columns: { lastAuthenticatedAt: null } },
-        user: { table: 'app.users', columns: { name: null, email: null, banReason: null } },
+        user: { table: 'app.users', columns: { name: null, email: null } },
       })
-      const [ada = { sessionId: '', userId: '' }] = keys
+      const [ada = { sessionId: '', userId: '', ...OURS }] = keys
       const asked = malformed.flatMap((id) => [{ ...ada, sessionId: id }, ...keys, { ...ada, userId: id }])
       const found = await Promise.all(asked.map(async (key) => (await sessions.findSession(key))?.id ?? null))
       expect(found).toEqual(malformed.flatMap(() => [null, ...keys.map(({ sessionId }) => sessionId), null]))
@@ -334,7 +336,7 @@ describe('PostgreSQL, with ids', () => {
     async (id) => {
       const database = await postgres.create()
       await database.run(`
-      create table "user" (id bigint primary key, name text, email text, role text, banned boolean, "banReason" text, "banExpires" timestamptz);
+      create table "user" (id bigint primary key, name text, email text, role text, banned boolean, "banExpires" timestamptz);
       create table session (id bigint primary key, "userId" bigint, "expiresAt" timestamptz, "lastAuthenticatedAt" timestamptz);
       insert into "user" (id) values (${id});
       insert into session values (${id}, ${id}, now() + interval '1 hour', now())`)
@@ -347,7 +349,7 @@ describe('PostgreSQL, with ids', () => {
     const database = await postgres.create()
     const id = 'abcdefab-cdef-4bcd-8bcd-abcdefabcdef'
     await database.run(`
-      create table "user" (id uuid primary key, name text, email text, role text, banned boolean, "banReason" text, "banExpires" timestamptz);
+      create table "user" (id uuid primary key, name text, email text, role text, banned boolean, "banExpires" timestamptz);
       create table session (id uuid primary key, "userId" uuid, "expiresAt" timestamptz, "lastAuthenticatedAt" timestamptz);
       insert into "user" (id) values ('${id}');
       insert into session values ('${id}', '${id}', now() + interval '1 hour', now())`)
@@ -368,7 +370,7 @@ test('a session of a connection in another time zone is read, and told of, alike
   const database = await postgres.create()
   const name = new URL(database.url).pathname.slice(1)
   await database.run(`
-    create table "user" (id text primary key, name text, email text, role text, banned boolean, "banReason" text, "banExpires" timestamp);
+    create table "user" (id text primary key, name text, email text, role text, banned boolean, "banExpires" timestamp);
     create table session (id text primary key, "userId" text, "expiresAt" timestamp, "lastAuthenticatedAt" timestamp);
     insert into "user" (id) values ('u');
     alter database "${name}" set timezone to 'America/Los_Angeles'`)
@@ -386,4 +388,84 @@ test('a session of a connection in another time zone is read, and told of, alike
     expect({ zone, log: await takeLog(database) }).toEqual({ zone, log: [['live', 'u']] })
     await database.run(`${insert('live', expiresAt)}; ${insert('over', inHours(-1))}`)
   }
+})
+
+describe.each(kinds)('$name, sessions of another library', (kind) => {
+  const isSqlite = kind.name === 'SQLite'
+  const soon = literal(inHours(1).toISOString())
+  const ISSUER = "https://id.example.com/o'neill"
+  const ours = { sessionId: 's', userId: 'u', ...OURS }
+  const foreign = { ...ours, version: null, issuer: ISSUER }
+
+  async function openWith({
+    mapping,
+    versionType = 'integer',
+  }: {
+    mapping: StoreMapping
+    versionType?: string
+  }) {
+    const database = await kind.create()
+    await database.run(`
+      create table "user" (id text primary key, name text, email text, role text, banned boolean, "banReason" text,
+        "banExpires" ${isSqlite ? 'text' : 'timestamptz'});
+      create table session (id text primary key, "userId" text, "expiresAt" ${isSqlite ? 'text' : 'timestamptz'},
+        "lastAuthenticatedAt" ${isSqlite ? 'text' : 'timestamptz'}, generation ${versionType});
+      insert into "user" (id) values ('u');
+      insert into session (id, "userId", "expiresAt", generation) values ('s', 'u', ${soon}, 7)`)
+    return { database, store: await database.openStore(mapping) }
+  }
+  const reason = ({ sessions }: OpenStore, identity: ProvedSession) =>
+    reasonOf(validateSession(identity, sessions, config))
+
+  test('without a version column, the version is not compared', async () => {
+    const { store } = await openWith({ mapping: {} })
+    for (const version of [1, 7, 99]) expect(await reason(store, { ...ours, version })).toBe('accepted')
+  })
+
+  test.each([
+    { mapping: {}, warnings: 1 },
+    { mapping: { session: { columns: { version: null } } }, warnings: 1 },
+    { mapping: { session: { columns: { version: 'generation' } } }, warnings: 0 },
+  ] satisfies { mapping: StoreMapping; warnings: number }[])(
+    'a store with $mapping warns $warnings times at startup',
+    async ({ mapping, warnings }) => {
+      const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+      onTestFinished(() => warn.mockRestore())
+      await openWith({ mapping })
+      expect(warn.mock.calls).toEqual(
+        Array.from({ length: warnings }, () => [expect.stringContaining('mapping.session.columns.version')]),
+      )
+    },
+  )
+
+  test.each(isSqlite ? ['integer'] : ['integer', 'bigint', 'smallint', 'numeric'])(
+    'with a version column of type %s, it is compared, and its changes are logged',
+    async (versionType) => {
+      const mapping = { session: { columns: { version: 'generation' } } }
+      const { database, store } = await openWith({ mapping, versionType })
+      expect(await store.sessions.findSession(ours)).toMatchObject({ version: 7 })
+      expect(await reason(store, { ...ours, version: 7 })).toBe('accepted')
+      for (const version of [6, 8]) expect(await reason(store, { ...ours, version })).toBe('TOKEN_INVALID')
+      await takeLog(database)
+      await database.run('update session set generation = 8')
+      expect(await takeLog(database)).toEqual([['s', 'u']])
+      expect(await reason(store, { ...ours, version: 7 })).toBe('TOKEN_INVALID')
+      await database.run('update session set generation = null')
+      expect(await reason(store, { ...ours, version: 8 })).not.toBe('accepted')
+    },
+  )
+
+  test('are ours, unless the mapping names another issuer', async () => {
+    const { store } = await openWith({ mapping: {} })
+    expect(await reason(store, ours)).toBe('accepted')
+    expect(await reason(store, foreign)).toBe('TOKEN_INVALID')
+  })
+
+  test('belong to the issuer that the mapping names', async () => {
+    const { store } = await openWith({ mapping: { issuer: ISSUER } })
+    expect(await store.sessions.findSession(ours)).toMatchObject({ issuer: ISSUER })
+    expect(await reason(store, foreign)).toBe('accepted')
+    expect(await reason(store, ours)).toBe('TOKEN_INVALID')
+    expect(await reason(store, { ...foreign, issuer: 'https://other.example.com' })).toBe('TOKEN_INVALID')
+  })
 })

@@ -7,7 +7,14 @@ import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const directory = temporaryDirectory()
 const children: Child[] = []
-const CORE = ['0001_sessions', '0002_lifecycle', '0003_revocation_log', '0004_service_calls']
+const CORE = [
+  '0001_sessions',
+  '0002_lifecycle',
+  '0003_revocation_log',
+  '0004_service_calls',
+  '0005_session_version',
+  '0006_audit_origin',
+]
 afterEach(() => {
   for (const child of children.splice(0)) child.kill()
 })
@@ -39,7 +46,15 @@ test('a file of an earlier version gets what is new, and keeps what it has', asy
   const earlier = new Database(path)
   for (const name of earlier.prepare("select name from sqlite_schema where type = 'trigger'").pluck().all())
     earlier.exec(`drop trigger "${name}"`)
-  for (const column of ['remembered', 'previousToken', 'rotatedAt', 'tokenFamily'])
+  for (const column of [
+    'remembered',
+    'previousToken',
+    'rotatedAt',
+    'tokenFamily',
+    'version',
+    'provedVersion',
+    'issuer',
+  ])
     earlier.exec(`alter table session drop column "${column}"`)
   earlier.exec(`
     drop table audit;
@@ -54,7 +69,7 @@ test('a file of an earlier version gets what is new, and keeps what it has', asy
   `)
   earlier.close()
   const opened = await openSqlite(path)
-  expect(opened.migrations.applied).toEqual(['0002_lifecycle', '0003_revocation_log', '0004_service_calls'])
+  expect(opened.migrations.applied).toEqual(CORE.slice(1))
   expect(await opened.db.selectFrom('session').selectAll().execute()).toMatchObject([
     {
       id: 's',
@@ -64,6 +79,9 @@ test('a file of an earlier version gets what is new, and keeps what it has', asy
       previousToken: null,
       rotatedAt: null,
       tokenFamily: null,
+      version: 1,
+      provedVersion: 1,
+      issuer: null,
     },
   ])
   await opened.close()

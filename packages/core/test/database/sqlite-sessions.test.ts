@@ -50,7 +50,8 @@ test('a session is found by its id and its user together', async () => {
     userId,
     expiresAt: new Date(auth.clock.now().getTime() + auth.config.sessionLifetimeSeconds * 1000),
     lastAuthenticatedAt: auth.clock.now().toISOString(),
-    user: { id: userId, name: 'Test User', role: 'user', banned: false, banReason: null, banExpires: null },
+    user: { id: userId, name: 'Test User', role: 'user' },
+    ban: null,
   })
 })
 
@@ -141,7 +142,9 @@ describe('what decides about a session cookie is found by the id alone', () => {
       token: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
       previousToken: null,
       rotatedAt: null,
-      tokenFamily: null,
+      tokenFamily: expect.stringMatching(/^[\w-]{43}$/),
+      version: 1,
+      provedVersion: 1,
       expiresAt: new Date(now.getTime() + auth.config.sessionLifetimeSeconds * 1000),
       createdAt: now,
       lastSeenAt: now,

@@ -1,4 +1,4 @@
-import { type SessionKey, validateSession } from '@sallyport/core'
+import { type ProvedSession, type SessionKey, validateSession } from '@sallyport/core'
 import type { AddedColumns } from '@sallyport/core/auth'
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -6,16 +6,23 @@ import { lockingAdapter } from '../../src/session/locking-adapter.ts'
 import { databaseKinds, type OpenDatabase, type TestDatabase } from '../support/database-kinds.ts'
 import { testRateLimitStore } from '../support/rate-limit-contract.ts'
 import { reasonOf } from '../support/reason-of.ts'
-import { inHours, literal, storeSession } from '../support/stored-sessions.ts'
+import { inHours, literal, storeSession, takeLog } from '../support/stored-sessions.ts'
 
-const CORE = ['0001_sessions', '0002_lifecycle', '0003_revocation_log', '0004_service_calls']
+const CORE = [
+  '0001_sessions',
+  '0002_lifecycle',
+  '0003_revocation_log',
+  '0004_service_calls',
+  '0005_session_version',
+  '0006_audit_origin',
+]
 const { config, close } = await createTestAuth()
 afterAll(close)
 
 describe.each(await databaseKinds())('$name', ({ name, create }) => {
   let database: TestDatabase
   let opened: OpenDatabase
-  let ada: SessionKey
+  let ada: ProvedSession
   beforeAll(async () => {
     database = await create()
     opened = await database.open()
@@ -32,6 +39,24 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
     )
 
   describe('a session', () => {
+    test.each([
+      ['of another version', 'version = 2', 'TOKEN_INVALID'],
+      ['of another issuer', "issuer = 'https://id.example.com'", 'TOKEN_INVALID'],
+      ['just rotated', `version = 2, "rotatedAt" = ${literal(inHours(0).toISOString())}`, 'accepted'],
+      [
+        'rotated an hour ago',
+        `version = 2, "rotatedAt" = ${literal(inHours(-1).toISOString())}`,
+        'TOKEN_INVALID',
+      ],
+    ])('%s is so in its row and in a transaction', async (_name, assignments, reason) => {
+      await change('session', assignments)
+      expect(await validate()).toBe(reason)
+      const locked = opened.db
+        .transaction()
+        .execute((trx) => validateSession(ada, lockingAdapter(trx), config))
+      expect(await reasonOf(locked)).toBe(reason)
+    })
+
     test('is found by its id and its user together, with its user', async () => {
       const expiresAt = new Date('2031-01-02T03:04:05.678Z')
       const lastAuthenticatedAt = '2026-01-02T03:04:05.678Z'
@@ -51,15 +76,16 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
         userId: ada.userId,
         expiresAt,
         lastAuthenticatedAt,
+        version: 1,
+        rotatedAt: null,
+        issuer: null,
         user: {
           id: ada.userId,
           name: 'Ada ☃',
           email: `${ada.userId}@example.com`,
           role: 'admin',
-          banned: true,
-          banReason: 'spam',
-          banExpires,
         },
+        ban: { until: banExpires },
       })
     })
 
@@ -79,9 +105,9 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
     })
 
     test('is read anew every time', async () => {
-      expect(await find(ada)).toMatchObject({ user: { role: 'user', banned: false } })
+      expect(await find(ada)).toMatchObject({ user: { role: 'user' }, ban: null })
       await change('user', `role = 'admin', banned = true`)
-      expect(await find(ada)).toMatchObject({ user: { role: 'admin', banned: true } })
+      expect(await find(ada)).toMatchObject({ user: { role: 'admin' }, ban: { until: null } })
       await database.run(`delete from session where id = ${literal(ada.sessionId)}`)
       expect(await find(ada)).toBeNull()
     })
@@ -189,6 +215,8 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
       await opened.db.updateTable('session').set(changed).where('id', '=', ada.sessionId).execute()
       expect(await opened.sessions.findToken(ada.sessionId)).toEqual({
         userId: ada.userId,
+        version: 1,
+        provedVersion: 1,
         token: `sha256:${ada.sessionId}`,
         ...changed,
       })
@@ -234,7 +262,9 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
       // Its listener reads the log, which is taken away below.
       await first.close()
       const schema = await schemaOf(earlier)
-      if (name === 'PostgreSQL') await earlier.run('drop function sallyport_log_revocation cascade')
+      const dropTriggers = () => earlier.run('drop function sallyport_log_revocation cascade')
+      // PostgreSQL ends one side of a deadlock. This one was seen once, on a busy machine.
+      if (name === 'PostgreSQL') await dropTriggers().catch(dropTriggers)
       else
         for (const trigger of await earlier.rows("select name from sqlite_schema where type = 'trigger'"))
           await earlier.run(`drop trigger "${trigger.name}"`)
@@ -242,10 +272,20 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
         drop table revocation_log;
         drop table "serviceCall";
         drop table "serviceToken";
+        drop index "audit_sessionId";
+        drop index "audit_actingSessionId";
+        drop index "audit_actorId";
+        alter table audit drop column "userAgent";
+        alter table audit drop column "actingSessionId";
+        ${['version', 'provedVersion', 'issuer'].map((name) => `alter table session drop column "${name}";`).join('')}
         delete from sallyport_migration where name >= '0003'`)
       const second = await earlier.open()
-      expect(second.migrations.applied).toEqual(['0003_revocation_log', '0004_service_calls'])
-      expect(await second.sessions.findSession(key)).toMatchObject({ id: key.sessionId })
+      expect(second.migrations.applied).toEqual(CORE.slice(2))
+      const session = { id: key.sessionId, version: 1, issuer: null, rotatedAt: null }
+      expect(await second.sessions.findSession(key)).toMatchObject(session)
+      expect(await second.sessions.findToken(key.sessionId)).toMatchObject({ version: 1, provedVersion: 1 })
+      await earlier.run(`update session set version = 2 where id = ${literal(key.sessionId)}`)
+      expect(await takeLog(earlier)).toEqual([[key.sessionId, key.userId]])
       expect(await schemaOf(earlier)).toEqual(schema)
     })
 
@@ -264,7 +304,10 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
     afterEach(() => void vi.useRealTimers())
 
     describe('as everywhere', () => {
-      testRateLimitStore({ consume: (key, limit) => opened.limits.consume(key, limit) })
+      testRateLimitStore({
+        consume: (key, limit) => opened.limits.consume(key, limit),
+        giveBack: async (key, limit) => opened.limits.giveBack?.(key, limit),
+      })
     })
 
     const LIMIT = { points: 3, duration: 60 }
@@ -275,6 +318,15 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
         both.flatMap((limits) => Array.from({ length: 40 }, () => limits.consume(key, LIMIT))),
       )
       expect(answers.filter((answer) => answer === null)).toHaveLength(3)
+    })
+
+    test('allow what another process gave back, though it rejected the key before', async () => {
+      const [key, other] = [crypto.randomUUID(), await database.open()]
+      for (let i = 0; i < 4; i++) await opened.limits.consume(key, LIMIT)
+      expect(await other.limits.consume(key, LIMIT)).toBe(60)
+      await opened.limits.giveBack?.(key, LIMIT)
+      expect(await other.limits.consume(key, LIMIT)).toBeNull()
+      expect(await opened.limits.consume(key, LIMIT)).toBe(60)
     })
 
     test('write nothing for whoever has had enough', async () => {
@@ -314,6 +366,7 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
       transaction: trx.execute(async (trx) => trx.deleteFrom('session').execute()),
       limit: closed.limits.consume('after', { points: 1, duration: 1 }),
       'limit that counted before': closed.limits.consume('before', { points: 7, duration: 7 }),
+      'attempt given back': (async () => closed.limits.giveBack?.('before', { points: 7, duration: 7 }))(),
     }
     for (const [what, work] of Object.entries(late))
       expect({ [what]: await reasonOf(work) }).toEqual({ [what]: 'SESSIONS_UNAVAILABLE' })

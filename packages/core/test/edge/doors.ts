@@ -8,7 +8,6 @@ import {
   isAuthError,
   keysVersion,
   memoryFeed,
-  type Session,
   staticJwks,
   withAuthStore,
 } from '@sallyport/core'
@@ -62,7 +61,7 @@ function common({ baseUrl, now, onDenial }: Settings) {
 }
 
 function open(config: AuthConfig, { sessions }: Settings): Doors {
-  const findSession = async (key: { sessionId: string; userId: string }): Promise<Session | null> => {
+  const findSession = async (key: { sessionId: string; userId: string }) => {
     if (sessions === null) throw new Error('The database is gone')
     const row = sessions.find(({ id, userId }) => id === key.sessionId && userId === key.userId)
     return row === undefined ? null : toSession(row)
@@ -93,13 +92,16 @@ function open(config: AuthConfig, { sessions }: Settings): Doors {
   }
 }
 
-function toSession({ id, userId, expiresAt, banned }: StoredSession): Session {
-  const user = { id: userId, name: 'Ada', email: 'ada@example.com', role: 'user', banned, banReason: null }
+function toSession({ id, userId, expiresAt, banned }: StoredSession) {
   return {
     id,
     userId,
     expiresAt: new Date(expiresAt),
     lastAuthenticatedAt: expiresAt,
-    user: { ...user, banExpires: null },
+    version: 1,
+    rotatedAt: null,
+    issuer: null,
+    user: { id: userId, name: 'Ada', email: 'ada@example.com', role: 'user' },
+    ban: banned ? { until: null } : null,
   }
 }

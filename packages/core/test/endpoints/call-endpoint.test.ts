@@ -180,7 +180,7 @@ describe('a change', () => {
     withContext(({ change, config }) =>
       change(async (trx, record) => {
         await trx.updateTable('user').set({ name: 'Eve' }).where('id', '=', userId).execute()
-        record({ type: 'user.unbanned', userId, actorId: null, at: config.now() })
+        record({ type: 'user.unbanned', userId, actorId: null, at: config.now(), from: null })
         if (fail) throw new Error('no')
       }),
     )

@@ -278,6 +278,8 @@ describe('a body', () => {
     expect(await fieldsOf(undefined)).toEqual(['a', 'b'])
     expect(await fieldsOf({ b: { c: '1' } })).toEqual(['a', 'b.c'])
     expect(await fieldsOf({ a: '', b: { c: 1 }, role: 'admin', x: 1 })).toEqual(['role', 'x'])
+    const many = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`x${i}`, i]))
+    expect(await fieldsOf(many)).toEqual(['a', 'b', ...Array.from({ length: 18 }, (_, i) => `x${i}`)])
     expect(await fieldsOf([])).toBeUndefined()
     expect(await fieldsOf('x')).toBeUndefined()
   })

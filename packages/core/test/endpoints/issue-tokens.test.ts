@@ -62,6 +62,7 @@ describe('definePayload cannot override a claim of ours', () => {
     jti: expect.stringMatching(/^[0-9a-f-]{36}$/),
     sessionId: ada.sessionId,
     userId: ada.userId,
+    version: expect.any(Number),
   }
 
   test.each<[keyof typeof ours, unknown]>([
@@ -74,6 +75,7 @@ describe('definePayload cannot override a claim of ours', () => {
     ['jti', 'chosen'],
     ['sessionId', 'another'],
     ['userId', 'eve'],
+    ['version', 'the latest'],
   ])('%s', async (name, value) => {
     const { token } = await refresh(() => ({ [name]: value, also: 'this' }))
     expect(claimsOf(token)).toEqual({ ...ours, also: 'this' })

@@ -210,3 +210,95 @@ test('of two browsers that end each other at the same time one is left', async (
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 401])
   expect([await isThere(ada), await isThere(elsewhere)].sort()).toEqual([false, true])
 })
+
+describe('POST /revoke-copies', () => {
+  const LAST_SIGN_IN = 15 * 60_000 + 1
+  const refresh = (cookie: string) => answerOf(auth.handler(get(ENDPOINTS.token.path, { cookie })))
+
+  test('gives the caller new credentials, and every copy of the former ones stops working', async () => {
+    const heard = hearRevocations(auth, ada)
+    const response = await call('revokeCopies', {})
+    expect(response.status).toBe(200)
+    expect(cookieChanges(response)).toEqual({ set: ['service.jwt', 'service.session'], cleared: [] })
+    expect(await response.json()).toEqual({
+      expiresIn: 900,
+      expiresAt: expect.any(String),
+      userId: ada.userId,
+      sessionId: ada.sessionId,
+    })
+    const cookie = cookiesAfter(ada.cookie, response)
+    expect(await nextCall({ ...ada, cookie })).toBe('200')
+    expect(await refresh(cookie)).toBe('200')
+    expect(await nextCall(ada)).toBe('401 TOKEN_INVALID')
+    expect(await answerOf(call('revokeCopies', {}))).toBe('401 TOKEN_INVALID')
+    expect(await refresh(ada.cookie)).toBe('409 SECRET_SUPERSEDED')
+    expect(heard).toHaveBeenCalledOnce()
+  })
+
+  test('leaves all other sessions as they are', async () => {
+    await call('revokeCopies', {})
+    expect([await nextCall(elsewhere), await nextCall(bob)]).toEqual(['200', '200'])
+    expect(await refresh(elsewhere.cookie)).toBe('200')
+  })
+
+  test('does not make the session any fresher', async () => {
+    const row = () =>
+      auth.db.selectFrom('session').selectAll().where('id', '=', ada.sessionId).executeTakeFirstOrThrow()
+    const { lastAuthenticatedAt } = await row()
+    auth.clock.advance(60)
+    await call('revokeCopies', {})
+    expect(await row()).toMatchObject({ lastAuthenticatedAt, version: 2, provedVersion: 2 })
+  })
+
+  test('is recorded', async () => {
+    await call('revokeCopies', {})
+    expect((await readAudit(auth, user.userId)).at(-1)).toEqual({
+      type: 'session.version-changed',
+      sessionId: ada.sessionId,
+      actorId: null,
+      address: null,
+      cause: 'copies-revoked',
+      version: 2,
+    })
+  })
+
+  test('needs a fresh session', async () => {
+    const lastAuthenticatedAt = new Date(auth.clock.now().getTime() - LAST_SIGN_IN)
+    await auth.db
+      .updateTable('session')
+      .set({ lastAuthenticatedAt })
+      .where('id', '=', ada.sessionId)
+      .execute()
+    const before = await dumpTables(auth)
+    expect(await answerOf(call('revokeCopies', {}))).toBe('403 SESSION_NOT_FRESH')
+    expect(await dumpTables(auth)).toEqual(before)
+  })
+
+  test.each([
+    ['no session cookie', () => `service.jwt=${ada.token}`],
+    ['a wrong secret', () => `service.jwt=${ada.token}; service.session=${ada.sessionId}.${'A'.repeat(91)}`],
+  ])('needs the secret: a caller with a JWT and %s changes and counts nothing', async (_name, cookie) => {
+    const before = await dumpTables(auth)
+    for (let i = 0; i < 11; i++) {
+      const response = await call('revokeCopies', {}, cookie())
+      expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+      expect(await answerOf(response)).toBe('400 SESSION_SECRET_REQUIRED')
+    }
+    expect(await dumpTables(auth)).toEqual(before)
+    expect(await answerOf(call('revokeCopies', {}))).toBe('200')
+  })
+
+  test('an eleventh time within 15 minutes is RATE_LIMITED, and the credentials stay', async () => {
+    let { cookie } = ada
+    for (let i = 0; i < 10; i++) {
+      const response = await call('revokeCopies', {}, cookie)
+      expect(response.status).toBe(200)
+      cookie = cookiesAfter(cookie, response)
+    }
+    const refused = await call('revokeCopies', {}, cookie)
+    expect(cookieChanges(refused)).toEqual({ set: [], cleared: [] })
+    expect(await answerOf(refused)).toBe('429 RATE_LIMITED')
+    expect(await nextCall({ ...ada, cookie })).toBe('200')
+    expect(await answerOf(call('revokeCopies', {}, elsewhere.cookie))).toBe('200')
+  })
+})

@@ -56,11 +56,12 @@ describe('createSession', () => {
         /^service\.jwt=[\w-]+\.[\w-]+\.[\w-]+; Max-Age=900; Path=\/; HttpOnly; SameSite=Lax$/,
       ),
       expect.stringMatching(
-        /^service\.session=[0-9a-f-]{36}\.[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/,
+        /^service\.session=[0-9a-f-]{36}\.[\w-]{91}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/,
       ),
     ])
     expect((await readAudit(auth, user.userId)).at(-1)).toEqual({
       type: 'session.created',
+      knownDevice: null,
       sessionId: body.sessionId,
       actorId: null,
       address: '192.0.2.7',

@@ -102,8 +102,9 @@ describe('every endpoint', () => {
     const response = await call(name, headers, await input(scene))
     expect(response.headers.getSetCookie()).toEqual([])
     expect(await answerOf(response)).toBe(answers.anonymous)
-    // But for a reset of the password, for which a link is enough.
-    expect(await isThere(scene[caller])).toBe(name !== 'resetPassword')
+    // A link is enough for these two.
+    const endsSessions = name === 'resetPassword' || name === 'undoEmailChange'
+    expect(await isThere(scene[caller])).toBe(!endsSessions)
   })
 
   test.each(NAMES)('%s takes the header for nothing where bearer transport is not enabled', async (name) => {
@@ -250,7 +251,7 @@ describe('sign-in', () => {
 
   test('answers with the secret of the new session and its JWT', async () => {
     const body = await (await signIn({ [SESSION_HEADER]: NO_SESSION })).json()
-    expect(body.sessionToken).toMatch(new RegExp(`^${body.sessionId}\\.[\\w-]{43}$`))
+    expect(body.sessionToken).toMatch(new RegExp(`^${body.sessionId}\\.[\\w-]{91}$`))
     const refreshed = await (await call('token', { [SESSION_HEADER]: body.sessionToken })).json()
     expect(refreshed).toMatchObject({ sessionId: body.sessionId, userId: ada.userId })
   })
@@ -276,6 +277,10 @@ describe('sign-in', () => {
       .filter((cookie) => cookie.startsWith('service.device='))
     const cookie = device.split(';')[0] ?? ''
     const byHeader = { [SESSION_HEADER]: NO_SESSION, cookie }
+    const wrong = { email: user.email, password: 'a wrong password' }
+    expect(await answerOf(strict.handler(post(ENDPOINTS.signInEmail.path, wrong)))).toBe(
+      '401 INVALID_CREDENTIALS',
+    )
     expect(await answerOf(signIn(byHeader, user, strict))).toBe('429 RATE_LIMITED')
     expect(await answerOf(signIn({ cookie }, user, strict))).toBe('200')
     await strict.close()
@@ -334,23 +339,34 @@ describe('sign-out', () => {
 })
 
 describe.each([
-  { name: 'reauthenticate', input: { password: TEST_PASSWORD }, former: '200' },
+  { name: 'reauthenticate', input: { password: TEST_PASSWORD } },
+  { name: 'revokeCopies', input: {} },
   {
     name: 'changePassword',
     input: { currentPassword: TEST_PASSWORD, newPassword: 'another rare password' },
-    former: '401 SESSION_NOT_FOUND',
   },
-] as const)('$name', ({ name, input, former }) => {
-  test('answers with the new secret', async () => {
-    const { sessionToken, ...rest } = await (await call(name, bearing(ada), input)).json()
-    expect(rest).toEqual({ success: true })
+] as const)('$name', ({ name, input }) => {
+  test('responds with both new credentials, and the former ones stop working', async () => {
+    const { sessionToken, token, ...rest } = await (await call(name, bearing(ada), input)).json()
+    expect(rest).toEqual({
+      expiresIn: 900,
+      expiresAt: expect.any(String),
+      userId: ada.userId,
+      sessionId: ada.sessionId,
+    })
+    expect(await answerOf(call('getSession', { authorization: `Bearer ${token}` }))).toBe('200')
+    expect(await answerOf(call('getSession', { authorization: `Bearer ${ada.token}` }))).toBe(
+      '401 TOKEN_INVALID',
+    )
     expect(sessionToken).toMatch(new RegExp(`^${ada.sessionId}\\.`))
     expect(sessionToken).not.toBe(ada.sessionCookie)
-    expect(await answerOf(call('token', { [SESSION_HEADER]: ada.sessionCookie }))).toBe(former)
+    expect(await answerOf(call('token', { [SESSION_HEADER]: ada.sessionCookie }))).toBe(
+      '409 SECRET_SUPERSEDED',
+    )
     auth.clock.advance(31)
     expect(await answerOf(call('token', { [SESSION_HEADER]: sessionToken }))).toBe('200')
     expect(await answerOf(call('token', { [SESSION_HEADER]: ada.sessionCookie }))).toBe(
-      '401 SESSION_NOT_FOUND',
+      '409 SECRET_SUPERSEDED',
     )
   })
 
@@ -359,11 +375,13 @@ describe.each([
     ['none', () => ({ [SESSION_HEADER]: NO_SESSION })],
     ['a made-up secret', () => ({ [SESSION_HEADER]: `${ada.sessionId}.${'A'.repeat(43)}` })],
     ['no secret', () => ({ [SESSION_HEADER]: ada.sessionId })],
-  ])('tells no secret to whoever has the JWT and not the secret: %s', async (_name, headers) => {
+  ])('rejects a caller who has the JWT but not the secret: %s', async (_name, headers) => {
     const sent = { authorization: `Bearer ${ada.token}`, cookie: ada.cookie, ...headers() }
+    const before = await dumpTables(auth)
     const response = await call(name, sent, input)
     expect(response.headers.getSetCookie()).toEqual([])
-    expect(await response.json()).toEqual({ success: true })
+    expect(await answerOf(response)).toBe('400 SESSION_SECRET_REQUIRED')
+    expect(await dumpTables(auth)).toEqual(before)
     expect(await answerOf(call('token', { [SESSION_HEADER]: ada.sessionCookie }))).toBe('200')
   })
 

@@ -43,7 +43,7 @@ test('is told of once it is done, and written down', async () => {
   await signOut(ada.cookie)
   expect(await found).toBeNull()
   const revoked = { type: 'session.revoked', userId, sessionId: ada.sessionId, at: auth.clock.now() }
-  expect(events).toEqual([{ ...revoked, cause: 'sign-out', actorId: null }])
+  expect(events).toMatchObject([{ ...revoked, cause: 'sign-out', actorId: null }])
   const records = auth.db
     .selectFrom('audit')
     .select(['userId', 'actorId', 'detail'])
@@ -242,4 +242,22 @@ describe('while another process holds the write lock of the database', () => {
     close()
     await impatient.close()
   })
+})
+
+test('a superseded session cookie is cleared, and its session stays', async () => {
+  const renewal = await auth.handler(post(ENDPOINTS.revokeCopies.path, {}, { cookie: ada.cookie }))
+  const current = cookiesAfter(ada.cookie, renewal)
+  for (const cookie of [ada.cookie, `service.session=${ada.sessionCookie}`]) {
+    const response = await signOut(cookie)
+    expect(response.status).toBe(200)
+    expect(cookieChanges(response)).toEqual({ set: [], cleared: ['service.jwt', 'service.session'] })
+    expect(await isThere(ada)).toBe(true)
+  }
+  expect((await auth.handler(get(ENDPOINTS.token.path, { cookie: current }))).status).toBe(200)
+})
+
+test('the JWT of an older version alone ends nothing', async () => {
+  await auth.handler(post(ENDPOINTS.revokeCopies.path, {}, { cookie: ada.cookie }))
+  expect((await signOut(`service.jwt=${ada.token}`)).status).toBe(200)
+  expect(await isThere(ada)).toBe(true)
 })

@@ -4,7 +4,7 @@ import { ENDPOINTS, SESSION_HEADER } from '@sallyport/core/protocol'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { incoming } from '../support/incoming.ts'
-import { cookieChanges, cookiesAfter, get } from '../support/requests.ts'
+import { cookieChanges, cookiesAfter, get, post } from '../support/requests.ts'
 
 const auth = await createTestAuth()
 const { userId } = await auth.createUser()
@@ -80,7 +80,27 @@ describe('a session that does not count gets none', () => {
 
   test.each([
     ['no cookie', 401, 'SESSION_NOT_FOUND', both, async () => ''],
-    ['the JWT alone', 401, 'SESSION_NOT_FOUND', both, async () => `service.jwt=${ada.token}`],
+    ['the JWT of a valid session alone', 401, 'TOKEN_MISSING', [], async () => `service.jwt=${ada.token}`],
+    [
+      'the JWT of an ended session alone',
+      401,
+      'SESSION_NOT_FOUND',
+      both,
+      async () => {
+        await auth.revoke(ada)
+        return `service.jwt=${ada.token}`
+      },
+    ],
+    [
+      'a superseded secret',
+      409,
+      'SECRET_SUPERSEDED',
+      [],
+      async () => {
+        await auth.handler(post(ENDPOINTS.revokeCopies.path, {}, { cookie: ada.cookie }))
+        return ada.cookie
+      },
+    ],
     ['an unknown session', 401, 'SESSION_NOT_FOUND', both, async () => sessionCookie('unknown.secret')],
     [
       'a session cookie without a secret',
@@ -166,6 +186,76 @@ describe('a session that does not count gets none', () => {
   })
 })
 
+describe('is rate-limited', () => {
+  /** A server with counters of its own, and a signed-in browser whose secret is superseded. */
+  async function start() {
+    const own = await createTestAuth()
+    onTestFinished(() => own.close())
+    const bob = await own.signIn()
+    const request = post(ENDPOINTS.revokeCopies.path, {}, { cookie: bob.cookie })
+    const current = cookiesAfter(bob.cookie, await own.handler(request))
+    const from = async (remoteAddress: string, cookie: string) => {
+      const response = await own.handler(get(ENDPOINTS.token.path, { cookie }), { remoteAddress })
+      expect(response.status === 200 ? [] : response.headers.getSetCookie()).toEqual([])
+      return response.status
+    }
+    return { ...own, bob, current, from }
+  }
+
+  test('for superseded secrets: 30 a minute of one session from one network', async () => {
+    const { bob, current, from } = await start()
+    for (let i = 0; i < 30; i++) expect(await from('192.0.2.66', bob.cookie)).toBe(409)
+    expect(await from('192.0.2.66', bob.cookie)).toBe(429)
+    expect(await from('198.51.100.1', bob.cookie)).toBe(409)
+    expect(await from('192.0.2.66', current)).toBe(200)
+  })
+
+  test('for superseded secrets from a /48 of IPv6: ten times as many, whichever /64 they come from', async () => {
+    const { bob, current, from } = await start()
+    for (let i = 0; i < 300; i++) expect(await from(`2001:db8:7:${i % 10}::1`, bob.cookie)).toBe(409)
+    expect(await from('2001:db8:7:10::1', bob.cookie)).toBe(429)
+    expect(await from('2001:db8:8::1', bob.cookie)).toBe(409)
+    expect(await from('2001:db8:7:10::1', current)).toBe(200)
+  })
+
+  test('for a session: 300 refreshes a minute', async () => {
+    const { current, from, signIn, bob } = await start()
+    for (let i = 0; i < 300; i++) expect(await from(`192.0.2.${i % 250}`, current)).toBe(200)
+    expect(await from('192.0.2.1', current)).toBe(429)
+    const another = await signIn({ userId: bob.userId })
+    expect(await from('192.0.2.1', another.cookie)).toBe(200)
+  })
+
+  test.each([
+    ['without a session cookie', ({ token }: TestSession) => `service.jwt=${token}`],
+    ['with an unknown secret', ({ sessionId }: TestSession) => sessionCookie(`${sessionId}.x`)],
+  ])('for a network: 300 requests a minute %s', async (_name, cookieOf) => {
+    const own = await createTestAuth()
+    onTestFinished(() => own.close())
+    const bob = await own.signIn()
+    const from = async (remoteAddress: string, cookie = cookieOf(bob)) =>
+      (await own.handler(get(ENDPOINTS.token.path, { cookie }), { remoteAddress })).status
+    for (let i = 0; i < 300; i++) expect(await from('192.0.2.66')).toBe(401)
+    expect(await from('192.0.2.66')).toBe(429)
+    expect(await from('198.51.100.1')).toBe(401)
+    expect(await from('192.0.2.66', bob.cookie)).toBe(200)
+  })
+
+  test('for a /48 of IPv6: ten times as many, whichever /64 they come from', async () => {
+    const own = await createTestAuth()
+    onTestFinished(() => own.close())
+    const cookie = 'service.session=x.y'
+    const from = async (remoteAddress: string) =>
+      (await own.handler(get(ENDPOINTS.token.path, { cookie }), { remoteAddress })).status
+    // All but one.
+    for (let i = 1; i < 3_000; i++)
+      await own.database.limits.consume('token:rejected:2001:db8:7::/48', { points: 3_000, duration: 60 })
+    expect(await from('2001:db8:7:1::1')).toBe(401)
+    expect(await from('2001:db8:7:2::1')).toBe(429)
+    expect(await from('2001:db8:8::1')).toBe(401)
+  })
+})
+
 describe('a session goes on here', () => {
   const DAY_SECONDS = 24 * 60 * 60
   const events: AuthEvent[] = []
@@ -208,6 +298,26 @@ describe('a session goes on here', () => {
     clock.advance(2 * DAY_SECONDS)
     const [, session] = (await refresh()).headers.getSetCookie()
     expect(session).toContain(`; Max-Age=${29 * DAY_SECONDS};`)
+  })
+
+  test('by default no JWT and no cookie outlives 180 days from the sign-in', async () => {
+    const { refresh, clock } = await start()
+    const end = clock.now().getTime() + 180 * DAY_SECONDS * 1000
+    const left = () => (end - clock.now().getTime()) / 1000
+    for (let day = 0; day < 179; day += 20) {
+      clock.advance((day === 0 ? 19 : 20) * DAY_SECONDS)
+      const ages = (await refresh()).headers
+        .getSetCookie()
+        .map((cookie) => Number(/Max-Age=(\d+)/.exec(cookie)?.[1]))
+      for (const age of ages) expect(age).toBeLessThanOrEqual(left())
+    }
+    clock.advance(left() - 60)
+    const last = await refresh()
+    const { expiresIn, expiresAt } = await last.json()
+    expect(expiresIn).toBe(60)
+    expect(Date.parse(expiresAt)).toBeLessThanOrEqual(end)
+    clock.advance(60)
+    expect(await (await refresh()).json()).toMatchObject({ code: 'SESSION_EXPIRED' })
   })
 
   test('without Max-Age on any cookie where it is not remembered', async () => {

@@ -35,7 +35,7 @@ beforeEach(async () => {
 const nameSeenByOthers = async () =>
   (await other.db.selectFrom('user').select('name').where('id', '=', userId).executeTakeFirstOrThrow()).name
 const ofUser = () => ({ at: auth.clock.now(), userId, actorId: null })
-const unbanned = (): ChangeEvent => ({ type: 'user.unbanned', ...ofUser() })
+const unbanned = (): ChangeEvent => ({ type: 'user.unbanned', ...ofUser(), from: null })
 /** Renames the user and records something. */
 const rename = (database: Partial<SessionDatabase> = {}, event: ChangeEvent = unbanned()) =>
   commit({ ...auth.database, ...database }, async (trx, record) => {
@@ -49,7 +49,7 @@ describe('one thing happens after the other', () => {
   test('the change, the hooks and the record in one transaction; then streams and listeners; then the caller', async () => {
     const order: string[] = []
     const at = (what: string) => order.push(what)
-    const event: ChangeEvent = { type: 'user.role-changed', ...ofUser(), role: 'user' }
+    const event: ChangeEvent = { type: 'user.role-changed', ...ofUser(), from: 'admin', to: 'user' }
     const hook =
       (name: string): ChangeHook =>
       async (_event, trx) => {
@@ -84,17 +84,17 @@ describe('one thing happens after the other', () => {
 
   test('every hook and listener hears of every event, in order', async () => {
     const [hook, onEvent] = [vi.fn<ChangeHook>(async () => {}), vi.fn<(event: AuthEvent) => void>()]
-    const events: ChangeEvent[] = [unbanned(), { type: 'user.email-changed', ...ofUser() }]
+    const events: ChangeEvent[] = [unbanned(), { type: 'user.password-changed', ...ofUser() }]
     await commit({ ...auth.database, hooks: [hook], onEvent }, async (_trx, record) => events.forEach(record))
     expect(hook.mock.calls.map(([event]) => event)).toEqual(events)
     expect(onEvent.mock.calls.map(([event]) => event)).toEqual(events)
-    expect((await recordsOf()).map(({ type }) => type)).toEqual(['user.unbanned', 'user.email-changed'])
+    expect((await recordsOf()).map(({ type }) => type)).toEqual(['user.unbanned', 'user.password-changed'])
   })
 })
 
 describe('nothing is left behind, no stream ends and nobody is told', () => {
   const failure = new Error('no')
-  const role = (): ChangeEvent => ({ type: 'user.role-changed', ...ofUser(), role: 'admin' })
+  const role = (): ChangeEvent => ({ type: 'user.role-changed', ...ofUser(), from: 'user', to: 'admin' })
 
   async function isUndone(attempt: (database: Partial<SessionDatabase>) => Promise<unknown>) {
     const onEvent = vi.fn<(event: AuthEvent) => void>()
@@ -227,8 +227,14 @@ describe('what is written down of an event, and which streams end', () => {
 
   test.each<[ChangeEvent, object, Revocation[]]>([
     [
-      { ...ofSession, type: 'session.created', address: '192.0.2.1', userAgent: 'curl/8' },
-      { sessionId: 's1', address: '192.0.2.1', userAgent: 'curl/8' },
+      {
+        ...ofSession,
+        type: 'session.created',
+        address: '192.0.2.1',
+        userAgent: 'curl/8',
+        knownDevice: false,
+      },
+      { sessionId: 's1', address: '192.0.2.1', userAgent: 'curl/8', knownDevice: false },
       [],
     ],
     [{ ...ofSession, type: 'session.refreshed', renewed: true }, { sessionId: 's1', renewed: true }, []],
@@ -239,15 +245,32 @@ describe('what is written down of an event, and which streams end', () => {
     ],
     [{ ...ofSession, type: 'session.expired' }, { sessionId: 's1' }, []],
     [
-      { ...ofUser, type: 'user.banned', reason: 'spam', expiresAt: at },
-      { actorId: 'root', reason: 'spam', expiresAt: at.toISOString() },
+      { ...ofUser, type: 'user.banned', reason: 'spam', expiresAt: at, from: null },
+      { actorId: 'root', reason: 'spam', expiresAt: at.toISOString(), from: null },
       all,
     ],
-    [{ ...ofUser, type: 'user.unbanned' }, { actorId: 'root' }, []],
+    [
+      { ...ofUser, type: 'user.unbanned', from: { reason: 'spam', expiresAt: null } },
+      { actorId: 'root', from: { reason: 'spam', expiresAt: null } },
+      [],
+    ],
     [{ ...ofUser, type: 'user.created' }, { actorId: 'root' }, []],
     [{ ...ofUser, type: 'user.deleted' }, { actorId: 'root' }, all],
-    [{ ...ofUser, type: 'user.role-changed', role: 'admin' }, { actorId: 'root', role: 'admin' }, all],
-    [{ ...ofUser, type: 'user.email-changed' }, { actorId: 'root' }, []],
+    [
+      { ...ofUser, type: 'user.role-changed', from: 'user', to: 'admin' },
+      { actorId: 'root', from: 'user', to: 'admin' },
+      all,
+    ],
+    [
+      { ...ofUser, type: 'user.email-changed', from: 'a@example.com', to: 'b@example.com' },
+      { actorId: 'root', from: 'a@example.com', to: 'b@example.com' },
+      [],
+    ],
+    [
+      { ...ofUser, type: 'user.updated', from: { name: 'Ada' }, to: { name: 'Countess' } },
+      { actorId: 'root', from: { name: 'Ada' }, to: { name: 'Countess' } },
+      [],
+    ],
     [{ ...ofUser, type: 'user.password-changed' }, { actorId: 'root' }, []],
     [
       { ...base, type: 'sign-in.failed', reason: 'INVALID_CREDENTIALS', address: null },

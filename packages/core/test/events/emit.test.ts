@@ -2,7 +2,7 @@ import type { AuthEvent } from '@sallyport/core'
 import { afterEach, beforeEach, expect, type Mock, test, vi } from 'vitest'
 import { emit } from '../../src/events/emit.ts'
 
-const event: AuthEvent = { type: 'user.unbanned', at: new Date(0), userId: 'ada', actorId: null }
+const event: AuthEvent = { type: 'user.unbanned', at: new Date(0), userId: 'ada', actorId: null, from: null }
 const failure = new Error('the log is full')
 
 let print: Mock<typeof console.error>

@@ -22,7 +22,7 @@ export async function createSessions(
     const first = { userId, sessionId: uuid(random) }
     const others = [uuid(random), uuid(random)].map((sessionId) => ({ userId, sessionId }))
     for (const session of [first, ...others]) await insertSession(auth, session, random)
-    const ending = { ...first, token: '', sessionCookie: '', cookie: '' }
+    const ending = { ...first, token: '', version: 1, issuer: '', sessionCookie: '', cookie: '' }
     await (user === 0 ? auth.expireSession(ending) : auth.revoke(ending))
     ended.push(first)
     live.push(...others)
@@ -69,6 +69,9 @@ async function insertSession(
       previousToken: null,
       rotatedAt: null,
       tokenFamily: null,
+      version: 1,
+      provedVersion: 1,
+      issuer: null,
       lastAuthenticatedAt: now,
       lastSeenAt: now,
       createdAt: now,

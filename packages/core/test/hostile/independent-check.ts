@@ -53,12 +53,14 @@ function areClaimsInOrder(
   now: Date,
 ): boolean {
   if (claims === null) return false
-  const { iss, aud, sub, jti, userId, sessionId, iat, exp, nbf = 0 } = claims
+  const { iss, aud, sub, jti, userId, sessionId, iat, exp, nbf = 0, version } = claims
   return (
     iss === issuer &&
     aud === audience &&
     sub === userId &&
     [sub, jti, sessionId].every((id) => typeof id === 'string' && id.length > 0 && id.length <= 128) &&
+    Number.isSafeInteger(version) &&
+    Number(version) > 0 &&
     [iat, exp, nbf].every((time) => Number.isInteger(time) && Number(time) >= 0 && Number(time) <= 8.64e12) &&
     Number(nbf) * 1000 <= now.getTime() &&
     Number(exp) * 1000 > now.getTime()

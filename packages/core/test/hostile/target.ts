@@ -19,6 +19,7 @@ export interface OwnClaims extends HostileSession {
   readonly iat: number
   readonly exp: number
   readonly jti: string
+  readonly version: number
 }
 
 /** A token in order, with what it was made of. */
@@ -84,7 +85,17 @@ export async function createTarget(seed: string, { databaseUrl = ':memory:' } = 
   const claims = ({ userId, sessionId }: HostileSession) => {
     const iat = Math.floor(now.getTime() / 1000) - random.below(600)
     const jti = random.bytes(16).toString('hex')
-    return { iss: BASE_URL, aud: BASE_URL, sub: userId, iat, exp: iat + 900, jti, sessionId, userId }
+    return {
+      iss: BASE_URL,
+      aud: BASE_URL,
+      sub: userId,
+      iat,
+      exp: iat + 900,
+      jti,
+      sessionId,
+      userId,
+      version: 1,
+    }
   }
 
   function genuine(): GenuineToken {

@@ -5,6 +5,7 @@ import { createIdentityCache } from '../../src/jwt/identity-cache.ts'
 const identity = (userId: string): Identity => ({
   userId,
   sessionId: 's',
+  version: 1,
   issuer: 'i',
   keyId: 'k',
   expiresAt: new Date(0),

@@ -30,10 +30,17 @@ test('the claims are exactly these, and nothing personal', async () => {
     sub: 'ada',
     userId: 'ada',
     sessionId: 's1',
+    version: 1,
     iat: now / 1000,
     exp: now / 1000 + 900,
     jti: expect.stringMatching(/^[0-9a-f-]{36}$/),
   })
+})
+
+test.each([1, 2, 4_000_000_000])('the version is that of the session: %i', async (version) => {
+  const { token } = await issueJwt({ ...session, version }, { key, config })
+  expect(decode(token).payload).toMatchObject({ version })
+  expect(await verifyJwt(token, config)).toMatchObject({ version })
 })
 
 test('no two JWTs are alike', async () => {

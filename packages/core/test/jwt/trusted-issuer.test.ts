@@ -76,13 +76,22 @@ const ownClaims = () => ({
   jti: 'j1',
   sessionId: 's1',
   userId: 'ada',
+  version: 1,
 })
-const theirClaims = () => ({ iss: THEIRS, aud: 'our-api', sub: 'ada', sid: 's1', exp: seconds() + 60 })
+const theirClaims = () => ({
+  iss: THEIRS,
+  aud: 'our-api',
+  sub: 'ada',
+  sid: 's1',
+  iat: seconds(),
+  exp: seconds() + 60,
+})
 const partnerClaims = () => ({
   iss: PARTNER,
   aud: 'our-api',
   'https://partner.example.com/user': 'ada',
   jti: 's1',
+  iat: seconds(),
   exp: seconds() + 60,
 })
 
@@ -101,6 +110,7 @@ describe('a token of a declared issuer is accepted', () => {
     expect(await verifyJwt(await sign(claims, theirs, JWT), config)).toEqual({
       userId: 'ada',
       sessionId: 's1',
+      version: null,
       expiresAt: new Date(claims.exp * 1000),
       issuer: THEIRS,
       keyId: 'rsa-1',
@@ -131,6 +141,7 @@ describe('a token of a declared issuer is accepted', () => {
   test('and then its session is looked up in our database', async () => {
     const auth = await createTestAuth({ bearer: true, trustedIssuers: [theirIssuer] })
     const { userId, sessionId } = await auth.signIn()
+    await auth.db.updateTable('session').set({ issuer: THEIRS }).where('id', '=', sessionId).execute()
     const enter = async (claims: object) => {
       const token = await sign({ ...theirClaims(), ...claims }, theirs, JWT)
       const request = incoming({ authorization: `Bearer ${token}` })
@@ -141,8 +152,62 @@ describe('a token of a declared issuer is accepted', () => {
     expect(await enter({ sub: userId, sid: sessionId })).toBe('accepted')
     expect(await enter({ sub: userId, sid: 'unknown' })).toBe('SESSION_NOT_FOUND')
     expect(await enter({ sub: 'somebody', sid: sessionId })).toBe('SESSION_NOT_FOUND')
+    const ours = await auth.signIn({ userId })
+    expect(await enter({ sub: userId, sid: ours.sessionId })).toBe('TOKEN_INVALID')
     await auth.close()
   })
+})
+
+describe('a token of another issuer expires', () => {
+  const NOW = Math.floor(Date.parse('2026-11-21T10:00:00.000Z') / 1000)
+  const HOUR = 3_600
+  const YEAR = 365 * 24 * HOUR
+  const at = (maxAgeSeconds?: number) =>
+    defineAuthConfig({
+      baseUrl: OWN,
+      jwks: staticJwks({ keys: [toPublicJwk(ownJwk)] }),
+      trustedIssuers: [{ ...theirIssuer, ...(maxAgeSeconds !== undefined && { maxAgeSeconds }) }],
+      now: () => new Date(NOW * 1000),
+    })
+  const token = (times: { iat?: number | undefined; exp: number }) =>
+    sign({ ...theirClaims(), ...times }, theirs, JWT)
+
+  test.each<[string, { iat: number; exp: number }, number | undefined, number]>([
+    ['at its exp', { iat: NOW, exp: NOW + 60 }, undefined, NOW + 60],
+    ['an hour after its iat at the latest', { iat: NOW - 60, exp: NOW + YEAR }, undefined, NOW - 60 + HOUR],
+    ['maxAgeSeconds after its iat at the latest', { iat: NOW - 60, exp: NOW + YEAR }, 90, NOW + 30],
+    ['at its exp if maxAgeSeconds is longer', { iat: NOW - 60, exp: NOW + 60 }, YEAR, NOW + 60],
+    ['at its exp, an hour after its iat', { iat: NOW, exp: NOW + HOUR }, undefined, NOW + HOUR],
+  ])('%s', async (_name, times, maxAgeSeconds, expected) => {
+    const { expiresAt } = await verifyJwt(await token(times), at(maxAgeSeconds))
+    expect(expiresAt).toEqual(new Date(expected * 1000))
+  })
+
+  test.each<[string, { iat: number; exp: number }, number | undefined, string]>([
+    ['a second under an hour old', { iat: NOW - HOUR + 1, exp: NOW + YEAR }, undefined, 'accepted'],
+    ['an hour old', { iat: NOW - HOUR, exp: NOW + YEAR }, undefined, 'TOKEN_EXPIRED'],
+    ['a year old, with an exp in a year', { iat: NOW - YEAR, exp: NOW + YEAR }, undefined, 'TOKEN_EXPIRED'],
+    ['younger than maxAgeSeconds', { iat: NOW - 89, exp: NOW + YEAR }, 90, 'accepted'],
+    ['as old as maxAgeSeconds', { iat: NOW - 90, exp: NOW + YEAR }, 90, 'TOKEN_EXPIRED'],
+    ['from a clock 60 s ahead', { iat: NOW + 60, exp: NOW + YEAR }, undefined, 'accepted'],
+    ['from a clock 61 s ahead', { iat: NOW + 61, exp: NOW + YEAR }, undefined, 'TOKEN_INVALID'],
+    ['issued in a year', { iat: NOW + YEAR, exp: NOW + YEAR + 60 }, undefined, 'TOKEN_INVALID'],
+  ])('a token that is %s', async (_name, times, maxAgeSeconds, expected) => {
+    expect(await verdict(token(times), at(maxAgeSeconds))).toBe(expected)
+  })
+
+  test('a token of ours has no such maximum age', async () => {
+    const times = { iat: NOW - YEAR, exp: NOW + YEAR }
+    const { expiresAt } = await verifyJwt(await sign({ ...ownClaims(), ...times }, own, AT_JWT), at(90))
+    expect(expiresAt).toEqual(new Date(times.exp * 1000))
+  })
+
+  test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])(
+    'a maximum age of %d seconds is refused at the start',
+    (maxAgeSeconds) => {
+      expect(() => at(maxAgeSeconds)).toThrow(ConfigurationError)
+    },
+  )
 })
 
 describe('what was declared is required, byte for byte', () => {
@@ -171,7 +236,10 @@ describe('what was declared is required, byte for byte', () => {
     ['a token that does not expire', { exp: undefined }, JWT, 'TOKEN_INVALID'],
     ['a token that does not count yet', { nbf: seconds() + 60 }, JWT, 'TOKEN_INVALID'],
     ['a token that counts by now', { nbf: seconds() }, JWT, 'accepted'],
-    ['no member that our own tokens need', { iat: undefined, jti: undefined }, JWT, 'accepted'],
+    ['no member that only our own tokens need', { jti: undefined, version: undefined }, JWT, 'accepted'],
+    ['no iat', { iat: undefined }, JWT, 'TOKEN_INVALID'],
+    ['an iat as text', { iat: String(seconds()) }, JWT, 'TOKEN_INVALID'],
+    ['a negative iat', { iat: -1 }, JWT, 'TOKEN_INVALID'],
     ['a key that nobody knows', {}, { ...JWT, kid: 'rsa-2' }, 'TOKEN_INVALID'],
     ['no kid', {}, { ...JWT, kid: undefined } as object, 'TOKEN_INVALID'],
     ['a key in its header', {}, { ...JWT, jwk: rsaJwk }, 'TOKEN_INVALID'],

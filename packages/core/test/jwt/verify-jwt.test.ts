@@ -16,6 +16,7 @@ describe.each(['Ed25519', 'ES256'] as const)('a JWT signed with %s', async (alg)
     expect(await verifyJwt(jwt.token, config)).toEqual({
       userId: 'ada',
       sessionId: 's1',
+      version: 1,
       expiresAt: jwt.expiresAt,
       issuer: config.issuer,
       keyId: key.kid,

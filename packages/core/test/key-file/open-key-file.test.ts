@@ -305,3 +305,28 @@ test('after close() the file is not followed, and what is known stays in use', a
   expect(file.signingKeys.active.kid).toBe(a.kid)
   expect(file.jwks.standing(b.kid)).toBe('known')
 })
+
+test.each([
+  [
+    'throws',
+    () => {
+      throw new Error('the listener is broken')
+    },
+  ],
+  ['rejects', () => Promise.reject(new Error('the listener is broken'))],
+])('an onError that %s ends neither the process nor the polling', async (_how, onError) => {
+  const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+  const rejected: unknown[] = []
+  const note = (error: unknown) => void rejected.push(error)
+  process.on('unhandledRejection', note)
+  onTestFinished(() => {
+    process.off('unhandledRejection', note)
+    printed.mockRestore()
+  })
+  const file = await open(one(), { onError })
+  rmSync(file.path)
+  await soon(() => expect(printed).toHaveBeenCalled())
+  file.store.create(createKeyRing(c, new Date()))
+  await soon(() => expect(file.signingKeys.active.kid).toBe(c.kid))
+  expect(rejected).toEqual([])
+})

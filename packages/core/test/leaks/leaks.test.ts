@@ -18,7 +18,7 @@ const stillOpen: Database.Database[] = []
 const auth = await createTestAuth({
   session: { rotateSessionToken: true },
   emailPassword: {
-    sendEmail: async (email) => void ('token' in email && links.push(email.token)),
+    sendEmail: async (email) => void ('token' in email && email.token !== null && links.push(email.token)),
   },
 })
 const elsewhere = createServer((request, response) => {

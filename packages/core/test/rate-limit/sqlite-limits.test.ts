@@ -34,6 +34,15 @@ describe('a store on a file', () => {
     expect(answers.filter((answer) => answer === null)).toHaveLength(3)
   })
 
+  test('allows what another process gave back, though it rejected the key before', async () => {
+    const [key, other] = [newKey(), await openAgain()]
+    for (let i = 0; i < 4; i++) await limits.consume(key, LIMIT)
+    expect(await other.limits.consume(key, LIMIT)).toBe(60)
+    await limits.giveBack?.(key, LIMIT)
+    expect(await other.limits.consume(key, LIMIT)).toBeNull()
+    expect(await limits.consume(key, LIMIT)).toBe(60)
+  })
+
   test('keeps them while the program is not running', async () => {
     const key = newKey()
     const before = await openSqlite(path)

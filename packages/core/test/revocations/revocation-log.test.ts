@@ -147,6 +147,9 @@ describe.each(kinds)('$name with our own tables', ({ create }) => {
       `update session set "expiresAt" = ${literal(inHours(9).toISOString())} where id = ${literal(ada.sessionId)}`,
       `update session set "expiresAt" = ${literal(inHours(8).toISOString())} where id = ${literal(ada.sessionId)}`,
       `delete from session where id = ${literal(over.sessionId)}`,
+      `update session set version = version + 1 where id = ${literal(ada.sessionId)}`,
+      `update session set issuer = 'https://id.example.com' where id = ${literal(ada.sessionId)}`,
+      `update session set "provedVersion" = 9 where id = ${literal(ada.sessionId)}`,
       `update "user" set name = 'Eve' where id = ${literal(ada.userId)}`,
       `update "user" set banned = true where id = ${literal(ada.userId)}`,
       `delete from session where id = ${literal(ada.sessionId)}`,
@@ -155,11 +158,12 @@ describe.each(kinds)('$name with our own tables', ({ create }) => {
       await database.run(`begin; ${statement}; rollback`)
       await database.run(statement)
     }
-    expect(await takeLog(database)).toEqual([
+    const [session, user] = [
       [ada.sessionId, ada.userId],
       [null, ada.userId],
-      [ada.sessionId, ada.userId],
-    ])
+    ]
+    // Moved earlier, the version, the issuer; banned; deleted.
+    expect(await takeLog(database)).toEqual([session, session, session, user, session])
   })
 
   test('numbers its entries without using a number again, and knows when', async () => {

@@ -4,7 +4,7 @@ import { databaseKinds } from '../support/database-kinds.ts'
 import { reasonOf } from '../support/reason-of.ts'
 
 const expiresAt = new Date('2026-11-21T10:00:30.000Z')
-const newToken = () => ({ id: crypto.randomUUID(), expiresAt })
+const newToken = () => ({ service: 'edge', id: crypto.randomUUID(), expiresAt })
 
 describe.each(await databaseKinds())('in $name', ({ create }) => {
   test('a token is used once, on whatever node and after whatever restart', async () => {
@@ -18,6 +18,14 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
     const restarted = await database.open()
     expect(await burnToken(restarted.db, token)).toBe(false)
     expect(await burnToken(restarted.db, newToken())).toBe(true)
+  })
+
+  test('a token of another service with the same id is another token', async () => {
+    const { db } = await (await create()).open()
+    const token = newToken()
+    expect(await burnToken(db, token)).toBe(true)
+    expect(await burnToken(db, { ...token, service: 'reports' })).toBe(true)
+    expect(await burnToken(db, token)).toBe(false)
   })
 
   test('of many at once one is the first', async () => {
@@ -38,7 +46,7 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
     await burnToken(db, token)
     const [row] = await db.selectFrom('serviceToken').selectAll().execute()
     expect({ id: row?.id, expiresAt: new Date(row?.expiresAt ?? 0) }).toEqual({
-      id: token.id,
+      id: JSON.stringify(['edge', token.id]),
       expiresAt: new Date('2026-11-21T10:10:30.000Z'),
     })
   })

@@ -8,6 +8,7 @@ const newCall = (changes: Partial<OnceCall> = {}): OnceCall => ({
   idempotencyKey: crypto.randomUUID(),
   path: 'report.save',
   bodyDigest: 'digest',
+  service: 'edge',
   userId: 'ada',
   now,
   ...changes,
@@ -28,6 +29,17 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
     for (const { db } of [here, there, await database.open()])
       expect(await runOnce(db, call, work)).toEqual({ state: 'done', result: 'saved' })
     expect(work).toHaveBeenCalledTimes(1)
+  })
+
+  test('the key of another service is another key, also with the same user, path and input', async () => {
+    const { here } = await twoNodes()
+    const call = newCall()
+    for (const service of ['edge', 'reports', null])
+      expect(await runOnce(here.db, { ...call, service }, async () => `of ${service}`)).toEqual({
+        state: 'done',
+        result: `of ${service}`,
+      })
+    expect(await runOnce(here.db, call, async () => 'again')).toEqual({ state: 'done', result: 'of edge' })
   })
 
   test('while it runs, a repetition waits for it here, and elsewhere nobody knows', async () => {

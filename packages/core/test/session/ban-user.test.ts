@@ -1,6 +1,6 @@
 import type { AuthEvent } from '@sallyport/core'
 import { banUser, commit } from '@sallyport/core/auth'
-import { createTestAuth } from '@sallyport/core/testing'
+import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { liftBan, setBan } from '../../src/session/ban-user.ts'
 import { validateSession } from '../../src/session/validate-session.ts'
@@ -24,8 +24,7 @@ beforeEach(() => {
 afterAll(() => auth.close())
 
 const now = () => clock.now()
-const validate = (session: { userId: string; sessionId: string }) =>
-  reasonOf(validateSession(session, database.sessions, config))
+const validate = (session: TestSession) => reasonOf(validateSession(session, database.sessions, config))
 const userOf = (id: string) =>
   db
     .selectFrom('user')
@@ -45,7 +44,7 @@ describe('a ban', () => {
     const { userId, sessionId } = await signIn()
     expect(await banUser(userId, database, { now: now(), reason: 'spam' })).toBe(true)
     const session = await database.sessions.findSession({ sessionId, userId })
-    expect(session?.user).toMatchObject({ banned: true, banReason: 'spam', banExpires: null })
+    expect(session?.ban).toEqual({ until: null })
     expect(published).toEqual([{ sessionId: null, userId }])
   })
 
@@ -57,7 +56,7 @@ describe('a ban', () => {
       )
     })
     await banUser(userId, database, { now: now() })
-    expect(await found).toMatchObject({ user: { banned: true } })
+    expect(await found).toMatchObject({ ban: { until: null } })
   })
 
   test('ends when it should', async () => {
@@ -93,8 +92,8 @@ describe('a ban', () => {
     const at = now()
     const ban = { userId, reason: 'spam', expiresAt: new Date(at.getTime() + 1000), actorId: 'root', at }
     expect(await commit(database, (trx, record) => setBan(trx, record, ban))).toBe(true)
-    expect(events).toEqual([{ type: 'user.banned', ...ban }])
-    const detail = JSON.stringify({ reason: 'spam', expiresAt: ban.expiresAt })
+    expect(events).toEqual([{ type: 'user.banned', ...ban, from: null }])
+    const detail = JSON.stringify({ reason: 'spam', expiresAt: ban.expiresAt, from: null })
     expect(await auditOf(userId, 'user.banned')).toEqual([
       { actorId: 'root', detail, createdAt: at.toISOString() },
     ])
@@ -110,9 +109,19 @@ describe('a ban', () => {
     const { userId } = await signIn()
     await banUser(userId, database, { now: now() })
     expect(events).toEqual([
-      { type: 'user.banned', userId, reason: null, expiresAt: null, actorId: null, at: now() },
+      { type: 'user.banned', userId, reason: null, expiresAt: null, actorId: null, at: now(), from: null },
     ])
   })
+})
+
+test('a ban that replaces another is recorded with the terms of both', async () => {
+  const { userId } = await signIn()
+  const expires = new Date(now().getTime() + 1000)
+  await banUser(userId, database, { now: now(), reason: 'spam', expires })
+  events.length = 0
+  await banUser(userId, database, { now: now(), reason: 'fraud' })
+  const from = { reason: 'spam', expiresAt: expires.toISOString() }
+  expect(events).toMatchObject([{ type: 'user.banned', reason: 'fraud', expiresAt: null, from }])
 })
 
 describe('a ban that is lifted', () => {
@@ -134,9 +143,10 @@ describe('a ban that is lifted', () => {
     events.length = 0
     published.length = 0
     await lift(userId)
-    expect(events).toEqual([{ type: 'user.unbanned', userId, actorId: 'root', at: now() }])
+    const from = { reason: null, expiresAt: null }
+    expect(events).toEqual([{ type: 'user.unbanned', userId, actorId: 'root', at: now(), from }])
     expect(await auditOf(userId, 'user.unbanned')).toEqual([
-      { actorId: 'root', detail: '{}', createdAt: now().toISOString() },
+      { actorId: 'root', detail: JSON.stringify({ from }), createdAt: now().toISOString() },
     ])
     expect(published).toEqual([])
   })

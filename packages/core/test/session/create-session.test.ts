@@ -1,8 +1,8 @@
-import type { AuthConfigOptions, AuthEvent } from '@sallyport/core'
+import { type AuthConfigOptions, type AuthEvent, ConfigurationError, validateSession } from '@sallyport/core'
 import { createSession, EndpointError, type SessionDatabase } from '@sallyport/core/auth'
 import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { isOfFamily } from '../../src/session/secret.ts'
+import { versionOfSecret } from '../../src/session/secret.ts'
 import { reasonOf } from '../support/reason-of.ts'
 import { collectRevocations } from '../support/revocations.ts'
 import { parseSessionCookie, WRONG_COOKIES } from '../support/session-cookie.ts'
@@ -54,9 +54,10 @@ describe('a new session', () => {
     expect(session).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
       userId,
+      version: 1,
       expiresAt: after(30 * DAY_SECONDS),
       remembered: true,
-      cookie: expect.stringMatching(new RegExp(`^${session.id}\\.[A-Za-z0-9_-]{43}$`)),
+      cookie: expect.stringMatching(new RegExp(`^${session.id}\\.[A-Za-z0-9_-]{91}$`)),
     })
     expect(await database.sessions.findSession({ sessionId: session.id, userId })).toMatchObject({
       id: session.id,
@@ -79,7 +80,10 @@ describe('a new session', () => {
       remembered: 1,
       previousToken: null,
       rotatedAt: null,
-      tokenFamily: null,
+      tokenFamily: expect.stringMatching(/^[\w-]{43}$/),
+      version: 1,
+      provedVersion: 1,
+      issuer: null,
       lastAuthenticatedAt: now,
       lastSeenAt: now,
       createdAt: now,
@@ -122,7 +126,7 @@ describe('a new session', () => {
   test('is told of once it is there, and written down', async () => {
     const { id } = await begin({ address: '192.0.2.1', userAgent: 'Mosaic/0.9' })
     const created = { address: '192.0.2.1', userAgent: 'Mosaic/0.9', userId, sessionId: id, at: clock.now() }
-    expect(events).toEqual([{ type: 'session.created', ...created }])
+    expect(events).toEqual([{ type: 'session.created', ...created, knownDevice: null }])
     const audit = db.selectFrom('audit').selectAll().where('sessionId', '=', id)
     expect(await audit.execute()).toEqual([
       {
@@ -132,7 +136,9 @@ describe('a new session', () => {
         sessionId: id,
         actorId: null,
         address: '192.0.2.1',
-        detail: '{"userAgent":"Mosaic/0.9"}',
+        userAgent: 'Mosaic/0.9',
+        actingSessionId: null,
+        detail: '{"knownDevice":null}',
         createdAt: clock.now().toISOString(),
       },
     ])
@@ -167,9 +173,9 @@ describe('a new session expires', () => {
   })
 })
 
-describe('where secrets are rotated', () => {
-  test('a new session has a family of its own, which its secret belongs to', async () => {
-    const own = await withSettings({ rotateSessionToken: true })
+describe('a new session', () => {
+  test.each([true, false])('has its own family, rotated or not: %s', async (rotateSessionToken) => {
+    const own = await withSettings({ rotateSessionToken })
     const [one, other] = [await own.begin(), await own.begin()]
     const [{ tokenFamily: family }, { tokenFamily: anothers }] = [
       await rowOf(one.id, own),
@@ -177,9 +183,31 @@ describe('where secrets are rotated', () => {
     ]
     expect(family).not.toBe(anothers)
     const { secret } = parseSessionCookie(one.cookie)
-    expect(secret).toMatch(/^[A-Za-z0-9_-]{86}$/)
-    expect(await isOfFamily(secret, family ?? '')).toBe(true)
-    expect(await isOfFamily(secret, anothers ?? '')).toBe(false)
+    expect(secret).toMatch(/^[A-Za-z0-9_-]{91}$/)
+    expect(await versionOfSecret(secret, family ?? '')).toBe(1)
+    expect(await versionOfSecret(secret, anothers ?? '')).toBeNull()
+  })
+
+  test('has version 1, and its user has proved it', async () => {
+    const session = await begin()
+    expect(session.version).toBe(1)
+    expect(await rowOf(session.id)).toMatchObject({ version: 1, provedVersion: 1, rotatedAt: null })
+  })
+
+  test('is ours, unless another issuer is named', async () => {
+    expect(await rowOf((await begin()).id)).toMatchObject({ issuer: null })
+    const issuer = 'https://id.example.com'
+    const [own] = config.issuers
+    const trusting = { ...config, issuers: [own, { ...own, issuer }] as const }
+    await expect(begin({ issuer })).rejects.toThrow(ConfigurationError)
+    const foreign = await begin({ issuer, config: trusting })
+    expect(await rowOf(foreign.id)).toMatchObject({ issuer })
+    const key = { sessionId: foreign.id, userId }
+    expect(await database.sessions.findSession(key)).toMatchObject({ issuer })
+    const ours = { ...key, version: 1, issuer: config.issuer }
+    expect(await reasonOf(validateSession(ours, database.sessions, config))).toBe('TOKEN_INVALID')
+    const theirs = { ...key, version: null, issuer }
+    expect(await reasonOf(validateSession(theirs, database.sessions, config))).toBe('accepted')
   })
 })
 

@@ -3,7 +3,8 @@ import { commit, createSession, revokeSession, revokeSessions } from '@sallyport
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { deleteSessionOf, deleteSessions, type SessionSelector } from '../../src/session/end-session.ts'
-import { createFamily, createSecret } from '../../src/session/secret.ts'
+import { replaceCredentials } from '../../src/session/replace-credentials.ts'
+import { createFamily, createSessionSecret } from '../../src/session/secret.ts'
 import { collectRevocations, foundWhenAnnounced } from '../support/revocations.ts'
 import { parseSessionCookie, WRONG_COOKIES } from '../support/session-cookie.ts'
 
@@ -199,11 +200,23 @@ describe('the session of a session cookie', () => {
     const { id, cookie } = await begin()
     const family = createFamily()
     await db.updateTable('session').set({ tokenFamily: family }).where('id', '=', id).execute()
-    const others = await createSecret(createFamily())
+    const others = await createSessionSecret(createFamily(), 1)
     expect(await end({ ...cookie, secret: others })).toBe(false)
-    expect(await end({ ...cookie, secret: await createSecret(family) })).toBe(true)
+    expect(await end({ ...cookie, secret: await createSessionSecret(family, 1) })).toBe(true)
     expect(await idsOf()).toEqual([])
     expect(events).toMatchObject([{ type: 'session.revoked', sessionId: id, cause: 'token-replayed' }])
+  })
+
+  test('does not end by a superseded secret, which may be a copy that was left behind', async () => {
+    const { id, cookie } = await begin()
+    await commit(database, (trx, record) =>
+      replaceCredentials(trx, record, { userId, cookie, cause: 'reauthenticated', now: clock.now() }),
+    )
+    published.length = 0
+    events.length = 0
+    expect(await end(cookie)).toBe(false)
+    expect(await idsOf()).toEqual([id])
+    expect([published, events]).toEqual([[], []])
   })
 
   test.each(WRONG_COOKIES)('does not end by a cookie %s', async (_name, change) => {

@@ -3,7 +3,7 @@ import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import type { AuthTransaction } from '../../src/events/change.ts'
 import { lockingAdapter } from '../../src/session/locking-adapter.ts'
-import { validateSession } from '../../src/session/validate-session.ts'
+import { type ProvedSession, validateSession } from '../../src/session/validate-session.ts'
 import { reasonOf } from '../support/reason-of.ts'
 
 const auth = await createTestAuth()
@@ -15,21 +15,20 @@ beforeEach(async () => {
   ada = await auth.signIn()
 })
 
-const validate = (trx: AuthTransaction, key: { sessionId: string; userId: string }) =>
+const validate = (trx: AuthTransaction, key: ProvedSession) =>
   validateSession(key, lockingAdapter(trx), config)
-const lock = (key: { sessionId: string; userId: string } = ada) =>
-  database.db.transaction().execute((trx) => validate(trx, key))
+const lock = (key: ProvedSession = ada) => database.db.transaction().execute((trx) => validate(trx, key))
 
 test('a session in a transaction is what Step 2 finds outside', async () => {
-  const changes = {
-    name: 'Ada',
-    role: 'admin',
-    banned: true,
-    banReason: 'spam',
-    banExpires: new Date(clock.now().getTime() - 1),
-  }
-  await db.updateTable('user').set(changes).where('id', '=', ada.userId).execute()
-  expect(await lock()).toEqual(await database.sessions.findSession(ada))
+  const until = new Date(clock.now().getTime() - 1)
+  const changes = { name: 'Ada', role: 'admin' }
+  const ban = { banned: true, banReason: 'spam', banExpires: until }
+  await db
+    .updateTable('user')
+    .set({ ...changes, ...ban })
+    .where('id', '=', ada.userId)
+    .execute()
+  expect({ ...(await lock()), ban: { until } }).toEqual(await database.sessions.findSession(ada))
   expect(await lock()).toMatchObject({ id: ada.sessionId, userId: ada.userId, user: changes })
 })
 
@@ -51,7 +50,7 @@ describe('what does not count outside does not count inside', () => {
 
   test("another user's session", async () => {
     const eve = await auth.signIn()
-    expect(await reasonOf(lock({ sessionId: ada.sessionId, userId: eve.userId }))).toBe('SESSION_NOT_FOUND')
+    expect(await reasonOf(lock({ ...ada, userId: eve.userId }))).toBe('SESSION_NOT_FOUND')
   })
 })
 

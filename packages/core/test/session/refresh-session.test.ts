@@ -1,11 +1,12 @@
 import { join } from 'node:path'
 import { type AuthConfigOptions, AuthError, type AuthEvent } from '@sallyport/core'
-import type { SessionDatabase } from '@sallyport/core/auth'
+import { commit, type SessionDatabase } from '@sallyport/core/auth'
 import { createTestAuth, type TestAuth, type TestSession } from '@sallyport/core/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { GRACE_SECONDS } from '../../src/session/lifetime.ts'
+import { GRACE_SECONDS } from '../../src/protocol.ts'
 import { type RefreshedSession, refreshSession } from '../../src/session/refresh-session.ts'
-import { createFamily, createSecret } from '../../src/session/secret.ts'
+import { replaceCredentials } from '../../src/session/replace-credentials.ts'
+import { createFamily, createSecret, createSessionSecret } from '../../src/session/secret.ts'
 import { reasonOf } from '../support/reason-of.ts'
 import { collectRevocations, foundWhenAnnounced } from '../support/revocations.ts'
 import { parseSessionCookie, WRONG_COOKIES } from '../support/session-cookie.ts'
@@ -80,11 +81,6 @@ describe('a session cookie', () => {
     expect(await row()).toEqual(before)
   })
 
-  test('that is not there is SESSION_NOT_FOUND', async () => {
-    const { config, database } = await start()
-    expect(await reasonOf(refreshSession(null, { database, config }))).toBe('SESSION_NOT_FOUND')
-  })
-
   test('that holds the stored hash instead of the secret is SESSION_NOT_FOUND', async () => {
     const { row, reason, ada } = await start()
     expect(await reason(`${ada.sessionId}.${(await row())?.token}`)).toBe('SESSION_NOT_FOUND')
@@ -147,6 +143,7 @@ describe('a refresh', () => {
       id: ada.sessionId,
       userId: ada.userId,
       expiresAt,
+      version: 1,
       remembered: true,
       renewed: false,
       cookie: null,
@@ -179,6 +176,7 @@ describe('a refresh', () => {
       id: ada.sessionId,
       userId: ada.userId,
       expiresAt,
+      version: 1,
       remembered: true,
       renewed: true,
       cookie: ada.sessionCookie,
@@ -199,7 +197,7 @@ describe('a refresh', () => {
   })
 
   test('extends a session again and again, so that one in use does not end', async () => {
-    const { refresh, reason, clock } = await start()
+    const { refresh, reason, clock } = await start({ absoluteLifetimeSeconds: Number.POSITIVE_INFINITY })
     for (let i = 0; i < 10; i++) {
       clock.advance(29 * DAY_SECONDS)
       expect(await refresh()).toMatchObject({ renewed: true })
@@ -334,27 +332,155 @@ describe('what happened meanwhile counts, whatever is due', () => {
   })
 
   test.each(due)(
-    'a session %s that has another secret goes on with that one',
+    'a session %s whose secret was just rotated continues with the version of the former secret',
     async (_name, settings, seconds) => {
       const { begin, row, clock, db, events } = await start(settings)
       clock.advance(seconds)
       const { advance } = await begin()
-      await db.updateTable('session').set({ token: 'sha256:another' }).execute()
+      const previousToken = (await row())?.token ?? ''
+      const rotated = { token: 'sha256:another', previousToken, rotatedAt: clock.now(), version: 2 }
+      await db.updateTable('session').set(rotated).execute()
       const before = await row()
-      expect(await advance()).toMatchObject({ renewed: false, cookie: null })
+      expect(await advance()).toMatchObject({ renewed: false, cookie: null, version: 1 })
       expect(await row()).toEqual(before)
       expect(events).toEqual([])
     },
   )
 })
 
+describe('a superseded secret', () => {
+  type Own = Awaited<ReturnType<typeof start>>
+
+  /** The user proves who they are, and so replaces the credentials. */
+  async function prove({ database, ada, clock, events, published }: Own, cookie = ada.sessionCookie) {
+    const renewed = await commit(database, (trx, record) =>
+      replaceCredentials(trx, record, {
+        userId: ada.userId,
+        cookie: parseSessionCookie(cookie),
+        cause: 'reauthenticated',
+        now: clock.now(),
+      }),
+    )
+    events.length = 0
+    published.length = 0
+    return renewed?.cookie ?? ''
+  }
+
+  test.each([
+    ['rotated or not', {}],
+    ['where secrets are rotated', ROTATING],
+  ])('is SECRET_SUPERSEDED and ends nothing, %s', async (_name, settings) => {
+    const own = await start(settings)
+    const current = await prove(own)
+    const before = await own.row()
+    for (const seconds of [0, GRACE_SECONDS + 1, DAY_SECONDS]) {
+      own.clock.advance(seconds)
+      expect(await reasonOf(own.begin())).toBe('SECRET_SUPERSEDED')
+    }
+    expect(await own.row()).toEqual(before)
+    expect([own.events, own.published]).toEqual([[], []])
+    expect(await own.reason(current)).toBe('accepted')
+  })
+
+  test('is one that was rotated out before the proof, too', async () => {
+    const own = await start(ROTATING)
+    const second = newCookie(await own.refresh())
+    const current = await prove(own, second)
+    own.clock.advance(GRACE_SECONDS + 1)
+    expect(await own.reason()).toBe('SECRET_SUPERSEDED')
+    expect(await own.reason(second)).toBe('SECRET_SUPERSEDED')
+    expect(await own.reason(current)).toBe('accepted')
+  })
+
+  test('is not one that was rotated out after the proof: that one ends the session', async () => {
+    const own = await start(ROTATING)
+    const proved = await prove(own)
+    own.clock.advance(GRACE_SECONDS + 1)
+    const current = newCookie(await own.refresh(proved))
+    own.clock.advance(GRACE_SECONDS + 1)
+    expect(await own.reason(own.ada.sessionCookie)).toBe('SECRET_SUPERSEDED')
+    expect(await own.reason(proved)).toBe('SESSION_NOT_FOUND')
+    expect(await own.row()).toBeUndefined()
+    expect(await own.reason(current)).toBe('SESSION_NOT_FOUND')
+  })
+
+  test('while definePayload is at work makes the refresh fail, and changes nothing', async () => {
+    const own = await start(ROTATING)
+    own.clock.advance(DAY_SECONDS)
+    const { advance } = await own.begin()
+    await prove(own)
+    const before = await own.row()
+    expect(await reasonOf(advance())).toBe('SECRET_SUPERSEDED')
+    expect(await own.row()).toEqual(before)
+  })
+
+  test.each([
+    ['ended', 'SESSION_NOT_FOUND', ({ revoke, ada }) => revoke(ada)],
+    ['expired', 'SESSION_EXPIRED', ({ expireSession, ada }) => expireSession(ada)],
+    ['of a banned user', 'ACCOUNT_BANNED', ({ ban, ada }) => ban(ada)],
+  ] satisfies [string, string, (own: Own) => Promise<void>][])(
+    'of a session that is %s is reported as %s',
+    async (_name, reason, change) => {
+      const own = await start()
+      await prove(own)
+      await change(own)
+      expect(await own.reason()).toBe(reason)
+    },
+  )
+
+  test('with the version changed is SESSION_NOT_FOUND, and ends nothing', async () => {
+    const own = await start(ROTATING)
+    const current = await prove(own)
+    const { sessionId, secret } = parseSessionCookie(own.ada.sessionCookie)
+    const bytes = Buffer.from(secret, 'base64url')
+    bytes.writeUInt32BE(2, 32)
+    expect(await own.reason(`${sessionId}.${bytes.toString('base64url')}`)).toBe('SESSION_NOT_FOUND')
+    expect(await own.reason(current)).toBe('accepted')
+  })
+})
+
+test('a session that another issuer owns is SESSION_NOT_FOUND, and stays', async () => {
+  const { db, reason, row } = await start()
+  await db.updateTable('session').set({ issuer: 'https://id.example.com' }).execute()
+  const before = await row()
+  expect(await reason()).toBe('SESSION_NOT_FOUND')
+  expect(await row()).toEqual(before)
+})
+
 describe('where secrets are rotated', () => {
+  test('the version increases, and the previous secret gets a JWT of the previous version', async () => {
+    const { refresh, row, ada, clock } = await start(ROTATING)
+    const first = await refresh()
+    expect(first).toMatchObject({ version: 2 })
+    expect(await row()).toMatchObject({ version: 2, provedVersion: 1 })
+    expect(await refresh(ada.sessionCookie)).toMatchObject({ version: 1, cookie: null })
+    expect(await refresh(newCookie(first))).toMatchObject({ version: 2, cookie: null })
+    clock.advance(GRACE_SECONDS + 1)
+    expect(await refresh(newCookie(first))).toMatchObject({ version: 3 })
+    expect(await refresh(newCookie(first))).toMatchObject({ version: 2, cookie: null })
+    expect(await row()).toMatchObject({ version: 3, provedVersion: 1 })
+  })
+
+  test('the session stays as fresh as it was', async () => {
+    const { refresh, row, clock } = await start(ROTATING)
+    const before = await row()
+    clock.advance(DAY_SECONDS)
+    await refresh()
+    expect((await row())?.lastAuthenticatedAt).toBe(before?.lastAuthenticatedAt)
+  })
+
+  test('a rotation is announced, because streams of the previous version end with its grace period', async () => {
+    const { refresh, ada, published } = await start(ROTATING)
+    await refresh()
+    expect(published).toEqual([{ sessionId: ada.sessionId, userId: ada.userId }])
+  })
+
   test('each refresh gives the browser another, and remembers the one before', async () => {
     const { refresh, row, ada, clock } = await start(ROTATING)
     const before = await row()
     clock.advance(5)
     const cookie = newCookie(await refresh())
-    expect(cookie).toMatch(new RegExp(`^${ada.sessionId}\\.[\\w-]{86}$`))
+    expect(cookie).toMatch(new RegExp(`^${ada.sessionId}\\.[\\w-]{91}$`))
     expect(cookie).not.toBe(ada.sessionCookie)
     const now = clock.now().toISOString()
     expect(await row()).toEqual({
@@ -362,6 +488,7 @@ describe('where secrets are rotated', () => {
       token: expect.stringMatching(/^sha256:/),
       previousToken: before?.token,
       rotatedAt: now,
+      version: 2,
       lastSeenAt: now,
       updatedAt: now,
     })
@@ -457,6 +584,7 @@ describe('where secrets are rotated', () => {
       const { ada, clock } = own
       const current = newCookie(await own.refresh())
       clock.advance(GRACE_SECONDS + 0.001)
+      own.published.length = 0
       const found = foundWhenAnnounced(ada, own.database)
       expect(await reasonOf(own.begin(ada.sessionCookie))).toBe('SESSION_NOT_FOUND')
       expect(await own.row()).toBeUndefined()
@@ -506,7 +634,7 @@ describe('where secrets are rotated', () => {
   test.each<[string, (own: Awaited<ReturnType<typeof start>>) => string | Promise<string>]>([
     ['of nothing', () => ''],
     ['as long as one of no family', () => createSecret()],
-    ['as long as one of a family', () => createSecret(createFamily())],
+    ['as long as one of a family', () => createSessionSecret(createFamily(), 1)],
     [
       "with another session's MAC",
       async ({ signIn }) => parseSessionCookie((await signIn()).sessionCookie).secret,

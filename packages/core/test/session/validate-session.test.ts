@@ -1,34 +1,43 @@
-import { type AuthAdapter, AuthError, type Session, type SessionUser, validateSession } from '@sallyport/core'
+import {
+  type AuthAdapter,
+  AuthError,
+  type ProvedSession,
+  type SessionUser,
+  type StoredSession,
+  validateSession,
+} from '@sallyport/core'
 import { describe, expect, test } from 'vitest'
+import { GRACE_SECONDS } from '../../src/protocol.ts'
 import { reasonOf } from '../support/reason-of.ts'
 
 const now = new Date('2026-11-21T10:00:00.000Z')
 const at = (ms: number) => new Date(now.getTime() + ms)
-const key = { sessionId: 's1', userId: 'ada' }
+const key: ProvedSession = { sessionId: 's1', userId: 'ada', version: 5, issuer: 'https://app.example.com' }
 
 const user: SessionUser = {
   id: 'ada',
   name: 'Ada',
   email: 'ada@example.com',
   role: 'user',
-  banned: false,
-  banReason: null,
-  banExpires: null,
 }
-const valid: Session = {
+const valid: StoredSession = {
   id: 's1',
   userId: 'ada',
   expiresAt: at(1000),
   lastAuthenticatedAt: at(-1000).toISOString(),
+  version: 5,
+  rotatedAt: null,
+  issuer: null,
   user,
+  ban: null,
 }
 
 const answering = (findSession: () => unknown): AuthAdapter => ({
   findSession: findSession as AuthAdapter['findSession'],
 })
-const validate = (answer: unknown) =>
+const validate = (answer: unknown, identity = key) =>
   validateSession(
-    key,
+    identity,
     answering(async () => answer),
     { now: () => now, lookupTimeoutMs: 1000 },
   )
@@ -71,7 +80,7 @@ test('an adapter may answer at once, without a promise', async () => {
 })
 
 describe('every state of a session', () => {
-  const banned = { ...user, banned: true }
+  const banned = (until: Date | null) => ({ ...valid, ban: { until } })
 
   test.each([
     ['deleted', null, 'SESSION_NOT_FOUND'],
@@ -80,20 +89,93 @@ describe('every state of a session', () => {
     ['expired a millisecond ago', { ...valid, expiresAt: at(-1) }, 'SESSION_EXPIRED'],
     ['expired in 1970', { ...valid, expiresAt: new Date(0) }, 'SESSION_EXPIRED'],
     ['of a date that cannot be read', { ...valid, expiresAt: new Date('soon') }, 'SESSION_EXPIRED'],
-    ['banned', { ...valid, user: banned }, 'ACCOUNT_BANNED'],
-    ['banned for a millisecond more', { ...valid, user: { ...banned, banExpires: at(1) } }, 'ACCOUNT_BANNED'],
-    ['banned until now', { ...valid, user: { ...banned, banExpires: at(0) } }, 'accepted'],
-    ['banned until a while ago', { ...valid, user: { ...banned, banExpires: at(-1) } }, 'accepted'],
-    [
-      'banned until a date that cannot be read',
-      { ...valid, user: { ...banned, banExpires: new Date('soon') } },
-      'ACCOUNT_BANNED',
-    ],
-    ['with the end of a ban that is none', { ...valid, user: { ...user, banExpires: at(1) } }, 'accepted'],
-    ['expired and banned', { ...valid, expiresAt: at(-1), user: banned }, 'SESSION_EXPIRED'],
+    ['banned', banned(null), 'ACCOUNT_BANNED'],
+    ['banned for a millisecond more', banned(at(1)), 'ACCOUNT_BANNED'],
+    ['banned until now', banned(at(0)), 'accepted'],
+    ['banned until a while ago', banned(at(-1)), 'accepted'],
+    ['banned until a date that cannot be read', banned(new Date('soon')), 'ACCOUNT_BANNED'],
+    ['expired and banned', { ...banned(null), expiresAt: at(-1) }, 'SESSION_EXPIRED'],
   ])('%s', async (_name, session, reason) => {
     expect(await reasonOf(validate(session))).toBe(reason)
   })
+})
+
+describe('the version of a token', () => {
+  const rotated = (seconds: number) => ({ ...valid, rotatedAt: at(-seconds * 1000).toISOString() })
+
+  test.each<[string, StoredSession, number | null, string]>([
+    ['that of the row', valid, 5, 'accepted'],
+    ['an older one', valid, 4, 'TOKEN_INVALID'],
+    ['the first one', valid, 1, 'TOKEN_INVALID'],
+    ['a newer one', valid, 6, 'TOKEN_INVALID'],
+    ['any, for a row without a version', { ...valid, version: null }, 1, 'accepted'],
+    ['that of the row, just after a rotation', rotated(0), 5, 'accepted'],
+    ['the previous one, just after a rotation', rotated(0), 4, 'accepted'],
+    ['the previous one, at the end of the grace period', rotated(GRACE_SECONDS), 4, 'accepted'],
+    ['the previous one, a millisecond later', rotated(GRACE_SECONDS + 0.001), 4, 'TOKEN_INVALID'],
+    ['the one before the previous one', rotated(0), 3, 'TOKEN_INVALID'],
+    ['the next one, just after a rotation', rotated(0), 6, 'TOKEN_INVALID'],
+    [
+      'the previous one, after the user proved who they are',
+      { ...valid, rotatedAt: null },
+      4,
+      'TOKEN_INVALID',
+    ],
+    ['the previous one, rotated at an unreadable date', { ...valid, rotatedAt: 'soon' }, 4, 'TOKEN_INVALID'],
+  ])('%s', async (_name, session, version, reason) => {
+    expect(await reasonOf(validate(session, { ...key, version }))).toBe(reason)
+  })
+})
+
+describe('the issuer of a token', () => {
+  const ours = key
+  const foreign: ProvedSession = { ...key, version: null, issuer: 'https://id.example.com' }
+  const another: ProvedSession = { ...foreign, issuer: 'https://other.example.com' }
+  const ownedBy = (issuer: string | null) => ({ ...valid, issuer })
+
+  test.each<[string, ProvedSession, StoredSession, string]>([
+    ['our token, our session', ours, ownedBy(null), 'accepted'],
+    ['our token, a session of another issuer', ours, ownedBy('https://id.example.com'), 'TOKEN_INVALID'],
+    ['our token, a session that names our issuer as another one', ours, ownedBy(key.issuer), 'TOKEN_INVALID'],
+    ['a foreign token, our session', foreign, ownedBy(null), 'TOKEN_INVALID'],
+    ['a foreign token, a session of its issuer', foreign, ownedBy('https://id.example.com'), 'accepted'],
+    [
+      'a foreign token, a session of another one',
+      another,
+      ownedBy('https://id.example.com'),
+      'TOKEN_INVALID',
+    ],
+    [
+      'a foreign token, a session of an issuer with a slash',
+      foreign,
+      ownedBy('https://id.example.com/'),
+      'TOKEN_INVALID',
+    ],
+  ])('%s', async (_name, identity, session, reason) => {
+    expect(await reasonOf(validate(session, identity))).toBe(reason)
+  })
+
+  test('a foreign token has no version, so the version of its session is not compared', async () => {
+    expect(await reasonOf(validate({ ...ownedBy(foreign.issuer), version: 9 }, foreign))).toBe('accepted')
+  })
+})
+
+describe('a token that does not fit is reported before the state of the session, which is not its business', () => {
+  test.each([
+    ['an older version', { ...key, version: 4 }],
+    ['another issuer', { ...key, version: null }],
+  ])('%s', async (_name, identity) => {
+    const banned = { ...valid, ban: { until: null } }
+    const gone = { ...banned, expiresAt: at(-1) }
+    expect(await reasonOf(validate({ ...valid, expiresAt: at(-1) }, identity))).toBe('TOKEN_INVALID')
+    expect(await reasonOf(validate(banned, identity))).toBe('TOKEN_INVALID')
+    expect(await reasonOf(validate(gone, identity))).toBe('TOKEN_INVALID')
+    expect(await reasonOf(validate(null, identity))).toBe('SESSION_NOT_FOUND')
+  })
+})
+
+test('a ban that has ended is not part of the session that Step 2 returns', async () => {
+  expect(await validate({ ...valid, ban: { until: at(0) } })).toEqual(valid)
 })
 
 describe('an answer that is not plainly the session is 503, never a way in and never a sign-out', () => {
@@ -117,15 +199,20 @@ describe('an answer that is not plainly the session is 503, never a way in and n
     ['expiresAt as a number', { ...valid, expiresAt: 8.64e15 }],
     ['expiresAt null', { ...valid, expiresAt: null }],
     ['expiresAt missing', { ...valid, expiresAt: undefined }],
-    ['banned as a number', { ...valid, user: { ...user, banned: 0 } }],
-    ['banned as text', { ...valid, user: { ...user, banned: 'false' } }],
-    ['banned null', { ...valid, user: { ...user, banned: null } }],
-    ['banned missing', { ...valid, user: { ...user, banned: undefined } }],
-    ['banExpires as text', { ...valid, user: { ...user, banned: true, banExpires: '1970-01-01' } }],
-    ['banExpires as a number', { ...valid, user: { ...user, banned: true, banExpires: 0 } }],
-    ['banExpires missing', { ...valid, user: { ...user, banned: true, banExpires: undefined } }],
+    ['a ban as a flag', { ...valid, ban: false }],
+    ['a ban as text', { ...valid, ban: 'none' }],
+    ['a ban missing', { ...valid, ban: undefined }],
+    ['the end of a ban as text', { ...valid, ban: { until: '1970-01-01' } }],
+    ['the end of a ban as a number', { ...valid, ban: { until: 0 } }],
+    ['the end of a ban missing', { ...valid, ban: {} }],
     ['a role that is no text', { ...valid, user: { ...user, role: ['admin'] } }],
     ['a role missing', { ...valid, user: { ...user, role: undefined } }],
+    ['a version missing', { ...valid, version: undefined }],
+    ['a version as text', { ...valid, version: '5' }],
+    ['a version with a fraction', { ...valid, version: 4.5 }],
+    ['a version that is not a number', { ...valid, version: Number.NaN }],
+    ['an issuer missing', { ...valid, issuer: undefined }],
+    ['an issuer that is not text', { ...valid, issuer: ['https://id.example.com'] }],
   ])('%s', async (_name, answer) => {
     await expect(validate(answer)).rejects.toMatchObject({
       reason: 'SESSIONS_UNAVAILABLE',

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { SendEmail } from '@sallyport/core/plugins'
 import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
@@ -15,9 +16,13 @@ vi.mock('@node-rs/argon2', async (importOriginal) => {
   return { ...argon2, verify }
 })
 
+const sendEmail = vi.fn<SendEmail>(async () => {})
 let auth: TestAuth
 beforeAll(async () => {
-  auth = await createTestAuth({ databaseUrl: join(temporaryDirectory(), 'app.db') })
+  auth = await createTestAuth({
+    databaseUrl: join(temporaryDirectory(), 'app.db'),
+    emailPassword: { sendEmail },
+  })
   await auth.createUser({ email: 'known@example.com' })
 })
 afterAll(() => auth.close())
@@ -29,6 +34,34 @@ test('a wrong password and an unknown account are the same statements, one passw
   expect(known).toMatchObject({ records: 1, costs: [expect.stringMatching(/^\$argon2id\$/)] })
   expect(unknown).toEqual(known)
 })
+
+test('a password reset is the same statements with and without an account, within budget and over it', async () => {
+  // Five are within budget.
+  for (let i = 1; i <= 7; i++) {
+    const known = await requestReset('known@example.com')
+    await vi.waitFor(() => expect(sendEmail).toHaveBeenCalledTimes(Math.min(i, 5)), { interval: 2 })
+    const unknown = await requestReset('nobody@example.com')
+    await vi.waitFor(async () => expect(await countPretended()).toBe(Math.min(i, 5)), { interval: 2 })
+    expect(known).toMatchObject({ status: 200, body: '{"success":true}' })
+    expect(unknown).toEqual(known)
+  }
+})
+
+/** What is written where a link would be, for an address without an account. */
+async function countPretended(): Promise<number> {
+  const rows = await auth.db.selectFrom('rateLimit').select('key').where('key', 'like', 'nobody:%').execute()
+  return rows.length
+}
+
+async function requestReset(
+  email: string,
+): Promise<Pick<Work, 'status' | 'headers' | 'body' | 'statements'>> {
+  const prepare = vi.spyOn(Database.prototype, 'prepare')
+  const response = await auth.handler(post('/request-password-reset', { email }))
+  const statements = prepare.mock.calls.map(([sql]) => sql)
+  prepare.mockRestore()
+  return { status: response.status, headers: [...response.headers], body: await response.text(), statements }
+}
 
 /** How a sign-in was answered, and what it made the server do. */
 interface Work {

@@ -81,6 +81,8 @@ const READS_ABOUT_CALLER = { ...FOR_USERS, 'extra fields': '200' }
 
 const FOR_ADMINS = { ...FOR_USERS, user: '403 ROLE_REQUIRED', 'other user': '403 ROLE_REQUIRED' }
 
+const FOR_FRESH_ADMINS = { ...FOR_ADMINS, 'signed in long ago': '403 SESSION_NOT_FRESH' }
+
 /** About an organization of Ada's: to everyone else there is no such organization. */
 const FOR_MEMBERS = {
   ...FOR_USERS,
@@ -171,7 +173,7 @@ export const ENDPOINT_CASES: Readonly<Record<keyof typeof ENDPOINTS, EndpointCas
       'other user': '401 SESSION_NOT_FOUND',
       'expired JWT': '200',
       'session cookie alone': '200',
-      // It reads the session and, until there is something to extend, nothing else.
+      // It reads the session, and writes only if there is something to extend.
       'database down once admitted': '200',
     },
   },
@@ -203,6 +205,13 @@ export const ENDPOINT_CASES: Readonly<Record<keyof typeof ENDPOINTS, EndpointCas
     aim: byCookie(),
     cookies: { set: [], cleared: both },
     answers: FOR_USERS,
+  },
+  revokeCopies: {
+    caller: 'ada',
+    input: nothing,
+    aim: byCookie(),
+    cookies: { set: both, cleared: [] },
+    answers: FOR_FRESH_USERS,
   },
   updateUser: {
     caller: 'ada',
@@ -240,14 +249,14 @@ export const ENDPOINT_CASES: Readonly<Record<keyof typeof ENDPOINTS, EndpointCas
     caller: 'ada',
     input: () => ({ password: TEST_PASSWORD }),
     aim: byCookie({ password: TEST_PASSWORD }),
-    cookies: { set: ['service.session'], cleared: [] },
+    cookies: { set: both, cleared: [] },
     answers: FOR_USERS,
   },
   changePassword: {
     caller: 'ada',
     input: () => ({ currentPassword: TEST_PASSWORD, newPassword: 'another rare password' }),
     aim: byCookie({ currentPassword: TEST_PASSWORD, newPassword: 'another rare password' }),
-    cookies: { set: ['service.session'], cleared: [] },
+    cookies: { set: both, cleared: [] },
     answers: FOR_USERS,
   },
   requestPasswordReset: {
@@ -283,6 +292,8 @@ export const ENDPOINT_CASES: Readonly<Record<keyof typeof ENDPOINTS, EndpointCas
     aim: async ({ auth, ada }) => ({
       input: { token: await insertLink(auth, { kind: 'reset-password', ...ada }) },
     }),
+    // They are set if an address is changed, and not if the current one is proved.
+    cookies: { set: [], cleared: [] },
     answers: { ...FOR_ANYONE, 'other user': '400 LINK_INVALID' },
   },
   changeEmail: {
@@ -290,6 +301,16 @@ export const ENDPOINT_CASES: Readonly<Record<keyof typeof ENDPOINTS, EndpointCas
     input: () => ({ newEmail: `${crypto.randomUUID()}@example.com` }),
     aim: ({ ada: { email } }) => ({ input: { newEmail: email } }),
     answers: { ...FOR_FRESH_USERS, 'other user': '200' },
+  },
+  undoEmailChange: {
+    caller: 'ada',
+    input: async ({ auth, ada }) => ({
+      token: await insertLink(auth, { kind: 'undo-email-change', ...ada }),
+    }),
+    aim: async ({ auth, ada }) => ({
+      input: { token: await insertLink(auth, { kind: 'verify-email', ...ada }) },
+    }),
+    answers: { ...FOR_ANYONE, 'other user': '400 LINK_INVALID' },
   },
   listUsers: { caller: 'root', input: nothing, aim: atAda, answers: FOR_ADMINS },
   listUserSessions: { caller: 'root', input: ofAda, aim: atAda, answers: FOR_ADMINS },
@@ -300,13 +321,14 @@ export const ENDPOINT_CASES: Readonly<Record<keyof typeof ENDPOINTS, EndpointCas
     answers: FOR_ADMINS,
   },
   revokeUserSessions: { caller: 'root', input: ofAda, aim: atAda, answers: FOR_ADMINS },
-  banUser: { caller: 'root', input: ofAda, aim: atAda, answers: FOR_ADMINS },
-  unbanUser: { caller: 'root', input: ofAda, aim: atAda, answers: FOR_ADMINS },
+  listAudit: { caller: 'root', input: ofAda, aim: atAda, answers: FOR_FRESH_ADMINS },
+  banUser: { caller: 'root', input: ofAda, aim: atAda, answers: FOR_FRESH_ADMINS },
+  unbanUser: { caller: 'root', input: ofAda, aim: atAda, answers: FOR_FRESH_ADMINS },
   setRole: {
     caller: 'root',
     input: ({ ada: { userId } }) => ({ userId, role: 'admin' }),
     aim: ({ ada: { userId } }) => ({ input: { userId, role: 'admin' } }),
-    answers: FOR_ADMINS,
+    answers: FOR_FRESH_ADMINS,
   },
   createOrganization: {
     caller: 'ada',

@@ -63,7 +63,17 @@ export async function createFrontDoor(): Promise<FrontDoor> {
   function claims(): Record<string, unknown> {
     const iat = Math.floor(clock.now().getTime() / 1000)
     const { issuer: iss, audience: aud } = config
-    return { iss, aud, sub: 'ada', iat, exp: iat + 900, jti: 'j1', sessionId: 's1', userId: 'ada' }
+    return {
+      iss,
+      aud,
+      sub: 'ada',
+      iat,
+      exp: iat + 900,
+      jti: 'j1',
+      sessionId: 's1',
+      userId: 'ada',
+      version: 1,
+    }
   }
 
   return {

@@ -1,14 +1,13 @@
-import type { LinkEmail } from '@sallyport/core/plugins'
 import type { TestAuth } from '@sallyport/core/testing'
-import { withOwnTables } from '../../src/plugins/email-password/tables.ts'
+import { type LinkPurpose, withOwnTables } from '../../src/plugins/email-password/tables.ts'
 import { createSecret, hashSecret } from '../../src/session/secret.ts'
 
 /** A link as if it had been sent an instant ago, good for an hour. Returns its token. */
 export async function insertLink(
   { db, clock }: Pick<TestAuth, 'db' | 'clock'>,
-  { kind: purpose, userId, email }: { kind: LinkEmail['kind']; userId: string; email: string },
+  { kind: purpose, userId, email }: { kind: LinkPurpose; userId: string; email: string },
 ): Promise<string> {
-  const token = await createSecret()
+  const token = createSecret()
   const createdAt = clock.now()
   const expiresAt = new Date(createdAt.getTime() + 3_600_000)
   await withOwnTables(db)

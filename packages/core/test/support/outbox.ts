@@ -1,21 +1,23 @@
-import type { LinkEmail, NoticeEmail, SendEmail } from '@sallyport/core/plugins'
+import type { Email, LinkEmail, SendEmail } from '@sallyport/core/plugins'
 import { expect, vi } from 'vitest'
 
 /** Where the emails of a test end up. */
 export interface Outbox {
   readonly sendEmail: SendEmail
   /** Emails so far. */
-  readonly emails: (LinkEmail | NoticeEmail)[]
+  readonly emails: Email[]
   /** Waits for the next email with a link and takes it out; fails when it is of another kind. */
-  takeLink(kind: LinkEmail['kind']): Promise<LinkEmail>
+  takeLink<Kind extends LinkEmail['kind']>(kind: Kind): Promise<EmailOf<Kind>>
   /** Waits for the next email that tells of a change and takes it out. */
-  takeNotice(kind: NoticeEmail['kind']): Promise<NoticeEmail>
+  takeNotice<Kind extends Exclude<Email['kind'], LinkEmail['kind']>>(kind: Kind): Promise<EmailOf<Kind>>
 }
+
+type EmailOf<Kind extends Email['kind']> = Email & { kind: Kind }
 
 export function createOutbox(): Outbox {
   const emails: Outbox['emails'] = []
 
-  async function take(kind: string): Promise<LinkEmail | NoticeEmail> {
+  async function take<Kind extends Email['kind']>(kind: Kind): Promise<EmailOf<Kind>> {
     const email = await vi.waitFor(
       () => {
         const [first] = emails
@@ -26,21 +28,13 @@ export function createOutbox(): Outbox {
     )
     emails.shift()
     expect(email.kind).toBe(kind)
+    if (!isOfKind(email, kind)) throw new Error(`${email.kind} came instead of ${kind}`)
     return email
   }
 
-  return {
-    sendEmail: async (email) => void emails.push(email),
-    emails,
-    async takeLink(kind) {
-      const email = await take(kind)
-      if (!('token' in email)) throw new Error(`${kind} has no link`)
-      return email
-    },
-    async takeNotice(kind) {
-      const email = await take(kind)
-      if ('token' in email) throw new Error(`${kind} has a link`)
-      return email
-    },
-  }
+  return { sendEmail: async (email) => void emails.push(email), emails, takeLink: take, takeNotice: take }
+}
+
+function isOfKind<Kind extends Email['kind']>(email: Email, kind: Kind): email is EmailOf<Kind> {
+  return email.kind === kind
 }

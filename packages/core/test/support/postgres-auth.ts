@@ -8,7 +8,7 @@ import {
   issueJwt,
   parseSigningKeys,
 } from '@sallyport/core/auth'
-import { admin, emailPassword } from '@sallyport/core/plugins'
+import { admin, type EmailPasswordOptions, emailPassword } from '@sallyport/core/plugins'
 import { openPostgres, type PostgresAuthDatabase } from '@sallyport/core/postgres'
 import { createTestClock, type TestClock } from '@sallyport/core/testing'
 import { afterAll } from 'vitest'
@@ -28,7 +28,10 @@ export interface PostgresAuth extends Pick<Auth<Plugins>, 'handler' | 'database'
 }
 
 /** Starts one, which is gone after the tests of the file. */
-export async function startPostgresAuth(options: Partial<AuthConfigOptions> = {}): Promise<PostgresAuth> {
+export async function startPostgresAuth({
+  emailPassword: emailPasswordOptions,
+  ...options
+}: Partial<AuthConfigOptions> & { emailPassword?: EmailPasswordOptions } = {}): Promise<PostgresAuth> {
   const server = await testPostgres()
   const opened = await openPostgres(await server.createDatabase('app'))
   afterAll(opened.close)
@@ -41,7 +44,8 @@ export async function startPostgresAuth(options: Partial<AuthConfigOptions> = {}
     jwks: staticJwks(publicJwks),
     now: clock.now,
   })
-  const definition = defineAuth({ config, signingKeys, plugins: [emailPassword(), admin()] as const })
+  const plugins = [emailPassword(emailPasswordOptions), admin()] as const
+  const definition = defineAuth({ config, signingKeys, plugins })
   const { handler, database } = await createAuth(definition, opened, { pruneEverySeconds: 0 })
   return {
     config,

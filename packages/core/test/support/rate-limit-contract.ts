@@ -1,10 +1,15 @@
 import { expect, test, vi } from 'vitest'
-import type { RateLimitStore } from '../../src/rate-limit/rate-limit.ts'
+import type { RateLimit, RateLimitStore } from '../../src/rate-limit/rate-limit.ts'
 
 const LIMIT = { points: 3, duration: 60 }
 
 /** What every store does. Its tests fake the clock that it reads. */
-export function testRateLimitStore({ consume }: RateLimitStore): void {
+export function testRateLimitStore(store: RateLimitStore): void {
+  const { consume } = store
+  async function giveBack(key: string, limit: RateLimit): Promise<void> {
+    if (store.giveBack === undefined) throw new TypeError('The store gives nothing back')
+    await store.giveBack(key, limit)
+  }
   const newKey = () => crypto.randomUUID()
   const times = async (count: number, key: string, limit = LIMIT) => {
     const answers: (number | null)[] = []
@@ -58,5 +63,50 @@ export function testRateLimitStore({ consume }: RateLimitStore): void {
     expect(await consume(key, LIMIT)).toBe(60)
     pass(59_899)
     expect(await consume(key, LIMIT)).toBe(1)
+  })
+
+  test('allows another attempt for each one that is given back, also after it rejected some', async () => {
+    const key = newKey()
+    expect(await times(5, key)).toEqual([null, null, null, 60, 60])
+    await giveBack(key, LIMIT)
+    expect(await times(2, key)).toEqual([null, 60])
+    await giveBack(key, LIMIT)
+    await giveBack(key, LIMIT)
+    expect(await times(3, key)).toEqual([null, null, 60])
+  })
+
+  test('does not count rejected attempts, however many come at once', async () => {
+    const key = newKey()
+    await Promise.all(Array.from({ length: 100 }, () => consume(key, LIMIT)))
+    for (let i = 0; i < 3; i++) await giveBack(key, LIMIT)
+    expect(await times(4, key)).toEqual([null, null, null, 60])
+  })
+
+  test('allows exactly as many of any number at once after some were given back', async () => {
+    const key = newKey()
+    await times(5, key)
+    await Promise.all([giveBack(key, LIMIT), giveBack(key, LIMIT)])
+    const answers = await Promise.all(Array.from({ length: 100 }, () => consume(key, LIMIT)))
+    expect(answers.filter((answer) => answer === null)).toHaveLength(2)
+  })
+
+  test('grants nothing beyond the limit for what is given back and was never counted', async () => {
+    const key = newKey()
+    expect(await consume(key, LIMIT)).toBeNull()
+    for (let i = 0; i < 3; i++) await giveBack(key, LIMIT)
+    expect(await times(4, key)).toEqual([null, null, null, 60])
+    pass(60_001)
+    await giveBack(key, LIMIT)
+    expect(await times(4, key)).toEqual([null, null, null, 60])
+  })
+
+  test('gives back to one limit of one key alone', async () => {
+    const key = newKey()
+    const longer = { points: 3, duration: 3_600 }
+    await times(3, key)
+    await times(3, key, longer)
+    await giveBack(key, longer)
+    expect(await consume(key, LIMIT)).toBe(60)
+    expect(await consume(key, longer)).toBeNull()
   })
 }

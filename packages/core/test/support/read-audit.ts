@@ -1,7 +1,10 @@
 import type { TestAuth } from '@sallyport/core/testing'
 import { sql } from 'kysely'
 
-/** The records about a user, in the order in which they were written, with their details as members. */
+/**
+ * The records about a user, oldest first, with their details as members. Leaves out the acting session, and a
+ * user agent that is null; `events/origin.test.ts` tests those.
+ */
 export async function readAudit(
   { db }: Pick<TestAuth, 'db'>,
   userId: string,
@@ -12,8 +15,12 @@ export async function readAudit(
     .where('userId', '=', userId)
     .orderBy(sql`rowid`)
     .execute()
-  return rows.map(({ id: _id, userId: _userId, detail, createdAt: _createdAt, ...row }) => ({
-    ...row,
+  return rows.map(({ type, sessionId, actorId, address, userAgent, detail }) => ({
+    type,
+    sessionId,
+    actorId,
+    address,
+    ...(userAgent !== null && { userAgent }),
     ...JSON.parse(detail),
   }))
 }

@@ -45,6 +45,7 @@ export async function createServiceScene(): Promise<ServiceScene> {
   const actor: Identity = {
     userId: 'ada',
     sessionId: 's1',
+    version: 1,
     issuer: config.issuer,
     keyId: ofUsers.kid,
     expiresAt: new Date(now.getTime() + 900_000),
@@ -86,6 +87,7 @@ export async function createServiceScene(): Promise<ServiceScene> {
       act: {
         sub: 'ada',
         sessionId: 's1',
+        version: actor.version,
         iss: config.issuer,
         kid: ofUsers.kid,
         exp: issuedAt + 900,

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { ProvedSession } from '@sallyport/core'
 import type { TestDatabase } from './database-kinds.ts'
 
 const HOUR_MS = 60 * 60 * 1000
@@ -17,7 +18,7 @@ export async function storeSession(
     userId = randomUUID(),
     expiresAt = inHours(1),
   }: { id?: string; userId?: string; expiresAt?: Date } = {},
-): Promise<{ sessionId: string; userId: string }> {
+): Promise<ProvedSession> {
   const at = literal(new Date().toISOString())
   const user = literal(userId)
   await run(`
@@ -25,8 +26,11 @@ export async function storeSession(
       values (${user}, 'Ada', ${literal(`${userId}@example.com`)}, ${at}, ${at}) on conflict do nothing;
     insert into session (id, token, "userId", "expiresAt", "lastAuthenticatedAt", "lastSeenAt", "createdAt", "updatedAt")
       values (${literal(id)}, ${literal(`sha256:${id}`)}, ${user}, ${literal(expiresAt.toISOString())}, ${at}, ${at}, ${at}, ${at})`)
-  return { sessionId: id, userId }
+  return { sessionId: id, userId, ...OURS }
 }
+
+/** What our own JWT says of a stored session besides whose it is. */
+export const OURS = { version: 1, issuer: 'http://localhost:3000' } as const
 
 /** The entries of the log in their order; they are then gone. */
 export async function takeLog({ rows, run }: TestDatabase): Promise<(string | null)[][]> {

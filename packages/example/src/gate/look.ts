@@ -53,7 +53,7 @@ export async function look(cookie: string | null, { config: configured, db }: Lo
   const [, sessionReason] =
     identity === null ? [] : await outcome(() => validateIdentity(identity, { config, adapter }))
   const [credentials] = await outcome(async () => readCredentials(header, config))
-  const own = await findByCookie(credentials?.sessionCookie ?? null, db)
+  const own = await findByCookie(credentials?.sessionCookie ?? null, { db, config })
   const [, refusedRefresh] =
     own === null
       ? [null, 'SESSION_NOT_FOUND' as const]

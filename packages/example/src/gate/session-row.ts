@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { SessionCookie, SessionKey } from '@sallyport/core'
+import type { AuthConfig, ProvedSession, SessionCookie, SessionKey } from '@sallyport/core'
 import type { Context } from '../context.ts'
 
 /** A session and its user, as the page of the gate shows them. */
@@ -12,21 +12,21 @@ export interface SessionRow {
   readonly banned: boolean
 }
 
-/** The session that the session cookie stands for. An id alone is no secret: whoever has made the cookie up learns nothing. */
+/** The session whose current secret is in the session cookie. The id alone finds nothing. */
 export async function findByCookie(
   cookie: SessionCookie | null,
-  db: Context['db'],
-): Promise<SessionKey | null> {
+  { db, config }: { db: Context['db']; config: AuthConfig },
+): Promise<ProvedSession | null> {
   if (cookie === null) return null
   const { sessionId, secret } = cookie
   const token = `sha256:${createHash('sha256').update(secret).digest('hex')}`
   const row = await db
     .selectFrom('session')
-    .select('userId')
+    .select(['userId', 'version'])
     .where('id', '=', sessionId)
     .where('token', '=', token)
     .executeTakeFirst()
-  return row === undefined ? null : { sessionId, userId: row.userId }
+  return row === undefined ? null : { ...row, sessionId, issuer: config.issuer }
 }
 
 /** What the database says of a session, whether it still counts or not. */

@@ -28,11 +28,23 @@ export const internalRouter = t.router({
     save: userProcedure
       .input(z.object({ id: z.uuid(), title: z.string(), text: z.string() }))
       .mutation(async ({ ctx, input }) => {
-        const report = { ...input, createdAt: new Date().toISOString() }
+        const { userId } = ctx.session
+        const createdAt = new Date().toISOString()
         await ctx.db
           .insertInto('report')
-          .values({ ...report, userId: ctx.session.userId })
+          .values({ ...input, userId, createdAt })
+          .onConflict((conflict) => conflict.columns(['userId', 'id']).doNothing())
           .execute()
+        // The other process may have saved it first: each has its own idempotency keys.
+        const report = await ctx.db
+          .selectFrom('report')
+          .select(['id', 'title', 'text', 'createdAt'])
+          .where('userId', '=', userId)
+          .where('id', '=', input.id)
+          .where('title', '=', input.title)
+          .executeTakeFirst()
+        if (report === undefined)
+          throw new TRPCError({ code: 'CONFLICT', message: 'Another report has this id' })
         return report
       }),
   },

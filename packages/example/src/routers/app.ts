@@ -1,6 +1,6 @@
 import { assertGuarded } from '@sallyport/trpc'
 import { DEMO_PASSWORD, DEMO_USERS } from '../demo.ts'
-import { isProduction } from '../env.ts'
+import { hasDemoUsers } from '../env.ts'
 import { publicProcedure, router } from '../procedures.ts'
 import { accountRouter, me } from './account.ts'
 import { adminRouter } from './admin.ts'
@@ -14,9 +14,12 @@ import { sessionsRouter } from './sessions.ts'
 
 export const appRouter = router({
   health: publicProcedure.query(() => ({ ok: true })),
-  /** Who can sign in without signing up first; in production nobody. */
+  /**
+   * The users who can sign in without signing up first. In production, and on another host than this machine,
+   * there are none.
+   */
   demo: publicProcedure.query(() =>
-    isProduction ? null : { users: DEMO_USERS.map(({ email }) => email), password: DEMO_PASSWORD },
+    hasDemoUsers ? { users: DEMO_USERS.map(({ email }) => email), password: DEMO_PASSWORD } : null,
   ),
   me,
   clock,

@@ -23,9 +23,11 @@ export function EndedProvider({ authClient, children }: EndedProviderProps) {
     const isAskedFor = () =>
       mutations.findAll({ mutationKey: DELETE_ACCOUNT }).some(({ state }) => state.status !== 'error')
     return authClient.subscribe(() => {
-      const { status } = authClient.getState()
+      const { status, error } = authClient.getState()
       if (status === 'authenticated') setIsEnded(false)
-      if (status === 'unauthenticated' && before === 'authenticated') setIsEnded(!isAskedFor())
+      // With an error, the layout says why.
+      if (status === 'unauthenticated' && before === 'authenticated')
+        setIsEnded(error === null && !isAskedFor())
       before = status
     })
   }, [authClient, mutations])

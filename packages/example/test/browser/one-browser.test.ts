@@ -39,7 +39,7 @@ describe('signing in and out', () => {
 
     await page.getByLabel('Password').fill(PASSWORD)
     await page.keyboard.press('Enter')
-    await page.getByText('This browser').waitFor()
+    await page.getByText('This browser', { exact: true }).waitFor()
     expect(await titles()).toEqual(['Sign in', 'Sessions'])
   })
 
@@ -156,12 +156,12 @@ describe('what asks for the password again', () => {
     expect(await violationsOf(page)).toEqual([])
     // The focus stays in the dialog, all the way round.
     const names = new Set<string>()
-    for (let presses = 0; presses < 4; presses++) {
+    for (let presses = 0; presses < 5; presses++) {
       await page.keyboard.press('Tab')
       expect(await dialog.evaluate((element) => element.contains(document.activeElement))).toBe(true)
       names.add(await page.evaluate(() => document.activeElement?.textContent ?? ''))
     }
-    expect([...names]).toEqual(['Cancel', 'Confirm', ''])
+    expect([...names]).toEqual(['Sign in again', 'Cancel', 'Confirm', ''])
     expect(await isFocused(page, 'Password')).toBe(false)
 
     // A way out, back to where one was.

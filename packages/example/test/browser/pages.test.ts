@@ -93,6 +93,18 @@ describe('the Content-Security-Policy', () => {
   })
 })
 
+test('a banned user reads it without any script, and nothing of theirs is in the page', async () => {
+  const reader = await room.signUp({ javaScriptEnabled: false })
+  await reader.call('notes.add', { text: 'A note to be read' })
+  await room.db.updateTable('user').set({ banned: true }).where('id', '=', reader.userId).execute()
+  reader.mayLog(logOf(403))
+  await reader.page.goto('/notes')
+  expect(await reader.page.getByText('Account banned').isVisible()).toBe(true)
+  expect(await reader.page.getByRole('heading', { name: 'This account is banned' }).isVisible()).toBe(true)
+  const markup = await reader.page.content()
+  for (const text of ['A note to be read', reader.email]) expect(markup).not.toContain(text)
+})
+
 test('a page is as dark as the system until the user says otherwise, also at the next visit', async () => {
   const { page, open } = await room.openBrowser({ colorScheme: 'dark' })
   const appearance = () => page.evaluate(() => document.documentElement.className)

@@ -26,7 +26,7 @@ test('a note that is added or removed in one browser comes and goes in the other
   const row = elsewhere.page.getByRole('listitem').filter({ hasText: 'From here' })
   await row.waitFor()
   await elsewhere.page.getByRole('status', { name: 'Your notes: 1' }).waitFor()
-  expect(await here.page.getByLabel('New note').inputValue()).toBe('')
+  await expect.poll(() => here.page.getByLabel('New note').inputValue()).toBe('')
 
   await row.getByRole('button', { name: 'Remove' }).click()
   await here.page.getByText('None yet').waitFor()
@@ -65,6 +65,41 @@ describe('sessions', () => {
     await here.page.getByRole('button', { name: 'Sign out everywhere else' }).click()
     await elsewhere.page.getByRole('heading', { name: 'Sign in' }).waitFor()
     await here.page.getByRole('status', { name: 'Your sessions: 1' }).waitFor()
+  })
+
+  test('copies of the cookies stop working with "Sign out copies", and all tabs of this browser go on', async () => {
+    const here = await room.signUp()
+    here.mayLog(logOf(403))
+    here.mayLog(logOf(401))
+    await here.open('/sessions')
+    const tab = await here.openTab('/notes')
+    const thief = await room.openBrowser()
+    await thief.context.addCookies(await here.context.cookies())
+    thief.mayLog(logOf(401))
+    thief.mayLog(logOf(409))
+    await thief.open('/notes')
+    await here.call('notes.add', { text: 'For both' })
+    await thief.page.getByText('For both').waitFor()
+    await room.db
+      .updateTable('session')
+      .set({ lastAuthenticatedAt: new Date(Date.now() - 16 * 60_000) })
+      .where('id', '=', here.sessionId)
+      .execute()
+
+    await here.page.getByRole('button', { name: 'Sign out copies' }).click()
+    const dialog = here.page.getByRole('dialog', { name: 'Is it still you?' })
+    await dialog.getByLabel('Password').fill(PASSWORD)
+    await here.page.keyboard.press('Enter')
+    await here.page.getByText('Only this browser is still signed in to this session.').waitFor()
+    await thief.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await thief.page.getByText('This session has new credentials.').waitFor()
+    expect((await thief.context.cookies()).map(({ name }) => name)).not.toContain('service.session')
+
+    await here.call('notes.add', { text: 'Mine alone' })
+    await tab.getByText('Mine alone').waitFor()
+    expect(await here.titles()).toEqual(['Sessions'])
+    expect(await here.open('/notes')).toContain('Mine alone')
+    expect(await thief.page.getByText('Mine alone').count()).toBe(0)
   })
 
   test('all others end with a new password', async () => {
@@ -150,6 +185,46 @@ describe('an admin', () => {
     await page.getByLabel('Email').waitFor()
     expect(await page.getByText('Account banned').count()).toBe(0)
     expect((await titles()).slice(-3)).toEqual(['This account is banned', 'Signing out …', 'Sign in'])
+  })
+
+  test('who signed in long ago is asked for the password, to read the audit trail and to ban', async () => {
+    const admin = await room.signUp({ role: 'admin' })
+    const user = await room.signUp()
+    admin.mayLog(logOf(403))
+    const age = () =>
+      room.db
+        .updateTable('session')
+        .set({ lastAuthenticatedAt: new Date(Date.now() - 16 * 60_000) })
+        .where('userId', '=', admin.userId)
+        .execute()
+    const { page } = admin
+    const question = page.getByRole('dialog', { name: 'Is it still you?' })
+    const confirm = async () => {
+      await question.getByLabel('Password').fill(PASSWORD)
+      await question.getByRole('button', { name: 'Confirm' }).click()
+      await question.waitFor({ state: 'detached' })
+    }
+    await age()
+    await admin.open('/admin')
+    await page.getByText('Confirm that it is you to read it.').waitFor()
+    expect(await question.count()).toBe(0)
+    await page.getByRole('button', { name: 'Show the audit trail' }).click()
+    await confirm()
+    await page.getByText(`${user.email} was created.`).waitFor()
+
+    await age()
+    const row = page.getByRole('listitem').filter({ hasText: user.email }).first()
+    await row.getByRole('button', { name: `Ban ${user.email}` }).click()
+    const dialog = page.getByRole('dialog', { name: `Ban ${user.email}?` })
+    await dialog.getByRole('button', { name: 'Ban' }).click()
+    await confirm()
+    await row.getByText(/Banned until/).waitFor()
+
+    await age()
+    await row.getByRole('button', { name: `Lift the ban of ${user.email}` }).click()
+    // A user without a password proves it by signing in again.
+    await question.getByRole('button', { name: 'Sign in again' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
   })
 
   test('makes a user an admin, who sees it at once; no other user sees the page', async () => {

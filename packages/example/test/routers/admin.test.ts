@@ -73,15 +73,27 @@ test('the audit trail says who did what to whom, the newest first', async () => 
         /^grace@example\.com was banned by ada@example\.com until <time.*UTC<\/time>: Noise\.$/,
       ),
       'ada@example.com was refused from 127.0.0.1: wrong email or password.',
-      'grace@example.com was given the role user by ada@example.com.',
-      'grace@example.com was given the role admin by ada@example.com.',
+      'grace@example.com was given the role user by ada@example.com, instead of admin.',
+      'grace@example.com was given the role admin by ada@example.com, instead of user.',
       'A session of grace@example.com ended by ada@example.com: revoked by an admin.',
-      'grace@example.com signed in from 127.0.0.1.',
+      'grace@example.com signed in from 127.0.0.1, on a new device.',
+      'ada@example.com listed the sessions of grace@example.com.',
       'grace@example.com was created.',
     ]),
   )
   const moments = (await ada.client.admin.audit.query()).map(({ createdAt }) => createdAt)
   expect(moments).toEqual(moments.toSorted().toReversed())
+})
+
+test('the audit trail needs an admin who proved a moment ago who they are', async () => {
+  const { userId } = ada
+  const past = { lastAuthenticatedAt: new Date(Date.now() - 16 * 60_000) }
+  await app.db.updateTable('session').set(past).where('userId', '=', userId).execute()
+  await expect(ada.client.admin.audit.query()).rejects.toMatchObject({
+    data: { httpStatus: 403, auth: { reason: 'SESSION_NOT_FRESH' } },
+  })
+  await ada.api.reauthenticate({ password: 'correct horse battery staple' })
+  expect(await ada.client.admin.audit.query()).not.toEqual([])
 })
 
 test('the record of a deleted user stays', async () => {

@@ -1,14 +1,17 @@
 import { type ErrorResponse, isSessionOver } from '@sallyport/core/protocol'
 
-/** A refusal of an auth endpoint, an answer that was none of ours, or no answer at all. */
+/** An auth endpoint rejected the call, another program responded, or there was no response. */
 export class AuthClientError extends Error {
   /**
-   * A reason such as `RATE_LIMITED`, or one of the client's own: `UNREACHABLE` where nobody answered, `UNKNOWN` where what answered was no
-   * auth endpoint, `USER_CHANGED` for an answer that came when its user was no longer the one, `REFRESH_LOOP` where new tokens are refused
-   * again and again, and `BEARER_DISABLED` where a server answers with cookies to a client that keeps tokens.
+   * A reason such as `RATE_LIMITED` or `SECRET_SUPERSEDED`, or a code of the client:
+   * - `UNREACHABLE`: there was no response
+   * - `UNKNOWN`: the response isn't from an auth endpoint
+   * - `USER_CHANGED`: another user signed in, or the user signed out, before the response arrived
+   * - `REFRESH_LOOP`: the server rejects each new token
+   * - `BEARER_DISABLED`: the client keeps tokens, but the server responds with cookies
    */
   declare readonly code: string
-  /** The HTTP status, or the one that fits; 0 where nobody answered. */
+  /** The HTTP status, or a matching one; 0 if there was no response. */
   declare readonly status: number
   /** Names of the fields at fault, with `INVALID_INPUT`. */
   declare readonly fields: readonly string[]
@@ -28,8 +31,10 @@ export function ownError(code: keyof typeof MESSAGES, status = 0, cause?: unknow
 }
 
 const MESSAGES = {
+  ACCOUNT_BANNED: 'Account banned',
   BEARER_DISABLED: 'The server lacks `bearer: true`',
   REFRESH_LOOP: 'New tokens are refused',
+  SECRET_SUPERSEDED: 'This session has new credentials. Reload the page or sign in.',
   SESSION_NOT_FOUND: 'The session has ended',
   UNKNOWN: 'No answer of an auth endpoint',
   UNREACHABLE: 'No connection to the server',
@@ -49,6 +54,19 @@ export function userChanged(): AuthClientError {
 /** Whether an error says for certain that the session has ended: nothing else signs a client out. */
 export function isSignedOut({ status, code }: AuthClientError): boolean {
   return status === 401 && isSessionOver(code)
+}
+
+/** The error of a tab after another tab of this browser was signed out with `SECRET_SUPERSEDED`. */
+export function superseded(): AuthClientError {
+  return ownError('SECRET_SUPERSEDED', 409)
+}
+
+/**
+ * Whether the token endpoint rejected the session secret because a newer one replaced it. The session itself
+ * goes on.
+ */
+export function isSuperseded({ status, code }: AuthClientError): boolean {
+  return status === 409 && code === 'SECRET_SUPERSEDED'
 }
 
 /** Whether an error is an answer that asking again by itself would not change. */

@@ -7,7 +7,7 @@ import { type ClientSession, clientSession } from './client-session.ts'
 import { createClientSession } from './create-client-session.ts'
 import { hydrateState } from './hydrate.ts'
 import { connectTabs } from './tabs.ts'
-import { cookieTransport, type OpenTransport } from './transport.ts'
+import { cookieTransport, type OpenTransport, pageTransport } from './transport.ts'
 
 /** What {@link createAuthClient} takes. */
 export interface AuthClientOptions {
@@ -104,7 +104,13 @@ export function createAuthClient<Api = object>(
   const transport = given.transport?.(name) ?? cookieTransport
   const callEndpoint = reachEndpoints(baseUrl, transport, fetch)
   const tabs = connectTabs(transport.tokens ? `${name} bearer` : name)
-  const session = createClientSession({ callEndpoint, tokens: transport.tokens, tabs, rendered: hydrate })
+  const session = createClientSession({
+    callEndpoint,
+    callAsPage: reachEndpoints(baseUrl, pageTransport, fetch),
+    tokens: transport.tokens,
+    tabs,
+    rendered: hydrate,
+  })
 
   async function call(method: string, route: Route, input?: object): Promise<object> {
     if (method === 'signOut') {
@@ -113,8 +119,8 @@ export function createAuthClient<Api = object>(
       throw error ?? userChanged()
     }
     const isQuery = route.method === 'GET' && method !== 'token'
-    const { epoch } = session.getState()
-    const isAbandoned = () => session.getState().epoch !== epoch
+    const { userChanges } = session.getState()
+    const isAbandoned = () => session.getState().userChanges !== userChanges
     const attempt = () => {
       // It may have waited for a refresh or for another tab, and the cookies be those of another user.
       if (isAbandoned() && !SIGNS_IN.test(route.path)) throw userChanged()
@@ -123,7 +129,8 @@ export function createAuthClient<Api = object>(
     const answer = await callOnBehalf(session, isQuery ? attempt : () => session.change(attempt))
     if (isQuery && isAbandoned()) throw userChanged()
     // It may have been the own session that was ended.
-    if (ENDS.test(method)) await session.refresh()
+    const mayHaveEnded = ENDS.test(method) && !('sessionId' in answer)
+    if (mayHaveEnded && session.getState().status === 'authenticated') await session.refresh()
     return answer
   }
 
@@ -151,8 +158,8 @@ export function createAuthClient<Api = object>(
 /** Paths of endpoints for which it does not matter who was signed in. */
 const SIGNS_IN = /^\/sign-(in|up)/
 
-/** Endpoints that may end the session of their caller. */
-const ENDS = /^(revokeSessions?|deleteUser)$/
+/** Endpoints that may end the session of their caller, unless they respond with new tokens for it. */
+const ENDS = /^(revokeSessions?|deleteUser|verifyEmail)$/
 
 interface AnyOptions extends AuthClientOptions {
   readonly routes?: Readonly<Record<string, Route>>

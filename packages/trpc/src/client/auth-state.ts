@@ -13,14 +13,15 @@ export type AuthStatus = 'loading' | 'authenticated' | 'unauthenticated' | 'sign
 /** Who is signed in, as far as the client knows. A state never changes: another one takes its place. */
 export interface AuthState {
   readonly status: AuthStatus
-  /** Counts the changes of who is signed in: what was read in an earlier epoch may be another user's. */
-  readonly epoch: number
+  /** Counts the changes of who is signed in. What was read before the latest may be another user's. */
+  readonly userChanges: number
   /** Null where nobody is signed in, or nobody knows. */
   readonly userId: string | null
   readonly sessionId: string | null
   /**
-   * Why the latest attempt got nowhere, for the page to show: no connection, a database that is down, `ACCOUNT_BANNED`,
-   * `COOKIE_CONFLICT`. Null when all is well. The status is what it was before.
+   * Why the latest attempt got nowhere, for the page to show: no connection, a database that is down,
+   * `ACCOUNT_BANNED`, `COOKIE_CONFLICT`. Null when all is well. The status is what it was before. Only
+   * `SECRET_SUPERSEDED` comes with `unauthenticated`: newer credentials replaced those of this browser.
    */
   readonly error: AuthClientError | null
 }

@@ -45,8 +45,8 @@ function openBearer(storage: BearerStorage, key: string): Transport {
         kept = parse(await storage.getItem(key))
         return kept
       },
-      async keep({ token = kept?.token, sessionToken = kept?.sessionToken }, receipt = kept ?? undefined) {
-        if (!token || !sessionToken || !receipt) throw ownError('BEARER_DISABLED', 200)
+      async keep({ token, sessionToken = kept?.sessionToken }, receipt) {
+        if (!token || !sessionToken) throw ownError('BEARER_DISABLED', 200)
         kept = { ...receipt, token, sessionToken }
         await storage.setItem(key, JSON.stringify(kept))
       },

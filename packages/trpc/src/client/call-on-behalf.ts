@@ -11,18 +11,19 @@ export async function callOnBehalf<Result>(
   call: () => Promise<Result>,
 ): Promise<Result> {
   await session.refreshIfDue()
-  const { generation } = session
-  const { epoch } = session.getState()
-  try {
-    return await call()
-  } catch (error) {
-    const { code } = toClientError(error)
-    if (isTokenReason(code)) {
-      await session.refreshAfter(generation)
-      return call()
+  const { userChanges } = session.getState()
+  for (let isReplay = false; ; isReplay = true) {
+    const { generation } = session
+    try {
+      return await call()
+    } catch (error) {
+      const { code } = toClientError(error)
+      if (mayEnd(code)) session.report(code, userChanges)
+      if (!isTokenReason(code)) throw error
+      if (!isReplay) await session.refreshAfter(generation)
+      // The JWT was superseded between its refresh and the call.
+      else if (!(await session.isOvertaken(generation))) throw error
     }
-    if (mayEnd(code)) session.report(code, epoch)
-    throw error
   }
 }
 

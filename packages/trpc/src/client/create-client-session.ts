@@ -1,16 +1,12 @@
-import {
-  ENDPOINTS,
-  type HydrationState,
-  type NewSecretResponse,
-  type Route,
-  type TokenResponse,
-} from '@sallyport/core/protocol'
+import { ENDPOINTS, type HydrationState, type Route, type TokenResponse } from '@sallyport/core/protocol'
 import {
   type AuthClientError,
   isRefusal,
   isSignedOut,
+  isSuperseded,
   ownError,
   signedOut,
+  superseded,
   toClientError,
   userChanged,
 } from './auth-client-error.ts'
@@ -20,6 +16,7 @@ import type { CallEndpoint } from './call-endpoint.ts'
 import type { ClientSession } from './client-session.ts'
 import { hydrateReceipt, hydrateState } from './hydrate.ts'
 import { type Held, hold, type Receipt } from './receipt.ts'
+import { retrySuperseded } from './retry-superseded.ts'
 import type { TabMessage, Tabs } from './tabs.ts'
 import type { TokenStore } from './transport.ts'
 import { isHidden, listenForWaking } from './waking.ts'
@@ -49,11 +46,14 @@ const TIMEOUT_MS = 10_000
  */
 export function createClientSession({
   callEndpoint,
+  callAsPage,
   tokens,
   tabs,
   rendered,
 }: {
   callEndpoint: CallEndpoint
+  /** Calls an endpoint with the origin of the page. */
+  callAsPage: CallEndpoint
   /** Where the program keeps the tokens itself. */
   tokens: TokenStore | undefined
   tabs: Tabs
@@ -64,41 +64,55 @@ export function createClientSession({
   let state = hydrateState(rendered)
   let held: Held | null = hydrateReceipt(rendered)
   let generation = held === null ? 0 : 1
+  let oldestGeneration = generation
   /** Counts what makes the answer to a refresh in flight worthless: another user, or the end. */
   let turn = 0
   let refreshing: Promise<void> | null = null
   let aborter: AbortController | undefined
   let leaving: Promise<void> | null = null
   let endedBy = signedOut()
-  let endedId: string | null = null
+  /** Receipts of this session up to this number are outdated. */
+  let ended: { readonly sessionId: string | null; readonly seq: number } = { sessionId: null, seq: 0 }
   let failures = 0
   let forcedAt: number[] = []
+  /** Whether a rejected call caused the refresh in flight. */
+  let isForced = false
   let timer: ReturnType<typeof setTimeout> | undefined
   /** Whether the page may show another user than the cookies are of. */
   let isSuspect = false
+  /** Why the server rejects WebSockets from this page. */
+  let pageError: AuthClientError | null = null
   let hurry = (): void => {}
+  /** Ends a pause between two attempts of a refresh. */
+  let endPause = (): void => {}
   let stop: (() => void) | null = null
 
   function set(change: Partial<AuthState>): void {
     state = { ...state, ...change }
+    endPause()
     for (const listener of [...listeners]) listener()
   }
 
   /** It is certain who is signed in. */
-  function become({ userId, sessionId }: Pick<AuthState, 'userId' | 'sessionId'>, isNew = false): void {
+  function become(
+    { userId, sessionId }: Pick<AuthState, 'userId' | 'sessionId'>,
+    { isNew = false, error = null }: { isNew?: boolean; error?: AuthClientError | null } = {},
+  ): void {
     const { status } = state
     const isOther = sessionId !== state.sessionId
+    // New credentials for the session don't cancel its sign-out.
+    const signedIn = status === 'signing-out' && !isOther ? status : 'authenticated'
     // The first answer changes nothing, unless calls may have been answered for somebody before it.
     const isChange = (isOther && (isNew || status !== 'loading')) || status === 'unknown'
     if (isOther) turn++
     failures = 0
     isSuspect = false
     set({
-      status: sessionId === null ? 'unauthenticated' : 'authenticated',
-      epoch: state.epoch + Number(isChange),
+      status: sessionId === null ? 'unauthenticated' : signedIn,
+      userChanges: state.userChanges + Number(isChange),
       userId,
       sessionId,
-      error: null,
+      error: error ?? pageError,
     })
     arm()
   }
@@ -106,10 +120,12 @@ export function createClientSession({
   /** A JWT has come, from the server or by way of another tab. */
   function receive(receipt: Receipt, isNew = false): void {
     // Ids are not used again: news of one that has ended was late.
-    if (receipt.sessionId === endedId || receipt.seq <= (held?.seq ?? 0)) return
+    const isLate = receipt.sessionId === ended.sessionId && receipt.seq <= ended.seq
+    if (isLate || receipt.seq <= (held?.seq ?? 0)) return
     held = hold(receipt)
     generation++
-    become(receipt, isNew)
+    if (isNew) oldestGeneration = generation
+    become(receipt, { isNew })
   }
 
   /** Takes over what an endpoint has answered, and tells the other tabs. */
@@ -125,12 +141,17 @@ export function createClientSession({
     await tabs.tell?.({ type: 'received', receipt, isNew })
   }
 
-  /** The session has ended for certain. */
-  function end(error: AuthClientError): void {
+  /**
+   * Signs out in this tab.
+   *
+   * @param seq the last receipt that no longer works; all of them once the session has ended
+   */
+  function end(error: AuthClientError, seq = Number.POSITIVE_INFINITY): void {
+    const { sessionId } = state
     endedBy = error
-    endedId = state.sessionId ?? endedId
+    if (sessionId !== null) ended = { sessionId, seq }
     held = null
-    become({ userId: null, sessionId: null })
+    become({ userId: null, sessionId: null }, { error: isSuperseded(error) ? error : null })
   }
 
   async function endEverywhere(error: AuthClientError): Promise<void> {
@@ -138,6 +159,19 @@ export function createClientSession({
     end(error)
     await tokens?.forget()
     if (sessionId !== null || status === 'signing-out') await tabs.tell?.({ type: 'ended', sessionId })
+  }
+
+  /**
+   * Within `exclusively`: the secret of this browser was superseded. Signs out here alone: for such a cookie
+   * the server clears the cookies and leaves the session as it is.
+   */
+  async function endHere(error: AuthClientError, newest: number): Promise<void> {
+    const { sessionId } = state
+    const seq = Math.max(newest, held?.seq ?? 0)
+    end(error, seq)
+    await tokens?.forget()
+    if (sessionId !== null) await tabs.tell?.({ type: 'ended', sessionId, supersededSeq: seq })
+    if (!tokens) await callInTime(ENDPOINTS.signOut).catch(() => {})
   }
 
   async function hear(message: TabMessage): Promise<void> {
@@ -148,7 +182,11 @@ export function createClientSession({
       const isOther = sessionId !== null && sessionId !== message.receipt.sessionId
       if (status !== 'signing-out' || isOther) receive(message.receipt, message.isNew)
     } else if (message.sessionId === null) void refresh()
-    else if (message.sessionId === sessionId) end(signedOut())
+    else if (message.sessionId === sessionId) {
+      const { supersededSeq } = message
+      if (supersededSeq === undefined) end(signedOut())
+      else if ((held?.seq ?? 0) <= supersededSeq) end(superseded(), supersededSeq)
+    }
   }
 
   function fail(error: AuthClientError): void {
@@ -160,7 +198,7 @@ export function createClientSession({
   /** Sets the timer for what comes next. */
   function arm(): void {
     clearTimeout(timer)
-    const delay = stop === null ? null : nextRefreshInMs(state, { held, failures })
+    const delay = stop === null ? null : nextRefreshInMs(state, { held, failures, pageError })
     if (delay === null) return
     timer = setTimeout(() => {
       // A page that nobody sees keeps no session alive; it wakes when it is seen again.
@@ -179,6 +217,7 @@ export function createClientSession({
   function refresh(): Promise<AuthState> {
     refreshing ??= ask().finally(() => {
       refreshing = null
+      isForced = false
     })
     return refreshing.then(() => state)
   }
@@ -189,15 +228,13 @@ export function createClientSession({
       // What another tab received before this one asked may be of a session that has ended since.
       const newest = held?.seq ?? (tokens ? 0 : ((await tabs.latest?.())?.seq ?? 0))
       await tabs.exclusively(async () => {
-        // Another tab may have been faster, and another user may have come.
-        if (turn !== begun || state.status === 'signing-out' || ((held?.seq ?? 0) > newest && !isDue(held)))
-          return
-        const known = await (tokens ? tokens.recall() : tabs.latest?.())
-        if (known === null && tokens) return end(signedOut())
-        if (known && known.seq > newest && !isDue(hold(known))) return receive(known)
-        const response = await callInTime(ENDPOINTS.token)
-        if (!isTokenResponse(response)) throw ownError('UNKNOWN', 200)
-        await accept(response, begun)
+        try {
+          await retrySuperseded(() => askOnce(begun, newest), pause)
+        } catch (cause) {
+          const error = toClientError(cause)
+          if (!isSuperseded(error)) throw error
+          if (!(await isAnswered(begun, newest))) await endHere(error, newest)
+        }
       })
     } catch (cause) {
       if (turn !== begun) return
@@ -205,6 +242,37 @@ export function createClientSession({
       if (isSignedOut(error)) await endEverywhere(error)
       else fail(error)
     }
+  }
+
+  /** Within `exclusively`. */
+  async function askOnce(begun: number, newest: number): Promise<void> {
+    if (await isAnswered(begun, newest)) return
+    // Credentials from another tab need no request, so they don't count as a loop.
+    if (isForced) forcedAt.push(performance.now())
+    isForced = false
+    const response = await callInTime(ENDPOINTS.token)
+    if (!isTokenResponse(response)) throw ownError('UNKNOWN', 200)
+    await accept(response, begun)
+  }
+
+  /** Within `exclusively`: another tab may have been faster, or another user may have signed in. */
+  async function isAnswered(begun: number, newest: number): Promise<boolean> {
+    const isOver = () => turn !== begun || state.status === 'signing-out'
+    if (isOver() || ((held?.seq ?? 0) > newest && !isDue(held))) return true
+    const known = await (tokens ? tokens.recall() : tabs.latest?.())
+    if (isOver()) return true
+    if (known === null && tokens) end(signedOut())
+    else if (known && known.seq > newest && !isDue(hold(known))) receive(known)
+    else return false
+    return true
+  }
+
+  /** Ends early when the state changes: another tab may have received a JWT, or the user may sign out. */
+  function pause(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      endPause = resolve
+      setTimeout(resolve, milliseconds)
+    })
   }
 
   /** Within `exclusively`: the user of another tab, of whom this one may not have heard yet. */
@@ -223,7 +291,8 @@ export function createClientSession({
   function mayForce(): boolean {
     const now = performance.now()
     forcedAt = forcedAt.filter((at) => now - at < 60_000)
-    return forcedAt.length < MOST_A_MINUTE && forcedAt.push(now) > 0
+    isForced = forcedAt.length < MOST_A_MINUTE
+    return isForced
   }
 
   async function refreshAfter(refused: number): Promise<void> {
@@ -236,6 +305,14 @@ export function createClientSession({
     const { status, error } = mayAsk ? await refresh() : state
     if (generation > refused) return
     throw status === 'unauthenticated' ? endedBy : (error ?? userChanged())
+  }
+
+  async function isOvertaken(rejected: number): Promise<boolean> {
+    await tabs.exclusively(async () => {
+      const known = await (tokens ? tokens.recall() : tabs.latest?.())
+      if (known && state.status === 'authenticated') receive(known)
+    })
+    return generation > rejected
   }
 
   async function leave(): Promise<void> {
@@ -304,19 +381,35 @@ export function createClientSession({
     get generation() {
       return generation
     },
+    get oldestGeneration() {
+      return oldestGeneration
+    },
     isBearer: tokens !== undefined,
     getState: () => state,
     subscribe,
     token: () => tokens?.current() ?? null,
     refresh,
     refreshAfter,
+    isOvertaken,
+    get pageError() {
+      return pageError
+    },
+    isPageRejected: () =>
+      callAsPage(ENDPOINTS.getSession, {}, undefined, TIMEOUT_MS).then(
+        () => false,
+        ({ code }) => code === 'ORIGIN_REJECTED',
+      ),
+    rejectPage(error) {
+      pageError = error
+      set({ error })
+    },
     async refreshIfDue() {
       const isUnread = tokens && state.status === 'loading'
       if (isUnread || ((isSuspect || isDue(held)) && failures === 0)) await refresh()
     },
-    report(reason, epoch) {
+    report(reason, userChanges) {
       const { status, error } = state
-      if (epoch !== state.epoch || status !== 'authenticated' || error?.code === reason) return
+      if (userChanges !== state.userChanges || status !== 'authenticated' || error?.code === reason) return
       if (refreshing === null && mayForce()) void refresh()
     },
     change: (call) =>
@@ -324,8 +417,6 @@ export function createClientSession({
         await catchUp()
         const response = await call()
         if (isTokenResponse(response)) await accept(response, turn, true)
-        // A new secret alone, as after a change of the password.
-        else if ('sessionToken' in response) await tokens?.keep(response as NewSecretResponse)
         return response
       }),
     signOut() {

@@ -5,7 +5,12 @@ export type TabMessage =
   /** A JWT has come; by a sign-in, or for the session that there was. */
   | { readonly type: 'received'; readonly receipt: Receipt; readonly isNew: boolean }
   /** A session has ended for certain; null where the tab did not know which. */
-  | { readonly type: 'ended'; readonly sessionId: string | null }
+  | {
+      readonly type: 'ended'
+      readonly sessionId: string | null
+      /** Only the secrets up to this receipt were superseded; a tab with a newer one stays signed in. */
+      readonly supersededSeq?: number
+    }
 
 /** The tabs of one browser, which share its cookies. */
 export interface Tabs {
@@ -73,7 +78,9 @@ export function connectTabs(name: string): Tabs {
       const listening = new BroadcastChannel(name)
       channel = listening
       listening.onmessage = ({ data }: MessageEvent<TabMessage>) => {
-        if (data.type === 'ended' || data.receipt.seq > (held?.seq ?? 0)) letGo()
+        const seq =
+          data.type === 'received' ? data.receipt.seq : (data.supersededSeq ?? Number.POSITIVE_INFINITY)
+        if (held && seq >= held.seq) letGo()
         listener(data)
       }
       return () => {

@@ -16,8 +16,8 @@ export interface TokenStore {
   current(): string | null
   /** What was received before; null says that nobody is signed in. */
   recall(): Promise<Receipt | null>
-  /** Keeps what an endpoint has answered; with a receipt where it is a new JWT. */
-  keep(response: Partial<TokenResponse>, receipt?: Receipt): Promise<void>
+  /** Keeps the tokens of a response: the JWT, and the session token if it is a new one. */
+  keep(response: TokenResponse, receipt: Receipt): Promise<void>
   forget(): Promise<void>
 }
 
@@ -28,4 +28,10 @@ export type OpenTransport = (key: string) => Transport
 export const cookieTransport: Transport = {
   credentials: 'include',
   headers: () => ({ [CLIENT_HEADER]: '1' }),
+}
+
+/** Says which page asks, so the server says whether it accepts WebSockets of that page. */
+export const pageTransport: Transport = {
+  credentials: 'include',
+  headers: () => ({ [CLIENT_HEADER]: globalThis.location?.origin ?? '1' }),
 }

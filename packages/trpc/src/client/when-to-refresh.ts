@@ -1,4 +1,4 @@
-import { isDecided } from './auth-client-error.ts'
+import { type AuthClientError, isDecided } from './auth-client-error.ts'
 import { type AuthState, isOut, isUnanswered } from './auth-state.ts'
 import { backOff, LONGEST_TIMER_MS } from './back-off.ts'
 import { dueInMs, type Held } from './receipt.ts'
@@ -24,14 +24,20 @@ export function isDue(held: Held | null): boolean {
  *
  * @param options.held the newest JWT
  * @param options.failures attempts in a row that got nowhere
+ * @param options.pageError why the server rejects the WebSockets of the page, which says nothing about the JWT
  */
 export function nextRefreshInMs(
   state: AuthState,
-  { held, failures }: { held: Held | null; failures: number },
+  {
+    held,
+    failures,
+    pageError = null,
+  }: { held: Held | null; failures: number; pageError?: AuthClientError | null },
 ): number | null {
   const { error } = state
   if (isOut(state) || (error !== null && isDecided(error))) return null
   const dueIn = held === null ? 0 : dueInMs(held, Math.random() * JITTER)
-  const delay = error === null ? dueIn : backOff(failures, error.retryAfterSeconds)
+  const isWell = error === null || (failures === 0 && error === pageError)
+  const delay = isWell ? dueIn : backOff(failures, error.retryAfterSeconds)
   return Math.max(SHORTEST_TIMER_MS, Math.min(delay, LONGEST_TIMER_MS))
 }

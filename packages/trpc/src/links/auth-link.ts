@@ -38,7 +38,7 @@ export function authLink<Router extends AnyTRPCRouter>(
   return () =>
     ({ op, next }) =>
       observable((observer) => {
-        const { epoch } = session.getState()
+        const { userChanges } = session.getState()
         const isSubscription = op.type === 'subscription'
         let sent: Unsubscribable | undefined
         let timer: ReturnType<typeof setTimeout> | undefined
@@ -56,7 +56,8 @@ export function authLink<Router extends AnyTRPCRouter>(
         /** Whether the user who called is gone, and the call with them. */
         function isAbandoned(): boolean {
           const state = session.getState()
-          const isGone = state.epoch !== epoch || (isSubscription && state.status === 'signing-out')
+          const isGone =
+            state.userChanges !== userChanges || (isSubscription && state.status === 'signing-out')
           if (isGone) stop(toCallError(userChanged()))
           return isGone
         }
@@ -64,7 +65,7 @@ export function authLink<Router extends AnyTRPCRouter>(
         /** A refusal may say that the session has ended. */
         function report(error: unknown): void {
           const { reason } = authDataOf(error)
-          if (reason && mayEnd(reason)) session.report(reason, epoch)
+          if (reason && mayEnd(reason)) session.report(reason, userChanges)
         }
 
         /** For each value of a stream that a query has answered with. */
@@ -132,14 +133,18 @@ export function authLink<Router extends AnyTRPCRouter>(
             if (over.signal.aborted || isAbandoned()) return
             const { reason = '', replay, retryAfterSeconds = null } = authDataOf(error)
             report(error)
-            if (isSubscription && performance.now() - sentAt > LASTING_MS) {
-              failures = 0
-              isReplay = false
-            }
-            if (isTokenReason(reason) && !isReplay) {
+            const hasLasted = performance.now() - sentAt > LASTING_MS
+            if (isSubscription && hasLasted) failures = 0
+            // The stream began, so the server had accepted its JWT. `refreshAfter` ends a loop.
+            if (isSubscription && (hasBegun || hasLasted)) isReplay = false
+            // The resolver of a subscription runs again whenever its connection is lost.
+            const mayResend = replay || (isSubscription && hasBegun)
+            if (isTokenReason(reason) && isReplay && mayResend) {
+              // The JWT was superseded between its refresh and the call.
+              if (await session.isOvertaken(generation)) continue
+            } else if (isTokenReason(reason) && !isReplay) {
               isReplay = true
-              // The resolver of a subscription runs anew whenever its connection is lost.
-              if (replay || (isSubscription && hasBegun)) {
+              if (mayResend) {
                 await refreshAfter(generation, error)
                 continue
               }

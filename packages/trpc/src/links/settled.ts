@@ -7,12 +7,14 @@ import type { ClientSession } from '../client/client-session.ts'
  * that is over lets go, and is never told.
  */
 export function settled(
-  session: Pick<ClientSession, 'getState' | 'subscribe'>,
+  session: Pick<ClientSession, 'getState' | 'subscribe' | 'pageError'>,
   over: AbortSignal,
 ): Promise<AuthState> {
   return new Promise((resolve) => {
     const check = () => {
-      const state = session.getState()
+      const shown = session.getState()
+      const isOfPage = shown.error !== null && shown.error === session.pageError
+      const state = isOfPage ? { ...shown, error: null } : shown
       if (!stands(state)) return
       unsubscribe()
       resolve(state)

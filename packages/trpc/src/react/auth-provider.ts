@@ -1,6 +1,6 @@
 import { createElement, Fragment, type ReactNode, useMemo, useSyncExternalStore } from 'react'
 import { AuthContext } from './auth-context.ts'
-import { type AuthQueryClient, followEpoch } from './follow-epoch.ts'
+import { type AuthQueryClient, followUser } from './follow-user.ts'
 import type { HookClient } from './hook-client.ts'
 import { sharedBy } from './shared-by.ts'
 
@@ -28,7 +28,7 @@ export function AuthProvider({ client, queryClient, children }: AuthProviderProp
   const shared = sharedBy(client)
   const state = useSyncExternalStore(client.subscribe, client.getState, client.getServerState)
   // Before anything below is rendered, also where the user has changed while no provider was there.
-  if (queryClient) followEpoch(queryClient, { epoch: state.epoch, epochs: shared.epochs })
+  if (queryClient) followUser(queryClient, { userChanges: state.userChanges, seen: shared.seen })
   const value = useMemo(() => ({ client, state, ...shared }), [client, state, shared])
-  return createElement(AuthContext, { value }, createElement(Fragment, { key: state.epoch }, children))
+  return createElement(AuthContext, { value }, createElement(Fragment, { key: state.userChanges }, children))
 }

@@ -36,18 +36,18 @@ export function createConfirmation(client: HookClient): Confirmation {
   let confirmations = 0
   let question: Question | null = null
 
-  const isStillIn = (epoch: number) => {
+  const isStillIn = (userChanges: number) => {
     const state = client.getState()
-    return state.status === 'authenticated' && state.epoch === epoch
+    return state.status === 'authenticated' && state.userChanges === userChanges
   }
 
-  function ask(epoch: number): Question {
+  function ask(userChanges: number): Question {
     let resolve = (_isConfirmed: boolean): void => {}
     const isConfirmed = new Promise<boolean>((settle) => {
       resolve = settle
     })
     const unsubscribe = client.subscribe(() => {
-      if (!isStillIn(epoch)) question?.end(false)
+      if (!isStillIn(userChanges)) question?.end(false)
     })
     set({ isAsking: true, error: null })
     return {
@@ -65,15 +65,15 @@ export function createConfirmation(client: HookClient): Confirmation {
     get,
     subscribe,
     async run(call) {
-      const { epoch } = client.getState()
+      const { userChanges } = client.getState()
       const before = confirmations
       try {
         return await call()
       } catch (error) {
-        if (!isNotFresh(error) || !isStillIn(epoch)) throw error
+        if (!isNotFresh(error) || !isStillIn(userChanges)) throw error
         // Whoever has confirmed since the call was sent is not asked again for it.
         if (confirmations === before) {
-          question ??= ask(epoch)
+          question ??= ask(userChanges)
           if (!(await question.isConfirmed)) throw error
         }
         return call()

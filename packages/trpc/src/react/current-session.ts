@@ -5,8 +5,8 @@ import { createStore, type Store } from './store.ts'
 
 /** The latest answer of `GET /session`. */
 export interface SessionAnswer {
-  /** The epoch that it was asked in: it counts in no other. */
-  readonly epoch: number
+  /** `userChanges` when it was asked. After another change it doesn't count. */
+  readonly userChanges: number
   /** Kept when a later attempt fails. */
   readonly data: CurrentSessionResponse | null
   /** Why the latest attempt failed; null when it did not. */
@@ -23,7 +23,7 @@ export interface CurrentSession extends Pick<Store<SessionAnswer>, 'get' | 'subs
   reload(): Promise<void>
 }
 
-const NOTHING: SessionAnswer = { epoch: -1, data: null, error: null, failures: 0 }
+const NOTHING: SessionAnswer = { userChanges: -1, data: null, error: null, failures: 0 }
 
 /** The current session of a client. Nothing is asked before the first `load`. */
 export function createCurrentSession(client: HookClient): CurrentSession {
@@ -32,19 +32,19 @@ export function createCurrentSession(client: HookClient): CurrentSession {
   let askedIn = -1
 
   async function reload(): Promise<void> {
-    const { epoch } = client.getState()
+    const { userChanges } = client.getState()
     const own = ++question
-    askedIn = epoch
+    askedIn = userChanges
     const answer = await client.api.getSession().then(
       (data) => ({ ...NOTHING, data }),
       (error: AuthClientError) => {
-        const before = get().epoch === epoch ? get() : NOTHING
+        const before = get().userChanges === userChanges ? get() : NOTHING
         return { ...before, error, failures: before.failures + 1 }
       },
     )
     if (own !== question) return
     askedIn = -1
-    if (epoch === client.getState().epoch) set({ ...answer, epoch })
+    if (userChanges === client.getState().userChanges) set({ ...answer, userChanges })
   }
 
   return {
@@ -52,7 +52,7 @@ export function createCurrentSession(client: HookClient): CurrentSession {
     subscribe,
     reload,
     load() {
-      if (askedIn !== client.getState().epoch) void reload()
+      if (askedIn !== client.getState().userChanges) void reload()
     },
   }
 }

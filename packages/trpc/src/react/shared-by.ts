@@ -1,14 +1,14 @@
 import { type Confirmation, createConfirmation } from './confirmation.ts'
 import { type CurrentSession, createCurrentSession } from './current-session.ts'
-import type { AuthQueryClient } from './follow-epoch.ts'
+import type { AuthQueryClient } from './follow-user.ts'
 import type { HookClient } from './hook-client.ts'
 
 /** What all providers of one client have in common. */
 export interface Shared {
   readonly currentSession: CurrentSession
   readonly confirmation: Confirmation
-  /** Which epoch the data of a query client is of. */
-  readonly epochs: WeakMap<AuthQueryClient, number>
+  /** `userChanges` of the data in each query client. */
+  readonly seen: WeakMap<AuthQueryClient, number>
 }
 
 const ofClients = new WeakMap<HookClient, Shared>()
@@ -18,7 +18,7 @@ export function sharedBy(client: HookClient): Shared {
   const shared = ofClients.get(client) ?? {
     currentSession: createCurrentSession(client),
     confirmation: createConfirmation(client),
-    epochs: new WeakMap(),
+    seen: new WeakMap(),
   }
   ofClients.set(client, shared)
   return shared

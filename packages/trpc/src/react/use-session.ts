@@ -33,7 +33,7 @@ export function useSession<Client extends HookClient = HookClient>(): UseSession
   const { state, currentSession } = useAuthContext()
   const { load, reload } = currentSession
   const latest = useStore(currentSession)
-  const answer = latest.epoch === state.epoch ? latest : null
+  const answer = latest.userChanges === state.userChanges ? latest : null
   const isAuthenticated = state.status === 'authenticated'
 
   useEffect(() => {

@@ -13,6 +13,7 @@ import {
   validateIdentity,
 } from '@sallyport/core'
 import { clientAddress, type ProxyTrust } from '@sallyport/core/address'
+import type { SocketLimiter } from './limit-sockets.ts'
 
 /** What both doors let through, and the moment it was read. */
 export interface Admission extends Authenticated {
@@ -31,8 +32,9 @@ export type Transport = 'http' | 'ws' | 'headers'
 export const authRequest: unique symbol = Symbol.for('sallyport.authRequest') as never
 
 /**
- * The credentials of one HTTP request or of one WebSocket connection, in the context as `ctx.auth`. Lazy: nothing is read or
- * checked before a guard asks.
+ * The credentials of one HTTP request or of one WebSocket connection, in the context as `ctx.auth`. Over HTTP
+ * nothing is read or checked before a guard asks; over WebSocket the credentials are checked at the
+ * handshake.
  */
 export interface AuthHandle {
   /** How the call came. */
@@ -57,6 +59,8 @@ export interface AuthRequest {
   readonly carriesStreams: boolean
   /** Whom both doors have let in; absent before they were asked. */
   readonly identity?: Identity
+  /** The limits of the WebSocket that the call came on; absent over HTTP, and without `webSocketOptions`. */
+  readonly limiter?: SocketLimiter | undefined
   /** Where sessions are read, where it is not the context that has the database: in an action. */
   readonly store?: AuthStore
   /**
@@ -91,7 +95,12 @@ export interface Connection {
 /** How long a session read earlier in a request may be relied on, in milliseconds. */
 const MEMORY_MS = 1_000
 
-/** Makes the handle of a request. `upgrade` is a WebSocket connection, whose identity lasts as long as it does. */
+/**
+ * Makes the handle of a request. `upgrade` is a WebSocket connection, whose identity lasts as long as it
+ * does.
+ *
+ * @param options.handshake checks the credentials at once: Step 1, and then Step 2 if there is a store
+ */
 export function createAuthHandle(
   request: OriginRequest,
   options: {
@@ -101,13 +110,17 @@ export function createAuthHandle(
     carriesStreams: boolean
     remoteAddress: string | undefined
     trustsProxy: ProxyTrust
-    connection?: Connection
+    connection?: Connection | undefined
+    limiter?: SocketLimiter | undefined
+    handshake?: { store: AuthStore | undefined }
   },
 ): AuthHandle {
-  const { transport, config, kind, carriesStreams, remoteAddress = null, trustsProxy, connection } = options
+  const { transport, config, kind, carriesStreams, remoteAddress = null, trustsProxy } = options
+  const { connection, limiter, handshake } = options
   let step1: { kind: RequestKind; identity: Promise<Identity> } | null = null
   let memory: Reading | null = null
   let isAsked = false
+  let shaking: Promise<void> | null = null
 
   /** Step 1, once: a connection keeps its identity even when the JWT expires later, since the session row decides. */
   function identifyOnce(callKind: RequestKind): Promise<Identity> {
@@ -123,24 +136,48 @@ export function createAuthHandle(
   }
 
   async function authenticateFresh(store: AuthStore, callKind: RequestKind): Promise<Admission> {
+    if (shaking !== null) await untilShaken(shaking)
     const identity = await identifyOnce(callKind)
     return read(identity, store)
   }
 
-  function read(identity: Identity, store: AuthStore): Promise<Admission> {
-    const { sessions, revocations } = store
-    const reading: Reading = {
-      revision: revocations.revision,
-      keysVersion: keysVersion(config),
-      readAt: performance.now(),
-      session: validateIdentity(identity, { config, adapter: sessions }),
+  /**
+   * The check at the handshake. What it has read admits no call: the session may have been revoked before the
+   * call came.
+   */
+  async function shakeHands(store: AuthStore | undefined): Promise<void> {
+    try {
+      const identity = await identifyOnce(kind)
+      if (store === undefined) return
+      const admission = await admit(identity, beginReading(identity, store, config))
+      connection?.admitted(admission, store)
+    } finally {
+      shaking = null
     }
+  }
+
+  /**
+   * A call that arrived during the handshake fails with its reason. Only then does a ban close the
+   * connection.
+   */
+  async function untilShaken(check: Promise<void>): Promise<void> {
+    try {
+      await check
+    } catch (error) {
+      connection?.refused(error)
+      throw error
+    }
+  }
+
+  function read(identity: Identity, store: AuthStore): Promise<Admission> {
+    const reading = beginReading(identity, store, config)
     if (transport !== 'ws') memory = reading
     if (connection === undefined) return admit(identity, reading)
     return admitOn(connection, store, { identity, reading })
   }
 
   async function authenticate(store: AuthStore, callKind: RequestKind): Promise<Admission> {
+    if (shaking !== null) await untilShaken(shaking)
     const identity = await identifyOnce(callKind)
     const remembered = memory
     if (remembered === null || performance.now() - remembered.readAt > MEMORY_MS) return read(identity, store)
@@ -151,6 +188,10 @@ export function createAuthHandle(
     return isCurrent ? admission : read(identity, store)
   }
 
+  if (handshake !== undefined) {
+    shaking = shakeHands(handshake.store)
+    shaking.catch(() => {})
+  }
   return {
     transport,
     address: () => clientAddress(remoteAddress, request.header('x-forwarded-for'), trustsProxy),
@@ -161,11 +202,21 @@ export function createAuthHandle(
       kind,
       isGet: transport === 'http' && /^(GET|HEAD)$/.test(request.method),
       carriesStreams,
+      limiter,
       authenticate,
       authenticateFresh,
       hasSessionCookie: () => readCredentials(request.header, config).sessionCookie !== null,
       wasAsked: () => isAsked,
     },
+  }
+}
+
+function beginReading(identity: Identity, { sessions, revocations }: AuthStore, config: AuthConfig): Reading {
+  return {
+    revision: revocations.revision,
+    keysVersion: keysVersion(config),
+    readAt: performance.now(),
+    session: validateIdentity(identity, { config, adapter: sessions }),
   }
 }
 

@@ -23,11 +23,19 @@ export interface CallWatch {
   leave(): void
 }
 
-/** The watch of an admitted call, which costs nothing until something asks for it. */
+/**
+ * Creates the watch of an admitted call. It costs nothing until it is used.
+ *
+ * @param options.onStream called when the response is read as a stream
+ */
 export function createCallWatch(
   admission: Admission,
   { auth }: AuthContext,
-  { store, caller }: { store: AuthStore; caller: AbortSignal | undefined },
+  {
+    store,
+    caller,
+    onStream,
+  }: { store: AuthStore; caller: AbortSignal | undefined; onStream?: (() => void) | null },
 ): CallWatch {
   let watch: SessionWatch | undefined
   let isOver = false
@@ -47,6 +55,7 @@ export function createCallWatch(
       return watch.signal
     },
     start() {
+      onStream?.()
       // A stream that is first read when others have ended is watched anew.
       if (watch === undefined || isOver) watch = begin()
       isOver = false
@@ -68,6 +77,7 @@ export function holdTo(condition: Condition, handle: object): void {
   if (isWatched(handle)) handle[callWatch].conditions.push(condition)
 }
 
-function isWatched(handle: object): handle is WatchedHandle {
+/** Whether an earlier guard has already accepted the call. */
+export function isWatched(handle: object): handle is WatchedHandle {
   return callWatch in handle
 }

@@ -1,14 +1,18 @@
 import {
   type AuthConfig,
   type AuthDatabase,
+  authStore,
   checkOrigin,
   type HeaderReader,
   type RequestKind,
+  readCredentials,
 } from '@sallyport/core'
 import { trustProxies } from '@sallyport/core/address'
-import { type AuthHandle, createAuthHandle } from './auth-handle.ts'
+import { type AuthHandle, type Connection, createAuthHandle } from './auth-handle.ts'
 import { type ClosableSocket, guardSocket } from './guard-socket.ts'
+import { limiterOf } from './limit-sockets.ts'
 import { headerReader, type NodeHeaders } from './request-headers.ts'
+import { limitConnection } from './session-sockets.ts'
 
 /** What every context of ours has. */
 export interface AuthContext {
@@ -58,7 +62,10 @@ export interface HttpContextOptions {
 export interface WsContextOptions {
   readonly req: { readonly headers: NodeHeaders; readonly socket?: RemoteSocket }
   readonly info: { readonly connectionParams: Readonly<Record<string, string | undefined>> | null }
-  /** The WebSocket itself, which is closed with code 4403 when its user is banned. */
+  /**
+   * The WebSocket itself: it is closed with code 4403 when its user is banned, and its limits apply to what
+   * it calls.
+   */
   readonly res?: ClosableSocket
 }
 
@@ -72,17 +79,27 @@ export interface AuthContextFactory {
   headers(headers: Headers | NodeHeaders, options?: { method?: string; remoteAddress?: string }): AuthContext
 }
 
+/** Options of {@link createAuthContext}. */
+export interface AuthContextOptions {
+  /**
+   * Where the session is looked up at the handshake. Without it, as in an action, only the JWT is verified
+   * then.
+   */
+  readonly db?: AuthDatabase
+}
+
 /**
- * Where the credentials of a request enter the context, one function a transport. They never throw and check nothing: what is
- * wrong with a request is the answer of the first guard that asks.
+ * Creates the functions that put the credentials of a request into the context, one for each transport. They
+ * never throw: the first guard reports what is wrong with a request. Over WebSocket both steps start at the
+ * handshake, and calls wait for them. A check that fails leaves the connection open.
  *
- * @throws ConfigurationError when `trustedProxies` names what is no address
+ * @throws ConfigurationError when `trustedProxies` has an entry that isn't an address or a range
  * @example
- * const auth = createAuthContext(authConfig)
+ * const auth = createAuthContext(authConfig, { db: database.db })
  * export const httpContext = (options: HttpContextOptions) => ({ ...auth.http(options), db: database.db })
  * export const wsContext = (options: WsContextOptions) => ({ ...auth.ws(options), db: database.db })
  */
-export function createAuthContext(config: AuthConfig): AuthContextFactory {
+export function createAuthContext(config: AuthConfig, { db }: AuthContextOptions = {}): AuthContextFactory {
   const trustsProxy = trustProxies(config.trustedProxies)
   return {
     http({ req, info, remoteAddress = req.socket?.remoteAddress }) {
@@ -110,7 +127,9 @@ export function createAuthContext(config: AuthConfig): AuthContextFactory {
             config,
             kind: 'upgrade',
             carriesStreams: false,
-            ...(res !== undefined && { connection: guardSocket(res, config) }),
+            connection: res && connectionOf(res, config),
+            limiter: limiterOf(res),
+            ...(carriesToken(header, config) && { handshake: { store: db?.[authStore] } }),
             remoteAddress: req.socket?.remoteAddress,
             trustsProxy,
           },
@@ -131,6 +150,21 @@ export function createAuthContext(config: AuthConfig): AuthContextFactory {
         }),
       }
     },
+  }
+}
+
+function connectionOf(socket: ClosableSocket, config: AuthConfig): Connection {
+  const connection = guardSocket(socket, config)
+  const limiter = limiterOf(socket)
+  return limiter === undefined ? connection : limitConnection(connection, limiter, socket)
+}
+
+/** Whether there is a credential to check. The first guard reports two cookies of one name. */
+function carriesToken(header: HeaderReader, config: AuthConfig): boolean {
+  try {
+    return readCredentials(header, config).token !== null
+  } catch {
+    return false
   }
 }
 

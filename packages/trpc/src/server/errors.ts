@@ -72,6 +72,8 @@ export function authResponseMeta({ ctx, data, errors, eagerGeneration }: Respons
   const isPublic =
     ctx !== undefined && !ctx.auth[authRequest].wasAsked() && errors.length === 0 && !eagerGeneration
   if (!isPublic) headers.set('cache-control', 'no-store')
+  // A response can contain text from users. A browser must not treat it as a page or a script.
+  headers.set('x-content-type-options', 'nosniff')
   const isMixed = errors.length < data.length || errors.some(({ code }) => code !== errors[0]?.code)
   const seconds = errors.map(({ cause }) => (isAuthError(cause) ? (cause.retryAfterSeconds ?? 0) : 0))
   const longest = isMixed ? 0 : Math.max(0, ...seconds)

@@ -1,16 +1,23 @@
 import { isObservable } from '@trpc/server/observable'
 import type { CallWatch } from './call-watch.ts'
-import { guardIterable, guardObservable, guardPromise, type StreamWatch } from './guard-stream.ts'
+import {
+  type GuardOptions,
+  guardIterable,
+  guardObservable,
+  guardPromise,
+  type StreamWatch,
+} from './guard-stream.ts'
 
 /**
  * The answer of a resolver with every stream in it guarded, or the very same answer where nothing in it streams.
  *
  * @param options.isStreamed whether it is sent as JSON lines: those also carry promises and async iterables that are values of a plain
  * object, at the top and in whatever they bring
+ * @param options.writable returns a promise that a stream awaits before it reads its source
  */
 export function guardAnswer(
   answer: unknown,
-  { watch, isStreamed }: { watch: CallWatch; isStreamed: boolean },
+  { watch, isStreamed, writable }: { watch: CallWatch; isStreamed: boolean } & Pick<GuardOptions, 'writable'>,
 ): unknown {
   let streams = 0
 
@@ -54,7 +61,7 @@ export function guardAnswer(
     return guarded
   }
 
-  const options = isStreamed ? { startWatch, guardValue } : { startWatch }
+  const options = isStreamed ? { startWatch, guardValue } : { startWatch, writable }
   if (isAsyncIterable(answer)) return guardIterable(answer, options)
   if (isObservable(answer)) return guardObservable(answer, options)
   return isStreamed ? guardValue(answer) : answer

@@ -1,41 +1,61 @@
 import { type AuthConfig, isAuthError } from '@sallyport/core'
 import type { Connection } from './auth-handle.ts'
+import { isOpen } from './ready-state.ts'
 import { leasesOf } from './session-leases.ts'
 
 /** What we need of a `WebSocket` of `ws`. */
 export interface ClosableSocket {
   readonly readyState: number
+  send(data: string): void
   close(code: number, reason: string): void
   once(event: 'close', listener: () => void): unknown
 }
 
-/** The `readyState` of a socket that is open (RFC 6455; `WebSocket.OPEN`). */
-const OPEN = 1
+/** Close codes: 4000 plus an HTTP status, from the range that is free for applications. */
+const BANNED = 4403
+const CREDENTIALS_REPLACED = 4401
 
-/** The close code for a banned user: 4000 and a HTTP status, from the range that is free for applications. */
-const CLOSE_CODE = 4403
+/** tRPC's client opens a new connection, with fresh credentials, before it leaves this one. */
+const RECONNECT = JSON.stringify({ id: null, method: 'reconnect' })
 
-/** What streams and calls are given to send their refusal before the socket is closed, in milliseconds. */
+/** How long streams and calls have to send their errors before the socket is closed, in milliseconds. */
 const LAST_WORDS_MS = 100
 
 /**
- * Closes the socket of a user who is banned, after the error of each stream and call has been sent. From the first admission on it hears of
- * what happens to the session, also while nothing is called; a session that has merely ended leaves it open.
+ * Closes the socket of a banned user, and a socket whose credentials were replaced or whose key leaked, after
+ * each stream and call has sent its error. It follows the session from the first accepted call on, even while
+ * nothing is called. A session that has ended leaves the socket open, and so does a token that was invalid
+ * from the start.
  */
 export function guardSocket(socket: ClosableSocket, config: AuthConfig): Connection {
   let isHeld = false
   let isClosing = false
 
   function refused(error: unknown): void {
-    if (isClosing || !isAuthError(error) || error.reason !== 'ACCOUNT_BANNED') return
+    if (isClosing || !isAuthError(error)) return
+    if (error.reason === 'ACCOUNT_BANNED') closeSoon(BANNED, error.reason)
+    // A client that reconnects before it has the response with the new cookies would come back with the old
+    // ones.
+    if (error.reason === 'TOKEN_INVALID' && isHeld)
+      soon(() => {
+        if (isOpen(socket)) socket.send(RECONNECT)
+        closeSoon(CREDENTIALS_REPLACED, error.reason)
+      })
+  }
+
+  function closeSoon(code: number, reason: string): void {
+    soon(() => socket.close(code, reason))
+  }
+
+  function soon(act: () => void): void {
     isClosing = true
-    const timer = setTimeout(() => socket.close(CLOSE_CODE, error.reason), LAST_WORDS_MS)
+    const timer = setTimeout(act, LAST_WORDS_MS)
     socket.once('close', () => clearTimeout(timer))
   }
 
   return {
     admitted(admission, store) {
-      if (isHeld || socket.readyState !== OPEN) return
+      if (isHeld || !isOpen(socket)) return
       isHeld = true
       const { identity } = admission
       const lease = leasesOf(store, config)(admission, {

@@ -12,6 +12,11 @@ export interface GuardOptions {
   readonly startWatch: () => StreamWatch
   /** Guards what can be a stream inside a value. */
   readonly guardValue?: (value: unknown) => unknown
+  /**
+   * Returns a promise to await before the source is read again, while the client hasn't read enough; else
+   * null.
+   */
+  readonly writable?: (() => Promise<void> | null) | undefined
 }
 
 const asItIs = (value: unknown) => value
@@ -22,7 +27,7 @@ const asItIs = (value: unknown) => value
  */
 export function guardIterable(
   source: AsyncIterable<unknown>,
-  { startWatch, guardValue = asItIs }: GuardOptions,
+  { startWatch, guardValue = asItIs, writable }: GuardOptions,
 ): AsyncIterableIterator<unknown> {
   const iterator = source[Symbol.asyncIterator]()
   let watch: StreamWatch | undefined
@@ -52,6 +57,8 @@ export function guardIterable(
     const { signal, verdict } = begin()
     try {
       signal.throwIfAborted()
+      const drained = writable?.() ?? null
+      if (drained !== null) await unlessEnded(drained, signal)
       const { done, value } = await unlessEnded(iterator.next(), signal)
       for (let wait = verdict(); wait !== null; wait = verdict()) await wait
       signal.throwIfAborted()

@@ -1,4 +1,5 @@
 import {
+  AuthError,
   type AuthStore,
   type Identity,
   isAuthError,
@@ -8,7 +9,7 @@ import {
 } from '@sallyport/core'
 import type { TRPCMiddlewareFunction, TRPCProcedureType } from '@trpc/server'
 import { type Admission, type AuthHandle, type AuthRequest, authRequest } from './auth-handle.ts'
-import { type CallWatch, callWatch, createCallWatch, type WatchedHandle } from './call-watch.ts'
+import { type CallWatch, callWatch, createCallWatch, isWatched, type WatchedHandle } from './call-watch.ts'
 import type { DatabaseContext, StoreContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
 import { guardAnswer, isStream } from './guard-answer.ts'
@@ -43,9 +44,12 @@ export type Middleware<NeededContext, AddedContext> = TRPCMiddlewareFunction<
 /** A call that a guard has let in. */
 export type CallOptions<Context extends StoreContext = StoreContext> = Pick<
   Parameters<Middleware<Context, SessionContext>>[0],
-  'ctx' | 'next' | 'signal' | 'type'
+  'ctx' | 'next' | 'signal' | 'type' | 'path'
 >
 type Result = Awaited<ReturnType<Middleware<DatabaseContext, SessionContext>>>
+
+/** Seconds to wait: by then the socket may have a place for another subscription. */
+const RETRY_AFTER_SECONDS = 5
 
 const brand = Symbol.for('sallyport.guard')
 
@@ -116,16 +120,22 @@ export async function runAdmitted(
 ): Promise<Result> {
   const { ctx, next, signal, type } = call
   const { identity, session } = admission
-  const watch = createCallWatch(admission, ctx, { store, caller: signal })
+  const release = reserveSubscription(call)
+  const watch = createCallWatch(admission, ctx, { store, caller: signal, onStream: release })
   const added = further?.(admission, call, watch)
   const auth = admit(ctx.auth, { watch, type, identity })
   const result = await next({ ctx: { ...added, identity, session, user: session.user, auth } })
-  const { carriesStreams } = ctx.auth[authRequest]
+  const { carriesStreams, limiter } = ctx.auth[authRequest]
 
+  if (!result.ok || !isStream(result.data)) release?.()
   if (result.ok) {
     // Nobody will read it, so nobody would end what the resolver has started for it.
     if (type !== 'subscription' && !carriesStreams && isStream(result.data)) watch.leave()
-    const data = guardAnswer(result.data, { watch, isStreamed: carriesStreams })
+    const data = guardAnswer(result.data, {
+      watch,
+      isStreamed: carriesStreams,
+      writable: limiter?.writable,
+    })
     if (data !== result.data) return { ...result, data }
   }
   watch.stop()
@@ -134,6 +144,15 @@ export async function runAdmitted(
     return { ...result, error: toTRPCError(result.error.cause) }
   }
   return result
+}
+
+/** Reserves a place for a subscription on its socket, once per call. Rejects the call if none is left. */
+function reserveSubscription({ ctx, type, path }: CallOptions): (() => void) | null {
+  const { limiter } = ctx.auth[authRequest]
+  if (type !== 'subscription' || limiter === undefined || isWatched(ctx.auth)) return null
+  const release = limiter.reserveSubscription()
+  if (release !== null) return release
+  throw toTRPCError(new AuthError('RATE_LIMITED', { retryAfterSeconds: RETRY_AFTER_SECONDS }), { path })
 }
 
 /** Names the members one by one: spreading the handle of another session middleware would start its watch. */

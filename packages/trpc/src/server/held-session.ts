@@ -6,8 +6,8 @@ import {
   isAuthError,
   isUndecided,
   type Session,
-  type SessionKey,
 } from '@sallyport/core'
+import { GRACE_SECONDS } from '@sallyport/core/protocol'
 import type { Admission } from './auth-handle.ts'
 import { LEASE_MS, type Renewals } from './renewals.ts'
 import { readForAll } from './shared-read.ts'
@@ -55,7 +55,7 @@ export interface Holding {
  * @param onEmpty called when nothing rests on it any more
  */
 export function holdSession(
-  { sessionId, userId }: SessionKey,
+  { sessionId, userId, version }: Pick<Identity, 'sessionId' | 'userId' | 'version'>,
   { store, config, renewals, inTurn }: Holding,
   onEmpty: () => void,
 ): HeldSession {
@@ -64,7 +64,10 @@ export function holdSession(
   let emitting = 0
   /** When the last read began that found the session in order, on the monotonic clock. */
   let readAt = 0
-  let expiresAt = 0
+  /** When the session expires, or this version of it if that comes first. */
+  let validUntil = 0
+  /** Whether a refresh has rotated this version out. */
+  let isRotatedOut = false
   let expiry: ReturnType<typeof setTimeout> | undefined
   /** Checks that have no verdict yet. */
   let unanswered = 0
@@ -111,7 +114,7 @@ export function holdSession(
     renewals.settle(held)
     if (startedAt >= readAt) {
       readAt = startedAt
-      expiresAt = session.expiresAt.getTime()
+      validUntil = validUntilOf(session)
       awaitExpiry()
     }
     for (const holder of holders.keys()) holder.confirm(session)
@@ -132,16 +135,28 @@ export function holdSession(
     return performance.now() - readAt >= LEASE_MS
   }
 
-  /** A timer only for what expires before the next read can have told, which may find it renewed. */
+  /** In milliseconds since 1970. A version that was rotated out ends with its grace period. */
+  function validUntilOf(session: Session): number {
+    isRotatedOut = session.version !== version && version !== null && session.version !== null
+    const expiresAt = session.expiresAt.getTime()
+    if (!isRotatedOut) return expiresAt
+    const rotatedAt = new Date(session.rotatedAt ?? 0).getTime()
+    return Math.min(expiresAt, rotatedAt + GRACE_SECONDS * 1000 + 1)
+  }
+
+  /** Sets a timer only for an expiry that the next read would find too late. */
   function awaitExpiry(): void {
     clearTimeout(expiry)
-    const delay = expiresAt - config.now().getTime()
-    if (emitting > 0 && delay <= LEASE_MS) expiry = setTimeout(check, Math.max(delay, 0))
+    const delay = validUntil - config.now().getTime()
+    if (!isRotatedOut && (emitting === 0 || delay > LEASE_MS)) return
+    expiry = setTimeout(check, Math.max(delay, 0))
+    // A socket without streams must not keep the process alive.
+    if (emitting === 0) expiry.unref()
   }
 
   function verdict(): Promise<void> | null {
     // Timers are late where the process was stopped.
-    const isKnown = !isOver() && config.now().getTime() < expiresAt
+    const isKnown = !isOver() && config.now().getTime() < validUntil
     if (unanswered === 0 && !isKnown) check()
     if (unanswered === 0) return null
     answer ??= Promise.withResolvers()
@@ -150,25 +165,25 @@ export function holdSession(
 
   function join({ identity, session, readAt: admittedAt }: Admission, holder: Holder): Lease {
     holders.set(holder, JSON.stringify([identity.issuer, identity.keyId, identity.expiresAt]))
+    const isOnly = holders.size === 1
+    validUntil = Math.min(isOnly ? Number.POSITIVE_INFINITY : validUntil, validUntilOf(session))
     if (holder.emits) {
       const isFirst = emitting++ === 0
       // What was read for one alone does not speak for the others, nor theirs for it: the oldest counts.
       readAt = isFirst ? admittedAt : Math.min(readAt, admittedAt)
-      expiresAt = Math.min(isFirst ? Number.POSITIVE_INFINITY : expiresAt, session.expiresAt.getTime())
       if (isFirst) renewals.keep(held)
-      awaitExpiry()
     }
+    awaitExpiry()
     return { verdict: () => (holders.has(holder) ? verdict() : null), leave: () => leave(holder) }
   }
 
   function leave(holder: Holder): void {
     if (!holders.delete(holder)) return
     if (holder.emits) emitting--
-    if (emitting === 0) {
-      clearTimeout(expiry)
-      renewals.drop(held)
-    }
+    if (emitting === 0) renewals.drop(held)
+    awaitExpiry()
     if (holders.size > 0) return
+    clearTimeout(expiry)
     renewals.settle(held)
     unsubscribe()
     onEmpty()

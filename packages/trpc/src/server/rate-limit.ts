@@ -2,10 +2,11 @@ import {
   AuthError,
   ConfigurationError,
   checkRateLimit,
+  type RateLimit,
   type RateLimitStore,
   type Session,
 } from '@sallyport/core'
-import { clientNetwork } from '@sallyport/core/address'
+import { addressBuckets } from '@sallyport/core/address'
 import type { StoreContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
 import type { Middleware } from './guard.ts'
@@ -21,7 +22,8 @@ export interface RateLimitOptions {
   /** Seconds from the first call until the count begins anew. */
   readonly duration: number
   /**
-   * Whose calls are counted together: those of a user, of an address (or one /64 of IPv6), or of whatever name is returned.
+   * Which calls share a count: those of a user, of an address (or one /64 of IPv6, with ten times the
+   * points for its /48), or of the name that the function returns.
    *
    * @default 'user' after a session middleware, else 'address'
    */
@@ -42,13 +44,15 @@ export function rateLimit(options: RateLimitOptions): Middleware<StoreContext, o
   const { by } = options
   const limit = checkRateLimit('rateLimit', options)
   return async ({ ctx, path, getRawInput, next }) => {
-    const name =
+    const buckets =
       typeof by === 'function'
-        ? `name:${await digest(await by({ ctx, path, input: await getRawInput() }))}`
-        : nameOf(by, ctx)
+        ? [{ name: `name:${await digest(await by({ ctx, path, input: await getRawInput() }))}`, limit }]
+        : bucketsOf(by, ctx, limit)
     try {
-      const retryAfterSeconds = await limitsOf(ctx).consume(`procedure:${path}:${name}`, limit)
-      if (retryAfterSeconds !== null) throw new AuthError('RATE_LIMITED', { retryAfterSeconds })
+      for (const { name, limit } of buckets) {
+        const retryAfterSeconds = await limitsOf(ctx).consume(`procedure:${path}:${name}`, limit)
+        if (retryAfterSeconds !== null) throw new AuthError('RATE_LIMITED', { retryAfterSeconds })
+      }
     } catch (error) {
       throw toTRPCError(error, { path })
     }
@@ -64,9 +68,17 @@ function limitsOf(ctx: StoreContext): RateLimitStore {
   )
 }
 
-function nameOf(by: 'user' | 'address' | undefined, { auth, session }: RateLimitContext): string {
-  if (by !== 'address' && session) return `user:${session.userId}`
-  if (by !== 'user') return `address:${clientNetwork(auth.address())}`
+function bucketsOf(
+  by: 'user' | 'address' | undefined,
+  { auth, session }: RateLimitContext,
+  limit: RateLimit,
+): ReturnType<typeof addressBuckets> {
+  if (by !== 'address' && session) return [{ name: `user:${session.userId}`, limit }]
+  if (by !== 'user')
+    return addressBuckets(auth.address(), limit).map(({ name, limit }) => ({
+      name: `address:${name}`,
+      limit,
+    }))
   throw toTRPCError(new ConfigurationError("rateLimit: by: 'user' needs a session middleware before it"))
 }
 

@@ -41,8 +41,9 @@ function createLeases(store: AuthStore, config: AuthConfig): HoldLease {
   }
 
   return (admission, holder) => {
-    const { sessionId, userId } = admission.identity
-    const name = JSON.stringify([sessionId, userId])
+    const { sessionId, userId, version } = admission.identity
+    // Two versions never share a verdict: one of them has been replaced.
+    const name = JSON.stringify([sessionId, userId, version])
     const held = sessions.get(name) ?? open(name, admission)
     const lease = held.join(admission, holder)
     // A session was revoked or a key removed between the read that let the call in and this line.

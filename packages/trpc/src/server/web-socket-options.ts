@@ -1,53 +1,128 @@
 import type { IncomingMessage } from 'node:http'
 import { type AuthConfig, checkOrigin, isAuthError, MAX_BATCH_SIZE, MAX_PAYLOAD_BYTES } from '@sallyport/core'
+import { limitAddresses } from './limit-addresses.ts'
+import { limitSockets, type SocketClass } from './limit-sockets.ts'
 import { headerReader } from './request-headers.ts'
+import { type SocketLimits, socketLimits, type WebSocketLimits } from './socket-limits.ts'
 
 /**
- * Options of tRPC's handlers, over HTTP and WebSocket: at most 20 calls in a batch or frame, and, where the adapter is one of Node's,
- * bodies of at most 64 KB. The fetch adapter reads a body of any size: limit it in front.
+ * Options of tRPC's handlers: at most 20 calls in an HTTP batch, and bodies of at most 64 KB in the Node
+ * adapters. The fetch adapter reads a body of any size, so limit it before the adapter.
  */
 export const authHandlerOptions: { readonly maxBatchSize: number; readonly maxBodySize: number } = {
   maxBatchSize: MAX_BATCH_SIZE,
   maxBodySize: MAX_PAYLOAD_BYTES,
 }
 
+/**
+ * `ws` emits no event for a fragment, so the frame budget couldn't count those of a message that never ends.
+ */
+const MAX_FRAGMENTS = 64
+
+/** The most parts that an incomplete message is read in. Small parts cost memory, too. */
+const MAX_BUFFERED_CHUNKS = 4_096
+
 /** Options of a `WebSocketServer` of `ws`. */
 export interface WebSocketOptions {
-  /** Most bytes in a message. */
+  /** The most bytes in a message. */
   readonly maxPayload: number
-  /** Refuses the upgrade where the page may not use the cookies. */
+  /** The most fragments of a message. */
+  readonly maxFragments: number
+  /** The most chunks of an incomplete message. */
+  readonly maxBufferedChunks: number
+  /**
+   * Rejects the upgrade of a page that may not use the cookies or has too many connections. Must be called by
+   * `ws`, as a method.
+   */
   readonly verifyClient: (
-    info: { req: Pick<IncomingMessage, 'headers' | 'url'> },
-    callback: (accepted: boolean, status?: number, message?: string) => void,
+    this: object,
+    info: { req: Pick<IncomingMessage, 'headers' | 'url' | 'socket'> },
+    callback: (
+      accepted: boolean,
+      status?: number,
+      message?: string,
+      headers?: Record<string, string>,
+    ) => void,
   ) => void
 }
 
+interface Refusal {
+  readonly status: number
+  readonly message: string
+  readonly headers?: Record<string, string>
+}
+
 /**
- * Options of the `WebSocketServer`: messages of at most 64 KB, and the upgrade check. Browsers send cookies along with a WebSocket
- * from any site, so a foreign origin is refused with 403 `ORIGIN_REJECTED`. Where bearer transport is enabled it is let in, but its
- * cookies count for nothing. A request whose `Host` and path make no URL is refused with 400.
+ * Returns options for the `WebSocketServer` of `ws` 8.7 or later, also that of `@fastify/websocket`: messages
+ * of at most 64 KB, the upgrade check, and the limits of each socket, session, and address, which apply from
+ * the upgrade on.
  *
+ * Browsers send cookies along with a WebSocket from any site, so the upgrade of a foreign origin is rejected
+ * with 403 `ORIGIN_REJECTED`. With bearer transport, it is accepted, but its cookies are ignored. A request
+ * whose `Host` and path make no URL gets 400. A request from an address with too many connections gets 429.
+ *
+ * @throws ConfigurationError naming the limit that is wrong
  * @example const wss = new WebSocketServer({ server, path: '/trpc', ...webSocketOptions(authConfig) })
+ * @example await app.register(fastifyWebsocket, { options: webSocketOptions(authConfig) })
  */
-export function webSocketOptions(config: AuthConfig): WebSocketOptions {
+export function webSocketOptions(config: AuthConfig, limits: WebSocketLimits = {}): WebSocketOptions {
+  const checked = socketLimits(limits)
+  const countAddress = limitAddresses(config, checked)
+  const limited = new WeakSet<object>()
   return {
     maxPayload: MAX_PAYLOAD_BYTES,
+    maxFragments: MAX_FRAGMENTS,
+    maxBufferedChunks: MAX_BUFFERED_CHUNKS,
     verifyClient({ req }, callback) {
-      const refusal = refuseUpgrade(req, config)
-      // Not inside a `try`: it begins the connection, whose failures are none of the upgrade's.
+      const refusal = limitServer(this, limited, checked) ?? refuseUpgrade(req, config, countAddress)
+      // Not inside a `try`: the callback begins the connection, and its errors aren't errors of the upgrade.
       if (refusal === null) callback(true)
-      else callback(false, refusal.status, refusal.message)
+      else callback(false, refusal.status, refusal.message, refusal.headers)
     },
   }
 }
 
+/**
+ * Replaces the class of a server's connections, on its first upgrade. `ws` calls `verifyClient` as a method
+ * of its options, whose member `WebSocket` is that class. So this module doesn't import `ws`, and an app may
+ * have several copies of it.
+ */
+function limitServer(
+  options: { WebSocket?: unknown },
+  limited: WeakSet<object>,
+  limits: SocketLimits,
+): Refusal | null {
+  const { WebSocket: Base } = options
+  if (typeof Base !== 'function') {
+    console.error(
+      'webSocketOptions: connections are rejected, because verifyClient was not called by ws 8.7 or later. ' +
+        'If you wrap it, call it with your own `this`: options.verifyClient.call(this, info, callback).',
+    )
+    return { status: 500, message: 'Internal Server Error' }
+  }
+  if (limited.has(Base)) return null
+  const Limited = limitSockets(Base as SocketClass, limits)
+  limited.add(Limited)
+  options.WebSocket = Limited
+  return null
+}
+
 function refuseUpgrade(
-  { headers, url = '/' }: Pick<IncomingMessage, 'headers' | 'url'>,
+  req: Pick<IncomingMessage, 'headers' | 'url' | 'socket'>,
   config: AuthConfig,
-): { status: number; message: string } | null {
+  countAddress: ReturnType<typeof limitAddresses>,
+): Refusal | null {
+  const { headers, url = '/' } = req
   // tRPC parses it where an exception ends the process.
   if (!URL.canParse(url, `http://${headers.host ?? 'localhost'}`))
     return { status: 400, message: 'Bad Request' }
+  const retryAfterSeconds = countAddress(req)
+  if (retryAfterSeconds !== null)
+    return {
+      status: 429,
+      message: 'RATE_LIMITED',
+      headers: { 'retry-after': String(retryAfterSeconds) },
+    }
   if (config.bearer) return null
   try {
     checkOrigin({ method: 'GET', header: headerReader(headers) }, 'upgrade', config)

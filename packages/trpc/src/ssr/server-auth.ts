@@ -100,7 +100,10 @@ export function openServerAuth(page: Page, found: Found, server: PageServer): Se
 
   return {
     get state(): HydrationState {
-      if (standing.status !== 'authenticated') return { status: standing.status }
+      if (standing.status !== 'authenticated') {
+        const { status, reason } = standing
+        return status === 'unknown' && reason === 'ACCOUNT_BANNED' ? { status, reason } : { status }
+      }
       const { userId, sessionId } = standing.identity
       const expiresIn = secondsLeft(standing.identity, config)
       return { status: 'authenticated', userId, sessionId, expiresIn }

@@ -100,8 +100,10 @@ export async function refresh(page: Page, refused: Reason, server: PageServer): 
   }
 }
 
+/** A ban and a superseded secret are decisions: the browser's own JWT is rejected as well. */
 function isUndecided(standing: Standing): boolean {
-  return standing.status === 'unknown' && standing.reason !== 'ACCOUNT_BANNED'
+  if (standing.status !== 'unknown') return false
+  return standing.reason !== 'ACCOUNT_BANNED' && standing.reason !== 'SECRET_SUPERSEDED'
 }
 
 type Step1 =

@@ -1,5 +1,6 @@
 import { type AuthConfig, ConfigurationError } from '@sallyport/core'
 import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS } from '@sallyport/core/protocol'
+import { isSecureUrl } from '@sallyport/core/service'
 import type { Page } from './page.ts'
 
 /** `auth.handler`, or any other function that answers the requests under `/api/auth`. */
@@ -47,12 +48,10 @@ function headersFor(page: Headers): Record<string, string> {
   return { cookie: page.get('cookie') ?? '', [CLIENT_HEADER]: '1', accept: 'application/json' }
 }
 
-/** Over an open line anyone could read the secret of the session. */
+/** Over plain HTTP, an attacker could read the secret of the session. */
 function requireSecure(value: string): string {
   const url = URL.parse(value)
-  const isLoopback = url !== null && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)
-  const isSecure = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback)
-  if (url === null || !isSecure || url.search !== '' || url.hash !== '') {
+  if (url === null || !isSecureUrl(url) || url.search !== '' || url.hash !== '') {
     throw new ConfigurationError(
       'token.url must be https, or http on this machine, and be what comes before /api/auth',
     )

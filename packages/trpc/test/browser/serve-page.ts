@@ -99,8 +99,8 @@ export async function servePage({
     const outage = withOutage(await openSqlite(databaseUrl, { columns: columnsOf(definition) }))
     const { database } = outage
     const { handler: answerAuth } = await createAuth(definition, database, { pruneEverySeconds: 0 })
-    const context = createAuthContext(config)
     const { db } = database
+    const context = createAuthContext(config, { db })
 
     async function answer(request: Request, remoteAddress: string | undefined): Promise<Response> {
       const { pathname } = new URL(request.url)

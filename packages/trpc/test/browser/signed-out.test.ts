@@ -56,8 +56,10 @@ describe("another user signs in in another tab while the first one's refresh and
     for (const tab of [first, second]) {
       expect(await tab.run('ask')).toEqual({ data: bob.userId, reason: null, deliveredTo: bob.userId })
       const known = (await tab.run('states')).filter(({ userId }) => userId !== null)
-      expect(known.findLast(({ userId }) => userId === ada.userId)?.epoch).toBe(known[0]?.epoch)
-      expect(known.find(({ userId }) => userId === bob.userId)?.epoch).toBeGreaterThan(known[0]?.epoch ?? 0)
+      expect(known.findLast(({ userId }) => userId === ada.userId)?.userChanges).toBe(known[0]?.userChanges)
+      expect(known.find(({ userId }) => userId === bob.userId)?.userChanges).toBeGreaterThan(
+        known[0]?.userChanges ?? 0,
+      )
       // Once the second is there, the first never comes back.
       const users = known.map(({ userId }) => userId)
       expect([...new Set(users)]).toEqual([ada.userId, bob.userId])

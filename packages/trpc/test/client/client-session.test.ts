@@ -38,7 +38,7 @@ async function signedIn(options: Options = {}) {
   scene.server.answer(TOKEN, () => tokens())
   scene.listen()
   await scene.client.refresh()
-  expect(scene.client.getState()).toEqual({ ...ada, epoch: 0 })
+  expect(scene.client.getState()).toEqual({ ...ada, userChanges: 0 })
   scene.server.sent.length = 0
   scene.states.length = 0
   return scene
@@ -85,12 +85,12 @@ describe('the first answer', () => {
     const { client, server, listen } = open()
     server.answer(TOKEN, () => tokens())
     await vi.advanceTimersByTimeAsync(3_600_000)
-    expect(client.getState()).toEqual({ ...nobody, status: 'loading', epoch: 0 })
+    expect(client.getState()).toEqual({ ...nobody, status: 'loading', userChanges: 0 })
     expect(server.sent).toEqual([])
     const stop = listen()
     expect(client.getState().status).toBe('loading')
     await settle()
-    expect(client.getState()).toEqual({ ...ada, epoch: 0 })
+    expect(client.getState()).toEqual({ ...ada, userChanges: 0 })
     expect(server.count(TOKEN)).toBe(1)
     stop()
     await vi.advanceTimersByTimeAsync(3_600_000)
@@ -112,7 +112,7 @@ describe('the first answer', () => {
     server.answer(TOKEN, answer)
     listen()
     await vi.advanceTimersByTimeAsync(3_600_000)
-    expect(client.getState()).toEqual({ ...nobody, epoch: 0 })
+    expect(client.getState()).toEqual({ ...nobody, userChanges: 0 })
     expect(server.count(TOKEN)).toBe(1)
   })
 
@@ -121,11 +121,11 @@ describe('the first answer', () => {
     server.answer(TOKEN, answer)
     listen()
     await settle()
-    expect(client.getState()).toMatchObject({ ...nobody, status: 'unknown', epoch: 0, error: { code } })
+    expect(client.getState()).toMatchObject({ ...nobody, status: 'unknown', userChanges: 0, error: { code } })
     server.answer(TOKEN, () => tokens())
     await client.refresh()
     // Calls may have been answered for somebody meanwhile.
-    expect(client.getState()).toEqual({ ...ada, epoch: 1 })
+    expect(client.getState()).toEqual({ ...ada, userChanges: 1 })
     expect(states).toEqual(['unknown', 'authenticated'])
   })
 })
@@ -135,7 +135,7 @@ describe('who is signed in stays signed in', () => {
     const { client, server, session } = await signedIn()
     server.answer(TOKEN, answer)
     await vi.advanceTimersByTimeAsync(3_600_000)
-    expect(client.getState()).toMatchObject({ ...ada, epoch: 0, error: { code } })
+    expect(client.getState()).toMatchObject({ ...ada, userChanges: 0, error: { code } })
     // 46 minutes at 15 to 30 seconds each, or the one attempt that was decided.
     if (isRetried) expect(server.count(TOKEN)).toBeGreaterThan(90)
     expect(server.count(TOKEN)).toBeLessThan(isRetried ? 190 : 2)
@@ -147,14 +147,14 @@ describe('who is signed in stays signed in', () => {
     server.answer(TOKEN, () => tokens())
     if (isRetried) await vi.advanceTimersByTimeAsync(30_000)
     else await client.refresh()
-    expect(client.getState()).toEqual({ ...ada, epoch: 0 })
+    expect(client.getState()).toEqual({ ...ada, userChanges: 0 })
   })
 
   test.each(ENDS)('until %s', async (_code, answer) => {
     const { client, server, states } = await signedIn()
     server.answer(TOKEN, answer)
     await vi.advanceTimersByTimeAsync(3_600_000)
-    expect(client.getState()).toEqual({ ...nobody, epoch: 1 })
+    expect(client.getState()).toEqual({ ...nobody, userChanges: 1 })
     expect(states).toEqual(['unauthenticated'])
     expect(server.count(TOKEN)).toBe(1)
   })
@@ -262,7 +262,7 @@ describe('a JWT is refreshed', () => {
     expect(server.count(TOKEN)).toBe(2)
     for (let i = 0; i < 10; i++) await step(i % 2 === 0 ? -day : day)
     expect(server.count(TOKEN)).toBe(2)
-    expect(client.getState()).toEqual({ ...ada, epoch: 0 })
+    expect(client.getState()).toEqual({ ...ada, userChanges: 0 })
   })
 })
 
@@ -277,13 +277,23 @@ describe('a page that was rendered on a server', () => {
   ])('begins as $state.status', async ({ hydrate, state, requests }) => {
     const { client, server, listen } = open({ hydrate })
     server.answer(TOKEN, () => tokens())
-    expect(client.getState()).toEqual({ ...state, epoch: 0 })
-    expect(client.getServerState()).toEqual({ ...state, epoch: 0 })
+    expect(client.getState()).toEqual({ ...state, userChanges: 0 })
+    expect(client.getServerState()).toEqual({ ...state, userChanges: 0 })
     expect(client.getServerState()).toBe(client.getServerState())
     listen()
     await settle()
     expect(server.count(TOKEN)).toBe(requests)
-    expect(client.getServerState()).toEqual({ ...state, epoch: 0 })
+    expect(client.getServerState()).toEqual({ ...state, userChanges: 0 })
+  })
+
+  test('for a banned user begins with the ban, and comes back when the ban is lifted', async () => {
+    const { client, server, listen } = open({ hydrate: { status: 'unknown', reason: 'ACCOUNT_BANNED' } })
+    server.answer(TOKEN, () => tokens())
+    const banned = { status: 403, code: 'ACCOUNT_BANNED', message: 'Account banned' }
+    expect(client.getState()).toMatchObject({ ...nobody, status: 'unknown', userChanges: 0, error: banned })
+    listen()
+    await settle()
+    expect(client.getState()).toEqual({ ...ada, userChanges: 1 })
   })
 
   test('has a JWT as old as the first byte of the page', async () => {
@@ -323,11 +333,11 @@ describe('a refused call', () => {
     for (let i = 0; i < 3; i++) await session.refreshAfter(session.generation)
     const error = await session.refreshAfter(session.generation).catch((error: unknown) => error)
     expect(error).toMatchObject({ code: 'REFRESH_LOOP' })
-    expect(client.getState()).toEqual({ ...ada, epoch: 0, error })
+    expect(client.getState()).toEqual({ ...ada, userChanges: 0, error })
     expect(server.count(TOKEN)).toBe(3)
     await vi.advanceTimersByTimeAsync(60_000)
     await session.refreshAfter(session.generation)
-    expect(client.getState()).toEqual({ ...ada, epoch: 0 })
+    expect(client.getState()).toEqual({ ...ada, userChanges: 0 })
     expect(server.count(TOKEN)).toBe(4)
   })
 
@@ -343,7 +353,7 @@ describe('a refused call', () => {
     const { client, server, session } = await signedIn()
     server.answer(TOKEN, answer)
     await expect(session.refreshAfter(session.generation)).rejects.toMatchObject({ code, status: 401 })
-    expect(client.getState()).toEqual({ ...nobody, epoch: 1 })
+    expect(client.getState()).toEqual({ ...nobody, userChanges: 1 })
     await expect(session.refreshAfter(session.generation)).rejects.toMatchObject({ code, status: 401 })
     expect(server.count(TOKEN)).toBe(1)
   })
@@ -367,7 +377,7 @@ describe('a call that was told that its session has ended', () => {
     session.report('SESSION_NOT_FOUND', 0)
     session.report('SESSION_NOT_FOUND', 0)
     await settle()
-    expect(client.getState()).toEqual({ ...nobody, epoch: 1 })
+    expect(client.getState()).toEqual({ ...nobody, userChanges: 1 })
     expect(server.count(TOKEN)).toBe(1)
     expect(code).toMatch(/^SESSION_/)
   })
@@ -378,7 +388,7 @@ describe('a call that was told that its session has ended', () => {
       session.report('SESSION_NOT_FOUND', 0)
       await settle()
     }
-    expect(client.getState()).toEqual({ ...ada, epoch: 0 })
+    expect(client.getState()).toEqual({ ...ada, userChanges: 0 })
     expect(server.count(TOKEN)).toBe(3)
   })
 
@@ -392,14 +402,14 @@ describe('a call that was told that its session has ended', () => {
     expect(server.count(TOKEN)).toBe(3)
   })
 
-  test('in an earlier epoch says nothing about this one', async () => {
+  test('before the user changed says nothing about this one', async () => {
     const { client, server, session } = await signedIn()
     server.answer('/sign-in/email', asGrace)
     await signIn(client)
     session.report('SESSION_NOT_FOUND', 0)
     await settle()
     expect(server.count(TOKEN)).toBe(0)
-    expect(client.getState()).toEqual({ ...grace, epoch: 1 })
+    expect(client.getState()).toEqual({ ...grace, userChanges: 1 })
   })
 
   test('or its user banned: shown once, and the user stays', async () => {
@@ -411,7 +421,7 @@ describe('a call that was told that its session has ended', () => {
     }
     expect(client.getState()).toMatchObject({
       ...ada,
-      epoch: 0,
+      userChanges: 0,
       error: { code: 'ACCOUNT_BANNED', status: 403 },
     })
     expect(server.count(TOKEN)).toBe(1)
@@ -430,13 +440,13 @@ describe('signing out', () => {
     onTestFinished(client.subscribe(() => order.push(client.getState().status)))
     const done = client.signOut().then(() => order.push('done'))
     expect(order).toEqual(['signing-out'])
-    expect(client.getState()).toEqual({ ...ada, status: 'signing-out', epoch: 0 })
+    expect(client.getState()).toEqual({ ...ada, status: 'signing-out', userChanges: 0 })
     await settle()
     expect(order).toEqual(['signing-out', 'POST'])
     answer.resolve(Response.json({ success: true }))
     await done
     expect(order).toEqual(['signing-out', 'POST', 'unauthenticated', 'done'])
-    expect(client.getState()).toEqual({ ...nobody, epoch: 1 })
+    expect(client.getState()).toEqual({ ...nobody, userChanges: 1 })
     expect(states).toEqual(['signing-out', 'unauthenticated'])
     await vi.advanceTimersByTimeAsync(3_600_000)
     expect(server.sent).toHaveLength(1)
@@ -455,7 +465,7 @@ describe('signing out', () => {
       server.answer(SIGN_OUT, () => Response.json({ success: true }))
       await vi.advanceTimersByTimeAsync(30_000)
       await done
-      expect(client.getState()).toEqual({ ...nobody, epoch: 1 })
+      expect(client.getState()).toEqual({ ...nobody, userChanges: 1 })
       expect(new Set(states.slice(0, -1))).toEqual(new Set(['signing-out']))
     },
   )
@@ -467,7 +477,7 @@ describe('signing out', () => {
     const { client, server } = await signedIn()
     server.answer(SIGN_OUT, () => refusal(status, code))
     expect((await client.signOut()).error).toMatchObject({ code, status })
-    expect(client.getState()).toMatchObject({ ...ada, epoch: 0, error: { code } })
+    expect(client.getState()).toMatchObject({ ...ada, userChanges: 0, error: { code } })
     expect(server.count(SIGN_OUT)).toBe(1)
   })
 
@@ -486,7 +496,7 @@ describe('signing out', () => {
     const { client, server } = await signedIn()
     server.answer(SIGN_OUT, answer)
     await client.signOut()
-    expect(client.getState()).toEqual({ ...nobody, epoch: 1 })
+    expect(client.getState()).toEqual({ ...nobody, userChanges: 1 })
   })
 
   test('by a client that does not know yet who is signed in asks the server all the same', async () => {
@@ -500,7 +510,7 @@ describe('signing out', () => {
     late.resolve(tokens())
     await done
     await refreshing
-    expect(client.getState()).toEqual({ ...nobody, epoch: 0 })
+    expect(client.getState()).toEqual({ ...nobody, userChanges: 0 })
     expect(states).toEqual(['signing-out', 'unauthenticated'])
     expect(server.count(SIGN_OUT)).toBe(1)
   })
@@ -525,7 +535,7 @@ describe('signing out', () => {
     await refreshing
     expect(await refreshed).toMatchObject({ code: 'USER_CHANGED' })
     await settle()
-    expect(client.getState()).toEqual({ ...nobody, epoch: 1 })
+    expect(client.getState()).toEqual({ ...nobody, userChanges: 1 })
     expect(states).toEqual(['signing-out', 'unauthenticated'])
     // It was called off rather than waited for.
     expect(server.sent[0]?.init.signal?.aborted).toBe(true)
@@ -539,14 +549,14 @@ describe('signing out', () => {
     await settle()
     await signIn(client)
     await vi.advanceTimersByTimeAsync(60_000)
-    expect(await done).toEqual({ ...grace, epoch: 1 })
-    expect(client.getState()).toEqual({ ...grace, epoch: 1 })
+    expect(await done).toEqual({ ...grace, userChanges: 1 })
+    expect(client.getState()).toEqual({ ...grace, userChanges: 1 })
     expect(server.count(SIGN_OUT)).toBe(1)
   })
 })
 
 describe('another user', () => {
-  test('who signs in begins an epoch, and nothing that was under way lands in it', async () => {
+  test('who signs in counts as a change of user, and nothing that was under way reaches them', async () => {
     const { client, server, states } = await signedIn()
     const [lateTokens, lateSession] = [deferred<Response>(), deferred<Response>()]
     server.answer(TOKEN, () => lateTokens.promise)
@@ -564,7 +574,7 @@ describe('another user', () => {
     lateSession.resolve(Response.json({ user: 'ada' }))
     await refreshing
     expect(await read).toMatchObject({ code: 'USER_CHANGED' })
-    expect(client.getState()).toEqual({ ...grace, epoch: 1 })
+    expect(client.getState()).toEqual({ ...grace, userChanges: 1 })
     expect(states).toEqual(['authenticated', 'authenticated'])
   })
 
@@ -573,12 +583,12 @@ describe('another user', () => {
     ['unknown', { status: 'unknown' }],
     ['unauthenticated', { status: 'unauthenticated' }],
   ] as const)(
-    'who signs in where it was %s begins an epoch: calls may have been answered',
+    'who signs in where it was %s begins an userChanges: calls may have been answered',
     async (_status, hydrate) => {
       const { client, server } = open({ hydrate })
       server.answer('/sign-in/email', asGrace)
       await signIn(client)
-      expect(client.getState()).toEqual({ ...grace, epoch: 1 })
+      expect(client.getState()).toEqual({ ...grace, userChanges: 1 })
     },
   )
 
@@ -596,16 +606,16 @@ describe('another user', () => {
     expect(server.count('/delete-user')).toBe(0)
   })
 
-  test('in the cookies is taken over with an epoch of their own', async () => {
+  test('in the cookies is taken over as a change of user', async () => {
     const { client, server } = await signedIn()
     server.answer(TOKEN, asGrace)
-    expect(await client.refresh()).toEqual({ ...grace, epoch: 1 })
+    expect(await client.refresh()).toEqual({ ...grace, userChanges: 1 })
   })
 
   test('or another session of the same one', async () => {
     const { client, server } = await signedIn()
     server.answer(TOKEN, () => tokens({ sessionId: 'ada-2' }))
-    expect(await client.refresh()).toEqual({ ...ada, sessionId: 'ada-2', epoch: 1 })
+    expect(await client.refresh()).toEqual({ ...ada, sessionId: 'ada-2', userChanges: 1 })
   })
 
   test('who could not sign in changes nothing', async () => {
@@ -615,7 +625,7 @@ describe('another user', () => {
     server.answer('/sign-in/email', () => refusal(403, 'ACCOUNT_BANNED'))
     await expect(signIn(client)).rejects.toMatchObject({ code: 'ACCOUNT_BANNED' })
     await settle()
-    expect(client.getState()).toEqual({ ...ada, epoch: 0 })
+    expect(client.getState()).toEqual({ ...ada, userChanges: 0 })
     expect(new Set(states)).toEqual(new Set(['authenticated']))
   })
 })
@@ -643,10 +653,10 @@ describe('calls of the auth endpoints', () => {
     server.answer(path, () => Response.json({}))
     const call: (input: { sessionId: string }) => Promise<object> = client.api[method]
     await call({ sessionId: 'ada-1' })
-    expect(client.getState()).toEqual({ ...ada, epoch: 0 })
+    expect(client.getState()).toEqual({ ...ada, userChanges: 0 })
     server.answer(TOKEN, () => refusal(401, 'SESSION_NOT_FOUND'))
     await call({ sessionId: 'ada-1' })
-    expect(client.getState()).toEqual({ ...nobody, epoch: 1 })
+    expect(client.getState()).toEqual({ ...nobody, userChanges: 1 })
     expect(server.count(TOKEN)).toBe(2)
   })
 })

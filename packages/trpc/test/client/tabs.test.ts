@@ -99,11 +99,11 @@ describe.each([
     server.answer('/sign-in/email', () => tokens({ userId: 'grace', sessionId: 'grace-1' }))
     await clients[1]?.api.signInEmail({ email: 'grace' })
     await vi.waitFor(() => expect(states().map(({ userId }) => userId)).toEqual(['grace', 'grace', 'grace']))
-    expect(states().map(({ epoch }) => epoch)).toEqual([2, 2, 2])
+    expect(states().map(({ userChanges }) => userChanges)).toEqual([2, 2, 2])
     server.answer('/sign-out', () => Response.json({ success: true }))
     await clients[2]?.signOut()
     await vi.waitFor(() => expect(states()).toSatisfy(everyone('unauthenticated')))
-    expect(states().map(({ epoch }) => epoch)).toEqual([3, 3, 3])
+    expect(states().map(({ userChanges }) => userChanges)).toEqual([3, 3, 3])
     expect(server.count('/sign-out')).toBe(1)
   })
 
@@ -142,9 +142,11 @@ describe('what another tab tells', () => {
     const { client, other } = await open()
     await other.tell({ type: 'ended', sessionId: 'grace-1' })
     await soon()
-    expect(client.getState()).toMatchObject({ status: 'authenticated', epoch: 0 })
+    expect(client.getState()).toMatchObject({ status: 'authenticated', userChanges: 0 })
     await other.tell({ type: 'ended', sessionId: 'ada-1' })
-    await vi.waitFor(() => expect(client.getState()).toMatchObject({ status: 'unauthenticated', epoch: 1 }))
+    await vi.waitFor(() =>
+      expect(client.getState()).toMatchObject({ status: 'unauthenticated', userChanges: 1 }),
+    )
   })
 
   test('is not undone by a refresh of ours that was under way', async () => {
@@ -156,7 +158,7 @@ describe('what another tab tells', () => {
     await other.tell({ type: 'ended', sessionId: 'ada-1' })
     await vi.waitFor(() => expect(client.getState().status).toBe('unauthenticated'))
     late.resolve(tokens())
-    expect(await refreshing).toMatchObject({ status: 'unauthenticated', epoch: 1 })
+    expect(await refreshing).toMatchObject({ status: 'unauthenticated', userChanges: 1 })
   })
 
   test('of a refresh does not call off a sign-out', async () => {
@@ -182,7 +184,7 @@ describe('what another tab tells', () => {
     await soon()
     expect(client.getState().status).toBe('unauthenticated')
     await other.tell({ type: 'received', receipt: { ...receipt, sessionId: 'ada-2' }, isNew: true })
-    await vi.waitFor(() => expect(client.getState()).toMatchObject({ sessionId: 'ada-2', epoch: 2 }))
+    await vi.waitFor(() => expect(client.getState()).toMatchObject({ sessionId: 'ada-2', userChanges: 2 }))
   })
 
   test('while a sign-out does not know whose it is counts for nothing', async () => {
@@ -217,9 +219,9 @@ describe('what another tab tells', () => {
     await vi.waitFor(() => expect(server.count('/sign-out')).toBe(1))
     const receipt = { userId: 'grace', sessionId: 'grace-1', expiresIn: 900, seq: Date.now() + 1_000 }
     await other.tell({ type: 'received', receipt, isNew: false })
-    await vi.waitFor(() => expect(client.getState()).toMatchObject({ userId: 'grace', epoch: 1 }))
+    await vi.waitFor(() => expect(client.getState()).toMatchObject({ userId: 'grace', userChanges: 1 }))
     page.dispatchEvent(new Event('focus'))
-    expect(await done).toMatchObject({ userId: 'grace', epoch: 1 })
+    expect(await done).toMatchObject({ userId: 'grace', userChanges: 1 })
     expect(server.count('/sign-out')).toBe(1)
   })
 
@@ -249,7 +251,7 @@ describe('what another tab tells', () => {
     await finish()
     await done
     expect(server.count('/sign-out')).toBe(0)
-    expect(client.getState()).toMatchObject({ userId: 'grace', epoch: 1 })
+    expect(client.getState()).toMatchObject({ userId: 'grace', userChanges: 1 })
   })
 
   test('by its lock alone keeps what was asked for one user from being done to another', async () => {
@@ -290,7 +292,7 @@ describe('what another tab tells', () => {
     const hydrate = { status: 'authenticated', userId: 'ada', sessionId: 'ada-1', expiresIn: 900 } as const
     const client = createAuthClient({ baseUrl, fetch: server.fetch, hydrate })
     onTestFinished(client.subscribe(() => {}))
-    await vi.waitFor(() => expect(client.getState()).toMatchObject({ userId: 'grace', epoch: 1 }))
+    await vi.waitFor(() => expect(client.getState()).toMatchObject({ userId: 'grace', userChanges: 1 }))
   })
 
   test('counts for newer even in the same millisecond', async () => {
@@ -302,6 +304,92 @@ describe('what another tab tells', () => {
     server.answer('/sign-in/email', () => tokens({ userId: 'grace', sessionId: 'grace-1' }))
     await Promise.all([clients[0]?.refresh(), clients[1]?.api.signInEmail({ email: 'grace' })])
     await vi.waitFor(() => expect(states().map(({ userId }) => userId)).toEqual(['grace', 'grace']))
+  })
+})
+
+describe('a superseded secret', () => {
+  const newer = { userId: 'ada', sessionId: 'ada-1', expiresIn: 900, seq: Date.now() + 60_000 }
+  const open = async (count: number) => {
+    const opened = openTabs(count)
+    const { server, states } = opened
+    server.answer(TOKEN, () => tokens())
+    await vi.waitFor(() => expect(states()).toSatisfy(everyone('authenticated')), { timeout: 5_000 })
+    server.answer('/sign-out', () => Response.json({ success: true }))
+    server.answer(TOKEN, () => refusal(409, 'SECRET_SUPERSEDED'))
+    server.sent.length = 0
+    return opened
+  }
+
+  test('signs all tabs out after the attempts of one, and each says why', async () => {
+    const { server, clients, states } = await open(4)
+    const late = deferred<Response>()
+    server.answer('/sign-out', () => late.promise)
+    const refreshing = Promise.all(clients.map((client) => client.refresh()))
+    await vi.waitFor(() => expect(states()).toSatisfy(everyone('unauthenticated')), { timeout: 9_000 })
+    late.resolve(Response.json({ success: true }))
+    await refreshing
+    expect(states().map(({ error }) => error?.code)).toEqual(Array(4).fill('SECRET_SUPERSEDED'))
+    expect(server.count(TOKEN)).toBe(4)
+    expect(server.count('/sign-out')).toBe(1)
+  })
+
+  test('is not tried again once another tab received newer credentials', async () => {
+    const { server, clients, baseUrl } = await open(1)
+    const other = connectTabs(`sallyport ${baseUrl}`)
+    const refreshing = clients[0]?.refresh()
+    await vi.waitFor(() => expect(server.count(TOKEN)).toBe(1))
+    await other.tell({ type: 'received', receipt: newer, isNew: true })
+    expect(await refreshing).toMatchObject({ status: 'authenticated', userChanges: 0, error: null })
+    expect(server.count(TOKEN)).toBe(1)
+    expect(server.count('/sign-out')).toBe(0)
+  })
+
+  test('of another tab leaves a tab with newer credentials signed in', async () => {
+    const { clients, baseUrl, server } = await open(1)
+    const other = connectTabs(`sallyport ${baseUrl}`)
+    await other.tell({ type: 'received', receipt: newer, isNew: true })
+    await vi.waitFor(() => expect(clients[0]?.[clientSession].generation).toBe(2))
+    await other.tell({ type: 'ended', sessionId: 'ada-1', supersededSeq: newer.seq - 1 })
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    expect(clients[0]?.getState().status).toBe('authenticated')
+    await other.tell({ type: 'ended', sessionId: 'ada-1', supersededSeq: newer.seq })
+    await vi.waitFor(() =>
+      expect(clients[0]?.getState()).toMatchObject({
+        status: 'unauthenticated',
+        error: { code: 'SECRET_SUPERSEDED' },
+      }),
+    )
+    expect(server.sent).toEqual([])
+  })
+
+  test('that another tab replaces often is no refresh loop', async () => {
+    const { clients, server } = await open(2)
+    const [here, there] = clients
+    server.answer('/delete-user', () => tokens())
+    for (let change = 0; change < 5; change++) {
+      const { generation } = here?.[clientSession] ?? { generation: 0 }
+      const late = deferred<Response>()
+      server.answer('/delete-user', () => late.promise)
+      const changing = there?.api.deleteUser()
+      await vi.waitFor(() => expect(server.count('/delete-user')).toBe(change + 1))
+      const rejected = here?.[clientSession].refreshAfter(generation)
+      late.resolve(tokens())
+      await Promise.all([changing, rejected])
+    }
+    expect(here?.getState()).toMatchObject({ status: 'authenticated', userChanges: 0, error: null })
+    expect(server.count(TOKEN)).toBe(0)
+  })
+
+  test('does not keep a tab from newer credentials of the same session', async () => {
+    const { clients, baseUrl } = await open(1)
+    const other = connectTabs(`sallyport ${baseUrl}`)
+    await other.tell({ type: 'ended', sessionId: 'ada-1', supersededSeq: Date.now() })
+    await vi.waitFor(() => expect(clients[0]?.getState().status).toBe('unauthenticated'))
+    await other.tell({ type: 'received', receipt: { ...newer, seq: 1 }, isNew: false })
+    await other.tell({ type: 'received', receipt: newer, isNew: true })
+    await vi.waitFor(() =>
+      expect(clients[0]?.getState()).toMatchObject({ status: 'authenticated', userChanges: 2 }),
+    )
   })
 })
 

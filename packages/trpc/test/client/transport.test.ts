@@ -92,15 +92,18 @@ describe('with bearer tokens and a storage', () => {
     expect(requests[3]?.headers.get(SESSION_HEADER)).toBe(before.sessionToken)
   })
 
-  test('a new secret is kept', async () => {
-    const { client, storage } = await signedIn()
+  test('both credentials of a confirmation are kept', async () => {
+    const { client, storage, requests } = await signedIn()
     const before = JSON.parse(storage.items.get(key) ?? '')
     await client.api.changePassword({ currentPassword: TEST_PASSWORD, newPassword: 'another long password' })
     const after = JSON.parse(storage.items.get(key) ?? '')
-    expect(after).toEqual({ ...before, sessionToken: after.sessionToken })
+    expect(after.sessionId).toBe(before.sessionId)
+    expect(after.token).not.toBe(before.token)
     expect(after.sessionToken).not.toBe(before.sessionToken)
+    expect(client.getState()).toMatchObject({ status: 'authenticated', userChanges: 1, error: null })
+    await client.api.getSession()
+    expect(requests.at(-1)?.headers.get('authorization')).toBe(`Bearer ${after.token}`)
     expect((await client.refresh()).error).toBeNull()
-    expect(client.getState().status).toBe('authenticated')
   })
 
   test('it is signed in again when it starts again, without asking', async () => {
@@ -130,7 +133,7 @@ describe('with bearer tokens and a storage', () => {
     ['null', { [key]: 'null' }],
   ])('a storage with %s: nobody is signed in, and nobody is asked', async (_what, items) => {
     const { client, requests } = open(openStorage(items))
-    expect(await client.refresh()).toMatchObject({ status: 'unauthenticated', epoch: 0 })
+    expect(await client.refresh()).toMatchObject({ status: 'unauthenticated', userChanges: 0 })
     expect(requests).toEqual([])
   })
 

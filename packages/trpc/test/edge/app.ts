@@ -5,7 +5,6 @@ import {
   dynamicJwks,
   isAuthError,
   memoryFeed,
-  type Session,
   staticJwks,
   withAuthStore,
 } from '@sallyport/core'
@@ -94,7 +93,7 @@ export function createApp({ baseUrl, keys, sessions, now }: Settings) {
   const context = createAuthContext(config)
   const revocations = memoryFeed()
   let reads = 0
-  const findSession = async (key: { sessionId: string; userId: string }): Promise<Session | null> => {
+  const findSession = async (key: { sessionId: string; userId: string }) => {
     reads++
     const row = sessions.find(({ id, userId }) => id === key.sessionId && userId === key.userId)
     return row === undefined ? null : toSession(row)
@@ -172,9 +171,13 @@ function reasonOf(error: unknown): string {
   return isAuthError(cause) ? cause.reason : String(error)
 }
 
-function toSession({ id, userId, expiresAt, role }: StoredSession): Session {
-  const user = { id: userId, name: 'Ada', email: 'ada@example.com', role, banned: false, banReason: null }
-  const added = { nickname: 'countess', banExpires: null }
-  const session = { id, userId, expiresAt: new Date(expiresAt), user: { ...user, ...added } }
-  return { ...session, ...{ lastAuthenticatedAt: '2026-11-21T09:00:00.000Z', tenant: 'acme' } }
+function toSession({ id, userId, expiresAt, role }: StoredSession) {
+  const user = { id: userId, name: 'Ada', email: 'ada@example.com', role, nickname: 'countess' }
+  const credentials = { version: 1, rotatedAt: null, issuer: null }
+  const session = { id, userId, expiresAt: new Date(expiresAt), user, ban: null }
+  return {
+    ...session,
+    ...credentials,
+    ...{ lastAuthenticatedAt: '2026-11-21T09:00:00.000Z', tenant: 'acme' },
+  }
 }

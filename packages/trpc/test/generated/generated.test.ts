@@ -106,6 +106,8 @@ const APP: Readonly<Record<string, string>> = {
     const caller = createCallerFactory(appRouter)(contextOf(new Request(request.url, { method: 'POST', headers })))
     const [row] = await caller.rows()
     const answers = { ...(await caller.me()), asked: await caller.asked(), row: row?.theme, sessions: await caller.sessions() }
+    // The email is sent after the answer.
+    while (!told.includes('ada@example.com')) await new Promise((resolve) => setTimeout(resolve, 10))
     console.log(JSON.stringify({ ...answers, told }))
     await database.close()`,
   'src/definition-first.ts': `import './auth.ts'\nimport './main.ts'`,

@@ -1,10 +1,12 @@
 import { AuthError } from '@sallyport/core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { callEndpoint, withCookiesOf } from '../support/call-endpoint.ts'
 import { deferred } from '../support/deferred.ts'
 import { eventually } from '../support/eventually.ts'
 import { followNumbers } from '../support/follow-numbers.ts'
-import { openSignedIn, pause, STREAM_LINKS } from '../support/open-client.ts'
+import { openClient, openSignedIn, pause, STREAM_LINKS } from '../support/open-client.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
+import { browser } from '../support/visitor.ts'
 
 let server: TestServer
 let ada: { userId: string }
@@ -46,6 +48,44 @@ describe.each(STREAM_LINKS)('a subscription over %s', (name) => {
     await eventually(() => expect(stream.values).toEqual([1]))
     expect(scene.count('token')).toBe(2)
     expect(stream.states.filter((state) => state.includes(':'))).toEqual([])
+  })
+
+  test('goes on after its last event when its credentials were superseded, again and again', async () => {
+    const { authClient, stream, count } = await subscribed()
+    for (let change = 1; change <= 3; change++) {
+      await authClient.api.revokeCopies()
+      server.stage.count(2)
+      const length = 2 + 2 * change
+      await eventually(() => expect(stream.values).toEqual(Array.from({ length }, (_, i) => i + 1)))
+    }
+    expect(stream.ended()).toBeNull()
+    expect(count('token')).toBe(1)
+  })
+
+  test('goes on when another program of this browser replaced its credentials, again and again', async () => {
+    const scene = await subscribed()
+    for (let change = 1; change <= 2; change++) {
+      const visitor = browser({ cookie: [...scene.jar].map((pair) => pair.join('=')).join('; ') })
+      const request = { method: 'POST', path: '/revoke-copies', body: {} } as const
+      const response = await callEndpoint(server, visitor, request)
+      const asked = scene.count('token')
+      await eventually(() => expect(scene.count('token')).toBeGreaterThan(asked))
+      scene.take({ cookie: withCookiesOf(response, visitor).headers.cookie ?? '' })
+      server.stage.count(2)
+      const length = 2 + 2 * change
+      await eventually(() => expect(scene.stream.values).toEqual(Array.from({ length }, (_, i) => i + 1)))
+    }
+    expect(scene.stream.ended()).toBeNull()
+  })
+
+  test('ends for a copy of the credentials, which is signed out and told why', async () => {
+    const { jar, stream } = await subscribed()
+    const copy = openClient(server, { cookie: [...jar].map((pair) => pair.join('=')).join('; ') })
+    await copy.authClient.api.revokeCopies()
+    await eventually(() => expect(stream.ended()).toBe('completed'))
+    server.stage.count(1)
+    await pause()
+    expect(stream.values).toEqual([1, 2])
   })
 
   test('goes on after its last event when the connection was lost', async () => {
@@ -124,7 +164,7 @@ describe.each(STREAM_LINKS)('a subscription over %s', (name) => {
     await server.auth.revoke(session)
     await eventually(() => expect(stream.ended()).toBe('SESSION_NOT_FOUND'))
     await eventually(() =>
-      expect(authClient.getState()).toMatchObject({ status: 'unauthenticated', epoch: 1 }),
+      expect(authClient.getState()).toMatchObject({ status: 'unauthenticated', userChanges: 1 }),
     )
   })
 
@@ -133,7 +173,7 @@ describe.each(STREAM_LINKS)('a subscription over %s', (name) => {
     await server.auth.ban(session)
     await eventually(() => expect(stream.ended()).toBe('ACCOUNT_BANNED'))
     await eventually(() => expect(authClient.getState().error?.code).toBe('ACCOUNT_BANNED'))
-    expect(authClient.getState()).toMatchObject({ status: 'authenticated', epoch: 0 })
+    expect(authClient.getState()).toMatchObject({ status: 'authenticated', userChanges: 0 })
     await pause()
     expect(sockets.length + count('numbers')).toBe(1)
   })

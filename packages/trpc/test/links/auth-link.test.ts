@@ -468,7 +468,7 @@ describe('a refusal that may end the session', () => {
     await server.auth.revoke(scene.session)
     await failureOf(scene.connect('httpLink').me.query())
     await soon(() =>
-      expect(scene.authClient.getState()).toMatchObject({ status: 'unauthenticated', epoch: 1 }),
+      expect(scene.authClient.getState()).toMatchObject({ status: 'unauthenticated', userChanges: 1 }),
     )
     expect(scene.requests).toEqual(['me', 'token'])
   })
@@ -480,7 +480,11 @@ describe('a refusal that may end the session', () => {
     expect(failure).toMatchObject({ data: { auth: { reason: 'SESSION_NOT_FOUND' } } })
     await soon(() => expect(scene.requests).toEqual(['me', 'token']))
     await scene.authClient.refresh()
-    expect(scene.authClient.getState()).toMatchObject({ status: 'authenticated', epoch: 0, error: null })
+    expect(scene.authClient.getState()).toMatchObject({
+      status: 'authenticated',
+      userChanges: 0,
+      error: null,
+    })
   })
 
   test('shows a ban, and keeps the state', async () => {
@@ -488,7 +492,7 @@ describe('a refusal that may end the session', () => {
     await server.auth.ban(scene.session)
     await failureOf(scene.connect('httpLink').me.query())
     await soon(() => expect(scene.authClient.getState().error?.code).toBe('ACCOUNT_BANNED'))
-    expect(scene.authClient.getState()).toMatchObject({ status: 'authenticated', epoch: 0 })
+    expect(scene.authClient.getState()).toMatchObject({ status: 'authenticated', userChanges: 0 })
   })
 })
 
@@ -514,7 +518,9 @@ describe('a query that answers with a stream', () => {
     const failure = failureOf(values.next())
     await server.auth.revoke(session)
     expect(await failure).toMatchObject({ data: { auth: { reason: 'SESSION_NOT_FOUND' } } })
-    await soon(() => expect(authClient.getState()).toMatchObject({ status: 'unauthenticated', epoch: 1 }))
+    await soon(() =>
+      expect(authClient.getState()).toMatchObject({ status: 'unauthenticated', userChanges: 1 }),
+    )
   })
 
   test('gives nothing to the next user', async () => {

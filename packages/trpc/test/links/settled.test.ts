@@ -1,4 +1,4 @@
-import { createAuthClient } from '@sallyport/trpc/client'
+import { AuthClientError, createAuthClient } from '@sallyport/trpc/client'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { clientSession } from '../../src/client/client-session.ts'
 import { settled } from '../../src/links/settled.ts'
@@ -27,6 +27,18 @@ test('whoever waits is told of the first answer that stands', async () => {
   expect(await waiting).toBe(client.getState())
   expect(client.getState()).toMatchObject({ status: 'authenticated', error: null })
   expect(await settled(session, over.signal)).toBe(client.getState())
+})
+
+test('so is a user whose page may not open a WebSocket, which says nothing about calls over HTTP', async () => {
+  const { client, server, session, over } = open()
+  session.rejectPage(new AuthClientError(403, { code: 'ORIGIN_REJECTED', message: '' }))
+  const waiting = settled(session, over.signal)
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(client.getState().status).toBe('unknown')
+  server.answer(TOKEN, () => tokens())
+  await vi.advanceTimersByTimeAsync(30_000)
+  expect(await waiting).toMatchObject({ status: 'authenticated', error: null })
+  expect(client.getState().error).toMatchObject({ code: 'ORIGIN_REJECTED' })
 })
 
 test.each([

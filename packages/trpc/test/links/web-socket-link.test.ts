@@ -1,6 +1,6 @@
 import { bearer } from '@sallyport/trpc/client'
 import { webSocketLink } from '@sallyport/trpc/links'
-import { createTRPCClient } from '@trpc/client'
+import { createTRPCClient, createWSClient, wsLink } from '@trpc/client'
 import {
   afterAll,
   afterEach,
@@ -12,6 +12,8 @@ import {
   test,
   vi,
 } from 'vitest'
+import { WebSocket as NodeWebSocket } from 'ws'
+import { callEndpoint, withCookiesOf } from '../support/call-endpoint.ts'
 import { deferred } from '../support/deferred.ts'
 import { eventually } from '../support/eventually.ts'
 import { followNumbers } from '../support/follow-numbers.ts'
@@ -19,7 +21,7 @@ import { type ClientScene, openClient, openSignedIn, pause } from '../support/op
 import type { AppRouter } from '../support/router.ts'
 import { soon } from '../support/soon.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
-import { ORIGIN } from '../support/visitor.ts'
+import { browser, ORIGIN } from '../support/visitor.ts'
 
 let server: TestServer
 let ada: { userId: string }
@@ -207,6 +209,115 @@ describe('a socket that was opened with a JWT which the server refuses', () => {
   })
 })
 
+describe('a socket whose credentials were superseded', () => {
+  const closeCodes = ({ sockets }: ClientScene) => {
+    const codes: number[] = []
+    for (const { socket } of sockets) socket.on('close', (code) => codes.push(code))
+    return codes
+  }
+
+  /** A browser with a guarded and a public subscription on one socket. */
+  async function watchingScene() {
+    const scene = await signedIn()
+    const client = scene.connect('webSocketLink')
+    const stream = followNumbers(client)
+    const seen: unknown[] = []
+    const open = client.publicNumbers.subscribe(undefined, { onData: (value) => seen.push(value) })
+    onTestFinished(() => open.unsubscribe())
+    server.stage.count(2)
+    await eventually(() => expect(stream.values).toEqual([1, 2]))
+    return { ...scene, scene, client, stream, codes: closeCodes(scene) }
+  }
+
+  test('is closed with 4401 and comes back with the new ones: no event is lost or doubled', async () => {
+    const { scene, client, stream, codes } = await watchingScene()
+    await scene.authClient.api.revokeCopies()
+    server.stage.count(2)
+    await eventually(() => expect(stream.values).toEqual([1, 2, 3, 4]))
+    await eventually(() => expect(codes).toEqual([4401]))
+    expect(await client.me.query()).toBe(ada.userId)
+    for (const { cookie } of scene.sockets.slice(1)) expect(cookie).toContain(scene.jar.get('service.jwt'))
+    expect(scene.count('token')).toBe(1)
+    expect(stream.ended()).toBeNull()
+    expect(stream.states.filter((state) => state.includes('TOKEN'))).toEqual([])
+  })
+
+  test('serves no call that follows, even before the server has closed it', async () => {
+    const scene = await signedIn()
+    const client = scene.connect('webSocketLink')
+    await client.me.query()
+    await scene.authClient.api.revokeCopies()
+    expect(await client.write.mutate()).toBe('written')
+    expect(scene.count('token')).toBe(1)
+    expect(server.stage.runs.filter((path) => path === 'write')).toEqual(['write'])
+  })
+
+  test('and that is idle reconnects with the new ones, and serves the calls that follow', async () => {
+    const scene = await signedIn()
+    const client = scene.connect('webSocketLink')
+    await client.me.query()
+    const open = client.publicNumbers.subscribe(undefined, { onData: () => {} })
+    onTestFinished(() => open.unsubscribe())
+    const codes = closeCodes(scene)
+    const former = String(scene.jar.get('service.jwt'))
+    const visitor = browser({ cookie: [...scene.jar].map((pair) => pair.join('=')).join('; ') })
+    const response = await callEndpoint(server, visitor, { method: 'POST', path: '/revoke-copies', body: {} })
+    await eventually(() => expect(codes).toEqual([4401]))
+    await eventually(() => expect(scene.count('token')).toBeGreaterThan(1))
+    scene.take({ cookie: withCookiesOf(response, visitor).headers.cookie ?? '' })
+    await eventually(() => expect(statesOf(scene)).toEqual([false, true]))
+    expect(scene.sockets[1]?.cookie).not.toContain(former)
+    expect(await client.me.query()).toBe(ada.userId)
+    expect(scene.sockets).toHaveLength(2)
+  })
+
+  test('waits for the new credentials where another program of this browser changed them', async () => {
+    const { scene, client, stream, codes } = await watchingScene()
+    const visitor = browser({ cookie: [...scene.jar].map((pair) => pair.join('=')).join('; ') })
+    const response = await callEndpoint(server, visitor, { method: 'POST', path: '/revoke-copies', body: {} })
+    await eventually(() => expect(codes).toEqual([4401]))
+    await eventually(() => expect(scene.count('token')).toBeGreaterThan(1))
+    scene.take({ cookie: withCookiesOf(response, visitor).headers.cookie ?? '' })
+    server.stage.count(2)
+    await eventually(() => expect(stream.values).toEqual([1, 2, 3, 4]))
+    expect(await client.me.query()).toBe(ada.userId)
+    expect(scene.authClient.getState()).toMatchObject({ status: 'authenticated', error: null })
+  })
+
+  test('fails what was under way, and sends no mutation twice', async () => {
+    const { scene, client } = await watchingScene()
+    server.stage.closeGate()
+    const written = client.slowWrite.mutate().catch((error: unknown) => error)
+    await soon(() => expect(scene.frames.at(-1)).toContain('slowWrite'))
+    await scene.authClient.api.revokeCopies()
+    await written
+    server.stage.openGate()
+    await client.me.query()
+    expect(scene.frames.filter((frame) => frame.includes('slowWrite'))).toHaveLength(1)
+  })
+
+  test("survives with tRPC's own link as well", async () => {
+    const scene = await signedIn()
+    let changed: Promise<unknown> = Promise.resolve()
+    const wsClient = createWSClient({
+      async url() {
+        await changed
+        return `ws://${server.host}/ws`
+      },
+      WebSocket: scene.WebSocket,
+    })
+    const client = createTRPCClient<AppRouter>({ links: [wsLink({ client: wsClient })] })
+    onTestFinished(() => wsClient.close())
+    expect(await client.me.query()).toBe(ada.userId)
+    const codes = closeCodes(scene)
+    changed = scene.authClient.api.revokeCopies()
+    await eventually(() => expect(scene.sockets).toHaveLength(2))
+    await eventually(() => expect(codes).toHaveLength(1))
+    await eventually(async () => expect(await client.me.query()).toBe(ada.userId))
+    expect(codes).not.toContain(1006)
+  })
+})
+
 describe('a banned user', () => {
   test('is shown so by the code that the socket is closed with, and it is not opened again', async () => {
     const scene = await signedIn({})
@@ -232,15 +343,17 @@ describe('a banned user', () => {
   })
 })
 
-test('more subscriptions than a frame may hold go on when the connection was lost', async () => {
+test('100 subscriptions go on when the connection was lost, on one socket that stays', async () => {
   const scene = await signedIn()
   const client = scene.connect('webSocketLink')
-  const streams = Array.from({ length: 25 }, () => followNumbers(client))
+  const streams = Array.from({ length: 100 }, () => followNumbers(client))
   server.stage.count(1)
-  await eventually(() => expect(streams.map(({ values }) => values)).toEqual(Array(25).fill([1])))
+  await eventually(() => expect(streams.map(({ values }) => values)).toEqual(Array(100).fill([1])))
   scene.breakConnections()
   server.stage.count(1)
-  await eventually(() => expect(streams.map(({ values }) => values)).toEqual(Array(25).fill([1, 2])))
+  await eventually(() => expect(streams.map(({ values }) => values)).toEqual(Array(100).fill([1, 2])))
+  expect(statesOf(scene)).toEqual([false, true])
+  expect(streams.map(({ ended }) => ended())).toEqual(Array(100).fill(null))
   for (const frame of scene.frames) expect(JSON.parse(frame)).not.toBeInstanceOf(Array)
 })
 
@@ -346,4 +459,67 @@ test("the app's own options reach tRPC", async () => {
   await soon(() => expect(onOpen).toHaveBeenCalledTimes(2))
   expect(scene.sockets).toHaveLength(2)
   expect(onClose).toHaveBeenCalledOnce()
+})
+
+describe('a page whose origin the server rejects', () => {
+  const PAGE = 'http://www.example.com'
+
+  /** A browser on a page of that origin: its HTTP is same-origin, its upgrades carry the origin. */
+  async function openPage(origin: string) {
+    vi.stubGlobal('location', { origin })
+    onTestFinished(() => void vi.unstubAllGlobals())
+    const scene = await signedIn()
+    const attempts: NodeWebSocket[] = []
+    const PageSocket: unknown = class extends NodeWebSocket {
+      constructor(url: string | URL) {
+        super(url, { headers: { origin, cookie: [...scene.jar].map((pair) => pair.join('=')).join('; ') } })
+        attempts.push(this)
+      }
+    }
+    const client = scene.connectOver(
+      webSocketLink(scene.authClient, {
+        url: `ws://${server.host}/ws`,
+        WebSocket: PageSocket as typeof WebSocket,
+        retryDelayMs: () => 5,
+      }),
+    )
+    return { scene, attempts, client }
+  }
+
+  const REJECTED = {
+    code: 'ORIGIN_REJECTED',
+    message: expect.stringMatching(/WebSockets from http:\/\/www\.example\.com.*allowedOrigins/),
+  }
+
+  test('stops trying: calls, subscriptions, and the state get ORIGIN_REJECTED with the fix', async () => {
+    const { scene, attempts, client } = await openPage(PAGE)
+    const onError = vi.fn()
+    client.clock.subscribe(undefined, { onError })
+    await expect(client.me.query()).rejects.toThrow('allowedOrigins')
+    await eventually(() => expect(onError).toHaveBeenCalledOnce())
+    expect(onError.mock.lastCall?.[0].message).toMatch('allowedOrigins')
+    expect(scene.authClient.getState()).toMatchObject({ status: 'authenticated', error: REJECTED })
+
+    const { length } = attempts
+    await expect(client.me.query()).rejects.toThrow('allowedOrigins')
+    await pause()
+    expect(attempts).toHaveLength(length)
+    await scene.authClient.refresh()
+    expect(scene.authClient.getState()).toMatchObject({ status: 'authenticated', error: REJECTED })
+  })
+
+  test('is told from an outage, in which the link tries again', async () => {
+    const { scene, attempts, client } = await openPage(PAGE)
+    scene.intercept = (path) => (path === 'session' ? Promise.reject(new TypeError('down')) : undefined)
+    const answer = client.me.query().catch((error: Error) => error.message)
+    await eventually(() => expect(attempts.length).toBeGreaterThan(2))
+    expect(scene.authClient.getState().error).toBeNull()
+    scene.intercept = () => undefined
+    expect(await answer).toMatch('allowedOrigins')
+  })
+
+  test.each(['http://127.0.0.1:3000', 'http://[::1]:3000'])('is not %s in development', async (origin) => {
+    const { client } = await openPage(origin)
+    expect(await client.me.query()).toBe(ada.userId)
+  })
 })

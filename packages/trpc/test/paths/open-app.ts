@@ -188,7 +188,7 @@ export async function openPathsApp({
     },
   })
 
-  const contexts = createAuthContext(config)
+  const contexts = createAuthContext(config, { db })
   const server = createServer(
     createHTTPHandler({
       router,

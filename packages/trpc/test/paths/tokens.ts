@@ -61,7 +61,8 @@ export function mint(
 ): string {
   const header = { alg: key.alg, typ: 'at+jwt', kid: key.kid }
   const jti = random.bytes(16).toString('hex')
-  const claims = { iss: origin, aud: origin, sub: userId, iat, exp, jti, sessionId, userId }
+  const ids = { sub: userId, sessionId, userId, version: 1 }
+  const claims = { ...ids, iss: origin, aud: origin, iat, exp, jti }
   const sealed = key.seal(header, claims)
   const [first = '', second = '', third = ''] = sealed.split('.')
 

@@ -1,11 +1,14 @@
 import { TEST_PASSWORD } from '@sallyport/core/testing'
 import { createAuthClient } from '@sallyport/trpc/client'
+import { authLink, webSocketLink } from '@sallyport/trpc/links'
 import { createTRPCClient, httpLink } from '@trpc/client'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { WebSocket } from 'ws'
 import { createConfirmation } from '../../src/react/confirmation.ts'
 import { cookieFetch } from '../support/cookie-fetch.ts'
 import { type AppRouter, MAX_AGE } from '../support/router.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
+import { ORIGIN } from '../support/visitor.ts'
 
 let server: TestServer
 beforeAll(async () => {
@@ -38,9 +41,24 @@ async function open() {
   const userId = await signIn()
   const links = [httpLink({ url: `http://${host}/trpc`, fetch: client.fetch })]
   const trpc = createTRPCClient<AppRouter>({ links })
+  const overSocket = () => {
+    const cookies: string[] = []
+    const Socket: unknown = class extends WebSocket {
+      constructor(url: string | URL) {
+        super(url, { headers: { origin: ORIGIN, cookie: jar.header() } })
+        cookies.push(jar.header())
+      }
+    }
+    const link = webSocketLink(client, {
+      url: `ws://${host}/ws`,
+      WebSocket: Socket as typeof globalThis.WebSocket,
+    })
+    onTestFinished(async () => void (await client.signOut()))
+    return { trpc: createTRPCClient<AppRouter>({ links: [authLink(client), link] }), cookies }
+  }
   const confirmation = createConfirmation(client)
   const pay = vi.fn(() => trpc.payment.mutate())
-  return { client, trpc, userId, signIn, sent, network, pay, ...confirmation }
+  return { client, trpc, overSocket, userId, signIn, sent, network, pay, ...confirmation }
 }
 
 const isAsking = { isAsking: true, error: null }
@@ -68,6 +86,17 @@ describe('a call', () => {
     expect(await paid).toBe(client.getState().sessionId)
     expect(pay).toHaveBeenCalledTimes(2)
     expect(get()).toEqual(isNotAsking)
+  })
+
+  test('over a socket is repeated with the new credentials, on a new socket', async () => {
+    const { run, get, confirm, client, overSocket } = await open()
+    const { trpc, cookies } = overSocket()
+    await trpc.me.query()
+    const paid = run(() => trpc.payment.mutate())
+    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    await confirm(right)
+    expect(await paid).toBe(client.getState().sessionId)
+    expect(new Set(cookies).size).toBe(2)
   })
 
   test('of an auth endpoint is repeated as well', async () => {

@@ -41,10 +41,10 @@ async function open() {
   return { client, ...current, userId, signIn, held, control, questions: () => questions }
 }
 
-test('nothing is asked before it is wanted, and no answer counts in any epoch', async () => {
+test('nothing is asked before it is wanted, and no answer counts for any user', async () => {
   const { get, questions, client } = await open()
   expect(questions()).toBe(0)
-  expect(get().epoch).toBeLessThan(client.getState().epoch)
+  expect(get().userChanges).toBeLessThan(client.getState().userChanges)
 })
 
 test('it is asked once however often it is wanted meanwhile', async () => {
@@ -54,9 +54,9 @@ test('it is asked once however often it is wanted meanwhile', async () => {
   for (let i = 0; i < 3; i++) load()
   await vi.waitFor(() => expect(heard).toHaveBeenCalledOnce())
   expect(questions()).toBe(1)
-  const { epoch, sessionId } = client.getState()
+  const { userChanges, sessionId } = client.getState()
   expect(get()).toMatchObject({
-    epoch,
+    userChanges,
     data: { user: { id: userId }, session: { id: sessionId, current: true } },
     error: null,
     failures: 0,
@@ -130,7 +130,7 @@ test('an attempt that fails for the next user leaves nothing of the one before',
   await signIn()
   control.isOffline = true
   await reload()
-  expect(get()).toMatchObject({ epoch: client.getState().epoch, data: null, failures: 1 })
+  expect(get()).toMatchObject({ userChanges: client.getState().userChanges, data: null, failures: 1 })
 })
 
 test('it may be wanted again after it was answered', async () => {

@@ -1,5 +1,7 @@
 import type { HydrationState } from '@sallyport/core/protocol'
-import { SignedIn } from '@sallyport/trpc/react'
+import type { TestAuth } from '@sallyport/core/testing'
+import { createAuthClient } from '@sallyport/trpc/client'
+import { AuthProvider, SignedIn, useAuth } from '@sallyport/trpc/react'
 import { createElement } from 'react'
 import { renderToString } from 'react-dom/server'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -11,6 +13,8 @@ const signedIn = {
   sessionId: 's1',
   expiresIn: 900,
 } as const satisfies HydrationState
+
+const Message = () => useAuth().error?.message
 
 describe('a page that is rendered on a server', () => {
   test.each<{ hydrate: HydrationState | undefined; status: string; shows: string; hides: string[] }>([
@@ -38,6 +42,15 @@ describe('a page that is rendered on a server', () => {
     expect(html).toContain(`<output id="status">${status}</output>`)
     expect(html).toContain(shows)
     for (const hidden of hides) expect(html).not.toContain(hidden)
+  })
+
+  test('says "Account banned" to a banned user', () => {
+    const client = createAuthClient<TestAuth['api']>({
+      hydrate: { status: 'unknown', reason: 'ACCOUNT_BANNED' },
+    })
+    expect(renderToString(createElement(AuthProvider, { client }, createElement(Message)))).toBe(
+      'Account banned',
+    )
   })
 
   test('asks nobody, and leaves nothing behind that goes on', () => {

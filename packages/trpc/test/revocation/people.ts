@@ -8,6 +8,8 @@ import { openDatabase } from './open-database.ts'
 export interface SignedIn {
   readonly userId: string
   readonly sessionId: string
+  readonly version: number
+  readonly issuer: string
   /** A `Cookie` header with both cookies. */
   readonly cookie: string
 }
@@ -80,7 +82,14 @@ export async function signIn(
   return Promise.all(
     people.map(async ({ userId, sessionId, secret }) => {
       const { token } = await issueJwt({ id: sessionId, userId, expiresAt }, { key, config })
-      return { userId, sessionId, cookie: `${jwt}=${token}; ${session}=${sessionId}.${secret}` }
+      const { issuer } = config
+      return {
+        userId,
+        sessionId,
+        version: 1,
+        issuer,
+        cookie: `${jwt}=${token}; ${session}=${sessionId}.${secret}`,
+      }
     }),
   )
 }

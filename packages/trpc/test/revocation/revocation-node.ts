@@ -46,7 +46,7 @@ process.once('message', async ({ databaseUrl, signingKeys, tickMs }: NodeSetting
   const { db } = database
   const { handler } = await createAuth(defineAuth({ config, signingKeys, plugins: [admin()] }), database)
   const overAuth = getRequestListener((request) => handler(request))
-  const context = createAuthContext(config)
+  const context = createAuthContext(config, { db })
   const overTrpc = createHTTPHandler({
     router,
     basePath: '/trpc/',

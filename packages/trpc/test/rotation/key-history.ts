@@ -76,7 +76,8 @@ export function followKeys(
 /** A JWT as a node would issue it now, signed with `node:crypto`. */
 export function forgeJwt({ kid, alg, x, d }: StoredKey, { userId, sessionId }: User): string {
   const iat = Math.floor(Date.now() / 1000)
-  const registered = { iss: BASE_URL, aud: BASE_URL, sub: userId, iat, exp: iat + 60, jti: 'forged' }
+  const times = { iat, exp: iat + 60, jti: 'forged' }
+  const registered = { iss: BASE_URL, aud: BASE_URL, sub: userId, version: 1, ...times }
   const input = [
     { alg, typ: 'at+jwt', kid },
     { ...registered, sessionId, userId },

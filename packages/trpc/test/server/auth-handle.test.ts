@@ -132,7 +132,7 @@ describe('what a request costs', () => {
   })
 
   test('a public call costs nothing', async () => {
-    const client = connectWebSocket(server, browser(await server.auth.signIn()))
+    const client = connectWebSocket(server, browser())
     await client.health.query()
     expect(server.auth.lookups.count).toBe(0)
     expect(server.keys.lookups).toBe(0)

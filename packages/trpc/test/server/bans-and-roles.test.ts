@@ -1,4 +1,6 @@
 import { TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
+import { createAuthContext, type DatabaseContext, sessionMiddleware } from '@sallyport/trpc'
+import { initTRPC } from '@trpc/server'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { callEndpoint } from '../support/call-endpoint.ts'
 import { connectHttp, connectWebSocket } from '../support/connect.ts'
@@ -41,6 +43,27 @@ const LIVE = [
   { stream: 'over server-sent events', open: overEvents('node', 'clock') },
   { stream: 'as JSON lines', open: overJsonLines('fetch', 'streamed') },
 ]
+
+test('resolvers see nothing of a ban that has ended: not the reason, and no stale flag', async () => {
+  const session = await server.auth.signIn()
+  const banExpires = new Date(server.config.now().getTime() - 1)
+  await server.auth.db
+    .updateTable('user')
+    .set({ banned: true, banReason: 'noise', banExpires })
+    .where('id', '=', session.userId)
+    .execute()
+  const t = initTRPC.context<DatabaseContext>().create()
+  const router = t.router({
+    me: t.procedure.use(sessionMiddleware).query(({ ctx: { user, session } }) => ({ user, session })),
+  })
+  const { auth } = createAuthContext(server.config).headers(new Headers(browser(session).headers))
+  const me = await t.createCallerFactory(router)({ auth, db: server.db }).me()
+  const shown: unknown = JSON.parse(JSON.stringify(me))
+  const user = { id: session.userId, name: me.user.name, email: me.user.email, role: 'user' }
+  expect(shown).toMatchObject({ user, session: { user, ban: null } })
+  expect(Object.keys(me.user).sort()).toEqual(['email', 'id', 'name', 'role'])
+  expect(JSON.stringify(me)).not.toMatch(/noise|banned|banExpires|banReason/)
+})
 
 describe('a ban', () => {
   const bans: { by: string; ban: (userId: string) => Promise<unknown> }[] = [
@@ -218,14 +241,14 @@ describe('every way to end a session ends its streams, and the next call is 401'
     })
   })
 
-  test('but not those of the session in which the password was changed', async () => {
+  test('a change of password ends the streams of its own session too, whose credentials were replaced', async () => {
     const { session, stream } = await begin(server, overWebSocket('clock'))
     await post(session, '/change-password', {
       currentPassword: TEST_PASSWORD,
       newPassword: 'quite another battery staple',
     })
-    server.stage.ticker.emit('tick', 'still here')
-    await soon(() => expect(stream.values).toEqual(['ready', 'still here']))
+    expectEnd(await stream.ended, 'TOKEN_INVALID')
+    expect(stream.values).toEqual(['ready'])
   })
 
   test.each([

@@ -146,6 +146,7 @@ describe('authResponseMeta', () => {
     })
     expect(response.status).toBe(500)
     expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff')
     const { headers } = authResponseMeta({ data: [], errors: [] })
     expect(headers?.get('cache-control')).toBe('no-store')
   })
@@ -167,5 +168,6 @@ describe('authResponseMeta', () => {
       },
     })
     expect(response.headers.get('cache-control')).toBe(cacheControl)
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff')
   })
 })

@@ -1,5 +1,5 @@
 import { authStore } from '@sallyport/core'
-import type { TestSession } from '@sallyport/core/testing'
+import { TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
 import { createAuthContext } from '@sallyport/trpc'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
@@ -20,7 +20,11 @@ afterEach(async () => {
 afterAll(() => server.close())
 
 /** A frame of the server, or the close of the connection. */
-type Heard = { id: number; value: unknown } | { id: number; reason: string | null } | { closed: string }
+type Heard =
+  | { id: number; value: unknown }
+  | { id: number; reason: string | null }
+  | { method: string }
+  | { closed: string }
 
 /** A connection as it comes over the wire. */
 interface Line {
@@ -33,8 +37,9 @@ async function connect(session: Pick<TestSession, 'cookie'> | undefined): Promis
   const socket = new WebSocket(`ws://${server.host}/ws`, { headers: browser(session).headers })
   const heard: Heard[] = []
   socket.on('message', (message) => {
-    const { id, result, error } = JSON.parse(String(message))
-    if (error !== undefined) heard.push({ id, reason: error.data.auth?.reason ?? null })
+    const { id, method, result, error } = JSON.parse(String(message))
+    if (method !== undefined) heard.push({ method })
+    else if (error !== undefined) heard.push({ id, reason: error.data.auth?.reason ?? null })
     else if (result.type === 'data') heard.push({ id, value: result.data })
   })
   socket.on('close', (code, reason) => heard.push({ closed: `${code} ${reason}` }))
@@ -130,6 +135,84 @@ describe('the socket of a user who is banned is closed with 4403', () => {
   })
 })
 
+describe('the socket of credentials that were replaced is told to reconnect and closed with 4401', () => {
+  const REPLACED = [{ method: 'reconnect' }, { closed: '4401 TOKEN_INVALID' }]
+  const reauthenticate = (session: TestSession) =>
+    callEndpoint(server, browser(session), {
+      method: 'POST',
+      path: '/reauthenticate',
+      body: { password: TEST_PASSWORD },
+    })
+
+  test('while it is idle', async () => {
+    const session = await server.auth.signIn()
+    const { heard } = await connectAndCall(session)
+    await reauthenticate(session)
+    await soon(() => expect(heard.slice(-2)).toEqual(REPLACED))
+  })
+
+  test('after the errors of its streams', async () => {
+    const session = await server.auth.signIn()
+    const { heard, send } = await connect(session)
+    const paths = ['clock', 'observableClock', 'deaf', 'stubborn', 'trackedClock']
+    paths.forEach((path, id) => void send(id, 'subscription', path))
+    await soon(() => expect(heard).toHaveLength(paths.length))
+    await reauthenticate(session)
+    server.stage.ticker.emit('tick', 'late')
+    await soon(() => expect(heard.at(-1)).toEqual(REPLACED[1]))
+    expect(heard.slice(paths.length)).toEqual(
+      expect.arrayContaining([...paths.map((_path, id) => ({ id, reason: 'TOKEN_INVALID' })), REPLACED[0]]),
+    )
+    expect(heard).not.toContainEqual(expect.objectContaining({ value: 'late' }))
+  })
+
+  test('also where the change was not announced, at its next call', async () => {
+    const session = await server.auth.signIn()
+    const { heard, send } = await connectAndCall(session)
+    await server.auth.db
+      .updateTable('session')
+      .set({ version: 2 })
+      .where('id', '=', session.sessionId)
+      .execute()
+    send(2, 'query', 'me')
+    await soon(() => expect(heard.at(-1)).toEqual(REPLACED[1]))
+    expect(heard).toContainEqual({ id: 2, reason: 'TOKEN_INVALID' })
+  })
+
+  test('when the grace period of a rotation has passed, and not before', async () => {
+    const rotating = await startServer({ session: { rotateSessionToken: true } })
+    onTestFinished(() => rotating.close())
+    const session = await rotating.auth.signIn()
+    const socket = new WebSocket(`ws://${rotating.host}/ws`, { headers: browser(session).headers })
+    const heard: string[] = []
+    socket.on('message', (message) => heard.push(String(message)))
+    const closed = new Promise<number>((resolve) => socket.once('close', resolve))
+    await new Promise((resolve) => socket.once('open', resolve))
+    const call = (id: number) => socket.send(JSON.stringify({ id, method: 'query', params: { path: 'me' } }))
+    call(1)
+    await soon(() => expect(heard).toHaveLength(1))
+    await callEndpoint(rotating, browser(session), { method: 'GET', path: '/backend/token' })
+    call(2)
+    await soon(() => expect(heard).toHaveLength(2))
+    expect(heard[1]).toContain(session.userId)
+    rotating.auth.clock.advance(31)
+    call(3)
+    expect(await closed).toBe(4401)
+    expect(heard.slice(2).join()).toContain('TOKEN_INVALID')
+  })
+
+  test('but a socket that was opened with replaced credentials stays open: public procedures work', async () => {
+    const session = await server.auth.signIn()
+    await reauthenticate(session)
+    const { heard, send } = await connect(session)
+    send(1, 'query', 'me')
+    await soon(() => expect(heard).toEqual([{ id: 1, reason: 'TOKEN_INVALID' }]))
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    send(2, 'query', 'health')
+    await soon(() => expect(heard.at(-1)).toEqual({ id: 2, value: 'ok' }))
+  })
+})
+
 describe('the socket stays open', () => {
   const endings: { when: string; end: (session: TestSession) => Promise<unknown>; reason: string | null }[] =
     [
@@ -203,7 +286,12 @@ describe('what a socket holds', () => {
     const { auth } = createAuthContext(server.config).ws({
       req: { headers: browser(session).headers },
       info: { connectionParams: null },
-      res: { readyState: 1, close: () => {}, once: (_event, listener) => listeners.push(listener) },
+      res: {
+        readyState: 1,
+        send: () => {},
+        close: () => {},
+        once: (_event, listener) => listeners.push(listener),
+      },
     })
     for (let call = 0; call < 5; call++) await auth[authRequest].authenticate(server.db[authStore], 'query')
     expect(listeners).toHaveLength(1)
@@ -216,7 +304,7 @@ describe('what a socket holds', () => {
     const { auth } = createAuthContext(server.config).ws({
       req: { headers: browser(session).headers },
       info: { connectionParams: null },
-      res: { readyState: 3, close: () => {}, once: () => {} },
+      res: { readyState: 3, send: () => {}, close: () => {}, once: () => {} },
     })
     await auth[authRequest].authenticate(server.db[authStore], 'query')
     expect(server.feed.listeners).toBe(0)
@@ -247,7 +335,7 @@ describe('a socket that is to be closed', () => {
     const { auth } = createAuthContext(server.config).ws({
       req: { headers: browser(session).headers },
       info: { connectionParams: null },
-      res: { readyState: 1, close, once: (_event, listener) => listeners.push(listener) },
+      res: { readyState: 1, send: () => {}, close, once: (_event, listener) => listeners.push(listener) },
     })
     await auth[authRequest].authenticate(server.db[authStore], 'query')
     await server.auth.ban(session)

@@ -279,6 +279,14 @@ describe('by address', () => {
     })
   })
 
+  test('a /48 of IPv6 has ten times the calls of a /64, whichever /64 they come from', async () => {
+    const ping = (address: string) =>
+      reasonOf(connectHttp(server, from(address), 'httpLink over node').client.limited.ping.query())
+    for (let i = 0; i < 30; i++) expect(await ping(`2001:db8:7:${i.toString(16)}::1`)).toBeNull()
+    expect(await ping('2001:db8:7:ffff::1')).toBe('RATE_LIMITED')
+    expect(await ping('2001:db8:8::1')).toBeNull()
+  })
+
   test.each(CONNECTIONS)(
     'nobody is believed about X-Forwarded-For where no proxy is trusted, over $transport',
     async ({ connect }) => {
@@ -597,6 +605,10 @@ test('a store of an app counts with the key of the procedure and of the caller, 
   expect(limits.consume.mock.calls).toEqual([
     [`procedure:limited.write:user:${session.userId}`, LIMIT],
     ['procedure:limited.upload:address:2001:db8::/64', LIMIT],
+    [
+      'procedure:limited.upload:address:2001:db8::/48',
+      { points: LIMIT.points * 10, duration: LIMIT.duration },
+    ],
     ['procedure:limited.ping:address:192.0.2.5', LIMIT],
     ['procedure:limited.ping:address:unknown', LIMIT],
     // What the function took from the input is as long as a caller likes, and nobody's business here.

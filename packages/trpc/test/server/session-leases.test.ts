@@ -59,9 +59,9 @@ async function admissionOf(signedIn: TestSession, identity: Partial<Identity> = 
   const key = { issuer: auth.config.issuer, keyId: auth.definition.signingKeys.active.kid }
   const session = await auth.lookups.sessions.findSession(signedIn)
   if (session === null) throw new TypeError('There is no such session')
-  const { sessionId, userId } = signedIn
+  const { sessionId, userId, version } = signedIn
   return {
-    identity: { sessionId, userId, ...key, expiresAt: session.expiresAt, ...identity },
+    identity: { sessionId, userId, version, ...key, expiresAt: session.expiresAt, ...identity },
     session,
     revision: feed.revision,
     keysVersion: keysVersion(auth.config),
@@ -148,6 +148,35 @@ describe('one read serves all that rests on a session', () => {
     expect(auth.lookups.count).toBe(1)
     expect([sound.refused, refreshed.refused, leaked.refused]).toEqual([[], [], ['TOKEN_INVALID']])
     expect([sound.confirmed, refreshed.confirmed]).toMatchObject([{ length: 1 }, { length: 1 }])
+  })
+
+  test('and not for another version of the session, whose credentials were replaced', async () => {
+    const signedIn = await auth.signIn()
+    const copy = await restOn(signedIn)
+    const replaced = { version: 2, provedVersion: 2 }
+    await auth.db.updateTable('session').set(replaced).where('id', '=', signedIn.sessionId).execute()
+    const owner = rest(await admissionOf(signedIn, { version: 2 }))
+    stopFor(LEASE_MS + 1)
+    await owner.lease.verdict()
+    expect(owner.lease.verdict()).toBeNull()
+    const verdict = copy.lease.verdict()
+    expect(verdict).not.toBeNull()
+    await verdict
+    expect([owner.refused, copy.refused]).toEqual([[], ['TOKEN_INVALID']])
+  })
+
+  test('and a version that a refresh has rotated out ends with its grace period', async () => {
+    const signedIn = await auth.signIn()
+    const rotated = { version: 2, rotatedAt: new Date(auth.clock.now().getTime() - 29_000) }
+    await auth.db.updateTable('session').set(rotated).where('id', '=', signedIn.sessionId).execute()
+    const { lease, refused } = await restOn(signedIn)
+    const idle = await restOn(signedIn, { emits: false })
+    expect(lease.verdict()).toBeNull()
+    auth.clock.advance(2)
+    expect(lease.verdict()).not.toBeNull()
+    await pass(1_100)
+    expect(refused).toEqual(['TOKEN_INVALID'])
+    expect(idle.refused).toContain('TOKEN_INVALID')
   })
 
   test('and not for another session of the same user', async () => {

@@ -72,6 +72,7 @@ export function createCall(random: Random, options: CallOptions): Call {
   const act = actor && {
     sub: actor.userId,
     sessionId: actor.sessionId,
+    version: 1,
     iss: ORIGIN,
     kid: actor.kid,
     exp: iat + 600,

@@ -78,7 +78,8 @@ const SERVICE_CALLS = 4
 /** A query and a mutation, for nobody and on behalf of the user. */
 async function sendServiceCalls(): Promise<void> {
   const { userId, sessionId } = user
-  const actor = { userId, sessionId, issuer: ORIGIN, keyId: keys.own.kid, expiresAt: new Date(now + 60_000) }
+  const proof = { version: 1, issuer: ORIGIN, keyId: keys.own.kid, expiresAt: new Date(now + 60_000) }
+  const actor = { userId, sessionId, ...proof }
   for (const acting of [null, actor]) {
     const input = { userId, sessionId }
     const found = await app.runner.run({ type: 'query', path: 'sallyport.findSession', input, actor: acting })

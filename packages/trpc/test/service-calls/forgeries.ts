@@ -24,7 +24,7 @@ export interface Forgery {
 /** What a token must hold; without any one of these it says nothing. */
 const CLAIMS = ['iss', 'aud', 'iat', 'exp', 'jti', 'fn', 'op', 'body']
 /** An acting user with all that one has. */
-const ACT = { sub: 'u', sessionId: 's', iss: ORIGIN, kid: 'k', exp: 1 }
+const ACT = { sub: 'u', sessionId: 's', version: 1, iss: ORIGIN, kid: 'k', exp: 1 }
 /** Values that are none of theirs. */
 const ODD: readonly unknown[] = [
   null,
@@ -263,7 +263,8 @@ export const FORGERIES: readonly Forgery[] = [
       const { iat, jti } = call.claims
       const exp = Number(iat) + 900
       const header = { alg: keys.users.alg, typ: 'at+jwt', kid: keys.users.kid }
-      const user = { iss: ORIGIN, aud: ORIGIN, sub: 'u', userId: 'u', sessionId: 's', iat, exp, jti }
+      const ids = { sub: 'u', userId: 'u', sessionId: 's', version: 1 }
+      const user = { ...ids, iss: ORIGIN, aud: ORIGIN, iat, exp, jti }
       return { ...call, token: keys.users.seal(header, user) }
     },
     ...INVALID,
@@ -368,7 +369,7 @@ export const FORGERIES: readonly Forgery[] = [
     name: 'on behalf of one with a member of another kind',
     forge: (call, { random }) => {
       const name = random.pick(Object.keys(ACT))
-      const odd = ODD.filter((value) => (name === 'exp' ? value !== 0 : !isText(value)))
+      const odd = ODD.filter((value) => !isActorValue(name, value))
       return withClaims(call, { act: { ...ACT, [name]: random.pick(odd) } })
     },
     ...INVALID,
@@ -529,6 +530,13 @@ function shifted(call: Call, seconds: number): Call {
 /** Whether such a value would be in order for a claim. */
 function isInOrder(name: string, value: unknown): boolean {
   return (name === 'iss' || name === 'jti') && isText(value)
+}
+
+/** Whether such a value would be in order for a member of the acting user. */
+function isActorValue(name: string, value: unknown): boolean {
+  if (name === 'exp') return value === 0
+  if (name === 'version') return value === null || (Number.isSafeInteger(value) && Number(value) > 0)
+  return isText(value)
 }
 
 const isText = (value: unknown) => typeof value === 'string' && /^[^\p{C}]{1,200}$/u.test(value)

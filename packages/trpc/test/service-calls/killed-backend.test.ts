@@ -225,7 +225,7 @@ function run({ id, kind, person, before, after }: Planned): Promise<Outcome> {
   const times = { iat, exp: iat + 900, jti: id }
   const token = userKey.seal(
     { alg: userKey.alg, typ: 'at+jwt', kid: userKey.kid },
-    { iss: ORIGIN, aud: ORIGIN, sub: userId, ...times, sessionId, userId },
+    { iss: ORIGIN, aud: ORIGIN, sub: userId, ...times, sessionId, userId, version: 1 },
   )
   const headers = { origin: ORIGIN, cookie: `service.jwt=${token}` }
   const caller = createCaller({ ...createAuthContext(config).headers(headers), runner })

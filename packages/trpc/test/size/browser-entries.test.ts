@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { bundleForBrowser } from '../../../../scripts/browser-bundle.ts'
 
-/** The client with React, minified and gzipped, without the peers: half of what `better-auth/react` takes. */
-const LIMIT_BYTES = 6 * 1_024
+/** The client with React, minified and gzipped, without the peers: less than 60% of what `better-auth/react` takes. */
+const LIMIT_BYTES = 7 * 1_024
 
-test('the client and its React components together: at most 6 KB', async () => {
+test('the client and its React components together: at most 7 KB', async () => {
   const { code, bytes } = await bundleForBrowser('client', 'react')
   console.log(`client + react: ${bytes} bytes minified and gzipped`)
   // All of it is there: a bundle of half the code would be small as well.

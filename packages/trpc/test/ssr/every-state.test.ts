@@ -103,6 +103,9 @@ describe.each(SOURCES)('with a token endpoint %s', (source) => {
       expect(first).toMatchObject({ userId, sessionId: signedIn.sessionId })
     const answered = await scene.me(page)
 
+    const { state } = page
+    const shown = state.status === 'unknown' ? (state.reason ?? null) : null
+    expect(shown).toBe(page.reason === 'ACCOUNT_BANNED' ? 'ACCOUNT_BANNED' : null)
     const outcome: Outcome = {
       first: first.status,
       last: page.state.status,

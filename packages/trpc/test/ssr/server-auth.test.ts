@@ -4,6 +4,7 @@ import { TRPCError } from '@trpc/server'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { deferred } from '../support/deferred.ts'
 import { createCaller } from '../support/router.ts'
+import { browser, ORIGIN } from '../support/visitor.ts'
 import { cookieWith, createScene, pageRequest, type Scene } from './scene.ts'
 
 let scene: Scene
@@ -16,6 +17,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   scene.endpoint = 'up'
   scene.asked.length = 0
+  scene.errors.length = 0
   await scene.auth.db.updateTable('user').set({ banned: false }).execute()
   session = await scene.auth.signIn({ userId })
 })
@@ -171,6 +173,45 @@ describe('a call that is refused', () => {
 
   test('by the app itself is done once', async () => {
     expect(await refuse(new TRPCError({ code: 'UNAUTHORIZED', message: 'TOKEN_EXPIRED' }))).toEqual(kept)
+  })
+})
+
+describe('a browser whose credentials were superseded', () => {
+  /** Replaces the credentials of the session, as the user does in a browser that holds the same cookies. */
+  async function supersede(): Promise<void> {
+    const response = await scene.auth.handler(
+      new Request(`${ORIGIN}/api/auth/revoke-copies`, {
+        method: 'POST',
+        headers: { ...browser(session).headers, 'content-type': 'application/json' },
+        body: '{}',
+      }),
+    )
+    expect(response.status).toBe(200)
+  }
+
+  test.each(['valid', 'about to expire', 'expired', 'missing'] as const)(
+    'and whose JWT is %s: the page is unknown, and its cookies stay as they are',
+    async (jwt) => {
+      await supersede()
+      const cookie = await cookieWith(jwt, scene, session)
+      const page = await scene.serverAuth(pageRequest(cookie))
+      expect(await scene.me(page)).toMatch(/^TOKEN_/)
+      expect([page.state, page.reason, page.setCookies]).toEqual([
+        { status: 'unknown' },
+        'SECRET_SUPERSEDED',
+        [],
+      ])
+      expect(page.headers.get('cookie')).toBe(cookie)
+      expect(scene.errors).toEqual([])
+    },
+  )
+
+  test('while the page is rendered: a call is rejected, and the page is unknown', async () => {
+    const page = await openPage()
+    expect(await scene.me(page)).toBe(userId)
+    await supersede()
+    expect(await scene.me(page)).toBe('TOKEN_INVALID')
+    expect([page.state, page.reason]).toEqual([{ status: 'unknown' }, 'SECRET_SUPERSEDED'])
   })
 })
 

@@ -22,7 +22,8 @@ export async function forgeToken(
   const { kid, alg } = definition.signingKeys.active
   const iat = Math.floor(clock.now().getTime() / 1000)
   const { issuer: iss, audience: aud } = config
-  const common = { iss, aud, sub: userId, iat, exp: iat + 900, jti: 'forged', sessionId, userId }
+  const ids = { sub: userId, userId, sessionId, version: 1 }
+  const common = { ...ids, iss, aud, iat, exp: iat + 900, jti: 'forged' }
   const input = `${segment({ alg, typ: 'at+jwt', kid, ...header })}.${segment({ ...common, ...claims })}`
   const signature = await sign(input, { signer, definition })
   return `${input}.${Buffer.from(signature).toString('base64url')}`

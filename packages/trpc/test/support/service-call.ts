@@ -20,6 +20,7 @@ export interface TokenChanges {
   readonly idempotencyKey?: string | null
   readonly audience?: string
   readonly key?: SigningKey
+  readonly service?: string
   /** Seconds by which the clock of the service is ahead. */
   readonly ahead?: number
 }
@@ -42,7 +43,7 @@ export async function tokenFor(
     { type, path, actor, idempotencyKey },
     {
       key: changes.key ?? parseSigningKeys(signingKeys).active,
-      service: 'edge',
+      service: changes.service ?? 'edge',
       audience: changes.audience ?? serviceAudience(config),
       bodyDigest: await digestBody(typeof body === 'string' ? new TextEncoder().encode(body) : body),
       now: new Date(clock.now().getTime() + ahead * 1000),

@@ -1,6 +1,6 @@
 import { vi } from 'vitest'
 
 /** Waits until an expectation holds. */
-export function soon<Value>(expectation: () => Value | Promise<Value>): Promise<Value> {
-  return vi.waitFor(expectation, { interval: 2 })
+export function soon<Value>(expectation: () => Value | Promise<Value>, timeout?: number): Promise<Value> {
+  return vi.waitFor(expectation, { interval: 2, ...(timeout !== undefined && { timeout }) })
 }

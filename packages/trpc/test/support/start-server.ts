@@ -4,7 +4,13 @@ import { getRequestListener } from '@hono/node-server'
 import { type AuthConfig, type AuthDatabase, withAuthStore } from '@sallyport/core'
 import { revokeSession } from '@sallyport/core/auth'
 import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
-import { authHandlerOptions, authResponseMeta, createAuthContext, webSocketOptions } from '@sallyport/trpc'
+import {
+  authHandlerOptions,
+  authResponseMeta,
+  createAuthContext,
+  type WebSocketLimits,
+  webSocketOptions,
+} from '@sallyport/trpc'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
 import { createHTTPHandler } from '@trpc/server/adapters/standalone'
 import { applyWSSHandler } from '@trpc/server/adapters/ws'
@@ -51,15 +57,24 @@ export const PATHS = { node: '/trpc', fetch: '/fetch' } as const
  * Starts the app on a free port: Node adapter, fetch adapter, WebSocket and `/api/auth`.
  *
  * @param options.upgradeCheck `missing` is an app that forgot `webSocketOptions`
+ * @param options.handshake `both steps` is an app that gives its store to the context, as the quick start does
  * @param options.sockets `unknown` is an app whose context is not given the sockets, which then hold no listener of their own
  */
 export async function startServer(
   options: Parameters<typeof createTestAuth<readonly []>>[0] & {
     upgradeCheck?: 'present' | 'missing'
     sockets?: 'known' | 'unknown'
+    limits?: WebSocketLimits
+    handshake?: 'both steps' | 'Step 1'
   } = {},
 ): Promise<TestServer> {
-  const { upgradeCheck = 'present', sockets = 'known', ...authOptions } = options
+  const {
+    upgradeCheck = 'present',
+    sockets = 'known',
+    handshake = 'Step 1',
+    limits: socketLimits,
+    ...authOptions
+  } = options
   const auth = await createTestAuth(authOptions)
   const [own] = auth.config.issuers
   const keys = faultyKeySet(own.jwks)
@@ -70,7 +85,7 @@ export async function startServer(
   const db = withAuthStore({}, { sessions: store, revocations: feed, limits })
   const stage = createStage((sessionId) => revokeSession(sessionId, auth.database))
 
-  const context = createAuthContext(config)
+  const context = createAuthContext(config, handshake === 'both steps' ? { db } : {})
   const handlerOptions = { router: appRouter, responseMeta: authResponseMeta, ...authHandlerOptions }
   const overNode = createHTTPHandler({
     ...handlerOptions,
@@ -90,7 +105,7 @@ export async function startServer(
   const server = createServer((req, res) =>
     req.url?.startsWith(`${PATHS.node}/`) ? overNode(req, res) : void overFetch(req, res),
   )
-  const checks = upgradeCheck === 'present' ? webSocketOptions(config) : {}
+  const checks = upgradeCheck === 'present' ? webSocketOptions(config, socketLimits) : {}
   const wss = new WebSocketServer({ server, path: '/ws', ...checks })
   applyWSSHandler({
     wss,

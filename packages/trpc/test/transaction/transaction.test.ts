@@ -69,6 +69,11 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
       reason: 'SESSION_NOT_FOUND',
     },
     {
+      change: 'new credentials',
+      make: (session) => set(app, session, { version: 2, provedVersion: 2 }),
+      reason: 'TOKEN_INVALID',
+    },
+    {
       change: 'a lost role',
       procedure: 'asAdmin',
       role: 'admin',

@@ -5,6 +5,7 @@ import { done, id } from '../../endpoints/plain-schemas.ts'
 import { ENDPOINTS, type SuccessResponse } from '../../protocol.ts'
 import { liftBan, setBan } from '../../session/ban-user.ts'
 import { refuseAdmin } from './reasons.ts'
+import type { FreshAdmin } from './settings.ts'
 
 /** What `POST /admin/ban-user` takes. */
 export interface BanUserInput {
@@ -19,36 +20,42 @@ export interface BanUserInput {
 const LONGEST_SECONDS = 100 * 365 * 24 * 60 * 60
 
 /** Bans a user. Their sessions stay in place, so that the next call answers 403 "Account banned"; their live streams end. */
-export const banUserEndpoint: Endpoint<BanUserInput, SuccessResponse, false> = defineEndpoint({
-  ...ENDPOINTS.banUser,
-  caller: 'admin',
-  input: z.strictObject({
-    userId: id,
-    reason: z.string().trim().min(1).max(500).exactOptional(),
-    expiresIn: z.number().int().positive().max(LONGEST_SECONDS).exactOptional(),
-  }),
-  output: done,
-  async run({ userId, reason = null, expiresIn }, { identity, config, change }) {
-    if (userId === identity.userId) throw refuseAdmin('OWN_ACCOUNT')
-    const at = config.now()
-    const expiresAt = expiresIn === undefined ? null : new Date(at.getTime() + expiresIn * 1000)
-    await change(async (trx, record) => {
-      const ban = { userId, reason, expiresAt, actorId: identity.userId, at }
-      if (!(await setBan(trx, record, ban))) throw refuse('USER_NOT_FOUND')
-    })
-    return { body: { success: true } }
-  },
-})
+export function banUserEndpoint(fresh: FreshAdmin): Endpoint<BanUserInput, SuccessResponse, false> {
+  return defineEndpoint({
+    ...ENDPOINTS.banUser,
+    caller: fresh.caller,
+    freshForSeconds: fresh.freshForSeconds,
+    input: z.strictObject({
+      userId: id,
+      reason: z.string().trim().min(1).max(500).exactOptional(),
+      expiresIn: z.number().int().positive().max(LONGEST_SECONDS).exactOptional(),
+    }),
+    output: done,
+    async run({ userId, reason = null, expiresIn }, { identity, config, change }) {
+      if (userId === identity.userId) throw refuseAdmin('OWN_ACCOUNT')
+      const at = config.now()
+      const expiresAt = expiresIn === undefined ? null : new Date(at.getTime() + expiresIn * 1000)
+      await change(async (trx, record) => {
+        const ban = { userId, reason, expiresAt, actorId: identity.userId, at }
+        if (!(await setBan(trx, record, ban))) throw refuse('USER_NOT_FOUND')
+      })
+      return { body: { success: true } }
+    },
+  })
+}
 
 /** Lifts a ban. For a user who is not banned there is nothing to do. */
-export const unbanUserEndpoint: Endpoint<{ userId: string }, SuccessResponse, false> = defineEndpoint({
-  ...ENDPOINTS.unbanUser,
-  caller: 'admin',
-  input: z.strictObject({ userId: id }),
-  output: done,
-  async run({ userId }, { identity, config, change }) {
-    const ban = { userId, actorId: identity.userId, at: config.now() }
-    await change((trx, record) => liftBan(trx, record, ban))
-    return { body: { success: true } }
-  },
-})
+export function unbanUserEndpoint(fresh: FreshAdmin): Endpoint<{ userId: string }, SuccessResponse, false> {
+  return defineEndpoint({
+    ...ENDPOINTS.unbanUser,
+    caller: fresh.caller,
+    freshForSeconds: fresh.freshForSeconds,
+    input: z.strictObject({ userId: id }),
+    output: done,
+    async run({ userId }, { identity, config, change }) {
+      const ban = { userId, actorId: identity.userId, at: config.now() }
+      await change((trx, record) => liftBan(trx, record, ban))
+      return { body: { success: true } }
+    },
+  })
+}

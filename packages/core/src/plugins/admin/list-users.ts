@@ -1,12 +1,13 @@
 import { type ExpressionBuilder, sql } from 'kysely'
 import * as z from 'zod'
-import { type AuthTables, toDate, toNullableDate } from '../../database/schema.ts'
-import { refuse } from '../../endpoint-error.ts'
+import { type AuthTables, toNullableDate } from '../../database/schema.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { id, session } from '../../endpoints/plain-schemas.ts'
 import { listSessionsOf } from '../../endpoints/session-list.ts'
 import { toUserResponse, userFields } from '../../endpoints/user-record.ts'
 import { type AdminUserResponse, ENDPOINTS, type SessionResponse } from '../../protocol.ts'
+import { type Position, parseCursor } from './cursor.ts'
+import { recordRead } from './record-read.ts'
 
 /** What `GET /admin/list-users` takes. */
 export interface ListUsersInput {
@@ -38,21 +39,33 @@ export const listUsers: Endpoint<ListUsersInput, ListUsersOutput, false> = defin
   caller: 'admin',
   // Of a query, a number is a text.
   input: z.strictObject({
-    search: z.string().trim().max(320).exactOptional(),
+    search: z
+      .string()
+      .trim()
+      .max(320)
+      // PostgreSQL rejects it.
+      .refine((text) => !text.includes('\0'))
+      .exactOptional(),
     limit: z.coerce.number<number>().int().min(1).max(100).exactOptional(),
     cursor: z.string().max(200).exactOptional(),
   }),
   output: z.object({ users: z.array(adminUser), nextCursor: z.string().nullable() }),
-  async run({ search = '', limit = 50, cursor }, { database: { db } }) {
-    let query = db
-      .selectFrom('user')
-      .selectAll()
-      .orderBy('createdAt', 'desc')
-      .orderBy('id', 'desc')
-      .limit(limit + 1)
-    if (search !== '') query = query.where((where) => contains(where, search))
-    if (cursor !== undefined) query = query.where(isAfter(parseCursor(cursor)))
-    const rows = await query.execute()
+  async run({ search = '', limit = 50, cursor }, { identity, config, change }) {
+    const after = cursor === undefined ? null : isAfter(parseCursor(cursor))
+    const read = { userId: null, actorId: identity.userId, at: config.now() }
+    const event = { type: 'admin.users-listed', ...read, search: search === '' ? null : search } as const
+    const rows = await change(async (trx, record) => {
+      await recordRead(trx, record, { event, sessionId: identity.sessionId })
+      let query = trx
+        .selectFrom('user')
+        .selectAll()
+        .orderBy('createdAt', 'desc')
+        .orderBy('id', 'desc')
+        .limit(limit + 1)
+      if (search !== '') query = query.where((where) => contains(where, search))
+      if (after !== null) query = query.where(after)
+      return query.execute()
+    })
     const users = rows.slice(0, limit).map((row) => ({
       ...toUserResponse(row),
       banned: Boolean(row.banned),
@@ -72,11 +85,15 @@ export const listUserSessions: Endpoint<{ userId: string }, { sessions: SessionR
     caller: 'admin',
     input: z.strictObject({ userId: id }),
     output: z.object({ sessions: z.array(session) }),
-    run: async ({ userId }, { identity, config, database: { db } }) => ({
-      body: {
-        sessions: await listSessionsOf(userId, { db, now: config.now(), currentId: identity.sessionId }),
-      },
-    }),
+    async run({ userId }, { identity: { userId: actorId, sessionId }, config, change }) {
+      const now = config.now()
+      const event = { type: 'admin.sessions-listed', userId, actorId, at: now } as const
+      const sessions = await change(async (db, record) => {
+        await recordRead(db, record, { event, sessionId })
+        return listSessionsOf(userId, { db, now, currentId: sessionId })
+      })
+      return { body: { sessions } }
+    },
   })
 
 type UserExpression = ExpressionBuilder<AuthTables, 'user'>
@@ -94,7 +111,7 @@ function contains(where: UserExpression, search: string) {
  * Whoever comes after the last user of the page before. Their `createdAt` is the row's, which may be finer than that of the cursor; where
  * the row is gone, those of the same millisecond may be listed again rather than left out.
  */
-function isAfter({ createdAt, id }: { createdAt: Date; id: string }) {
+function isAfter({ createdAt, id }: Position) {
   return (where: UserExpression) => {
     const row = where.selectFrom('user as last').select('last.createdAt').where('last.id', '=', id)
     const endOfMillisecond = new Date(createdAt.getTime() + 1)
@@ -104,12 +121,4 @@ function isAfter({ createdAt, id }: { createdAt: Date; id: string }) {
       where.and([where('createdAt', '=', last), where('id', '<', id)]),
     ])
   }
-}
-
-function parseCursor(cursor: string): { createdAt: Date; id: string } {
-  const underscore = cursor.indexOf('_')
-  const createdAt = toDate(cursor.slice(0, underscore))
-  if (underscore === -1 || Number.isNaN(createdAt.getTime()))
-    throw refuse('INVALID_INPUT', { fields: ['cursor'] })
-  return { createdAt, id: cursor.slice(underscore + 1) }
 }

@@ -1,13 +1,15 @@
+import type * as z from 'zod'
 import { type AuthKysely, toNullableDate } from '../../database/schema.ts'
 import { refuse } from '../../endpoint-error.ts'
+import { userName } from '../../endpoints/user-record.ts'
 import type { AuthTransaction, RecordEvent } from '../../events/change.ts'
 import { commit } from '../../events/commit.ts'
-import type { AnyDatabase } from '../../session/any-database.ts'
+import { type AnyDatabase, toSessionDatabase } from '../../session/any-database.ts'
 import { isBanned } from '../../session/session.ts'
 import { emailAddress } from './email-address.ts'
 import { newPassword } from './password.ts'
 import { refuseEmailPassword } from './reasons.ts'
-import { hashNewPassword } from './settings.ts'
+import { hashNewPassword, type PasswordRules } from './settings.ts'
 
 /** The provider of email and password in the table `account`. */
 const CREDENTIAL = 'credential'
@@ -48,6 +50,19 @@ export async function setPassword(
     .onConflict((conflict) =>
       conflict.columns(['providerId', 'accountId']).doUpdateSet({ password, updatedAt: now }),
     )
+    .execute()
+}
+
+/** Removes the password of a user. Until a reset sets another, no password signs them in. */
+export async function removePassword(
+  trx: AuthTransaction,
+  { userId, now }: { userId: string; now: Date },
+): Promise<void> {
+  await trx
+    .updateTable('account')
+    .set({ password: null, updatedAt: now })
+    .where('userId', '=', userId)
+    .where('providerId', '=', CREDENTIAL)
     .execute()
 }
 
@@ -95,23 +110,46 @@ export async function insertAccount(
   return { userId }
 }
 
+/** Options of {@link createPasswordAccount}. */
+export interface NewPasswordAccount extends PasswordRules {
+  readonly name: string
+  /** Stored trimmed and in lower case, as sign-in looks it up. */
+  readonly email: string
+  readonly password: string
+  /** @default 'user' */
+  readonly role?: string
+  readonly now: Date
+}
+
 /**
- * Creates a user who signs in by email and password, for an app that creates its first users itself. The rules of sign-up apply.
+ * Creates a user who signs in by email and password, for an app that creates its first users itself. The
+ * rules of sign-up apply: pass the `appName` and `checkPassword` that `emailPassword()` has.
  *
- * @param options.email stored trimmed and in lower case, as sign-in looks it up
- * @throws EndpointError `EMAIL_TAKEN`, `PASSWORD_TOO_COMMON`, or `INVALID_INPUT` with the field at fault
+ * @throws EndpointError `EMAIL_TAKEN`, `PASSWORD_TOO_COMMON`, what `checkPassword` throws, or
+ * `INVALID_INPUT` with the field at fault
  */
 export async function createPasswordAccount(
   database: AnyDatabase,
-  options: { name: string; email: string; password: string; role?: string; now: Date },
+  options: NewPasswordAccount,
 ): Promise<{ userId: string }> {
-  const { name, role = 'user', now } = options
-  const email = emailAddress.safeParse(options.email)
-  if (!email.success) throw refuse('INVALID_INPUT', { fields: ['email'], cause: email.error })
-  const password = newPassword.safeParse(options.password)
-  if (!password.success) throw refuse('INVALID_INPUT', { fields: ['password'], cause: password.error })
-  const passwordHash = await hashNewPassword(password.data, email.data)
+  const { role = 'user', now } = options
+  const name = parseField('name', userName, options)
+  const email = parseField('email', emailAddress, options)
+  const password = parseField('password', newPassword, options)
+  const { onEvent } = toSessionDatabase(database)
+  const user = { id: null, name, email }
+  const passwordHash = await hashNewPassword(password, { user, rules: options, now, onEvent })
   return commit(database, (trx, record) =>
-    insertAccount(trx, record, { name, email: email.data, passwordHash, role, now }),
+    insertAccount(trx, record, { name, email, passwordHash, role, now }),
   )
+}
+
+function parseField(
+  field: 'name' | 'email' | 'password',
+  schema: z.ZodType<string>,
+  options: NewPasswordAccount,
+): string {
+  const parsed = schema.safeParse(options[field])
+  if (!parsed.success) throw refuse('INVALID_INPUT', { fields: [field], cause: parsed.error })
+  return parsed.data
 }

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
-import { answerNewSecret } from '../../endpoints/issue-tokens.ts'
-import { newSecret } from '../../endpoints/plain-schemas.ts'
-import { ENDPOINTS, type NewSecretResponse } from '../../protocol.ts'
-import { rotateSecret } from '../../session/confirm-session.ts'
+import { tokens } from '../../endpoints/plain-schemas.ts'
+import { renewSession } from '../../endpoints/renew-session.ts'
+import type { AuthTransaction, RecordEvent } from '../../events/change.ts'
+import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { deleteSessions } from '../../session/end-session.ts'
 import { setPassword } from './accounts.ts'
 import { confirmPassword } from './confirm-password.ts'
@@ -21,11 +21,15 @@ export interface ChangePasswordInput {
   revokeOtherSessions?: boolean
 }
 
-/** Changes the password of the caller and ends their other sessions, unless they say otherwise. */
+/**
+ * Changes the password of the caller and replaces the credentials of this session, so a copy of the old ones
+ * is useless. Ends the caller's other sessions, unless `revokeOtherSessions` is false.
+ */
 export function changePassword({
   limits,
   sendEmail,
-}: Settings): Endpoint<ChangePasswordInput, NewSecretResponse, true> {
+  ...rules
+}: Settings): Endpoint<ChangePasswordInput, TokenResponse, true> {
   return defineEndpoint({
     ...ENDPOINTS.changePassword,
     caller: 'user',
@@ -35,15 +39,16 @@ export function changePassword({
       newPassword,
       revokeOtherSessions: z.boolean().exactOptional(),
     }),
-    output: newSecret,
+    output: tokens,
     async run({ currentPassword, newPassword, revokeOtherSessions = true }, context) {
-      const { identity, session, sessionCookie, config, change } = context
+      const { identity, session, config } = context
       const { userId, sessionId } = identity
       await confirmPassword(currentPassword, context, limits)
-      const password = await hashNewPassword(newPassword, session.user.email)
-      const device = await readDevice(context)
       const now = config.now()
-      const rotated = await change(async (trx, record) => {
+      const { onEvent } = context.database
+      const password = await hashNewPassword(newPassword, { user: session.user, rules, now, onEvent })
+      const device = await readDevice(context)
+      const work = async (trx: AuthTransaction, record: RecordEvent) => {
         await setPassword(trx, { userId, password, now })
         if (revokeOtherSessions) {
           const ending = { cause: 'password-changed', actorId: null, at: now } as const
@@ -52,14 +57,13 @@ export function changePassword({
         await forgetLinks(withOwnTables(trx), { userId, kinds: ['reset-password'] })
         await forgetDevices(withOwnTables(trx), { userId, except: device })
         record({ type: 'user.password-changed', userId, actorId: null, at: now })
-        // Someone may have a copy of the cookie: it must neither go on nor become fresh.
-        return rotateSecret(trx, { sessionId, sessionCookie, now, former: 'ends' })
-      })
+      }
+      const renewed = await renewSession(context, { cause: 'password-changed', work })
       if (sendEmail !== undefined) {
         const { id, name, email } = session.user
         context.later(() => sendEmail({ kind: 'password-changed', to: email, user: { id, name, email } }))
       }
-      return answerNewSecret(rotated, context)
+      return renewed
     },
   })
 }

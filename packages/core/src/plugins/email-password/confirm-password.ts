@@ -1,4 +1,5 @@
 import type { AdmittedContext } from '../../endpoints/endpoint.ts'
+import { requireSessionSecret } from '../../endpoints/renew-session.ts'
 import { findPasswordAccount } from './accounts.ts'
 import { type AttemptLimits, countConfirmation } from './attempts.ts'
 import { verifyPassword } from './password.ts'
@@ -8,7 +9,7 @@ import { recordFailure } from './sign-in.ts'
 /**
  * Makes a signed-in user prove who they are.
  *
- * @throws EndpointError `INVALID_CREDENTIALS`
+ * @throws EndpointError `SESSION_SECRET_REQUIRED` before the password is looked at, or `INVALID_CREDENTIALS`
  * @throws AuthError `RATE_LIMITED`
  */
 export async function confirmPassword(
@@ -17,7 +18,8 @@ export async function confirmPassword(
   limits: AttemptLimits,
 ): Promise<void> {
   const { userId } = context.identity
-  await countConfirmation(userId, context, limits)
+  await requireSessionSecret(context)
+  await countConfirmation(context, limits)
   const now = context.config.now()
   const account = await findPasswordAccount(context.database.db, { column: 'user.id', value: userId, now })
   if (await verifyPassword(password, account?.password ?? null, 'known')) return

@@ -2,6 +2,7 @@ import type { AuthPlugin } from '../../definition.ts'
 import type { RevocationCause } from '../../events/event.ts'
 import { type AttemptLimits, attemptLimits } from './attempts.ts'
 import { changePassword } from './change-password.ts'
+import type { CheckPassword } from './check-password.ts'
 import { nobodysHash } from './password.ts'
 import { REASONS_OF_EMAIL_PASSWORD } from './reasons.ts'
 import { reauthenticate } from './reauthenticate.ts'
@@ -10,6 +11,7 @@ import { forgetLinks, type SendEmail } from './send-email.ts'
 import { signInEmail } from './sign-in.ts'
 import { signUpEmail } from './sign-up.ts'
 import { migrations, withOwnTables } from './tables.ts'
+import { undoEmailChange } from './undo-email-change.ts'
 import { changeEmail, sendVerificationEmail, verifyEmail } from './verify-email.ts'
 
 /** Endings by which someone was put out. */
@@ -19,8 +21,18 @@ const SUSPECT: ReadonlySet<RevocationCause> = new Set(['revoked', 'revoked-by-ad
 export interface EmailPasswordOptions {
   /** Sends the emails of recovery and verification. Without it those endpoints answer 501 `EMAIL_UNAVAILABLE`. */
   readonly sendEmail?: SendEmail
+  /**
+   * Send the former address a link that undoes a change of the email, valid for 7 days. Anyone who reads the
+   * mail of that address can use it.
+   * @default true
+   */
+  readonly undoEmailChange?: boolean
   /** How often something may be tried; each has a default of its own. */
   readonly limits?: Partial<AttemptLimits>
+  /** The app's name, as its users know it. Rejected as a password, also with a few digits. */
+  readonly appName?: string
+  /** A further check of new passwords, such as `breachedPasswords()`. Never called at sign-in. */
+  readonly checkPassword?: CheckPassword
 }
 
 /** The endpoints of {@link emailPassword}, by the names of their methods. */
@@ -34,6 +46,7 @@ export type EmailPasswordEndpoints = {
   readonly sendVerificationEmail: ReturnType<typeof sendVerificationEmail>
   readonly verifyEmail: ReturnType<typeof verifyEmail>
   readonly changeEmail: ReturnType<typeof changeEmail>
+  readonly undoEmailChange: ReturnType<typeof undoEmailChange>
 }
 
 /**
@@ -44,18 +57,27 @@ export type EmailPasswordEndpoints = {
 export function emailPassword(
   options: EmailPasswordOptions = {},
 ): AuthPlugin<EmailPasswordEndpoints, Record<never, never>> {
-  const settings = { limits: attemptLimits(options.limits), sendEmail: options.sendEmail }
+  const { sendEmail, appName, checkPassword } = options
+  const settings = {
+    limits: attemptLimits(options.limits),
+    sendEmail,
+    undoEmailChange: sendEmail !== undefined && (options.undoEmailChange ?? true),
+    appName,
+    checkPassword,
+  }
   // Begun now, so that the first sign-in takes no longer than others.
   nobodysHash().catch(() => {})
   return {
     id: 'email-password',
     reasons: REASONS_OF_EMAIL_PASSWORD,
     migrations,
-    // Whoever was put out, or whose password was guessed, may have asked to move the account to another address.
+    // An attacker whose copy has just stopped working may have asked for a link that moves the account to
+    // another address.
     async onChange(event, trx) {
       const isSuspect =
         event.type === 'user.password-changed' ||
         event.type === 'user.banned' ||
+        (event.type === 'session.version-changed' && event.cause !== 'email-changed') ||
         (event.type === 'session.revoked' && SUSPECT.has(event.cause))
       if (isSuspect) await forgetLinks(withOwnTables(trx), { userId: event.userId, kinds: ['change-email'] })
     },
@@ -70,6 +92,7 @@ export function emailPassword(
       sendVerificationEmail: sendVerificationEmail(settings),
       verifyEmail: verifyEmail(settings),
       changeEmail: changeEmail(settings),
+      undoEmailChange: undoEmailChange(settings),
     },
   }
 }

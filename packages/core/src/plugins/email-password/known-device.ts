@@ -19,23 +19,21 @@ export async function readDevice({
 }
 
 /**
- * Whether this browser has signed in to the account of this address before. Then its attempts are counted by themselves, and no stranger's
- * attempts can lock it out.
+ * The hash of the device cookie if this browser has signed in to the account of this address before, else
+ * null. Attempts of a known device are counted separately, so no stranger's attempts can lock it out.
  */
-export async function isKnownDevice(
-  device: string,
-  address: string,
-  { database, config }: EndpointContext,
-): Promise<boolean> {
-  const known = await withOwnTables(database.db)
+export async function readKnownDevice(address: string, context: EndpointContext): Promise<string | null> {
+  const device = await readDevice(context)
+  if (device === null) return null
+  const known = await withOwnTables(context.database.db)
     .selectFrom('knownDevice')
     .innerJoin('user', 'user.id', 'knownDevice.userId')
     .select('knownDevice.id')
     .where('knownDevice.device', '=', device)
-    .where('knownDevice.expiresAt', '>', config.now())
+    .where('knownDevice.expiresAt', '>', context.config.now())
     .where('user.email', '=', address)
     .executeTakeFirst()
-  return known !== undefined
+  return known === undefined ? null : device
 }
 
 /**
@@ -49,7 +47,7 @@ export async function rememberDevice(userId: string, context: EndpointContext): 
   const now = config.now()
   const expiresAt = new Date(now.getTime() + LIFETIME_SECONDS * 1000)
   const sent = await readDevice(context)
-  const secret = await createSecret()
+  const secret = createSecret()
   const device = await hashSecret(secret)
   const isNew = await database.db.transaction().execute(async (trx) => {
     // Gone since they signed in.

@@ -21,8 +21,9 @@ const LONGEST_QUEUE = { stranger: 100, known: 200 } as const
 /** Whether the password is given by someone of whom we know something: a session, or a device that signed in before. */
 export type Asker = keyof typeof LONGEST_QUEUE
 
-const LONGEST = 256
-const SHORTEST = 8
+const MAX_PASSWORD_LENGTH = 256
+/** The fewest characters of a new password. */
+export const MIN_PASSWORD_LENGTH = 8
 
 /**
  * A password that may be right: text of at most 256 characters, as a person counts them. Half a character has no bytes of its own and
@@ -31,12 +32,12 @@ const SHORTEST = 8
 export const givenPassword: z.ZodType<string> = z
   .string()
   // A character is one or two units.
-  .max(2 * LONGEST)
-  .refine((password) => password.isWellFormed() && characters(password) <= LONGEST)
+  .max(2 * MAX_PASSWORD_LENGTH)
+  .refine((password) => password.isWellFormed() && characters(password) <= MAX_PASSWORD_LENGTH)
 
 /** A password that may be chosen: 8 to 256 characters of any kind. */
 export const newPassword: z.ZodType<string> = givenPassword.refine(
-  (password) => characters(password) >= SHORTEST,
+  (password) => characters(password) >= MIN_PASSWORD_LENGTH,
 )
 
 function characters(password: string): number {

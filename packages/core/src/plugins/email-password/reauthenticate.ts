@@ -1,28 +1,26 @@
 import * as z from 'zod'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
-import { answerNewSecret } from '../../endpoints/issue-tokens.ts'
-import { newSecret } from '../../endpoints/plain-schemas.ts'
-import { ENDPOINTS, type NewSecretResponse } from '../../protocol.ts'
-import { confirmSession } from '../../session/confirm-session.ts'
+import { tokens } from '../../endpoints/plain-schemas.ts'
+import { renewSession } from '../../endpoints/renew-session.ts'
+import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { confirmPassword } from './confirm-password.ts'
 import { givenPassword } from './password.ts'
 import type { Settings } from './settings.ts'
 
-/** Makes a session fresh again: afterwards what answered `SESSION_NOT_FRESH` passes. The id of the session stays. */
-export function reauthenticate({
-  limits,
-}: Settings): Endpoint<{ password: string }, NewSecretResponse, true> {
+/**
+ * Makes a session fresh again: calls that were rejected with `SESSION_NOT_FRESH` pass. The credentials are
+ * replaced, so only the caller's are fresh. The session id stays.
+ */
+export function reauthenticate({ limits }: Settings): Endpoint<{ password: string }, TokenResponse, true> {
   return defineEndpoint({
     ...ENDPOINTS.reauthenticate,
     caller: 'user',
     setsCookies: true,
     input: z.strictObject({ password: givenPassword }),
-    output: newSecret,
+    output: tokens,
     async run({ password }, context) {
       await confirmPassword(password, context, limits)
-      const { identity, sessionCookie, config, change } = context
-      const confirmation = { sessionId: identity.sessionId, sessionCookie, now: config.now() }
-      return answerNewSecret(await change((trx) => confirmSession(trx, confirmation)), context)
+      return renewSession(context, { cause: 'reauthenticated' })
     },
   })
 }

@@ -7,12 +7,12 @@ import { deleteSessions } from '../../session/end-session.ts'
 import { lockUsers } from '../../session/lock-user.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
 import { setPassword } from './accounts.ts'
-import { countAddress, countEmail } from './attempts.ts'
+import { countAddress, countEmail, countEmailOfDevice } from './attempts.ts'
 import { emailAddress } from './email-address.ts'
 import { forgetDevices } from './known-device.ts'
 import { newPassword } from './password.ts'
 import { refuseEmailPassword } from './reasons.ts'
-import { createLink, findLink, forgetLinks, requireEmail, takeLink } from './send-email.ts'
+import { createLink, findLink, forgetLinks, forgetOldLinks, requireEmail, takeLink } from './send-email.ts'
 import { hashNewPassword, type Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
@@ -27,8 +27,11 @@ export function requestPasswordReset(
     output: done,
     async run({ email }, context) {
       const sendEmail = requireEmail(settings.sendEmail)
-      await countAddress(context, settings.limits)
-      await countEmail(email, context, settings.limits)
+      const { limits } = settings
+      if (!(await countEmailOfDevice(email, context, limits))) {
+        await countAddress(context, limits)
+        if (!(await countEmail(email, context, limits))) return { body: { success: true } }
+      }
       const user = await context.database.db
         .selectFrom('user')
         .select(['id', 'name', 'email'])
@@ -38,9 +41,18 @@ export function requestPasswordReset(
       // After the answer, so that its time tells no more than its bytes. The request that comes next waits for it, so where
       // there is no account as much is written.
       context.later(async () => {
-        if (user === undefined) return context.change((trx) => pretendLink(trx, now))
+        const request = { type: 'recovery.requested', userId: user?.id ?? null, at: now } as const
+        if (user === undefined)
+          return context.change((trx, record) => {
+            record(request)
+            return pretendLink(trx, now)
+          })
         const link = { kind: 'reset-password', to: email, user, now } as const
-        await sendEmail(await context.change((trx) => createLink(trx, link)))
+        const created = await context.change((trx, record) => {
+          record(request)
+          return createLink(trx, link)
+        })
+        await sendEmail(created)
       })
       return { body: { success: true } }
     },
@@ -49,9 +61,9 @@ export function requestPasswordReset(
 
 /** Writes about as much as `createLink`, to a table that forgets it. */
 async function pretendLink(trx: AuthTransaction, now: Date): Promise<void> {
-  const key = `nobody:${await hashSecret(await createSecret())}`
+  const key = `nobody:${await hashSecret(createSecret())}`
   await lockUsers(trx, [key])
-  await forgetLinks(withOwnTables(trx), { userId: key, kinds: ['reset-password'] })
+  await forgetOldLinks(withOwnTables(trx), { userId: key, kind: 'reset-password' })
   await trx.insertInto('rateLimit').values({ key, points: 0, expire: now.getTime() }).execute()
 }
 
@@ -66,6 +78,7 @@ export interface ResetPasswordInput {
 export function resetPassword({
   limits,
   sendEmail,
+  ...rules
 }: Settings): Endpoint<ResetPasswordInput, SuccessResponse, false> {
   return defineEndpoint({
     ...ENDPOINTS.resetPassword,
@@ -75,10 +88,19 @@ export function resetPassword({
     async run({ token, newPassword }, context) {
       await countAddress(context, limits)
       const now = context.config.now()
-      const link = await findLink(context.database.db, { token, kinds: ['reset-password'], now })
-      const password = await hashNewPassword(newPassword, link.email)
+      const { db, onEvent } = context.database
+      const link = await findLink(db, { token, kinds: ['reset-password'], now })
+      const { name = '' } =
+        (await db.selectFrom('user').select('name').where('id', '=', link.userId).executeTakeFirst()) ?? {}
+      const chosenBy = { id: link.userId, name, email: link.email }
+      const password = await hashNewPassword(newPassword, { user: chosenBy, rules, now, onEvent })
       const user = await context.change(async (trx, record) => {
         const { userId, email } = await takeLink(trx, { token, kinds: ['reset-password'], now })
+        const before = await trx
+          .selectFrom('user')
+          .select('emailVerified')
+          .where('id', '=', userId)
+          .executeTakeFirst()
         const user = await trx
           .updateTable('user')
           // Whoever has the link reads the mail of that address.
@@ -89,6 +111,7 @@ export function resetPassword({
           .executeTakeFirst()
         // The email has been changed since the link was asked for: its mailbox no longer speaks for the account.
         if (user === undefined) throw refuseEmailPassword('LINK_INVALID')
+        if (!before?.emailVerified) record({ type: 'user.verified', userId, actorId: null, email, at: now })
         await setPassword(trx, { userId, password, now })
         await deleteSessions(trx, record, { userId, cause: 'password-reset', actorId: null, at: now })
         await forgetLinks(withOwnTables(trx), { userId, kinds: ['reset-password', 'change-email'] })

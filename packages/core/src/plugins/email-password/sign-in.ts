@@ -9,6 +9,7 @@ import { findPasswordAccount, setPassword } from './accounts.ts'
 import { countSignIn } from './attempts.ts'
 import { emailAddress } from './email-address.ts'
 import { rememberDevice } from './known-device.ts'
+import { tellOfSignIn } from './new-sign-in.ts'
 import { givenPassword, hashPassword, isOutdated, verifyPassword } from './password.ts'
 import { refuseEmailPassword } from './reasons.ts'
 import type { Settings } from './settings.ts'
@@ -25,7 +26,7 @@ export interface SignInInput {
  * Begins a session for whoever knows the password. An unknown email and a wrong password are one answer, after the same work: one look-up,
  * one password verified, one record written.
  */
-export function signInEmail({ limits }: Settings): Endpoint<SignInInput, TokenResponse, true> {
+export function signInEmail({ limits, sendEmail }: Settings): Endpoint<SignInInput, TokenResponse, true> {
   return defineEndpoint({
     ...ENDPOINTS.signInEmail,
     caller: 'anyone',
@@ -37,7 +38,7 @@ export function signInEmail({ limits }: Settings): Endpoint<SignInInput, TokenRe
     }),
     output: tokens,
     async run({ email, password, rememberMe }, context) {
-      const asker = await countSignIn(email, context, limits)
+      const { asker, giveBack } = await countSignIn(email, context, limits)
       const now = context.config.now()
       const account = await findPasswordAccount(context.database.db, {
         column: 'user.email',
@@ -58,6 +59,7 @@ export function signInEmail({ limits }: Settings): Endpoint<SignInInput, TokenRe
       const renewed = verified !== null && isOutdated(verified) ? await hashPassword(password, asker) : null
       const { body, cookies } = await beginSession(userId, context, {
         rememberMe,
+        knownDevice: context.sessionTransport === 'header' ? null : asker === 'known',
         // While the password was being verified it may have been changed or reset.
         async admit(trx) {
           const current = await findPasswordAccount(trx, { column: 'user.id', value: userId, now })
@@ -69,7 +71,10 @@ export function signInEmail({ limits }: Settings): Endpoint<SignInInput, TokenRe
           await recordFailure(userId, 'INVALID_CREDENTIALS', context)
         throw error
       })
-      return { body, cookies: [...cookies, ...(await rememberDevice(userId, context))] }
+      await giveBack()
+      const deviceCookies = await rememberDevice(userId, context)
+      if (sendEmail !== undefined && asker === 'stranger') tellOfSignIn(userId, context, sendEmail)
+      return { body, cookies: [...cookies, ...deviceCookies] }
     },
   })
 }

@@ -9,8 +9,10 @@ import { countAddress, countEmail } from './attempts.ts'
 import { emailAddress } from './email-address.ts'
 import { readDevice, rememberDevice } from './known-device.ts'
 import { newPassword } from './password.ts'
+import { refuseEmailPassword } from './reasons.ts'
 import { createLink } from './send-email.ts'
 import { hashNewPassword, type Settings } from './settings.ts'
+import { isReserved } from './undo-link.ts'
 
 /** What `POST /sign-up/email` takes. */
 export interface SignUpInput {
@@ -22,7 +24,8 @@ export interface SignUpInput {
 }
 
 /** Creates a user and signs them in. */
-export function signUpEmail({ limits, sendEmail }: Settings): Endpoint<SignUpInput, TokenResponse, true> {
+export function signUpEmail(settings: Settings): Endpoint<SignUpInput, TokenResponse, true> {
+  const { limits, sendEmail, undoEmailChange, ...rules } = settings
   return defineEndpoint({
     ...ENDPOINTS.signUpEmail,
     caller: 'anyone',
@@ -36,20 +39,33 @@ export function signUpEmail({ limits, sendEmail }: Settings): Endpoint<SignUpInp
     output: tokens,
     async run({ name, email, password, rememberMe }, context) {
       await countAddress(context, limits)
-      if (sendEmail !== undefined) await countEmail(email, context, limits)
       // Two of them are refused before there is an account.
       await readDevice(context)
-      const passwordHash = await hashNewPassword(password, email)
       const now = context.config.now()
-      const { userId } = await context.change((trx, record) =>
-        insertAccount(trx, record, { name, email, passwordHash, role: 'user', now }),
-      )
-      const { body, cookies } = await beginSession(userId, context, { rememberMe })
+      const { onEvent } = context.database
+      const passwordHash = await hashNewPassword(password, {
+        user: { id: null, name, email },
+        rules,
+        now,
+        onEvent,
+      })
+      const { userId } = await context.change(async (trx, record) => {
+        const created = await insertAccount(trx, record, { name, email, passwordHash, role: 'user', now })
+        if (undoEmailChange && (await isReserved(trx, { email, now, ...created })))
+          throw refuseEmailPassword('EMAIL_TAKEN')
+        return created
+      })
+      const knownDevice = context.sessionTransport === 'header' ? null : false
+      const { body, cookies } = await beginSession(userId, context, { rememberMe, knownDevice })
       const deviceCookies = await rememberDevice(userId, context)
       if (sendEmail !== undefined) {
         const user = { id: userId, name, email }
         const link = { kind: 'verify-email', to: email, user, now } as const
-        context.later(async () => sendEmail(await context.change((trx) => createLink(trx, link))))
+        context.later(async () => {
+          // Not before the account exists: sign-ups for a taken address must not use up the owner's emails.
+          if (!(await countEmail(email, context, limits))) return
+          await sendEmail(await context.change((trx) => createLink(trx, link)))
+        })
       }
       return { body, cookies: [...cookies, ...deviceCookies] }
     },

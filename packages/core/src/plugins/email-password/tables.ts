@@ -6,13 +6,16 @@ import type { AuthTables, Timestamp } from '../../database/schema.ts'
 type VerificationTable = {
   /** `sha256:<hex>` of the token in the link. */
   id: string
-  purpose: 'verify-email' | 'change-email' | 'reset-password'
+  purpose: 'verify-email' | 'change-email' | 'reset-password' | 'undo-email-change'
   userId: string
   /** The address that it was sent to. */
   email: string
   expiresAt: Timestamp
   createdAt: Timestamp
 }
+
+/** The purpose of a link. */
+export type LinkPurpose = VerificationTable['purpose']
 
 /** A browser that has signed in to an account before. */
 type KnownDeviceTable = {
@@ -65,5 +68,9 @@ export const migrations: Migrations = {
       .execute()
     await schema.createIndex('knownDevice_userId').on('knownDevice').column('userId').execute()
     await schema.createIndex('knownDevice_expiresAt').on('knownDevice').column('expiresAt').execute()
+  },
+  // Sign-up looks up whether an address is reserved.
+  async '0003_verification_email'(schema) {
+    await schema.createIndex('verification_email').on('verification').column('email').execute()
   },
 }

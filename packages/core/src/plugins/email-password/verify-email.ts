@@ -1,14 +1,27 @@
 import * as z from 'zod'
-import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
-import { done, noFields } from '../../endpoints/plain-schemas.ts'
+import { defineEndpoint, type Endpoint, type EndpointContext } from '../../endpoints/endpoint.ts'
+import { prepareTokens } from '../../endpoints/issue-tokens.ts'
+import { done, noFields, verifiedEmail } from '../../endpoints/plain-schemas.ts'
+import { countVersionChange, hasSecretOf } from '../../endpoints/renew-session.ts'
 import type { AuthTransaction } from '../../events/change.ts'
-import { ENDPOINTS, type SuccessResponse } from '../../protocol.ts'
-import { countAddress, countEmail } from './attempts.ts'
+import { ENDPOINTS, type SuccessResponse, type VerifyEmailResponse } from '../../protocol.ts'
+import { deleteSessions } from '../../session/end-session.ts'
+import { replaceCredentials } from '../../session/replace-credentials.ts'
+import { countAddress, countEmail, countOwnEmail } from './attempts.ts'
 import { emailAddress } from './email-address.ts'
 import { refuseEmailPassword } from './reasons.ts'
-import { createLink, type EmailUser, forgetLinks, requireEmail, takeLink } from './send-email.ts'
+import {
+  createLink,
+  type EmailChangedEmail,
+  type EmailUser,
+  findLink,
+  forgetLinks,
+  requireEmail,
+  takeLink,
+} from './send-email.ts'
 import type { Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
+import { createUndoLink, isReserved } from './undo-link.ts'
 
 /** Sends the caller a link by which they prove that their email address is theirs. */
 export function sendVerificationEmail(settings: Settings): Endpoint<object, SuccessResponse, false> {
@@ -22,9 +35,12 @@ export function sendVerificationEmail(settings: Settings): Endpoint<object, Succ
       const { config, change, later } = context
       const { id, name, email } = context.session.user
       await countAddress(context, settings.limits)
-      await countEmail(email, context, settings.limits)
+      await countOwnEmail(email, context, settings.limits)
       const draft = { kind: 'verify-email', to: email, user: { id, name, email }, now: config.now() } as const
-      const link = await change((trx) => createLink(trx, draft))
+      const link = await change((trx, record) => {
+        record({ type: 'verification.requested', userId: id, actorId: null, at: draft.now })
+        return createLink(trx, draft)
+      })
       later(() => sendEmail(link))
       return { body: { success: true } }
     },
@@ -46,52 +62,101 @@ export function changeEmail(settings: Settings): Endpoint<{ newEmail: string }, 
       const { config, change, later } = context
       const { id, name, email } = context.session.user
       await countAddress(context, settings.limits)
-      await countEmail(newEmail, context, settings.limits)
+      await countOwnEmail(id, context, settings.limits)
+      // Strangers may have used up the budget of the new address. The response is then the same as for a
+      // taken one.
+      if (!(await countEmail(newEmail, context, settings.limits))) return { body: { success: true } }
       const draft = {
         kind: 'change-email',
         to: newEmail,
         user: { id, name, email },
         now: config.now(),
       } as const
-      const { link, taken } = await change(async (trx) => ({
-        // Made in any case, so that the time of the answer tells no more than its bytes.
-        link: await createLink(trx, draft),
-        taken: await trx.selectFrom('user').select('id').where('email', '=', newEmail).executeTakeFirst(),
-      }))
-      if (taken === undefined) later(() => sendEmail(link))
+      const { link, taken, reserved } = await change(async (trx, record) => {
+        const request = { userId: id, actorId: null, from: email, to: newEmail, at: draft.now }
+        record({ type: 'user.email-change-requested', ...request })
+        return {
+          // Always made: otherwise the time of the response would reveal whether the address is taken.
+          link: await createLink(trx, draft),
+          taken: await trx.selectFrom('user').select('id').where('email', '=', newEmail).executeTakeFirst(),
+          reserved:
+            settings.undoEmailChange &&
+            (await isReserved(trx, { email: newEmail, userId: id, now: draft.now })),
+        }
+      })
+      if (taken === undefined && !reserved) later(() => sendEmail(link))
       return { body: { success: true } }
     },
   })
 }
 
-/** Uses a link that proves an email address, of the account as it is or as it is to be. Whoever has it reads the mail of that address. */
+/**
+ * Consumes a link that proves an email address: the current one, or the one that the user wants. After a
+ * change of address, the session whose current cookie came with the request gets new credentials. Without it,
+ * all sessions of the user end.
+ */
 export function verifyEmail({
   limits,
   sendEmail,
-}: Settings): Endpoint<{ token: string }, SuccessResponse, false> {
+  undoEmailChange,
+}: Settings): Endpoint<{ token: string }, VerifyEmailResponse, true> {
   return defineEndpoint({
     ...ENDPOINTS.verifyEmail,
     caller: 'anyone',
+    setsCookies: true,
     input: z.strictObject({ token: z.string().min(1).max(128) }),
-    output: done,
+    output: verifiedEmail,
     async run({ token }, context) {
       await countAddress(context, limits)
       const now = context.config.now()
-      const formerUser = await context.change(async (trx, record) => {
-        const link = await takeLink(trx, { token, kinds: ['verify-email', 'change-email'], now })
+      const query = { token, kinds: ['verify-email', 'change-email'], now } as const
+      const found = await findLink(context.database.db, query)
+      const issue = found.kind === 'change-email' ? await prepareRenewal(found.userId, context) : null
+      const { notice, renewed } = await context.change(async (trx, record) => {
+        const link = await takeLink(trx, query)
+        const { userId } = link
+        const change = { userId, actorId: null, at: now }
         if (link.kind === 'verify-email') {
           await markVerified(trx, { ...link, now })
-          return null
+          record({ type: 'user.verified', ...change, email: link.email })
+          return { notice: null, renewed: null }
         }
-        const former = await moveToEmail(trx, { ...link, now })
-        record({ type: 'user.email-changed', userId: link.userId, actorId: null, at: now })
-        return former
+        const { former, wasVerified } = await moveToEmail(trx, { ...link, now })
+        record({ type: 'user.email-changed', ...change, from: former.email, to: link.email })
+        const notice = await announceChange(trx, former, {
+          wasVerified,
+          undoEmailChange,
+          newEmail: link.email,
+          now,
+        })
+        const cookie = issue === null ? null : context.sessionCookie
+        const renewed = await replaceCredentials(trx, record, { userId, cookie, cause: 'email-changed', now })
+        const ending = { cause: 'email-changed', actorId: null, at: now } as const
+        if (renewed === null) await deleteSessions(trx, record, { userId, ...ending })
+        return { notice, renewed }
       })
-      if (sendEmail !== undefined && formerUser !== null)
-        context.later(() => sendEmail({ kind: 'email-changed', to: formerUser.email, user: formerUser }))
-      return { body: { success: true } }
+      if (sendEmail !== undefined && notice !== null) context.later(() => sendEmail(notice))
+      if (issue === null || renewed === null) return { body: { success: true } }
+      const { body, cookies } = await issue(renewed)
+      return { body: { success: true, ...body }, cookies }
     },
   })
+}
+
+/**
+ * Prepares new credentials for the session of the request's cookie.
+ *
+ * @returns null without the current cookie of a session of this user
+ * @throws AuthError `RATE_LIMITED`, or what `definePayload` throws
+ */
+async function prepareRenewal(
+  userId: string,
+  context: EndpointContext,
+): Promise<Awaited<ReturnType<typeof prepareTokens>> | null> {
+  const { sessionCookie } = context
+  if (sessionCookie === null || !(await hasSecretOf(userId, context))) return null
+  await countVersionChange(sessionCookie.sessionId, context)
+  return prepareTokens({ id: sessionCookie.sessionId, userId }, context)
 }
 
 interface ProvedEmail {
@@ -117,13 +182,36 @@ function refuseTaken(error: unknown): never {
   throw isTaken ? refuseEmailPassword('EMAIL_TAKEN') : error
 }
 
-/** Returns the user as they were. Links that were sent to the old address no longer count. */
-async function moveToEmail(trx: AuthTransaction, { userId, email, now }: ProvedEmail): Promise<EmailUser> {
+/**
+ * Makes the notice to the former address. It has the undo link if the user had proved that the address is theirs:
+ * otherwise it may be a stranger's, by a typing error or on purpose.
+ *
+ * @throws EndpointError `EMAIL_TAKEN` when the new address may still be restored to another user
+ */
+async function announceChange(
+  trx: AuthTransaction,
+  former: EmailUser,
+  options: { wasVerified: boolean; undoEmailChange: boolean; newEmail: string; now: Date },
+): Promise<EmailChangedEmail> {
+  const { wasVerified, undoEmailChange, newEmail, now } = options
+  const { id: userId, email } = former
+  if (undoEmailChange && (await isReserved(trx, { email: newEmail, userId, now })))
+    throw refuseEmailPassword('EMAIL_TAKEN')
+  const notice = { kind: 'email-changed', to: email, user: former } as const
+  if (!undoEmailChange || !wasVerified) return { ...notice, token: null, expiresAt: null }
+  return { ...notice, ...(await createUndoLink(trx, { userId, email, now })) }
+}
+
+/** Returns the user as they were, and whether their address was verified. Links that were sent to the old address no longer count. */
+export async function moveToEmail(
+  trx: AuthTransaction,
+  { userId, email, now }: ProvedEmail,
+): Promise<{ former: EmailUser; wasVerified: boolean }> {
   const taken = await trx.selectFrom('user').select('id').where('email', '=', email).executeTakeFirst()
   if (taken !== undefined) throw refuseEmailPassword('EMAIL_TAKEN')
-  const former = await trx
+  const { emailVerified, ...former } = await trx
     .selectFrom('user')
-    .select(['id', 'name', 'email'])
+    .select(['id', 'name', 'email', 'emailVerified'])
     .where('id', '=', userId)
     .executeTakeFirstOrThrow()
   await trx
@@ -133,5 +221,5 @@ async function moveToEmail(trx: AuthTransaction, { userId, email, now }: ProvedE
     .execute()
     .catch(refuseTaken)
   await forgetLinks(withOwnTables(trx), { userId, kinds: ['reset-password', 'verify-email'] })
-  return former
+  return { former, wasVerified: Boolean(emailVerified) }
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { userName } from '../../auth.ts'
 import type {
   ActiveOrganizationResponse,
   InvitationResponse,
@@ -15,13 +16,8 @@ export const id: z.ZodType<string> = z
   // Which PostgreSQL does not take.
   .refine((text) => !text.includes('\0'))
 
-/** Without line breaks and the like, since it is written into emails. */
-export const organizationName: z.ZodType<string> = z
-  .string()
-  .trim()
-  .min(1)
-  .max(128)
-  .regex(/^\P{Cc}*$/u)
+/** Follows the rules for names of users. */
+export const organizationName: z.ZodType<string> = userName
 
 /** Words of lower-case letters and digits, with single dashes between them. */
 export const slug: z.ZodType<string> = z

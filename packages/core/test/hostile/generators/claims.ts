@@ -44,6 +44,7 @@ const HOSTILE: Readonly<Record<string, (target: Target) => readonly string[]>> =
   userId: ({ live }) => [...NO_ID, ...live.map(({ sessionId }) => JSON.stringify(sessionId))],
   sessionId: () => NO_ID,
   jti: () => NO_ID,
+  version: () => [...NEVER, '0', '-1', '1.5', '"1"', '9007199254740992'],
   iat: () => NO_MOMENT,
   exp: ({ now }) => [...NO_MOMENT, '0', '-0', '1', ...secondsFrom(now, [0, -1, -60, -899, -1e6])],
   nbf: ({ now }) => [...NO_MOMENT, ...secondsFrom(now, [1, 60, 1e6])],

@@ -2,7 +2,7 @@ import { deflateRawSync, gzipSync } from 'node:zlib'
 import type { Random } from '../random.ts'
 import type { Target } from '../target.ts'
 
-const MEMBERS = ['iss', 'aud', 'sub', 'iat', 'exp', 'jti', 'sessionId', 'userId']
+const MEMBERS = ['iss', 'aud', 'sub', 'iat', 'exp', 'jti', 'sessionId', 'userId', 'version']
 
 /** A payload or header that is hostile as JSON, made of one that is in order. */
 const SPOIL: readonly ((json: string, random: Random) => string | Uint8Array)[] = [

@@ -94,6 +94,7 @@ describe('a ban', () => {
       address: null,
       reason: 'spam',
       expiresAt: null,
+      from: null,
     })
   })
 
@@ -215,6 +216,7 @@ describe('lifting a ban', () => {
       sessionId: null,
       actorId: root.userId,
       address: null,
+      from: { reason: 'spam', expiresAt: expect.any(String) },
     })
   })
 

@@ -60,7 +60,8 @@ test('who gave which role is recorded', async () => {
     sessionId: null,
     actorId: root.userId,
     address: null,
-    role: 'admin',
+    from: 'user',
+    to: 'admin',
   })
 })
 

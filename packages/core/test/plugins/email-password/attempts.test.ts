@@ -164,15 +164,71 @@ describe('attempts are counted by account', () => {
     expect(await statusOf(attempt(auth, { ...bob, password: TEST_PASSWORD }))).toBe(200)
   })
 
-  test('the successful ones too', async () => {
+  test('and successful ones are given back, to the address too', async () => {
+    const { auth, user } = await start({ limits: { account: LIMIT, address: LIMIT } })
+    const right = { ...user, password: TEST_PASSWORD }
+    expect(await inTurn(auth, [right, right, right, right, user, user, right, user, right])).toEqual([
+      200, 200, 200, 200, 401, 401, 200, 401, 429,
+    ])
+  })
+
+  test('ten successful sign-ins from new devices leave the account open', async () => {
+    const { auth, user } = await start({ limits: {} })
+    const statuses = await inTurn(
+      auth,
+      times(12, (i) => ({ ...user, password: TEST_PASSWORD, from: `192.0.2.${i}` })),
+    )
+    expect(count(statuses, 200)).toBe(12)
+  })
+
+  test('a successful one of a known device is given back to it', async () => {
+    const { auth, user } = await start({ limits: { account: LIMIT, address: LIMIT } })
+    const right = { ...user, password: TEST_PASSWORD }
+    const cookie = cookiesAfter('', await attempt(auth, right))
+    const known = { ...right, cookie }
+    expect(
+      await inTurn(
+        auth,
+        times(5, () => known),
+      ),
+    ).toEqual([200, 200, 200, 200, 200])
+  })
+
+  test('successful ones before they have succeeded', async () => {
+    const { auth, user } = await start({ limits: { account: LIMIT, address: PLENTY } })
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>()
+    const real = verify.getMockImplementation()
+    verify.mockImplementation(async (...given) => {
+      await opened
+      return real?.(...given)
+    })
+    onTestFinished(() => void verify.mockImplementation((...given) => real?.(...given)))
+    const statuses: number[] = []
+    const attempts = times(20, async () => {
+      statuses.push(await statusOf(attempt(auth, { ...user, password: TEST_PASSWORD })))
+    })
+    await vi.waitFor(() => expect(statuses).toHaveLength(17), { interval: 2, timeout: 10_000 })
+    open()
+    await Promise.all(attempts)
+    expect([count(statuses, 429), count(statuses, 200)]).toEqual([17, 3])
+    expect(
+      await inTurn(
+        auth,
+        times(4, () => user),
+      ),
+    ).toEqual([401, 401, 401, 429])
+  })
+
+  test('the right password of a banned user stays counted', async () => {
     const { auth, user } = await start({ limits })
+    await auth.ban(await auth.signIn(user))
     const right = { ...user, password: TEST_PASSWORD }
     expect(
       await inTurn(
         auth,
         times(4, () => right),
       ),
-    ).toEqual([200, 200, 200, 429])
+    ).toEqual([403, 403, 403, 429])
   })
 
   test('until the time is over', async () => {
@@ -244,6 +300,13 @@ describe('attempts are counted by address', () => {
   ])('%s: %j', async (_name, froms, statuses) => {
     const { auth } = await start({ limits })
     expect(await inTurn(auth, strangers(froms))).toEqual(statuses)
+  })
+
+  test('a /48 of IPv6 has ten times the attempts of a /64, whichever /64 they come from', async () => {
+    const { auth } = await start({ limits })
+    const inSite = Array.from({ length: 30 }, (_, i) => `2001:db8:7:${i.toString(16)}::1`)
+    const statuses = await inTurn(auth, strangers([...inSite, '2001:db8:7:ffff::1', '2001:db8:8::1']))
+    expect(statuses).toEqual([...inSite.map(() => 401), 429, 401])
   })
 
   test('and whoever has no address does not count with those who have', async () => {
@@ -323,7 +386,7 @@ describe('a known device', () => {
     const { auth, user, known } = await startWithDevice()
     await inTurn(
       auth,
-      times(2, () => ({ ...user, from: '192.0.2.2' })),
+      times(3, () => ({ ...user, from: '192.0.2.2' })),
     )
     expect(await statusOf(attempt(auth, { ...known, password: TEST_PASSWORD }))).toBe(200)
     expect(
@@ -351,13 +414,12 @@ describe('a known device', () => {
       auth,
       times(4, () => known),
     )
-    // One of the account and of the address was the sign-in that made it known.
     expect(
       await inTurn(
         auth,
-        times(3, () => ({ ...user, from })),
+        times(4, () => ({ ...user, from })),
       ),
-    ).toEqual([401, 401, 429])
+    ).toEqual([401, 401, 401, 429])
   })
 
   test('that many accounts know counts for all of them together as an address', async () => {
@@ -397,9 +459,9 @@ describe('a known device', () => {
     expect(
       await inTurn(
         auth,
-        times(3, () => ({ ...user, cookie, from: '192.0.2.9' })),
+        times(4, () => ({ ...user, cookie, from: '192.0.2.9' })),
       ),
-    ).toEqual([401, 401, 429])
+    ).toEqual([401, 401, 401, 429])
   })
 
   test('is a stranger after half a year', async () => {
@@ -458,7 +520,7 @@ describe('whoever has had enough', () => {
     await expect(call).rejects.toMatchObject({ reason: 'RATE_LIMITED', status: 429, retryAfterSeconds: 60 })
   })
 
-  test('is told to the app, and not written down', async () => {
+  test('is emitted for each attempt, and recorded once per key and window', async () => {
     const events: AuthEvent[] = []
     const { auth, user } = await start({ limits, onEvent: (event) => void events.push(event) })
     await inTurn(
@@ -468,16 +530,15 @@ describe('whoever has had enough', () => {
     const records = () => auth.db.selectFrom('audit').selectAll().execute()
     const before = await records()
     events.length = 0
-    await attempt(auth, { ...user, from: '192.0.2.7' })
-    expect(await records()).toEqual(before)
-    expect(events).toEqual([
-      {
-        type: 'sign-in.failed',
-        at: auth.clock.now(),
-        userId: null,
-        reason: 'RATE_LIMITED',
-        address: '192.0.2.7',
-      },
+    for (let i = 0; i < 3; i++) await attempt(auth, { ...user, from: '192.0.2.7' })
+    const origin = { address: '192.0.2.7', userAgent: null, actingSessionId: null }
+    const at = auth.clock.now()
+    const failure = { type: 'sign-in.failed', at, userId: null, reason: 'RATE_LIMITED', ...origin }
+    const keyHash = expect.stringMatching(/^sha256:[0-9a-f]{64}$/)
+    const rejection = { type: 'rate-limit.rejected', at, userId: null, limit: 'sign-in', keyHash, ...origin }
+    expect(events).toEqual([rejection, failure, failure, failure])
+    expect((await records()).slice(before.length)).toMatchObject([
+      { type: 'rate-limit.rejected', address: '192.0.2.7', detail: expect.stringContaining('"sign-in"') },
     ])
   })
 })

@@ -49,7 +49,12 @@ const knownDevices = async () =>
 
 test('from now on the new password counts, and the old one does not', async () => {
   const response = await changePassword()
-  expect(await response.json()).toEqual({ success: true })
+  expect(await response.json()).toEqual({
+    expiresIn: 900,
+    expiresAt: expect.any(String),
+    userId: user.userId,
+    sessionId: ada.sessionId,
+  })
   expect(await answerOf(signIn(TEST_PASSWORD))).toBe('401 INVALID_CREDENTIALS')
   expect(await answerOf(signIn(NEW_PASSWORD))).toBe('200')
   const dump = JSON.stringify(await dumpTables(auth))
@@ -57,18 +62,19 @@ test('from now on the new password counts, and the old one does not', async () =
 })
 
 describe('the other sessions', () => {
-  test('end, and the one that asks goes on with another secret', async () => {
+  test('end, and the one that asks goes on with new credentials', async () => {
     const [elsewhere, bob] = [await auth.signIn(user), await auth.signIn(await makeUser())]
     const [here, there] = [hearRevocations(auth, ada), hearRevocations(auth, elsewhere)]
     const response = await changePassword()
-    expect(cookieChanges(response)).toEqual({ set: ['service.session'], cleared: [] })
+    expect(cookieChanges(response)).toEqual({ set: ['service.jwt', 'service.session'], cleared: [] })
     const cookie = cookiesAfter(ada.cookie, response)
     expect(cookie).not.toContain(ada.sessionCookie)
     expect(await call(cookie)).toBe('200')
     expect(await call(elsewhere.cookie)).toBe('401 SESSION_NOT_FOUND')
     expect(await call(bob.cookie)).toBe('200')
     expect(there).toHaveBeenCalledOnce()
-    expect(here).not.toHaveBeenCalled()
+    // Its sockets and streams must present the new credentials.
+    expect(here).toHaveBeenCalledOnce()
   })
 
   test.each([
@@ -81,24 +87,29 @@ describe('the other sessions', () => {
   })
 })
 
-describe('whoever has a copy of the session cookie', () => {
+describe('a copy of the credentials', () => {
   const refresh = (cookie: string) => answerOf(auth.handler(get(ENDPOINTS.token.path, { cookie })))
 
-  test('has none that counts any longer', async () => {
+  test('stops working', async () => {
     const cookie = cookiesAfter(ada.cookie, await changePassword())
-    expect(await refresh(ada.cookie)).toBe('401 SESSION_NOT_FOUND')
+    expect(await refresh(ada.cookie)).toBe('409 SECRET_SUPERSEDED')
+    expect(await call(ada.cookie)).toBe('401 TOKEN_INVALID')
+    expect(await answerOf(changePassword({ currentPassword: NEW_PASSWORD }))).toBe('401 TOKEN_INVALID')
     expect(await refresh(cookie)).toBe('200')
+    expect(await call(cookie)).toBe('200')
   })
 
-  test('does not make their session fresh: deleting the account still asks for the password', async () => {
+  test('is not made fresh; only the new credentials are', async () => {
     await auth.db
       .updateTable('session')
       .set({ lastAuthenticatedAt: new Date(0) })
       .where('userId', '=', user.userId)
       .execute()
     const cookie = cookiesAfter(ada.cookie, await changePassword())
-    const deleteUser = auth.handler(post(ENDPOINTS.deleteUser.path, {}, { cookie }))
-    expect(await answerOf(deleteUser)).toBe('403 SESSION_NOT_FRESH')
+    const deleteUser = (cookie: string) =>
+      answerOf(auth.handler(post(ENDPOINTS.deleteUser.path, {}, { cookie })))
+    expect(await deleteUser(ada.cookie)).toBe('401 TOKEN_INVALID')
+    expect(await deleteUser(cookie)).toBe('200')
   })
 })
 
@@ -108,11 +119,22 @@ test('it is recorded with the ends of the sessions, and told after that', async 
   await changePassword()
   const records = await readAudit(auth, user.userId)
   const here = { actorId: null, address: null }
-  expect(records.slice(-2)).toEqual([
+  expect(records.slice(-3)).toEqual([
     { ...here, type: 'session.revoked', sessionId: elsewhere.sessionId, cause: 'password-changed' },
     { ...here, type: 'user.password-changed', sessionId: null },
+    {
+      ...here,
+      type: 'session.version-changed',
+      sessionId: ada.sessionId,
+      cause: 'password-changed',
+      version: 2,
+    },
   ])
-  expect(events.map(({ type }) => type)).toEqual(['session.revoked', 'user.password-changed'])
+  expect(events.map(({ type }) => type)).toEqual([
+    'session.revoked',
+    'user.password-changed',
+    'session.version-changed',
+  ])
 })
 
 test('its owner is told by email', async () => {
@@ -175,6 +197,20 @@ describe('refuses', () => {
     expect(await answerOf(changePassword({ newPassword: user.email.split('@')[0] }))).toBe(
       '400 PASSWORD_TOO_COMMON',
     )
+  })
+
+  test.each([
+    ['no session cookie', () => `service.jwt=${ada.token}`],
+    ['a wrong secret', () => `service.jwt=${ada.token}; service.session=${ada.sessionId}.${'A'.repeat(91)}`],
+  ])('a caller with a JWT and %s, before the password is checked or counted', async (_name, cookie) => {
+    const before = await dumpTables(auth)
+    for (let i = 0; i < 11; i++)
+      for (const currentPassword of ['wrong', TEST_PASSWORD])
+        expect(await answerOf(changePassword({ currentPassword }, cookie()))).toBe(
+          '400 SESSION_SECRET_REQUIRED',
+        )
+    expect(await dumpTables(auth)).toEqual(before)
+    expect(await answerOf(changePassword())).toBe('200')
   })
 
   test('more than ten passwords in 15 minutes, counted together with those of reauthenticate', async () => {

@@ -54,7 +54,7 @@ describe.each(ways)('%s', (_name, enter) => {
     const [jwt, session, device] = response.headers.getSetCookie()
     expect(jwt).toMatch(/^service\.jwt=[\w-]+\.[\w-]+\.[\w-]+; Max-Age=900; Path=\/; HttpOnly; SameSite=Lax$/)
     expect(session).toMatch(
-      /^service\.session=[0-9a-f-]{36}\.[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/,
+      /^service\.session=[0-9a-f-]{36}\.[\w-]{91}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/,
     )
     expect(device).toMatch(/^service\.device=[\w-]{43}; Max-Age=15552000; Path=\/; HttpOnly; SameSite=Lax$/)
     expect(response.headers.getSetCookie()).toHaveLength(3)
@@ -73,7 +73,7 @@ describe.each(ways)('%s', (_name, enter) => {
     const body = await response.text()
     const { sessionId, secret } = parseSessionCookie(sessionCookieOf(response))
     expect((await sessionRow(sessionId)).token).toMatch(/^sha256:[0-9a-f]{64}$/)
-    expect(secret).toHaveLength(43)
+    expect(secret).toHaveLength(91)
     const audit = await auth.db.selectFrom('audit').selectAll().execute()
     expect(`${JSON.stringify([await stored(auth), audit])} ${body}`).not.toContain(secret)
   })

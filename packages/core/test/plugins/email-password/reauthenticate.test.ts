@@ -1,6 +1,6 @@
 import { ENDPOINTS } from '@sallyport/core/protocol'
 import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
-import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { answerOf } from '../../support/answer-of.ts'
 import { dumpTables } from '../../support/dump-tables.ts'
 import { hearRevocations } from '../../support/hear-revocations.ts'
@@ -31,7 +31,12 @@ test('what answered SESSION_NOT_FRESH passes afterwards, and the id of the sessi
   expect(await changeEmail(ada.cookie)).toBe('403 SESSION_NOT_FRESH')
   const response = await reauthenticate()
   expect(response.status).toBe(200)
-  expect(await response.json()).toEqual({ success: true })
+  expect(await response.json()).toEqual({
+    expiresIn: 900,
+    expiresAt: expect.any(String),
+    userId: ada.userId,
+    sessionId: ada.sessionId,
+  })
   const cookie = cookiesAfter(ada.cookie, response)
   // It has no emails to send; the caller has been let in.
   expect(await changeEmail(cookie)).toBe('501 EMAIL_UNAVAILABLE')
@@ -47,62 +52,53 @@ test('the secret changes, and the session lives no longer for it', async () => {
   const { cookie } = await auth.expireJwt(ada)
   const fresh = cookiesAfter(cookie, await refresh(cookie))
   const response = await reauthenticate(fresh)
-  const [header = ''] = response.headers.getSetCookie()
+  const [, header = ''] = response.headers.getSetCookie()
   const left = 30 * 24 * 3_600 - 3_600
   expect(header).toMatch(
     new RegExp(
-      `^service\\.session=${ada.sessionId}\\.[\\w-]{43}; Max-Age=${left}; Path=/; HttpOnly; SameSite=Lax$`,
+      `^service\\.session=${ada.sessionId}\\.[\\w-]{91}; Max-Age=${left}; Path=/; HttpOnly; SameSite=Lax$`,
     ),
   )
   expect(header).not.toContain(ada.sessionCookie)
   const after = await sessionRow(ada)
   expect(after.token).not.toBe(before.token)
-  expect(after).toMatchObject({ previousToken: before.token, expiresAt: before.expiresAt })
+  expect(after).toMatchObject({ previousToken: null, version: 2, expiresAt: before.expiresAt })
   expect(await call(cookiesAfter(fresh, response))).toBe('200')
 })
 
-test('the JWT at hand goes on, and the other sessions of the user stay as they are', async () => {
+test('the JWT at hand is replaced, and the other sessions of the user stay as they are', async () => {
   const elsewhere = await auth.signIn(ada)
   const before = await sessionRow(elsewhere)
-  const heard = hearRevocations(auth, ada)
+  const [here, there] = [hearRevocations(auth, ada), hearRevocations(auth, elsewhere)]
   const response = await reauthenticate()
-  expect(cookieChanges(response)).toEqual({ set: ['service.session'], cleared: [] })
+  expect(cookieChanges(response)).toEqual({ set: ['service.jwt', 'service.session'], cleared: [] })
   expect(await call(cookiesAfter(ada.cookie, response))).toBe('200')
+  expect(await call(ada.cookie)).toBe('401 TOKEN_INVALID')
+  expect(await call(elsewhere.cookie)).toBe('200')
   expect(await sessionRow(elsewhere)).toEqual(before)
-  expect(heard).not.toHaveBeenCalled()
+  expect(here).toHaveBeenCalledOnce()
+  expect(there).not.toHaveBeenCalled()
 })
 
-test('the secret before it counts for 30 seconds more, and then no longer', async () => {
-  const own = await createTestAuth()
-  const bob = await own.signIn()
-  const response = await own.handler(
-    post(ENDPOINTS.reauthenticate.path, { password: TEST_PASSWORD }, { cookie: bob.cookie }),
-  )
-  const fresh = cookiesAfter(bob.cookie, response)
-  expect(await answerOf(refresh(bob.cookie, own))).toBe('200')
-  own.clock.advance(30)
-  expect(await answerOf(refresh(bob.cookie, own))).toBe('200')
-  own.clock.advance(0.001)
-  const refused = await refresh(bob.cookie, own)
-  expect(cookieChanges(refused)).toEqual({ set: [], cleared: ['service.jwt', 'service.session'] })
-  expect(await answerOf(refused)).toBe('401 SESSION_NOT_FOUND')
-  // It may be the browser of the user, late; the session is no worse for it.
-  expect(await answerOf(refresh(fresh, own))).toBe('200')
-  await own.close()
-})
-
-test('where secrets are rotated, the one before it ends the session after 30 seconds: someone has a copy', async () => {
-  const own = await createTestAuth({ session: { rotateSessionToken: true } })
-  const bob = await own.signIn()
-  const response = await own.handler(
-    post(ENDPOINTS.reauthenticate.path, { password: TEST_PASSWORD }, { cookie: bob.cookie }),
-  )
-  const fresh = cookiesAfter(bob.cookie, response)
-  own.clock.advance(31)
-  expect(await answerOf(refresh(bob.cookie, own))).toBe('401 SESSION_NOT_FOUND')
-  expect(await answerOf(refresh(fresh, own))).toBe('401 SESSION_NOT_FOUND')
-  await own.close()
-})
+test.each([false, true])(
+  'the secret before it is superseded at once, and ends nothing; rotateSessionToken: %s',
+  async (rotateSessionToken) => {
+    const own = await createTestAuth({ session: { rotateSessionToken } })
+    const bob = await own.signIn()
+    const response = await own.handler(
+      post(ENDPOINTS.reauthenticate.path, { password: TEST_PASSWORD }, { cookie: bob.cookie }),
+    )
+    const fresh = cookiesAfter(bob.cookie, response)
+    for (const seconds of [0, 31, 3_600]) {
+      own.clock.advance(seconds)
+      const refused = await refresh(bob.cookie, own)
+      expect(cookieChanges(refused)).toEqual({ set: [], cleared: [] })
+      expect(await answerOf(refused)).toBe('409 SECRET_SUPERSEDED')
+    }
+    expect(await answerOf(refresh(fresh, own))).toBe('200')
+    await own.close()
+  },
+)
 
 test('a browser that is not remembered is given a cookie that ends with it', async () => {
   const { headers } = await auth.api.createSession({
@@ -111,28 +107,27 @@ test('a browser that is not remembered is given a cookie that ends with it', asy
     request: get('/'),
   })
   const cookie = cookiesAfter('', new Response(null, { headers }))
-  const [header = ''] = (await reauthenticate(cookie)).headers.getSetCookie()
-  expect(header).toMatch(/^service\.session=[^;]+; Path=\/; HttpOnly; SameSite=Lax$/)
-})
-
-describe('where the browser has no secret of this session, no cookie changes, and the session is fresh', () => {
-  test.each([
-    ['no session cookie', () => `service.jwt=${ada.token}`],
-    ['a wrong secret', () => `service.jwt=${ada.token}; service.session=${ada.sessionId}.${'A'.repeat(43)}`],
-  ])('%s', async (_name, cookie) => {
-    const { token } = await sessionRow(ada)
-    auth.clock.advance(1)
-    const response = await reauthenticate(cookie())
-    expect(response.status).toBe(200)
-    expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
-    expect(await sessionRow(ada)).toMatchObject({
-      token,
-      lastAuthenticatedAt: auth.clock.now().toISOString(),
-    })
-  })
+  const [jwt = '', session = ''] = (await reauthenticate(cookie)).headers.getSetCookie()
+  expect(jwt).toMatch(/^service\.jwt=[^;]+; Path=\/; HttpOnly; SameSite=Lax$/)
+  expect(session).toMatch(/^service\.session=[^;]+; Path=\/; HttpOnly; SameSite=Lax$/)
 })
 
 describe('refuses', () => {
+  test.each([
+    ['no session cookie', () => `service.jwt=${ada.token}`],
+    ['a wrong secret', () => `service.jwt=${ada.token}; service.session=${ada.sessionId}.${'A'.repeat(91)}`],
+  ])('a caller with a JWT and %s, before the password is checked or counted', async (_name, cookie) => {
+    const before = await dumpTables(auth)
+    for (let i = 0; i < 11; i++)
+      for (const password of ['wrong', TEST_PASSWORD]) {
+        const response = await reauthenticate(cookie(), { password })
+        expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+        expect(await answerOf(response)).toBe('400 SESSION_SECRET_REQUIRED')
+      }
+    expect(await dumpTables(auth)).toEqual(before)
+    expect(await answerOf(reauthenticate())).toBe('200')
+  })
+
   test.each([
     ['wrong password', '401 INVALID_CREDENTIALS'],
     ['', '401 INVALID_CREDENTIALS'],
@@ -181,4 +176,65 @@ describe('refuses', () => {
     expect(refused.headers.get('retry-after')).toBe('900')
     expect(await answerOf(refused)).toBe('429 RATE_LIMITED')
   })
+
+  test('a copy on another network once it has used up its attempts, and not the owner', async () => {
+    const from = (remoteAddress: string, password: string, cookie = ada.cookie) =>
+      answerOf(auth.handler(post(ENDPOINTS.reauthenticate.path, { password }, { cookie }), { remoteAddress }))
+    for (let i = 0; i < 10; i++) expect(await from('192.0.2.66', 'wrong')).toBe('401 INVALID_CREDENTIALS')
+    expect(await from('192.0.2.66', TEST_PASSWORD)).toBe('429 RATE_LIMITED')
+    expect(await from('198.51.100.1', TEST_PASSWORD)).toBe('200')
+  })
+
+  test('an older version once it has used up its attempts, and not the current one', async () => {
+    for (let i = 0; i < 9; i++) await reauthenticate(ada.cookie, { password: 'wrong' })
+    const cookie = cookiesAfter(ada.cookie, await reauthenticate())
+    expect(await answerOf(reauthenticate(ada.cookie))).toBe('401 TOKEN_INVALID')
+    expect(await answerOf(reauthenticate(cookie, { password: 'wrong' }))).toBe('401 INVALID_CREDENTIALS')
+    expect(await answerOf(reauthenticate(cookie))).toBe('200')
+  })
+
+  test('any network, once the user has used up five times as many attempts', async () => {
+    const from = (i: number, password = 'wrong') =>
+      answerOf(
+        auth.handler(post(ENDPOINTS.reauthenticate.path, { password }, { cookie: ada.cookie }), {
+          remoteAddress: `192.0.2.${i}`,
+        }),
+      )
+    for (let i = 0; i < 50; i++) expect(await from(i)).toBe('401 INVALID_CREDENTIALS')
+    expect(await from(51, TEST_PASSWORD)).toBe('429 RATE_LIMITED')
+  })
+
+  test('an eleventh change of the credentials within 15 minutes', async () => {
+    const plenty = { points: 1_000_000, duration: 60 }
+    const own = await createTestAuth({ emailPassword: { limits: { account: plenty } } })
+    const bob = await own.signIn()
+    let { cookie } = bob
+    const change = () =>
+      own.handler(post(ENDPOINTS.reauthenticate.path, { password: TEST_PASSWORD }, { cookie }))
+    for (let i = 0; i < 10; i++) {
+      const response = await change()
+      expect(response.status).toBe(200)
+      cookie = cookiesAfter(cookie, response)
+    }
+    const refused = await change()
+    expect(cookieChanges(refused)).toEqual({ set: [], cleared: [] })
+    expect(await answerOf(refused)).toBe('429 RATE_LIMITED')
+    expect(await answerOf(refresh(cookie, own))).toBe('200')
+    await own.close()
+  })
+})
+
+test.each([
+  ['fails', () => Promise.reject(new Error('disk I/O error'))],
+  ['never ends', () => new Promise<never>(() => {})],
+])('a lookup of the secret that %s is 503', async (_how, findToken) => {
+  const own = await createTestAuth({ session: { lookupTimeoutMs: 50 } })
+  onTestFinished(() => own.close())
+  const { cookie } = await own.signIn()
+  vi.spyOn(own.database.sessions, 'findToken').mockImplementation(findToken)
+  const response = await own.handler(
+    post(ENDPOINTS.reauthenticate.path, { password: TEST_PASSWORD }, { cookie }),
+  )
+  expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+  expect(await answerOf(response)).toBe('503 SESSIONS_UNAVAILABLE')
 })

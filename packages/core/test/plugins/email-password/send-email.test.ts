@@ -1,12 +1,12 @@
-import type { SendEmail } from '@sallyport/core/plugins'
+import type { AttemptLimits, SendEmail } from '@sallyport/core/plugins'
 import { ENDPOINTS } from '@sallyport/core/protocol'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
-import { afterAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { answerOf } from '../../support/answer-of.ts'
 import { dumpTables } from '../../support/dump-tables.ts'
 import { insertLink } from '../../support/insert-link.ts'
 import { createOutbox } from '../../support/outbox.ts'
-import { post } from '../../support/requests.ts'
+import { cookiesAfter, post } from '../../support/requests.ts'
 import { createUserMaker } from '../../support/user-maker.ts'
 
 const sendEmail = vi.fn<SendEmail>()
@@ -130,43 +130,161 @@ describe('without sendEmail', () => {
 })
 
 describe('emails to one address', () => {
-  const limited = () =>
-    createTestAuth({
-      emailPassword: { sendEmail: outbox.sendEmail, limits: { email: { points: 2, duration: 60 } } },
+  const PLENTY = { points: 1_000_000, duration: 60 }
+  async function start(limits?: Partial<AttemptLimits>) {
+    const sent = createOutbox()
+    const auth = await createTestAuth({
+      emailPassword: { sendEmail: sent.sendEmail, limits: { address: PLENTY, account: PLENTY, ...limits } },
       // What was left for later may find the database closed.
       onError: () => {},
     })
-  const ask = (auth: Auth, email: string, remoteAddress?: string) =>
-    auth.handler(post(ENDPOINTS.requestPasswordReset.path, { email }), { remoteAddress })
-
-  test('are counted by address, whoever asks, and whether there is such an account or not', async () => {
-    const auth = await limited()
-    const { email } = await auth.createUser()
-    for (const address of [email, `${crypto.randomUUID()}@example.com`]) {
-      const answers = []
-      for (const remoteAddress of ['192.0.2.1', '192.0.2.2', '192.0.2.3'])
-        answers.push(await ask(auth, address, remoteAddress))
-      expect(answers.map(({ status }) => status)).toEqual([200, 200, 429])
-      expect(answers[2]?.headers.get('retry-after')).toBe('60')
+    onTestFinished(() => auth.close())
+    return { auth, sent, user: await auth.createUser() }
+  }
+  const ask = (
+    { auth }: { auth: Auth },
+    email: string,
+    { from, cookie }: { from?: string; cookie?: string } = {},
+  ) =>
+    auth.handler(
+      post(ENDPOINTS.requestPasswordReset.path, { email }, { ...(cookie !== undefined && { cookie }) }),
+      { remoteAddress: from },
+    )
+  const times = async (many: number, work: (i: number) => Promise<Response>) => {
+    const answers: string[] = []
+    for (let i = 0; i < many; i++) {
+      const response = await work(i)
+      answers.push(`${response.status} ${await response.text()}`)
     }
-    await vi.waitFor(() => expect(outbox.emails.filter(({ to }) => to === email)).toHaveLength(2), {
+    return answers
+  }
+  const OK = '200 {"success":true}'
+  /** How many emails came to an address, once all requests so far have been worked off. */
+  const countOf = async ({ auth, sent }: { auth: Auth; sent: typeof outbox }, email: string) => {
+    const marker = await auth.createUser()
+    await ask({ auth }, marker.email, { from: '198.51.100.200' })
+    await vi.waitFor(() => expect(sent.emails.some(({ to }) => to === marker.email)).toBe(true), {
       interval: 2,
+      timeout: 10_000,
     })
-    await auth.close()
+    return sent.emails.filter(({ to, kind }) => to === email && kind !== 'new-sign-in').length
+  }
+  const sendVerification = ({ auth }: { auth: Auth }, cookie: string) =>
+    answerOf(auth.handler(post(ENDPOINTS.sendVerificationEmail.path, {}, { cookie })))
+
+  test('are five an hour for each network that asks, and 20 for all together', async () => {
+    const scene = await start()
+    const { email } = scene.user
+    expect(await times(7, () => ask(scene, email, { from: '192.0.2.1' }))).toEqual(Array(7).fill(OK))
+    expect(await countOf(scene, email)).toBe(5)
+    // A /64 of IPv6 is one network.
+    expect(await times(7, (i) => ask(scene, email, { from: `2001:db8::${i}` }))).toEqual(Array(7).fill(OK))
+    expect(await countOf(scene, email)).toBe(10)
+    expect(await times(15, (i) => ask(scene, email, { from: `198.51.100.${i}` }))).toEqual(Array(15).fill(OK))
+    expect(await countOf(scene, email)).toBe(20)
   })
 
-  test('are counted together, in whatever letters the address is written and for whatever they are', async () => {
-    const auth = await limited()
-    const { userId, email } = await auth.createUser()
-    const { cookie } = await auth.signIn({ userId })
-    const verification = () =>
-      answerOf(auth.handler(post(ENDPOINTS.sendVerificationEmail.path, {}, { cookie })))
-    expect(await answerOf(ask(auth, email))).toBe('200')
-    expect(await answerOf(ask(auth, ` ${email.toUpperCase()}`))).toBe('200')
-    expect(await verification()).toBe('429 RATE_LIMITED')
-    await vi.waitFor(() => expect(outbox.emails.filter(({ to }) => to === email)).toHaveLength(2), {
-      interval: 2,
-    })
-    await auth.close()
+  test('over budget get the same response, whether there is such an account or not, and write no link', async () => {
+    const scene = await start({ email: { points: 1, duration: 60 } })
+    const responses = []
+    for (const email of [scene.user.email, `${crypto.randomUUID()}@example.com`]) {
+      await ask(scene, email)
+      responses.push(await ask(scene, email))
+    }
+    const [known, unknown] = responses
+    expect([unknown?.status, await unknown?.text()]).toEqual([known?.status, await known?.text()])
+    expect([...(unknown?.headers ?? [])]).toEqual([...(known?.headers ?? [])])
+    expect(await countOf(scene, scene.user.email)).toBe(1)
+    const links = (await dumpTables(scene.auth)).verification ?? []
+    expect(links.filter(({ userId }) => userId === scene.user.userId)).toHaveLength(1)
+  })
+
+  test('are five more for a device that the account knows, whatever strangers asked for', async () => {
+    const scene = await start({ address: { points: 10, duration: 60 } })
+    const { email } = scene.user
+    const { cookie } = await signInDevice(scene, email)
+    await times(30, (i) => ask(scene, email, { from: `198.51.100.${i}` }))
+    // The network of the device has no attempts left either.
+    await times(12, () => ask(scene, `${crypto.randomUUID()}@example.com`, { from: '192.0.2.1' }))
+    expect(await countOf(scene, email)).toBe(20)
+    expect(await times(5, () => ask(scene, email, { from: '192.0.2.1', cookie }))).toEqual(Array(5).fill(OK))
+    expect(await countOf(scene, email)).toBe(25)
+    await times(2, () => ask(scene, email, { from: '198.51.100.99', cookie }))
+    expect(await countOf(scene, email)).toBe(25)
+  })
+
+  test('are five with the budget of the device and five with that of its network', async () => {
+    const scene = await start()
+    const { cookie } = await signInDevice(scene, scene.user.email)
+    await times(12, () => ask(scene, scene.user.email, { from: '192.0.2.1', cookie }))
+    expect(await countOf(scene, scene.user.email)).toBe(10)
+  })
+
+  test('are not more for a device of another account', async () => {
+    const scene = await start()
+    const { cookie } = await signInDevice(scene, (await scene.auth.createUser()).email)
+    await times(7, () => ask(scene, scene.user.email, { from: '192.0.2.1', cookie }))
+    expect(await countOf(scene, scene.user.email)).toBe(5)
+  })
+
+  test('are counted together, in whatever letters the address is written', async () => {
+    const scene = await start({ email: { points: 2, duration: 60 } })
+    const { email } = scene.user
+    for (const written of [email, ` ${email.toUpperCase()}`, `${email}\t`]) await ask(scene, written)
+    expect(await countOf(scene, email)).toBe(2)
+  })
+
+  test('that strangers used up still leave the user their own', async () => {
+    const scene = await start({ email: { points: 2, duration: 60 } })
+    const { cookie } = await scene.auth.signIn(scene.user)
+    await times(4, () => ask(scene, scene.user.email))
+    expect(await countOf(scene, scene.user.email)).toBe(2)
+    expect(await sendVerification(scene, cookie)).toBe('200')
+    expect(await sendVerification(scene, cookie)).toBe('200')
+    expect(await sendVerification(scene, cookie)).toBe('429 RATE_LIMITED')
+    expect(await countOf(scene, scene.user.email)).toBe(4)
+  })
+
+  test('are not used up by sign-ups for it while it is taken', async () => {
+    const scene = await start()
+    const { email } = scene.user
+    const signUp = () =>
+      scene.auth.handler(
+        post(ENDPOINTS.signUpEmail.path, { name: 'Eve', email, password: 'a rare password' }),
+      )
+    expect(await answerOf(signUp())).toBe('409 EMAIL_TAKEN')
+    for (let i = 0; i < 9; i++) await signUp()
+    await times(5, () => ask(scene, email))
+    expect(await countOf(scene, email)).toBe(5)
+  })
+
+  test('that strangers used up do not prevent a sign-up, which sends none', async () => {
+    const scene = await start({ email: { points: 1, duration: 60 } })
+    const email = `${crypto.randomUUID()}@example.com`
+    await ask(scene, email)
+    const account = { name: 'Ada', email, password: 'a rare password' }
+    expect(await answerOf(scene.auth.handler(post(ENDPOINTS.signUpEmail.path, account)))).toBe('200')
+    expect(await countOf(scene, email)).toBe(0)
+  })
+
+  test('to a new address are 429 for a user who asks too often, and 200 where strangers used them up', async () => {
+    const scene = await start({ email: { points: 2, duration: 60 } })
+    const { cookie } = await scene.auth.signIn(scene.user)
+    const change = (newEmail: string) =>
+      answerOf(scene.auth.handler(post(ENDPOINTS.changeEmail.path, { newEmail }, { cookie })))
+    const [busy, quiet] = [`${crypto.randomUUID()}@example.com`, `${crypto.randomUUID()}@example.com`]
+    await times(2, () => ask(scene, busy))
+    expect(await change(busy)).toBe('200')
+    expect(await change(quiet)).toBe('200')
+    expect(await change(`${crypto.randomUUID()}@example.com`)).toBe('429 RATE_LIMITED')
+    expect(await countOf(scene, busy)).toBe(0)
+    expect(await countOf(scene, quiet)).toBe(1)
   })
 })
+
+/** Signs in as a browser does, and returns the device cookie. */
+async function signInDevice({ auth }: { auth: Auth }, email: string): Promise<{ cookie: string }> {
+  const response = await auth.handler(post(ENDPOINTS.signInEmail.path, { email, password: TEST_PASSWORD }))
+  const pairs = cookiesAfter('', response).split('; ')
+  return { cookie: pairs.filter((pair) => pair.startsWith('service.device=')).join('; ') }
+}

@@ -90,8 +90,8 @@ describe('a password', () => {
   test.each([
     ['of 8 characters', 'xq7!kd2m'],
     ['of 256 characters', `xq7!${'k'.repeat(252)}`],
-    ['of 256 doors, 512 code units', '🚪'.repeat(256)],
-    ['of 8 doors', '🚪🔑🚪🔑🚪🔑🚪🔑'],
+    ['of 256 symbols, 512 code units', `${'🚪'.repeat(250)}🔑🐙🌵🎻🚀🍋`],
+    ['of 8 symbols', '🚪🔑🐙🌵🎻🚀🍋🧲'],
     ['in any language', 'чёрный кот 黒い猫'],
     ['with white space around it', '  kd2m xq7!  '],
     ['with a null character within', 'kd2m\u0000xq7!'],
@@ -128,7 +128,7 @@ describe('a password', () => {
     expect({ status: response.status, ...(await response.json()) }).toEqual({
       status: 400,
       code: 'PASSWORD_TOO_COMMON',
-      message: 'This password is one of the first that anyone would try',
+      message: 'This password is too easy to guess. Choose another one.',
     })
     expect(await stored(auth)).toEqual(before)
   })

@@ -6,7 +6,7 @@ import { dumpTables } from '../../support/dump-tables.ts'
 import { insertLink } from '../../support/insert-link.ts'
 import { createOutbox } from '../../support/outbox.ts'
 import { readAudit } from '../../support/read-audit.ts'
-import { cookieChanges, post } from '../../support/requests.ts'
+import { cookieChanges, cookiesAfter, get, post } from '../../support/requests.ts'
 import { createUserMaker, type MadeUser } from '../../support/user-maker.ts'
 
 const outbox = createOutbox()
@@ -28,7 +28,8 @@ beforeEach(async () => {
 const newEmail = () => `${crypto.randomUUID()}@example.com`
 const call = (name: keyof typeof ENDPOINTS, body: unknown = {}, cookie = ada.cookie) =>
   auth.handler(post(ENDPOINTS[name].path, body, { cookie }))
-const verify = (token: string) => auth.handler(post(ENDPOINTS.verifyEmail.path, { token }))
+const verify = (token: string, cookie = '') =>
+  auth.handler(post(ENDPOINTS.verifyEmail.path, { token }, { ...(cookie && { cookie }) }))
 const userRow = () =>
   auth.db.selectFrom('user').selectAll().where('id', '=', user.userId).executeTakeFirstOrThrow()
 const signIn = (email: string) =>
@@ -106,8 +107,12 @@ describe('a link of verification is useless', () => {
     auth.clock.advance(-24 * 3_600)
   })
 
-  test('once another has been sent', async () => {
-    const [first, second] = [await receive(), await receive()]
+  test('once two others have been sent', async () => {
+    const first = await receive()
+    auth.clock.advance(1)
+    const second = await receive()
+    auth.clock.advance(1)
+    await receive()
     await isRefused(first)
     expect(await answerOf(verify(second))).toBe('200')
   })
@@ -156,27 +161,28 @@ describe('an address is changed', () => {
     expect(await userRow()).toEqual(before)
   })
 
-  test('and counts from then on as proved, for sign-in too; the sessions go on', async () => {
+  test('and counts from then on as proved, for sign-in too', async () => {
     const email = newEmail()
     expect(await answerOf(verify(await receive(email)))).toBe('200')
     expect(await userRow()).toMatchObject({ email, emailVerified: 1 })
     expect(await answerOf(signIn(user.email))).toBe('401 INVALID_CREDENTIALS')
     expect(await answerOf(signIn(email))).toBe('200')
-    expect(await auth.database.sessions.findSession(ada)).not.toBeNull()
   })
 
-  test('is recorded without the address, and the old one is told', async () => {
+  test('is recorded with both addresses, and the former one receives a link to undo it', async () => {
+    await auth.db.updateTable('user').set({ emailVerified: true }).where('id', '=', user.userId).execute()
     const email = newEmail()
     await verify(await receive(email))
-    expect((await readAudit(auth, user.userId)).at(-1)).toEqual({
-      type: 'user.email-changed',
-      sessionId: null,
-      actorId: null,
-      address: null,
-    })
+    const by = { actorId: null, address: null }
+    expect((await readAudit(auth, user.userId)).slice(-2)).toEqual([
+      { ...by, type: 'user.email-changed', sessionId: null, from: user.email, to: email },
+      { ...by, type: 'session.revoked', sessionId: ada.sessionId, cause: 'email-changed' },
+    ])
     expect(await outbox.takeNotice('email-changed')).toEqual({
       kind: 'email-changed',
       to: user.email,
+      token: expect.stringMatching(/^[\w-]{43}$/),
+      expiresAt: new Date(auth.clock.now().getTime() + 7 * 24 * 3_600_000),
       user: { id: user.userId, name: 'Test User', email: user.email },
     })
   })
@@ -192,11 +198,96 @@ describe('an address is changed', () => {
     expect(await dumpTables(auth)).toEqual(before)
   })
 
+  describe('opened with the current session cookie', () => {
+    const sessionCall = (cookie: string) => answerOf(auth.handler(get(ENDPOINTS.getSession.path, { cookie })))
+    const refresh = (cookie: string) => answerOf(auth.handler(get(ENDPOINTS.token.path, { cookie })))
+
+    test.each([
+      ['with its JWT', () => ada.cookie],
+      ['without a JWT', () => `service.session=${ada.sessionCookie}`],
+    ])('keeps the session, which gets new credentials: %s', async (_name, cookie) => {
+      const elsewhere = await auth.signIn(user)
+      const { lastAuthenticatedAt } = await auth.db
+        .selectFrom('session')
+        .select('lastAuthenticatedAt')
+        .where('id', '=', ada.sessionId)
+        .executeTakeFirstOrThrow()
+      const token = await receive(newEmail())
+      auth.clock.advance(1)
+      const response = await verify(token, cookie())
+      expect(response.status).toBe(200)
+      expect(cookieChanges(response)).toEqual({ set: ['service.jwt', 'service.session'], cleared: [] })
+      expect(await response.json()).toEqual({
+        success: true,
+        expiresIn: 900,
+        expiresAt: expect.any(String),
+        userId: user.userId,
+        sessionId: ada.sessionId,
+      })
+      expect(await sessionCall(cookiesAfter(ada.cookie, response))).toBe('200')
+      expect(await sessionCall(ada.cookie)).toBe('401 TOKEN_INVALID')
+      expect(await refresh(ada.cookie)).toBe('409 SECRET_SUPERSEDED')
+      expect(await sessionCall(elsewhere.cookie)).toBe('200')
+      expect((await readAudit(auth, user.userId)).at(-1)).toMatchObject({
+        type: 'session.version-changed',
+        sessionId: ada.sessionId,
+        cause: 'email-changed',
+        version: 2,
+      })
+      const row = auth.db.selectFrom('session').selectAll().where('id', '=', ada.sessionId)
+      expect(await row.executeTakeFirst()).toMatchObject({ version: 2, lastAuthenticatedAt })
+    })
+
+    test('of another user ends all sessions of the user, and leaves that one as it is', async () => {
+      const bob = await auth.signIn(await makeUser())
+      const response = await verify(await receive(newEmail()), bob.cookie)
+      expect(await response.json()).toEqual({ success: true })
+      expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+      expect(await sessionCall(ada.cookie)).toBe('401 SESSION_NOT_FOUND')
+      expect(await sessionCall(bob.cookie)).toBe('200')
+    })
+  })
+
+  describe('opened elsewhere ends all sessions of the user', () => {
+    test.each([
+      ['without cookies', () => ''],
+      ['with the JWT alone', () => `service.jwt=${ada.token}`],
+      ['with a wrong secret', () => `service.session=${ada.sessionId}.${'A'.repeat(91)}`],
+      [
+        'with a superseded secret',
+        async () => {
+          const { cookie } = ada
+          const response = await call('reauthenticate', { password: TEST_PASSWORD }, cookie)
+          ada = { ...ada, cookie: cookiesAfter(cookie, response) }
+          return cookie
+        },
+      ],
+    ])('%s', async (_name, given) => {
+      const elsewhere = await auth.signIn(user)
+      const cookie = await given()
+      const response = await verify(await receive(newEmail()), cookie)
+      expect(await response.json()).toEqual({ success: true })
+      expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+      expect(await auth.database.sessions.findSession(ada)).toBeNull()
+      expect(await auth.database.sessions.findSession(elsewhere)).toBeNull()
+    })
+
+    test('but not if the link only proves the current address', async () => {
+      await call('sendVerificationEmail')
+      const { token } = await outbox.takeLink('verify-email')
+      const response = await verify(token, ada.cookie)
+      expect(await response.json()).toEqual({ success: true })
+      expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+      expect(await auth.database.sessions.findSession(ada)).toMatchObject({ version: 1 })
+    })
+  })
+
   test('a link is useless once used, after an hour, and once another has been sent', async () => {
     const used = await receive(newEmail())
     await verify(used)
     await outbox.takeNotice('email-changed')
     await isRefused(used)
+    ada = await auth.signIn(user)
     const [first, second] = [await receive(newEmail()), await receive(newEmail())]
     await isRefused(first)
     auth.clock.advance(3_600)
@@ -221,6 +312,11 @@ describe('an address is changed', () => {
         async () => call('revokeSession', { sessionId: ada.sessionId }, (await elsewhere()).cookie),
       ],
       ['once all sessions have been', async () => call('revokeSessions')],
+      [
+        'once the user has proved who they are',
+        async () => call('reauthenticate', { password: TEST_PASSWORD }),
+      ],
+      ['once the copies of the session have been revoked', async () => call('revokeCopies')],
       [
         'once an admin has ended the session',
         () => byAdmin('revokeUserSession', { sessionId: ada.sessionId }),

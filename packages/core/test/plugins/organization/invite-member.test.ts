@@ -49,7 +49,7 @@ describe('an invitation', () => {
       },
     })
     expect(await openIn(id, owner)).toEqual([answer.invitation])
-    expect(auth.events.at(-1)).toEqual({
+    expect(auth.events.at(-1)).toMatchObject({
       type: 'organization:invitation-created',
       at: auth.clock.now(),
       userId: null,

@@ -83,6 +83,9 @@ describe('createOrganization', () => {
     { name: '  ' },
     { name: 'a'.repeat(129) },
     { name: 'Acme\nBcc: everyone' },
+    { name: 'A\u202Ecme' },
+    { name: 'Acme\u200B' },
+    { name: 'Acme: https://evil.example' },
   ])('refuses %j', async (input) => {
     const { request } = await auth.createPerson()
     await expect(api.createOrganization({ ...input, request })).rejects.toMatchObject({

@@ -1,4 +1,5 @@
 import { Button, Dialog, Flex, Radio, Text } from '@radix-ui/themes'
+import { useSensitive } from '@sallyport/trpc/react'
 import { useAppAuth } from '../clients.ts'
 import { ActionButton } from '../ui/action-button.tsx'
 import { Field } from '../ui/field.tsx'
@@ -24,14 +25,16 @@ interface BanDialogProps {
 /** Bans a user, for a reason that only admins read. */
 export function BanDialog({ user, isOpen, onOpenChange, onClosed }: BanDialogProps) {
   const { client } = useAppAuth()
+  const { run } = useSensitive()
   const ban = useChange((values: FormData) => {
     const reason = String(values.get('reason')).trim()
     const seconds = Number(values.get('seconds'))
-    return client.api.banUser({
+    const input = {
       userId: user.id,
       ...(reason !== '' && { reason }),
       ...(seconds > 0 && { expiresIn: seconds }),
-    })
+    }
+    return run(() => client.api.banUser(input))
   })
   return (
     <Dialog.Root open={isOpen} onOpenChange={onOpenChange}>

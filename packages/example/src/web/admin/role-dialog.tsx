@@ -1,4 +1,5 @@
 import { AlertDialog, Button, Flex } from '@radix-ui/themes'
+import { useSensitive } from '@sallyport/trpc/react'
 import { useAppAuth } from '../clients.ts'
 import { Problem } from '../ui/problem.tsx'
 import type { AdminUser } from './admin-user.ts'
@@ -8,7 +9,8 @@ import { useChange } from './use-change.ts'
 export function RoleDialog({ user }: { readonly user: AdminUser }) {
   const { client } = useAppAuth()
   const role = user.role === 'admin' ? 'user' : 'admin'
-  const change = useChange(() => client.api.setRole({ userId: user.id, role }))
+  const { run } = useSensitive()
+  const change = useChange(() => run(() => client.api.setRole({ userId: user.id, role })))
   return (
     <AlertDialog.Root>
       <AlertDialog.Trigger>

@@ -7,10 +7,11 @@ import { BanEnd } from './ban-end.tsx'
 export function sentenceOf(record: AuditRecord): ReactNode {
   const { type, userId, detail, address } = record
   const who = record.email ?? (userId === null ? 'Somebody' : 'A deleted user')
+  const from = address === null ? '' : ` from ${address}`
   const by = record.actorEmail === null ? '' : ` by ${record.actorEmail}`
   switch (type) {
     case 'session.created':
-      return `${who} signed in${address === null ? '' : ` from ${address}`}.`
+      return `${who} signed in${from}${detail.knownDevice === false ? ', on a new device' : ''}.`
     case 'session.refreshed':
       return `A session of ${who} was extended.`
     case 'session.revoked':
@@ -31,13 +32,33 @@ export function sentenceOf(record: AuditRecord): ReactNode {
     case 'user.unbanned':
       return `The ban of ${who} was lifted${by}.`
     case 'user.role-changed':
-      return `${who} was given the role ${detail.role}${by}.`
+      return `${who} was given the role ${detail.to}${by}, instead of ${detail.from}.`
+    case 'user.updated':
+      return `${who} changed the profile: ${Object.keys(Object(detail.to)).join(', ')}.`
+    case 'user.verified':
+      return `${who} confirmed ${detail.email}.`
+    case 'verification.requested':
+      return `${who} asked for a link to confirm the email${from}.`
+    case 'recovery.requested':
+      return `A new password for ${record.email ?? 'an unknown account'} was asked for${from}.`
+    case 'user.email-change-requested':
+      return `${who} asked to change the email to ${detail.to}${from}.`
     case 'user.email-changed':
-      return `The email of ${who} was changed.`
+      return `The email of ${who} was changed from ${detail.from} to ${detail.to}.`
+    case 'user.email-change-undone':
+      return `The email of ${who} was changed back from ${detail.from} to ${detail.to}.`
+    case 'rate-limit.rejected':
+      return `${record.email ?? 'A client'} was over the limit of ${detail.limit}${from}.`
+    case 'admin.users-listed':
+      return `${record.actorEmail} listed users${detail.search === null ? '' : `: ${detail.search}`}.`
+    case 'admin.sessions-listed':
+      return `${record.actorEmail} listed the sessions of ${who}.`
+    case 'admin.audit-read':
+      return `${record.actorEmail} read the audit trail.`
     case 'user.password-changed':
       return `${who} changed the password.`
     case 'sign-in.failed':
-      return `${who} was refused${address === null ? '' : ` from ${address}`}: ${FAILURES[`${detail.reason}`] ?? detail.reason}.`
+      return `${who} was refused${from}: ${FAILURES[`${detail.reason}`] ?? detail.reason}.`
     default:
       return `${who}: ${type}${by}.`
   }
@@ -51,8 +72,10 @@ const ENDINGS: Readonly<Record<string, string>> = {
   evicted: 'there were too many',
   'password-changed': 'the password was changed',
   'password-reset': 'the password was reset',
+  'email-changed': 'the email address was changed by a link opened elsewhere',
   'user-deleted': 'the user was deleted',
   'token-replayed': 'its token was used twice',
+  'email-change-undone': 'a change of the email was undone',
 } satisfies Record<RevocationCause, string>
 
 const FAILURES: Readonly<Record<string, string>> = {

@@ -1,4 +1,5 @@
 import { Badge, Button, Card, Flex, Text } from '@radix-ui/themes'
+import { useSensitive } from '@sallyport/trpc/react'
 import { useId, useRef, useState } from 'react'
 import { useAppAuth } from '../clients.ts'
 import { ActionButton } from '../ui/action-button.tsx'
@@ -50,7 +51,8 @@ function Actions({ user }: { readonly user: AdminUser }) {
   const banButton = useRef<HTMLButtonElement>(null)
   const [isOpen, setIsOpen] = useState(false)
   const [isBanning, setIsBanning] = useState(false)
-  const unban = useChange(() => client.api.unbanUser({ userId: user.id }))
+  const { run } = useSensitive()
+  const unban = useChange(() => run(() => client.api.unbanUser({ userId: user.id })))
   return (
     <>
       <Flex gap="2" mt="2" wrap="wrap">

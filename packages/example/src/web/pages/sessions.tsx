@@ -1,12 +1,15 @@
 import { Badge, Card, Flex, Text } from '@radix-ui/themes'
 import type { SessionResponse } from '@sallyport/core/protocol'
+import { useSensitive } from '@sallyport/trpc/react'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useAppAuth, useTRPC } from '../clients.ts'
 import { ActionButton } from '../ui/action-button.tsx'
 import { Columns } from '../ui/columns.tsx'
+import { Done } from '../ui/done.tsx'
 import { PageHeading } from '../ui/page-heading.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { Rows } from '../ui/rows.tsx'
+import { Section } from '../ui/section.tsx'
 import { Time } from '../ui/time.tsx'
 
 /** The rows change by themselves when someone signs in, here or elsewhere: see `useLive`. */
@@ -28,6 +31,7 @@ export function Sessions() {
         </Rows>
       )}
       {ownFirst && ownFirst.length > 1 && <SignOutOthers />}
+      <Copies />
     </div>
   )
 }
@@ -85,6 +89,34 @@ function SignOutOthers() {
       </ActionButton>
       <Problem error={revoke.error} />
     </div>
+  )
+}
+
+/** Gives this browser new credentials. A session that isn't fresh asks for the password first. */
+function Copies() {
+  const { client } = useAppAuth()
+  const { run } = useSensitive()
+  const revoke = useMutation({ mutationFn: () => run(() => client.api.revokeCopies()) })
+  return (
+    <Section
+      title="Copies of this session"
+      hint="If someone copied the cookies of this browser, sign them out. You stay signed in here."
+    >
+      <div className="stack">
+        <Done message={revoke.isSuccess && 'Done. Only this browser is still signed in to this session.'} />
+        <Problem error={revoke.error} />
+        <div>
+          <ActionButton
+            variant="soft"
+            color="red"
+            isPending={revoke.isPending}
+            onClick={() => revoke.mutate()}
+          >
+            Sign out copies
+          </ActionButton>
+        </div>
+      </div>
+    </Section>
   )
 }
 

@@ -2,6 +2,7 @@ import { Button, Dialog, Flex } from '@radix-ui/themes'
 import { useSensitive } from '@sallyport/trpc/react'
 import { useMutation } from '@tanstack/react-query'
 import { useRef } from 'react'
+import { useAppAuth } from '../clients.ts'
 import { ActionButton } from './action-button.tsx'
 import { Field } from './field.tsx'
 import { Form } from './form.tsx'
@@ -10,6 +11,11 @@ import { Problem, problemOfPassword } from './problem.tsx'
 /** Asks for the password when the server wants to know again who it is. One serves the whole app. */
 export function ConfirmDialog() {
   const { isAsking, confirm, cancel, error } = useSensitive()
+  const { signOut } = useAppAuth()
+  const signInAgain = () => {
+    cancel()
+    void signOut()
+  }
   const before = useRef<HTMLElement>(null)
   const send = useMutation({
     mutationFn: (values: FormData) => confirm({ password: String(values.get('password')) }),
@@ -35,7 +41,11 @@ export function ConfirmDialog() {
         <Form onFilled={(values) => send.mutate(values)}>
           <Field label="Password" name="password" type="password" autoComplete="current-password" required />
           <Problem error={problemOfPassword(error)} />
-          <Flex gap="3" justify="end">
+          <Flex gap="3" justify="end" wrap="wrap">
+            {/* A user without a password signs in again, which makes a fresh session. */}
+            <Button type="button" variant="soft" color="gray" onClick={signInAgain}>
+              Sign in again
+            </Button>
             <Button type="button" variant="soft" color="gray" onClick={cancel}>
               Cancel
             </Button>

@@ -1,37 +1,44 @@
-import type { Session } from '@sallyport/core'
+import type { StoredSession } from '@sallyport/core'
 import { isObject } from './is-object.ts'
 
-/** A session as JSON has it: moments are ISO 8601 text, and one that is no date is empty. */
-export type SessionJson = Omit<Session, 'expiresAt' | 'user'> & {
+/** A session as JSON has it: dates are ISO 8601 text, and an invalid date is empty. */
+export type SessionJson = Omit<StoredSession, 'expiresAt' | 'ban'> & {
   readonly expiresAt: string
-  readonly user: Omit<Session['user'], 'banExpires'> & { readonly banExpires: string | null }
+  readonly ban: { readonly until: string | null } | null
 }
 
-/** A session for the way to another process. */
-export function toSessionJson(session: Session): SessionJson {
-  const { expiresAt, user } = session
-  const banExpires = user.banExpires === null ? null : toText(user.banExpires)
-  return { ...session, expiresAt: toText(expiresAt), user: { ...user, banExpires } }
+/** Writes a session for another process, with the ban that Step 2 there needs to decide. */
+export function toSessionJson(session: StoredSession): SessionJson {
+  const { expiresAt, ban } = session
+  return {
+    ...session,
+    expiresAt: toText(expiresAt),
+    ban: ban === null ? null : { until: ban.until === null ? null : toText(ban.until) },
+  }
 }
 
-/** Not null: an unreadable date counts as passed, and none at all may stand for no end. */
+/** Never null: an unreadable date is treated as passed, and null would be a ban without an end. */
 function toText(date: Date): string {
   return Number.isNaN(date.getTime()) ? '' : date.toISOString()
 }
 
 /**
- * A session from another process. What is not plainly one is refused by `validateSession`.
+ * Reads a session from another process. `validateSession` rejects one of another session or user.
  *
- * @throws TypeError where it has not the shape of one
+ * @throws TypeError if it doesn't have the shape of a session
  */
-export function fromSessionJson(json: unknown): Session {
+export function fromSessionJson(json: unknown): StoredSession {
   if (!isSessionJson(json)) throw new TypeError('Not a session')
-  const { expiresAt, user } = json
-  const banExpires = user.banExpires === null ? null : new Date(user.banExpires)
-  return { ...json, expiresAt: new Date(expiresAt), user: { ...user, banExpires } }
+  const { expiresAt, ban } = json
+  return {
+    ...json,
+    expiresAt: new Date(expiresAt),
+    ban: ban === null ? null : { until: ban.until === null ? null : new Date(ban.until) },
+  }
 }
 
 function isSessionJson(json: unknown): json is SessionJson {
   if (!isObject(json) || typeof json.expiresAt !== 'string' || !isObject(json.user)) return false
-  return json.user.banExpires === null || typeof json.user.banExpires === 'string'
+  if (json.ban === null) return true
+  return isObject(json.ban) && (json.ban.until === null || typeof json.ban.until === 'string')
 }

@@ -48,7 +48,7 @@ export interface ArrivedCall extends CallBody {
   /** Of the very bytes that came; see `digestBody`. */
   readonly bodyDigest: string
   /** The service JWT that came with it. None where it has not left the process. */
-  readonly token: Pick<ServiceClaims, 'id' | 'expiresAt'> | null
+  readonly token: Pick<ServiceClaims, 'service' | 'id' | 'expiresAt'> | null
   /** Tells the function that nobody waits for it any more. */
   readonly signal: AbortSignal | undefined
 }
@@ -137,7 +137,7 @@ export function defineInternalFunctions<Router extends AnyTRPCRouter>({
   }
 
   async function once(
-    { path, actor, bodyDigest, idempotencyKey }: ArrivedCall & { readonly idempotencyKey: string },
+    { path, actor, bodyDigest, idempotencyKey, token }: ArrivedCall & { readonly idempotencyKey: string },
     { store, run }: { store: AuthStore; run: () => Promise<string> },
   ): Promise<string> {
     if (own.has(path, 'mutation')) {
@@ -147,7 +147,9 @@ export function defineInternalFunctions<Router extends AnyTRPCRouter>({
     }
     const userId = actor?.userId ?? null
     const told = (error: unknown) => onError(error, { path })
-    const repeatable = { idempotencyKey, path, bodyDigest, userId, now: config.now(), onError: told }
+    const service = token?.service ?? null
+    const now = config.now()
+    const repeatable = { idempotencyKey, path, bodyDigest, service, userId, now, onError: told }
     const outcome = await runOnce(databaseOf(store), repeatable, run)
     if (outcome.state === 'done') return outcome.result
     throw new CallRefusal(outcome.state === 'conflict' ? 'KEY_REUSED' : 'UNDECIDED')

@@ -1,10 +1,12 @@
-import { isAuthError, type KeySet, keysVersion } from '@sallyport/core'
+import { ConfigurationError, isAuthError, keysVersion } from '@sallyport/core'
 import {
   BodyTooLargeError,
   digestBody,
+  keySetsOf,
   readBytes,
   refuseSharedKeys,
   type ServiceClaims,
+  type ServiceKeys,
   safely,
   serviceAudience,
   verifyServiceToken,
@@ -21,8 +23,13 @@ import { createTokenMemory } from './token-memory.ts'
 
 /** What {@link createInternalHandler} takes. */
 export interface InternalHandlerOptions extends Omit<CallLimits, 'maxResponseBytes'> {
-  /** The public keys of the services: `staticJwks(env.SERVICE_JWKS, { name: 'SERVICE_JWKS' })`. None of them may be one of the keys of users' JWTs. */
-  readonly serviceJwks: KeySet
+  /**
+   * The public keys of the services. One set, `staticJwks(env.SERVICE_JWKS, { name: 'SERVICE_JWKS' })`,
+   * trusts every service to give its own name. Several services need one set each, by name: `{ edge:
+   * staticJwks(...), reports: staticJwks(...) }`. A service then can't call under the name of another. No key
+   * may be in two sets, or sign JWTs of users.
+   */
+  readonly serviceJwks: ServiceKeys
   /** Is told of every failure that became a 503. @default console.error */
   readonly onError?: (error: unknown) => void
 }
@@ -49,15 +56,24 @@ export function createInternalHandler(
   const tell = safely(onError)
   const audience = serviceAudience(config)
   const tokens = createTokenMemory(config.now)
+  const keySets = keySetsOf(serviceJwks)
   let checkedVersions = ''
   checkKeys()
 
   /** Again whenever either set has changed: one that is fetched is empty at first. */
   function checkKeys(): void {
-    const versions = `${serviceJwks.version} ${keysVersion(config)}`
+    const versions = [...keySets.map(({ version }) => version), keysVersion(config)].join(' ')
     if (versions === checkedVersions) return
-    refuseSharedKeys(serviceJwks, config)
+    for (const keySet of keySets) refuseSharedKeys(keySet, config)
+    refuseRepeatedKeys()
     checkedVersions = versions
+  }
+
+  /** A key in two sets would sign for both services. */
+  function refuseRepeatedKeys(): void {
+    const materials = keySets.flatMap((keySet) => [...keySet.keys()].map(({ material }) => material))
+    if (new Set(materials).size < materials.length)
+      throw new ConfigurationError('serviceJwks: two services have the same key. Make keys for each of them')
   }
 
   async function verify(request: Request): Promise<ServiceClaims> {
@@ -80,13 +96,13 @@ export function createInternalHandler(
       if (bodyDigest !== claims.bodyDigest) throw new CallRefusal('TOKEN_INVALID')
       const call = decodeBody(bytes)
       if (call.path !== claims.path || call.type !== claims.type) throw new CallRefusal('TOKEN_INVALID')
-      const { actor, idempotencyKey, id, expiresAt } = claims
+      const { actor, idempotencyKey, service, id, expiresAt } = claims
       execution = functions.execute({
         ...call,
         actor,
         idempotencyKey,
         bodyDigest,
-        token: { id, expiresAt },
+        token: { service, id, expiresAt },
         // Another call with the same key may wait for it.
         signal: idempotencyKey === null ? deadline.signal : undefined,
       })

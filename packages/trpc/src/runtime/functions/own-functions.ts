@@ -92,22 +92,25 @@ export function createOwnFunctions({
    * Whether the JWT among the credentials is one of the acting user's session, however long ago it expired: on a WebSocket the identity
    * outlives it. Else the endpoint asks for a valid one, so that a key of a service alone opens no endpoint for users.
    */
-  async function isProved({ userId, sessionId }: Identity, handle: AuthHandle): Promise<boolean> {
+  async function isProved(identity: Identity, handle: AuthHandle): Promise<boolean> {
+    const { userId, sessionId, version } = identity
     const proved = await readProof(handle).catch(() => null)
     // The endpoint says what is wrong with them.
     if (proved === null) return false
-    if (proved.userId === userId && proved.sessionIds.every((id) => id === sessionId)) return true
+    const isSameUser = proved.userId === userId && proved.version === version
+    if (isSameUser && proved.sessionIds.every((id) => id === sessionId)) return true
     throw new AuthError('TOKEN_INVALID')
   }
 
   /** Whom the credentials name, by a JWT of ours that may have expired, and by the session cookie beside it. */
   async function readProof(
     handle: AuthHandle,
-  ): Promise<{ readonly userId: string; readonly sessionIds: readonly string[] } | null> {
+  ): Promise<(Pick<Identity, 'userId' | 'version'> & { readonly sessionIds: readonly string[] }) | null> {
     const { token, sessionCookie } = readCredentials(handle[authRequest].request.header, config)
     if (token === null) return null
-    const { userId, sessionId } = await verifyJwt(token, config, BEFORE_ANY_EXPIRY)
-    return { userId, sessionIds: sessionCookie === null ? [sessionId] : [sessionId, sessionCookie.sessionId] }
+    const { userId, sessionId, version } = await verifyJwt(token, config, BEFORE_ANY_EXPIRY)
+    const sessionIds = sessionCookie === null ? [sessionId] : [sessionId, sessionCookie.sessionId]
+    return { userId, version, sessionIds }
   }
 
   return {

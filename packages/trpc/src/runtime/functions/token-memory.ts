@@ -3,7 +3,7 @@ import type { ServiceClaims } from '@sallyport/core/service'
 /** The service JWTs that this process has seen. */
 export interface TokenMemory {
   /** False when it has been used before. */
-  use(token: Pick<ServiceClaims, 'id' | 'expiresAt'>): boolean
+  use(token: Pick<ServiceClaims, 'service' | 'id' | 'expiresAt'>): boolean
   readonly size: number
 }
 
@@ -22,7 +22,8 @@ export function createTokenMemory(now: () => Date): TokenMemory {
   }
 
   return {
-    use({ id, expiresAt }) {
+    use({ service, id: tokenId, expiresAt }) {
+      const id = JSON.stringify([service, tokenId])
       if (seen.has(id)) return false
       if (seen.size >= sweepAt) sweep()
       seen.set(id, expiresAt.getTime())

@@ -2,6 +2,7 @@ import { type AuthConfig, ConfigurationError } from '@sallyport/core'
 import {
   type ByteStream,
   digestBody,
+  isSecureUrl,
   issueServiceToken,
   parseServiceSigningKeys,
   readBytes,
@@ -175,8 +176,6 @@ async function twice<Result>(attempt: () => Promise<Result>, deadline: Deadline)
 
 /** The body carries credentials of users. */
 function requireSecure(value: string): void {
-  const url = URL.parse(value)
-  const isLoopback = url !== null && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)
-  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback)) return
+  if (isSecureUrl(URL.parse(value))) return
   throw new ConfigurationError('The url of httpRunner must be https, or http on this machine')
 }

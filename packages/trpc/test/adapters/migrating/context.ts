@@ -3,7 +3,7 @@ import { authConfig } from './auth.config.ts'
 import { db } from './database.ts'
 import { createContext } from './old-context.ts'
 
-const auth = createAuthContext(authConfig)
+const auth = createAuthContext(authConfig, { db })
 
 export const httpContext = async (options: HttpContextOptions & { req: Request }) => {
   const { user: oldUser } = await createContext(options)

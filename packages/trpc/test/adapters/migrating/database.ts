@@ -8,7 +8,7 @@ export const store = await openSqliteStore(`file:${file}`, {
       table: 'sessions',
       columns: { userId: 'user_id', expiresAt: 'expires_at', lastAuthenticatedAt: null },
     },
-    user: { table: 'users', columns: { role: null, banned: null, banReason: null, banExpires: null } },
+    user: { table: 'users', columns: { role: null, banned: null, banExpires: null } },
     dates: 'milliseconds',
   },
 })

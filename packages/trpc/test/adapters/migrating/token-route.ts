@@ -14,8 +14,9 @@ export async function answerToken(request: Request): Promise<Response> {
     checkOrigin({ method: request.method, header }, 'token', authConfig)
     const found = await currentSession(request.headers)
     if (found === null) throw new AuthError('SESSION_NOT_FOUND')
-    const key = { sessionId: found.id, userId: found.userId }
-    const { id, userId, expiresAt } = await validateSession(key, directAdapter(db), authConfig)
+    const { issuer } = authConfig
+    const proved = { sessionId: found.id, userId: found.userId, version: 1, issuer }
+    const { id, userId, expiresAt } = await validateSession(proved, directAdapter(db), authConfig)
     const jwt = await issueJwt({ id, userId, expiresAt }, { key: signingKeys.active, config: authConfig })
     const { cookies, secure } = authConfig
     const maxAgeSeconds = jwt.expiresInSeconds

@@ -5,7 +5,7 @@ import { createTRPCClient, httpLink, splitLink, TRPCClientError } from '@trpc/cl
 import type { AppRouter } from '../../support/router.ts'
 
 /** A state without what a test does not ask for, and with the reason of its error. */
-export interface SeenState extends Pick<AuthState, 'status' | 'epoch' | 'userId'> {
+export interface SeenState extends Pick<AuthState, 'status' | 'userChanges' | 'userId'> {
   readonly error: string | null
 }
 
@@ -48,8 +48,8 @@ const pending: Promise<Answer>[] = []
 const watches: (() => Watched)[] = []
 
 function seenState(): SeenState {
-  const { status, epoch, userId, error } = client.getState()
-  return { status, epoch, userId, error: error?.code ?? null }
+  const { status, userChanges, userId, error } = client.getState()
+  return { status, userChanges, userId, error: error?.code ?? null }
 }
 
 /** Asks who is signed in, and from now on shows it. */

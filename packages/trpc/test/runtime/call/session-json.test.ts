@@ -1,4 +1,4 @@
-import type { Session } from '@sallyport/core'
+import type { StoredSession } from '@sallyport/core'
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, describe, expect, test } from 'vitest'
 import { fromSessionJson, toSessionJson } from '../../../src/runtime/call/session-json.ts'
@@ -8,26 +8,24 @@ const { sessionId, userId } = await auth.signIn()
 const session = (await auth.database.sessions.findSession({ sessionId, userId })) ?? expect.fail()
 afterAll(() => auth.close())
 
-const crossed = (sent: Session): Session => fromSessionJson(JSON.parse(JSON.stringify(toSessionJson(sent))))
-const withUser = (changes: Partial<Session['user']>) => ({
-  ...session,
-  user: { ...session.user, ...changes },
-})
+const crossed = (sent: StoredSession): StoredSession =>
+  fromSessionJson(JSON.parse(JSON.stringify(toSessionJson(sent))))
+const banned = (until: Date | null): StoredSession => ({ ...session, ban: { until } })
 
-test.each<[string, Session]>([
+test.each<[string, StoredSession]>([
   ['a session', session],
   ['one with columns that a definition adds', { ...session, ...{ theme: 'dark', toured: true, at: null } }],
-  ['a user who is banned for ever', withUser({ banned: true, banReason: 'spam' })],
-  ['a user who is banned for a while', withUser({ banned: true, banExpires: new Date(0) })],
+  ['a user who is banned for ever', banned(null)],
+  ['a user who is banned for a while', banned(new Date(0))],
 ])('%s arrives as it was sent', (_what, sent) => {
   expect(crossed(sent)).toEqual(sent)
 })
 
 test('a date that cannot be read stays one, so that it counts as passed', () => {
   const unreadable = new Date(Number.NaN)
-  const arrived = crossed({ ...withUser({ banned: true, banExpires: unreadable }), expiresAt: unreadable })
+  const arrived = crossed({ ...banned(unreadable), expiresAt: unreadable })
   expect(arrived.expiresAt.getTime()).toBeNaN()
-  expect(arrived.user.banExpires?.getTime()).toBeNaN()
+  expect(arrived.ban?.until?.getTime()).toBeNaN()
 })
 
 describe('no session is', () => {
@@ -37,8 +35,8 @@ describe('no session is', () => {
     ['without a date', { ...toSessionJson(session), expiresAt: undefined }],
     ['with a number as its date', { ...toSessionJson(session), expiresAt: 0 }],
     ['without a user', { ...toSessionJson(session), user: null }],
-    ['with the ban of a user as a number', { ...toSessionJson(session), user: { banExpires: 0 } }],
-    ['with the ban of a user left out', { ...toSessionJson(session), user: {} }],
+    ['with the ban of a user as a number', { ...toSessionJson(session), ban: { until: 0 } }],
+    ['without a ban', { ...toSessionJson(session), ban: undefined }],
   ])('what is %s', (_what, json) => {
     expect(() => fromSessionJson(json)).toThrow(TypeError)
   })

@@ -98,6 +98,7 @@ describe('a request', () => {
       act: {
         sub: actor.userId,
         sessionId: actor.sessionId,
+        version: 1,
         iss: actor.issuer,
         kid: actor.keyId,
         exp: actor.expiresAt.getTime() / 1000,

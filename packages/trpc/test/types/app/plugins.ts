@@ -33,8 +33,9 @@ export async function compare(): Promise<void> {
     | 'sendVerificationEmail'
     | 'verifyEmail'
     | 'changeEmail'
+    | 'undoEmailChange'
   holds<Same<Added, Expected>>()
-  type Own = 'id' | 'name' | 'email' | 'role' | 'banned' | 'banReason' | 'banExpires'
+  type Own = 'id' | 'name' | 'email' | 'role'
   holds<Same<keyof Awaited<ReturnType<typeof getSession>>['user'], Own>>()
   const session = await directAdapter(db).findSession({ sessionId: 's', userId: 'u' })
   holds<Same<NonNullable<typeof session>['expiresAt'], Date>>()

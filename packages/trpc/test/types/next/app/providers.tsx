@@ -47,10 +47,10 @@ export function Providers({ state, children }: { state: HydrationState; children
 
 /** What the server rendered for one user is not kept for the next. */
 function FollowUser() {
-  const { epoch } = useAuth()
+  const { userChanges } = useAuth()
   useEffect(() => {
-    if (epoch > 0) window.location.reload()
-  }, [epoch])
+    if (userChanges > 0) window.location.reload()
+  }, [userChanges])
   return null
 }
 

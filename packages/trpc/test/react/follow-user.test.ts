@@ -1,6 +1,6 @@
 import { CancelledError, MutationObserver, QueryClient, QueryObserver } from '@tanstack/react-query'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { followEpoch } from '../../src/react/follow-epoch.ts'
+import { followUser } from '../../src/react/follow-user.ts'
 
 let queryClient: QueryClient
 beforeEach(() => {
@@ -9,8 +9,8 @@ beforeEach(() => {
 
 /** The user of a client changes whose data the query client holds. */
 function forgetUser(client: QueryClient): void {
-  const epochs = new WeakMap([[client, 0]])
-  followEpoch(client, { epoch: 1, epochs })
+  const seen = new WeakMap([[client, 0]])
+  followUser(client, { userChanges: 1, seen })
 }
 
 const key = ['notes']
@@ -157,22 +157,22 @@ describe('mutations of the former user', () => {
 
 describe('a query client is emptied', () => {
   test.each([
-    { seen: [0], epoch: 1, is: 'when the epoch is a later one', left: [] },
-    { seen: [0], epoch: 2, is: 'also where epochs were missed', left: [] },
-    { seen: [], epoch: 3, is: 'never by the first epoch that is seen', left: ['of ada'] },
-    { seen: [2], epoch: 2, is: 'not by the same epoch', left: ['of ada'] },
+    { earlier: [0], userChanges: 1, is: 'when the user has changed', left: [] },
+    { earlier: [0], userChanges: 2, is: 'also where a change was missed', left: [] },
+    { earlier: [], userChanges: 3, is: 'never by the first count that is seen', left: ['of ada'] },
+    { earlier: [2], userChanges: 2, is: 'not by the same count', left: ['of ada'] },
     {
-      seen: [0, 2],
-      epoch: 0,
+      earlier: [0, 2],
+      userChanges: 0,
       is: 'not by an earlier one, which hydration renders once more',
       left: ['of ada'],
     },
-    { seen: [0, 2, 0], epoch: 2, is: 'not by the return to the latest one', left: ['of ada'] },
-  ])('$is', ({ seen, epoch, left }) => {
-    const epochs = new WeakMap()
-    for (const earlier of seen) followEpoch(queryClient, { epoch: earlier, epochs })
+    { earlier: [0, 2, 0], userChanges: 2, is: 'not by the return to the latest one', left: ['of ada'] },
+  ])('$is', ({ earlier, userChanges, left }) => {
+    const seen = new WeakMap()
+    for (const count of earlier) followUser(queryClient, { userChanges: count, seen })
     queryClient.setQueryData(key, 'of ada')
-    followEpoch(queryClient, { epoch, epochs })
+    followUser(queryClient, { userChanges, seen })
     expect(
       queryClient
         .getQueryCache()

@@ -6,17 +6,17 @@ export interface AuthQueryClient {
 }
 
 /**
- * Empties a query client where the epoch is a later one than the last time.
+ * Empties a query client if the user has changed since the last time.
  *
- * @param options.epochs what has been seen of each query client
+ * @param options.seen the latest `userChanges` of each query client
  */
-export function followEpoch(
+export function followUser(
   queryClient: AuthQueryClient,
-  { epoch, epochs }: { epoch: number; epochs: WeakMap<AuthQueryClient, number> },
+  { userChanges, seen }: { userChanges: number; seen: WeakMap<AuthQueryClient, number> },
 ): void {
-  const latest = epochs.get(queryClient) ?? epoch
-  epochs.set(queryClient, Math.max(epoch, latest))
-  if (epoch > latest) forgetUser(queryClient)
+  const latest = seen.get(queryClient) ?? userChanges
+  seen.set(queryClient, Math.max(userChanges, latest))
+  if (userChanges > latest) forgetUser(queryClient)
 }
 
 /**

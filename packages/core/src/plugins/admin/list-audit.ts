@@ -1,0 +1,136 @@
+import type { ExpressionBuilder, Selectable } from 'kysely'
+import * as z from 'zod'
+import { type AuditTable, type AuthTables, toDate } from '../../database/schema.ts'
+import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
+import { id } from '../../endpoints/plain-schemas.ts'
+import type { AuthTransaction } from '../../events/change.ts'
+import { type AuditRecordResponse, ENDPOINTS } from '../../protocol.ts'
+import { type Position, parseCursor } from './cursor.ts'
+import { recordRead } from './record-read.ts'
+import type { FreshAdmin } from './settings.ts'
+
+/** What `GET /admin/list-audit` takes. All filters must match. */
+export interface ListAuditInput {
+  /** What happened to this user. */
+  userId?: string
+  /** What happened to this session, and what was done with it. */
+  sessionId?: string
+  /** What this admin did. */
+  actorId?: string
+  /** The name of an event, such as `user.banned`. */
+  type?: string
+  /** Records of this moment or later, ISO 8601. */
+  since?: string
+  /** Records before this moment, ISO 8601. */
+  until?: string
+  /** 1 to 100. @default 50 */
+  limit?: number
+  /** The `nextCursor` of the page before. */
+  cursor?: string
+}
+
+/** A page of the audit trail, the newest records first. */
+export interface ListAuditOutput {
+  records: AuditRecordResponse[]
+  /** Null on the last page. */
+  nextCursor: string | null
+}
+
+const moment = z.iso.datetime({ offset: true }).max(40)
+
+const auditRecord: z.ZodType<AuditRecordResponse> = z.object({
+  id: z.string(),
+  type: z.string(),
+  userId: z.string().nullable(),
+  sessionId: z.string().nullable(),
+  actorId: z.string().nullable(),
+  actingSessionId: z.string().nullable(),
+  address: z.string().nullable(),
+  userAgent: z.string().nullable(),
+  detail: z.record(z.string(), z.unknown()),
+  createdAt: z.string(),
+})
+
+/** The audit trail, page by page. The read itself is recorded in the same transaction. */
+export function listAudit(fresh: FreshAdmin): Endpoint<ListAuditInput, ListAuditOutput, false> {
+  return defineEndpoint({
+    ...ENDPOINTS.listAudit,
+    caller: fresh.caller,
+    freshForSeconds: fresh.freshForSeconds,
+    input: z.strictObject({
+      userId: id.exactOptional(),
+      sessionId: id.exactOptional(),
+      actorId: id.exactOptional(),
+      type: id.exactOptional(),
+      since: moment.exactOptional(),
+      until: moment.exactOptional(),
+      // A query has only texts.
+      limit: z.coerce.number<number>().int().min(1).max(100).exactOptional(),
+      cursor: z.string().max(200).exactOptional(),
+    }),
+    output: z.object({ records: z.array(auditRecord), nextCursor: z.string().nullable() }),
+    async run({ limit = 50, cursor, ...filter }, { identity, config, change }) {
+      const after = cursor === undefined ? null : parseCursor(cursor)
+      const read = { userId: filter.userId ?? null, actorId: identity.userId, at: config.now() }
+      const event = { type: 'admin.audit-read', ...read, filter } as const
+      const rows = await change(async (trx, record) => {
+        // Before the read is recorded: the first page would begin with it.
+        const found = await findRecords(trx, { ...filter, limit: limit + 1, after })
+        await recordRead(trx, record, { event, sessionId: identity.sessionId })
+        return found
+      })
+      const records = rows.slice(0, limit).map(toResponse)
+      const last = records.at(-1)
+      const hasMore = rows.length > limit && last !== undefined
+      return { body: { records, nextCursor: hasMore ? `${last.createdAt}_${last.id}` : null } }
+    },
+  })
+}
+
+type RecordExpression = ExpressionBuilder<AuthTables, 'audit'>
+
+interface RecordQuery extends Omit<ListAuditInput, 'cursor'> {
+  readonly limit: number
+  readonly after: Position | null
+}
+
+function findRecords(trx: AuthTransaction, query: RecordQuery): Promise<Selectable<AuditTable>[]> {
+  const { userId, sessionId, actorId, type, since, until, limit, after } = query
+  let rows = trx
+    .selectFrom('audit')
+    .selectAll()
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
+  if (userId !== undefined) rows = rows.where('userId', '=', userId)
+  if (sessionId !== undefined)
+    rows = rows.where((where) =>
+      where.or([where('sessionId', '=', sessionId), where('actingSessionId', '=', sessionId)]),
+    )
+  if (actorId !== undefined) rows = rows.where('actorId', '=', actorId)
+  if (type !== undefined) rows = rows.where('type', '=', type)
+  if (since !== undefined) rows = rows.where('createdAt', '>=', new Date(since))
+  if (until !== undefined) rows = rows.where('createdAt', '<', new Date(until))
+  if (after !== null) rows = rows.where(isAfter(after))
+  return rows.execute()
+}
+
+/**
+ * The row may hold a finer `createdAt` than the cursor. Where the row was pruned, rows of the same
+ * millisecond may be listed again rather than left out.
+ */
+function isAfter({ createdAt, id }: Position) {
+  return (where: RecordExpression) => {
+    const row = where.selectFrom('audit as last').select('last.createdAt').where('last.id', '=', id)
+    const endOfMillisecond = new Date(createdAt.getTime() + 1)
+    const last = where.fn.coalesce(row, where.val(endOfMillisecond))
+    return where.or([
+      where('createdAt', '<', last),
+      where.and([where('createdAt', '=', last), where('id', '<', id)]),
+    ])
+  }
+}
+
+function toResponse({ detail, createdAt, ...row }: Selectable<AuditTable>): AuditRecordResponse {
+  return { ...row, detail: JSON.parse(detail), createdAt: toDate(createdAt).toISOString() }
+}

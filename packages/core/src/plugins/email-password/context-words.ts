@@ -1,0 +1,79 @@
+import { MIN_PASSWORD_LENGTH } from './password.ts'
+import { isPredictable } from './predictable-text.ts'
+
+/** The words that an attacker tries first for one account of one app. */
+export interface PasswordContext {
+  readonly appName?: string | undefined
+  readonly name: string
+  readonly email: string
+}
+
+/**
+ * Whether a password consists of the app's name and the user's name and email, in any order and case, also
+ * with digits in place of similar letters, and of too few other characters. Words that a longer text only
+ * contains are fine (NIST SP 800-63B-4, 3.1.1.2).
+ */
+export function isMadeOfContext(password: string, { appName = '', name, email }: PasswordContext): boolean {
+  const identifiers = [appName, name, nameOf(email), email].map(plain)
+  const words = identifiers.flatMap((text) => (text === plain(email) ? [lettersOf(text)] : wordsOf(text)))
+  const text = plain(password)
+  const rest = without(text, identifiers)
+  const core = text.replace(/^\P{L}+|\P{L}+$/gu, '')
+  const ends = text.replace(core, '')
+  return (
+    ((rest !== text || lettersOf(text) !== '') && consistsOf(rest, words)) ||
+    // Digits at the ends are digits: only those between letters may stand for letters.
+    (core !== '' && consistsOf(`${ends}${asLetters(core)}`, words.map(asLetters)))
+  )
+}
+
+function consistsOf(text: string, words: readonly string[]): boolean {
+  if (without(lettersOf(text), words) !== '') return false
+  const others = text.replace(/\p{L}/gu, '')
+  return [...others].length < MIN_PASSWORD_LENGTH || isPredictable(others)
+}
+
+/** Removes words of two or more characters from a text. */
+function without(text: string, removed: readonly string[]): string {
+  const longestFirst = removed.filter(({ length }) => length > 1).sort((a, b) => b.length - a.length)
+  return longestFirst.reduce((rest, word) => rest.replaceAll(word, ''), text)
+}
+
+/** The words of a text, and all of them together. */
+function wordsOf(text: string): string[] {
+  return [lettersOf(text), ...text.split(/\P{L}+/u)]
+}
+
+function nameOf(email: string): string {
+  return email.slice(0, email.lastIndexOf('@'))
+}
+
+/** In lower case and without accents. */
+function plain(text: string): string {
+  return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
+}
+
+function lettersOf(text: string): string {
+  return text.replace(/\P{L}/gu, '')
+}
+
+/** Folds what is often written in place of a letter, and the letters that one character may stand for. */
+function asLetters(text: string): string {
+  return text.replace(/[0134578@$!|l+]/g, (character) => SIMILAR[character] ?? character)
+}
+
+const SIMILAR: Readonly<Record<string, string>> = {
+  '0': 'o',
+  '1': 'i',
+  '3': 'e',
+  '4': 'a',
+  '5': 's',
+  '7': 't',
+  '8': 'b',
+  '@': 'a',
+  $: 's',
+  '!': 'i',
+  '|': 'i',
+  l: 'i',
+  '+': 't',
+}

@@ -1,0 +1,66 @@
+import * as z from 'zod'
+import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
+import { done } from '../../endpoints/plain-schemas.ts'
+import type { AuthTransaction } from '../../events/change.ts'
+import { ENDPOINTS, type SuccessResponse } from '../../protocol.ts'
+import { deleteSessions } from '../../session/end-session.ts'
+import { removePassword } from './accounts.ts'
+import { countAddress } from './attempts.ts'
+import { forgetDevices } from './known-device.ts'
+import { refuseEmailPassword } from './reasons.ts'
+import { createLink, type EmailUser, type Link, requireEmail, takeLink } from './send-email.ts'
+import type { Settings } from './settings.ts'
+import { withOwnTables } from './tables.ts'
+import { forgetLinksSince } from './undo-link.ts'
+import { moveToEmail } from './verify-email.ts'
+
+/**
+ * Undoes a change of the email with the link that the former address received. Restores the address, ends all
+ * sessions, voids the other links, and removes the password. A reset link goes to the restored address.
+ */
+export function undoEmailChange(settings: Settings): Endpoint<{ token: string }, SuccessResponse, false> {
+  return defineEndpoint({
+    ...ENDPOINTS.undoEmailChange,
+    caller: 'anyone',
+    input: z.strictObject({ token: z.string().min(1).max(128) }),
+    output: done,
+    async run({ token }, context) {
+      const sendEmail = requireEmail(settings.sendEmail)
+      await countAddress(context, settings.limits)
+      if (!settings.undoEmailChange) throw refuseEmailPassword('LINK_INVALID')
+      const now = context.config.now()
+      const { replaced, reset } = await context.change(async (trx, record) => {
+        const link = await takeLink(trx, { token, kinds: ['undo-email-change'], now })
+        const { userId, email } = link
+        const replaced = await restore(trx, link, now)
+        await removePassword(trx, { userId, now })
+        const ending = { cause: 'email-change-undone', actorId: null, at: now } as const
+        await deleteSessions(trx, record, { userId, ...ending })
+        await forgetLinksSince(trx, link)
+        await forgetDevices(withOwnTables(trx), { userId, except: null })
+        const change = { from: replaced.email, to: email }
+        record({ type: 'user.email-change-undone', userId, actorId: null, at: now, ...change })
+        const draft = { kind: 'reset-password', to: email, user: { ...replaced, email }, now } as const
+        return { replaced, reset: await createLink(trx, draft) }
+      })
+      context.later(() => sendEmail(reset))
+      const notice = { kind: 'email-changed', to: replaced.email, user: replaced } as const
+      if (replaced.email !== reset.to)
+        context.later(() => sendEmail({ ...notice, token: null, expiresAt: null }))
+      return { body: { success: true } }
+    },
+  })
+}
+
+/** Returns the user with the address that the account had until now. */
+async function restore(trx: AuthTransaction, { userId, email }: Link, now: Date): Promise<EmailUser> {
+  const user = await trx
+    .selectFrom('user')
+    .select(['id', 'name', 'email'])
+    .where('id', '=', userId)
+    .executeTakeFirstOrThrow()
+  // The user may have changed it back already.
+  if (user.email === email) return user
+  const { former } = await moveToEmail(trx, { userId, email, now })
+  return former
+}

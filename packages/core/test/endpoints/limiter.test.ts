@@ -1,0 +1,82 @@
+import type { AuthEvent } from '@sallyport/core'
+import { ENDPOINTS } from '@sallyport/core/protocol'
+import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { answerOf } from '../support/answer-of.ts'
+import { post } from '../support/requests.ts'
+
+const LIMIT = { points: 2, duration: 60 }
+const events: AuthEvent[] = []
+const auth = await createTestAuth({
+  emailPassword: { limits: { account: LIMIT, address: { points: 50, duration: 60 } } },
+  onEvent: (event) => void (event.type === 'rate-limit.rejected' && events.push(event)),
+})
+afterEach(async () => {
+  events.length = 0
+  vi.useRealTimers()
+  await auth.db.deleteFrom('audit').execute()
+})
+
+const rejections = () =>
+  auth.db.selectFrom('audit').selectAll().where('type', '=', 'rate-limit.rejected').execute()
+const signIn = (email: string, remoteAddress: string) =>
+  answerOf(
+    auth.handler(
+      post(
+        ENDPOINTS.signInEmail.path,
+        { email, password: 'not the right password' },
+        { 'user-agent': 'curl/8' },
+      ),
+      { remoteAddress },
+    ),
+  )
+const newEmail = () => `${crypto.randomUUID()}@example.com`
+const times = async (count: number, attempt: () => Promise<string>) => {
+  for (let i = 0; i < count; i++) await attempt()
+}
+
+describe('a rejection', () => {
+  test('is recorded once per key and window, with where it came from', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const email = newEmail()
+    await times(12, () => signIn(email, '192.0.2.1'))
+    expect(await rejections()).toMatchObject([
+      { userId: null, address: '192.0.2.1', userAgent: 'curl/8', actingSessionId: null },
+    ])
+    expect(events).toMatchObject([{ limit: 'sign-in', address: '192.0.2.1' }])
+    vi.setSystemTime(Date.now() + 120_001)
+    await times(4, () => signIn(email, '192.0.2.1'))
+    expect(await rejections()).toHaveLength(2)
+  })
+
+  test('is recorded once where many come at once', async () => {
+    const email = newEmail()
+    await Promise.all(Array.from({ length: 20 }, () => signIn(email, '192.0.2.2')))
+    expect(await rejections()).toHaveLength(1)
+  })
+
+  test('of each key is recorded, under a hash that tells them apart', async () => {
+    const emails = [newEmail(), newEmail()]
+    for (const email of emails) await times(4, () => signIn(email, '192.0.2.3'))
+    const rows = await rejections()
+    const hashes = rows.map(({ detail }) => JSON.parse(detail).keyHash)
+    expect(new Set(hashes).size).toBe(2)
+    for (const email of emails) expect(JSON.stringify(rows)).not.toContain(email)
+  })
+
+  test('of one network adds at most as many rows as its own limit allows, whatever it asks for', async () => {
+    await times(200, () => signIn(newEmail(), '192.0.2.4'))
+    const rows = await auth.db.selectFrom('audit').select('type').execute()
+    // 50 wrong passwords and one rejection.
+    expect(rows).toHaveLength(51)
+  })
+
+  test('of a signed-in user names the user and the session', async () => {
+    const ada = await auth.signIn()
+    const confirm = (password: string) =>
+      answerOf(auth.handler(post(ENDPOINTS.reauthenticate.path, { password }, { cookie: ada.cookie })))
+    await times(2, () => confirm('not the right password'))
+    expect(await confirm(TEST_PASSWORD)).toBe('429 RATE_LIMITED')
+    expect(await rejections()).toMatchObject([{ userId: ada.userId, actingSessionId: ada.sessionId }])
+  })
+})

@@ -1,0 +1,310 @@
+import type { AuthEvent } from '@sallyport/core'
+import type { AuthPlugin } from '@sallyport/core/auth'
+import { ENDPOINTS, NO_SESSION, SESSION_HEADER } from '@sallyport/core/protocol'
+import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { insertLink } from '../support/insert-link.ts'
+import { createOutbox } from '../support/outbox.ts'
+import { cookiesAfter, get, post } from '../support/requests.ts'
+import { createUserMaker, type MadeUser } from '../support/user-maker.ts'
+
+const events: AuthEvent[] = []
+const hooked: AuthEvent[] = []
+const watch: AuthPlugin = { id: 'watch', onChange: async (event) => void hooked.push(event) }
+const outbox = createOutbox()
+const PLENTY = { points: 1_000_000, duration: 60 }
+const auth = await createTestAuth({
+  bearer: true,
+  emailPassword: { sendEmail: outbox.sendEmail, limits: { account: PLENTY, address: PLENTY, email: PLENTY } },
+  plugins: [watch],
+  onEvent: (event) => void events.push(event),
+})
+const makeUser = await createUserMaker(auth)
+afterAll(() => auth.close())
+
+const ADDRESS = '192.0.2.7'
+const USER_AGENT = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'
+
+let user: MadeUser
+let ada: TestSession
+let root: TestSession
+beforeEach(async () => {
+  user = await makeUser()
+  ada = await auth.signIn(user)
+  root = await auth.signIn(await makeUser('admin'))
+  await auth.db.deleteFrom('audit').execute()
+  events.length = 0
+})
+
+interface Call {
+  readonly input?: Record<string, unknown>
+  /** Absent where the call comes without a session. */
+  readonly by?: TestSession
+  readonly headers?: Record<string, string>
+}
+
+async function call(name: keyof typeof ENDPOINTS, { input = {}, by, headers }: Call = {}) {
+  const { method, path } = ENDPOINTS[name]
+  const sent = { 'user-agent': USER_AGENT, ...(by && { cookie: by.cookie }), ...headers }
+  const texts = Object.entries(input).map(([key, value]): [string, string] => [key, String(value)])
+  const request =
+    method === 'GET' ? get(`${path}?${new URLSearchParams(texts)}`, sent) : post(path, input, sent)
+  const response = await auth.handler(request, { remoteAddress: ADDRESS })
+  // What is done after the response is done when the next change is.
+  await new Promise((resolve) => setImmediate(resolve))
+  return response
+}
+
+const records = async (type: string) =>
+  (await auth.db.selectFrom('audit').selectAll().where('type', '=', type).execute()).map(
+    ({ detail, ...row }) => ({ ...row, detail: JSON.parse(detail) }),
+  )
+
+const link = (kind: Parameters<typeof insertLink>[1]['kind'], email = user.email) =>
+  insertLink(auth, { kind, userId: user.userId, email })
+
+/** An event, and what makes it happen. */
+interface Case {
+  readonly type: AuthEvent['type']
+  readonly act: () => Promise<unknown>
+  /** Whose session made the call. @default null */
+  readonly by?: () => string
+  readonly detail: () => object
+}
+
+const newEmail = `${crypto.randomUUID()}@example.com`
+const CASES: readonly Case[] = [
+  {
+    type: 'session.created',
+    act: () => call('signInEmail', { input: { email: user.email, password: TEST_PASSWORD } }),
+    detail: () => ({ knownDevice: false }),
+  },
+  {
+    type: 'sign-in.failed',
+    act: () => call('signInEmail', { input: { email: user.email, password: 'not the right password' } }),
+    detail: () => ({ reason: 'INVALID_CREDENTIALS' }),
+  },
+  {
+    type: 'sign-in.failed',
+    act: () => call('reauthenticate', { input: { password: 'not the right password' }, by: ada }),
+    by: () => ada.sessionId,
+    detail: () => ({ reason: 'INVALID_CREDENTIALS' }),
+  },
+  {
+    type: 'recovery.requested',
+    act: () => call('requestPasswordReset', { input: { email: user.email } }),
+    detail: () => ({}),
+  },
+  {
+    type: 'verification.requested',
+    act: () => call('sendVerificationEmail', { by: ada }),
+    by: () => ada.sessionId,
+    detail: () => ({}),
+  },
+  {
+    type: 'user.verified',
+    act: async () => call('verifyEmail', { input: { token: await link('verify-email') } }),
+    detail: () => ({ email: user.email }),
+  },
+  {
+    type: 'user.verified',
+    act: async () =>
+      call('resetPassword', {
+        input: { token: await link('reset-password'), newPassword: 'another rare password' },
+      }),
+    detail: () => ({ email: user.email }),
+  },
+  {
+    type: 'user.email-change-requested',
+    act: () => call('changeEmail', { input: { newEmail }, by: ada }),
+    by: () => ada.sessionId,
+    detail: () => ({ from: user.email, to: newEmail }),
+  },
+  {
+    type: 'user.email-changed',
+    act: async () =>
+      call('verifyEmail', { input: { token: await link('change-email', `to-${user.email}`) } }),
+    detail: () => ({ from: user.email, to: `to-${user.email}` }),
+  },
+  {
+    type: 'user.email-change-undone',
+    act: async () =>
+      call('undoEmailChange', { input: { token: await link('undo-email-change', `of-${user.email}`) } }),
+    detail: () => ({ from: user.email, to: `of-${user.email}` }),
+  },
+  {
+    type: 'user.password-changed',
+    act: () =>
+      call('changePassword', {
+        input: { currentPassword: TEST_PASSWORD, newPassword: 'another rare password' },
+        by: ada,
+      }),
+    by: () => ada.sessionId,
+    detail: () => ({}),
+  },
+  {
+    type: 'user.updated',
+    act: () => call('updateUser', { input: { name: 'Countess', image: null }, by: ada }),
+    by: () => ada.sessionId,
+    detail: () => ({ from: { name: 'Test User' }, to: { name: 'Countess' } }),
+  },
+  {
+    type: 'session.revoked',
+    act: () => call('revokeUserSession', { input: { sessionId: ada.sessionId }, by: root }),
+    by: () => root.sessionId,
+    detail: () => ({ cause: 'revoked-by-admin' }),
+  },
+  {
+    type: 'user.banned',
+    act: () => call('banUser', { input: { userId: user.userId, reason: 'spam' }, by: root }),
+    by: () => root.sessionId,
+    detail: () => ({ reason: 'spam', expiresAt: null, from: null }),
+  },
+  {
+    type: 'user.role-changed',
+    act: () => call('setRole', { input: { userId: user.userId, role: 'admin' }, by: root }),
+    by: () => root.sessionId,
+    detail: () => ({ from: 'user', to: 'admin' }),
+  },
+  {
+    type: 'admin.sessions-listed',
+    act: () => call('listUserSessions', { input: { userId: user.userId }, by: root }),
+    by: () => root.sessionId,
+    detail: () => ({}),
+  },
+  {
+    type: 'admin.audit-read',
+    act: () => call('listAudit', { input: { userId: user.userId, limit: 10 }, by: root }),
+    by: () => root.sessionId,
+    detail: () => ({ filter: { userId: user.userId } }),
+  },
+]
+
+test.each(CASES)('$type has the address, the user agent, and the acting session', async (row) => {
+  const { type, act, by, detail } = row
+  await act()
+  const origin = { address: ADDRESS, userAgent: USER_AGENT, actingSessionId: by?.() ?? null }
+  await expect.poll(() => records(type)).toMatchObject([{ userId: user.userId, ...origin }])
+  expect((await records(type))[0]?.detail).toEqual(detail())
+  expect(events.filter((event) => event.type === type)).toMatchObject([origin])
+})
+
+test('an event that is only emitted has them too', async () => {
+  await call('token', { by: ada })
+  expect(events).toMatchObject([{ type: 'session.refreshed', address: ADDRESS, userAgent: USER_AGENT }])
+})
+
+test('hooks receive them too', async () => {
+  hooked.length = 0
+  await call('updateUser', { input: { name: 'Countess' }, by: ada })
+  expect(hooked).toMatchObject([{ address: ADDRESS, userAgent: USER_AGENT, actingSessionId: ada.sessionId }])
+})
+
+test('a session cookie that proves nothing is not an acting session', async () => {
+  const cookie = `service.session=${root.sessionId}.${'A'.repeat(43)}`
+  await call('signInEmail', { input: { email: user.email, password: 'wrong password' }, headers: { cookie } })
+  expect(await records('sign-in.failed')).toMatchObject([{ actingSessionId: null }])
+})
+
+test('a user agent is cut off at 512 characters', async () => {
+  await call('updateUser', {
+    input: { name: 'Countess' },
+    by: ada,
+    headers: { 'user-agent': 'x'.repeat(2_000) },
+  })
+  expect(await records('user.updated')).toMatchObject([{ userAgent: 'x'.repeat(512) }])
+})
+
+test("a change by the app's own code has none of them", async () => {
+  await auth.ban(ada)
+  expect(await records('user.banned')).toMatchObject([
+    { address: null, userAgent: null, actingSessionId: null },
+  ])
+})
+
+test('a request to recover an unknown account is recorded without a user and without the address', async () => {
+  const email = `${crypto.randomUUID()}@example.com`
+  await call('requestPasswordReset', { input: { email } })
+  await expect.poll(() => records('recovery.requested')).toMatchObject([{ userId: null, address: ADDRESS }])
+  expect(JSON.stringify(await records('recovery.requested'))).not.toContain(email)
+})
+
+describe('profile changes', () => {
+  test('that change nothing are not recorded', async () => {
+    await call('updateUser', { input: { name: 'Test User', image: null }, by: ada })
+    expect(await records('user.updated')).toEqual([])
+  })
+
+  test('have texts of at most 512 characters', async () => {
+    const image = `https://example.com/${'x'.repeat(2_000)}`
+    await call('updateUser', { input: { image }, by: ada })
+    const [{ detail } = { detail: null }] = await records('user.updated')
+    expect(detail).toEqual({ from: { image: null }, to: { image: image.slice(0, 512) } })
+  })
+
+  test('are limited to 60 an hour per user, since each adds a row', async () => {
+    const statuses: number[] = []
+    for (let i = 0; i < 61; i++)
+      statuses.push((await call('updateUser', { input: { name: `Ada ${i}` }, by: ada })).status)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(60)
+    expect(statuses.at(-1)).toBe(429)
+  })
+})
+
+describe('session.created says whether the device is known', () => {
+  const signIn = (headers: Record<string, string> = {}) =>
+    call('signInEmail', { input: { email: user.email, password: TEST_PASSWORD }, headers })
+  const knownDevices = async () => (await records('session.created')).map(({ detail }) => detail.knownDevice)
+
+  test('false for a new browser, true once it has signed in', async () => {
+    const cookie = cookiesAfter('', await signIn())
+    await signIn({ cookie })
+    expect((await knownDevices()).sort()).toEqual([false, true])
+  })
+
+  test('false at sign-up', async () => {
+    const email = `${crypto.randomUUID()}@example.com`
+    await call('signUpEmail', { input: { name: 'Ada', email, password: 'a rare password' } })
+    expect(await knownDevices()).toEqual([false])
+  })
+
+  test('null for a client that sends the session header', async () => {
+    await signIn({ [SESSION_HEADER]: NO_SESSION })
+    expect(await knownDevices()).toEqual([null])
+  })
+
+  test("null for a session that the app's own code began", async () => {
+    await auth.api.createSession({ userId: user.userId, request: post('/') })
+    expect(await knownDevices()).toEqual([null])
+  })
+})
+
+describe('admin reads', () => {
+  const list = (input: Record<string, unknown> = {}) => call('listUsers', { input, by: root })
+
+  test('of users are recorded with the search', async () => {
+    await list({ search: 'ada' })
+    expect(await records('admin.users-listed')).toMatchObject([
+      { userId: null, actorId: root.userId, detail: { search: 'ada' } },
+    ])
+  })
+
+  test('that repeat within 5 minutes are recorded once, by session', async () => {
+    await list()
+    await list()
+    expect(await records('admin.users-listed')).toHaveLength(1)
+    await list({ search: 'ada' })
+    expect(await records('admin.users-listed')).toHaveLength(2)
+    await call('listUsers', { by: await auth.signIn({ userId: root.userId }) })
+    expect(await records('admin.users-listed')).toHaveLength(3)
+    auth.clock.advance(300)
+    await list()
+    expect(await records('admin.users-listed')).toHaveLength(4)
+    auth.clock.advance(-300)
+  })
+
+  test('that are rejected are not recorded', async () => {
+    expect((await call('listUsers', { by: ada })).status).toBe(403)
+    expect(await records('admin.users-listed')).toEqual([])
+  })
+})

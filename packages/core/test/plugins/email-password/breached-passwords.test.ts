@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto'
+import { isEndpointError } from '@sallyport/core/auth'
+import { breachedPasswords } from '@sallyport/core/plugins'
+import { describe, expect, test, vi } from 'vitest'
+import { startRangeServer } from '../../support/range-server.ts'
+
+const BREACHED = 'a password that was seen'
+const sha1 = (text: string) => createHash('sha1').update(text).digest('hex').toUpperCase()
+
+/** The code with which a password was rejected. */
+async function codeOf(call: Promise<unknown>): Promise<string> {
+  const error: unknown = await call.then(
+    () => null,
+    (error: unknown) => error,
+  )
+  if (error === null) return 'accepted'
+  if (isEndpointError(error)) return error.code
+  throw error
+}
+
+async function check(password: string, options: Parameters<typeof breachedPasswords>[0]) {
+  const skipped: string[] = []
+  const user = { id: null, name: 'Ada', email: 'ada@example.com' }
+  const reportSkipped = (cause: string) => void skipped.push(cause)
+  const code = await codeOf(breachedPasswords(options)({ password, user, reportSkipped }))
+  return { code, skipped }
+}
+
+describe('a service that speaks the range protocol', () => {
+  test('rejects a password that it knows', async () => {
+    const { url } = await startRangeServer({ [BREACHED]: 3, another: 7 })
+    expect(await check(BREACHED, { url })).toEqual({ code: 'PASSWORD_BREACHED', skipped: [] })
+  })
+
+  test('accepts a password that it does not know', async () => {
+    const { url, requests } = await startRangeServer({ [BREACHED]: 3 })
+    expect(await check('correct horse battery staple', { url })).toEqual({ code: 'accepted', skipped: [] })
+    expect(requests).toHaveLength(1)
+  })
+
+  test('accepts a password that only padding has, whose count is 0', async () => {
+    const { url } = await startRangeServer({ [BREACHED]: 0 })
+    expect(await check(BREACHED, { url })).toEqual({ code: 'accepted', skipped: [] })
+  })
+
+  test('learns the first 5 digits of the hash, and is asked for padding', async () => {
+    const { url, requests } = await startRangeServer({})
+    await check(BREACHED, { url })
+    expect(requests).toEqual([{ path: `/range/${sha1(BREACHED).slice(0, 5)}`, padding: 'true' }])
+  })
+
+  test.each([
+    ['in lower case', (line: string) => line.toLowerCase()],
+    ['without carriage returns', (line: string) => `${line}\n`],
+  ])('may write its lines %s', async (_name, write) => {
+    const line = `${sha1(BREACHED).slice(5)}:12`
+    const { url } = await startRangeServer({}, (response) => void response.end(write(line)))
+    expect(await check(BREACHED, { url })).toMatchObject({ code: 'PASSWORD_BREACHED' })
+  })
+
+  test('is Have I Been Pwned by default', async () => {
+    const fetch = vi.fn<typeof globalThis.fetch>(async () => new Response(`${'0'.repeat(35)}:1`))
+    expect(await check(BREACHED, { fetch })).toEqual({ code: 'accepted', skipped: [] })
+    const [url] = fetch.mock.calls[0] ?? []
+    expect(url).toBe(`https://api.pwnedpasswords.com/range/${sha1(BREACHED).slice(0, 5)}`)
+  })
+})
+
+describe('the password passes, and the failure is reported, when the service', () => {
+  test.each<[string, Parameters<typeof startRangeServer>[1], RegExp]>([
+    ['responds with 503', (response) => void response.writeHead(503).end(), /503/],
+    ['responds with 429', (response) => void response.writeHead(429).end(), /429/],
+    ['responds with a page', (response) => void response.end('<html>Sign in to the hotel</html>'), /range/],
+    ['responds with nothing', (response) => void response.end(), /range/],
+    ['hangs up', (response) => void response.destroy(), /./],
+    ['responds without end', (response) => void flood(response), /bytes/],
+    ['never responds', () => {}, /timeout|aborted/i],
+    ['stops in the middle', (response) => void response.write('0'.repeat(35)), /timeout|aborted/i],
+  ])('%s', async (_name, respond, cause) => {
+    const { url } = await startRangeServer({}, respond)
+    const { code, skipped } = await check(BREACHED, { url })
+    expect(code).toBe('accepted')
+    expect(skipped).toEqual([expect.stringMatching(cause)])
+    expect(skipped.join()).not.toContain(BREACHED)
+  })
+
+  test('redirects', async () => {
+    const other = await startRangeServer({ [BREACHED]: 1 })
+    const location = `${other.url}${sha1(BREACHED).slice(0, 5)}`
+    const { url } = await startRangeServer({}, (response) => void response.writeHead(302, { location }).end())
+    const { code, skipped } = await check(BREACHED, { url })
+    expect([code, skipped.length, other.requests.length]).toEqual(['accepted', 1, 0])
+  })
+
+  test('can’t be reached', async () => {
+    const { code, skipped } = await check(BREACHED, { url: 'http://127.0.0.1:1/range/' })
+    expect([code, skipped.length]).toEqual(['accepted', 1])
+  })
+})
+
+function flood(response: {
+  write(text: string): boolean
+  once(event: 'drain', next: () => void): void
+}): void {
+  while (response.write('x'.repeat(65_536)));
+  response.once('drain', () => flood(response))
+}

@@ -1,0 +1,172 @@
+import { FrameQueue } from './frame-queue.ts'
+import { OpenSubscriptions } from './open-subscriptions.ts'
+import { isOpen } from './ready-state.ts'
+import type { SocketLimits } from './socket-limits.ts'
+import { isBatch, splitBatch } from './split-frame.ts'
+
+/** The key of a limited socket's {@link SocketLimiter}. */
+const socketLimiter: unique symbol = Symbol.for('sallyport.socketLimiter') as never
+
+/** The limits of one socket, for context and guards. */
+export interface SocketLimiter {
+  readonly limits: SocketLimits
+  /** Returns a promise to await before a stream reads its source; null if it may read now. */
+  writable(): Promise<void> | null
+  /**
+   * Reserves a place for a guarded subscription until it starts. Returns a function that releases it, or null
+   * if none is left.
+   */
+  reserveSubscription(): (() => void) | null
+  /** Called when the user of the socket has passed both steps. */
+  authenticated(): void
+}
+
+/** What a limited socket needs of the class `WebSocket` of `ws` 8. */
+export interface ServerSocket {
+  readonly readyState: number
+  readonly bufferedAmount: number
+  emit(event: string, ...args: unknown[]): boolean
+  send(...args: unknown[]): void
+  pause(): void
+  resume(): void
+  close(code: number, reason: string): void
+  terminate(): void
+}
+
+export type SocketClass = new (...args: never[]) => ServerSocket
+
+/** The close code of a socket that breaks a limit: 4000 and an HTTP status. */
+const RATE_LIMITED_CODE = 4429
+
+/** The close code of a socket that hasn't authenticated in time. */
+const NOT_AUTHENTICATED_CODE = 4408
+
+/** The timeout of the closing handshake, in milliseconds. */
+const CLOSE_WITHIN_MS = 1_000
+
+/** How often a stream checks whether its client has read the buffered data, in milliseconds. */
+const DRAIN_CHECK_MS = 20
+
+/** Returns the limits of a socket of a class from {@link limitSockets}; undefined for any other. */
+export function limiterOf(socket: object | undefined): SocketLimiter | undefined {
+  if (socket === undefined || !(socketLimiter in socket)) return undefined
+  return socket[socketLimiter] as SocketLimiter
+}
+
+/** Returns a subclass that enforces the limits from the first frame on, before any listener is called. */
+export function limitSockets(Base: SocketClass, limits: SocketLimits): SocketClass {
+  return class extends Base {
+    readonly #frames = new FrameQueue(limits, {
+      pause: () => this.pause(),
+      resume: () => this.resume(),
+      onOverBudget: () => this.#end(RATE_LIMITED_CODE, 'RATE_LIMITED'),
+    })
+    readonly #subscriptions = new OpenSubscriptions(limits.maxSubscriptions, (id) =>
+      super.emit('message', Buffer.from(JSON.stringify({ id, method: 'subscription.stop' })), false),
+    )
+    #drained: Promise<void> | null = null
+    #closing: ReturnType<typeof setTimeout> | undefined
+    #deadline: ReturnType<typeof setTimeout> | undefined
+
+    get [socketLimiter](): SocketLimiter {
+      return {
+        limits,
+        writable: () => this.#writable(),
+        reserveSubscription: () => this.#subscriptions.reserve(),
+        authenticated: () => clearTimeout(this.#deadline),
+      }
+    }
+
+    override emit(event: string, ...args: unknown[]): boolean {
+      if (event === 'message') return this.#receive(args)
+      if (event === 'ping' || event === 'pong') return this.#inTurn(event, args)
+      if (event === 'open') this.#open()
+      if (event === 'error') this.#fail()
+      if (event === 'close') this.#closed()
+      return super.emit(event, ...args)
+    }
+
+    override send(...args: unknown[]): void {
+      if (this.bufferedAmount > limits.maxBufferedBytes) this.terminate()
+      else if (this.#subscriptions.send(args[0])) super.send(...args)
+      else this.#end(RATE_LIMITED_CODE, 'RATE_LIMITED')
+    }
+
+    #receive(args: unknown[]): boolean {
+      const [frame, isBinary] = args
+      if (isBinary || !Buffer.isBuffer(frame) || !isBatch(frame)) return this.#inTurn('message', args)
+      const calls = splitBatch(frame)
+      let next = calls.next()
+      const deliver = () => {
+        if (next.done) return false
+        this.#deliver('message', [next.value, false])
+        next = calls.next()
+        return !next.done
+      }
+      if (!next.done) this.#frames.add({ deliver })
+      return true
+    }
+
+    #inTurn(event: string, args: unknown[]): boolean {
+      if (this.#frames.spend()) return this.#deliver(event, args)
+      this.#frames.add({
+        deliver: () => {
+          this.#deliver(event, args)
+          return false
+        },
+      })
+      return true
+    }
+
+    #deliver(event: string, args: unknown[]): boolean {
+      // Frames after our close frame aren't handled.
+      if (!isOpen(this)) return false
+      const [frame, isBinary] = args
+      const isCall = event === 'message' && !isBinary && Buffer.isBuffer(frame)
+      if (!isCall || this.#subscriptions.receive(frame)) return super.emit(event, ...args)
+      this.#end(RATE_LIMITED_CODE, 'RATE_LIMITED')
+      return false
+    }
+
+    #writable(): Promise<void> | null {
+      if (this.bufferedAmount <= limits.pauseAboveBytes || !isOpen(this)) return null
+      this.#drained ??= this.#drain()
+      return this.#drained
+    }
+
+    async #drain(): Promise<void> {
+      while (this.bufferedAmount > limits.pauseAboveBytes && isOpen(this))
+        await new Promise((resolve) => setTimeout(resolve, DRAIN_CHECK_MS))
+      this.#drained = null
+    }
+
+    #open(): void {
+      const { authenticateWithinMs } = limits
+      if (authenticateWithinMs === undefined) return
+      const end = () => this.#end(NOT_AUTHENTICATED_CODE, 'Not authenticated in time')
+      this.#deadline = setTimeout(end, authenticateWithinMs)
+    }
+
+    /** Closes the socket, or terminates it if the client doesn't let it close. */
+    #end(code: number, reason: string): void {
+      if (this.#closing !== undefined) return
+      this.#frames.discard()
+      this.#closing = setTimeout(() => this.terminate(), CLOSE_WITHIN_MS)
+      this.close(code, reason)
+    }
+
+    /**
+     * `ws` closes a socket that breaks the protocol, but still reads and discards all that the client sends.
+     */
+    #fail(): void {
+      this.#closing ??= setTimeout(() => this.terminate(), CLOSE_WITHIN_MS)
+      setImmediate(() => this.pause())
+    }
+
+    #closed(): void {
+      clearTimeout(this.#closing)
+      clearTimeout(this.#deadline)
+      this.#frames.close()
+    }
+  }
+}

@@ -1,0 +1,730 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createTestAuth } from '@sallyport/core/testing'
+import { createAuthContext, type WebSocketLimits, webSocketOptions } from '@sallyport/trpc'
+import { createTRPCClient, createWSClient, wsLink } from '@trpc/client'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { WebSocket, WebSocketServer } from 'ws'
+import { deferred } from '../support/deferred.ts'
+import {
+  ADAPTERS,
+  type Adapter,
+  type LimitedApp,
+  type LimitedRouter,
+  openLimitedApp,
+  VALUE_BYTES,
+} from '../support/limited-app.ts'
+import { soon } from '../support/soon.ts'
+import { startServer } from '../support/start-server.ts'
+import { browser, ORIGIN } from '../support/visitor.ts'
+
+const DEFAULTS = {
+  framesPer100Ms: 50,
+  overBudgetMs: 5_000,
+  pauseAboveBytes: 256 * 1024,
+  maxBufferedBytes: 1024 * 1024,
+  maxSubscriptions: 100,
+  maxSocketsPerSession: 20,
+  maxSocketsPerAddress: 1_000,
+  maxHandshakesPerAddress: 100,
+} satisfies WebSocketLimits
+
+/** More frames than any of these tests sends. */
+const UNLIMITED = { framesPer100Ms: 1_000_000 } as const
+
+afterEach(() => vi.restoreAllMocks())
+
+async function open(
+  adapter: Adapter,
+  limits: WebSocketLimits = {},
+  options: { trustedProxies?: readonly string[] } = {},
+): Promise<LimitedApp> {
+  vi.spyOn(console, 'warn').mockImplementation(() => {})
+  const app = await openLimitedApp(adapter, limits, options)
+  onTestFinished(() => app.close())
+  return app
+}
+
+type Message = {
+  id: number
+  result?: { type: string; data: unknown }
+  error?: { data: { auth: { reason: string; replay: boolean; retryAfterSeconds: number } | null } }
+}
+
+/** A socket that records what it gets. */
+function record(socket: WebSocket) {
+  const messages: Message[] = []
+  const closed = deferred<string>()
+  socket.on('message', (message) => messages.push(JSON.parse(String(message))))
+  socket.on('close', (code, reason) => closed.resolve(`${code} ${reason}`.trim()))
+  return { messages, closed: closed.promise }
+}
+
+const call = (id: number, path: string, method = 'query') => JSON.stringify({ id, method, params: { path } })
+const batch = (calls: number, path: string, method?: string) =>
+  `[${Array.from({ length: calls }, (_, id) => call(id, path, method))}]`
+
+/** After how many calls the server stops reading its only socket. */
+function watchPauses(app: LimitedApp): number[] {
+  const pausedAfter: number[] = []
+  let delivered = 0
+  for (const socket of app.sockets) {
+    const pause = socket.pause.bind(socket)
+    socket.on('message', () => delivered++)
+    vi.spyOn(socket, 'pause').mockImplementation(() => {
+      pausedAfter.push(delivered)
+      pause()
+    })
+  }
+  return pausedAfter
+}
+
+/** A client whose sockets send headers with the upgrade. */
+function plainClient(app: LimitedApp, headers: Readonly<Record<string, string>>) {
+  const sockets: WebSocket[] = []
+  const ClientSocket: unknown = class extends WebSocket {
+    constructor(url: string | URL) {
+      super(url, { headers })
+      sockets.push(this)
+    }
+  }
+  const client = createWSClient({
+    url: app.url,
+    WebSocket: ClientSocket as typeof globalThis.WebSocket,
+    retryDelayMs: () => 10,
+  })
+  onTestFinished(() => {
+    for (const socket of sockets) socket.terminate()
+    return client.close()
+  })
+  return { sockets, trpc: createTRPCClient<LimitedRouter>({ links: [wsLink({ client })] }) }
+}
+
+describe.each(ADAPTERS)('frames over %s', (adapter) => {
+  test('are handled at once up to 50 in 100 ms, however many arrive together', async () => {
+    const app = await open(adapter)
+    const socket = await app.connect()
+    const { messages } = record(socket)
+    const pausedAfter = watchPauses(app)
+    for (let id = 0; id < 120; id++) socket.send(call(id, 'ping'))
+    await soon(() => expect(messages).toHaveLength(120))
+    expect(pausedAfter).toEqual([50, 100])
+    expect(messages.map(({ id }) => id)).toEqual(Array.from({ length: 120 }, (_, id) => id))
+    socket.terminate()
+  })
+
+  test('of 7 bytes: the server stops reading, and closes with 4429', async () => {
+    const app = await open(adapter, { overBudgetMs: 300 })
+    const socket = await app.connect()
+    const { messages, closed } = record(socket)
+    for (let frame = 0; frame < 20_000; frame++) socket.send('1')
+    await soon(() => expect(Array.from(app.sockets, ({ isPaused }) => isPaused)).toEqual([true]))
+    expect(await closed).toBe('4429 RATE_LIMITED')
+    // It took the first window and three more, or four if a timer fired early. tRPC rejected each frame in them.
+    expect(messages.length).toBeLessThanOrEqual(5 * 50)
+  })
+
+  test('are limited before `createContext`, which waits for the connection parameters', async () => {
+    const app = await open(adapter, { overBudgetMs: 300 })
+    const socket = new WebSocket(`${app.url}?connectionParams=1`, { headers: { origin: ORIGIN } })
+    const pongs: unknown[] = []
+    const closed = deferred<string>()
+    socket.on('message', (message) => pongs.push(String(message)))
+    socket.on('close', (code, reason) => closed.resolve(`${code} ${reason}`))
+    await once(socket, 'open')
+    // tRPC answers these without a context.
+    for (let frame = 0; frame < 20_000; frame++) socket.send('PING')
+    expect(await closed.promise).toBe('4429 RATE_LIMITED')
+    expect(new Set(pongs)).toEqual(new Set(['PONG']))
+    expect(pongs.length).toBeLessThanOrEqual(5 * 50)
+    expect(app.counts.contexts).toBe(0)
+  })
+
+  test('that never stop are cut off when the closing handshake takes too long', async () => {
+    const app = await open(adapter, { overBudgetMs: 200 })
+    const socket = await app.connect()
+    const { closed } = record(socket)
+    // Never answers the close frame.
+    socket.pause()
+    for (let frame = 0; frame < 20_000; frame++) socket.send('1')
+    await soon(() => expect(app.sockets.size).toBe(1))
+    await soon(() => expect(app.sockets.size).toBe(0), 15_000)
+    socket.resume()
+    await closed
+  })
+
+  test('with many calls: each is counted', async () => {
+    const app = await open(adapter, { framesPer100Ms: 10, overBudgetMs: 60_000 })
+    const socket = await app.connect()
+    const { messages } = record(socket)
+    const pausedAfter = watchPauses(app)
+    socket.send(batch(35, 'ping'))
+    await soon(() => expect(messages).toHaveLength(35))
+    expect(pausedAfter).toEqual([10, 20, 30])
+    socket.terminate()
+  })
+
+  test('with batches inside a batch are no way around it', async () => {
+    const app = await open(adapter)
+    const socket = await app.connect()
+    const { messages } = record(socket)
+    socket.send(`[${batch(15, 'ping')},${call(99, 'ping')}]`)
+    await soon(() => expect(messages).toHaveLength(2))
+    expect(app.counts.pings).toBe(1)
+    socket.terminate()
+  })
+
+  test('that are too long close it with 1009, and the server reads no more of them', async () => {
+    const app = await open(adapter)
+    const socket = await app.connect()
+    const { closed } = record(socket)
+    const [served] = app.sockets
+    socket.send('x'.repeat(32 * 1024 * 1024))
+    await soon(() => expect(served?.isPaused).toBe(true))
+    expect(await closed).toMatch(/^(1009|1006)/)
+    await soon(() => expect(app.sockets.size).toBe(0), 10_000)
+  })
+
+  test('that came together with others of a client that is gone are dropped', async () => {
+    const app = await open(adapter)
+    const socket = await app.connect()
+    for (let id = 0; id < 500; id++) socket.send(call(id, 'ping'))
+    await soon(() => expect(app.counts.pings).toBeGreaterThan(0))
+    socket.terminate()
+    await soon(() => expect(app.sockets.size).toBe(0))
+    expect(app.counts.pings).toBeLessThan(500)
+  })
+})
+
+describe.each(ADAPTERS)('back pressure over %s', (adapter) => {
+  test('stops reading the source of a guarded stream at 256 KB, and goes on when the client reads', async () => {
+    const app = await open(adapter)
+    const { cookie } = await app.auth.signIn()
+    const socket = await app.connect({ cookie })
+    socket.pause()
+    socket.send(call(1, 'values', 'subscription'))
+    await soon(() =>
+      expect(Math.max(...Array.from(app.sockets, ({ bufferedAmount }) => bufferedAmount))).toBeGreaterThan(
+        DEFAULTS.pauseAboveBytes,
+      ),
+    )
+    // What the kernel buffers doesn't count.
+    let { values } = app.counts
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+    await vi.waitFor(() => {
+      const before = values
+      values = app.counts.values
+      expect(values).toBe(before)
+    })
+    for (const { bufferedAmount } of app.sockets)
+      expect(bufferedAmount).toBeLessThan(DEFAULTS.pauseAboveBytes + 2 * VALUE_BYTES)
+    socket.resume()
+    await soon(() => expect(app.counts.values).toBeGreaterThan(values + 20))
+    socket.terminate()
+  })
+
+  test('does not keep a revocation from ending the stream', async () => {
+    const app = await open(adapter)
+    const session = await app.auth.signIn()
+    const socket = await app.connect({ cookie: session.cookie })
+    const { messages } = record(socket)
+    socket.pause()
+    socket.send(call(1, 'values', 'subscription'))
+    await soon(() =>
+      expect(Math.max(...Array.from(app.sockets, ({ bufferedAmount }) => bufferedAmount))).toBeGreaterThan(
+        DEFAULTS.pauseAboveBytes,
+      ),
+    )
+    await app.auth.revoke(session)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const { values } = app.counts
+    socket.resume()
+    const reasons = () => messages.flatMap(({ error }) => error?.data.auth?.reason ?? [])
+    await soon(() => expect(reasons()).toEqual(['SESSION_NOT_FOUND']), 10_000)
+    expect(app.counts.values).toBe(values)
+    socket.terminate()
+  })
+
+  test('terminates the socket of a client that never reads over 1 MB', async () => {
+    const app = await open(adapter)
+    const socket = await app.connect()
+    const { closed } = record(socket)
+    let buffered = 0
+    socket.pause()
+    socket.send(call(1, 'publicValues', 'subscription'))
+    await vi.waitFor(
+      () => {
+        for (const { bufferedAmount } of app.sockets) buffered = Math.max(buffered, bufferedAmount)
+        expect(app.counts.values).toBeGreaterThan(0)
+        expect(app.sockets.size).toBe(0)
+      },
+      { interval: 1, timeout: 15_000 },
+    )
+    expect(buffered).toBeLessThan(DEFAULTS.maxBufferedBytes + 2 * VALUE_BYTES)
+    socket.resume()
+    await closed
+  })
+})
+
+describe.each(ADAPTERS)('subscriptions over %s', (adapter) => {
+  test('beyond 100: a guarded one is rejected with RATE_LIMITED, the others stay', async () => {
+    const app = await open(adapter, UNLIMITED)
+    const socket = await app.connect({ cookie: (await app.auth.signIn()).cookie })
+    const { messages } = record(socket)
+    socket.send(batch(105, 'idle', 'subscription'))
+    await soon(() => expect(app.counts.streams).toBe(100))
+    const rejected = () => messages.filter(({ error }) => error !== undefined)
+    await soon(() => expect(rejected()).toHaveLength(5))
+    for (const { error } of rejected())
+      expect(error?.data.auth).toEqual({ reason: 'RATE_LIMITED', replay: true, retryAfterSeconds: 5 })
+
+    // One that has ended makes place.
+    const { id } = messages.find(({ result }) => result?.type === 'started') ?? expect.fail()
+    socket.send(JSON.stringify({ id, method: 'subscription.stop' }))
+    await soon(() => expect(app.counts.streams).toBe(99))
+    await soon(() => expect(messages.at(-1)).toMatchObject({ id, result: { type: 'stopped' } }))
+    socket.send(call(200, 'idle', 'subscription'))
+    await soon(() => expect(app.counts.streams).toBe(100))
+    expect(rejected()).toHaveLength(5)
+    socket.terminate()
+  })
+
+  test('beyond 100 public ones: the socket is closed with 4429', async () => {
+    const app = await open(adapter, UNLIMITED)
+    const socket = await app.connect()
+    const { closed } = record(socket)
+    for (let id = 0; id < 100; id++) socket.send(call(id, 'publicIdle', 'subscription'))
+    await soon(() => expect(app.counts.streams).toBe(100))
+    socket.send(call(100, 'publicIdle', 'subscription'))
+    expect(await closed).toBe('4429 RATE_LIMITED')
+    await soon(() => expect(app.counts.streams).toBe(0))
+  })
+
+  test('with one id for all of them are no way around it', async () => {
+    const app = await open(adapter, UNLIMITED)
+    const socket = await app.connect()
+    const { closed } = record(socket)
+    for (let round = 0; round < 2; round++) socket.send(call(1, 'publicIdle', 'subscription'))
+    expect(await closed).toBe('4429 RATE_LIMITED')
+  })
+
+  test('that another call with their id has failed are no way around it', async () => {
+    const app = await open(adapter, UNLIMITED)
+    const socket = await app.connect()
+    const { messages } = record(socket)
+    socket.send(call(1, 'publicIdle', 'subscription'))
+    await soon(() => expect(app.counts.streams).toBe(1))
+    socket.send(call(1, 'failing'))
+    await soon(() => expect(messages.at(-1)?.result?.type).toBe('stopped'))
+    expect(app.counts.streams).toBe(0)
+    socket.terminate()
+  })
+
+  test('100 of a plain wsLink come back after a deploy, on one socket that stays', async () => {
+    const app = await open(adapter)
+    const { trpc, sockets } = plainClient(app, browser(await app.auth.signIn()).headers)
+    const values = Array.from({ length: 100 }, () => 0)
+    const errors: unknown[] = []
+    for (const index of values.keys())
+      trpc.idle.subscribe(undefined, {
+        onData: () => values.splice(index, 1, (values[index] ?? 0) + 1),
+        onError: (error: unknown) => errors.push(error),
+      })
+    await soon(() => expect(values).toEqual(values.map(() => 1)))
+    sockets[0]?.terminate()
+    await soon(() => expect(values).toEqual(values.map(() => 2)), 10_000)
+    expect(errors).toEqual([])
+    expect(sockets).toHaveLength(2)
+    expect(sockets[1]?.readyState).toBe(WebSocket.OPEN)
+  })
+})
+
+describe('sockets of a session', () => {
+  test('beyond 20 get RATE_LIMITED for guarded calls until another is closed; public calls work', async () => {
+    const app = await open('ws')
+    const session = await app.auth.signIn()
+    const elsewhere = await app.auth.signIn({ userId: session.userId })
+    const sockets: WebSocket[] = []
+    for (let count = 0; count < 20; count++) {
+      const socket = await app.connect({ cookie: session.cookie })
+      const { messages } = record(socket)
+      socket.send(call(1, 'me'))
+      await soon(() => expect(messages[0]?.result?.data).toBe(session.userId))
+      sockets.push(socket)
+    }
+    const last = await app.connect({ cookie: session.cookie })
+    const { messages } = record(last)
+    last.send(call(1, 'me'))
+    await soon(() =>
+      expect(messages[0]?.error?.data.auth).toMatchObject({ reason: 'RATE_LIMITED', replay: true }),
+    )
+    last.send(call(2, 'ping'))
+    await soon(() => expect(messages[1]?.result?.data).toBe(1))
+    const other = await app.connect({ cookie: elsewhere.cookie })
+    const { messages: others } = record(other)
+    other.send(call(1, 'me'))
+    await soon(() => expect(others[0]?.result?.data).toBe(session.userId))
+
+    sockets[0]?.terminate()
+    await soon(() => expect(app.sockets.size).toBe(21))
+    last.send(call(3, 'me'))
+    await soon(() => expect(messages[2]?.result?.data).toBe(session.userId))
+    for (const socket of [...sockets, last, other]) socket.terminate()
+  })
+})
+
+describe.each(ADAPTERS)('connections of an address over %s', (adapter) => {
+  const PROXIED = { trustedProxies: ['loopback'] }
+  const from = (address: string) => ({ 'x-forwarded-for': address })
+
+  test('beyond 100 handshakes in 10 s: 429 at the upgrade, for that address alone', async () => {
+    const app = await open(adapter, {}, PROXIED)
+    for (let count = 0; count < 100; count++) (await app.connect(from('203.0.113.1'))).terminate()
+    await expect(app.connect(from('203.0.113.1'))).rejects.toThrow(/^429 ([1-9]|10)$/)
+    for (const address of ['203.0.113.2', '2001:db8::1']) (await app.connect(from(address))).terminate()
+    expect(console.warn).not.toHaveBeenCalled()
+  })
+
+  test('beyond the sockets that an address may have: 429, until one is closed', async () => {
+    const app = await open(adapter, { maxSocketsPerAddress: 3 }, PROXIED)
+    const sockets: WebSocket[] = []
+    for (let count = 0; count < 3; count++) sockets.push(await app.connect(from('203.0.113.1')))
+    await expect(app.connect(from('203.0.113.1'))).rejects.toThrow(/^429/)
+    sockets[0]?.terminate()
+    await soon(async () => sockets.push(await app.connect(from('203.0.113.1'))))
+    for (const socket of sockets) socket.terminate()
+  })
+
+  test('of a /48 of IPv6 beyond ten times the limit of a /64, whichever /64 they come from', async () => {
+    const app = await open(adapter, { maxHandshakesPerAddress: 1 }, PROXIED)
+    for (let site = 0; site < 10; site++) (await app.connect(from(`2001:db8:1:${site}::1`))).terminate()
+    await expect(app.connect(from('2001:db8:1:a::1'))).rejects.toThrow(/^429/)
+    ;(await app.connect(from('2001:db8:2::1'))).terminate()
+  })
+
+  test('are counted for the /48 around IPv6 addresses too, which may have ten times as many', async () => {
+    const app = await open(adapter, { maxSocketsPerAddress: 1 }, PROXIED)
+    const sockets: WebSocket[] = []
+    for (let id = 1; id <= 10; id++) sockets.push(await app.connect(from(`2001:db8:1:${id}::1`)))
+    await expect(app.connect(from('2001:db8:1:11::1'))).rejects.toThrow(/^429/)
+    sockets.push(await app.connect(from('2001:db8:2::1')))
+    sockets[0]?.terminate()
+    await soon(async () => sockets.push(await app.connect(from('2001:db8:1:11::1'))))
+    for (const socket of sockets) socket.terminate()
+  })
+
+  test.each([
+    { trustedProxies: [], headers: {}, address: '(::ffff:)?127.0.0.1|::1' },
+    { trustedProxies: ['loopback'], headers: from('10.1.2.3'), address: '10.1.2.3' },
+  ])('are not counted for $address, since it may be that of a proxy: one warning says so', async (row) => {
+    const app = await open(adapter, { maxHandshakesPerAddress: 2 }, row)
+    for (let count = 0; count < 5; count++) (await app.connect(row.headers)).terminate()
+    expect(console.warn).toHaveBeenCalledOnce()
+    expect(console.warn).toHaveBeenCalledWith(
+      expect.stringMatching(new RegExp(`(${row.address})[^]*trustedProxies`)),
+    )
+  })
+
+  test('are counted for a private address that trustedProxies names', async () => {
+    const app = await open(adapter, { maxHandshakesPerAddress: 2 }, PROXIED)
+    for (let count = 0; count < 2; count++) (await app.connect()).terminate()
+    await expect(app.connect()).rejects.toThrow(/^429/)
+  })
+})
+
+test('a connection that ends while the app looks at its upgrade is not counted as a socket', async () => {
+  const auth = await createTestAuth({ trustedProxies: ['loopback'] })
+  const wss = new WebSocketServer({
+    noServer: true,
+    ...webSocketOptions(auth.config, { maxSocketsPerAddress: 1 }),
+  })
+  const server = createServer()
+  server.on('upgrade', async (request, socket, head) => {
+    // As the log of an app does; Node remembers it after the end.
+    const { remoteAddress } = request.socket
+    if (request.headers['x-ends'] !== undefined) await once(socket.destroy(), 'close')
+    expect(request.socket.remoteAddress).toBe(remoteAddress)
+    wss.handleUpgrade(request, socket, head, (accepted) => accepted.terminate())
+  })
+  await new Promise<void>((resolve) => server.listen(0, resolve))
+  onTestFinished(async () => {
+    server.close()
+    await auth.close()
+  })
+  const { port } = server.address() as AddressInfo
+  async function connect(headers: Record<string, string>): Promise<string> {
+    const socket = new WebSocket(`ws://localhost:${port}`, { headers: { origin: ORIGIN, ...headers } })
+    return new Promise((resolve) => {
+      socket.once('open', () => resolve('open'))
+      socket.once('error', ({ message }) => resolve(message))
+    })
+  }
+  expect(await connect({ 'x-ends': '1' })).toBe('socket hang up')
+  expect(await connect({})).toBe('open')
+})
+
+describe('the authentication deadline', () => {
+  test('closes a socket that has not authenticated with 4408', async () => {
+    const app = await open('ws', { authenticateWithinMs: 50 })
+    const { closed } = record(await app.connect())
+    expect(await closed).toBe('4408 Not authenticated in time')
+  })
+
+  test('leaves one alone whose credentials were checked at the handshake', async () => {
+    const app = await open('ws', { authenticateWithinMs: 500 })
+    const socket = await app.connect({ cookie: (await app.auth.signIn()).cookie })
+    const stranger = record(await app.connect())
+    await stranger.closed
+    expect(socket.readyState).toBe(WebSocket.OPEN)
+    socket.terminate()
+  })
+
+  test('is off by default', async () => {
+    const app = await open('ws')
+    const socket = await app.connect()
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect(socket.readyState).toBe(WebSocket.OPEN)
+    socket.terminate()
+  })
+})
+
+describe('the limits', () => {
+  test.each(Object.keys(DEFAULTS).concat('authenticateWithinMs'))(
+    '%s must be a positive whole number',
+    async (name) => {
+      const { config, close } = await createTestAuth()
+      for (const value of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])
+        expect(() => webSocketOptions(config, { [name]: value })).toThrow(`webSocketOptions: ${name} must be`)
+      expect(() => webSocketOptions(config, { [name]: 1 })).not.toThrow()
+      await close()
+    },
+  )
+
+  test('reject every upgrade if verifyClient is not called by ws', async () => {
+    const { config, close } = await createTestAuth()
+    const error = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const { verifyClient } = webSocketOptions(config)
+    const callback = vi.fn()
+    const wss = new WebSocketServer({ noServer: true })
+    verifyClient.call({}, { req: { headers: {}, url: '/', socket: {} as never } }, callback)
+    expect(callback).toHaveBeenCalledWith(false, 500, 'Internal Server Error', undefined)
+    expect(error).toHaveBeenCalledWith(expect.stringContaining('verifyClient'))
+    wss.close()
+    await close()
+  })
+
+  test('replace the class of each server once', async () => {
+    const { config, close } = await createTestAuth()
+    vi.spyOn(console, 'warn').mockImplementation(() => {})
+    const options = webSocketOptions(config)
+    const servers = [0, 1].map(() => new WebSocketServer({ noServer: true, ...options }))
+    const classes = servers.map((wss) => {
+      const knock = () =>
+        options.verifyClient.call(
+          wss.options,
+          { req: { headers: { origin: config.baseUrl }, url: '/', socket: {} as never } },
+          () => {},
+        )
+      knock()
+      const Limited = wss.options.WebSocket
+      knock()
+      expect(wss.options.WebSocket).toBe(Limited)
+      expect(Limited?.prototype).toBeInstanceOf(WebSocket)
+      return Limited
+    })
+    expect(classes[0]).not.toBe(classes[1])
+    for (const wss of servers) wss.close()
+    await close()
+  })
+})
+
+describe('the handshake checks', () => {
+  const serve = async (handshake: 'both steps' | 'Step 1') => {
+    const server = await startServer({ handshake })
+    onTestFinished(async () => {
+      await server.clear()
+      await server.close()
+    })
+    return server
+  }
+  type Server = Awaited<ReturnType<typeof serve>>
+
+  async function connect(server: Server, cookie: string) {
+    const socket = new WebSocket(`ws://${server.host}/ws`, { headers: browser({ cookie }).headers })
+    onTestFinished(() => socket.terminate())
+    await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
+    const { messages } = record(socket)
+    return {
+      messages,
+      async ask(id: number, path = 'me') {
+        socket.send(call(id, path))
+        const answer = await soon(() => messages.find((message) => message.id === id) ?? expect.fail())
+        return answer.error === undefined ? answer.result?.data : answer.error.data.auth?.reason
+      },
+    }
+  }
+
+  test('start at the connection: Step 1, then Step 2', async () => {
+    const server = await serve('both steps')
+    const { cookie } = await server.auth.signIn()
+    await connect(server, cookie)
+    await soon(() => expect(server.auth.lookups.count).toBe(1))
+    expect(server.keys.lookups).toBe(1)
+  })
+
+  test('start with Step 1 alone without a store', async () => {
+    const server = await serve('Step 1')
+    const { cookie } = await server.auth.signIn()
+    const { ask } = await connect(server, cookie)
+    await soon(() => expect(server.keys.lookups).toBe(1))
+    expect(await ask(1, 'health')).toBe('ok')
+    expect(server.auth.lookups.count).toBe(0)
+  })
+
+  test('do nothing for a visitor without a credential', async () => {
+    const server = await serve('both steps')
+    const { ask } = await connect(server, '')
+    expect(await ask(1, 'health')).toBe('ok')
+    expect(server.keys.lookups + server.auth.lookups.count).toBe(0)
+    expect(await ask(2)).toBe('TOKEN_MISSING')
+  })
+
+  test.each(['both steps', 'Step 1'] as const)(
+    'let a JWT in whose first call comes after it has expired, with %s',
+    async (handshake) => {
+      const server = await serve(handshake)
+      const { cookie, userId } = await server.auth.signIn()
+      const { ask } = await connect(server, cookie)
+      await soon(() => expect(server.keys.lookups).toBe(1))
+      expect(await ask(1, 'health')).toBe('ok')
+      server.auth.clock.advance(server.config.jwtLifetimeSeconds + 1)
+      expect(await ask(2)).toBe(userId)
+    },
+  )
+
+  test('are awaited by calls that come meanwhile, and each call still reads', async () => {
+    const server = await serve('both steps')
+    const { cookie, userId } = await server.auth.signIn()
+    const gate = deferred<void>()
+    server.store.answer = async (find) => {
+      await gate.promise
+      return find()
+    }
+    const { messages, ask } = await connect(server, cookie)
+    const answers = Promise.all([ask(1), ask(2)])
+    expect(await ask(3, 'health')).toBe('ok')
+    expect(messages).toHaveLength(1)
+    gate.resolve()
+    expect(await answers).toEqual([userId, userId])
+    expect(server.auth.lookups.count).toBe(3)
+    await ask(4)
+    expect(server.auth.lookups.count).toBe(4)
+  })
+
+  test('that fail give their reason to the calls that wait for them, and to no other', async () => {
+    const server = await serve('both steps')
+    const { cookie, userId } = await server.auth.signIn()
+    const gate = deferred<void>()
+    server.store.answer = async () => {
+      server.store.answer = null
+      await gate.promise
+      throw new Error('down')
+    }
+    const { ask } = await connect(server, cookie)
+    const waiting = ask(1)
+    expect(await ask(2, 'health')).toBe('ok')
+    gate.resolve()
+    expect(await waiting).toBe('SESSIONS_UNAVAILABLE')
+    expect(await ask(3)).toBe(userId)
+  })
+
+  test('admit no call by what they have read before a revocation', async () => {
+    const server = await serve('both steps')
+    const session = await server.auth.signIn()
+    const gate = deferred<void>()
+    server.store.answer = async (find) => {
+      const found = await find()
+      server.store.answer = null
+      await gate.promise
+      return found
+    }
+    const { ask } = await connect(server, session.cookie)
+    await soon(() => expect(server.auth.lookups.count).toBe(1))
+    // By hand, so no node is told.
+    await server.auth.db.deleteFrom('session').where('id', '=', session.sessionId).execute()
+    const answer = ask(1)
+    gate.resolve()
+    expect(await answer).toBe('SESSION_NOT_FOUND')
+  })
+
+  const failures: { reason: string; arrange: (server: Server) => Promise<string> }[] = [
+    {
+      reason: 'SESSION_NOT_FOUND',
+      async arrange(server) {
+        const session = await server.auth.signIn()
+        await server.auth.revoke(session)
+        return session.cookie
+      },
+    },
+    {
+      reason: 'TOKEN_INVALID',
+      async arrange(server) {
+        const { cookie } = await server.auth.signIn()
+        return cookie.replace(/(jwt=[^;.]+\.[^;.]+\.)[^;]+/, '$1AAAA')
+      },
+    },
+    {
+      reason: 'SESSIONS_UNAVAILABLE',
+      async arrange(server) {
+        server.store.answer = () => Promise.reject(new Error('down'))
+        return (await server.auth.signIn()).cookie
+      },
+    },
+  ]
+  test.each(failures)('that fail with $reason leave the socket open', async ({ reason, arrange }) => {
+    const server = await serve('both steps')
+    const { ask } = await connect(server, await arrange(server))
+    expect(await ask(1)).toBe(reason)
+    expect(await ask(2, 'health')).toBe('ok')
+    expect(await ask(3)).toBe(reason)
+    expect(server.sockets.size).toBe(1)
+  })
+
+  test.each(['store', 'keys'] as const)(
+    'that fail with 503 of the %s: the next call tries again',
+    async (part) => {
+      const server = await serve('both steps')
+      const { cookie, userId } = await server.auth.signIn()
+      if (part === 'store') server.store.answer = () => Promise.reject(new Error('down'))
+      else server.keys.fault = new Error('down')
+      const { ask } = await connect(server, cookie)
+      expect(await ask(1)).toMatch(/_UNAVAILABLE$/)
+      server.store.answer = null
+      server.keys.fault = null
+      expect(await ask(2)).toBe(userId)
+    },
+  )
+
+  test('of a banned user do not close the socket; the first guarded call does, after its answer', async () => {
+    const server = await serve('both steps')
+    const session = await server.auth.signIn()
+    await server.auth.ban(session)
+    const { ask } = await connect(server, session.cookie)
+    await soon(() => expect(server.auth.lookups.count).toBe(1))
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect(await ask(1, 'health')).toBe('ok')
+    expect(await ask(2)).toBe('ACCOUNT_BANNED')
+    await soon(() => expect(server.sockets.size).toBe(0))
+  })
+
+  test('never throw from createContext', async () => {
+    const server = await serve('both steps')
+    const { ws } = createAuthContext(server.config, { db: server.db })
+    const { auth } = ws({
+      req: { headers: { cookie: 'service.jwt=a; service.jwt=b' } },
+      info: { connectionParams: null },
+    })
+    expect(auth.transport).toBe('ws')
+  })
+})
