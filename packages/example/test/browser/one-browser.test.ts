@@ -164,10 +164,11 @@ describe('what asks for the password again', () => {
     expect([...names]).toEqual(['Sign in again', 'Cancel', 'Confirm', ''])
     expect(await isFocused(page, 'Password')).toBe(false)
 
-    // A way out, back to where one was.
+    // A way out, back to where one was. Until the call has settled, the button does nothing.
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
-    const isBack = () => button.evaluate((element) => element === document.activeElement)
+    const isBack = () =>
+      button.evaluate((element) => element === document.activeElement && element.ariaDisabled === 'false')
     await expect.poll(isBack, { timeout: 10_000 }).toBe(true)
 
     await page.keyboard.press('Enter')

@@ -4,7 +4,7 @@ import { tally } from './answer.ts'
 import { DATABASES } from './databases.ts'
 import { figuresOf } from './figures.ts'
 import { openScene, type Place, type Scene } from './outage-scene.ts'
-import { reasonAfter } from './revocations.ts'
+import { BANNED, reasonAfter } from './revocations.ts'
 import { stopAndGoOn } from './stop-and-go-on.ts'
 
 /** `pnpm test:revocation` restarts 20 times. */
@@ -164,7 +164,7 @@ outage(
         expect(revoked, engine).toMatchObject({ endedWrongly: [], valuesAfterEnd: 0 })
         // The one that was past its check when the node was stopped.
         expect(revoked.mostValuesAfter, engine).toBeLessThanOrEqual(1)
-        const refusals = ['401 SESSION_NOT_FOUND', '403 ACCOUNT_BANNED', UNAVAILABLE]
+        const refusals = ['401 SESSION_NOT_FOUND', '403 ACCOUNT_BANNED', `0 closed ${BANNED}`, UNAVAILABLE]
         expect(Object.keys(revoked.calls).filter((answer) => !refusals.includes(answer))).toEqual([])
         // A lookup that was under way when the node was stopped may have missed its deadline.
         const answers = Object.keys({ ...live.calls, ...live.ends })

@@ -8,7 +8,7 @@ import { figuresOf } from './figures.ts'
 import { STREAMS } from './live-streams.ts'
 import { startLoad } from './load.ts'
 import { createIssuer, type SignedIn, signIn, signInAdmin } from './people.ts'
-import { KINDS, type Kind, reasonAfter, revoke } from './revocations.ts'
+import { BANNED, KINDS, type Kind, reasonAfter, revoke } from './revocations.ts'
 import { type Nodes, startNodes } from './start-nodes.ts'
 
 /** On both databases together; `pnpm test:revocation` makes 10,000. */
@@ -19,8 +19,6 @@ const IS_FULL = LIVE_STREAMS >= 1_000
 const CALLS_PER_SECOND = IS_FULL ? 1_000 : 200
 const REVOCATIONS_PER_SECOND = 50
 const SEED = process.env.REVOCATION_SEED ?? 'sallyport'
-/** The code with which sockets of banned users are closed. */
-const BANNED = 4_403
 /** HTTP, WebSocket and server-sent events. */
 const TRANSPORTS = 3
 const VICTIMS_AT_ONCE = 12

@@ -9,7 +9,10 @@ import type { Node } from './start-nodes.ts'
 export const KINDS = ['sign-out', 'admin', 'ban', 'user deleted', 'row deleted by plain SQL'] as const
 export type Kind = (typeof KINDS)[number]
 
-/** What everyone is told who comes with such a session. */
+/** The code that sockets of banned users are closed with. */
+export const BANNED = 4_403
+
+/** The reason for which a call with such a session is rejected. */
 export function reasonAfter(kind: Kind): string {
   return kind === 'ban' ? 'ACCOUNT_BANNED' : 'SESSION_NOT_FOUND'
 }
