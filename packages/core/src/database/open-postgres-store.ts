@@ -41,8 +41,8 @@ export async function openPostgresStore(
     warnWithoutVersion(mapping)
     const kysely = new Kysely<AuthTables>({ dialect: postgresDialect(pool) })
     await installFeed(kysely, 'postgres', mapping)
-    const lookups = postgresLookups({ connector, sql: sessionSql('postgres', mapping), ids, lookupTimeoutMs })
     const revocations = await postgresFeed(connector, { timeoutMs: lookupTimeoutMs })
+    const lookups = postgresLookups({ connector, sql: sessionSql('postgres', mapping), ids, lookupTimeoutMs })
     const stopPruning = pruneFeedHourly(kysely)
     return {
       sessions: lookups,
@@ -50,8 +50,7 @@ export async function openPostgresStore(
       limits: postgresLimits(pool),
       async close() {
         stopPruning()
-        revocations.close()
-        lookups.close()
+        await Promise.all([revocations.close(), lookups.close()])
         await endPostgres(connector)
       },
     }

@@ -48,6 +48,7 @@ export async function openPostgres(
     const kysely = new Kysely<AuthTables>({ dialect: postgresDialect(pool) })
     const { applied } = await migrate(kysely, postgresTypes)
     const added = await addColumns(kysely, postgresTypes, columns)
+    const revocations = await postgresFeed(connector, { timeoutMs: lookupTimeoutMs })
     const lookups = postgresLookups({
       connector,
       sql: sessionSql('postgres', undefined, columns),
@@ -56,7 +57,6 @@ export async function openPostgres(
       lookupTimeoutMs,
     })
     const sessions: SessionStore = { findSession: lookups.findSession, findToken: postgresTokens(pool) }
-    const revocations = await postgresFeed(connector, { timeoutMs: lookupTimeoutMs })
     const limits = postgresLimits(pool)
     const database = { db: kysely, sessions, revocations, limits, columns, types: postgresTypes }
     return {
@@ -64,8 +64,7 @@ export async function openPostgres(
       db: withAuthStore(kysely, { sessions, revocations, limits, database, limitStatements }),
       migrations: { applied: [...applied, ...added] },
       async close() {
-        revocations.close()
-        lookups.close()
+        await Promise.all([revocations.close(), lookups.close()])
         await endPostgres(connector)
       },
     }

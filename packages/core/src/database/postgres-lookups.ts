@@ -43,7 +43,8 @@ export interface LookupOptions {
 
 /** Step 2 on a connection of its own. */
 export interface PostgresLookups extends AuthAdapter {
-  close(): void
+  /** Resolves when no statement is under way. */
+  close(): Promise<void>
 }
 
 /** Step 2 as one statement for any number of sessions. `place` tells whose row it is. */
@@ -73,7 +74,8 @@ export function postgresLookups({
   const added = addedLists(columns)
   const clients: Client[] = []
   let line: Waiting[] = []
-  let isUnderWay = false
+  let underWay: Promise<void> | null = null
+  let preparing: Promise<void> | null = null
   let isConnecting = false
   let isClosed = false
   let outage: unknown = null
@@ -103,14 +105,13 @@ export function postgresLookups({
 
   function send(): void {
     const [client] = clients
-    if (isUnderWay || client === undefined) return
+    if (underWay !== null || client === undefined) return
     dropLate()
     if (line.length === 0) return
-    isUnderWay = true
     const batch = line.slice(0, MOST_AT_ONCE)
     line = line.slice(MOST_AT_ONCE)
-    void answer(client, batch).then(() => {
-      isUnderWay = false
+    underWay = answer(client, batch).then(() => {
+      underWay = null
       send()
     })
   }
@@ -187,7 +188,9 @@ export function postgresLookups({
 
   async function addClient(): Promise<void> {
     const client = await connector.connect('sallyport-lookup')
-    await prepare(client).catch((error: unknown) => {
+    if (isClosed) return void client.end()
+    preparing = prepare(client)
+    await preparing.catch((error: unknown) => {
       void client.end().catch(() => {})
       throw error
     })
@@ -220,9 +223,11 @@ export function postgresLookups({
         send()
       })
     },
-    close() {
+    async close() {
       isClosed = true
       failAll(new Error('The database is closed'))
+      // PostgreSQL goes on with the statement of a connection that is gone, and keeps its locks: the app may migrate next.
+      await Promise.allSettled([underWay, preparing])
       for (const client of clients.splice(0)) void client.end()
     },
   }

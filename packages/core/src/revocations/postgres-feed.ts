@@ -23,7 +23,8 @@ interface LogRow extends Entry {
 
 /** A feed for all processes that share a database. */
 export interface PostgresFeed extends RevocationFeed {
-  close(): void
+  /** Resolves when the log is not being read any more. */
+  close(): Promise<void>
 }
 
 /**
@@ -47,6 +48,7 @@ export async function postgresFeed(
   /** In a row, until the log has been read again. */
   let failures = 0
   let client: Client | null = null
+  let reading: Promise<void> = Promise.resolve()
   /** Makes the log be read before its time. */
   let wake = () => {}
 
@@ -74,12 +76,13 @@ export async function postgresFeed(
     listener.on('notification', hear)
     try {
       if (!hasEnded) await listenOn(listener)
-      while (!hasEnded) {
+      while (!hasEnded && !isClosed) {
         // Made before the log is read: what is told meanwhile may not be in it yet.
         const woken = new Promise<void>((resolve) => {
           wake = resolve
         })
-        await catchUp(listener)
+        reading = catchUp(listener)
+        await reading
         if (!hasEnded) await atLatest(woken, HEARTBEAT_MS)
       }
     } finally {
@@ -128,7 +131,7 @@ export async function postgresFeed(
         if (!isTold && !isClosed) local.publish(entry)
         last = entry
       }
-      if (page.rows.length < ENTRIES_AT_ONCE) break
+      if (page.rows.length < ENTRIES_AT_ONCE || isClosed) break
     }
     since = oldest
     known = read
@@ -142,8 +145,10 @@ export async function postgresFeed(
     },
     subscribe: local.subscribe,
     publish: local.publish,
-    close() {
+    async close() {
       isClosed = true
+      // As with lookups: the statement of a connection that is gone keeps its locks.
+      await reading.catch(() => {})
       void client?.end().catch(() => {})
     },
   }

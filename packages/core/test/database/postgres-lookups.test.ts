@@ -311,6 +311,17 @@ test('after it is closed every lookup is 503, those that wait and those under wa
   await until(async () => (await lookupPids()).length === 0)
 })
 
+test('it is closed when the statement under way has ended, which is answered', async () => {
+  const { find, opened } = await open()
+  const lock = await lockSessions()
+  const lookup = outcome(find(ada))
+  await until(async () => (await waitingForLock()).length === 1)
+  const closed = opened.close().then(waitingForLock)
+  await lock.release()
+  expect(await lookup).toBe(ada.sessionId)
+  expect(await closed).toEqual([])
+})
+
 describe('while the server is down', () => {
   test('every lookup is 503, and when it is back they are right again; one attempt to connect at a time', async () => {
     const { find, opened, proxy } = await open()

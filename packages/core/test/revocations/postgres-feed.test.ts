@@ -360,6 +360,24 @@ test('after it is closed nothing is heard, and no connection is left', async () 
   await listeners(2)
 })
 
+test('it is closed when the log is not being read any more', async () => {
+  const closed = await openPostgres(database.url)
+  await listeners(3, closed)
+  const ofClosed = (await listenerPids()).at(-1)
+  const locker = await connectByHand()
+  onTestFinished(() => locker.end())
+  await locker.query('begin; lock table revocation_log in access exclusive mode')
+  const waiting = () =>
+    database.rows(`select pid from pg_stat_activity where pid = ${ofClosed} and wait_event_type = 'Lock'`)
+  // What is no entry makes it read the log.
+  await database.run("notify sallyport_revocation, 'no entry'")
+  await until(async () => (await waiting()).length === 1)
+  const isRead = closed.close().then(waiting)
+  await locker.query('rollback')
+  expect(await isRead).toEqual([])
+  await listeners(2)
+})
+
 test('closed while it connects, it leaves no connection', async () => {
   const proxy = await startProxy(server.port)
   const closed = await openPostgres(database.url.replace(`:${server.port}/`, `:${proxy.port}/`))
