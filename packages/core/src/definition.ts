@@ -140,7 +140,7 @@ function readKeys(signingKeys: unknown, config: AuthConfig): SigningKeys | null 
 export function requireSigningKeys({ signingKeys }: Pick<AuthDefinition, 'signingKeys'>): SigningKeys {
   if (signingKeys !== null) return signingKeys
   throw new ConfigurationError(
-    'SIGNING_KEYS is not set. A process with a database must be able to sign tokens: load the variable, or make keys with "npx sallyport keys create"',
+    'SIGNING_KEYS is not set. A process with a database must be able to sign tokens: load the variable, or run "npx sallyport keys create"',
   )
 }
 

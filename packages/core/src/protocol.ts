@@ -123,7 +123,7 @@ export const REASONS = {
   ORIGIN_REJECTED: {
     status: 403,
     code: 'FORBIDDEN',
-    message: 'This origin is not allowed. A program must send the header x-sallyport: 1.',
+    message: 'This origin is not allowed. Programs send x-sallyport: 1.',
   },
   SECRET_SUPERSEDED: {
     status: 409,

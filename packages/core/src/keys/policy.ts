@@ -122,9 +122,7 @@ export function parseSet(jwks: unknown, setting: string): { keys: JsonObject[]; 
   if (jwks === undefined) {
     const prefix = setting.replace(/(SIGNING_KEYS|JWKS)$/, '')
     const command = `npx sallyport keys create${prefix && ` --prefix ${prefix}`}`
-    throw new ConfigurationError(
-      `${setting} is not set. Load your env file with "node --env-file=.env", or make keys with "${command}"`,
-    )
+    throw new ConfigurationError(`${setting} is not set. Load your .env file, or run "${command}"`)
   }
   const set = typeof jwks === 'string' ? parseText(jwks, setting) : jwks
   if (!isJsonObject(set) || !isObjectList(set.keys)) {
@@ -195,9 +193,7 @@ function parseText(text: string, setting: string): unknown {
     return JSON.parse(text)
   } catch {
     // The parser's own message would quote the text, which may hold private keys.
-    throw new ConfigurationError(
-      `${setting} is not JSON${whatItIs(text)}. Make keys with "npx sallyport keys create"`,
-    )
+    throw new ConfigurationError(`${setting} is not JSON${whatItIs(text)}. Run "npx sallyport keys create"`)
   }
 }
 
