@@ -66,13 +66,13 @@ test('service calls run on the edge too', () => {
 })
 
 test('the address of a client is read without Node too, and for that alone two more packages are loaded', () => {
-  expect(reachableFrom('address.ts').packages).toEqual(['@fastify/proxy-addr', 'ipaddr.js'])
-  expect(reachableFrom('index.ts').files).not.toContain('address.ts')
+  expect(reachableFrom('request/address.ts').packages).toEqual(['@fastify/proxy-addr', 'ipaddr.js'])
+  expect(reachableFrom('index.ts').files).not.toContain('request/address.ts')
 })
 
 test('the light entry never carries the auth definition', () => {
   const { files } = reachableFrom('index.ts')
-  expect(files).toContain('authenticate.ts')
+  expect(files).toContain('session/authenticate.ts')
   expect(
     files.filter((file) =>
       /^(auth|definition|plugins|sqlite|testing)\.ts$|^(endpoints|plugins|database|cli|testing)\//.test(file),
