@@ -1,3 +1,8 @@
+export { type Authenticated, authenticate, identify, validateIdentity } from './session/authenticate.ts'
+export { type ProvedSession, type ValidateOptions, validateSession } from './session/validate-session.ts'
+
+// Both steps are above. Below is what they need and what builds on them.
+
 export { type AuthConfig, type AuthConfigOptions, defineAuthConfig } from './config.ts'
 export type { SessionDatabase } from './database/session-database.ts'
 export type {
@@ -47,7 +52,6 @@ export { checkOrigin, type OriginRequest, type RequestKind } from './request/ori
 export type { Revocation, RevocationFeed } from './revocations/feed.ts'
 export { memoryFeed } from './revocations/memory-feed.ts'
 export type { AuthAdapter, SessionStore, SessionToken } from './session/adapter.ts'
-export { type Authenticated, authenticate, identify, validateIdentity } from './session/authenticate.ts'
 export {
   type AuthDatabase,
   type AuthStore,
@@ -65,4 +69,3 @@ export {
   type SessionUser,
   type StoredSession,
 } from './session/session.ts'
-export { type ProvedSession, type ValidateOptions, validateSession } from './session/validate-session.ts'
