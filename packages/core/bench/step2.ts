@@ -12,7 +12,7 @@ import { openSqlite } from '@sallyport/core/sqlite'
 import Database from 'better-sqlite3'
 import pg from 'pg'
 import { sessionSql } from '../src/database/session-sql.ts'
-import { lookupStatement } from '../src/database/sqlite-sessions.ts'
+import { lookupStatement } from '../src/database/sqlite/sessions.ts'
 import { startPostgres } from '../test/support/embedded-postgres.ts'
 
 const RUN_MS = Number(process.env.BENCH_SECONDS ?? 0.5) * 1_000

@@ -1,17 +1,18 @@
+import type { AnyDatabase } from './database/any-database.ts'
 import { migratePlugins } from './database/migrate-plugins.ts'
-import type { AuthDefinition, AuthPlugin } from './definition.ts'
+import type { SessionDatabase } from './database/session-database.ts'
 import { type Api, createApi } from './endpoints/api.ts'
 import { createEndpointServer, endpointsOf } from './endpoints/bind-endpoints.ts'
+import type { AuthDefinition, AuthPlugin } from './endpoints/definition.ts'
 import { createHandler, type RequestOptions } from './endpoints/handler.ts'
 import { createServerApi, type ServerApi } from './endpoints/server-api.ts'
-import { ConfigurationError } from './errors.ts'
-import { safely } from './safely.ts'
-import type { AnyDatabase } from './session/any-database.ts'
-import { expiringTables } from './session/observed-database.ts'
-import { type PruneReport, prune } from './session/prune.ts'
-import type { SessionDatabase } from './session/session-database.ts'
+import { expiringTables } from './lifecycle/observed-database.ts'
+import { type PruneReport, prune } from './lifecycle/prune.ts'
+import { ConfigurationError } from './protocol/errors.ts'
+import { safely } from './protocol/safe-listener.ts'
 
-export { setCookie } from './cookie.ts'
+export type { AnyDatabase } from './database/any-database.ts'
+export type { AuthTransaction, ChangeEvent, RecordEvent } from './database/auth-transaction.ts'
 export { columnsOf } from './database/columns.ts'
 export { migratePlugins } from './database/migrate-plugins.ts'
 export type { MigrationDialect, MigrationReport, Migrations } from './database/migrations.ts'
@@ -23,15 +24,7 @@ export type {
   NullableTimestamp,
   Timestamp,
 } from './database/schema.ts'
-export {
-  type AppPlugin,
-  type AuthDefinition,
-  type AuthDefinitionOptions,
-  type AuthPlugin,
-  defineAuth,
-  type Endpoints,
-} from './definition.ts'
-export { EndpointError, isEndpointError, type RefusalTable, refusals } from './endpoint-error.ts'
+export type { ChangeHook, SessionDatabase } from './database/session-database.ts'
 export {
   type Api,
   type ApiMethod,
@@ -51,6 +44,14 @@ export {
 export type { CoreEndpoints } from './endpoints/core-endpoints.ts'
 export type { SessionColumn, SessionColumns, UserColumn, UserColumns } from './endpoints/declared-columns.ts'
 export {
+  type AppPlugin,
+  type AuthDefinition,
+  type AuthDefinitionOptions,
+  type AuthPlugin,
+  defineAuth,
+  type Endpoints,
+} from './endpoints/definition.ts'
+export {
   type AdmittedContext,
   type Caller,
   defineEndpoint,
@@ -63,8 +64,6 @@ export type { RequestOptions } from './endpoints/handler.ts'
 export { beginSession } from './endpoints/issue-tokens.ts'
 export type { CreateSessionInput, ServerApi } from './endpoints/server-api.ts'
 export { userName } from './endpoints/user-record.ts'
-export type { AuthTransaction, ChangeEvent, RecordEvent } from './events/change.ts'
-export { commit } from './events/commit.ts'
 export { type DefinePayload, type IssuedJwt, issueJwt } from './jwt/issue-jwt.ts'
 export {
   createSigningKey,
@@ -72,14 +71,15 @@ export {
   type SigningKey,
   type SigningKeys,
 } from './keys/signing-keys.ts'
+export { banUser } from './lifecycle/ban-user.ts'
+export { commit } from './lifecycle/commit.ts'
+export { createSession, type NewSession, type NewSessionOptions } from './lifecycle/create-session.ts'
+export { revokeSession, revokeSessions } from './lifecycle/end-session.ts'
+export { type PruneOptions, type PruneReport, prune } from './lifecycle/prune.ts'
+export { EndpointError, isEndpointError, type RefusalTable, refusals } from './protocol/endpoint-error.ts'
 export { memoryLimits } from './rate-limit/memory-limits.ts'
+export { setCookie } from './request/cookie.ts'
 export type { AddedColumns, ColumnShape, ColumnType } from './session/added-columns.ts'
-export type { AnyDatabase } from './session/any-database.ts'
-export { banUser } from './session/ban-user.ts'
-export { createSession, type NewSession, type NewSessionOptions } from './session/create-session.ts'
-export { revokeSession, revokeSessions } from './session/end-session.ts'
-export { type PruneOptions, type PruneReport, prune } from './session/prune.ts'
-export type { ChangeHook, SessionDatabase } from './session/session-database.ts'
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 

@@ -1,13 +1,13 @@
-import { type CookieNames, cookieNames } from './cookie.ts'
-import { ConfigurationError } from './errors.ts'
 import type { EventListener } from './events/event.ts'
 import { createIdentityCache, type IdentityCache } from './jwt/identity-cache.ts'
 import { DEFAULT_MAX_AGE_SECONDS, JWT_TYPE, type TrustedIssuer } from './jwt/trusted-issuer.ts'
 import type { KeySet } from './keys/key-set.ts'
-import { positive } from './positive.ts'
+import { LOOKUP_TIMEOUT_MS } from './protocol/deadline.ts'
+import { ConfigurationError } from './protocol/errors.ts'
+import { positive } from './protocol/positive-integer.ts'
+import { isSecureUrl } from './protocol/secure-url.ts'
 import { COOKIE_PREFIX, JWT_LIFETIME_SECONDS, SESSION_LIFETIME_SECONDS } from './protocol.ts'
-import { isSecureUrl } from './secure-url.ts'
-import { LOOKUP_TIMEOUT_MS } from './session/deadline.ts'
+import { type CookieNames, cookieNames } from './request/cookie.ts'
 import type { SessionLifetimes } from './session/lifetime.ts'
 
 const DAY_SECONDS = 24 * 60 * 60

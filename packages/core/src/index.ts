@@ -1,25 +1,10 @@
-export type { AuthAdapter, SessionStore, SessionToken } from './adapters/adapter.ts'
-export {
-  type AuthDatabase,
-  type AuthStore,
-  authStore,
-  directAdapter,
-  withAuthStore,
-} from './adapters/direct-adapter.ts'
-export { type Authenticated, authenticate, identify, validateIdentity } from './authenticate.ts'
+export { type Authenticated, authenticate, identify, validateIdentity } from './session/authenticate.ts'
+export { type ProvedSession, type ValidateOptions, validateSession } from './session/validate-session.ts'
+
+// Both steps are above. Below is what they need and what builds on them.
+
 export { type AuthConfig, type AuthConfigOptions, defineAuthConfig } from './config.ts'
-export { type CookieNames, cookieNames, readCookie } from './cookie.ts'
-export { corsHeaders, withCors } from './cors.ts'
-export { type Credentials, type HeaderReader, readCredentials, type SessionCookie } from './credentials.ts'
-export { EndpointError, isEndpointError } from './endpoint-error.ts'
-export {
-  AuthError,
-  ConfigurationError,
-  type ConfigurationErrorCode,
-  isAuthError,
-  isConfigurationError,
-  isUndecided,
-} from './errors.ts'
+export type { SessionDatabase } from './database/session-database.ts'
 export type {
   AuthEvent,
   AuthEventType,
@@ -27,7 +12,6 @@ export type {
   PluginEvent,
   RevocationCause,
 } from './events/event.ts'
-export { denial } from './events/report-denial.ts'
 export type { Identity } from './jwt/identity.ts'
 export type { IdentityCache } from './jwt/identity-cache.ts'
 export { keysVersion, type TrustedIssuer } from './jwt/trusted-issuer.ts'
@@ -43,12 +27,39 @@ export {
   type VerificationKey,
 } from './keys/key-set.ts'
 export { staticJwks } from './keys/static-jwks.ts'
-export { checkOrigin, type OriginRequest, type RequestKind } from './origin.ts'
-export { positive } from './positive.ts'
+export { type TransactOptions, transact } from './lifecycle/transact.ts'
+export { EndpointError, isEndpointError } from './protocol/endpoint-error.ts'
+export {
+  AuthError,
+  ConfigurationError,
+  type ConfigurationErrorCode,
+  isAuthError,
+  isConfigurationError,
+  isUndecided,
+} from './protocol/errors.ts'
+export { positive } from './protocol/positive-integer.ts'
 export { MAX_BATCH_SIZE, MAX_PAYLOAD_BYTES, REASONS, type Reason } from './protocol.ts'
 export { checkRateLimit, type RateLimit, type RateLimitStore } from './rate-limit/rate-limit.ts'
+export { type CookieNames, cookieNames, readCookie } from './request/cookie.ts'
+export { corsHeaders, withCors } from './request/cors.ts'
+export {
+  type Credentials,
+  type HeaderReader,
+  readCredentials,
+  type SessionCookie,
+} from './request/credentials.ts'
+export { checkOrigin, type OriginRequest, type RequestKind } from './request/origin.ts'
 export type { Revocation, RevocationFeed } from './revocations/feed.ts'
+export type { AuthAdapter, SessionStore, SessionToken } from './session/adapter.ts'
+export {
+  type AuthDatabase,
+  type AuthStore,
+  authStore,
+  directAdapter,
+  withAuthStore,
+} from './session/direct-adapter.ts'
 export { isReady } from './session/is-ready.ts'
+export { denial } from './session/report-denial.ts'
 export {
   isBanned,
   isFresh,
@@ -57,6 +68,3 @@ export {
   type SessionUser,
   type StoredSession,
 } from './session/session.ts'
-export type { SessionDatabase } from './session/session-database.ts'
-export { type TransactOptions, transact } from './session/transact.ts'
-export { type ProvedSession, type ValidateOptions, validateSession } from './session/validate-session.ts'

@@ -1,9 +1,7 @@
-import { type LockSession, lockSessionIn } from './session/lock-session.ts'
+import { type LockSession, lockSessionIn } from './lifecycle/lock-session.ts'
 
 export type { DateEncoding, StoreMapping } from './database/mapping.ts'
 export type { MigrationReport } from './database/migrations.ts'
-export { openSqlite, type SqliteAuthDatabase, type SqliteOptions } from './database/open-sqlite.ts'
-export { openSqliteStore, type SqliteStore } from './database/open-sqlite-store.ts'
 export type {
   AccountTable,
   AuditTable,
@@ -14,7 +12,9 @@ export type {
   Timestamp,
   UserTable,
 } from './database/schema.ts'
-export type { Execute, LockSession, LockSessionOptions } from './session/lock-session.ts'
+export { openSqlite, type SqliteAuthDatabase, type SqliteOptions } from './database/sqlite/open.ts'
+export { openSqliteStore, type SqliteStore } from './database/sqlite/open-store.ts'
+export type { Execute, LockSession, LockSessionOptions } from './lifecycle/lock-session.ts'
 
 /** Locks a session in a transaction of the app's own: see {@link LockSession}. */
 export const lockSession: LockSession = lockSessionIn('sqlite')

@@ -375,7 +375,7 @@ describe('the exported names of', () => {
         "trustProxies",
       ]
     `)
-    expect(typesOf('address.ts')).toMatchInlineSnapshot(`
+    expect(typesOf('request/address.ts')).toMatchInlineSnapshot(`
       [
         "ProxyTrust",
       ]
@@ -393,13 +393,13 @@ describe('the exported names of', () => {
         "BodyTooLargeError",
         "burnToken",
         "digestBody",
-        "isSecureUrl",
         "issueServiceToken",
         "keySetsOf",
         "parseServiceSigningKeys",
         "readBytes",
         "refuseSharedKeys",
         "requireClaimText",
+        "requireSecureUrl",
         "runOnce",
         "safely",
         "serviceAudience",

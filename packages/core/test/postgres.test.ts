@@ -3,7 +3,7 @@ import { openPostgres, openPostgresStore, type PostgresOptions } from '@sallypor
 import { sql } from 'kysely'
 import pg from 'pg'
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { postgresConnector } from '../src/database/postgres-connector.ts'
+import { postgresConnector } from '../src/database/postgres/connector.ts'
 import { testPostgres } from './support/postgres.ts'
 import { reasonOf } from './support/reason-of.ts'
 import { storeSession } from './support/stored-sessions.ts'

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Command, Option } from 'commander'
-import type { AuthDefinition } from '../definition.ts'
-import { ConfigurationError } from '../errors.ts'
+import type { AuthDefinition } from '../endpoints/definition.ts'
+import { ConfigurationError } from '../protocol/errors.ts'
 
 /** Where the tables are, and who owns some of them. */
 export interface DatabaseOptions {

@@ -1,5 +1,4 @@
 import { type Command, CommanderError, InvalidArgumentError, Option } from 'commander'
-import { ConfigurationError } from '../errors.ts'
 import { envFileStore, formatEnv, type KeyStore, keyFileStore } from '../key-file/key-store.ts'
 import {
   addNextKey,
@@ -13,6 +12,7 @@ import {
 import { formatKeyRing } from '../keys/key-ring-json.ts'
 import { ALGORITHMS, type Algorithm } from '../keys/key-set.ts'
 import { createSigningKey } from '../keys/signing-keys.ts'
+import { ConfigurationError } from '../protocol/errors.ts'
 import { JWT_LIFETIME_SECONDS } from '../protocol.ts'
 import { describeKeys, formatTable } from './key-table.ts'
 

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../errors.ts'
+import { ConfigurationError } from '../protocol/errors.ts'
 
 /**
  * For a module that could not be loaded: says what to install where an optional package is not there.

@@ -1,5 +1,5 @@
 import type { MigrationReport } from '../database/migrations.ts'
-import type { SessionDatabase } from '../session/session-database.ts'
+import type { SessionDatabase } from '../database/session-database.ts'
 
 /** A database that was opened by its URL. */
 export interface OpenDatabase extends SessionDatabase {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import type { PruneReport } from '../session/prune.ts'
+import type { PruneReport } from '../lifecycle/prune.ts'
 import { addDatabaseOptions, type DatabaseOptions, loadDefinition } from './database-options.ts'
 
 interface PruneCommandOptions extends DatabaseOptions {
@@ -23,8 +23,8 @@ export function addPruneCommand(program: Command): void {
     .action(async ({ database: url, auth, every, auditDays, batchSize }: PruneCommandOptions) => {
       const { openDatabase } = await import('./open-database.ts')
       const { migratePlugins } = await import('../database/migrate-plugins.ts')
-      const { prune } = await import('../session/prune.ts')
-      const { expiringTables, observed } = await import('../session/observed-database.ts')
+      const { prune } = await import('../lifecycle/prune.ts')
+      const { expiringTables, observed } = await import('../lifecycle/observed-database.ts')
       const definition = await loadDefinition(auth)
       const tables = expiringTables(definition?.plugins ?? [])
       // Its tables must be there, and a mistyped path must not become a new file.

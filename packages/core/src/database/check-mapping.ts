@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../errors.ts'
+import { ConfigurationError } from '../protocol/errors.ts'
 import type { LookupRow } from '../session/session-row.ts'
 import { type Engine, namesOf, type StoreMapping } from './mapping.ts'
 

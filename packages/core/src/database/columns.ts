@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import type { AuthPlugin } from '../definition.ts'
+import type { AuthPlugin } from '../endpoints/definition.ts'
 import type { AddedColumns, ColumnShape } from '../session/added-columns.ts'
 import type { MigrationDialect } from './migrations.ts'
 

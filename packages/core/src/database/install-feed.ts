@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
-import type { AuthTransaction } from '../events/change.ts'
-import { LOG_KEPT_MS, revocationLogStatements } from '../revocations/revocation-log.ts'
+import type { AuthTransaction } from './auth-transaction.ts'
 import { type Engine, namesOf, quote, type StoreMapping } from './mapping.ts'
 import { createRateLimitTable } from './migrations.ts'
+import { LOG_KEPT_MS, revocationLogStatements } from './revocation-log.ts'
 import type { AuthKysely } from './schema.ts'
 
 /** The number of an advisory lock: of several nodes that start at once, one after the other makes the triggers. */

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../errors.ts'
+import { ConfigurationError } from '../protocol/errors.ts'
 
 /**
  * How a database writes moments: `timestamp` with or without a time zone, where one without is UTC; ISO 8601 text; or a number of

@@ -1,5 +1,5 @@
-import type { AuthPlugin } from '../definition.ts'
-import { type AnyDatabase, toSessionDatabase } from '../session/any-database.ts'
+import type { AuthPlugin } from '../endpoints/definition.ts'
+import { type AnyDatabase, toSessionDatabase } from './any-database.ts'
 import { addColumns, columnsOf } from './columns.ts'
 import { type MigrationReport, migrate } from './migrations.ts'
 

@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, type SchemaModule, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
-import { revocationLogStatements } from '../revocations/revocation-log.ts'
 import type { Engine } from './mapping.ts'
+import { revocationLogStatements } from './revocation-log.ts'
 
 /** How a database writes the types that differ; everything else in a migration is the same on all of them. */
 export interface MigrationDialect {

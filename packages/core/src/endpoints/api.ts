@@ -1,11 +1,11 @@
 import type * as z from 'zod'
-import { clientAddress } from '../address.ts'
-import type { AuthDefinition, AuthPlugin, Endpoints } from '../definition.ts'
 import type { CurrentSessionResponse, SessionResponse, UserResponse } from '../protocol.ts'
+import { clientAddress } from '../request/address.ts'
 import type { Session, SessionUser } from '../session/session.ts'
 import { callEndpoint, type EndpointRequest, type EndpointServer } from './call-endpoint.ts'
 import type { CoreEndpoints } from './core-endpoints.ts'
 import type { UserColumns } from './declared-columns.ts'
+import type { AuthDefinition, AuthPlugin, Endpoints } from './definition.ts'
 import type { Endpoint, EndpointResult } from './endpoint.ts'
 import type { UpdateUserInput } from './own-user.ts'
 

@@ -1,21 +1,21 @@
-import { trustProxies } from '../address.ts'
+import type { AnyDatabase } from '../database/any-database.ts'
 import { columnsOf, unreadColumns } from '../database/columns.ts'
+import type { Identity } from '../jwt/identity.ts'
+import { observed } from '../lifecycle/observed-database.ts'
+import { refuse } from '../protocol/endpoint-error.ts'
+import { ConfigurationError } from '../protocol/errors.ts'
+import { safely } from '../protocol/safe-listener.ts'
+import { trustProxies } from '../request/address.ts'
+import { type ApiOptions, given, toEndpointRequest } from './api.ts'
+import { callEndpoint, type EndpointServer } from './call-endpoint.ts'
+import { coreEndpoints } from './core-endpoints.ts'
 import {
   type AuthDefinition,
   type AuthPlugin,
   type Endpoints,
   refuseRepeated,
   requireSigningKeys,
-} from '../definition.ts'
-import { refuse } from '../endpoint-error.ts'
-import { ConfigurationError } from '../errors.ts'
-import type { Identity } from '../jwt/identity.ts'
-import { safely } from '../safely.ts'
-import type { AnyDatabase } from '../session/any-database.ts'
-import { observed } from '../session/observed-database.ts'
-import { type ApiOptions, given, toEndpointRequest } from './api.ts'
-import { callEndpoint, type EndpointServer } from './call-endpoint.ts'
-import { coreEndpoints } from './core-endpoints.ts'
+} from './definition.ts'
 import type { EndpointResult } from './endpoint.ts'
 
 /** Calls an endpoint by its name, with the checks of a call over HTTP. */

@@ -1,5 +1,5 @@
-import type { AuthPlugin } from '../definition.ts'
 import type { SessionColumns, UserColumns } from './declared-columns.ts'
+import type { AuthPlugin } from './definition.ts'
 import { jwks } from './jwks.ts'
 import {
   listSessions,

@@ -1,15 +1,15 @@
 import type * as z from 'zod'
-import type { Authenticated } from '../authenticate.ts'
 import type { AuthConfig } from '../config.ts'
-import type { SessionCookie } from '../credentials.ts'
-import { refuse } from '../endpoint-error.ts'
-import type { AuthTransaction, RecordEvent } from '../events/change.ts'
+import type { AuthTransaction, RecordEvent } from '../database/auth-transaction.ts'
+import type { SessionDatabase } from '../database/session-database.ts'
 import type { DefinePayload } from '../jwt/issue-jwt.ts'
 import type { SigningKeys } from '../keys/signing-keys.ts'
-import type { OriginRequest, RequestKind } from '../origin.ts'
+import { refuse } from '../protocol/endpoint-error.ts'
 import type { Route } from '../protocol.ts'
 import type { RateLimit } from '../rate-limit/rate-limit.ts'
-import type { SessionDatabase } from '../session/session-database.ts'
+import type { SessionCookie } from '../request/credentials.ts'
+import type { OriginRequest, RequestKind } from '../request/origin.ts'
+import type { Authenticated } from '../session/authenticate.ts'
 
 /**
  * Who may call an endpoint. The callers `fresh-user` and `fresh-admin` must have proved a moment ago who

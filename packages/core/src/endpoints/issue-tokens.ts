@@ -1,8 +1,8 @@
 import type { AuthConfig } from '../config.ts'
-import { setCookie } from '../cookie.ts'
 import { issueJwt } from '../jwt/issue-jwt.ts'
+import { createSession, type NewSessionOptions } from '../lifecycle/create-session.ts'
 import type { TokenResponse } from '../protocol.ts'
-import { createSession, type NewSessionOptions } from '../session/create-session.ts'
+import { setCookie } from '../request/cookie.ts'
 import type { EndpointContext, EndpointResult } from './endpoint.ts'
 
 /** A session whose browser is to be answered. */

@@ -1,8 +1,8 @@
 import type { AuthConfig } from '../config.ts'
-import { AuthError } from '../errors.ts'
-import { commit } from '../events/commit.ts'
+import type { SessionDatabase } from '../database/session-database.ts'
+import { commit } from '../lifecycle/commit.ts'
+import { AuthError } from '../protocol/errors.ts'
 import { hashSecret } from '../session/secret.ts'
-import type { SessionDatabase } from '../session/session-database.ts'
 import type { EndpointContext } from './endpoint.ts'
 
 /**

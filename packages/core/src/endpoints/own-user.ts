@@ -1,18 +1,18 @@
 import type { Updateable } from 'kysely'
 import * as z from 'zod'
-import { clearCookies } from '../cookie.ts'
+import type { AuthTransaction } from '../database/auth-transaction.ts'
 import type { UserTable } from '../database/schema.ts'
-import { refuse } from '../endpoint-error.ts'
-import { AuthError } from '../errors.ts'
-import type { AuthTransaction } from '../events/change.ts'
 import type { EventDetail } from '../events/event.ts'
+import { deleteSessions } from '../lifecycle/end-session.ts'
+import { refuse } from '../protocol/endpoint-error.ts'
+import { AuthError } from '../protocol/errors.ts'
 import {
   type CurrentSessionResponse,
   ENDPOINTS,
   type SuccessResponse,
   type UserResponse,
 } from '../protocol.ts'
-import { deleteSessions } from '../session/end-session.ts'
+import { clearCookies } from '../request/cookie.ts'
 import { encodeColumns, type SessionColumns, type UserColumns } from './declared-columns.ts'
 import { defineEndpoint, type Endpoint } from './endpoint.ts'
 import { anyQuery, done, noFields, sessionFields } from './plain-schemas.ts'

@@ -1,6 +1,6 @@
-import { refuse } from '../endpoint-error.ts'
+import { refuse } from '../protocol/endpoint-error.ts'
+import { BodyTooLargeError, readLimited } from '../protocol/read-limited.ts'
 import { MAX_PAYLOAD_BYTES } from '../protocol.ts'
-import { BodyTooLargeError, readLimited } from '../read-limited.ts'
 
 /**
  * The JSON body of a request; an empty object when there is none.

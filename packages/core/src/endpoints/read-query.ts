@@ -1,4 +1,4 @@
-import { refuse } from '../endpoint-error.ts'
+import { refuse } from '../protocol/endpoint-error.ts'
 
 /**
  * The query of a request as texts by name.

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import * as z from 'zod'
 import { type AuthKysely, toDate, type UserTable } from '../database/schema.ts'
-import { AuthError } from '../errors.ts'
+import { AuthError } from '../protocol/errors.ts'
 import type { UserResponse } from '../protocol.ts'
 import { decodeColumns, type UserColumns } from './declared-columns.ts'
 

@@ -1,4 +1,4 @@
-import { AuthError } from '../errors.ts'
+import { AuthError } from '../protocol/errors.ts'
 import type { Identity } from './identity.ts'
 import { type JsonObject, parseJsonObject } from './json.ts'
 import { isNumericDate } from './numeric-date.ts'

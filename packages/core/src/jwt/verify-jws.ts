@@ -1,6 +1,6 @@
 import { base64url, compactVerify } from 'jose'
-import { AuthError, isAuthError } from '../errors.ts'
 import type { KeySet, VerificationKey } from '../keys/key-set.ts'
+import { AuthError, isAuthError } from '../protocol/errors.ts'
 import { isBase64url } from './base64url.ts'
 import { countStrings, parseJsonObject } from './json.ts'
 

@@ -1,6 +1,6 @@
 import { base64url } from 'jose'
 import type { AuthConfig } from '../config.ts'
-import { AuthError } from '../errors.ts'
+import { AuthError } from '../protocol/errors.ts'
 import { parseClaims } from './claims.ts'
 import type { Identity } from './identity.ts'
 import { parseJsonObject } from './json.ts'

@@ -14,9 +14,9 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { parseEnv } from 'node:util'
-import { ConfigurationError } from '../errors.ts'
 import { type KeyRing, publicKeys } from '../keys/key-ring.ts'
 import { formatKeyRing, parseKeyRing } from '../keys/key-ring-json.ts'
+import { ConfigurationError } from '../protocol/errors.ts'
 
 /** Where a key ring is kept. */
 export interface KeyStore {

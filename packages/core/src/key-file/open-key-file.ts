@@ -1,12 +1,12 @@
 import { statSync } from 'node:fs'
-import { ConfigurationError } from '../errors.ts'
 import { createKeyRing, type KeyRing, withoutGone } from '../keys/key-ring.ts'
 import { formatKeyRing } from '../keys/key-ring-json.ts'
 import type { Algorithm, KeySet } from '../keys/key-set.ts'
 import { createLiveKeys } from '../keys/live-keys.ts'
 import { createSigningKey, ringSigningKeys, type SigningKeys } from '../keys/signing-keys.ts'
+import { ConfigurationError } from '../protocol/errors.ts'
+import { safely } from '../protocol/safe-listener.ts'
 import { JWT_LIFETIME_SECONDS } from '../protocol.ts'
-import { safely } from '../safely.ts'
 import { type KeyStore, keyFileStore } from './key-store.ts'
 
 /** What {@link openKeyFile} takes. */

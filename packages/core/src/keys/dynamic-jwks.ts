@@ -1,7 +1,7 @@
-import { AuthError, ConfigurationError } from '../errors.ts'
+import { AuthError } from '../protocol/errors.ts'
+import { readLimited } from '../protocol/read-limited.ts'
+import { requireSecureUrl } from '../protocol/secure-url.ts'
 import { MAX_PAYLOAD_BYTES } from '../protocol.ts'
-import { readLimited } from '../read-limited.ts'
-import { isSecureUrl } from '../secure-url.ts'
 import { ALGORITHMS, type KeySet, type VerificationAlgorithm, type VerificationKey } from './key-set.ts'
 import { createLiveKeys } from './live-keys.ts'
 import { parsePublicJwks, parseSet } from './policy.ts'
@@ -40,7 +40,8 @@ export interface DynamicJwksOptions {
 export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeySet {
   const { algorithms = ALGORITHMS, timeoutMs = 5_000, onError = () => {}, now = Date.now } = options
   const request = options.fetch ?? ((input, init) => fetch(input, init))
-  requireSecure(url)
+  // Over plain HTTP, an attacker could inject their own keys.
+  requireSecureUrl('The URL of a dynamic JWKS', url)
   const live = createLiveKeys(algorithms)
   let fetchedAt = Number.NEGATIVE_INFINITY
   let unknownKeyAt = Number.NEGATIVE_INFINITY
@@ -126,10 +127,4 @@ function unavailable(pauseMs: number, cause?: unknown): AuthError {
 function parseRevoked(text: string): string[] {
   const { revoked } = parseSet(text, 'JWKS').set
   return Array.isArray(revoked) ? revoked.filter((kid) => typeof kid === 'string') : []
-}
-
-/** Over plain HTTP, an attacker could inject their own keys. */
-function requireSecure(value: string): void {
-  if (isSecureUrl(URL.parse(value))) return
-  throw new ConfigurationError('The URL of a dynamic JWKS must be https, or http on this machine')
 }

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../errors.ts'
+import { ConfigurationError } from '../protocol/errors.ts'
 import type { KeyRing, RevokedKey, RingKey } from './key-ring.ts'
 import { type PrivateJwk, parsePrivateJwks, parseSet } from './policy.ts'
 

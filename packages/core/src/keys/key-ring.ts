@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../errors.ts'
+import { ConfigurationError } from '../protocol/errors.ts'
 import { JWT_LIFETIME_SECONDS } from '../protocol.ts'
 import { MAX_KEYS, type OwnPublicJwk, type PrivateJwk } from './policy.ts'
 

@@ -1,6 +1,6 @@
-import { ConfigurationError } from '../errors.ts'
 import { isBase64url } from '../jwt/base64url.ts'
 import { isJsonObject, type JsonObject } from '../jwt/json.ts'
+import { ConfigurationError } from '../protocol/errors.ts'
 import { ALGORITHMS, type VerificationAlgorithm } from './key-set.ts'
 
 /** Most keys in one set; more points to a mistake and makes every unknown `kid` dearer. */

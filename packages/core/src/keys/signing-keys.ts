@@ -1,5 +1,5 @@
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK } from 'jose'
-import { AuthError } from '../errors.ts'
+import { AuthError } from '../protocol/errors.ts'
 import { activeKey, type KeyRing, type PublicKeys, publicKeys } from './key-ring.ts'
 import { parseKeyRing } from './key-ring-json.ts'
 import { ALGORITHMS, type Algorithm, type WebCryptoKey } from './key-set.ts'

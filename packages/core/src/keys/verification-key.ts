@@ -1,5 +1,5 @@
 import { importJWK } from 'jose'
-import { AuthError } from '../errors.ts'
+import { AuthError } from '../protocol/errors.ts'
 import type { VerificationKey, WebCryptoKey } from './key-set.ts'
 import type { PublicJwk } from './policy.ts'
 

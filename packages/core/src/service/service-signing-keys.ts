@@ -1,9 +1,9 @@
 import type { AuthConfig } from '../config.ts'
-import { ConfigurationError } from '../errors.ts'
 import { parseKeyRing } from '../keys/key-ring-json.ts'
 import type { KeySet } from '../keys/key-set.ts'
 import { isSigningKeys, ringSigningKeys, type SigningKeys } from '../keys/signing-keys.ts'
 import { staticJwks } from '../keys/static-jwks.ts'
+import { ConfigurationError } from '../protocol/errors.ts'
 
 /**
  * Reads the private keys of a service, usually from the environment variable `SERVICE_SIGNING_KEYS` that `sallyport keys create --prefix

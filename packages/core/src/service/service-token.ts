@@ -1,5 +1,5 @@
-import { ConfigurationError } from '../errors.ts'
 import type { Identity } from '../jwt/identity.ts'
+import { ConfigurationError } from '../protocol/errors.ts'
 
 /** The `typ` of a service JWT, so that no JWT of a user passes for one, nor one of these for a user's (RFC 8725 section 3.11). */
 export const SERVICE_JWT_TYPE = 'svc+jwt'

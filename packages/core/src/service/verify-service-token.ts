@@ -1,5 +1,4 @@
 import { base64url } from 'jose'
-import { AuthError } from '../errors.ts'
 import { isBase64url } from '../jwt/base64url.ts'
 import { isVersion } from '../jwt/claims.ts'
 import type { Identity } from '../jwt/identity.ts'
@@ -7,6 +6,7 @@ import { countStrings, isJsonObject, type JsonObject, parseJsonObject } from '..
 import { isNumericDate } from '../jwt/numeric-date.ts'
 import { splitJws, verifyJws } from '../jwt/verify-jws.ts'
 import type { KeySet } from '../keys/key-set.ts'
+import { AuthError } from '../protocol/errors.ts'
 import { isClaimText, SERVICE_JWT_TYPE, SERVICE_TOKEN_SECONDS, type ServiceClaims } from './service-token.ts'
 
 /** No other claim is understood. */

@@ -1,6 +1,6 @@
-import type { AuthAdapter } from '../adapters/adapter.ts'
 import type { AuthConfig } from '../config.ts'
-import { withDeadline } from './deadline.ts'
+import { withDeadline } from '../protocol/deadline.ts'
+import type { AuthAdapter } from './adapter.ts'
 
 const NOBODY = { sessionId: 'health-check', userId: 'health-check' }
 

@@ -1,4 +1,4 @@
-import type { SessionToken } from '../adapters/adapter.ts'
+import type { SessionToken } from './adapter.ts'
 import { isInGrace } from './lifetime.ts'
 import { hashSecret, versionOfSecret } from './secret.ts'
 

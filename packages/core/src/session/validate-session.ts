@@ -1,7 +1,7 @@
-import type { AuthAdapter } from '../adapters/adapter.ts'
-import { AuthError, isAuthError } from '../errors.ts'
 import type { Identity } from '../jwt/identity.ts'
-import { LOOKUP_TIMEOUT_MS, withDeadline } from './deadline.ts'
+import { LOOKUP_TIMEOUT_MS, withDeadline } from '../protocol/deadline.ts'
+import { AuthError, isAuthError } from '../protocol/errors.ts'
+import type { AuthAdapter } from './adapter.ts'
 import { isInGrace } from './lifetime.ts'
 import { isBanned, type Session, type SessionKey, type StoredSession } from './session.ts'
 

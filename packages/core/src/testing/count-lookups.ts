@@ -1,4 +1,4 @@
-import type { SessionStore } from '../adapters/adapter.ts'
+import type { SessionStore } from '../session/adapter.ts'
 
 /** Counts what Step 2 asks of the database. */
 export interface LookupCounter {

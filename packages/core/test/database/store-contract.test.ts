@@ -2,7 +2,7 @@ import { type ProvedSession, type SessionKey, validateSession } from '@sallyport
 import type { AddedColumns } from '@sallyport/core/auth'
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { lockingAdapter } from '../../src/session/locking-adapter.ts'
+import { lockingAdapter } from '../../src/lifecycle/locking-adapter.ts'
 import { databaseKinds, type OpenDatabase, type TestDatabase } from '../support/database-kinds.ts'
 import { testRateLimitStore } from '../support/rate-limit-contract.ts'
 import { reasonOf } from '../support/reason-of.ts'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { admin, emailPassword, organization } from '@sallyport/core/plugins'
 import { REASONS } from '@sallyport/core/protocol'
 import { describe, expect, test } from 'vitest'
-import { ENDPOINT_ERRORS } from '../../src/endpoint-error.ts'
+import { ENDPOINT_ERRORS } from '../../src/protocol/endpoint-error.ts'
 
 const root = join(import.meta.dirname, '../../../..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')

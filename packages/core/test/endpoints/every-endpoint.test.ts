@@ -5,8 +5,8 @@ import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS, MAX_PAYLOAD_BYTES, type Route } fr
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import type { SessionStore } from '../../src/adapters/adapter.ts'
 import { withOwnTables } from '../../src/plugins/organization/tables.ts'
+import type { SessionStore } from '../../src/session/adapter.ts'
 import { dumpTables, expectUnchanged, rowsOf } from '../support/dump-tables.ts'
 import {
   ENDPOINT_CASES,

@@ -1,6 +1,6 @@
 import { type AuthConfig, ConfigurationError } from '@sallyport/core'
 import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS } from '@sallyport/core/protocol'
-import { isSecureUrl } from '@sallyport/core/service'
+import { requireSecureUrl } from '@sallyport/core/service'
 import type { Page } from './page.ts'
 
 /** `auth.handler`, or any other function that answers the requests under `/api/auth`. */
@@ -32,7 +32,7 @@ export function openTokenSource(source: TokenSource, config: AuthConfig): AskFor
         remoteAddress: address ?? undefined,
       })
   }
-  const url = `${requireSecure(source.url)}${path}`
+  const url = `${baseOf(source.url)}${path}`
   return ({ headers, address }, signal) => {
     const sent = headersFor(headers)
     // What the page request says of itself was checked; the auth server believes it where it trusts this one as a proxy.
@@ -49,12 +49,9 @@ function headersFor(page: Headers): Record<string, string> {
 }
 
 /** Over plain HTTP, an attacker could read the secret of the session. */
-function requireSecure(value: string): string {
-  const url = URL.parse(value)
-  if (url === null || !isSecureUrl(url) || url.search !== '' || url.hash !== '') {
-    throw new ConfigurationError(
-      'token.url must be https, or http on this machine, and be what comes before /api/auth',
-    )
-  }
-  return url.href.replace(/\/+$/, '')
+function baseOf(value: string): string {
+  const { href, search, hash } = requireSecureUrl('token.url', value)
+  if (search !== '' || hash !== '')
+    throw new ConfigurationError('token.url must be what comes before /api/auth')
+  return href.replace(/\/+$/, '')
 }

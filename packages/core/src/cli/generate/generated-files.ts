@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { ConfigurationError } from '../../errors.ts'
+import { ConfigurationError } from '../../protocol/errors.ts'
 import { ORIGIN } from './generated-text.ts'
 
 /** The generated files by name. */

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { AuthDefinition } from '../../definition.ts'
-import { ConfigurationError, isConfigurationError } from '../../errors.ts'
+import type { AuthDefinition } from '../../endpoints/definition.ts'
+import { ConfigurationError, isConfigurationError } from '../../protocol/errors.ts'
 import { loadDefinition } from '../database-options.ts'
 
 /** The auth definition of an app, or a sentence that says what there is instead. */

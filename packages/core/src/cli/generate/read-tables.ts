@@ -3,7 +3,7 @@ import { Kysely, SqliteDialect, sql } from 'kysely'
 import { migratePlugins } from '../../database/migrate-plugins.ts'
 import { type MigrationDialect, migrate, sqliteTypes } from '../../database/migrations.ts'
 import type { AuthTables } from '../../database/schema.ts'
-import type { AuthPlugin } from '../../definition.ts'
+import type { AuthPlugin } from '../../endpoints/definition.ts'
 
 /** A column as it was declared. */
 export interface Column {

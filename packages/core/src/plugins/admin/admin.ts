@@ -1,4 +1,4 @@
-import type { AuthPlugin } from '../../definition.ts'
+import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { banUserEndpoint, unbanUserEndpoint } from './ban.ts'
 import { listAudit } from './list-audit.ts'
 import { listUserSessions, listUsers } from './list-users.ts'

@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { refuse } from '../../endpoint-error.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { done, id } from '../../endpoints/plain-schemas.ts'
+import { liftBan, setBan } from '../../lifecycle/ban-user.ts'
+import { refuse } from '../../protocol/endpoint-error.ts'
 import { ENDPOINTS, type SuccessResponse } from '../../protocol.ts'
-import { liftBan, setBan } from '../../session/ban-user.ts'
 import { refuseAdmin } from './reasons.ts'
 import type { FreshAdmin } from './settings.ts'
 

@@ -1,5 +1,5 @@
 import { toDate } from '../../database/schema.ts'
-import { refuse } from '../../endpoint-error.ts'
+import { refuse } from '../../protocol/endpoint-error.ts'
 
 /** The end of the year 9999. No row is later, and databases don't take every date that JavaScript has. */
 const MAX_CREATED_AT = Date.UTC(10_000, 0)

@@ -1,4 +1,4 @@
-import { type RefusalTable, refusals } from '../../endpoint-error.ts'
+import { type RefusalTable, refusals } from '../../protocol/endpoint-error.ts'
 
 /** What may be wrong with a call of an admin endpoint. */
 export const REASONS_OF_ADMIN = {

@@ -1,4 +1,4 @@
-import type { AuthTransaction, ChangeEvent, RecordEvent } from '../../events/change.ts'
+import type { AuthTransaction, ChangeEvent, RecordEvent } from '../../database/auth-transaction.ts'
 
 /** A page that an admin keeps open reads the same again and again. */
 const RECORDED_ONCE_IN_MS = 5 * 60 * 1000

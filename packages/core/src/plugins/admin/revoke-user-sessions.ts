@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { id, revoked, revokedCount } from '../../endpoints/plain-schemas.ts'
+import { deleteSessions } from '../../lifecycle/end-session.ts'
 import { ENDPOINTS } from '../../protocol.ts'
-import { deleteSessions } from '../../session/end-session.ts'
 
 /** Ends one session of any user. The JWT stays in that browser and is useless (spec section 4). */
 export const revokeUserSession: Endpoint<{ sessionId: string }, { revoked: boolean }, false> = defineEndpoint(

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { refuse } from '../../endpoint-error.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { done, id } from '../../endpoints/plain-schemas.ts'
+import { refuse } from '../../protocol/endpoint-error.ts'
 import { ENDPOINTS, type SuccessResponse } from '../../protocol.ts'
 import { refuseAdmin } from './reasons.ts'
 import type { AdminOptions, FreshAdmin } from './settings.ts'

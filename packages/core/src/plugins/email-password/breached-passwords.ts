@@ -1,4 +1,4 @@
-import { readLimited } from '../../read-limited.ts'
+import { readLimited } from '../../protocol/read-limited.ts'
 import type { CheckPassword } from './check-password.ts'
 import { refuseEmailPassword } from './reasons.ts'
 

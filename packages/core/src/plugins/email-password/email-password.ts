@@ -1,4 +1,4 @@
-import type { AuthPlugin } from '../../definition.ts'
+import type { AuthPlugin } from '../../endpoints/definition.ts'
 import type { RevocationCause } from '../../events/event.ts'
 import { type AttemptLimits, attemptLimits } from './attempts.ts'
 import { changePassword } from './change-password.ts'

@@ -1,6 +1,6 @@
-import { readCookie, setCookie } from '../../cookie.ts'
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
-import { lockUsers } from '../../session/lock-user.ts'
+import { lockUsers } from '../../lifecycle/lock-user.ts'
+import { readCookie, setCookie } from '../../request/cookie.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
 import { type EmailPasswordKysely, withOwnTables } from './tables.ts'
 

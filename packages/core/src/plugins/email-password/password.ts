@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { hash, verify } from '@node-rs/argon2'
 import pLimit from 'p-limit'
 import * as z from 'zod'
-import { AuthError } from '../../errors.ts'
+import { AuthError } from '../../protocol/errors.ts'
 
 /** OWASP Password Storage Cheat Sheet: argon2id, which is the library's default, with 19 MiB, two passes, one lane. */
 const ARGON2 = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }

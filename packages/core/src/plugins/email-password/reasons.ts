@@ -1,4 +1,4 @@
-import { type RefusalTable, refusals } from '../../endpoint-error.ts'
+import { type RefusalTable, refusals } from '../../protocol/endpoint-error.ts'
 
 /** What may be wrong with a call of an endpoint of `emailPassword()`. */
 export const REASONS_OF_EMAIL_PASSWORD = {

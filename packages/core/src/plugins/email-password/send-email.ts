@@ -1,6 +1,6 @@
+import type { AuthTransaction } from '../../database/auth-transaction.ts'
 import { type AuthKysely, toDate } from '../../database/schema.ts'
-import type { AuthTransaction } from '../../events/change.ts'
-import { lockUsers } from '../../session/lock-user.ts'
+import { lockUsers } from '../../lifecycle/lock-user.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
 import { refuseEmailPassword } from './reasons.ts'
 import { type EmailPasswordKysely, type LinkPurpose, withOwnTables } from './tables.ts'

@@ -1,5 +1,5 @@
+import type { AuthTransaction } from '../../database/auth-transaction.ts'
 import type { AuthKysely } from '../../database/schema.ts'
-import type { AuthTransaction } from '../../events/change.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
 import type { EmailChangedEmail, Link } from './send-email.ts'
 import { withOwnTables } from './tables.ts'

@@ -1,12 +1,12 @@
-import { type AuthConfig, ConfigurationError } from '@sallyport/core'
+import { type AuthConfig } from '@sallyport/core'
 import {
   type ByteStream,
   digestBody,
-  isSecureUrl,
   issueServiceToken,
   parseServiceSigningKeys,
   readBytes,
   requireClaimText,
+  requireSecureUrl,
   safely,
   serviceAudience,
 } from '@sallyport/core/service'
@@ -80,7 +80,8 @@ export function httpRunner({
   const { timeoutMs, maxConcurrent, maxBodyBytes, maxResponseBytes } = checkLimits(options)
   const request = options.fetch ?? ((input, init) => fetch(input, init))
   const keys = parseServiceSigningKeys(service.signingKeys, config)
-  requireSecure(url)
+  // The body carries credentials of users.
+  requireSecureUrl('The url of httpRunner', url)
   requireClaimText('service.name', service.name)
   const takeSlot = callSlots(maxConcurrent)
 
@@ -172,10 +173,4 @@ async function twice<Result>(attempt: () => Promise<Result>, deadline: Deadline)
   const pauseMs = PAUSE_MS * (0.5 + Math.random())
   await deadline.wait(new Promise((resolve) => setTimeout(resolve, pauseMs)))
   return attempt()
-}
-
-/** The body carries credentials of users. */
-function requireSecure(value: string): void {
-  if (isSecureUrl(URL.parse(value))) return
-  throw new ConfigurationError('The url of httpRunner must be https, or http on this machine')
 }

@@ -1,0 +1,51 @@
+import {
+  type AbortableOperationOptions,
+  type DatabaseConnection,
+  type Dialect,
+  PostgresDialect,
+  PostgresDriver,
+} from 'kysely'
+import type { Pool } from 'pg'
+import { transactionSeal } from '../transaction-seal.ts'
+import { orUnavailable } from './errors.ts'
+
+/** Kysely over a pool. A database that cannot answer is `SESSIONS_UNAVAILABLE`. */
+export function postgresDialect(pool: Pool): Dialect {
+  const config = { pool }
+  const dialect = new PostgresDialect(config)
+  return {
+    createAdapter: () => dialect.createAdapter(),
+    createIntrospector: (db) => dialect.createIntrospector(db),
+    createQueryCompiler: () => dialect.createQueryCompiler(),
+    createDriver: () => new PoolDriver(config),
+  }
+}
+
+type Connection = Parameters<PostgresDriver['rollbackTransaction']>[0]
+
+class PoolDriver extends PostgresDriver {
+  readonly #known = new WeakSet<DatabaseConnection>()
+  readonly #seal = transactionSeal()
+
+  override async acquireConnection(options?: AbortableOperationOptions): Promise<DatabaseConnection> {
+    const connection = await orUnavailable(super.acquireConnection(options))
+    if (!this.#known.has(connection)) {
+      this.#known.add(connection)
+      // The driver knows its connections by their identity, so this one is changed rather than wrapped.
+      const execute = connection.executeQuery.bind(connection)
+      connection.executeQuery = async (query, options) => {
+        this.#seal.check(connection)
+        return orUnavailable(execute(query, options))
+      }
+    }
+    return connection
+  }
+
+  override commitTransaction(connection: DatabaseConnection): Promise<void> {
+    return this.#seal.around(connection, () => super.commitTransaction(connection))
+  }
+
+  override rollbackTransaction(connection: Connection): Promise<void> {
+    return this.#seal.around(connection, () => super.rollbackTransaction(connection))
+  }
+}

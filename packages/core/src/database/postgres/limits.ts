@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto'
+import type { Pool } from 'pg'
+import { RateLimiterPostgres } from 'rate-limiter-flexible'
+import { type FlexibleLimits, flexibleLimits } from '../../rate-limit/flexible-limits.ts'
+import { orUnavailable } from './errors.ts'
+
+/** Counts in the table `rateLimit`, for all processes that share the database. */
+export function postgresLimits(pool: Pool): FlexibleLimits {
+  const limits = flexibleLimits({
+    createLimiter: (options) =>
+      new RateLimiterPostgres({
+        ...options,
+        // Already over the limit: reject without writing.
+        inMemoryBlockOnConsumed: options.points,
+        storeClient: pool,
+        storeType: 'pool',
+        tableName: 'rateLimit',
+        tableCreated: true,
+        clearExpiredByTimeout: false,
+      }),
+    async subtract(limiter, key, { now, lastEnd }) {
+      await pool.query(SUBTRACT, [limiter.getKey(key), now, lastEnd])
+    },
+  })
+  return {
+    consume: (key, limit) => orUnavailable(limits.consume(storable(key), limit)),
+    giveBack: (key, limit) => orUnavailable(limits.giveBack(storable(key), limit)),
+  }
+}
+
+const SUBTRACT = `
+  update "rateLimit" set points = points - 1 where key = $1 and points > 0 and expire > $2 and expire <= $3
+`
+
+/** What the index of the table takes. */
+const LONGEST_KEY = 1_000
+
+/** A key that the database could not take must not keep anyone from being counted. */
+function storable(key: string): string {
+  const isStorable = key.length <= LONGEST_KEY && !key.includes('\0') && key.isWellFormed()
+  return isStorable ? key : createHash('sha256').update(key).digest('hex')
+}

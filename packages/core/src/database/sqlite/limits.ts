@@ -1,0 +1,34 @@
+import type { Database } from 'better-sqlite3'
+import { RateLimiterSQLite } from 'rate-limiter-flexible'
+import { type FlexibleLimits, flexibleLimits } from '../../rate-limit/flexible-limits.ts'
+import { createPatience } from './errors.ts'
+
+/**
+ * Counts in the table `rateLimit`, for all processes that share the file. On a connection of its own, as the library would
+ * otherwise write into the transaction that another caller has open.
+ */
+export function sqliteLimits(database: Database, options: { busyTimeoutMs: number }): FlexibleLimits {
+  const whenFree = createPatience(options.busyTimeoutMs)
+  const limits = flexibleLimits({
+    createLimiter: (options) =>
+      new RateLimiterSQLite({
+        ...options,
+        // Already over the limit: reject without writing.
+        inMemoryBlockOnConsumed: options.points,
+        storeClient: database,
+        storeType: 'better-sqlite3',
+        tableName: 'rateLimit',
+        tableCreated: true,
+      }),
+    subtract: (limiter, key, { now, lastEnd }) =>
+      whenFree(async () => void database.prepare(SUBTRACT).run(limiter.getKey(key), now, lastEnd)),
+  })
+  return {
+    consume: (key, limit) => whenFree(() => limits.consume(key, limit)),
+    giveBack: limits.giveBack,
+  }
+}
+
+const SUBTRACT = `
+  update rateLimit set points = points - 1 where key = ? and points > 0 and expire > ? and expire <= ?
+`

@@ -1,0 +1,115 @@
+import type { Engine, StoreMapping } from '../database/mapping.ts'
+import { type SessionSql, sessionSql } from '../database/session-sql.ts'
+import { ConfigurationError, isConfigurationError } from '../protocol/errors.ts'
+import type { AuthAdapter } from '../session/adapter.ts'
+import type { Session } from '../session/session.ts'
+import { type LookupRow, toSession } from '../session/session-row.ts'
+import { type ProvedSession, type ValidateOptions, validateSession } from '../session/validate-session.ts'
+import { LOCK_TIMEOUT_MS } from './locking-adapter.ts'
+
+/**
+ * Runs one statement in the transaction of the app, and answers with its rows or with an object that has them as `rows`. The tagged
+ * templates of Kysely, Drizzle and Prisma take these very arguments.
+ */
+export type Execute = (query: TemplateStringsArray, ...values: unknown[]) => unknown
+
+/** What {@link LockSession} takes besides; an `AuthConfig` has the clock. */
+export interface LockSessionOptions extends ValidateOptions {
+  /** The names of the tables, as they were given to the store. */
+  readonly mapping?: StoreMapping
+}
+
+/**
+ * Step 2 inside a transaction of the app's own that is about to write: locks and reads the user, then the session. What the transaction
+ * writes is committed before a revocation of the session or not at all; **only** what it writes.
+ *
+ * Call it first in the transaction, before the locks of the app's own rows. In SQLite the transaction has to be a `begin immediate`.
+ *
+ * @param execute runs a statement in the transaction
+ * @param identity `ctx.identity`
+ * @throws AuthError like `validateSession`; let it out of the transaction, so that nothing is written
+ * @throws ConfigurationError where `execute` does not answer with rows
+ * @example
+ * await kysely.transaction().execute(async (trx) => {
+ *   await lockSession((...query) => sql(...query).execute(trx), ctx.identity)
+ *   await trx.insertInto('transfer').values(transfer).execute()
+ * })
+ * await drizzle.transaction(async (tx) => {
+ *   await lockSession((...query) => tx.execute(sql(...query)), ctx.identity)
+ *   await tx.insert(transfers).values(transfer)
+ * })
+ * await prisma.$transaction(async (tx) => {
+ *   await lockSession((...query) => tx.$queryRaw(...query), ctx.identity)
+ *   await tx.transfer.create({ data: transfer })
+ * })
+ */
+export type LockSession = (
+  execute: Execute,
+  identity: ProvedSession,
+  options?: LockSessionOptions,
+) => Promise<Session>
+
+/** The {@link LockSession} of a database. */
+export function lockSessionIn(engine: Engine): LockSession {
+  return async (execute, identity, { mapping, ...options } = {}) => {
+    const adapter = rawLockingAdapter(execute, sessionSql(engine, mapping))
+    try {
+      return await validateSession(identity, adapter, { lookupTimeoutMs: LOCK_TIMEOUT_MS, ...options })
+    } catch (error) {
+      // One that no retry mends is not to look like a database that is down.
+      throw configurationFault(error) ?? error
+    }
+  }
+}
+
+/** What the app got wrong: its `execute`, or the names of the tables (SQLSTATE class 42). */
+function configurationFault(error: unknown): ConfigurationError | null {
+  if (!(error instanceof Error)) return null
+  if (isConfigurationError(error)) return error
+  const isWrongStatement = 'code' in error && /^(42...|SQLITE_ERROR)$/.test(String(error.code))
+  if (!isWrongStatement) return configurationFault(error.cause)
+  return new ConfigurationError(`lockSession: ${error.message}. Does it have the { mapping } of the store?`, {
+    cause: error,
+  })
+}
+
+function rawLockingAdapter(execute: Execute, { engine, session, user }: SessionSql): AuthAdapter {
+  const lock = engine === 'postgres' ? ' for no key update' : ''
+  return {
+    async findSession(key) {
+      const { sessionId, userId } = key
+      const ofUser = query(`select ${user.columns} from ${user.table} u where u.${user.id} = `, lock)
+      const [userRow] = rowsOf(await execute(ofUser, userId))
+      if (userRow === undefined) return null
+      const ofSession = query(
+        `select ${session.columns} from ${session.table} s where s.${session.id} = `,
+        ` and s.${session.userId} = `,
+        lock,
+      )
+      const [sessionRow] = rowsOf(await execute(ofSession, sessionId, userId))
+      return sessionRow === undefined ? null : toSession(key, toLookupRow({ ...userRow, ...sessionRow }))
+    },
+  }
+}
+
+/** A statement as a tagged template has it: the values stand between the parts. */
+function query(...parts: string[]): TemplateStringsArray {
+  return Object.assign(parts, { raw: parts })
+}
+
+type Row = Readonly<Record<string, unknown>>
+
+function rowsOf(result: unknown): readonly Row[] {
+  const rows = typeof result === 'object' && result !== null && 'rows' in result ? result.rows : result
+  if (Array.isArray(rows)) return rows
+  throw new ConfigurationError('The execute of lockSession must answer with the rows, or with { rows }')
+}
+
+/** Drivers and libraries read flags and large numbers each in their own way. */
+function toLookupRow(row: Row): LookupRow {
+  const plain = Object.entries(row).map(([name, value]) => [
+    name,
+    typeof value === 'bigint' ? Number(value) : value,
+  ])
+  return Object.fromEntries(plain)
+}

@@ -1,0 +1,175 @@
+import type { AuthConfig } from '../config.ts'
+import type { SessionDatabase } from '../database/session-database.ts'
+import { withDeadline } from '../protocol/deadline.ts'
+import { AuthError, isAuthError } from '../protocol/errors.ts'
+import type { SessionCookie } from '../request/credentials.ts'
+import type { SessionToken } from '../session/adapter.ts'
+import { isInGrace, renewalOf } from '../session/lifetime.ts'
+import { createFamily, createSessionSecret, hashSecret } from '../session/secret.ts'
+import { secretStatus } from '../session/secret-status.ts'
+import type { Session } from '../session/session.ts'
+import { validateSessionOfSecret } from '../session/validate-session.ts'
+import { commit } from './commit.ts'
+import { deleteSessions } from './end-session.ts'
+
+/** A session that goes on, and what its browser has to be given. */
+export interface RefreshedSession extends Pick<Session, 'id' | 'userId' | 'expiresAt'> {
+  /** The version that the JWT carries. */
+  readonly version: number
+  readonly remembered: boolean
+  readonly renewed: boolean
+  /** The new value of the session cookie; null where the browser keeps what it has. */
+  readonly cookie: string | null
+}
+
+/** A session that may go on. */
+export interface Refresh {
+  readonly session: Session
+  /** Extends it where it is time to. Afterwards its browser must be answered: the secret may have changed. */
+  advance(): Promise<RefreshedSession>
+}
+
+/** `lastSeenAt` is kept to this many seconds, so that a page that refreshes again and again does not write each time. */
+const SEEN_SECONDS = 60
+
+/**
+ * The session that a session cookie stands for, if it is valid. For the token endpoint, where the JWT may
+ * have expired.
+ *
+ * A secret that was rotated out and is used after its grace period was copied: the session ends at once. A
+ * superseded secret ends nothing.
+ *
+ * @throws AuthError `SESSION_NOT_FOUND` for an unknown or rotated-out secret; `SESSION_EXPIRED`,
+ * `ACCOUNT_BANNED`, or `SESSIONS_UNAVAILABLE` as in Step 2; `SECRET_SUPERSEDED` if the session is valid and
+ * the secret is an earlier one
+ */
+export async function refreshSession(
+  cookie: SessionCookie,
+  { database, config }: { database: SessionDatabase; config: AuthConfig },
+): Promise<Refresh> {
+  const now = config.now()
+
+  async function read(): Promise<CheckedSecret> {
+    const found = await findToken(cookie.sessionId, database, config)
+    if (found === null) throw new AuthError('SESSION_NOT_FOUND')
+    const status = await secretStatus(cookie.secret, found, now)
+    if (status === 'replayed') await endReplayed(cookie.sessionId, database, now)
+    if (status === 'replayed' || status === 'unknown') throw new AuthError('SESSION_NOT_FOUND')
+    const key = { sessionId: cookie.sessionId, userId: found.userId }
+    const session = await validateSessionOfSecret(key, database.sessions, config)
+    // Only its issuer's tokens are valid for it, so a JWT of ours would be rejected.
+    if (session.issuer !== null) throw new AuthError('SESSION_NOT_FOUND')
+    if (status === 'superseded') throw new AuthError('SECRET_SUPERSEDED')
+    return { found, status, session }
+  }
+
+  function unchanged({ found, status, session: { id, userId, expiresAt } }: CheckedSecret): RefreshedSession {
+    // A JWT for the previous secret carries the previous version, and ends with it.
+    const version = status === 'previous' ? found.version - 1 : found.version
+    const { remembered } = found
+    return { id, userId, expiresAt, version, remembered, renewed: false, cookie: null }
+  }
+
+  const { session } = await read()
+  return {
+    session,
+    async advance() {
+      // The work since then may have taken a while.
+      const checked = await read()
+      if (checked.status === 'previous') return unchanged(checked)
+      const advanced = await advance(cookie, checked.found, { database, config, now })
+      if (advanced === 'nothing to do') return unchanged(checked)
+      // Another request has just rotated the secret, replaced it, or ended the session.
+      return advanced === 'overtaken' ? unchanged(await read()) : advanced
+    },
+  }
+}
+
+interface CheckedSecret {
+  readonly found: SessionToken
+  readonly status: 'current' | 'previous'
+  readonly session: Session
+}
+
+/**
+ * Extends, marks as seen and rotates, as far as each is due: one update that touches the row only while its secret is still the one
+ * that was shown.
+ */
+async function advance(
+  cookie: SessionCookie,
+  found: SessionToken,
+  { database, config, now }: { database: SessionDatabase; config: AuthConfig; now: Date },
+): Promise<RefreshedSession | 'nothing to do' | 'overtaken'> {
+  const renewal = renewalOf(found, config.lifetimes, now)
+  const isSeenAgain = now.getTime() - found.lastSeenAt.getTime() >= SEEN_SECONDS * 1000
+  // Not again within the grace of the last time, or the secret before it would count as replayed too early.
+  const isRotationDue = config.rotateSessionToken && !isInGrace(found.rotatedAt, now)
+  const family = isRotationDue ? (found.tokenFamily ?? createFamily()) : null
+  if (renewal === null && !isSeenAgain && family === null) return 'nothing to do'
+
+  const expiresAt = renewal ?? found.expiresAt
+  const version = family === null ? found.version : found.version + 1
+  const secret = family === null ? cookie.secret : await createSessionSecret(family, version)
+  const token = await hashSecret(secret)
+  const { sessionId } = cookie
+  const isDone = await commit(database, async (trx, record) => {
+    const { numUpdatedRows } = await trx
+      .updateTable('session')
+      .set({
+        ...(renewal !== null && { expiresAt: renewal }),
+        lastSeenAt: now,
+        updatedAt: now,
+        ...(family !== null && {
+          token,
+          previousToken: found.token,
+          rotatedAt: now,
+          tokenFamily: family,
+          version,
+        }),
+      })
+      .where('id', '=', sessionId)
+      .where('token', '=', found.token)
+      .where('expiresAt', '>', now)
+      .executeTakeFirst()
+    if (numUpdatedRows === 0n) return false
+    if (renewal !== null)
+      record({ type: 'session.refreshed', at: now, userId: found.userId, sessionId, renewed: true })
+    return true
+  })
+  if (!isDone) return 'overtaken'
+  // Streams and sockets of the previous version end with its grace period.
+  if (family !== null) database.revocations.publish({ sessionId, userId: found.userId })
+  const isCookieNew = renewal !== null || family !== null
+  return {
+    id: sessionId,
+    userId: found.userId,
+    expiresAt,
+    version,
+    remembered: found.remembered,
+    renewed: renewal !== null,
+    cookie: isCookieNew ? `${sessionId}.${secret}` : null,
+  }
+}
+
+function endReplayed(sessionId: string, database: SessionDatabase, at: Date): Promise<number> {
+  return commit(database, (trx, record) =>
+    deleteSessions(trx, record, { sessionId, cause: 'token-replayed', actorId: null, at }),
+  )
+}
+
+/**
+ * Finds what the session row says about its secrets.
+ *
+ * @throws AuthError `SESSIONS_UNAVAILABLE` if the lookup fails or times out
+ */
+export async function findToken(
+  sessionId: string,
+  { sessions }: SessionDatabase,
+  { lookupTimeoutMs }: AuthConfig,
+): Promise<SessionToken | null> {
+  try {
+    return await withDeadline(sessions.findToken(sessionId), lookupTimeoutMs)
+  } catch (cause) {
+    throw isAuthError(cause) ? cause : new AuthError('SESSIONS_UNAVAILABLE', { cause })
+  }
+}

@@ -1,0 +1,74 @@
+import type { AuthTransaction, RecordEvent } from '../database/auth-transaction.ts'
+import { toDate, toNullableDate } from '../database/schema.ts'
+import type { VersionCause } from '../events/event.ts'
+import type { SessionCookie } from '../request/credentials.ts'
+import { createFamily, createSessionSecret, hashSecret } from '../session/secret.ts'
+import { secretStatus } from '../session/secret-status.ts'
+import type { NewSession } from './create-session.ts'
+
+/** Which session, and why. */
+export interface Replacement {
+  readonly userId: string
+  readonly cookie: SessionCookie | null
+  readonly cause: VersionCause
+  readonly now: Date
+}
+
+/** The causes that prove who the user is, so the session becomes fresh. */
+const PROVES_USER: ReadonlySet<VersionCause> = new Set(['password-changed', 'reauthenticated'])
+
+/**
+ * Gives a session a new version and a new secret: every copy of its older JWTs, cookies, sockets, and streams
+ * stops working. There is no grace period. Call it in the transaction that has locked the user.
+ *
+ * @returns null, with nothing changed, unless the cookie holds a valid secret of an unexpired session of this
+ * user: the current one, or the previous one within the grace period of a rotation
+ */
+export async function replaceCredentials(
+  trx: AuthTransaction,
+  record: RecordEvent,
+  { userId, cookie, cause, now }: Replacement,
+): Promise<NewSession | null> {
+  if (cookie === null) return null
+  const { sessionId } = cookie
+  const session = await trx
+    .selectFrom('session')
+    .select(['token', 'previousToken', 'rotatedAt', 'tokenFamily', 'version', 'provedVersion'])
+    .select(['expiresAt', 'remembered'])
+    .where('id', '=', sessionId)
+    .where('userId', '=', userId)
+    .where('expiresAt', '>', now)
+    // Only its issuer's tokens are valid for another one.
+    .where('issuer', 'is', null)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+  if (session === undefined) return null
+  const status = await secretStatus(
+    cookie.secret,
+    { ...session, rotatedAt: toNullableDate(session.rotatedAt) },
+    now,
+  )
+  if (status !== 'current' && status !== 'previous') return null
+
+  const version = session.version + 1
+  const tokenFamily = session.tokenFamily ?? createFamily()
+  const secret = await createSessionSecret(tokenFamily, version)
+  await trx
+    .updateTable('session')
+    .set({
+      token: await hashSecret(secret),
+      tokenFamily,
+      version,
+      provedVersion: version,
+      previousToken: null,
+      rotatedAt: null,
+      updatedAt: now,
+      ...(PROVES_USER.has(cause) && { lastAuthenticatedAt: now }),
+    })
+    .where('id', '=', sessionId)
+    .execute()
+  record({ type: 'session.version-changed', at: now, userId, sessionId, version, cause })
+  const remembered = Boolean(session.remembered)
+  const expiresAt = toDate(session.expiresAt)
+  return { id: sessionId, userId, expiresAt, remembered, version, cookie: `${sessionId}.${secret}` }
+}

@@ -1,0 +1,396 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { SessionKey } from '@sallyport/core'
+import { openPostgres } from '@sallyport/core/postgres'
+import pg from 'pg'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { type OpenDatabase, postgresKind, type TestDatabase } from '../../support/database-kinds.ts'
+import { testPostgres } from '../../support/postgres.ts'
+import { inHours, literal, storeSession, takeLog } from '../../support/stored-sessions.ts'
+import { startProxy } from '../../support/tcp-proxy.ts'
+import { until } from '../../support/until.ts'
+
+const server = await testPostgres()
+const { create } = postgresKind(server)
+
+let database: TestDatabase
+let here: OpenDatabase
+let there: OpenDatabase
+let ada: SessionKey
+let bob: SessionKey
+
+beforeAll(async () => {
+  database = await create()
+  here = await database.open()
+  there = await database.open()
+  await listeners(2, here, there)
+})
+beforeEach(async () => {
+  ada = await storeSession(database)
+  bob = await storeSession(database)
+})
+
+/** Waits until so many listen and have caught up, and these know it. */
+async function listeners(count: number, ...databases: OpenDatabase[]): Promise<void> {
+  await until(async () => (await listenerPids()).length === count)
+  await settled(...databases)
+}
+
+/** Of the connections that listen, and have nothing else to do. */
+async function listenerPids(): Promise<number[]> {
+  const found = await database.rows(`select pid from pg_stat_activity
+    where application_name = 'sallyport-listen' and state = 'idle' and query like '%revocation_log%'
+    and datname = current_database() order by backend_start`)
+  return found.map(({ pid }) => Number(pid))
+}
+
+function listen({ revocations }: Pick<OpenDatabase, 'revocations'>, key: SessionKey) {
+  const listener = vi.fn<() => void>()
+  onTestFinished(revocations.subscribe(key, listener))
+  return listener
+}
+
+const remove = ({ sessionId }: SessionKey) =>
+  database.run(`delete from session where id = ${literal(sessionId)}`)
+const heard = (...fns: (() => void)[]) => until(() => fns.every((fn) => vi.mocked(fn).mock.calls.length > 0))
+
+/** Everything that was told before has arrived: notifications come in the order of the commits. */
+async function settled(...databases: OpenDatabase[]): Promise<void> {
+  const last = await storeSession(database)
+  const told = databases.map((opened) => {
+    const listener = vi.fn<() => void>()
+    return { listener, unsubscribe: opened.revocations.subscribe(last, listener) }
+  })
+  await remove(last)
+  await heard(...told.map(({ listener }) => listener))
+  for (const { unsubscribe } of told) unsubscribe()
+}
+
+async function connectByHand(): Promise<pg.Client> {
+  const hand = new pg.Client(database.url)
+  await hand.connect()
+  onTestFinished(() => hand.end())
+  return hand
+}
+
+describe('a change', () => {
+  test.each([
+    [
+      'of one that has opened the database',
+      () => here.db.deleteFrom('session').where('id', '=', ada.sessionId).execute(),
+    ],
+    [
+      'of the other',
+      () => there.db.updateTable('user').set({ banned: true }).where('id', '=', ada.userId).execute(),
+    ],
+    ['by hand', () => remove(ada)],
+    [
+      'that moves expiresAt earlier',
+      () => database.run(`update session set "expiresAt" = now() where id = ${literal(ada.sessionId)}`),
+    ],
+    ['that deletes the user', () => database.run(`delete from "user" where id = ${literal(ada.userId)}`)],
+  ])('%s is heard by both, and by those alone whom it concerns', async (_name, change) => {
+    const concerned = [listen(here, ada), listen(there, ada)]
+    const others = [listen(here, bob), listen(there, { ...ada, userId: bob.userId })]
+    await change()
+    await heard(...concerned)
+    await settled(here, there)
+    for (const other of others) expect(other).not.toHaveBeenCalled()
+  })
+
+  test('of all sessions at once by truncate is heard by everyone', async () => {
+    const everyone = [listen(here, ada), listen(there, ada), listen(there, bob)]
+    await database.run('truncate session')
+    await heard(...everyone)
+  })
+
+  test('that is undone, or ends nothing, is heard by nobody', async () => {
+    const listener = listen(there, ada)
+    await database.run(`begin; delete from session where id = ${literal(ada.sessionId)}; rollback;
+      update session set "expiresAt" = ${literal(inHours(2).toISOString())} where id = ${literal(ada.sessionId)};
+      update "user" set name = 'A' where id = ${literal(ada.userId)}`)
+    await settled(there)
+    expect(listener).not.toHaveBeenCalled()
+  })
+
+  test('is read from the log once, however often that is read while an earlier transaction goes on', async () => {
+    const earlier = await connectByHand()
+    await earlier.query('begin; select pg_current_xact_id()')
+    const listener = listen(there, ada)
+    await remove(ada)
+    await heard(listener)
+    // Notified, and then read.
+    for (let look = 0; look < 3; look++) {
+      const reads = spyOnLog()
+      await database.run(`notify sallyport_revocation, 'look'`)
+      await until(() => reads() >= 2)
+      await settled(here, there)
+    }
+    expect(listener.mock.calls.length).toBeLessThanOrEqual(2)
+    await earlier.query('commit')
+  })
+
+  test('raises the revision before anyone is told', async () => {
+    const before = there.revocations.revision
+    const revision = new Promise<number>((resolve) => {
+      onTestFinished(there.revocations.subscribe(ada, () => resolve(there.revocations.revision)))
+    })
+    await remove(ada)
+    expect(await revision).toBeGreaterThan(before)
+  })
+
+  test('of this process is heard at once when it is published', () => {
+    const listener = listen(here, ada)
+    here.revocations.publish(ada)
+    expect(listener).toHaveBeenCalledOnce()
+  })
+
+  test('of a session whose id is too long for a notification is heard all the same', async () => {
+    const long = await storeSession(database, { userId: `${'é'.repeat(1_200)}`, id: `${'\\'.repeat(2_600)}` })
+    const longer = await storeSession(database, { userId: `${'x'.repeat(8_100)}` })
+    const told = [listen(there, long), listen(here, longer)]
+    await remove(long)
+    await remove(longer)
+    await heard(...told)
+  })
+})
+
+describe('a notification of somebody else', () => {
+  test.each([
+    ['nothing', ''],
+    ['no JSON', 'x'],
+    ['half of one', '["1",'],
+    ['null', 'null'],
+    ['a number', '5'],
+    ['text', '"look"'],
+    ['an object', '{"0":"1"}'],
+    ['too little', '["1"]'],
+    ['too much', '["1","a","b","c"]'],
+    ['numbers', '[1,2,3]'],
+    ['a nested list', '[["1"],null,null]'],
+    ['7,999 bytes', `${'['.repeat(7_999)}`],
+  ])('of %s costs a read of the log, and the next change is heard', async (_name, payload) => {
+    const reads = spyOnLog()
+    const pids = await listenerPids()
+    const listener = listen(there, ada)
+    await database.run(`notify sallyport_revocation, ${literal(payload)}`)
+    await settled(here, there)
+    await remove(ada)
+    await heard(listener)
+    // One for each of the two that listen, well before they would look by themselves.
+    await until(() => reads() >= 2)
+    expect(reads()).toBe(2)
+    await listeners(2)
+    expect(await listenerPids()).toEqual(pids)
+  })
+})
+
+/** Counts how often the log is read. */
+function spyOnLog(): () => number {
+  const query = vi.spyOn(pg.Client.prototype, 'query')
+  onTestFinished(() => query.mockRestore())
+  return () =>
+    query.mock.calls.filter(([text]) => typeof text === 'string' && text.includes('from revocation_log'))
+      .length
+}
+
+describe('a listener that is cut off', () => {
+  /** One that has opened the database through a proxy, and listens. */
+  async function openThroughProxy() {
+    const proxy = await startProxy(server.port)
+    const opened = await openPostgres(database.url.replace(`:${server.port}/`, `:${proxy.port}/`))
+    onTestFinished(opened.close)
+    await listeners(3, opened)
+    const pid = (await listenerPids()).at(-1)
+    return { proxy, opened, cutOff: () => database.rows(`select pg_terminate_backend(${pid}, 5000)`) }
+  }
+
+  test('catches up on what was notified meanwhile', async () => {
+    const { proxy, opened, cutOff } = await openThroughProxy()
+    const told = [ada, bob].map((key) => listen(opened, key))
+    const other = listen(opened, await storeSession(database))
+    proxy.hold()
+    await cutOff()
+    await remove(ada)
+    await database.run(`update "user" set banned = true where id = ${literal(bob.userId)}`)
+    await settled(there)
+    for (const listener of told) expect(listener).not.toHaveBeenCalled()
+    proxy.release()
+    await heard(...told)
+    await listeners(3)
+    for (const listener of told) expect(listener).toHaveBeenCalledOnce()
+    expect(other).not.toHaveBeenCalled()
+  })
+
+  test('is not told of what was before it began', async () => {
+    const before = await storeSession(database)
+    await remove(before)
+    const { opened, cutOff } = await openThroughProxy()
+    const listener = listen(opened, before)
+    await cutOff()
+    await listeners(3, opened)
+    expect(listener).not.toHaveBeenCalled()
+  })
+
+  test('hears of a transaction that took its number early and was committed late', async () => {
+    const { proxy, opened, cutOff } = await openThroughProxy()
+    const told = { early: listen(opened, ada), late: listen(opened, bob) }
+    const late = await connectByHand()
+    // Numbered first, committed last.
+    await late.query('begin')
+    await late.query('delete from session where id = $1', [bob.sessionId])
+    await remove(ada)
+    await heard(told.early)
+    // Reads the log in between, and begins after it.
+    await cutOff()
+    await listeners(3)
+    expect(told.late).not.toHaveBeenCalled()
+    proxy.hold()
+    const [pid] = (await listenerPids()).slice(-1)
+    await database.rows(`select pg_terminate_backend(${pid}, 5000)`)
+    await late.query('commit')
+    await settled(there)
+    expect(told.late).not.toHaveBeenCalled()
+    proxy.release()
+    await heard(told.late)
+  })
+
+  test('by a server that does not answer any more is replaced', async () => {
+    const { proxy, opened } = await openThroughProxy()
+    const listener = listen(opened, ada)
+    proxy.cut()
+    await remove(ada)
+    await heard(listener)
+  })
+})
+
+describe('a server that lets the listener in and then refuses', () => {
+  /** How often a node connects in so long, while something is refused to its listener. */
+  async function attemptsIn(ms: number, refused: string): Promise<number> {
+    const proxy = await startProxy(server.port)
+    const { query } = pg.Client.prototype
+    const spy = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (
+      this: pg.Client,
+      ...args: unknown[]
+    ) {
+      const [statement] = args
+      if (typeof statement === 'string' && statement.includes(refused))
+        return Promise.reject(new Error('refused'))
+      return Reflect.apply(query, this, args)
+    })
+    onTestFinished(() => spy.mockRestore())
+    const opened = await openPostgres(database.url.replace(`:${server.port}/`, `:${proxy.port}/`))
+    onTestFinished(opened.close)
+    const before = proxy.attempts
+    await sleep(ms)
+    return proxy.attempts - before
+  }
+
+  test.each([
+    ['to listen', 'listen sallyport'],
+    ['to read the log', 'from revocation_log'],
+  ])('%s is not stormed', async (_name, refused) => {
+    // Pauses that grow to half a second let through about five, and the lookups connect twice.
+    expect(await attemptsIn(1_500, refused)).toBeLessThan(10)
+  })
+})
+
+test('what happens before the listener has its connection is heard', async () => {
+  const proxy = await startProxy(server.port)
+  const opening = openPostgres(database.url.replace(`:${server.port}/`, `:${proxy.port}/`), {
+    connectTimeoutMs: 15_000,
+  })
+  await until(() => proxy.attempts >= 1)
+  const opened = await opening
+  onTestFinished(opened.close)
+  proxy.hold()
+  proxy.cut()
+  const listener = listen(opened, ada)
+  await remove(ada)
+  await settled(there)
+  proxy.release()
+  await heard(listener)
+})
+
+test('100,000 entries that it catches up on are told in many turns, and every one is', async () => {
+  const proxy = await startProxy(server.port)
+  const opened = await openPostgres(database.url.replace(`:${server.port}/`, `:${proxy.port}/`))
+  onTestFinished(opened.close)
+  await listeners(3, opened)
+  const told = listen(opened, ada)
+  proxy.hold()
+  proxy.cut()
+  // Told by the log alone: no trigger notifies of these.
+  await database.run(
+    `insert into revocation_log ("sessionId", "userId") select n::text, 'nobody' from generate_series(1, 99999) n`,
+  )
+  await database.run(
+    `insert into revocation_log ("sessionId", "userId") values (${literal(ada.sessionId)}, ${literal(ada.userId)})`,
+  )
+  const before = opened.revocations.revision
+  let most = 0
+  proxy.release()
+  for (let revision = before; revision < before + 100_000; ) {
+    await new Promise((resolve) => setImmediate(resolve))
+    most = Math.max(most, opened.revocations.revision - revision)
+    revision = opened.revocations.revision
+  }
+  await heard(told)
+  await takeLog(database)
+  expect(most).toBeLessThanOrEqual(5_000)
+})
+
+test('a notification made up by somebody else keeps nobody from hearing of the change of its number', async () => {
+  const listener = listen(there, ada)
+  const [{ next } = {}] = await database.rows(`select (coalesce(max(seq), 0) + 1)::text as next from (
+    select last_value as seq from revocation_log_seq_seq) s`)
+  const made = [0, 1, 2].map((more) => `notify sallyport_revocation, '["${Number(next) + more}","x","y"]'`)
+  await database.run(made.join(';'))
+  await remove(ada)
+  await heard(listener)
+})
+
+test('after it is closed nothing is heard, and no connection is left', async () => {
+  const closed = await openPostgres(database.url)
+  await listeners(3, closed)
+  const listener = listen(closed, ada)
+  await closed.close()
+  await remove(ada)
+  await settled(there)
+  expect(listener).not.toHaveBeenCalled()
+  await listeners(2)
+})
+
+test('it is closed when the log is not being read any more', async () => {
+  const closed = await openPostgres(database.url)
+  await listeners(3, closed)
+  const ofClosed = (await listenerPids()).at(-1)
+  const locker = await connectByHand()
+  onTestFinished(() => locker.end())
+  await locker.query('begin; lock table revocation_log in access exclusive mode')
+  const waiting = () =>
+    database.rows(`select pid from pg_stat_activity where pid = ${ofClosed} and wait_event_type = 'Lock'`)
+  // What is no entry makes it read the log.
+  await database.run("notify sallyport_revocation, 'no entry'")
+  await until(async () => (await waiting()).length === 1)
+  const isRead = closed.close().then(waiting)
+  await locker.query('rollback')
+  expect(await isRead).toEqual([])
+  await listeners(2)
+})
+
+test('closed while it connects, it leaves no connection', async () => {
+  const proxy = await startProxy(server.port)
+  const closed = await openPostgres(database.url.replace(`:${server.port}/`, `:${proxy.port}/`))
+  await listeners(3, closed)
+  const before = proxy.attempts
+  proxy.hold()
+  await database.rows(`select pg_terminate_backend(${(await listenerPids()).at(-1)}, 5000)`)
+  // Only the listener is missing.
+  await until(() => proxy.attempts > before)
+  await closed.close()
+  await until(() => proxy.connections === 1)
+  proxy.release()
+  await until(() => proxy.connections === 0)
+})
+
+afterAll(() => takeLog(database))

@@ -1,0 +1,397 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isAuthError, isReady, type SessionKey } from '@sallyport/core'
+import { openPostgres, type PostgresOptions } from '@sallyport/core/postgres'
+import { createTestAuth } from '@sallyport/core/testing'
+import pg from 'pg'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { batchStatement } from '../../../src/database/postgres/sessions.ts'
+import { sessionSql } from '../../../src/database/session-sql.ts'
+import { postgresKind, type TestDatabase } from '../../support/database-kinds.ts'
+import { startPostgres } from '../../support/embedded-postgres.ts'
+import { testPostgres } from '../../support/postgres.ts'
+import { reasonOf } from '../../support/reason-of.ts'
+import { literal, storeSession } from '../../support/stored-sessions.ts'
+import { startProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
+import { until } from '../../support/until.ts'
+
+const server = await testPostgres()
+const { create } = postgresKind(server)
+const { config, close } = await createTestAuth()
+afterAll(close)
+
+let database: TestDatabase
+let ada: SessionKey
+let bob: SessionKey
+
+beforeAll(async () => {
+  database = await create()
+  // Makes the tables, and leaves no connections that look anything up.
+  await (await openPostgres(database.url)).close()
+})
+beforeEach(async () => {
+  ada = await storeSession(database)
+  bob = await storeSession(database)
+})
+
+/** What was opened, and the statements that its lookups have sent since, each as the ids of its sessions. */
+interface Opened {
+  readonly proxy: TcpProxy
+  readonly find: (key: SessionKey) => Promise<string | null>
+  readonly opened: Awaited<ReturnType<typeof openPostgres>>
+  readonly sent: () => string[][]
+}
+
+async function open(options?: PostgresOptions, url = database.url, port = server.port): Promise<Opened> {
+  const proxy = await startProxy(port)
+  if (port === server.port) await until(async () => (await lookupPids()).length === 0)
+  const query = vi.spyOn(pg.Client.prototype, 'query')
+  onTestFinished(() => query.mockRestore())
+  const opened = await openPostgres(url.replace(`:${port}/`, `:${proxy.port}/`), options)
+  onTestFinished(opened.close)
+  if (port === server.port) await until(async () => (await lookupPids()).length === 2)
+  query.mockClear()
+  return {
+    proxy,
+    opened,
+    find: async (key) => (await opened.sessions.findSession(key))?.id ?? null,
+    sent: () => query.mock.calls.flatMap(([statement]) => lookupIds(statement)),
+  }
+}
+
+/** Of a statement that looks anything up. */
+function lookupIds(statement: unknown): string[][] {
+  const { name, values } = statement as { name?: string; values?: [string[], string[]] }
+  return name === 'sallyport_lookup' && values !== undefined && values[0].length > 0 ? [values[0]] : []
+}
+
+/** Of the connections for lookups that are ready, in the order they were made in. */
+async function lookupPids(): Promise<number[]> {
+  const found =
+    await database.rows(`select pid from pg_stat_activity where application_name = 'sallyport-lookup'
+    and datname = current_database() and query like '%with ordinality%' order by backend_start`)
+  return found.map(({ pid }) => Number(pid))
+}
+
+/** How a lookup ends: what it finds, or the reason. */
+const outcome = (lookup: Promise<string | null>) =>
+  lookup.catch((error: unknown) => {
+    if (isAuthError(error)) return error.reason
+    throw error
+  })
+
+const key = (sessionId: string) => ({ sessionId, userId: 'nobody' })
+
+/** Makes lookups wait for their answer until it is released. */
+async function lockSessions() {
+  const locker = new pg.Client(database.url)
+  locker.on('error', () => {})
+  await locker.connect()
+  await locker.query('begin')
+  await locker.query('lock table session in access exclusive mode')
+  const release = () => locker.end()
+  onTestFinished(release)
+  return { release }
+}
+
+const waitingForLock = async () =>
+  (
+    await database.rows(`select pid from pg_stat_activity where application_name = 'sallyport-lookup'
+    and wait_event_type = 'Lock' and datname = current_database() order by backend_start`)
+  ).map(({ pid }) => Number(pid))
+
+describe('lookups', () => {
+  test('leave at once when none is under way', async () => {
+    const { find, sent } = await open()
+    const first = find(ada)
+    expect(sent()).toEqual([[ada.sessionId]])
+    expect(await first).toBe(ada.sessionId)
+    const second = find(bob)
+    expect(sent()).toEqual([[ada.sessionId], [bob.sessionId]])
+    expect(await second).toBe(bob.sessionId)
+  })
+
+  test('that come while one is under way leave together when it is answered', async () => {
+    const { find, sent } = await open()
+    const all = [ada, bob, key('x'), ada, bob].map(find)
+    expect(sent()).toEqual([[ada.sessionId]])
+    expect(await Promise.all(all)).toEqual(
+      [ada, bob, null, ada, bob].map((found) => found?.sessionId ?? null),
+    )
+    expect(sent()).toEqual([[ada.sessionId], [bob.sessionId, 'x', ada.sessionId, bob.sessionId]])
+  })
+
+  test('leave 256 at a time at most, in the order they came in', async () => {
+    const { find, sent } = await open()
+    const keys = Array.from({ length: 600 }, (_, n) => key(String(n)))
+    const answered: string[] = []
+    await Promise.all(
+      keys.map(async (asked) => {
+        await find(asked)
+        answered.push(asked.sessionId)
+      }),
+    )
+    expect(sent().map(({ length }) => length)).toEqual([1, 256, 256, 87])
+    expect(sent().flat()).toEqual(keys.map(({ sessionId }) => sessionId))
+    expect(answered).toEqual(sent().flat())
+  })
+
+  test('are one prepared statement', async () => {
+    const { find } = await open()
+    const query = vi.mocked(pg.Client.prototype.query)
+    await Promise.all([ada, bob, ada].map(find))
+    const text = batchStatement(sessionSql('postgres'), { session: 'text', user: 'text' })
+    const statements = query.mock.calls
+      .map(([statement]): unknown => statement)
+      .filter((statement) => lookupIds(statement).length > 0)
+    expect(statements).toHaveLength(2)
+    for (const statement of statements) expect(statement).toMatchObject({ name: 'sallyport_lookup', text })
+  })
+
+  test('never join a statement that was sent: each sees all that was committed before it was asked for', async () => {
+    const { find, sent, proxy } = await open()
+    proxy.pauseAnswers()
+    const first = [find(ada)]
+    await database.run(
+      `delete from session where id in (${literal(ada.sessionId)}, ${literal(bob.sessionId)})`,
+    )
+    const late = [find(ada), find(bob)]
+    expect(sent()).toEqual([[ada.sessionId]])
+    proxy.resumeAnswers()
+    await first[0]
+    expect(await Promise.all(late)).toEqual([null, null])
+    expect(sent()).toHaveLength(2)
+  })
+
+  test('with an id that no column can hold are not sent, and the others of their statement are answered', async () => {
+    const { find, sent } = await open()
+    const bad = ['\0', 'x\0', '\ud83d', 'x\udc00y'].flatMap((id) => [
+      { ...ada, sessionId: id },
+      { ...ada, userId: id },
+    ])
+    const lookups = [ada, ...bad, bob, ...bad, ada].map(find)
+    expect((await Promise.all(lookups)).filter((id) => id !== null)).toEqual([
+      ada.sessionId,
+      bob.sessionId,
+      ada.sessionId,
+    ])
+    expect(sent()).toEqual([[ada.sessionId], [bob.sessionId, ada.sessionId]])
+  })
+})
+
+describe('a lookup that is not answered in time', () => {
+  test('is 503, and those that came later are answered by the connection that stands by', async () => {
+    const { find, sent } = await open({ lookupTimeoutMs: 400 })
+    const pids = await lookupPids()
+    const [stuck = 0] = pids
+    process.kill(stuck, 'SIGSTOP')
+    onTestFinished(() => void process.kill(stuck, 'SIGCONT'))
+    const timedOut = outcome(find(ada))
+    const asLong = outcome(find(bob))
+    await sleep(200)
+    const later = [ada, bob].map((asked) => outcome(find(asked)))
+    expect(await timedOut).toBe('SESSIONS_UNAVAILABLE')
+    expect(await Promise.all(later)).toEqual([ada.sessionId, bob.sessionId])
+    // Who has waited as long as the first has given up too, and is not asked for.
+    expect(await asLong).toBe('SESSIONS_UNAVAILABLE')
+    expect(sent()).toEqual([[ada.sessionId], [ada.sessionId, bob.sessionId]])
+    // It is replaced, and never asked again.
+    await until(async () => (await lookupPids()).length === 3)
+    expect(await find(ada)).toBe(ada.sessionId)
+    expect((await lookupPids()).slice(0, 2)).toEqual(pids)
+  })
+
+  test('for a lock is 503, and once the lock is gone lookups are answered', async () => {
+    const { find } = await open({ lookupTimeoutMs: 150, statementTimeoutMs: 400 })
+    const lock = await lockSessions()
+    const lookups = [ada, bob, ada].map((asked) => outcome(find(asked)))
+    expect(await Promise.all(lookups)).toEqual(Array(3).fill('SESSIONS_UNAVAILABLE'))
+    await lock.release()
+    await until(async () => (await outcome(find(ada))) === ada.sessionId)
+    await until(async () => (await lookupPids()).length === 2)
+  })
+})
+
+describe('a connection that is killed', () => {
+  test('with a lookup under way costs no 503: it is asked once more', async () => {
+    const { find, sent } = await open()
+    const lock = await lockSessions()
+    const lookups = [ada, bob].map(find)
+    await until(async () => (await waitingForLock()).length === 1)
+    const [pid] = await waitingForLock()
+    await database.rows(`select pg_terminate_backend(${pid}, 5000)`)
+    await until(() => sent().length === 2)
+    // What was lost goes first, together with what has come since.
+    expect(sent()).toEqual([[ada.sessionId], [ada.sessionId, bob.sessionId]])
+    await lock.release()
+    expect(await Promise.all(lookups)).toEqual([ada.sessionId, bob.sessionId])
+  })
+
+  test('twice with the same lookup is 503, and the next is answered', async () => {
+    const { find, sent } = await open()
+    const lock = await lockSessions()
+    const lookup = outcome(find(ada))
+    for (let kill = 1; kill <= 2; kill++) {
+      // The connection that replaces another waits as well, after the one that asks.
+      await until(async () => (await waitingForLock()).length === kill && sent().length === kill)
+      const [pid] = await waitingForLock()
+      await database.rows(`select pg_terminate_backend(${pid}, 5000)`)
+    }
+    expect(await lookup).toBe('SESSIONS_UNAVAILABLE')
+    expect(sent()).toEqual([[ada.sessionId], [ada.sessionId]])
+    await lock.release()
+    expect(await find(ada)).toBe(ada.sessionId)
+  })
+
+  test.each([
+    ['the one that asks', [0]],
+    ['the one that stands by', [1]],
+    ['both', [0, 1]],
+  ])('while nothing is asked is replaced: %s', async (_name, places) => {
+    const { find } = await open()
+    const pids = await lookupPids()
+    for (const place of places) await database.rows(`select pg_terminate_backend(${pids[place]}, 5000)`)
+    expect(await find(ada)).toBe(ada.sessionId)
+    await until(async () => (await lookupPids()).length === 2)
+    const after = await lookupPids()
+    for (const [place, pid] of pids.entries()) expect(after.includes(pid)).toBe(!places.includes(place))
+    expect(await find(bob)).toBe(bob.sessionId)
+  })
+})
+
+describe('a statement that is at fault', () => {
+  test('is 503 and costs no connection', async () => {
+    const { find } = await open()
+    const pids = await lookupPids()
+    await database.run('alter table session rename column "expiresAt" to gone')
+    try {
+      expect(await outcome(find(ada))).toBe('SESSIONS_UNAVAILABLE')
+    } finally {
+      await database.run('alter table session rename column gone to "expiresAt"')
+    }
+    expect(await find(ada)).toBe(ada.sessionId)
+    expect(await lookupPids()).toEqual(pids)
+  })
+
+  test('because the type of a column was changed is prepared anew', async () => {
+    const { find } = await open()
+    expect(await find(ada)).toBe(ada.sessionId)
+    await database.run('alter table "user" alter column name type varchar(200)')
+    try {
+      await outcome(find(ada))
+      expect(await outcome(find(ada))).toBe(ada.sessionId)
+    } finally {
+      await database.run('alter table "user" alter column name type text')
+    }
+  })
+})
+
+test('a server that lets the connections in and refuses the statement is not stormed', async () => {
+  const { proxy } = await open()
+  const pids = await lookupPids()
+  await database.run('alter table session rename column "expiresAt" to gone')
+  onTestFinished(() => database.run('alter table session rename column gone to "expiresAt"'))
+  for (const pid of pids) await database.rows(`select pg_terminate_backend(${pid}, 5000)`)
+  const before = proxy.attempts
+  await sleep(1_500)
+  // Pauses that grow to half a second let through about five.
+  expect(proxy.attempts - before).toBeLessThan(10)
+})
+
+test('after it is closed every lookup is 503, those that wait and those under way too, and no connection is left', async () => {
+  const { find, opened } = await open()
+  const lock = await lockSessions()
+  const lookups = [ada, bob, ada].map((asked) => outcome(find(asked)))
+  await until(async () => (await waitingForLock()).length === 1)
+  await opened.close()
+  expect(await Promise.all(lookups)).toEqual(Array(3).fill('SESSIONS_UNAVAILABLE'))
+  expect(await outcome(find(ada))).toBe('SESSIONS_UNAVAILABLE')
+  await lock.release()
+  await until(async () => (await lookupPids()).length === 0)
+})
+
+test('it is closed when the statement under way has ended, which is answered', async () => {
+  const { find, opened } = await open()
+  const lock = await lockSessions()
+  const lookup = outcome(find(ada))
+  await until(async () => (await waitingForLock()).length === 1)
+  const closed = opened.close().then(waitingForLock)
+  await lock.release()
+  expect(await lookup).toBe(ada.sessionId)
+  expect(await closed).toEqual([])
+})
+
+describe('while the server is down', () => {
+  test('every lookup is 503, and when it is back they are right again; one attempt to connect at a time', async () => {
+    const { find, opened, proxy } = await open()
+    const write = () =>
+      opened.db.updateTable('user').set({ name: 'A' }).where('id', '=', ada.userId).execute()
+    await server.crash()
+    const asked = proxy.attempts
+    const until503 = async () => {
+      for (let i = 0; i < 10; i++) {
+        const answers = await Promise.all([ada, bob, ada].map((asked) => outcome(find(asked))))
+        expect(new Set(answers)).toEqual(new Set(['SESSIONS_UNAVAILABLE']))
+        const writes = await Promise.all(Array.from({ length: 20 }, () => reasonOf(write())))
+        expect(new Set(writes)).toEqual(new Set(['SESSIONS_UNAVAILABLE']))
+      }
+    }
+    await until503()
+    expect(await isReady(config, opened.sessions)).toBe(false)
+    await server.start()
+    await until(async () => (await outcome(find(ada))) === ada.sessionId)
+    await Promise.all([
+      until(async () => (await reasonOf(write())) === 'accepted'),
+      ...Array.from({ length: 20 }, () => outcome(find(bob))),
+    ])
+    expect(await find(bob)).toBe(bob.sessionId)
+    expect(proxy.attempts).toBeGreaterThan(asked)
+    expect(proxy.mostUnanswered).toBe(1)
+    expect(await isReady(config, opened.sessions)).toBe(true)
+  })
+})
+
+test('a server in recovery is refused: what it says is out of date', async () => {
+  const standby = await startPostgres()
+  onTestFinished(() => standby.stop())
+  const url = await standby.createDatabase('app')
+  const direct = async (sql: string) => {
+    const client = new pg.Client(url)
+    client.on('error', () => {})
+    await client.connect()
+    try {
+      return (await client.query(sql)).rows?.[0]
+    } finally {
+      await client.end()
+    }
+  }
+  const { find, opened } = await open({}, url, standby.port)
+  const eve = await storeSession({ run: direct })
+  await until(async () => (await outcome(find(eve))) === eve.sessionId)
+  expect(await find(eve)).toBe(eve.sessionId)
+  const { data_directory: directory } = await direct('show data_directory')
+  await standby.crash()
+  writeFileSync(join(directory, 'standby.signal'), '')
+  // Done when it takes writes, which is later.
+  const started = standby.start()
+  await until(() =>
+    direct('select 1').then(
+      () => true,
+      () => false,
+    ),
+  )
+  expect(await direct('select id from session')).toEqual({ id: eve.sessionId })
+  for (let i = 0; i < 5; i++) expect(await outcome(find(eve))).toBe('SESSIONS_UNAVAILABLE')
+  await until(async () => {
+    const error = await Promise.resolve(opened.sessions.findSession(eve)).catch((error: unknown) => error)
+    return error instanceof Error && String(error.cause).includes('in recovery')
+  })
+  expect(await reasonOf(opened.db.selectFrom('user').select('id').execute())).toBe('SESSIONS_UNAVAILABLE')
+  expect(await isReady(config, opened.sessions)).toBe(false)
+  await expect(openPostgres(url)).rejects.toThrow('in recovery')
+  await direct('select pg_promote()')
+  await started
+  await until(async () => (await outcome(find(eve))) === eve.sessionId)
+  expect(await isReady(config, opened.sessions)).toBe(true)
+})

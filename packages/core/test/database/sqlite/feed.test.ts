@@ -1,0 +1,263 @@
+import { join } from 'node:path'
+import { openSqlite } from '@sallyport/core/sqlite'
+import Database from 'better-sqlite3'
+import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { type SqliteFeed, sqliteFeed } from '../../../src/database/sqlite/feed.ts'
+import { inHours, literal, storeSession } from '../../support/stored-sessions.ts'
+import { temporaryDirectory } from '../../support/temporary-directory.ts'
+
+const path = join(temporaryDirectory(), 'app.db')
+const here = await openSqlite(path)
+const there = await openSqlite(path)
+const hand = new Database(path)
+afterAll(async () => {
+  hand.close()
+  await here.close()
+  await there.close()
+})
+
+// Time passes when a test says so; the writes in between are real.
+beforeEach(
+  () => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setImmediate', 'clearImmediate'] }),
+)
+afterEach(() => void vi.useRealTimers())
+
+const POLL_MS = 100
+const byHand = { run: async (sql: string) => void hand.exec(sql) }
+const ada = await storeSession(byHand)
+const bob = await storeSession(byHand)
+
+/** A feed on a connection of its own, and what it asks of it. */
+function openFeed(): { feed: SqliteFeed; reader: Database.Database; asked: () => string[] } {
+  const statements: string[] = []
+  const reader = new Database(path, { readonly: true, verbose: (sql) => statements.push(String(sql)) })
+  const feed = sqliteFeed(reader)
+  onTestFinished(() => {
+    feed.close()
+    reader.close()
+  })
+  return { feed, reader, asked: () => statements.splice(0) }
+}
+
+/** Someone who listens, and has been told to look once, as after every idle time. */
+function listen(feed: Pick<SqliteFeed, 'subscribe'>, key = ada) {
+  const listener = vi.fn<() => void>()
+  const unsubscribe = feed.subscribe(key, listener)
+  onTestFinished(unsubscribe)
+  vi.advanceTimersByTime(POLL_MS)
+  listener.mockClear()
+  return { listener, unsubscribe }
+}
+
+const revoke = (...keys: { sessionId: string; userId: string }[]) => {
+  const insert = hand.prepare('insert into revocation_log (sessionId, userId) values (?, ?)')
+  hand.transaction(() => {
+    for (const { sessionId, userId } of keys) insert.run(sessionId, userId)
+  })()
+}
+
+describe('what another connection has changed', () => {
+  test('is heard within 100 ms, by those whom it concerns', async () => {
+    const { feed } = openFeed()
+    const [adas, bobs] = [listen(feed), listen(feed, bob)]
+    revoke(ada)
+    vi.advanceTimersByTime(POLL_MS - 1)
+    expect(adas.listener).not.toHaveBeenCalled()
+    vi.advanceTimersByTime(1)
+    expect(adas.listener).toHaveBeenCalledOnce()
+    expect(bobs.listener).not.toHaveBeenCalled()
+    vi.advanceTimersByTime(10 * POLL_MS)
+    expect(adas.listener).toHaveBeenCalledOnce()
+  })
+
+  test('raises the revision before anyone is told', () => {
+    const { feed } = openFeed()
+    listen(feed, bob)
+    const before = feed.revision
+    const revisions: number[] = []
+    onTestFinished(feed.subscribe(ada, () => revisions.push(feed.revision)))
+    revoke(bob, ada)
+    vi.advanceTimersByTime(POLL_MS)
+    expect(revisions).toEqual([before + 2])
+  })
+
+  test('is heard by every process that has opened the file, whoever has changed it', async () => {
+    const opened = { here: listen(here.revocations).listener, there: listen(there.revocations).listener }
+    const changes = {
+      'one of them': () =>
+        here.db.updateTable('user').set({ role: 'a' }).where('id', '=', ada.userId).execute(),
+      'the other': () =>
+        there.db.updateTable('user').set({ role: 'b' }).where('id', '=', ada.userId).execute(),
+      'a hand': async () => hand.exec(`update user set role = 'c' where id = ${literal(ada.userId)}`),
+    }
+    for (const [who, change] of Object.entries(changes)) {
+      await change()
+      vi.advanceTimersByTime(POLL_MS)
+      const calls = { here: opened.here.mock.calls.length, there: opened.there.mock.calls.length }
+      expect({ who, ...calls }).toEqual({ who, here: 1, there: 1 })
+      opened.here.mockClear()
+      opened.there.mockClear()
+    }
+  })
+
+  test('ends nothing where it is a renewal or another name', async () => {
+    const { feed } = openFeed()
+    const { listener } = listen(feed)
+    await here.db
+      .updateTable('session')
+      .set({ expiresAt: inHours(2) })
+      .where('id', '=', ada.sessionId)
+      .execute()
+    await here.db.updateTable('user').set({ name: 'Ada L.' }).where('id', '=', ada.userId).execute()
+    vi.advanceTimersByTime(POLL_MS)
+    expect(listener).not.toHaveBeenCalled()
+  })
+})
+
+test('what this process publishes is heard at once', () => {
+  const { feed } = openFeed()
+  const { listener } = listen(feed)
+  feed.publish(ada)
+  expect(listener).toHaveBeenCalledOnce()
+})
+
+describe('whoever begins to listen', () => {
+  test('after nobody did is told once to look, as nobody knows what has happened since', () => {
+    const { feed } = openFeed()
+    const listener = vi.fn<() => void>()
+    const unsubscribe = feed.subscribe(ada, listener)
+    expect(listener).not.toHaveBeenCalled()
+    vi.advanceTimersByTime(0)
+    expect(listener).toHaveBeenCalledOnce()
+    vi.advanceTimersByTime(10 * POLL_MS)
+    expect(listener).toHaveBeenCalledOnce()
+    unsubscribe()
+    revoke(ada)
+    onTestFinished(feed.subscribe(ada, listener))
+    vi.advanceTimersByTime(10 * POLL_MS)
+    expect(listener).toHaveBeenCalledTimes(2)
+  })
+
+  test('and stops and begins again in one turn is told once', () => {
+    const { feed } = openFeed()
+    const listener = vi.fn<() => void>()
+    feed.subscribe(ada, listener)()
+    onTestFinished(feed.subscribe(ada, listener))
+    vi.advanceTimersByTime(10 * POLL_MS)
+    expect(listener).toHaveBeenCalledOnce()
+  })
+
+  test('while others do is not told of what was before', () => {
+    const { feed } = openFeed()
+    listen(feed)
+    const listener = vi.fn<() => void>()
+    onTestFinished(feed.subscribe(ada, listener))
+    vi.advanceTimersByTime(10 * POLL_MS)
+    expect(listener).not.toHaveBeenCalled()
+  })
+})
+
+describe('the file is asked', () => {
+  test('nothing while nobody listens, and there is no timer', () => {
+    const { asked } = openFeed()
+    asked()
+    vi.advanceTimersByTime(10 * POLL_MS)
+    expect(asked()).toEqual([])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('for its version alone while nobody writes', () => {
+    const { feed, asked } = openFeed()
+    listen(feed)
+    asked()
+    vi.advanceTimersByTime(3 * POLL_MS)
+    expect(asked()).toEqual(Array(3).fill('PRAGMA data_version'))
+  })
+
+  test('as often however many listen', () => {
+    const { feed, asked } = openFeed()
+    for (let i = 0; i < 20; i++) listen(feed)
+    asked()
+    vi.advanceTimersByTime(POLL_MS)
+    expect(asked()).toHaveLength(1)
+  })
+
+  test('nothing any more after the last has gone', () => {
+    const { feed, asked } = openFeed()
+    const [one, other] = [listen(feed), listen(feed, bob)]
+    one.unsubscribe()
+    one.unsubscribe()
+    asked()
+    vi.advanceTimersByTime(POLL_MS)
+    expect(asked()).toHaveLength(1)
+    other.unsubscribe()
+    vi.advanceTimersByTime(10 * POLL_MS)
+    expect(asked()).toEqual([])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('nothing any more after it is closed, even if somebody listens then', () => {
+    const { feed, asked, reader } = openFeed()
+    listen(feed)
+    feed.close()
+    reader.close()
+    asked()
+    vi.advanceTimersByTime(10 * POLL_MS)
+    const listener = vi.fn<() => void>()
+    onTestFinished(feed.subscribe(bob, listener))
+    vi.advanceTimersByTime(10 * POLL_MS)
+    expect(asked()).toEqual([])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+})
+
+test('100,000 entries at once are read 500 in a turn, however often it looks meanwhile, and every one is told', async () => {
+  vi.useRealTimers()
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
+  const { feed } = openFeed()
+  const listener = vi.fn<() => void>()
+  onTestFinished(feed.subscribe(ada, listener))
+  await nextTurn()
+  listener.mockClear()
+  revoke(...Array(99_999).fill(bob), ada)
+  onTestFinished(() => void hand.exec('delete from revocation_log'))
+  const before = feed.revision
+  const told = () => feed.revision - before
+  const perTurn: number[] = []
+  for (let turn = 0; told() < 100_000; turn++) {
+    if (turn % 20 === 0) vi.advanceTimersByTime(POLL_MS)
+    const revision = feed.revision
+    expect(listener).not.toHaveBeenCalled()
+    await nextTurn()
+    perTurn.push(feed.revision - revision)
+  }
+  expect(Math.max(...perTurn)).toBe(500)
+  expect(told()).toBe(100_000)
+  expect(listener).toHaveBeenCalledOnce()
+})
+
+test('entries that are pruned while they are waited for lose nobody who comes later', () => {
+  const { feed } = openFeed()
+  const { listener } = listen(feed)
+  revoke(bob)
+  hand.exec('delete from revocation_log')
+  vi.advanceTimersByTime(POLL_MS)
+  revoke(ada)
+  vi.advanceTimersByTime(POLL_MS)
+  expect(listener).toHaveBeenCalledOnce()
+})
+
+test('what cannot be read is read the next time', () => {
+  const { feed, reader } = openFeed()
+  const { listener } = listen(feed)
+  revoke(ada)
+  const pragma = vi.spyOn(reader, 'pragma').mockImplementationOnce(() => {
+    throw new Error('disk I/O error')
+  })
+  vi.advanceTimersByTime(POLL_MS)
+  expect(pragma).toHaveBeenCalledOnce()
+  expect(listener).not.toHaveBeenCalled()
+  vi.advanceTimersByTime(POLL_MS)
+  expect(listener).toHaveBeenCalledOnce()
+})

@@ -1,0 +1,212 @@
+import { join } from 'node:path'
+import { openSqlite } from '@sallyport/core/sqlite'
+import Database from 'better-sqlite3'
+import { sql } from 'kysely'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { reasonOf } from '../../support/reason-of.ts'
+import { temporaryDirectory } from '../../support/temporary-directory.ts'
+
+interface Tables {
+  note: { id: number; text: string | null; at: Date | string | null; done: boolean | number | null }
+}
+
+const BUSY_TIMEOUT_MS = 5_000
+const path = join(temporaryDirectory(), 'app.db')
+const { db, close } = await openSqlite<Tables>(path, { busyTimeoutMs: BUSY_TIMEOUT_MS })
+await db.schema
+  .createTable('note')
+  .addColumn('id', 'integer', (column) => column.primaryKey())
+  .addColumn('text', 'text', (column) => column.unique())
+  .addColumn('at', 'text')
+  .addColumn('done', 'integer')
+  .execute()
+
+/** Another connection to the same file, as another process would have. */
+const other = new Database(path, { timeout: 0 })
+afterAll(async () => {
+  other.close()
+  await close()
+})
+beforeEach(() => {
+  other.exec('delete from note')
+})
+
+const insert = (text: string, trx: Pick<typeof db, 'insertInto'> = db) =>
+  trx
+    .insertInto('note')
+    .values({ id: Math.floor(Math.random() * 2 ** 40), text, at: null, done: null })
+    .execute()
+const texts = () => other.prepare('select text from note order by text').pluck().all()
+
+describe('values', () => {
+  test('a date is ISO 8601 in UTC with milliseconds, and a flag is 0 or 1', async () => {
+    const at = new Date('2026-11-21T10:00:00.007+02:00')
+    await db
+      .insertInto('note')
+      .values([
+        { id: 1, text: 'a', at, done: true },
+        { id: 2, text: null, at: null, done: false },
+      ])
+      .execute()
+    expect(other.prepare('select * from note order by id').all()).toEqual([
+      { id: 1, text: 'a', at: '2026-11-21T08:00:00.007Z', done: 1 },
+      { id: 2, text: null, at: null, done: 0 },
+    ])
+  })
+
+  test('they are so in conditions and in streams too', async () => {
+    await db
+      .insertInto('note')
+      .values({ id: 1, text: 'a', at: new Date(0), done: true })
+      .execute()
+    const query = db.selectFrom('note').select('text').where('done', '=', true).where('at', '=', new Date(0))
+    expect(await query.execute()).toEqual([{ text: 'a' }])
+    const streamed: unknown[] = []
+    for await (const row of query.stream()) streamed.push(row)
+    expect(streamed).toEqual([{ text: 'a' }])
+  })
+})
+
+describe('a transaction held across an await', () => {
+  /** A transaction that has written a note and then waits. */
+  function openTransaction(text: string): { end: (how: 'commit' | 'fail') => void; ended: Promise<unknown> } {
+    let end: (how: 'commit' | 'fail') => void = () => {}
+    const waiting = new Promise<'commit' | 'fail'>((resolve) => {
+      end = resolve
+    })
+    const ended = db.transaction().execute(async (trx) => {
+      await insert(text, trx)
+      if ((await waiting) === 'fail') throw new Error('changed my mind')
+    })
+    return { end, ended }
+  }
+
+  test("rolls back alone: another caller's write is not inside it", async () => {
+    const { end, ended } = openTransaction('mine')
+    const written = insert('theirs')
+    end('fail')
+    await expect(ended).rejects.toThrow('changed my mind')
+    await written
+    expect(texts()).toEqual(['theirs'])
+  })
+
+  test("keeps another caller's write waiting, and then both are there", async () => {
+    const { end, ended } = openTransaction('mine')
+    const order: string[] = []
+    const both = [ended.then(() => order.push('mine')), insert('theirs').then(() => order.push('theirs'))]
+    for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+    expect(order).toEqual([])
+    expect(texts()).toEqual([])
+    end('commit')
+    await Promise.all(both)
+    expect(order).toEqual(['mine', 'theirs'])
+    expect(texts()).toEqual(['mine', 'theirs'])
+  })
+
+  test('has the write lock from its beginning, so that a write after a read cannot fail', async () => {
+    await db.transaction().execute(async (trx) => {
+      await trx.selectFrom('note').select('id').execute()
+      expect(() => other.exec("insert into note (id, text) values (1, 'theirs')")).toThrow(/locked/)
+      await insert('mine', trx)
+    })
+    expect(texts()).toEqual(['mine'])
+  })
+})
+
+test('many writes at once are all done, each once', async () => {
+  await Promise.all(Array.from({ length: 50 }, (_, i) => insert(`note ${i}`)))
+  expect(new Set(texts()).size).toBe(50)
+})
+
+describe('an error', () => {
+  test.each([
+    ['a broken constraint', () => insert('twice').then(() => insert('twice')), 'SQLITE_CONSTRAINT_UNIQUE'],
+    ['wrong SQL', () => db.schema.createTable('note').execute(), 'SQLITE_ERROR'],
+  ])('of the statement is handed on as it is: %s', async (_name, write, code) => {
+    await expect(write()).rejects.toMatchObject({ code })
+  })
+
+  test('of a value that cannot be bound is handed on as it is', async () => {
+    const write = sql`insert into note (text) values (${{ text: 'x' }})`
+    await expect(write.execute(db)).rejects.toBeInstanceOf(TypeError)
+    expect(texts()).toEqual([])
+  })
+
+  test('does not stop the line', async () => {
+    await insert('a')
+    await Promise.allSettled([insert('a'), insert('a'), insert('b')])
+    expect(texts()).toEqual(['a', 'b'])
+  })
+})
+
+describe('while another connection holds the write lock', () => {
+  // Time stands still unless a test moves it; the pauses between two attempts are real.
+  beforeAll(() => void vi.useFakeTimers({ toFake: ['performance'] }))
+  afterAll(() => void vi.useRealTimers())
+  beforeEach(() => {
+    vi.advanceTimersByTime(2 * BUSY_TIMEOUT_MS)
+    other.exec('begin immediate')
+  })
+  afterEach(() => {
+    if (other.inTransaction) other.exec('rollback')
+  })
+
+  /** Lets several attempts fail, and then this much time pass. */
+  async function pass(ms: number): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    vi.advanceTimersByTime(ms)
+  }
+
+  test('a write waits, and is done once the lock is released', async () => {
+    const written = insert('patient')
+    await pass(BUSY_TIMEOUT_MS - 1)
+    await pass(0)
+    other.exec('commit')
+    await written
+    expect(texts()).toEqual(['patient'])
+  })
+
+  test('a write is given up with 503 in the end', async () => {
+    const refusal = insert('late').catch((error: unknown) => error)
+    await pass(BUSY_TIMEOUT_MS)
+    expect(await refusal).toMatchObject({
+      reason: 'SESSIONS_UNAVAILABLE',
+      cause: { code: 'SQLITE_BUSY' },
+    })
+    other.exec('commit')
+    expect(texts()).toEqual([])
+  })
+
+  test('a transaction is given up the same way', async () => {
+    const reason = reasonOf(db.transaction().execute((trx) => insert('late', trx)))
+    await pass(BUSY_TIMEOUT_MS)
+    expect(await reason).toBe('SESSIONS_UNAVAILABLE')
+  })
+
+  test('those in line behind a write that was given up are not made to wait as long again', async () => {
+    const reasons = Promise.all(['a', 'b', 'c', 'd'].map((text) => reasonOf(insert(text))))
+    await pass(BUSY_TIMEOUT_MS)
+    expect(await reasons).toEqual(Array(4).fill('SESSIONS_UNAVAILABLE'))
+  })
+
+  test.each([
+    [
+      'another was done',
+      async () => {
+        other.exec('commit')
+        await insert('another')
+        other.exec('begin immediate')
+      },
+    ],
+    ['as much time has passed', () => pass(BUSY_TIMEOUT_MS)],
+  ])('after a write was given up and %s, patience is back', async (_name, given) => {
+    const late = reasonOf(insert('late'))
+    await pass(BUSY_TIMEOUT_MS)
+    expect(await late).toBe('SESSIONS_UNAVAILABLE')
+    await given()
+    const written = reasonOf(insert('patient'))
+    await pass(0)
+    other.exec('commit')
+    expect(await written).toBe('accepted')
+  })
+})

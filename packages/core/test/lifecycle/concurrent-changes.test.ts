@@ -1,0 +1,179 @@
+import { banUser, createSession, prune, revokeSession, revokeSessions } from '@sallyport/core/auth'
+import { ENDPOINTS, type Route } from '@sallyport/core/protocol'
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import type { AuthTransaction } from '../../src/database/auth-transaction.ts'
+import { commit } from '../../src/lifecycle/commit.ts'
+import { codeOf } from '../support/code-of.ts'
+import { insertLink } from '../support/insert-link.ts'
+import { startPostgresAuth } from '../support/postgres-auth.ts'
+import { reasonOf } from '../support/reason-of.ts'
+import { post } from '../support/requests.ts'
+
+const auth = await startPostgresAuth({ session: { maxSessionsPerUser: 3 } })
+const { database, db, config } = auth
+
+const send = async ({ path }: Route, input: object, cookie?: string) => {
+  const response = await auth.handler(post(path, input, cookie === undefined ? {} : { cookie }))
+  const body = await response.json()
+  return { status: response.status, code: body.code ?? null }
+}
+const sessionsOf = (userId: string) =>
+  db.selectFrom('session').select('id').where('userId', '=', userId).execute()
+
+/** Until someone waits for a lock. */
+async function someoneWaits(trx: AuthTransaction): Promise<void> {
+  const waiting = await sql`select 1 from pg_locks where not granted`.execute(trx)
+  if (waiting.rows.length === 0) await someoneWaits(trx)
+}
+
+/** Begins work that has to wait for what `lock` has locked, and lets it go on. */
+async function meanwhile<Result>(
+  lock: (trx: AuthTransaction) => Promise<unknown>,
+  work: () => Promise<Result>,
+  whileItWaits: (trx: AuthTransaction) => Promise<unknown> = async () => {},
+): Promise<Result> {
+  const begun = Promise.withResolvers<Result>()
+  await db.transaction().execute(async (trx) => {
+    await lock(trx)
+    work().then(begun.resolve, begun.reject)
+    await someoneWaits(trx)
+    await whileItWaits(trx)
+  })
+  return begun.promise
+}
+
+const lockUser = (userId: string) => (trx: AuthTransaction) =>
+  trx.selectFrom('user').select('id').where('id', '=', userId).forNoKeyUpdate().execute()
+
+test('of eight sign-ins at once no more sessions remain than a user may have', async () => {
+  const { userId } = await auth.createUser()
+  await Promise.all(Array.from({ length: 8 }, () => createSession(database, { userId, config })))
+  expect(await sessionsOf(userId)).toHaveLength(3)
+})
+
+test('a sign-in waits for a ban under way, and is refused', async () => {
+  const { userId } = await auth.createUser()
+  const signIn = await meanwhile(
+    (trx) => trx.updateTable('user').set({ banned: true }).where('id', '=', userId).execute(),
+    () => reasonOf(createSession(database, { userId, config })),
+  )
+  expect(signIn).toBe('ACCOUNT_BANNED')
+  expect(await sessionsOf(userId)).toEqual([])
+})
+
+interface Victim {
+  readonly userId: string
+  readonly sessionId: string
+  readonly cookie: string
+}
+
+const replace = ({ userId, cookie }: Victim) => {
+  const [sessionId = '', secret = ''] = (cookie.split('=').at(-1) ?? '').split('.')
+  return createSession(database, { userId, config, replaces: { sessionId, secret } })
+}
+const pruneExpired = async ({ sessionId }: Victim) => {
+  await db.updateTable('session').set({ expiresAt: config.now() }).where('id', '=', sessionId).execute()
+  return prune(database, { now: config.now() })
+}
+const CHANGES: { what: string; change: (victim: Victim) => Promise<unknown> }[] = [
+  { what: 'revokeSession', change: ({ sessionId }) => revokeSession(sessionId, database) },
+  { what: 'revokeSessions', change: ({ userId }) => revokeSessions(userId, database) },
+  { what: 'a sign-out', change: ({ cookie }) => send(ENDPOINTS.signOut, {}, cookie) },
+  { what: 'delete-user', change: ({ cookie }) => send(ENDPOINTS.deleteUser, {}, cookie) },
+  { what: 'revoke-sessions', change: ({ cookie }) => send(ENDPOINTS.revokeSessions, {}, cookie) },
+  { what: 'a ban', change: ({ userId }) => banUser(userId, database, { now: config.now() }) },
+  { what: 'a sign-in that replaces the session', change: replace },
+  { what: 'pruning', change: pruneExpired },
+]
+
+test.each(CHANGES)('$what waits for the user before it locks a session', async ({ change }) => {
+  const { userId } = await auth.createUser()
+  const victim = { userId, ...(await auth.signIn(userId)) }
+  await meanwhile(
+    lockUser(userId),
+    () => change(victim),
+    async (trx) => {
+      const session = trx.selectFrom('session').select('id').where('userId', '=', userId)
+      expect(await session.forUpdate().noWait().execute()).toHaveLength(1)
+    },
+  )
+  const isBanned = database.sessions.findSession(victim)
+  expect((await isBanned)?.ban).not.toBeNull()
+})
+
+test('a link that is used many times at once is used once', async () => {
+  const { userId, email } = await auth.createUser()
+  const token = await insertLink(auth, { kind: 'verify-email', userId, email })
+  const answers = await Promise.all(Array.from({ length: 8 }, () => send(ENDPOINTS.verifyEmail, { token })))
+  expect(answers.map(({ code }) => code).sort()).toEqual([...Array(7).fill('LINK_INVALID'), null].sort())
+})
+
+test('of two accounts that move to one address at once, one is told that it is taken', async () => {
+  const [ada, bob] = [await auth.createUser(), await auth.createUser()]
+  const email = `${crypto.randomUUID()}@example.com`
+  const tokens = [
+    await insertLink(auth, { kind: 'change-email', userId: ada.userId, email }),
+    await insertLink(auth, { kind: 'change-email', userId: bob.userId, email }),
+  ]
+  const moved = await meanwhile(
+    // Both look before either has moved.
+    lockUser(bob.userId),
+    () => Promise.all(tokens.map((token) => send(ENDPOINTS.verifyEmail, { token }))),
+  )
+  expect(moved.map(({ code }) => code).sort()).toEqual(['EMAIL_TAKEN', null].sort())
+})
+
+test('of two admins who delete themselves at once, one remains', async () => {
+  await db.deleteFrom('user').execute()
+  const admins = [await auth.createUser('admin'), await auth.createUser('admin')]
+  const cookies = await Promise.all(admins.map(async ({ userId }) => (await auth.signIn(userId)).cookie))
+  const answers = await Promise.all(cookies.map((cookie) => send(ENDPOINTS.deleteUser, {}, cookie)))
+  expect(answers.map(({ code }) => code).sort()).toEqual(['LAST_ADMIN', null].sort())
+  expect(await db.selectFrom('user').select('id').execute()).toHaveLength(1)
+})
+
+test('of two admins who ban each other at once, one is banned', async () => {
+  const [ada, bob] = [await auth.createUser('admin'), await auth.createUser('admin')]
+  const [asAda, asBob] = [await auth.signIn(ada.userId), await auth.signIn(bob.userId)]
+  const answers = await Promise.all([
+    send(ENDPOINTS.banUser, { userId: bob.userId }, asAda.cookie),
+    send(ENDPOINTS.banUser, { userId: ada.userId }, asBob.cookie),
+  ])
+  expect(answers.map(({ code }) => code).sort()).toEqual(['ACCOUNT_BANNED', null].sort())
+})
+
+test('two changes that wait for each other both come about, each told of once', async () => {
+  const [ada, bob] = [await auth.createUser(), await auth.createUser()]
+  let arrived = 0
+  const bothWaitOnce = async (trx: AuthTransaction) => {
+    arrived++
+    while (arrived < 2) await sql`select 1`.execute(trx)
+  }
+  const banBoth = (first: string, second: string) =>
+    commit(database, async (trx, record) => {
+      const at = config.now()
+      for (const userId of [first, second]) {
+        await trx.updateTable('user').set({ banned: true }).where('id', '=', userId).execute()
+        record({ type: 'user.banned', userId, reason: null, expiresAt: null, actorId: null, at, from: null })
+        if (userId === first) await bothWaitOnce(trx)
+      }
+    })
+  await Promise.all([banBoth(ada.userId, bob.userId), banBoth(bob.userId, ada.userId)])
+  const audit = await db
+    .selectFrom('audit')
+    .select('userId')
+    .where('type', '=', 'user.banned')
+    .where('userId', 'in', [ada.userId, bob.userId])
+    .execute()
+  expect(audit).toHaveLength(4)
+})
+
+test('a user who is gone since is told so when they sign in', async () => {
+  const { userId } = await auth.createUser()
+  const signIn = await meanwhile(
+    (trx) => trx.deleteFrom('user').where('id', '=', userId).execute(),
+    () => codeOf(createSession(database, { userId, config })),
+  )
+  expect(signIn).toBe('USER_NOT_FOUND')
+})

@@ -1,0 +1,261 @@
+import { type AuthEvent, ConfigurationError } from '@sallyport/core'
+import { createSession, prune } from '@sallyport/core/auth'
+import { createTestAuth } from '@sallyport/core/testing'
+import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { PruneOptions, PruneReport } from '../../src/lifecycle/prune.ts'
+import { collectRevocations } from '../support/revocations.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+const events: AuthEvent[] = []
+const auth = await createTestAuth({ onEvent: (event) => void events.push(event) })
+const { config, database, db, clock } = auth
+const { userId } = await auth.createUser()
+const published = collectRevocations(database.revocations)
+afterAll(() => auth.close())
+beforeEach(async () => {
+  for (const table of ['session', 'audit', 'rateLimit', 'revocation_log'] as const)
+    await db.deleteFrom(table).execute()
+  events.length = 0
+  published.length = 0
+})
+
+const now = () => clock.now()
+const before = (ms: number) => new Date(now().getTime() - ms)
+const run = (options: Partial<PruneOptions> = {}) => prune(database, { now: now(), ...options })
+
+/** Sessions that expire at this moment. */
+async function addSessions(count: number, expiresAt: Date): Promise<string[]> {
+  const ids: string[] = []
+  for (let i = 0; i < count; i++) {
+    const { id } = await createSession(database, { userId, config })
+    await db.updateTable('session').set({ expiresAt }).where('id', '=', id).execute()
+    ids.push(id)
+  }
+  await db.deleteFrom('audit').execute()
+  events.length = 0
+  return ids.sort()
+}
+
+async function addRecord(createdAt: Date): Promise<string> {
+  const id = crypto.randomUUID()
+  const record = {
+    type: 'session.created',
+    userId,
+    sessionId: null,
+    actorId: null,
+    address: null,
+    detail: '{}',
+  }
+  await db
+    .insertInto('audit')
+    .values({ id, ...record, createdAt })
+    .execute()
+  return id
+}
+
+const addCounter = (key: string, expire: number | null) =>
+  db.insertInto('rateLimit').values({ key, points: 1, expire }).execute()
+
+const idsOf = async (table: 'session' | 'audit') =>
+  (await db.selectFrom(table).select('id').execute()).map(({ id }) => id).sort()
+const keys = async () => (await db.selectFrom('rateLimit').select('key').execute()).map(({ key }) => key)
+
+describe('sessions', () => {
+  test('that have expired go, and those that still count stay', async () => {
+    const expired = [...(await addSessions(2, now())), ...(await addSessions(1, before(DAY_MS)))]
+    const alive = await addSessions(2, before(-1))
+    expect(await run()).toMatchObject({ session: 3 })
+    expect(await idsOf('session')).toEqual(alive)
+    expect(events).toHaveLength(3)
+    const event = { type: 'session.expired', userId, at: now() }
+    expect(events).toEqual(expect.arrayContaining(expired.map((sessionId) => ({ ...event, sessionId }))))
+  })
+
+  test('that have expired are written down, and nobody is told to ask again', async () => {
+    const [sessionId] = await addSessions(1, now())
+    await run()
+    const records = db.selectFrom('audit').select(['type', 'userId', 'sessionId', 'detail', 'createdAt'])
+    expect(await records.execute()).toEqual([
+      { type: 'session.expired', userId, sessionId, detail: '{}', createdAt: now().toISOString() },
+    ])
+    expect(published).toEqual([])
+  })
+
+  test('go in batches, with a word after each', async () => {
+    await addSessions(5, now())
+    const reports: PruneReport[] = []
+    const sizes: number[] = []
+    await run({
+      batchSize: 2,
+      onProgress(report) {
+        reports.push(report)
+        sizes.push(events.length)
+      },
+    })
+    expect(reports.map(({ session }) => session).slice(0, 3)).toEqual([2, 4, 5])
+    expect(sizes.slice(0, 3)).toEqual([2, 4, 5])
+    expect(reports.at(-1)).toEqual({
+      session: 5,
+      audit: 0,
+      rateLimit: 0,
+      revocation_log: 0,
+      serviceToken: 0,
+      serviceCall: 0,
+    })
+    expect(await idsOf('session')).toEqual([])
+  })
+
+  test('all go where their number is that of a batch', async () => {
+    await addSessions(4, now())
+    expect(await run({ batchSize: 2 })).toMatchObject({ session: 4 })
+    expect(await idsOf('session')).toEqual([])
+  })
+
+  test('leave another writer its turn between two batches', async () => {
+    await addSessions(4, now())
+    const order: string[] = []
+    const write = addSessions(0, now()).then(() => db.updateTable('user').set({ name: 'Written' }).execute())
+    await Promise.all([
+      run({ batchSize: 1, onProgress: ({ session = 0 }) => void order.push(`pruned ${session}`) }),
+      write.then(() => order.push('written')),
+    ])
+    expect(order.indexOf('written')).toBeLessThan(order.indexOf('pruned 4'))
+  })
+
+  test('go with a pause after each full batch', async () => {
+    await addSessions(4, now())
+    vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const settled = async () => {
+      for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve))
+      return (await idsOf('session')).length
+    }
+    const pruned = run({ batchSize: 2 })
+    expect(await settled()).toBe(2)
+    vi.advanceTimersByTime(49)
+    expect(await settled()).toBe(2)
+    vi.advanceTimersByTime(1)
+    expect(await settled()).toBe(0)
+    vi.advanceTimersByTime(50)
+    await pruned
+  })
+
+  test('stay where the record of their end cannot be written', async () => {
+    const ids = await addSessions(2, now())
+    const hooks = [() => Promise.reject(new Error('not today'))]
+    await expect(prune({ ...database, hooks }, { now: now() })).rejects.toThrow('not today')
+    expect(await idsOf('session')).toEqual(ids)
+    expect(events).toEqual([])
+  })
+})
+
+describe('records in audit', () => {
+  test.each([
+    ['a year', undefined, 365],
+    ['as many days as is said', 30, 30],
+  ])('are kept for %s', async (_name, auditDays, days) => {
+    await addRecord(before(days * DAY_MS))
+    const kept = [await addRecord(before(days * DAY_MS - 1)), await addRecord(now())]
+    const options = auditDays === undefined ? {} : { auditDays }
+    expect(await run(options)).toMatchObject({ audit: 1 })
+    expect(await idsOf('audit')).toEqual(kept.sort())
+  })
+
+  test('are kept for ever where that is said', async () => {
+    await addRecord(new Date(0))
+    expect(await run({ auditDays: Number.POSITIVE_INFINITY })).not.toHaveProperty('audit')
+    expect(await idsOf('audit')).toHaveLength(1)
+  })
+
+  test('go in batches', async () => {
+    for (let i = 0; i < 5; i++) await addRecord(new Date(0))
+    const counts: unknown[] = []
+    await run({ batchSize: 2, onProgress: ({ audit }) => void counts.push(audit) })
+    expect(counts.filter((count) => count !== undefined).slice(0, 3)).toEqual([2, 4, 5])
+    expect(await idsOf('audit')).toEqual([])
+  })
+})
+
+test.each([
+  ...[0, -1, 1.5, Number.NaN].flatMap((value) => [{ batchSize: value }, { auditDays: value }]),
+  { batchSize: Number.POSITIVE_INFINITY },
+  { auditDays: 36_501 },
+])('what cannot work is refused by its name, and nobody loses a record: %j', async (options) => {
+  const kept = [await addRecord(before(60_000))]
+  const [name = ''] = Object.keys(options)
+  await expect(run(options)).rejects.toThrow(ConfigurationError)
+  await expect(run(options)).rejects.toThrow(new RegExp(`^${name}\\b`))
+  expect(await idsOf('audit')).toEqual(kept)
+})
+
+test('counters of rate limits go once they have run out, and one without an end stays', async () => {
+  await addCounter('run out', now().getTime())
+  await addCounter('long run out', 0)
+  await addCounter('running', now().getTime() + 1)
+  await addCounter('endless', null)
+  expect(await run({ batchSize: 1 })).toMatchObject({ rateLimit: 2 })
+  expect((await keys()).sort()).toEqual(['endless', 'running'])
+})
+
+test('entries of the revocation log go once they are an hour old, in batches', async () => {
+  const add = (at: Date, userId: string) =>
+    db.insertInto('revocation_log').values({ sessionId: null, userId, at }).execute()
+  const HOUR_MS = 60 * 60 * 1000
+  for (const user of ['a', 'b', 'c']) await add(before(HOUR_MS), user)
+  await add(before(HOUR_MS - 1), 'kept')
+  expect(await run({ batchSize: 2 })).toMatchObject({ revocation_log: 3 })
+  const left = await db.selectFrom('revocation_log').select('userId').execute()
+  expect(left).toEqual([{ userId: 'kept' }])
+})
+
+test.each(['serviceToken', 'serviceCall'] as const)(
+  'what was remembered of service calls in %s goes when it has expired',
+  async (table) => {
+    const add = (id: string, expiresAt: Date) =>
+      table === 'serviceToken'
+        ? db.insertInto(table).values({ id, expiresAt }).execute()
+        : db.insertInto(table).values({ id, fn: 'f', body: 'b', userId, result: null, expiresAt }).execute()
+    await add('old', now())
+    await add('live', before(-1))
+    expect(await run()).toMatchObject({ [table]: 1 })
+    expect(await db.selectFrom(table).select('id').execute()).toEqual([{ id: 'live' }])
+  },
+)
+
+describe('the tables of plugins', () => {
+  const addDevice = (expiresAt: Date) =>
+    db
+      .withTables<{
+        knownDevice: { id: string; device: string; userId: string; expiresAt: Date; createdAt: Date }
+      }>()
+      .insertInto('knownDevice')
+      .values({ id: crypto.randomUUID(), device: crypto.randomUUID(), userId, expiresAt, createdAt: now() })
+      .execute()
+
+  test('are pruned where they are named, and only then', async () => {
+    await addDevice(now())
+    await addDevice(before(-1))
+    expect(await run()).not.toHaveProperty('knownDevice')
+    expect(await run({ tables: ['verification', 'knownDevice'], batchSize: 1 })).toEqual({
+      session: 0,
+      audit: 0,
+      rateLimit: 0,
+      revocation_log: 0,
+      serviceToken: 0,
+      serviceCall: 0,
+      verification: 0,
+      knownDevice: 1,
+    })
+  })
+
+  test('that there are not are an error', async () => {
+    await expect(run({ tables: ['nowhere'] })).rejects.toThrow(/nowhere/)
+  })
+
+  test('are those of the plugins where the auth server prunes', async () => {
+    await addDevice(now())
+    await addSessions(1, now())
+    expect(await auth.prune()).toMatchObject({ session: 1, verification: 0, knownDevice: 1 })
+  })
+})

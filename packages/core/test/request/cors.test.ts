@@ -1,0 +1,110 @@
+import { corsHeaders, defineAuthConfig, withCors } from '@sallyport/core'
+import { describe, expect, test } from 'vitest'
+import { answerPreflight } from '../../src/request/cors.ts'
+import { createFrontDoor } from '../support/front-door.ts'
+
+const config = defineAuthConfig({
+  baseUrl: 'https://app.example.com/base',
+  allowedOrigins: ['https://admin.example.com'],
+  jwks: (await createFrontDoor()).keySet,
+})
+
+describe('the headers', () => {
+  test.each(['https://app.example.com', 'https://admin.example.com'])(
+    '%s is answered by its name',
+    (origin) => {
+      expect(corsHeaders(origin, config)).toEqual({
+        vary: 'Origin',
+        'access-control-allow-origin': origin,
+        'access-control-allow-credentials': 'true',
+        'access-control-expose-headers': 'retry-after',
+      })
+    },
+  )
+
+  test.each(['https://evil.example', 'null', '*', '', null])('%j is told nothing', (origin) => {
+    expect(corsHeaders(origin, config)).toEqual({ vary: 'Origin' })
+  })
+})
+
+describe('a CORS preflight', () => {
+  const url = 'https://app.example.com/trpc/post.create'
+  const preflight = (headers: Record<string, string>, method = 'OPTIONS') =>
+    answerPreflight(new Request(url, { method, headers }), config)
+
+  test('of a listed origin is answered with what our client sends, with credentials and never *', async () => {
+    const response = preflight({
+      origin: 'https://admin.example.com',
+      'access-control-request-method': 'POST',
+    })
+    expect(response?.status).toBe(204)
+    expect(Object.fromEntries(response?.headers ?? [])).toEqual({
+      vary: 'Origin',
+      'access-control-allow-origin': 'https://admin.example.com',
+      'access-control-allow-credentials': 'true',
+      'access-control-expose-headers': 'retry-after',
+      'access-control-allow-methods': 'GET, POST',
+      'access-control-allow-headers':
+        'content-type, authorization, trpc-accept, last-event-id, x-sallyport, x-sallyport-session',
+      'access-control-max-age': '600',
+    })
+  })
+
+  test.each(['https://evil.example', 'null', 'https://app.example.com.evil.example'])(
+    'of %s is refused without a CORS header',
+    (origin) => {
+      const response = preflight({ origin, 'access-control-request-method': 'POST' })
+      expect(response?.status).toBe(403)
+      expect(Object.fromEntries(response?.headers ?? [])).toEqual({ vary: 'Origin' })
+    },
+  )
+
+  test('without an origin is refused', () => {
+    expect(preflight({ 'access-control-request-method': 'POST' })?.status).toBe(403)
+  })
+
+  test.each([
+    ['another method', { origin: 'https://evil.example', 'access-control-request-method': 'POST' }, 'POST'],
+    ['no method that is asked for', { origin: 'https://admin.example.com' }, 'OPTIONS'],
+  ])('is not what has %s', (_name, headers, method) => {
+    expect(preflight(headers, method)).toBeNull()
+  })
+})
+
+describe('a request to the tRPC route', () => {
+  const url = 'https://app.example.com/trpc/post.list'
+  const answer = () =>
+    Response.json([1], { status: 207, headers: { vary: 'trpc-batch-mode', 'x-own': 'kept' } })
+
+  test('of a listed origin is answered with the CORS headers added', async () => {
+    const request = new Request(url, { headers: { origin: 'https://admin.example.com' } })
+    const response = await withCors(request, config, answer)
+    expect(response.status).toBe(207)
+    expect(await response.json()).toEqual([1])
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'access-control-allow-origin': 'https://admin.example.com',
+      'access-control-allow-credentials': 'true',
+      vary: 'trpc-batch-mode, Origin',
+      'x-own': 'kept',
+    })
+  })
+
+  test.each([{ origin: 'https://evil.example' }, { origin: 'null' }, {}])(
+    'of any other origin is answered without: %j',
+    async (headers) => {
+      const response = await withCors(new Request(url, { headers }), config, answer)
+      expect(response.headers.has('access-control-allow-origin')).toBe(false)
+      expect(response.headers.get('vary')).toBe('trpc-batch-mode, Origin')
+    },
+  )
+
+  test('that is a preflight never reaches the app', async () => {
+    let calls = 0
+    const headers = { origin: 'https://evil.example', 'access-control-request-method': 'POST' }
+    const response = await withCors(new Request(url, { method: 'OPTIONS', headers }), config, () => {
+      calls++
+      return answer()
+    })
+    expect({ calls, status: response.status }).toEqual({ calls: 0, status: 403 })
+  })
+})

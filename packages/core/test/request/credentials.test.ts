@@ -1,0 +1,139 @@
+import { type AuthConfig, defineAuthConfig, readCredentials } from '@sallyport/core'
+import { describe, expect, test } from 'vitest'
+import { createFrontDoor } from '../support/front-door.ts'
+import { incoming } from '../support/incoming.ts'
+import { reasonOf } from '../support/reason-of.ts'
+
+const { keySet } = await createFrontDoor()
+const cookiesOnly = defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks: keySet })
+const withBearer = defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks: keySet, bearer: true })
+const overHttps = defineAuthConfig({ baseUrl: 'https://app.example.com', jwks: keySet })
+
+const read = (headers: Record<string, string>, config: AuthConfig) =>
+  readCredentials(incoming(headers).header, config)
+
+test('without anything there is nothing', () => {
+  expect(read({}, cookiesOnly)).toEqual({ transport: 'cookie', token: null, sessionCookie: null })
+})
+
+test('both cookies are read', () => {
+  expect(read({ cookie: 'service.jwt=a.b.c; service.session=s1.secret' }, cookiesOnly)).toEqual({
+    transport: 'cookie',
+    token: 'a.b.c',
+    sessionCookie: { sessionId: 's1', secret: 'secret' },
+  })
+})
+
+describe('the session cookie is cut at its first dot', () => {
+  test.each([
+    ['s1.secret', { sessionId: 's1', secret: 'secret' }],
+    ['s1.sec.ret', { sessionId: 's1', secret: 'sec.ret' }],
+    ['s1.', { sessionId: 's1', secret: '' }],
+    ['.secret', { sessionId: '', secret: 'secret' }],
+    ['.', { sessionId: '', secret: '' }],
+    ['s1', { sessionId: 's1', secret: '' }],
+  ])('%s', (value, sessionCookie) => {
+    expect(read({ cookie: `service.session=${value}` }, cookiesOnly)).toMatchObject({ sessionCookie })
+  })
+})
+
+test('over https the session cookie counts only under __Host-, which no subdomain can set', () => {
+  expect(read({ cookie: 'service.session=s1.x' }, overHttps)).toMatchObject({ sessionCookie: null })
+  expect(read({ cookie: '__Host-service.session=s1.x' }, overHttps)).toMatchObject({
+    sessionCookie: { sessionId: 's1' },
+  })
+})
+
+describe('without bearer transport', () => {
+  test('an Authorization header counts for nothing', () => {
+    const headers = { authorization: 'Bearer x.y.z', cookie: 'service.jwt=a.b.c' }
+    expect(read(headers, cookiesOnly)).toMatchObject({ transport: 'cookie', token: 'a.b.c' })
+    expect(read({ authorization: 'Bearer x.y.z' }, cookiesOnly)).toMatchObject({ token: null })
+  })
+})
+
+describe('with bearer transport', () => {
+  test.each(['Bearer x.y.z', 'bearer x.y.z', 'BEARER   x.y.z'])('the token of %j counts', (authorization) => {
+    expect(read({ authorization }, withBearer)).toEqual({
+      transport: 'bearer',
+      token: 'x.y.z',
+      sessionCookie: null,
+    })
+  })
+
+  test('a bearer token makes the cookies count for nothing, a conflict among them included', () => {
+    const cookie = 'service.jwt=a; service.jwt=b; service.session=s1.x'
+    expect(read({ authorization: 'Bearer x.y.z', cookie }, withBearer)).toEqual({
+      transport: 'bearer',
+      token: 'x.y.z',
+      sessionCookie: null,
+    })
+  })
+
+  test.each(['Basic x.y.z', 'Bearer', 'Bearer ', 'Bearer x y', 'x.y.z', 'Bearerx.y.z', 'X Bearer x.y.z', ''])(
+    'the header %j is no bearer token, so the cookies count',
+    (authorization) => {
+      const headers = { authorization, cookie: 'service.jwt=a.b.c' }
+      expect(read(headers, withBearer)).toMatchObject({ transport: 'cookie', token: 'a.b.c' })
+    },
+  )
+
+  test('without the header the cookies count', () => {
+    expect(read({ cookie: 'service.jwt=a.b.c' }, withBearer)).toMatchObject({
+      transport: 'cookie',
+      token: 'a.b.c',
+    })
+  })
+})
+
+describe('the session header', () => {
+  const COOKIES = 'service.jwt=a.b.c; service.session=s1.x'
+
+  test.each([
+    ['s2.secret', { sessionId: 's2', secret: 'secret' }],
+    ['s2.sec.ret', { sessionId: 's2', secret: 'sec.ret' }],
+    ['s2', { sessionId: 's2', secret: '' }],
+    ['', { sessionId: '', secret: '' }],
+    ['NONE', { sessionId: 'NONE', secret: '' }],
+    // What a server makes of two.
+    ['s2.a, s3.b', { sessionId: 's2', secret: 'a, s3.b' }],
+    ['none, s3.b', { sessionId: 'none, s3', secret: 'b' }],
+    ['none', null],
+  ])('%j stands for the session cookie, and no cookie counts', (value, sessionCookie) => {
+    for (const cookie of [COOKIES, `${COOKIES}; ${COOKIES}`]) {
+      const headers = { 'x-sallyport-session': value, cookie }
+      expect(read(headers, withBearer)).toEqual({ transport: 'bearer', token: null, sessionCookie })
+    }
+  })
+
+  test('stands beside a bearer token', () => {
+    const headers = { authorization: 'Bearer x.y.z', 'x-sallyport-session': 's2.secret', cookie: COOKIES }
+    expect(read(headers, withBearer)).toEqual({
+      transport: 'bearer',
+      token: 'x.y.z',
+      sessionCookie: { sessionId: 's2', secret: 'secret' },
+    })
+  })
+
+  test.each(['s2.secret', 'none'])('counts for nothing without bearer transport: %s', (value) => {
+    expect(read({ 'x-sallyport-session': value, cookie: COOKIES }, cookiesOnly)).toEqual({
+      transport: 'cookie',
+      token: 'a.b.c',
+      sessionCookie: { sessionId: 's1', secret: 'x' },
+    })
+  })
+
+  test('alone says that there is no session by `none`: a cookie names one', () => {
+    expect(read({ cookie: 'service.session=none' }, withBearer)).toMatchObject({
+      transport: 'cookie',
+      sessionCookie: { sessionId: 'none', secret: '' },
+    })
+  })
+})
+
+test.each(['service.jwt=a; service.jwt=b', 'service.session=a.b; service.session=c.d'])(
+  'two cookies of one of our names are a conflict: %s',
+  async (cookie) => {
+    expect(await reasonOf((async () => read({ cookie }, cookiesOnly))())).toBe('COOKIE_CONFLICT')
+  },
+)

@@ -1,0 +1,245 @@
+import { authenticate, identify, isAuthError } from '@sallyport/core'
+import { ENDPOINTS, REASONS } from '@sallyport/core/protocol'
+import { createTestAuth, type TestAuth, type TestSession } from '@sallyport/core/testing'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { incoming } from '../support/incoming.ts'
+import { reasonOf } from '../support/reason-of.ts'
+import { cookieChanges, cookiesAfter, get, post } from '../support/requests.ts'
+
+const auth = await createTestAuth({ allowedOrigins: ['https://admin.example.com'] })
+const admin = await auth.signIn({ role: 'admin' })
+let ada: TestSession
+
+afterAll(() => auth.close())
+beforeEach(async () => {
+  ada = await auth.signIn()
+  auth.lookups.reset()
+})
+
+/** One request to the backend with these cookies: what comes of it, and how often Step 2 asked the database. */
+async function request(cookie: string): Promise<{ status: number; reason: string | null; lookups: number }> {
+  auth.lookups.reset()
+  try {
+    const { identity, session } = await authenticate(incoming({ cookie }), 'query', {
+      config: auth.config,
+      adapter: auth.database.sessions,
+    })
+    expect(session).toMatchObject({ id: identity.sessionId, userId: identity.userId })
+    return { status: 200, reason: null, lookups: auth.lookups.count }
+  } catch (error) {
+    if (!isAuthError(error)) throw error
+    expect(error.message).toBe(REASONS[error.reason].message)
+    return { status: error.status, reason: error.reason, lookups: auth.lookups.count }
+  }
+}
+
+const refresh = (cookie: string) => auth.handler(get(ENDPOINTS.token.path, { cookie }))
+
+describe('scenario matrix (spec section 3)', () => {
+  interface Row {
+    scenario: string
+    jwt: string
+    session: string
+    result: string
+    /** Brings the state about and returns the cookies the browser then has. */
+    given: (auth: TestAuth, ada: TestSession) => Promise<string>
+    answer: { status: number; reason: string | null; lookups: number }
+    /** What the client's call of the token endpoint answers; only where the client makes one. */
+    refresh?: { status: number; code?: string }
+  }
+
+  const rows: Row[] = [
+    {
+      scenario: 'Normal',
+      jwt: 'valid',
+      session: 'valid',
+      result: '200',
+      given: async (_auth, { cookie }) => cookie,
+      answer: { status: 200, reason: null, lookups: 1 },
+    },
+    {
+      scenario: 'User signs out',
+      jwt: 'deleted',
+      session: 'deleted',
+      result: '401',
+      given: async (auth, { cookie }) =>
+        cookiesAfter(cookie, await auth.handler(post(ENDPOINTS.signOut.path, undefined, { cookie }))),
+      answer: { status: 401, reason: 'TOKEN_MISSING', lookups: 0 },
+      refresh: { status: 401, code: 'SESSION_NOT_FOUND' },
+    },
+    {
+      scenario: 'Admin revokes session',
+      jwt: 'valid',
+      session: 'deleted',
+      result: '401',
+      async given(auth, { cookie, sessionId }) {
+        const revocation = post(ENDPOINTS.revokeUserSession.path, { sessionId }, { cookie: admin.cookie })
+        expect(await (await auth.handler(revocation)).json()).toEqual({ revoked: true })
+        return cookie
+      },
+      answer: { status: 401, reason: 'SESSION_NOT_FOUND', lookups: 1 },
+    },
+    {
+      scenario: 'JWT expired, session valid',
+      jwt: 'expired',
+      session: 'valid',
+      result: 'auto-refresh then 200',
+      given: async (auth, session) => (await auth.expireJwt(session)).cookie,
+      answer: { status: 401, reason: 'TOKEN_EXPIRED', lookups: 0 },
+      refresh: { status: 200 },
+    },
+    {
+      scenario: 'JWT expired, session expired',
+      jwt: 'expired',
+      session: 'expired',
+      result: '401',
+      async given(auth, session) {
+        await auth.expireSession(session)
+        return (await auth.expireJwt(session)).cookie
+      },
+      answer: { status: 401, reason: 'TOKEN_EXPIRED', lookups: 0 },
+      refresh: { status: 401, code: 'SESSION_EXPIRED' },
+    },
+    {
+      scenario: 'JWT valid, session expired',
+      jwt: 'valid',
+      session: 'expired',
+      result: '401',
+      async given(auth, session) {
+        await auth.expireSession(session)
+        return session.cookie
+      },
+      answer: { status: 401, reason: 'SESSION_EXPIRED', lookups: 1 },
+    },
+    {
+      scenario: 'User banned',
+      jwt: 'valid',
+      session: 'valid with banned flag',
+      result: '403',
+      async given(auth, session) {
+        await auth.ban(session)
+        return session.cookie
+      },
+      answer: { status: 403, reason: 'ACCOUNT_BANNED', lookups: 1 },
+    },
+  ]
+
+  test.each(rows)('$scenario: JWT $jwt, session $session: $result', async (row) => {
+    const cookie = await row.given(auth, ada)
+    expect(await request(cookie)).toEqual(row.answer)
+
+    if (row.refresh === undefined) return
+    const response = await refresh(cookie)
+    expect({ status: response.status, code: (await response.json()).code }).toEqual({
+      status: row.refresh.status,
+      code: row.refresh.code,
+    })
+    const isRefreshed = response.status === 200
+    expect(cookieChanges(response).set).toEqual(isRefreshed ? ['service.jwt'] : [])
+    const again = await request(cookiesAfter(cookie, response))
+    expect(again).toMatchObject(isRefreshed ? { status: 200, lookups: 1 } : { status: 401, lookups: 0 })
+  })
+
+  test('User banned: the message is "Account banned"', async () => {
+    await auth.ban(ada)
+    const both = { config: auth.config, adapter: auth.database.sessions }
+    const call = authenticate(incoming({ cookie: ada.cookie }), 'query', both)
+    await expect(call).rejects.toMatchObject({ status: 403, message: 'Account banned' })
+  })
+
+  test('User signs out: a copy of the JWT is worth nothing', async () => {
+    await auth.handler(post(ENDPOINTS.signOut.path, undefined, { cookie: ada.cookie }))
+    const thief = await request(`service.jwt=${ada.token}`)
+    expect(thief).toEqual({ status: 401, reason: 'SESSION_NOT_FOUND', lookups: 1 })
+  })
+})
+
+test('Step 2 asks the database on every request, although Step 1 remembers the token', async () => {
+  for (let i = 0; i < 5; i++) expect(await request(ada.cookie)).toMatchObject({ status: 200, lookups: 1 })
+  await auth.revoke(ada)
+  expect(await request(ada.cookie)).toMatchObject({ reason: 'SESSION_NOT_FOUND', lookups: 1 })
+})
+
+describe('Step 1 refuses before the database is asked', () => {
+  test.each([
+    ['no cookie', () => '', 'TOKEN_MISSING'],
+    ['cookies of others', () => 'theme=dark', 'TOKEN_MISSING'],
+    ['the session cookie alone', () => `service.session=${ada.sessionCookie}`, 'TOKEN_MISSING'],
+    ['a JWT that is none', () => 'service.jwt=hello', 'TOKEN_INVALID'],
+    ['two JWTs', () => `service.jwt=${ada.token}; service.jwt=${admin.token}`, 'COOKIE_CONFLICT'],
+    ['two session cookies', () => `${ada.cookie}; service.session=${admin.sessionCookie}`, 'COOKIE_CONFLICT'],
+    [
+      'the session cookie of another session',
+      () => `service.jwt=${ada.token}; service.session=${admin.sessionCookie}`,
+      'TOKEN_INVALID',
+    ],
+    [
+      'a session cookie without a secret',
+      () => `service.jwt=${ada.token}; service.session=x`,
+      'TOKEN_INVALID',
+    ],
+  ])('%s', async (_name, cookie, reason) => {
+    expect(await request(cookie())).toEqual({ status: 401, reason, lookups: 0 })
+  })
+})
+
+test('a JWT without a session cookie is enough', async () => {
+  expect(await request(`service.jwt=${ada.token}`)).toMatchObject({ status: 200 })
+})
+
+describe('the origin is checked where a cookie is carried', () => {
+  const evil = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
+  const cookies = [
+    ['both cookies', () => ada.cookie],
+    ['the JWT alone', () => `service.jwt=${ada.token}`],
+    ['the session cookie alone', () => `service.session=${ada.sessionCookie}`],
+  ] as const
+
+  test.each(cookies)(
+    'a foreign site with %s is refused before its token is looked at',
+    async (_name, cookie) => {
+      const headers = { ...evil, cookie: cookie() }
+      for (const kind of ['query', 'mutation', 'subscription', 'token', 'upgrade'] as const) {
+        expect(await reasonOf(identify(incoming(headers), kind, auth.config))).toBe('ORIGIN_REJECTED')
+      }
+    },
+  )
+
+  test('a listed origin passes', async () => {
+    const headers = { cookie: ada.cookie, origin: 'https://admin.example.com', 'sec-fetch-site': 'same-site' }
+    expect(await reasonOf(identify(incoming(headers, 'POST'), 'mutation', auth.config))).toBe('accepted')
+  })
+
+  test('a foreign site without a cookie of ours is nobody, rather than rejected', async () => {
+    const headers = { ...evil, cookie: 'theme=dark' }
+    expect(await reasonOf(identify(incoming(headers), 'mutation', auth.config))).toBe('TOKEN_MISSING')
+  })
+
+  test('a foreign site with a bearer token passes, since no browser adds one by itself', async () => {
+    const config = { ...auth.config, bearer: true }
+    const headers = { ...evil, cookie: admin.cookie, authorization: `Bearer ${ada.token}` }
+    expect(await identify(incoming(headers, 'POST'), 'mutation', config)).toMatchObject({
+      userId: ada.userId,
+    })
+  })
+})
+
+describe('Step 2 takes from the config', () => {
+  // Without it the lookup would be waited for longer than this test may take.
+  test('its patience', { timeout: 1_500 }, async () => {
+    const never = { findSession: () => new Promise<never>(() => {}) }
+    const both = { config: { ...auth.config, lookupTimeoutMs: 1 }, adapter: never }
+    const call = authenticate(incoming({ cookie: ada.cookie }), 'query', both)
+    expect(await reasonOf(call)).toBe('SESSIONS_UNAVAILABLE')
+  })
+
+  test('its clock', async () => {
+    const expiresAt = new Date(auth.clock.now().getTime() + 60_000)
+    await auth.db.updateTable('session').set({ expiresAt }).where('id', '=', ada.sessionId).execute()
+    const later = { ...auth.config, now: () => expiresAt }
+    const both = { config: later, adapter: auth.database.sessions }
+    expect(await reasonOf(authenticate(incoming({ cookie: ada.cookie }), 'query', both))).toBe(
+      'SESSION_EXPIRED',
+    )
+  })
+})

@@ -1,0 +1,144 @@
+import { cruise, format, type IForbiddenRuleType } from 'dependency-cruiser'
+
+const CORE = '^packages/core/src'
+const TRPC = '^packages/trpc/src'
+
+/** The folders of core from the bottom up: each imports those below it, and those beside it where that makes no cycle. */
+const CORE_LEVELS = [
+  ['protocol'],
+  ['request', 'events', 'rate-limit', 'revocations'],
+  ['jwt', 'keys', 'key-file', 'service'],
+  ['session'],
+  ['database'],
+  ['lifecycle'],
+  ['endpoints'],
+  ['plugins', 'cli', 'testing'],
+]
+
+/** What the folders of trpc import besides their own files, types included. */
+const TRPC_IMPORTS = {
+  server: [
+    core('index', 'protocol', 'request/address', 'auth'),
+    npm('@trpc/server/dist/(index|observable/)'),
+    '^http$',
+  ],
+  runtime: [`${TRPC}/server/`, core('index', 'protocol', 'service', 'auth'), npm('@trpc/server/')],
+  action: [`${TRPC}/(server|runtime)/`, core('index', 'auth'), npm('@trpc/server/')],
+  client: [core('protocol')],
+  links: [`${TRPC}/client/`, core('protocol'), npm('@trpc/(client|server)/')],
+  react: [`${TRPC}/client/`, core('protocol'), npm('react/')],
+  ssr: [core('index', 'protocol', 'service', 'request/address')],
+}
+
+/** Files that others load only where it says. */
+const LOADED_BY = [
+  [core('auth'), `${CORE}/(plugins|testing)/|${TRPC}/runtime/(bound-api|direct-adapter|get-auth)[.]`],
+  [`${TRPC}/runtime/(direct-adapter|http-adapter|http-store)[.]`, `${TRPC}/runtime/select-adapter[.]`],
+  [`${TRPC}/runtime/get-auth[.]`, `${TRPC}/runtime/`],
+  [npm('better-sqlite3/'), `${CORE}/(database/sqlite|cli/generate)/`],
+  [npm('pg/'), `${CORE}/database/postgres/`],
+] as const
+
+/** Packages that run on an edge runtime. */
+const LIGHT = ['cookie', 'jose', '@fastify/proxy-addr', 'ipaddr[.]js']
+
+/** What a module loads of packages and of Node, and what it must not load, by itself or by what it imports. */
+const REACHES = [
+  { from: core('protocol'), packages: [] },
+  { from: core('index'), packages: ['cookie', 'jose'] },
+  { from: core('service'), packages: ['jose'] },
+  { from: core('request/address'), packages: LIGHT },
+  { from: `${TRPC}/(server|runtime/runner/http-runner)[.]ts$`, packages: [...LIGHT, '@trpc/server'] },
+  { from: `${TRPC}/client[.]ts$`, packages: [] },
+  { from: `${TRPC}/links[.]ts$`, packages: ['@trpc/(client|server)'] },
+  { from: `${TRPC}/react[.]ts$`, packages: ['react'] },
+  { from: `${TRPC}/ssr[.]ts$`, packages: LIGHT },
+]
+const NEVER_REACHES = [
+  { from: core('index', 'service'), to: `${CORE}/(auth[.]|endpoints/|plugins/|request/address)` },
+  { from: core('index'), to: core('keys/signing-keys') },
+  { from: core('auth', 'plugins'), to: npm('(better-sqlite3|pg)/') },
+  { from: core('auth'), to: npm('@node-rs/argon2/') },
+]
+
+const atRunTime: IForbiddenRuleType[] = [
+  { name: 'folder-cycle', scope: 'folder', from: {}, to: { circular: true } },
+  { name: 'unresolved', from: {}, to: { couldNotResolve: true } },
+  ...CORE_LEVELS.slice(0, -1).map((level, index) => ({
+    name: 'core-level',
+    from: { path: `${CORE}/(${level.join('|')})/` },
+    to: {
+      path: `${CORE}/((${CORE_LEVELS.slice(index + 1)
+        .flat()
+        .join('|')})/|(?!protocol[.])[^/]+$)`,
+    },
+  })),
+  { name: 'engine', from: { path: `${CORE}/database/[^/]+$` }, to: { path: `${CORE}/database/[^/]+/` } },
+  {
+    name: 'engine',
+    from: { path: `${CORE}/database/([^/]+)/` },
+    to: { path: `${CORE}/database/[^/]+/`, pathNot: `${CORE}/database/$1/` },
+  },
+  ...LOADED_BY.map(([path, importers]) => ({
+    name: 'loaded-by',
+    from: { path: `${CORE}/|${TRPC}/`, pathNot: importers },
+    to: { path },
+  })),
+  ...REACHES.map(({ from, packages }) => ({
+    name: 'reaches',
+    from: { path: from },
+    to: { path: '^(?!packages/)', pathNot: npm(`(${['none', ...packages].join('|')})/`), reachable: true },
+  })),
+  ...NEVER_REACHES.map(({ from, to }) => ({
+    name: 'never-reaches',
+    from: { path: from },
+    to: { path: to, reachable: true },
+  })),
+]
+
+const withTypes: IForbiddenRuleType[] = [
+  { name: 'file-cycle', from: { pathNot: '/fixtures/circular/' }, to: { circular: true } },
+  {
+    name: 'core-imports',
+    from: { path: CORE },
+    to: { path: `^packages/(trpc|example)/|${npm('(@trpc/|react)')}` },
+  },
+  ...Object.entries(TRPC_IMPORTS).map(([folder, allowed]) => ({
+    name: `trpc-${folder}`,
+    from: { path: `${TRPC}/${folder}([.]|/)` },
+    to: { pathNot: [`${TRPC}/${folder}/`, ...allowed] },
+  })),
+]
+
+// dependency-cruiser misses the sources and succeeds if it finds no TypeScript that it can use, hence `minModules`.
+await check({ paths: ['packages/core/src', 'packages/trpc/src'], types: false, minModules: 300 }, atRunTime)
+await check({ paths: ['packages'], types: true, minModules: 900 }, withTypes)
+
+async function check(
+  { paths, types, minModules }: { paths: string[]; types: boolean; minModules: number },
+  rules: IForbiddenRuleType[],
+): Promise<void> {
+  const { output } = await cruise(paths, {
+    ruleSet: { forbidden: rules.map((rule) => ({ ...rule, severity: 'error' })) },
+    validate: true,
+    tsPreCompilationDeps: types,
+    exclude: { path: '^packages/[^/]+/(dist|src/generated)/' },
+    doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'types', 'node'] },
+  })
+  if (typeof output === 'string') throw new Error('No graph was made')
+  const { totalCruised, error } = output.summary
+  const report = await format(output, { outputType: 'err' })
+  console.log(report.output)
+  const seesPackages = output.modules.some(({ source }) => source.includes(npm('jose/')))
+  if (totalCruised < minModules || !seesPackages) throw new Error('The graph is incomplete')
+  if (error > 0) process.exitCode = 1
+}
+
+function core(...files: string[]): string {
+  return `${CORE}/(${files.join('|')})[.]ts$`
+}
+
+function npm(name: string): string {
+  return `/node_modules/${name}`
+}
