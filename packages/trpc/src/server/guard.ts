@@ -9,10 +9,10 @@ import {
 } from '@sallyport/core'
 import type { TRPCMiddlewareFunction, TRPCProcedureType } from '@trpc/server'
 import { type Admission, type AuthHandle, type AuthRequest, authRequest } from './auth-handle.ts'
-import { type CallWatch, callWatch, createCallWatch, isWatched, type WatchedHandle } from './call-watch.ts'
+import { type CallWatch, callWatch, createCallWatch, isWatched, type WatchedHandle } from './call-lease.ts'
 import type { DatabaseContext, StoreContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
-import { guardAnswer, isStream } from './guard-answer.ts'
+import { guardAnswer, isStream } from './guard-output.ts'
 import { storeOf } from './store-of.ts'
 
 /** The handle of a call that both doors let through. */

@@ -1,6 +1,6 @@
 import { denial, type Session } from '@sallyport/core'
 import { authRequest } from './auth-handle.ts'
-import { holdTo } from './call-watch.ts'
+import { holdTo } from './call-lease.ts'
 import type { AuthContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
 import type { Middleware } from './guard.ts'

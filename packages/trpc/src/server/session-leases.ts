@@ -1,7 +1,7 @@
 import { type AuthConfig, type AuthStore, keysVersion } from '@sallyport/core'
 import type { Admission } from './auth-handle.ts'
-import { type HeldSession, type Holder, type Holding, holdSession, type Lease } from './held-session.ts'
-import { createRenewals } from './renewals.ts'
+import { type HeldSession, type Holder, type Holding, holdSession, type Lease } from './session-lease.ts'
+import { createRenewals } from './lease-queue.ts'
 import { inTurns } from './turns.ts'
 
 /** Joins the others that rest on the session of an admission. */

@@ -9,7 +9,7 @@ import {
 } from '@sallyport/core'
 import { GRACE_SECONDS } from '@sallyport/core/protocol'
 import type { Admission } from './auth-handle.ts'
-import { LEASE_MS, type Renewals } from './renewals.ts'
+import { LEASE_MS, type Renewals } from './lease-queue.ts'
 import { readForAll } from './shared-read.ts'
 
 /** Something that rests on a session. */

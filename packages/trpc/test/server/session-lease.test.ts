@@ -12,7 +12,7 @@ import {
 import { createTestAuth, type TestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Admission } from '../../src/server/auth-handle.ts'
-import type { Lease } from '../../src/server/held-session.ts'
+import type { Lease } from '../../src/server/session-lease.ts'
 import { leasesOf } from '../../src/server/session-leases.ts'
 import { READS_A_TURN } from '../../src/server/turns.ts'
 import { type CountingFeed, countingFeed } from '../support/counting-feed.ts'

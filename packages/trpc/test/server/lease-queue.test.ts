@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createRenewals, LEASE_MS, type Renewals } from '../../src/server/renewals.ts'
+import { createRenewals, LEASE_MS, type Renewals } from '../../src/server/lease-queue.ts'
 
 interface Renewal {
   readonly item: number

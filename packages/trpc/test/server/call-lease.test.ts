@@ -3,7 +3,7 @@ import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
 import { createAuthContext } from '@sallyport/trpc'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { authRequest } from '../../src/server/auth-handle.ts'
-import { type CallWatch, callWatch, createCallWatch, holdTo } from '../../src/server/call-watch.ts'
+import { type CallWatch, callWatch, createCallWatch, holdTo } from '../../src/server/call-lease.ts'
 import { type CountingFeed, countingFeed } from '../support/counting-feed.ts'
 import { browser } from '../support/visitor.ts'
 

@@ -1,5 +1,5 @@
 import { isObservable } from '@trpc/server/observable'
-import type { CallWatch } from './call-watch.ts'
+import type { CallWatch } from './call-lease.ts'
 import {
   type GuardOptions,
   guardIterable,

@@ -10,7 +10,7 @@ import {
   test,
   vi,
 } from 'vitest'
-import { guardAnswer } from '../../src/server/guard-answer.ts'
+import { guardAnswer } from '../../src/server/guard-output.ts'
 import { deferred } from '../support/deferred.ts'
 import { soon } from '../support/soon.ts'
 import { PATHS, startServer, type TestServer } from '../support/start-server.ts'
