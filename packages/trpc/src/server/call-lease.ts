@@ -1,83 +1,133 @@
-import type { AuthStore } from '@sallyport/core'
-import { type Admission, authRequest } from './auth-handle.ts'
-import type { AuthContext } from './context.ts'
-import { type Condition, type SessionWatch, watchSession } from './watch-session.ts'
+import type { AuthConfig, AuthError, Session } from '@sallyport/core'
+import type { SessionRead } from './auth-handle.ts'
+import { toTRPCError } from './errors.ts'
+import type { LeaseSubscriber } from './session-lease.ts'
+import { type LeaseSubscription, subscribeToLease } from './session-leases.ts'
 
-/** Where the handle of an admitted call keeps its watch, for our own middlewares alone. */
-export const callWatch: unique symbol = Symbol('callWatch')
+/** The key of the lease in the handle of a call, for our own middlewares. */
+export const callLease: unique symbol = Symbol('callLease')
 
-/** A handle that keeps the watch of its call. */
-export interface WatchedHandle {
-  readonly [callWatch]: CallWatch
+/** The handle of a guarded call. */
+export interface LeasedHandle {
+  readonly [callLease]: CallLease
 }
 
-/** The watch of a call, which begins when something asks for it. */
-export interface CallWatch {
-  readonly conditions: Condition[]
-  /** The signal for the resolver, which begins the watch unless the call is over. */
-  signal(): AbortSignal
-  /** Begins the watch for a stream, or returns the one that has begun. */
-  start(): SessionWatch
-  stop(): void
-  /** Ends it because nobody is there any more, and aborts the signal. */
-  leave(): void
+/** Returns an error if a call may not go on with a session. */
+export type Condition = (session: Session) => AuthError | null
+
+/** The lease of a call as one of its streams sees it. */
+export interface StreamLease extends LeaseSubscription {
+  /** Aborts with the error of the stream when the session ends, or when the caller goes away. */
+  readonly signal: AbortSignal
 }
 
 /**
- * Creates the watch of an admitted call. It costs nothing until it is used.
- *
- * @param options.onStream called when the response is read as a stream
+ * The lease of a guarded call. It subscribes to the lease of the session when a stream is first read or the signal is used, and ends with
+ * the call or its last stream. Any other call pays nothing for it.
  */
-export function createCallWatch(
-  admission: Admission,
-  { auth }: AuthContext,
-  {
-    store,
-    caller,
-    onStream,
-  }: { store: AuthStore; caller: AbortSignal | undefined; onStream?: (() => void) | null },
-): CallWatch {
-  let watch: SessionWatch | undefined
-  let isOver = false
-  // What is asked of the session by one guard of a call holds for whatever rests on another.
-  const conditions: Condition[] = isWatched(auth) ? auth[callWatch].conditions : []
+export class CallLease implements LeaseSubscriber {
+  readonly emits = true
+  /** Checked with every later read, for all guards of the call. */
+  readonly conditions: Condition[]
+  readonly #config: AuthConfig
+  readonly #caller: AbortSignal | undefined
+  readonly #controller = new AbortController()
+  #read: SessionRead | null = null
+  #subscription: LeaseSubscription | null = null
+  #openStreams = 0
+  #isOver = false
 
-  function begin(): SessionWatch {
-    return watchSession(admission, store, { config: auth[authRequest].config, caller, conditions })
+  constructor(handle: object, { config, caller }: { config: AuthConfig; caller: AbortSignal | undefined }) {
+    this.conditions = isLeased(handle) ? handle[callLease].conditions : []
+    this.#config = config
+    this.#caller = caller
   }
 
-  return {
-    conditions,
-    signal() {
-      watch ??= begin()
-      // Asked for by something that outlived its call: nobody would ever end this watch.
-      if (isOver) watch.stop()
-      return watch.signal
-    },
-    start() {
-      onStream?.()
-      // A stream that is first read when others have ended is watched anew.
-      if (watch === undefined || isOver) watch = begin()
-      isOver = false
-      return watch
-    },
-    stop() {
-      isOver = true
-      watch?.stop()
-    },
-    leave() {
-      isOver = true
-      watch?.leave()
-    },
+  /** The read that authorized the call. */
+  get read(): SessionRead {
+    if (this.#read === null) throw new TypeError('No session was read for this call')
+    return this.#read
+  }
+
+  /** Sets it. A later read doesn't replace it: streams must not miss what happened in between. */
+  begin(read: SessionRead): void {
+    this.#read ??= read
+  }
+
+  /** The signal for the resolver. */
+  get signal(): AbortSignal {
+    // If something outlives its call and asks for it, nothing would end the subscription.
+    if (!this.#isOver) this.#subscribe()
+    return this.#controller.signal
+  }
+
+  openStream(): StreamLease {
+    this.#isOver = false
+    this.#openStreams++
+    this.#subscribe()
+    let isOpen = true
+    return {
+      signal: this.#controller.signal,
+      pending: () => this.#subscription?.pending() ?? null,
+      end: () => {
+        if (isOpen && --this.#openStreams === 0) this.end()
+        isOpen = false
+      },
+    }
+  }
+
+  #subscribe(): void {
+    if (this.#subscription !== null || this.#controller.signal.aborted) return
+    const caller = this.#caller
+    if (caller?.aborted) {
+      this.abandon()
+      return
+    }
+    const abandon = () => this.abandon()
+    const { pending, end } = subscribeToLease(this.read, this, this.#config)
+    caller?.addEventListener('abort', abandon, { once: true })
+    this.#subscription = {
+      pending,
+      end() {
+        end()
+        caller?.removeEventListener('abort', abandon)
+      },
+    }
+  }
+
+  onSession(session: Session): void {
+    for (const condition of this.conditions) {
+      const error = condition(session)
+      if (error === null) continue
+      this.onError(error)
+      return
+    }
+  }
+
+  onError(error: unknown): void {
+    this.end()
+    this.#controller.abort(toTRPCError(error))
+  }
+
+  end(): void {
+    this.#isOver = true
+    this.#subscription?.end()
+    this.#subscription = null
+  }
+
+  /** Ends it because the caller is gone, and aborts the signal. */
+  abandon(): void {
+    this.end()
+    this.#controller.abort(this.#caller?.reason)
   }
 }
 
-/** Ends the streams of a call when a later read of its session does not meet the condition. */
-export function holdTo(condition: Condition, handle: object): void {
-  if (isWatched(handle)) handle[callWatch].conditions.push(condition)
+/** Ends the streams of a call when a later read of its session doesn't meet the condition. */
+export function addCondition(condition: Condition, handle: object): void {
+  if (isLeased(handle)) handle[callLease].conditions.push(condition)
 }
 
-/** Whether an earlier guard has already accepted the call. */
-export function isWatched(handle: object): handle is WatchedHandle {
-  return callWatch in handle
+/** Whether the handle is that of a guarded call. */
+export function isLeased(handle: object): handle is LeasedHandle {
+  return callLease in handle
 }

@@ -1,46 +1,35 @@
 import { isObservable } from '@trpc/server/observable'
-import type { CallWatch } from './call-lease.ts'
-import {
-  type GuardOptions,
-  guardIterable,
-  guardObservable,
-  guardPromise,
-  type StreamWatch,
-} from './guard-stream.ts'
+import type { CallLease } from './call-lease.ts'
+import { type GuardOptions, guardIterable, guardObservable, guardPromise } from './guard-stream.ts'
 
 /**
- * The answer of a resolver with every stream in it guarded, or the very same answer where nothing in it streams.
+ * Returns the output of a resolver with every stream in it guarded, or the same output if nothing in it streams.
  *
  * @param options.isStreamed whether it is sent as JSON lines: those also carry promises and async iterables that are values of a plain
  * object, at the top and in whatever they bring
- * @param options.writable returns a promise that a stream awaits before it reads its source
+ * @param options.onStream called when a stream is first read
  */
-export function guardAnswer(
-  answer: unknown,
-  { watch, isStreamed, writable }: { watch: CallWatch; isStreamed: boolean } & Pick<GuardOptions, 'writable'>,
+export function guardOutput(
+  output: unknown,
+  {
+    lease,
+    isStreamed,
+    onStream,
+    writable,
+  }: Pick<GuardOptions, 'writable'> & {
+    lease: Pick<CallLease, 'openStream'>
+    isStreamed: boolean
+    onStream?: (() => void) | null
+  },
 ): unknown {
-  let streams = 0
-
-  /** The watch ends with the last stream. */
-  function startWatch(): StreamWatch {
-    let isStopped = false
-    streams++
-    const { signal, verdict } = watch.start()
-    return {
-      signal,
-      verdict,
-      stop() {
-        if (isStopped) return
-        isStopped = true
-        streams--
-        if (streams === 0) watch.stop()
-      },
-    }
+  const openStream: GuardOptions['openStream'] = () => {
+    onStream?.()
+    return lease.openStream()
   }
 
   /** As tRPC looks for streams in what it sends as JSON lines. */
   function guardValue(value: unknown): unknown {
-    if (isAsyncIterable(value)) return guardIterable(value, { startWatch, guardValue })
+    if (isAsyncIterable(value)) return guardIterable(value, { openStream, guardValue })
     if (!isPlainObject(value)) return value
     let guarded: Record<string, unknown> | null = null
     for (const key of Object.keys(value)) {
@@ -53,23 +42,23 @@ export function guardAnswer(
   }
 
   function guardPart(part: unknown): unknown {
-    if (isAsyncIterable(part)) return guardIterable(part, { startWatch, guardValue })
+    if (isAsyncIterable(part)) return guardIterable(part, { openStream, guardValue })
     if (!isPromise(part)) return part
-    const guarded = guardPromise(part, { startWatch, guardValue })
-    // It may end before anyone has come to read it.
+    const guarded = guardPromise(part, { openStream, guardValue })
+    // It may end before tRPC reads it.
     guarded.catch(() => {})
     return guarded
   }
 
-  const options = isStreamed ? { startWatch, guardValue } : { startWatch, writable }
-  if (isAsyncIterable(answer)) return guardIterable(answer, options)
-  if (isObservable(answer)) return guardObservable(answer, options)
-  return isStreamed ? guardValue(answer) : answer
+  const options = isStreamed ? { openStream, guardValue } : { openStream, writable }
+  if (isAsyncIterable(output)) return guardIterable(output, options)
+  if (isObservable(output)) return guardObservable(output, options)
+  return isStreamed ? guardValue(output) : output
 }
 
-/** Whether an answer is a stream as a whole. */
-export function isStream(answer: unknown): boolean {
-  return isAsyncIterable(answer) || isObservable(answer)
+/** Whether an output is a stream as a whole. */
+export function isStream(output: unknown): boolean {
+  return isAsyncIterable(output) || isObservable(output)
 }
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
@@ -81,7 +70,7 @@ function isPromise(value: unknown): value is Promise<unknown> {
   return 'then' in value && typeof value.then === 'function' && 'catch' in value
 }
 
-/** What tRPC takes for one: whose constructor is `Object`, of any realm, or is none. */
+/** What tRPC takes for one: its constructor is `Object`, of any realm, or undefined. */
 function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (Object.prototype.toString.call(value) !== '[object Object]') return false
   const { constructor: made } = value as { constructor: unknown }

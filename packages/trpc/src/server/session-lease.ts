@@ -1,4 +1,5 @@
 import {
+  type AuthAdapter,
   type AuthConfig,
   type AuthStore,
   denial,
@@ -6,197 +7,212 @@ import {
   isAuthError,
   isUndecided,
   type Session,
+  validateIdentity,
 } from '@sallyport/core'
 import { GRACE_SECONDS } from '@sallyport/core/protocol'
-import type { Admission } from './auth-handle.ts'
-import { LEASE_MS, type Renewals } from './lease-queue.ts'
-import { readForAll } from './shared-read.ts'
+import type { SessionRead } from './auth-handle.ts'
+import { LEASE_MS, type ReadQueue, type Renewals } from './lease-queue.ts'
 
-/** Something that rests on a session. */
-export interface Holder {
-  readonly identity: Identity
-  /** Whether it emits: then the session is read again before the lease ends. Else only when something has happened to it. */
+/** A call or a socket that depends on a session. */
+export interface LeaseSubscriber {
+  /** Whether it emits. If so, the session is read again before the lease ends; otherwise only after an event. */
   readonly emits: boolean
-  /** Called with every read that found the session in order. */
-  confirm(session: Session): void
-  /** Called with every refusal, which ends what emits. */
-  refuse(error: unknown): void
+  /** Called after each read that found the session valid. */
+  onSession(session: Session): void
+  /** Called after each read that didn't. Whatever emits must end. */
+  onError(error: unknown): void
 }
 
-/** The share of a holder in its session. */
-export interface Lease {
-  /** What has to be awaited before anything is emitted; null when the session is known to count. */
-  verdict(): Promise<void> | null
-  leave(): void
-}
-
-/** One session, whatever rests on it. */
-export interface HeldSession {
-  /** How many emit. */
-  readonly emitting: number
-  join(admission: Admission, holder: Holder): Lease
-  /** Something has happened to the session: nothing is emitted until a read that begins from now on has answered. */
-  check(): void
-  /** Reads the session before the lease ends. Nobody waits for it. */
-  renew(): void
-}
-
-/** What the sessions of a store share. */
-export interface Holding {
+/** What the leases of a store share. */
+export interface SharedByLeases {
   readonly store: AuthStore
   readonly config: AuthConfig
-  readonly renewals: Renewals<HeldSession>
-  readonly inTurn: (job: () => void) => void
+  readonly queue: ReadQueue
+  readonly renewals: Renewals<SessionLease>
 }
 
-/**
- * Reads a session for all that rests on it.
- *
- * @param onEmpty called when nothing rests on it any more
- */
-export function holdSession(
-  { sessionId, userId, version }: Pick<Identity, 'sessionId' | 'userId' | 'version'>,
-  { store, config, renewals, inTurn }: Holding,
-  onEmpty: () => void,
-): HeldSession {
-  /** Each with its proof: those of one proof are judged together. */
-  const holders = new Map<Holder, string>()
-  let emitting = 0
-  /** When the last read began that found the session in order, on the monotonic clock. */
-  let readAt = 0
-  /** When the session expires, or this version of it if that comes first. */
-  let validUntil = 0
+/** What a subscriber has proved. Equal proofs share a result. */
+interface Proof {
+  readonly key: string
+  readonly identity: Identity
+}
+
+/** The lease of one version of a session: reads it again, once for all subscribers, and passes them the result. */
+export class SessionLease {
+  readonly #identity: Identity
+  readonly #shared: SharedByLeases
+  readonly #subscribers = new Map<LeaseSubscriber, Proof>()
+  #emitting = 0
+  /** When the last read began that found the session valid, on the monotonic clock. */
+  #readAt = 0
+  /** When the session expires, or this version if that comes first, in milliseconds since 1970. */
+  #validUntil = Number.POSITIVE_INFINITY
   /** Whether a refresh has rotated this version out. */
-  let isRotatedOut = false
-  let expiry: ReturnType<typeof setTimeout> | undefined
-  /** Checks that have no verdict yet. */
-  let unanswered = 0
-  /** Whether one of them has yet to begin. */
-  let isWaiting = false
-  let answer: PromiseWithResolvers<void> | null = null
+  #isRotatedOut = false
+  #expiry: ReturnType<typeof setTimeout> | undefined
+  /** Checks that have no result yet. */
+  #pendingChecks = 0
+  /** Whether one of them is in the queue. */
+  #isQueued = false
+  #nextResult: PromiseWithResolvers<void> | null = null
 
-  function check(): void {
-    // A read that has yet to begin answers for this, too.
-    if (isWaiting) return
-    isWaiting = true
-    unanswered++
-    inTurn(beginCheck)
+  constructor(identity: Identity, shared: SharedByLeases) {
+    this.#identity = identity
+    this.#shared = shared
   }
 
-  async function beginCheck(): Promise<void> {
-    isWaiting = false
-    await read({ isRenewal: false })
-    unanswered--
-    answer?.resolve()
-    answer = null
+  get isEmitting(): boolean {
+    return this.#emitting > 0
   }
 
-  async function read({ isRenewal }: { isRenewal: boolean }): Promise<void> {
+  add(subscriber: LeaseSubscriber, { identity, session, readAt }: SessionRead): void {
+    const key = JSON.stringify([identity.issuer, identity.keyId, identity.expiresAt])
+    this.#subscribers.set(subscriber, { key, identity })
+    this.#validUntil = Math.min(this.#validUntil, this.#validUntilOf(session))
+    if (subscriber.emits) {
+      const isFirst = this.#emitting++ === 0
+      // Each was authorized by a read of its own: the oldest one decides.
+      this.#readAt = isFirst ? readAt : Math.min(this.#readAt, readAt)
+      if (isFirst) this.#shared.renewals.keep(this)
+    }
+    this.#awaitExpiry()
+  }
+
+  /** Returns true if it was the last subscriber. */
+  remove(subscriber: LeaseSubscriber): boolean {
+    if (!this.#subscribers.delete(subscriber)) return false
+    if (subscriber.emits) this.#emitting--
+    if (this.#emitting === 0) this.#shared.renewals.drop(this)
+    this.#awaitExpiry()
+    if (this.#subscribers.size > 0) return false
+    clearTimeout(this.#expiry)
+    this.#shared.renewals.settle(this)
+    return true
+  }
+
+  /** Something has happened to the session: nothing is emitted until a read that begins from now on has a result. */
+  check(): void {
+    // A read that is still in the queue covers this event, too.
+    if (this.#isQueued) return
+    this.#isQueued = true
+    this.#pendingChecks++
+    this.#shared.queue(() => this.#runCheck())
+  }
+
+  async #runCheck(): Promise<void> {
+    this.#isQueued = false
+    await this.#read({ isRenewal: false })
+    this.#pendingChecks--
+    this.#nextResult?.resolve()
+    this.#nextResult = null
+  }
+
+  /** Reads the session before the lease ends. Nothing waits for the result. */
+  renew(): void {
+    this.#shared.queue(() => this.#read({ isRenewal: true }))
+  }
+
+  /** Returns a promise to await before the subscriber emits; null if the session is known to be valid. */
+  pending(subscriber: LeaseSubscriber): Promise<void> | null {
+    if (!this.#subscribers.has(subscriber)) return null
+    // Timers are late if the process was stopped.
+    const isKnown = !this.#isOver() && this.#shared.config.now().getTime() < this.#validUntil
+    if (this.#pendingChecks === 0 && isKnown) return null
+    if (this.#pendingChecks === 0) this.check()
+    this.#nextResult ??= Promise.withResolvers()
+    return this.#nextResult.promise
+  }
+
+  async #read({ isRenewal }: { isRenewal: boolean }): Promise<void> {
+    const { store, config } = this.#shared
     const startedAt = performance.now()
-    const identities = new Map<string, Identity>()
-    for (const [{ identity }, proof] of holders) identities.set(proof, identity)
-    const { session, refusals } = await readForAll(identities, {
-      config: isRenewal ? withinLease(startedAt) : config,
+    const lookupTimeoutMs = isRenewal ? this.#timeoutWithinLease(startedAt) : config.lookupTimeoutMs
+    const { session, errors } = await validateProofs(this.#subscribers.values(), {
+      // A renewal may be tried again, so nothing is reported here.
+      config: { ...config, lookupTimeoutMs, onEvent: undefined },
       adapter: store.sessions,
     })
-    for (const [proof, error] of refusals) refuse(proof, { error, isRenewal })
-    if (session !== null) confirm(session, startedAt)
+    for (const [key, error] of errors) this.#reject(key, { error, isRenewal })
+    if (session !== null) this.#accept(session, startedAt)
   }
 
-  /** An answer is waited for until the lease is over, not longer. */
-  function withinLease(now: number): AuthConfig {
-    const left = readAt + LEASE_MS - now
-    const isShort = left > 0 && left < config.lookupTimeoutMs
-    return isShort ? { ...config, lookupTimeoutMs: left } : config
+  #timeoutWithinLease(now: number): number {
+    const { lookupTimeoutMs } = this.#shared.config
+    const left = this.#readAt + LEASE_MS - now
+    return left > 0 ? Math.min(left, lookupTimeoutMs) : lookupTimeoutMs
   }
 
-  function confirm(session: Session, startedAt: number): void {
-    renewals.settle(held)
-    if (startedAt >= readAt) {
-      readAt = startedAt
-      validUntil = validUntilOf(session)
-      awaitExpiry()
+  #accept(session: Session, startedAt: number): void {
+    this.#shared.renewals.settle(this)
+    if (startedAt >= this.#readAt) {
+      this.#readAt = startedAt
+      this.#validUntil = this.#validUntilOf(session)
+      this.#awaitExpiry()
     }
-    for (const holder of holders.keys()) holder.confirm(session)
+    for (const subscriber of this.#subscribers.keys()) subscriber.onSession(session)
   }
 
-  function refuse(proof: string, { error, isRenewal }: { error: unknown; isRenewal: boolean }): void {
-    const isOpen = isUndecided(error)
-    // A read that is tried again has refused nobody, and is not reported.
-    if (!isOpen || !isRenewal || isOver()) {
-      if (emitting > 0 && isAuthError(error)) void denial(error.reason, sessionId, config)
-      for (const [holder, ofHolder] of holders) if (ofHolder === proof) holder.refuse(error)
+  #reject(key: string, { error, isRenewal }: { error: unknown; isRenewal: boolean }): void {
+    const isUnknown = isUndecided(error)
+    // A renewal that is tried again has rejected nothing, and isn't reported.
+    if (!isUnknown || !isRenewal || this.#isOver()) {
+      if (this.#emitting > 0 && isAuthError(error))
+        void denial(error.reason, this.#identity.sessionId, this.#shared.config)
+      for (const [subscriber, proof] of this.#subscribers) if (proof.key === key) subscriber.onError(error)
     }
-    // Whoever has not been ended by it is still owed the answer.
-    if (isOpen && holders.size > 0) renewals.retry(held)
+    if (isUnknown && this.#subscribers.size > 0) this.#shared.renewals.retry(this)
   }
 
-  function isOver(): boolean {
-    return performance.now() - readAt >= LEASE_MS
+  #isOver(): boolean {
+    return performance.now() - this.#readAt >= LEASE_MS
   }
 
-  /** In milliseconds since 1970. A version that was rotated out ends with its grace period. */
-  function validUntilOf(session: Session): number {
-    isRotatedOut = session.version !== version && version !== null && session.version !== null
-    const expiresAt = session.expiresAt.getTime()
-    if (!isRotatedOut) return expiresAt
-    const rotatedAt = new Date(session.rotatedAt ?? 0).getTime()
-    return Math.min(expiresAt, rotatedAt + GRACE_SECONDS * 1000 + 1)
+  /** A version that was rotated out ends with its grace period. */
+  #validUntilOf({ version, rotatedAt, expiresAt }: Session): number {
+    const own = this.#identity.version
+    this.#isRotatedOut = version !== own && own !== null && version !== null
+    if (!this.#isRotatedOut) return expiresAt.getTime()
+    const graceEndsAt = new Date(rotatedAt ?? 0).getTime() + GRACE_SECONDS * 1000 + 1
+    return Math.min(expiresAt.getTime(), graceEndsAt)
   }
 
-  /** Sets a timer only for an expiry that the next read would find too late. */
-  function awaitExpiry(): void {
-    clearTimeout(expiry)
-    const delay = validUntil - config.now().getTime()
-    if (!isRotatedOut && (emitting === 0 || delay > LEASE_MS)) return
-    expiry = setTimeout(check, Math.max(delay, 0))
+  /** Sets a timer only if the next read would be too late. */
+  #awaitExpiry(): void {
+    clearTimeout(this.#expiry)
+    const delay = this.#validUntil - this.#shared.config.now().getTime()
+    if (!this.#isRotatedOut && (this.#emitting === 0 || delay > LEASE_MS)) return
+    this.#expiry = setTimeout(() => this.check(), Math.max(delay, 0))
     // A socket without streams must not keep the process alive.
-    if (emitting === 0) expiry.unref()
+    if (this.#emitting === 0) this.#expiry.unref()
   }
+}
 
-  function verdict(): Promise<void> | null {
-    // Timers are late where the process was stopped.
-    const isKnown = !isOver() && config.now().getTime() < validUntil
-    if (unanswered === 0 && !isKnown) check()
-    if (unanswered === 0) return null
-    answer ??= Promise.withResolvers()
-    return answer.promise
-  }
-
-  function join({ identity, session, readAt: admittedAt }: Admission, holder: Holder): Lease {
-    holders.set(holder, JSON.stringify([identity.issuer, identity.keyId, identity.expiresAt]))
-    const isOnly = holders.size === 1
-    validUntil = Math.min(isOnly ? Number.POSITIVE_INFINITY : validUntil, validUntilOf(session))
-    if (holder.emits) {
-      const isFirst = emitting++ === 0
-      // What was read for one alone does not speak for the others, nor theirs for it: the oldest counts.
-      readAt = isFirst ? admittedAt : Math.min(readAt, admittedAt)
-      if (isFirst) renewals.keep(held)
+/** Step 2 for all proofs, with one lookup. */
+async function validateProofs(
+  proofs: Iterable<Proof>,
+  { config, adapter }: { config: AuthConfig; adapter: AuthAdapter },
+): Promise<{ session: Session | null; errors: ReadonlyMap<string, unknown> }> {
+  const options = { config, adapter: lookUpOnce(adapter) }
+  const identities = new Map<string, Identity>()
+  for (const { key, identity } of proofs) identities.set(key, identity)
+  const errors = new Map<string, unknown>()
+  let session: Session | null = null
+  for (const [key, identity] of identities) {
+    try {
+      session = await validateIdentity(identity, options)
+    } catch (error) {
+      errors.set(key, error)
     }
-    awaitExpiry()
-    return { verdict: () => (holders.has(holder) ? verdict() : null), leave: () => leave(holder) }
   }
+  return { session, errors }
+}
 
-  function leave(holder: Holder): void {
-    if (!holders.delete(holder)) return
-    if (holder.emits) emitting--
-    if (emitting === 0) renewals.drop(held)
-    awaitExpiry()
-    if (holders.size > 0) return
-    clearTimeout(expiry)
-    renewals.settle(held)
-    unsubscribe()
-    onEmpty()
-  }
-
-  const held: HeldSession = {
-    get emitting() {
-      return emitting
+function lookUpOnce(adapter: AuthAdapter): AuthAdapter {
+  let lookup: { session: ReturnType<AuthAdapter['findSession']> } | undefined
+  return {
+    findSession(key) {
+      lookup ??= { session: adapter.findSession(key) }
+      return lookup.session
     },
-    join,
-    check,
-    renew: () => inTurn(() => read({ isRenewal: true })),
   }
-  const unsubscribe = store.revocations.subscribe({ sessionId, userId }, check)
-  return held
 }

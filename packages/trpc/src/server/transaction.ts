@@ -1,9 +1,15 @@
-import { ConfigurationError, type Session, type SessionDatabase, transact } from '@sallyport/core'
+import {
+  ConfigurationError,
+  type Identity,
+  type Session,
+  type SessionDatabase,
+  transact,
+} from '@sallyport/core'
 import { TRPCError } from '@trpc/server'
-import { type Admission, authRequest } from './auth-handle.ts'
+import { authRequest } from './auth-handle.ts'
+import type { Condition } from './call-lease.ts'
 import type { CallOptions } from './guard.ts'
 import { storeOf } from './store-of.ts'
-import type { Condition } from './watch-session.ts'
 
 /** A Kysely database, as far as its transactions go. */
 type Transactional<Trx> = {
@@ -47,16 +53,16 @@ export interface TransactionContext {
  * the call, and those of the guard itself.
  */
 export function createTransaction(
-  { identity }: Admission,
+  identity: Identity,
   { ctx, signal }: CallOptions,
   conditions: () => readonly Condition[],
 ): TransactionContext['transaction'] {
   let isOpen = false
 
   function admit(session: Session): void {
-    for (const refusalOf of conditions()) {
-      const refusal = refusalOf(session)
-      if (refusal !== null) throw refusal
+    for (const condition of conditions()) {
+      const error = condition(session)
+      if (error !== null) throw error
     }
   }
 
