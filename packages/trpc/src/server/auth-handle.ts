@@ -29,7 +29,7 @@ export interface SessionRead extends Authenticated {
 /** How a request came in. */
 export type Transport = 'http' | 'ws' | 'headers'
 
-/** Where a handle keeps what our own code needs of it. */
+/** The key of the {@link AuthRequest} in a handle. */
 export const authRequest: unique symbol = Symbol.for('sallyport.authRequest') as never
 
 /**
@@ -40,13 +40,13 @@ export const authRequest: unique symbol = Symbol.for('sallyport.authRequest') as
 export interface AuthHandle {
   /** How the call came. */
   readonly transport: Transport
-  /** The address of the client, as `trustedProxies` decides; null where nobody said. */
+  /** The address of the client, as `trustedProxies` decides; null if unknown. */
   address(): string | null
   /** @internal */
   readonly [authRequest]: AuthRequest
 }
 
-/** The request behind a handle, for our own code: apps go by the guards and by `getSession`. */
+/** The request behind a handle, for our own code. Apps use the guards and `getSession`. */
 export interface AuthRequest {
   readonly request: OriginRequest
   /** The address of the connection. */
@@ -54,15 +54,15 @@ export interface AuthRequest {
   readonly config: AuthConfig
   /** The procedure type: in a guarded call its own, otherwise as far as tRPC knew it. */
   readonly kind: RequestKind
-  /** Whether it came to tRPC by GET, as a link does that someone opens. */
+  /** Whether it came to tRPC by GET, as an opened link does. */
   readonly isGet: boolean
-  /** Whether an answer that is a stream can be sent; tRPC leaves one that cannot unread. */
+  /** Whether a query or mutation may return a stream. If not, tRPC doesn't read it. */
   readonly carriesStreams: boolean
   /** Who calls, once a guard has accepted the call. */
   identity?: Identity
   /** The limits of the WebSocket that the call came on; absent over HTTP, and without `webSocketOptions`. */
   readonly limiter?: SocketLimiter | undefined
-  /** Where sessions are read, where it is not the context that has the database: in an action. */
+  /** Where the sessions of an action are read, whose context has no database. */
   store?: AuthStore
   /**
    * Both steps. Over HTTP one read of the session serves all calls of the request, until anything is revoked and for at most a
@@ -71,11 +71,11 @@ export interface AuthRequest {
    * @throws AuthError
    */
   authenticate(store: AuthStore, kind: RequestKind): Promise<SessionRead>
-  /** Both steps with a read of its own, which nobody has seen before. */
+  /** Both steps with a read that no other call has used. */
   authenticateFresh(store: AuthStore, kind: RequestKind): Promise<SessionRead>
-  /** Whether a session cookie was sent, however good it is. */
+  /** Whether a session cookie was sent, valid or not. */
   hasSessionCookie(): boolean
-  /** Whether anyone has asked who the caller is: the answer may be theirs alone. */
+  /** Whether the caller was identified: the response may be meant for them alone. */
   wasAsked(): boolean
 }
 
@@ -94,8 +94,8 @@ export interface Connection {
 const MAX_AGE_MS = 1_000
 
 /**
- * Makes the handle of a request. `upgrade` is a WebSocket connection, whose identity lasts as long as it
- * does.
+ * Creates the handle of a request. `upgrade` is a WebSocket connection, which keeps its identity until it
+ * closes.
  *
  * @param options.handshake checks the credentials at once: Step 1, and then Step 2 if there is a store
  */

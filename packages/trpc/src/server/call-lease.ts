@@ -95,13 +95,18 @@ export class CallLease implements LeaseSubscriber {
     }
   }
 
-  onSession(session: Session): void {
+  /** Returns the error of the first condition that the session doesn't meet. */
+  errorOf(session: Session): AuthError | null {
     for (const condition of this.conditions) {
       const error = condition(session)
-      if (error === null) continue
-      this.onError(error)
-      return
+      if (error !== null) return error
     }
+    return null
+  }
+
+  onSession(session: Session): void {
+    const error = this.errorOf(session)
+    if (error !== null) this.onError(error)
   }
 
   onError(error: unknown): void {

@@ -13,7 +13,7 @@ import { storeOf } from './store-of.ts'
  */
 export function getSession(ctx: StoreContext): Promise<Session> {
   const { store } = ctx.auth[authRequest]
-  // An action may run where no revocations are announced, so it shares no read.
+  // An action may run where no revocations are announced, so its reads aren't shared.
   return readSession(ctx, store === undefined ? 'authenticate' : 'authenticateFresh')
 }
 

@@ -6,8 +6,8 @@ import { toTRPCError } from './errors.ts'
 import type { Middleware } from './guard.ts'
 
 /**
- * Lets a call in only when the user's row has one of these roles. Comes after a session middleware. A stream ends with `ROLE_REQUIRED`
- * as soon as the role is lost.
+ * Accepts a call only if the user's row has one of these roles. Comes after a session middleware. A stream ends with `ROLE_REQUIRED`
+ * as soon as the user loses the role.
  *
  * @example export const adminProcedure = protectedProcedure.use(requireRole('admin'))
  */

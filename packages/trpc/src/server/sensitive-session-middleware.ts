@@ -54,11 +54,10 @@ function sensitive(
       if (error !== null) throw error
       return session
     },
-    (call, { read, conditions }): TransactionContext => ({
-      transaction: createTransaction(read.identity, call, () => [
-        (session) => errorOf(session, call.ctx.auth[authRequest].config),
-        ...conditions,
-      ]),
+    (call, lease): TransactionContext => ({
+      transaction: createTransaction(call, lease, (session) =>
+        errorOf(session, call.ctx.auth[authRequest].config),
+      ),
     }),
   )
 }
