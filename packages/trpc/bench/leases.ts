@@ -1,6 +1,6 @@
 /**
  * What ten thousand streams cost a node: their sessions are read again before each lease ends. Prints the longest turn of the event loop
- * in processor time, while that goes on, while all are checked at once, and beside it while nothing is held; and the memory of a stream.
+ * in processor time, while that goes on, while all are checked at once, and beside it while nothing is leased; and the memory of a stream.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { type AuthDatabase, authStore, keysVersion } from '@sallyport/core'
 import { openPostgres } from '@sallyport/core/postgres'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { startPostgres } from '../../core/test/support/embedded-postgres.ts'
-import { watchSession } from '../src/server/watch-session.ts'
+import { CallLease } from '../src/server/call-lease.ts'
 import { createIssuer, signIn } from '../test/revocation/people.ts'
 
 const STREAMS = Number(process.env.STREAMS ?? 10_000)
@@ -45,46 +45,46 @@ async function measure(
   const { config, key } = issuer
   const people = await signIn(url, STREAMS, { issuer })
   const store = db[authStore]
-  let reads = 0
+  let lookups = 0
   const counted = {
     ...store,
     sessions: {
       findSession: (asked: { sessionId: string; userId: string }) => {
-        reads++
+        lookups++
         return store.sessions.findSession(asked)
       },
     },
   }
-  const admissions = []
+  const reads = []
   for (const { sessionId, userId } of people) {
     const session = await store.sessions.findSession({ sessionId, userId })
     if (session === null) throw new Error('A session that was made is not there')
     const { version, expiresAt } = session
     const proof = { version, issuer: config.issuer, keyId: key.kid, expiresAt }
-    admissions.push({ identity: { sessionId, userId, ...proof }, session })
+    reads.push({ identity: { sessionId, userId, ...proof }, session })
   }
-  await report(`${name}, nothing held`, () => reads)
+  await report(`${name}, nothing leased`, () => lookups)
 
   const before = heapBytes()
-  const watches = admissions.map((admission) =>
-    watchSession(
-      {
-        ...admission,
-        revision: store.revocations.revision,
-        keysVersion: keysVersion(config),
-        readAt: performance.now(),
-      },
-      counted,
-      { config, caller: undefined },
-    ),
-  )
+  const leases = reads.map((read) => {
+    const lease = new CallLease({}, { config, caller: undefined })
+    lease.begin({
+      ...read,
+      store: counted,
+      revision: store.revocations.revision,
+      keysVersion: keysVersion(config),
+      readAt: performance.now(),
+    })
+    lease.openStream()
+    return lease
+  })
   console.log(`${name}, memory: ${((heapBytes() - before) / STREAMS / 1024).toFixed(1)} KB a stream`)
-  await report(`${name}, all held`, () => reads)
+  await report(`${name}, all leased`, () => lookups)
   store.revocations.publish({ sessionId: null, userId: null })
-  await report(`${name}, all checked at once`, () => reads)
-  const ended = watches.filter(({ signal }) => signal.aborted).length
+  await report(`${name}, all checked at once`, () => lookups)
+  const ended = leases.filter(({ signal }) => signal.aborted).length
   if (ended > 0) throw new Error(`${ended} streams have ended`)
-  for (const watch of watches) watch.stop()
+  for (const lease of leases) lease.end()
   await close()
 }
 

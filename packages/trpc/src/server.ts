@@ -21,7 +21,7 @@ export {
 } from './server/context.ts'
 export { authErrorData, authResponseMeta, endpointErrorData } from './server/errors.ts'
 export { getSession } from './server/get-session.ts'
-export type { AdmittedHandle, Middleware, SessionContext } from './server/guard.ts'
+export type { AuthorizedHandle, Middleware, SessionContext } from './server/guard.ts'
 export {
   type OptionalSessionContext,
   optionalSessionMiddleware,

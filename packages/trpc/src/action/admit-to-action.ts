@@ -1,42 +1,49 @@
-import { type AuthDatabase, type AuthStore, ConfigurationError } from '@sallyport/core'
-import type { TRPCProcedureType } from '@trpc/server'
+import { type AuthDatabase, ConfigurationError } from '@sallyport/core'
 import { bindRunner } from '../runtime/runner/bind-runner.ts'
 import type { Runner } from '../runtime/runner/runner.ts'
 import type { FunctionContext } from '../runtime/runtime-context.ts'
 import { selectStore } from '../runtime/select-adapter.ts'
-import { type Admission, type AuthHandle, authRequest } from '../server/auth-handle.ts'
+import { type AuthHandle, type AuthRequest, authRequest, type SessionRead } from '../server/auth-handle.ts'
+import { callLease } from '../server/call-lease.ts'
 import type { AuthContext } from '../server/context.ts'
-import { type Middleware, markGuard, orRefuse, runAdmitted, type SessionContext } from '../server/guard.ts'
+import {
+  handleOf,
+  type Middleware,
+  markGuard,
+  orReject,
+  runAuthorized,
+  type SessionContext,
+} from '../server/guard.ts'
 
 /** What actions are made of: a context with `auth`, and with a `db` or none. */
 export interface ActionSource extends AuthContext {
   readonly db?: AuthDatabase | undefined
 }
 
-/** Takes the database out of the context, lets the call in when both doors do, and puts in what leads back to the database. */
+/** Takes the database out of the context, accepts a call that passes both steps, and adds what leads back to the database. */
 export function admitToAction(
   runnerOf: (ctx: ActionSource) => Runner,
 ): Middleware<ActionSource, SessionContext & FunctionContext & { readonly db: undefined }> {
   const guard: ReturnType<typeof admitToAction> = async (call) => {
     const { ctx, type, signal } = call
-    const { store, admission, runner } = await orRefuse(call, () => authenticate(ctx, runnerOf(ctx), type))
+    const auth = handleOf(call)
+    const { read, runner } = await orReject(call, authenticate(ctx, auth[authRequest], runnerOf))
+    const { identity: actor, session } = read
+    auth[callLease].begin(read)
     // A mutation that the server calls for a request that came by GET is none.
     const isQuery = type === 'query' || (type === 'mutation' && ctx.auth[authRequest].isGet)
-    const members = {
-      db: undefined,
-      ...bindRunner(runner, { actor: admission.identity, signal, isQuery }),
-    }
-    const ofAction = { ...call, ctx: { ...members, auth: withStore(ctx.auth, store) } }
-    return runAdmitted(admission, ofAction, { store, further: () => members })
+    const added = { db: undefined, ...bindRunner(runner, { actor, signal, isQuery }) }
+    return runAuthorized(call, { auth, session, added })
   }
   return markGuard(guard)
 }
 
 async function authenticate(
   ctx: ActionSource,
-  runner: Runner | undefined,
-  type: TRPCProcedureType,
-): Promise<{ store: AuthStore; admission: Admission; runner: Runner }> {
+  request: AuthRequest,
+  runnerOf: (ctx: ActionSource) => Runner | undefined,
+): Promise<{ read: SessionRead; runner: Runner }> {
+  const runner = runnerOf(ctx)
   // Types do not tell: a router takes procedures of another context.
   if (runner === undefined)
     throw new ConfigurationError(
@@ -44,21 +51,13 @@ async function authenticate(
       { code: 'CONTEXT_EMPTY' },
     )
   const store = selectStore(ctx, runner)
-  const request = ctx.auth[authRequest]
-  // Where nobody tells of revocations, no read may serve a second call.
-  const admission =
-    ctx.db === undefined
-      ? await request.authenticateFresh(store, type)
-      : await request.authenticate(store, type)
-  return { store, admission, runner }
+  request.store = store
+  // Without a database no revocations are announced, so no two calls share a read.
+  const read = ctx.db === undefined ? request.authenticateFresh : request.authenticate
+  return { read: await read(store, request.kind), runner }
 }
 
-/** The handle of an action, which knows where sessions are read when the context no longer does. */
-function withStore(handle: AuthHandle, store: AuthStore): AuthHandle {
-  return withMember(handle, authRequest, { value: { ...handle[authRequest], store }, enumerable: true })
-}
-
-/** A handle with another member. Not spread: that would ask for the signal, and so begin to watch the session. */
+/** A handle with another member. Not spread: that would use the signal, and so lease the session. */
 export function withMember<Handle extends AuthHandle, Name extends PropertyKey, Member>(
   handle: Handle,
   name: Name,

@@ -6,13 +6,13 @@ import type { GetAuth } from '../runtime/get-auth.ts'
 import type { Runner } from '../runtime/runner/runner.ts'
 import type { FunctionContext } from '../runtime/runtime-context.ts'
 import type { AuthContext } from '../server/context.ts'
-import type { AdmittedHandle, Middleware, SessionContext } from '../server/guard.ts'
+import type { AuthorizedHandle, Middleware, SessionContext } from '../server/guard.ts'
 import { refusalMiddleware } from '../server/refusal-middleware.ts'
 import { type ActionSource, admitToAction, withMember } from './admit-to-action.ts'
 
 /** What an action has in its context, besides what the app has put there; but never `db`. */
 export interface ActionMembers<Definition extends AuthDefinition> extends FunctionContext {
-  readonly auth: AdmittedHandle & {
+  readonly auth: AuthorizedHandle & {
     /** The endpoints of the definition, on behalf of the caller. */
     readonly api: BoundApi<Definition['plugins']>
   }

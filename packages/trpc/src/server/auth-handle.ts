@@ -15,20 +15,21 @@ import {
 import { clientAddress, type ProxyTrust } from '@sallyport/core/address'
 import type { SocketLimiter } from './limit-sockets.ts'
 
-/** What both doors let through, and the moment it was read. */
-export interface Admission extends Authenticated {
-  /** The revision of the revocation feed before the session was read: a later one means it may have ended since. */
+/** A session that passed both steps, and how current it is. */
+export interface SessionRead extends Authenticated {
+  readonly store: AuthStore
+  /** The revision of the revocation feed before the session was read. If it is a later one now, the session may have ended. */
   readonly revision: number
-  /** The version of the key sets at that moment. */
+  /** The version of the key sets before the session was read. */
   readonly keysVersion: number
-  /** That moment, on the monotonic clock. */
+  /** When the read began, on the monotonic clock. */
   readonly readAt: number
 }
 
 /** How a request came in. */
 export type Transport = 'http' | 'ws' | 'headers'
 
-/** Where a handle keeps what our own code needs of it. */
+/** The key of the {@link AuthRequest} in a handle. */
 export const authRequest: unique symbol = Symbol.for('sallyport.authRequest') as never
 
 /**
@@ -39,65 +40,62 @@ export const authRequest: unique symbol = Symbol.for('sallyport.authRequest') as
 export interface AuthHandle {
   /** How the call came. */
   readonly transport: Transport
-  /** The address of the client, as `trustedProxies` decides; null where nobody said. */
+  /** The address of the client, as `trustedProxies` decides; null if unknown. */
   address(): string | null
   /** @internal */
   readonly [authRequest]: AuthRequest
 }
 
-/** The request behind a handle, for our own code: apps go by the guards and by `getSession`. */
+/** The request behind a handle, for our own code. Apps use the guards and `getSession`. */
 export interface AuthRequest {
   readonly request: OriginRequest
   /** The address of the connection. */
   readonly remoteAddress: string | null
   readonly config: AuthConfig
-  /** The procedure type: of a call that was let in its own, else as far as tRPC knew it. */
+  /** The procedure type: in a guarded call its own, otherwise as far as tRPC knew it. */
   readonly kind: RequestKind
-  /** Whether it came to tRPC by GET, as a link does that someone opens. */
+  /** Whether it came to tRPC by GET, as an opened link does. */
   readonly isGet: boolean
-  /** Whether an answer that is a stream can be sent; tRPC leaves one that cannot unread. */
+  /** Whether a query or mutation may return a stream. If not, tRPC doesn't read it. */
   readonly carriesStreams: boolean
-  /** Whom both doors have let in; absent before they were asked. */
-  readonly identity?: Identity
+  /** Who calls, once a guard has accepted the call. */
+  identity?: Identity
   /** The limits of the WebSocket that the call came on; absent over HTTP, and without `webSocketOptions`. */
   readonly limiter?: SocketLimiter | undefined
-  /** Where sessions are read, where it is not the context that has the database: in an action. */
-  readonly store?: AuthStore
+  /** Where the sessions of an action are read, whose context has no database. */
+  store?: AuthStore
   /**
    * Both steps. Over HTTP one read of the session serves all calls of the request, until anything is revoked and for at most a
    * second; over WebSocket every call reads.
    *
    * @throws AuthError
    */
-  authenticate(store: AuthStore, kind: RequestKind): Promise<Admission>
-  /** Both steps with a read of its own, which nobody has seen before. */
-  authenticateFresh(store: AuthStore, kind: RequestKind): Promise<Admission>
-  /** Whether a session cookie was sent, however good it is. */
+  authenticate(store: AuthStore, kind: RequestKind): Promise<SessionRead>
+  /** Both steps with a read that no other call has used. */
+  authenticateFresh(store: AuthStore, kind: RequestKind): Promise<SessionRead>
+  /** Whether a session cookie was sent, valid or not. */
   hasSessionCookie(): boolean
-  /** Whether anyone has asked who the caller is: the answer may be theirs alone. */
+  /** Whether the caller was identified: the response may be meant for them alone. */
   wasAsked(): boolean
 }
 
-/** A read of the session that has begun. */
-interface Reading {
-  readonly revision: number
-  readonly keysVersion: number
-  readonly readAt: number
-  readonly session: Promise<Session>
-}
+/** A read that has begun. */
+type PendingRead = Omit<SessionRead, 'session'> & { readonly session: Promise<Session> }
 
-/** The connection that calls come on, where it is told who was let in. */
+/** The WebSocket connection of a handle. */
 export interface Connection {
-  admitted(admission: Admission, store: AuthStore): void
-  refused(error: unknown): void
+  /** Called with each read. Throws if the connection may not be used for that session. */
+  onRead(read: SessionRead): void
+  /** Called with each error of a read. */
+  onError(error: unknown): void
 }
 
-/** How long a session read earlier in a request may be relied on, in milliseconds. */
-const MEMORY_MS = 1_000
+/** How long the calls of a request may share a read, in milliseconds. */
+const MAX_AGE_MS = 1_000
 
 /**
- * Makes the handle of a request. `upgrade` is a WebSocket connection, whose identity lasts as long as it
- * does.
+ * Creates the handle of a request. `upgrade` is a WebSocket connection, which keeps its identity until it
+ * closes.
  *
  * @param options.handshake checks the credentials at once: Step 1, and then Step 2 if there is a store
  */
@@ -118,7 +116,7 @@ export function createAuthHandle(
   const { transport, config, kind, carriesStreams, remoteAddress = null, trustsProxy } = options
   const { connection, limiter, handshake } = options
   let step1: { kind: RequestKind; identity: Promise<Identity> } | null = null
-  let memory: Reading | null = null
+  let lastRead: PendingRead | null = null
   let isAsked = false
   let shaking: Promise<void> | null = null
 
@@ -135,22 +133,16 @@ export function createAuthHandle(
     return identity
   }
 
-  async function authenticateFresh(store: AuthStore, callKind: RequestKind): Promise<Admission> {
-    if (shaking !== null) await untilShaken(shaking)
-    const identity = await identifyOnce(callKind)
-    return read(identity, store)
-  }
-
   /**
-   * The check at the handshake. What it has read admits no call: the session may have been revoked before the
-   * call came.
+   * The check at the handshake. No call relies on its read: the session may have been revoked before the call
+   * came.
    */
   async function shakeHands(store: AuthStore | undefined): Promise<void> {
     try {
       const identity = await identifyOnce(kind)
       if (store === undefined) return
-      const admission = await admit(identity, beginReading(identity, store, config))
-      connection?.admitted(admission, store)
+      const read = await settle(beginRead(identity, store, config))
+      connection?.onRead(read)
     } finally {
       shaking = null
     }
@@ -164,28 +156,33 @@ export function createAuthHandle(
     try {
       await check
     } catch (error) {
-      connection?.refused(error)
+      connection?.onError(error)
       throw error
     }
   }
 
-  function read(identity: Identity, store: AuthStore): Promise<Admission> {
-    const reading = beginReading(identity, store, config)
-    if (transport !== 'ws') memory = reading
-    if (connection === undefined) return admit(identity, reading)
-    return admitOn(connection, store, { identity, reading })
-  }
-
-  async function authenticate(store: AuthStore, callKind: RequestKind): Promise<Admission> {
+  async function authenticateFresh(store: AuthStore, callKind: RequestKind): Promise<SessionRead> {
     if (shaking !== null) await untilShaken(shaking)
     const identity = await identifyOnce(callKind)
-    const remembered = memory
-    if (remembered === null || performance.now() - remembered.readAt > MEMORY_MS) return read(identity, store)
-    const admission = await admit(identity, remembered)
-    // The read had begun before this call came: what was revoked since must not be overlooked.
+    return readNow(identity, store)
+  }
+
+  async function authenticate(store: AuthStore, callKind: RequestKind): Promise<SessionRead> {
+    if (shaking !== null) await untilShaken(shaking)
+    const identity = await identifyOnce(callKind)
+    const shared = lastRead
+    if (shared === null || performance.now() - shared.readAt > MAX_AGE_MS) return readNow(identity, store)
+    const read = await settle(shared)
+    // The read had begun before this call came: a revocation since then must not be missed.
     const isCurrent =
-      remembered.revision === store.revocations.revision && remembered.keysVersion === keysVersion(config)
-    return isCurrent ? admission : read(identity, store)
+      shared.revision === store.revocations.revision && shared.keysVersion === keysVersion(config)
+    return isCurrent ? read : readNow(identity, store)
+  }
+
+  function readNow(identity: Identity, store: AuthStore): Promise<SessionRead> {
+    const read = beginRead(identity, store, config)
+    if (transport !== 'ws') lastRead = read
+    return connection === undefined ? settle(read) : settleOn(connection, read)
   }
 
   if (handshake !== undefined) {
@@ -211,31 +208,35 @@ export function createAuthHandle(
   }
 }
 
-function beginReading(identity: Identity, { sessions, revocations }: AuthStore, config: AuthConfig): Reading {
+function beginRead(identity: Identity, store: AuthStore, config: AuthConfig): PendingRead {
   return {
-    revision: revocations.revision,
+    identity,
+    store,
+    revision: store.revocations.revision,
     keysVersion: keysVersion(config),
     readAt: performance.now(),
-    session: validateIdentity(identity, { config, adapter: sessions }),
+    session: validateIdentity(identity, { config, adapter: store.sessions }),
   }
 }
 
-async function admit(identity: Identity, reading: Reading): Promise<Admission> {
-  const { session, revision, keysVersion, readAt } = reading
-  return { identity, session: await session, revision, keysVersion, readAt }
+async function settle({
+  identity,
+  store,
+  revision,
+  keysVersion,
+  readAt,
+  session,
+}: PendingRead): Promise<SessionRead> {
+  return { identity, store, revision, keysVersion, readAt, session: await session }
 }
 
-async function admitOn(
-  connection: Connection,
-  store: AuthStore,
-  { identity, reading }: { identity: Identity; reading: Reading },
-): Promise<Admission> {
+async function settleOn(connection: Connection, pending: PendingRead): Promise<SessionRead> {
   try {
-    const admission = await admit(identity, reading)
-    connection.admitted(admission, store)
-    return admission
+    const read = await settle(pending)
+    connection.onRead(read)
+    return read
   } catch (error) {
-    connection.refused(error)
+    connection.onError(error)
     throw error
   }
 }

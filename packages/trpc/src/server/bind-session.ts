@@ -35,23 +35,23 @@ export type OptionalSessionContextOf<Definition extends AuthDefinition> = Omit<
 
 /** What {@link bindSession} returns. */
 export interface BoundSession<Definition extends AuthDefinition> {
-  /** Reads the session anew; throws as the middlewares do. */
+  /** Reads the session again; throws as the middlewares do. */
   getSession(ctx: StoreContext): Promise<SessionOf<Definition>>
-  /** Lets in whom both steps let in. */
+  /** Accepts calls that pass both steps. */
   readonly sessionMiddleware: Middleware<DatabaseContext, SessionContextOf<Definition>>
-  /** Lets everyone in; the session is null where there is none. */
+  /** Accepts anonymous calls, too; their session is null. */
   readonly optionalSessionMiddleware: Middleware<DatabaseContext, OptionalSessionContextOf<Definition>>
-  /** For changes that a session must be fresh for. */
+  /** Reads the session for the call alone, and adds `ctx.transaction`. */
   readonly sensitiveSessionMiddleware: Middleware<DatabaseContext, SensitiveSessionContextOf<Definition>>
-  /** The same, with a `maxAge` of its own. */
+  /** The same, with a `maxAge`. */
   createSensitiveSessionMiddleware(
     options: SensitiveSessionOptions,
   ): Middleware<DatabaseContext, SensitiveSessionContextOf<Definition>>
 }
 
 /**
- * The session middlewares with the types of a definition, of which nothing but the type is imported: `ctx.session` and `ctx.user` have the
- * columns that it adds. `sallyport generate` writes the call.
+ * Returns the session middlewares with the types of a definition: `ctx.session` and `ctx.user` have the columns that it adds. Only the
+ * type of the definition is imported. `sallyport generate` writes the call.
  *
  * @example export const { getSession, sessionMiddleware } = bindSession<typeof authDefinition>()
  */

@@ -3,24 +3,29 @@ import type { AuthErrorData, EndpointErrorData } from '@sallyport/core/protocol'
 import { TRPCError } from '@trpc/server'
 import { type AuthHandle, authRequest } from './auth-handle.ts'
 
-/** Refusals of guards, with the path of the procedure whose resolver they kept from running. */
-const guardedPaths = new WeakMap<Error, string>()
+/** Errors of {@link toTRPCError}. If a guard threw one, with the path of the procedure whose resolver didn't run. */
+const guardedPaths = new WeakMap<Error, string | null>()
 
 /**
- * A refusal as tRPC sends it, with the code of its reason. What is no {@link AuthError} came from code that should have decided
- * and did not, so it is `SESSIONS_UNAVAILABLE`; but an app that is put together wrongly is told so.
+ * Converts an error to one that tRPC sends, with the code of its reason. Anything but an {@link AuthError} came from code that failed
+ * to decide, so it becomes `SESSIONS_UNAVAILABLE`. A configuration error keeps its message.
  *
- * @param guarded the path of the procedure, where its guard refuses before the resolver runs
+ * @param guarded the path of the procedure, if its guard throws the error before the resolver runs
  */
 export function toTRPCError(error: unknown, guarded?: { path: string }): TRPCError {
+  const isOwn = error instanceof TRPCError && guardedPaths.has(error)
+  const trpcError = isOwn ? error : createTRPCError(error)
+  if (!isOwn || guarded !== undefined) guardedPaths.set(trpcError, guarded?.path ?? null)
+  return trpcError
+}
+
+function createTRPCError(error: unknown): TRPCError {
   if (isConfigurationError(error)) {
     return new TRPCError({ code: 'INTERNAL_SERVER_ERROR', message: error.message, cause: error })
   }
   const cause = isAuthError(error) ? error : new AuthError('SESSIONS_UNAVAILABLE', { cause: error })
   const { code, message } = REASONS[cause.reason]
-  const trpcError = new TRPCError({ code, message, cause })
-  if (guarded !== undefined) guardedPaths.set(trpcError, guarded.path)
-  return trpcError
+  return new TRPCError({ code, message, cause })
 }
 
 /**

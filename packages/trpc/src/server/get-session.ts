@@ -1,22 +1,36 @@
 import type { Session } from '@sallyport/core'
 import { authRequest } from './auth-handle.ts'
+import { callLease, isLeased } from './call-lease.ts'
 import type { StoreContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
 import { storeOf } from './store-of.ts'
 
 /**
- * The session of the caller, read directly from the database (spec section 1). Inside a protected procedure `ctx.session` has it
- * already.
+ * Returns the session of the caller, read directly from the database (spec section 1). In a protected procedure, use `ctx.session`
+ * instead.
  *
- * @throws TRPCError with an `AuthError` as its cause, or a `ConfigurationError` where `ctx.db` carries no store; never null
+ * @throws TRPCError with an `AuthError` as its cause, or a `ConfigurationError` if `ctx.db` carries no store; never returns null
  */
-export async function getSession(ctx: StoreContext): Promise<Session> {
+export function getSession(ctx: StoreContext): Promise<Session> {
+  const { store } = ctx.auth[authRequest]
+  // An action may run where no revocations are announced, so its reads aren't shared.
+  return readSession(ctx, store === undefined ? 'authenticate' : 'authenticateFresh')
+}
+
+/** Like {@link getSession}, with a read that no other call has used. */
+export function getFreshSession(ctx: StoreContext): Promise<Session> {
+  return readSession(ctx, 'authenticateFresh')
+}
+
+async function readSession(
+  ctx: StoreContext,
+  authenticate: 'authenticate' | 'authenticateFresh',
+): Promise<Session> {
   try {
-    const { authenticate, authenticateFresh, kind, store } = ctx.auth[authRequest]
-    // An action may run where nobody tells of revocations, so each read is its own.
-    const read = store === undefined ? authenticate : authenticateFresh
-    const { session } = await read(storeOf(ctx), kind)
-    return session
+    const request = ctx.auth[authRequest]
+    const read = await request[authenticate](storeOf(ctx), request.kind)
+    if (isLeased(ctx.auth)) ctx.auth[callLease].begin(read)
+    return read.session
   } catch (error) {
     throw toTRPCError(error)
   }

@@ -1,7 +1,7 @@
 import { type AuthConfig, isAuthError } from '@sallyport/core'
 import type { Connection } from './auth-handle.ts'
 import { isOpen } from './ready-state.ts'
-import { leasesOf } from './session-leases.ts'
+import { subscribeToLease } from './session-leases.ts'
 
 /** What we need of a `WebSocket` of `ws`. */
 export interface ClosableSocket {
@@ -12,34 +12,34 @@ export interface ClosableSocket {
 }
 
 /** Close codes: 4000 plus an HTTP status, from the range that is free for applications. */
-const BANNED = 4403
-const CREDENTIALS_REPLACED = 4401
+const BANNED_CODE = 4403
+const CREDENTIALS_REPLACED_CODE = 4401
 
 /** tRPC's client opens a new connection, with fresh credentials, before it leaves this one. */
 const RECONNECT = JSON.stringify({ id: null, method: 'reconnect' })
 
 /** How long streams and calls have to send their errors before the socket is closed, in milliseconds. */
-const LAST_WORDS_MS = 100
+const CLOSE_AFTER_MS = 100
 
 /**
  * Closes the socket of a banned user, and a socket whose credentials were replaced or whose key leaked, after
- * each stream and call has sent its error. It follows the session from the first accepted call on, even while
- * nothing is called. A session that has ended leaves the socket open, and so does a token that was invalid
- * from the start.
+ * each stream and call has sent its error. It subscribes to the lease of the session from the first authorized
+ * call on, so it works while nothing is called. A session that has ended leaves the socket open, and so does a
+ * token that was invalid from the start.
  */
 export function guardSocket(socket: ClosableSocket, config: AuthConfig): Connection {
-  let isHeld = false
+  let isSubscribed = false
   let isClosing = false
 
-  function refused(error: unknown): void {
+  function onError(error: unknown): void {
     if (isClosing || !isAuthError(error)) return
-    if (error.reason === 'ACCOUNT_BANNED') closeSoon(BANNED, error.reason)
+    if (error.reason === 'ACCOUNT_BANNED') closeSoon(BANNED_CODE, error.reason)
     // A client that reconnects before it has the response with the new cookies would come back with the old
     // ones.
-    if (error.reason === 'TOKEN_INVALID' && isHeld)
+    if (error.reason === 'TOKEN_INVALID' && isSubscribed)
       soon(() => {
         if (isOpen(socket)) socket.send(RECONNECT)
-        closeSoon(CREDENTIALS_REPLACED, error.reason)
+        closeSoon(CREDENTIALS_REPLACED_CODE, error.reason)
       })
   }
 
@@ -49,23 +49,17 @@ export function guardSocket(socket: ClosableSocket, config: AuthConfig): Connect
 
   function soon(act: () => void): void {
     isClosing = true
-    const timer = setTimeout(act, LAST_WORDS_MS)
+    const timer = setTimeout(act, CLOSE_AFTER_MS)
     socket.once('close', () => clearTimeout(timer))
   }
 
   return {
-    admitted(admission, store) {
-      if (isHeld || !isOpen(socket)) return
-      isHeld = true
-      const { identity } = admission
-      const lease = leasesOf(store, config)(admission, {
-        identity,
-        emits: false,
-        confirm() {},
-        refuse: refused,
-      })
-      socket.once('close', lease.leave)
+    onRead(read) {
+      if (isSubscribed || !isOpen(socket)) return
+      isSubscribed = true
+      const { end } = subscribeToLease(read, { emits: false, onSession() {}, onError }, config)
+      socket.once('close', end)
     },
-    refused,
+    onError,
   }
 }

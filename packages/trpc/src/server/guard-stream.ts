@@ -1,16 +1,13 @@
 import { isAuthError } from '@sallyport/core'
 import { type Observable, observable } from '@trpc/server/observable'
+import type { StreamLease } from './call-lease.ts'
 import { toTRPCError } from './errors.ts'
-import type { SessionWatch } from './watch-session.ts'
-
-/** What a stream needs of the watch of its call. */
-export type StreamWatch = Pick<SessionWatch, 'signal' | 'verdict' | 'stop'>
 
 /** How a stream is guarded. */
 export interface GuardOptions {
-  /** Called when the stream is first read: tRPC leaves one that its transport cannot carry untouched. */
-  readonly startWatch: () => StreamWatch
-  /** Guards what can be a stream inside a value. */
+  /** Called when the stream is first read: tRPC doesn't read one that its transport can't carry. */
+  readonly openStream: () => StreamLease
+  /** Guards the streams inside a value. */
   readonly guardValue?: (value: unknown) => unknown
   /**
    * Returns a promise to await before the source is read again, while the client hasn't read enough; else
@@ -19,28 +16,28 @@ export interface GuardOptions {
   readonly writable?: (() => Promise<void> | null) | undefined
 }
 
-const asItIs = (value: unknown) => value
+const unchanged = (value: unknown) => value
 
 /**
- * An async iterable that ends with the watch's error as soon as the session no longer counts, and emits nothing after. The source
- * is told to stop but not waited for: one that ignores its signal must not keep the client from being told.
+ * Returns an async iterable that ends with the error of the lease as soon as the session isn't valid, and emits nothing after. Tells
+ * the source to stop and doesn't wait for it: one that ignores its signal must not delay the error.
  */
 export function guardIterable(
   source: AsyncIterable<unknown>,
-  { startWatch, guardValue = asItIs, writable }: GuardOptions,
+  { openStream, guardValue = unchanged, writable }: GuardOptions,
 ): AsyncIterableIterator<unknown> {
   const iterator = source[Symbol.asyncIterator]()
-  let watch: StreamWatch | undefined
+  let opened: StreamLease | undefined
   let isOver = false
 
-  function begin(): StreamWatch {
-    watch ??= startWatch()
-    return watch
+  function open(): StreamLease {
+    opened ??= openStream()
+    return opened
   }
 
   function finish(): void {
     isOver = true
-    begin().stop()
+    open().end()
   }
 
   async function abandon(): Promise<void> {
@@ -48,20 +45,20 @@ export function guardIterable(
     try {
       await iterator.return?.()
     } catch {
-      // The consumer has been given the reason why the stream ended; a failing clean-up of the source adds nothing to it.
+      // The consumer already has the error that ended the stream.
     }
   }
 
   async function next(): Promise<IteratorResult<unknown>> {
     if (isOver) return { done: true, value: undefined }
-    const { signal, verdict } = begin()
+    const lease = open()
     try {
-      signal.throwIfAborted()
+      lease.signal.throwIfAborted()
       const drained = writable?.() ?? null
-      if (drained !== null) await unlessEnded(drained, signal)
-      const { done, value } = await unlessEnded(iterator.next(), signal)
-      for (let wait = verdict(); wait !== null; wait = verdict()) await wait
-      signal.throwIfAborted()
+      if (drained !== null) await unlessEnded(drained, lease.signal)
+      const { done, value } = await unlessEnded(iterator.next(), lease.signal)
+      for (let wait = lease.pending(); wait !== null; wait = lease.pending()) await wait
+      lease.signal.throwIfAborted()
       const result = { done: done === true, value: guardValue(value) }
       if (result.done) finish()
       return result
@@ -77,7 +74,7 @@ export function guardIterable(
     },
     next,
     async return(value) {
-      // After an error the source has been told already, and may never answer.
+      // After an error the source was already told to stop, and may never respond.
       if (isOver) return { done: true, value }
       finish()
       return (await iterator.return?.(value)) ?? { done: true, value }
@@ -93,71 +90,81 @@ export function guardIterable(
 /** Like {@link guardIterable}, for subscriptions that return an observable. */
 export function guardObservable(
   source: Observable<unknown, unknown>,
-  { startWatch, guardValue = asItIs }: GuardOptions,
+  { openStream, guardValue = unchanged }: GuardOptions,
 ): Observable<unknown, unknown> {
   return observable((observer) => {
-    const watch = startWatch()
-    const { signal, verdict } = watch
-    /** What came while a verdict was awaited, in order. */
-    let waiting: (() => void)[] = []
-
-    function emit(send: () => void): void {
-      if (signal.aborted) return
-      if (waiting.length === 0 && verdict() === null) send()
-      else if (waiting.push(send) === 1) void sendWaiting()
-    }
-
-    async function sendWaiting(): Promise<void> {
-      while (waiting.length > 0) {
-        for (let wait = verdict(); wait !== null; wait = verdict()) await wait
-        // Nothing is left where it has ended meanwhile.
-        waiting[0]?.()
-        // Only now, so that what the source emits meanwhile comes after it.
-        waiting.shift()
-      }
-    }
-
+    const lease = openStream()
+    const { signal } = lease
+    const queue = emitQueue(lease)
     const end = () => observer.error(signal.reason)
     if (signal.aborted) return end()
     signal.addEventListener('abort', end, { once: true })
+    const next = (value: unknown) => observer.next(guardValue(value))
+    const fail = (error: unknown) => observer.error(withCodeOfReason(error))
     const subscription = source.subscribe({
-      next: (value) => emit(() => observer.next(guardValue(value))),
-      error: (error) => emit(() => observer.error(withCodeOfReason(error))),
-      complete: () => emit(() => observer.complete()),
+      next: (value) => queue.emit(next, value),
+      error: (error) => queue.emit(fail, error),
+      complete: () => queue.emit(() => observer.complete(), null),
     })
     return () => {
       signal.removeEventListener('abort', end)
-      waiting = []
-      watch.stop()
+      queue.clear()
+      lease.end()
       subscription.unsubscribe()
     }
   })
 }
 
-/** Like {@link guardIterable}, for a promise that is part of a streamed answer. */
+/** Emits in order, at once or when the lease allows it, and nothing after its end. */
+function emitQueue(lease: StreamLease) {
+  let waiting: (() => void)[] = []
+
+  async function emitWaiting(): Promise<void> {
+    while (waiting.length > 0) {
+      for (let wait = lease.pending(); wait !== null; wait = lease.pending()) await wait
+      // Empty if the stream has ended meanwhile.
+      waiting[0]?.()
+      // Only now, so what the source emits meanwhile comes after it.
+      waiting.shift()
+    }
+  }
+
+  return {
+    emit(send: (value: unknown) => void, value: unknown): void {
+      if (lease.signal.aborted) return
+      if (waiting.length === 0 && lease.pending() === null) send(value)
+      else if (waiting.push(() => send(value)) === 1) void emitWaiting()
+    },
+    clear() {
+      waiting = []
+    },
+  }
+}
+
+/** Like {@link guardIterable}, for a promise that is part of a streamed output. */
 export async function guardPromise(
   promise: Promise<unknown>,
-  { startWatch, guardValue = asItIs }: GuardOptions,
+  { openStream, guardValue = unchanged }: GuardOptions,
 ): Promise<unknown> {
-  const { signal, verdict, stop } = startWatch()
+  const lease = openStream()
   try {
-    const value = await unlessEnded(promise, signal)
-    for (let wait = verdict(); wait !== null; wait = verdict()) await wait
-    signal.throwIfAborted()
+    const value = await unlessEnded(promise, lease.signal)
+    for (let wait = lease.pending(); wait !== null; wait = lease.pending()) await wait
+    lease.signal.throwIfAborted()
     return guardValue(value)
   } catch (error) {
     throw withCodeOfReason(error)
   } finally {
-    stop()
+    lease.end()
   }
 }
 
-/** A refusal of our own from the source, such as a database that has gone away, keeps its reason. */
+/** An error of ours from the source, such as a lost database, keeps its reason. */
 function withCodeOfReason(error: unknown): unknown {
   return isAuthError(error) ? toTRPCError(error) : error
 }
 
-/** The promise, or a rejection with the signal's reason as soon as it aborts. Leaves no listener behind. */
+/** Returns the promise, or rejects with the signal's reason as soon as it aborts. Leaves no listener behind. */
 function unlessEnded<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const end = () => reject(signal.reason)

@@ -1,29 +1,20 @@
-import {
-  AuthError,
-  type AuthStore,
-  type Identity,
-  isAuthError,
-  type RequestKind,
-  type Session,
-  type SessionUser,
-} from '@sallyport/core'
-import type { TRPCMiddlewareFunction, TRPCProcedureType } from '@trpc/server'
-import { type Admission, type AuthHandle, type AuthRequest, authRequest } from './auth-handle.ts'
-import { type CallWatch, callWatch, createCallWatch, isWatched, type WatchedHandle } from './call-watch.ts'
-import type { DatabaseContext, StoreContext } from './context.ts'
+import { AuthError, type Identity, isAuthError, type Session, type SessionUser } from '@sallyport/core'
+import type { TRPCMiddlewareFunction } from '@trpc/server'
+import { type AuthHandle, authRequest } from './auth-handle.ts'
+import { CallLease, callLease, isLeased, type LeasedHandle } from './call-lease.ts'
+import type { AuthContext, DatabaseContext, StoreContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
-import { guardAnswer, isStream } from './guard-answer.ts'
-import { storeOf } from './store-of.ts'
+import { guardOutput, isStream } from './guard-output.ts'
 
-/** The handle of a call that both doors let through. */
-export interface AdmittedHandle extends AuthHandle {
-  /** Aborts when the session ends or the caller goes away. Pass it to whatever the resolver starts. */
+/** The handle of a guarded call. */
+export interface AuthorizedHandle extends AuthHandle {
+  /** Aborts when the session ends or the caller goes away. Pass it to everything that the resolver starts. */
   readonly signal: AbortSignal
 }
 
 /** What a session middleware adds to the context. */
 export interface SessionContext {
-  readonly auth: AdmittedHandle
+  readonly auth: AuthorizedHandle
   /** What Step 1 proved. */
   readonly identity: Identity
   /** What Step 2 read for this call. */
@@ -41,8 +32,8 @@ export type Middleware<NeededContext, AddedContext> = TRPCMiddlewareFunction<
   unknown
 >
 
-/** A call that a guard has let in. */
-export type CallOptions<Context extends StoreContext = StoreContext> = Pick<
+/** A call as a middleware receives it. */
+export type CallOptions<Context extends AuthContext = StoreContext> = Pick<
   Parameters<Middleware<Context, SessionContext>>[0],
   'ctx' | 'next' | 'signal' | 'type' | 'path'
 >
@@ -53,93 +44,109 @@ const RETRY_AFTER_SECONDS = 5
 
 const brand = Symbol.for('sallyport.guard')
 
-/** Whether a middleware is one that lets nobody in without a session, also one from another copy of this package. */
+/** Whether a middleware rejects callers without a session, also one from another copy of this package. */
 export function isGuard(middleware: unknown): boolean {
   return typeof middleware === 'function' && brand in middleware
 }
 
-type Admit = (request: AuthRequest, store: AuthStore, kind: RequestKind) => Promise<Admission>
-type Further<Added extends object> = (admission: Admission, call: CallOptions, watch: CallWatch) => Added
+type Get = (ctx: DatabaseContext) => Promise<Session>
+type Further<Added extends object> = (call: CallOptions, lease: CallLease) => Added
 
-/** A session middleware: it lets a call in when `admit` does, and adds the session to the context. */
-export function createGuard(admit: Admit): Middleware<DatabaseContext, SessionContext>
-/** @param further what it adds besides */
+/** Creates a session middleware: it accepts a call for which `get` returns a session, and adds that to the context. */
+export function createGuard(get: Get): Middleware<DatabaseContext, SessionContext>
+/** @param further returns what else is added */
 export function createGuard<Added extends object>(
-  admit: Admit,
+  get: Get,
   further: Further<Added>,
 ): Middleware<DatabaseContext, SessionContext & Added>
 export function createGuard(
-  admit: Admit,
+  get: Get,
   further?: Further<object>,
 ): Middleware<DatabaseContext, SessionContext> {
   const guard: Middleware<DatabaseContext, SessionContext> = async (call) => {
-    const { ctx, type } = call
-    const { store, admission } = await orRefuse(call, async () => {
-      const store = storeOf(ctx)
-      return { store, admission: await admit(ctx.auth[authRequest], store, type) }
-    })
-    return runAdmitted(admission, call, { store, further })
+    const auth = handleOf(call)
+    const session = await orReject(call, get({ db: call.ctx.db, auth }))
+    return runAuthorized(call, { auth, session, added: further?.(call, auth[callLease]) })
   }
   return markGuard(guard)
 }
 
-/** Makes {@link isGuard} know a middleware. */
+/** Makes {@link isGuard} recognize a middleware. */
 export function markGuard<Guard extends object>(guard: Guard): Guard {
   Object.defineProperty(guard, brand, { value: true })
   return guard
 }
 
-/** What lets a call in, or the refusal as tRPC sends it: one that came before the resolver, so the call may be sent again. */
-export async function orRefuse<Admitted>(
+/** Rejects a call with the error of a promise. The resolver hasn't run yet, so the client may send the call again. */
+export async function orReject<Value>(
   call: { readonly path: string },
-  admit: () => Promise<Admitted>,
-): Promise<Admitted> {
+  promise: Promise<Value>,
+): Promise<Value> {
   try {
-    return await admit()
+    return await promise
   } catch (error) {
     throw toTRPCError(error, call)
   }
 }
 
-/** What a guard brings besides the session. */
-export interface Admitting {
-  /** Where the session was read, and will be read again while anything rests on it. */
-  readonly store: AuthStore
-  /** What it adds to the context. */
-  readonly further?: Further<object> | undefined
+/**
+ * Creates the handle of a call, with which `getSession` authenticates it as the procedure that it is. Names the members one by one:
+ * spreading the handle of another guard would use its signal.
+ */
+export function handleOf({
+  ctx,
+  type,
+  signal: caller,
+}: CallOptions<AuthContext>): AuthorizedHandle & LeasedHandle {
+  const { transport, address, [authRequest]: request } = ctx.auth
+  const lease = new CallLease(ctx.auth, { config: request.config, caller })
+  return {
+    transport,
+    address,
+    [authRequest]: { ...request, kind: type },
+    [callLease]: lease,
+    get signal() {
+      return lease.signal
+    },
+  }
 }
 
 /**
- * Runs the rest of a call for which the session was admitted. The session is watched while a stream is being read, and where the
- * resolver asks for the signal; any other call pays nothing for it.
+ * Runs the rest of an authorized call. The session is leased while a stream is being read, and if the resolver uses the signal; any other
+ * call pays nothing for it.
+ *
+ * @param options.added what else is added to the context
  */
-export async function runAdmitted(
-  admission: Admission,
-  call: CallOptions,
-  { store, further }: Admitting,
+export async function runAuthorized(
+  call: CallOptions<AuthContext>,
+  {
+    auth,
+    session,
+    added,
+  }: { auth: AuthorizedHandle & LeasedHandle; session: Session; added?: object | undefined },
 ): Promise<Result> {
-  const { ctx, next, signal, type } = call
-  const { identity, session } = admission
-  const release = reserveSubscription(call)
-  const watch = createCallWatch(admission, ctx, { store, caller: signal, onStream: release })
-  const added = further?.(admission, call, watch)
-  const auth = admit(ctx.auth, { watch, type, identity })
+  const { ctx, next, type } = call
+  const lease = auth[callLease]
+  const { identity } = lease.read
+  auth[authRequest].identity = identity
+  const onStream = reserveSubscription(call)
   const result = await next({ ctx: { ...added, identity, session, user: session.user, auth } })
   const { carriesStreams, limiter } = ctx.auth[authRequest]
 
-  if (!result.ok || !isStream(result.data)) release?.()
+  if (!result.ok || !isStream(result.data)) onStream?.()
   if (result.ok) {
-    // Nobody will read it, so nobody would end what the resolver has started for it.
-    if (type !== 'subscription' && !carriesStreams && isStream(result.data)) watch.leave()
-    const data = guardAnswer(result.data, {
-      watch,
+    // This transport never reads the stream, so abort it here or the resolver's work leaks.
+    if (type !== 'subscription' && !carriesStreams && isStream(result.data)) lease.abandon()
+    const data = guardOutput(result.data, {
+      lease,
+      onStream,
       isStreamed: carriesStreams,
       writable: limiter?.writable,
     })
     if (data !== result.data) return { ...result, data }
   }
-  watch.stop()
-  // A refusal of our own from further in, such as a database that has gone away, keeps its reason.
+  lease.end()
+  // An error of ours from the resolver, such as a lost database, keeps its reason.
   if (!result.ok && result.error.code === 'INTERNAL_SERVER_ERROR' && isAuthError(result.error.cause)) {
     return { ...result, error: toTRPCError(result.error.cause) }
   }
@@ -147,26 +154,10 @@ export async function runAdmitted(
 }
 
 /** Reserves a place for a subscription on its socket, once per call. Rejects the call if none is left. */
-function reserveSubscription({ ctx, type, path }: CallOptions): (() => void) | null {
+function reserveSubscription({ ctx, type, path }: CallOptions<AuthContext>): (() => void) | null {
   const { limiter } = ctx.auth[authRequest]
-  if (type !== 'subscription' || limiter === undefined || isWatched(ctx.auth)) return null
+  if (type !== 'subscription' || limiter === undefined || isLeased(ctx.auth)) return null
   const release = limiter.reserveSubscription()
   if (release !== null) return release
   throw toTRPCError(new AuthError('RATE_LIMITED', { retryAfterSeconds: RETRY_AFTER_SECONDS }), { path })
-}
-
-/** Names the members one by one: spreading the handle of another session middleware would start its watch. */
-function admit(
-  { transport, address, [authRequest]: request }: AuthHandle,
-  { watch, type, identity }: { watch: CallWatch; type: TRPCProcedureType; identity: Identity },
-): AdmittedHandle & WatchedHandle {
-  return {
-    transport,
-    address,
-    [authRequest]: { ...request, kind: type, identity },
-    get signal() {
-      return watch.signal()
-    },
-    [callWatch]: watch,
-  }
 }

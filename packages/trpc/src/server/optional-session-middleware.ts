@@ -1,9 +1,9 @@
 import { AuthError, type Identity, isAuthError, type Session, type SessionUser } from '@sallyport/core'
-import { type Admission, authRequest } from './auth-handle.ts'
+import { authRequest } from './auth-handle.ts'
 import type { DatabaseContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
-import { type Middleware, runAdmitted } from './guard.ts'
-import { storeOf } from './store-of.ts'
+import { getSession } from './get-session.ts'
+import { handleOf, type Middleware, runAuthorized } from './guard.ts'
 
 /** What {@link optionalSessionMiddleware} adds to the context. */
 export interface OptionalSessionContext {
@@ -13,37 +13,32 @@ export interface OptionalSessionContext {
 }
 
 /**
- * Adds `ctx.session` where there is one and null for a stranger. Someone whose JWT has to be refreshed is no stranger, so that is
- * still refused; so are a banned account, a foreign origin, and whatever cannot be decided.
+ * Adds `ctx.session`, which is null for an anonymous caller. A caller whose JWT must be refreshed isn't anonymous, so that call is
+ * still rejected; so are a banned account, a foreign origin, and anything that can't be decided.
  *
  * @example const greeting = t.procedure.use(optionalSessionMiddleware).query(({ ctx }) => ctx.session?.user.name ?? 'stranger')
  */
 export const optionalSessionMiddleware: Middleware<DatabaseContext, OptionalSessionContext> = async (
   call,
 ) => {
-  const admission = await admitOrNull(call)
-  if (admission === null) return call.next({ ctx: { identity: null, session: null, user: null } })
-  return runAdmitted(admission, call, { store: storeOf(call.ctx) })
+  const auth = handleOf(call)
+  const session = await getSessionOrNull({ db: call.ctx.db, auth }, call.path)
+  if (session === null) return call.next({ ctx: { identity: null, session: null, user: null } })
+  return runAuthorized(call, { auth, session })
 }
 
-async function admitOrNull({
-  ctx,
-  path,
-  type,
-}: Pick<
-  Parameters<typeof optionalSessionMiddleware>[0],
-  'ctx' | 'path' | 'type'
->): Promise<Admission | null> {
+async function getSessionOrNull(ctx: DatabaseContext, path: string): Promise<Session | null> {
   try {
-    return await ctx.auth[authRequest].authenticate(storeOf(ctx), type)
+    return await getSession(ctx)
   } catch (error) {
-    const verdict = isAuthError(error) ? withoutSession(error, ctx) : error
-    if (verdict === null) return null
-    throw toTRPCError(verdict, { path })
+    const cause = error instanceof Error ? error.cause : null
+    const rejection = isAuthError(cause) ? withoutSession(cause, ctx) : error
+    if (rejection === null) return null
+    throw toTRPCError(rejection, { path })
   }
 }
 
-/** Null when the caller is a stranger, else the refusal. */
+/** Returns null if the caller is anonymous, otherwise the error. */
 function withoutSession(error: AuthError, { auth }: DatabaseContext): AuthError | null {
   switch (error.reason) {
     case 'SESSION_NOT_FOUND':

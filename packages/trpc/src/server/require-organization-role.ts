@@ -1,10 +1,9 @@
 import { denial, type Session } from '@sallyport/core'
 import { authRequest } from './auth-handle.ts'
-import { holdTo } from './call-watch.ts'
+import { addCondition, type Condition } from './call-lease.ts'
 import type { AuthContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
 import type { Middleware } from './guard.ts'
-import type { Condition } from './watch-session.ts'
 
 /** What `organization()` adds to a session. */
 interface ActiveOrganization {
@@ -41,7 +40,7 @@ export function requireOrganizationRole(
     }: Session & Partial<ActiveOrganization>) =>
       activeOrganizationId === id && roles.some((allowed) => allowed === activeOrganizationRole)
     const refusalOf: Condition = (later) => (isStill(later) ? null : refuse())
-    holdTo(refusalOf, auth)
+    addCondition(refusalOf, auth)
     return next({ ctx: { organization: { id, role } } })
   }
 }

@@ -1,14 +1,13 @@
 import { denial, type Session } from '@sallyport/core'
 import { authRequest } from './auth-handle.ts'
-import { holdTo } from './call-watch.ts'
+import { addCondition, type Condition } from './call-lease.ts'
 import type { AuthContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
 import type { Middleware } from './guard.ts'
-import type { Condition } from './watch-session.ts'
 
 /**
- * Lets a call in only when the user's row has one of these roles. Comes after a session middleware. A stream ends with `ROLE_REQUIRED`
- * as soon as the role is lost.
+ * Accepts a call only if the user's row has one of these roles. Comes after a session middleware. A stream ends with `ROLE_REQUIRED`
+ * as soon as the user loses the role.
  *
  * @example export const adminProcedure = protectedProcedure.use(requireRole('admin'))
  */
@@ -20,7 +19,7 @@ export function requireRole(
       roles.includes(user.role) ? null : denial('ROLE_REQUIRED', id, auth[authRequest].config)
     const refusal = refusalOf(session)
     if (refusal !== null) throw toTRPCError(refusal, { path })
-    holdTo(refusalOf, auth)
+    addCondition(refusalOf, auth)
     return next()
   }
 }

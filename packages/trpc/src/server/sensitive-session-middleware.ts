@@ -1,6 +1,7 @@
 import { type AuthConfig, type AuthError, denial, isFresh, positive, type Session } from '@sallyport/core'
 import { authRequest } from './auth-handle.ts'
 import type { DatabaseContext } from './context.ts'
+import { getFreshSession } from './get-session.ts'
 import { createGuard, type Middleware, type SessionContext } from './guard.ts'
 import { createTransaction, type TransactionContext } from './transaction.ts'
 
@@ -42,22 +43,21 @@ export function createSensitiveSessionMiddleware({
   )
 }
 
-/** @param refusalOf asked before the resolver runs, and again under the locks of a transaction */
+/** @param errorOf checks the session before the resolver runs, and again under the locks of a transaction */
 function sensitive(
-  refusalOf: (session: Session, config: AuthConfig) => AuthError | null,
+  errorOf: (session: Session, config: AuthConfig) => AuthError | null,
 ): Middleware<DatabaseContext, SensitiveSessionContext> {
   return createGuard(
-    async (request, store, kind) => {
-      const admission = await request.authenticateFresh(store, kind)
-      const refusal = refusalOf(admission.session, request.config)
-      if (refusal !== null) throw refusal
-      return admission
+    async (ctx) => {
+      const session = await getFreshSession(ctx)
+      const error = errorOf(session, ctx.auth[authRequest].config)
+      if (error !== null) throw error
+      return session
     },
-    (admission, call, { conditions }): TransactionContext => ({
-      transaction: createTransaction(admission, call, () => [
-        (session) => refusalOf(session, call.ctx.auth[authRequest].config),
-        ...conditions,
-      ]),
+    (call, lease): TransactionContext => ({
+      transaction: createTransaction(call, lease, (session) =>
+        errorOf(session, call.ctx.auth[authRequest].config),
+      ),
     }),
   )
 }

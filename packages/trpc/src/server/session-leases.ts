@@ -1,55 +1,80 @@
-import { type AuthConfig, type AuthStore, keysVersion } from '@sallyport/core'
-import type { Admission } from './auth-handle.ts'
-import { type HeldSession, type Holder, type Holding, holdSession, type Lease } from './held-session.ts'
-import { createRenewals } from './renewals.ts'
-import { inTurns } from './turns.ts'
+import { type AuthConfig, type AuthStore, type Identity, keysVersion } from '@sallyport/core'
+import type { SessionRead } from './auth-handle.ts'
+import { createReadQueue, createRenewals } from './lease-queue.ts'
+import { type LeaseSubscriber, SessionLease } from './session-lease.ts'
 
-/** Joins the others that rest on the session of an admission. */
-export type HoldLease = (admission: Admission, holder: Holder) => Lease
-
-const leasesByStore = new WeakMap<AuthStore, WeakMap<AuthConfig, HoldLease>>()
-
-/** The sessions of a store that something rests on in this process: each is read once for all that does. */
-export function leasesOf(store: AuthStore, config: AuthConfig): HoldLease {
-  const leases = leasesByStore.get(store) ?? new WeakMap<AuthConfig, HoldLease>()
-  leasesByStore.set(store, leases)
-  const hold = leases.get(config) ?? createLeases(store, config)
-  leases.set(config, hold)
-  return hold
+/** What a subscriber has of the lease of its session. */
+export interface LeaseSubscription {
+  /** Returns a promise to await before emitting; null while the session is known to be valid. Ask again when it resolves. */
+  pending(): Promise<void> | null
+  end(): void
 }
 
-function createLeases(store: AuthStore, config: AuthConfig): HoldLease {
-  const sessions = new Map<string, HeldSession>()
-  const renewals = createRenewals<HeldSession>((held) => held.renew())
-  const holding: Holding = { store, config, renewals, inTurn: inTurns() }
-  let forgetKeys: (() => void)[] = []
+type Subscribe = (read: SessionRead, subscriber: LeaseSubscriber) => LeaseSubscription
+
+const leasesByStore = new WeakMap<AuthStore, WeakMap<AuthConfig, Subscribe>>()
+
+/**
+ * Subscribes a call or a socket to the lease of its session. In this process, each session of a store has one
+ * lease for all subscribers.
+ *
+ * @param read the read that authorized the call or the socket
+ */
+export function subscribeToLease(
+  read: SessionRead,
+  subscriber: LeaseSubscriber,
+  config: AuthConfig,
+): LeaseSubscription {
+  const leases = leasesByStore.get(read.store) ?? new WeakMap<AuthConfig, Subscribe>()
+  leasesByStore.set(read.store, leases)
+  const subscribe = leases.get(config) ?? createLeases(read.store, config)
+  leases.set(config, subscribe)
+  return subscribe(read, subscriber)
+}
+
+interface OpenLease {
+  readonly lease: SessionLease
+  readonly unsubscribe: () => void
+}
+
+function createLeases(store: AuthStore, config: AuthConfig): Subscribe {
+  const leases = new Map<string, OpenLease>()
+  const renewals = createRenewals<SessionLease>((lease) => lease.renew())
+  const shared = { store, config, renewals, queue: createReadQueue() }
+  let unsubscribeFromKeys: (() => void)[] = []
 
   function checkKeys(): void {
-    for (const held of sessions.values()) if (held.emitting > 0) held.check()
+    for (const { lease } of leases.values()) if (lease.isEmitting) lease.check()
   }
 
-  function open(name: string, { identity }: Admission): HeldSession {
-    const held = holdSession(identity, holding, () => close(name))
-    if (sessions.size === 0) forgetKeys = config.issuers.map(({ jwks }) => jwks.subscribe(checkKeys))
-    sessions.set(name, held)
-    return held
+  /** The start of the path to the end of a stream: a revocation that concerns the session, or a change of the keys. */
+  function open(name: string, identity: Identity): OpenLease {
+    const lease = new SessionLease(identity, shared)
+    const opened = { lease, unsubscribe: store.revocations.subscribe(identity, () => lease.check()) }
+    if (leases.size === 0) unsubscribeFromKeys = config.issuers.map(({ jwks }) => jwks.subscribe(checkKeys))
+    leases.set(name, opened)
+    return opened
   }
 
-  function close(name: string): void {
-    sessions.delete(name)
-    if (sessions.size === 0) for (const forget of forgetKeys) forget()
+  function close(name: string, { unsubscribe }: OpenLease): void {
+    unsubscribe()
+    leases.delete(name)
+    if (leases.size === 0) for (const unsubscribe of unsubscribeFromKeys) unsubscribe()
   }
 
-  return (admission, holder) => {
-    const { sessionId, userId, version } = admission.identity
-    // Two versions never share a verdict: one of them has been replaced.
+  return (read, subscriber) => {
+    const { sessionId, userId, version } = read.identity
+    // Two versions never share a result: one of them has been replaced.
     const name = JSON.stringify([sessionId, userId, version])
-    const held = sessions.get(name) ?? open(name, admission)
-    const lease = held.join(admission, holder)
-    // A session was revoked or a key removed between the read that let the call in and this line.
-    const isCurrent =
-      admission.revision === store.revocations.revision && admission.keysVersion === keysVersion(config)
-    if (!isCurrent) held.check()
-    return lease
+    const opened = leases.get(name) ?? open(name, read.identity)
+    const { lease } = opened
+    lease.add(subscriber, read)
+    // A session was revoked or a key removed after the read.
+    const isCurrent = read.revision === store.revocations.revision && read.keysVersion === keysVersion(config)
+    if (!isCurrent) lease.check()
+    return {
+      pending: () => lease.pending(subscriber),
+      end: () => lease.remove(subscriber) && close(name, opened),
+    }
   }
 }

@@ -1,5 +1,5 @@
 import { AuthError, type AuthStore } from '@sallyport/core'
-import type { Connection } from './auth-handle.ts'
+import type { Connection, SessionRead } from './auth-handle.ts'
 import { countDown, countUp } from './count.ts'
 import type { ClosableSocket } from './guard-socket.ts'
 import type { SocketLimiter } from './limit-sockets.ts'
@@ -22,26 +22,25 @@ export function limitConnection(
 ): Connection {
   let isCounted = false
   return {
-    admitted(admission, store) {
+    onRead(read) {
       if (!isCounted && isOpen(socket)) {
-        countSocket(admission.identity.sessionId, store, { socket, most: limits.maxSocketsPerSession })
+        countSocket(read, { socket, max: limits.maxSocketsPerSession })
         isCounted = true
         authenticated()
       }
-      connection.admitted(admission, store)
+      connection.onRead(read)
     },
-    refused: connection.refused,
+    onError: connection.onError,
   }
 }
 
 function countSocket(
-  sessionId: string,
-  store: AuthStore,
-  { socket, most }: { socket: ClosableSocket; most: number },
+  { identity: { sessionId }, store }: SessionRead,
+  { socket, max }: { socket: ClosableSocket; max: number },
 ): void {
   const counts = socketsByStore.get(store) ?? new Map<string, number>()
   socketsByStore.set(store, counts)
-  if ((counts.get(sessionId) ?? 0) >= most)
+  if ((counts.get(sessionId) ?? 0) >= max)
     throw new AuthError('RATE_LIMITED', { retryAfterSeconds: RETRY_AFTER_SECONDS })
   countUp(counts, sessionId)
   socket.once('close', () => countDown(counts, sessionId))

@@ -1,9 +1,9 @@
 import { ConfigurationError, type Session, type SessionDatabase, transact } from '@sallyport/core'
 import { TRPCError } from '@trpc/server'
-import { type Admission, authRequest } from './auth-handle.ts'
+import { authRequest } from './auth-handle.ts'
+import type { CallLease, Condition } from './call-lease.ts'
 import type { CallOptions } from './guard.ts'
 import { storeOf } from './store-of.ts'
-import type { Condition } from './watch-session.ts'
 
 /** A Kysely database, as far as its transactions go. */
 type Transactional<Trx> = {
@@ -32,7 +32,7 @@ export interface TransactionContext {
    * Call it as `ctx.transaction(...)`: the tables of `trx` are those of `ctx.db`.
    *
    * @throws AuthError `SESSION_NOT_FOUND`, `SESSION_EXPIRED`, `ACCOUNT_BANNED`, `TOKEN_INVALID`, `SESSION_NOT_FRESH` or `ROLE_REQUIRED`
-   * where that has come about since the call was let in; `SESSIONS_UNAVAILABLE` when `fn` takes too long, gets into a deadlock or the
+   * where that has come about since the call was authorized; `SESSIONS_UNAVAILABLE` when `fn` takes too long, gets into a deadlock or the
    * database is gone. Let it out of the resolver: the client is told the reason
    * @throws ConfigurationError where the database of the app is not Kysely's; there `lockSession` does the same in a transaction of its own
    */
@@ -43,21 +43,20 @@ export interface TransactionContext {
 }
 
 /**
- * The transactions of one call. What was asked of the session before the resolver ran is asked again under the locks: the conditions of
- * the call, and those of the guard itself.
+ * Creates `ctx.transaction` for a call. Under the locks it checks the conditions again that the session met before the resolver ran.
+ *
+ * @param condition that of the guard itself
  */
 export function createTransaction(
-  { identity }: Admission,
   { ctx, signal }: CallOptions,
-  conditions: () => readonly Condition[],
+  lease: CallLease,
+  condition: Condition,
 ): TransactionContext['transaction'] {
   let isOpen = false
 
   function admit(session: Session): void {
-    for (const refusalOf of conditions()) {
-      const refusal = refusalOf(session)
-      if (refusal !== null) throw refusal
-    }
+    const error = condition(session) ?? lease.errorOf(session)
+    if (error !== null) throw error
   }
 
   async function run<Result>(fn: (trx: never) => Promise<Result>): Promise<Result> {
@@ -72,8 +71,11 @@ export function createTransaction(
     const { config } = ctx.auth[authRequest]
     const { db, columns } = database
     try {
-      return await transact(db, identity, { config, columns, admit, signal, limitStatements }, (trx) =>
-        fn(trx as never),
+      return await transact(
+        db,
+        lease.read.identity,
+        { config, columns, admit, signal, limitStatements },
+        (trx) => fn(trx as never),
       )
     } catch (cause) {
       throw signal?.aborted && cause === signal.reason

@@ -212,10 +212,10 @@ describe('guardObservable', () => {
   function observe() {
     const controller = new AbortController()
     let pending: ReturnType<typeof deferred<void>> | null = null
-    const watch = {
+    const lease = {
       signal: controller.signal,
-      verdict: () => pending?.promise ?? null,
-      stop: vi.fn<() => void>(),
+      pending: () => pending?.promise ?? null,
+      end: vi.fn<() => void>(),
     }
     let source: Parameters<Parameters<typeof observable<string>>[0]>[0] | undefined
     const left = vi.fn<() => void>()
@@ -225,7 +225,7 @@ describe('guardObservable', () => {
         source = observer
         return left
       }),
-      { startWatch: () => watch },
+      { openStream: () => lease },
     )
     const { unsubscribe } = guarded.subscribe({
       next: (value) => void heard.push(String(value)),
@@ -233,7 +233,7 @@ describe('guardObservable', () => {
       complete: () => void heard.push('complete'),
     })
     return {
-      watch,
+      lease,
       heard,
       left,
       unsubscribe,
@@ -259,7 +259,7 @@ describe('guardObservable', () => {
     emit('1')
     const first = ask()
     emit('2')
-    // Another revocation is announced, and asked about, before the first verdict.
+    // Another revocation is announced, and asked about, before the first result.
     ask()
     emit('3')
     first.resolve()
@@ -272,46 +272,45 @@ describe('guardObservable', () => {
     expect(heard).toEqual(['1', '2', '3', '4', 'complete'])
   })
 
-  test('emits nothing that waited when the verdict ends it, and lets the source go', async () => {
-    const { heard, emit, ask, decide, end, watch, left } = observe()
+  test('emits nothing that waited when the result ends it, and lets the source go', async () => {
+    const { heard, emit, ask, decide, end, lease, left } = observe()
     ask()
     emit('held back')
     end()
     await decide()
     emit('late')
     expect(heard).toEqual(['Error: the session has ended'])
-    expect(watch.stop).toHaveBeenCalled()
+    expect(lease.end).toHaveBeenCalled()
     expect(left).toHaveBeenCalledOnce()
-    expect(getEventListeners(watch.signal, 'abort')).toEqual([])
+    expect(getEventListeners(lease.signal, 'abort')).toEqual([])
   })
 
   test('emits nothing that waited to who has left meanwhile', async () => {
-    const { heard, emit, ask, decide, unsubscribe, watch } = observe()
+    const { heard, emit, ask, decide, unsubscribe, lease } = observe()
     ask()
     emit('held back')
     unsubscribe()
     await decide()
     expect(heard).toEqual([])
-    expect(watch.stop).toHaveBeenCalled()
-    expect(getEventListeners(watch.signal, 'abort')).toEqual([])
+    expect(lease.end).toHaveBeenCalled()
+    expect(getEventListeners(lease.signal, 'abort')).toEqual([])
   })
 })
 
 describe('guardIterable', () => {
-  /** A watch in the hands of the test. */
-  function handWatch() {
+  /** A lease that the test ends. */
+  function testLease() {
     const controller = new AbortController()
     return {
       signal: controller.signal,
-      verdict: () => null,
-      stop: vi.fn<() => void>(),
-      leave: vi.fn<() => void>(),
-      end: () => controller.abort(new Error('the session has ended')),
+      pending: () => null,
+      end: vi.fn<() => void>(),
+      endSession: () => controller.abort(new Error('the session has ended')),
     }
   }
 
   /** A source that fails as soon as it is read after the end, as a timer with an aborted signal does. */
-  function sourceOf(watch: ReturnType<typeof handWatch>) {
+  function sourceOf(lease: ReturnType<typeof testLease>) {
     return {
       reads: 0,
       returned: vi.fn<() => Promise<void>>(async () => {}),
@@ -319,7 +318,7 @@ describe('guardIterable', () => {
         return {
           next: async () => {
             this.reads++
-            watch.signal.throwIfAborted()
+            lease.signal.throwIfAborted()
             return { done: false, value: this.reads }
           },
           return: async () => {
@@ -340,23 +339,23 @@ describe('guardIterable', () => {
   }
 
   test('leaves no listener on the signal behind, however much is read', async () => {
-    const watch = handWatch()
+    const lease = testLease()
     async function* numbers() {
       for (let n = 0; n < 100; n++) yield n
     }
     let read = 0
-    for await (const _ of guardIterable(numbers(), { startWatch: () => watch })) read++
+    for await (const _ of guardIterable(numbers(), { openStream: () => lease })) read++
     expect(read).toBe(100)
-    expect(getEventListeners(watch.signal, 'abort')).toEqual([])
+    expect(getEventListeners(lease.signal, 'abort')).toEqual([])
   })
 
   test('does not read on when the session ended between two reads, so that nothing is rejected unseen', async () => {
-    const watch = handWatch()
-    const source = sourceOf(watch)
-    const guarded = guardIterable(source, { startWatch: () => watch })
+    const lease = testLease()
+    const source = sourceOf(lease)
+    const guarded = guardIterable(source, { openStream: () => lease })
     const unseen = watchUnseen()
     expect(await guarded.next()).toEqual({ done: false, value: 1 })
-    watch.end()
+    lease.endSession()
     await expect(guarded.next()).rejects.toThrow('the session has ended')
     await new Promise((resolve) => setImmediate(resolve))
     expect(unseen).not.toHaveBeenCalled()
@@ -365,39 +364,39 @@ describe('guardIterable', () => {
   })
 
   test('keeps the failure of a clean-up that comes after the end to itself', async () => {
-    const watch = handWatch()
-    const source = sourceOf(watch)
+    const lease = testLease()
+    const source = sourceOf(lease)
     source.returned.mockRejectedValue(new Error('the clean-up failed'))
-    const guarded = guardIterable(source, { startWatch: () => watch })
+    const guarded = guardIterable(source, { openStream: () => lease })
     const unseen = watchUnseen()
     await guarded.next()
-    watch.end()
+    lease.endSession()
     await expect(guarded.next()).rejects.toThrow('the session has ended')
     await new Promise((resolve) => setImmediate(resolve))
     expect(unseen).not.toHaveBeenCalled()
   })
 
   test('is over after its error', async () => {
-    const watch = handWatch()
-    const guarded = guardIterable(sourceOf(watch), { startWatch: () => watch })
-    watch.end()
+    const lease = testLease()
+    const guarded = guardIterable(sourceOf(lease), { openStream: () => lease })
+    lease.endSession()
     await expect(guarded.next()).rejects.toThrow('the session has ended')
     expect(await guarded.next()).toEqual({ done: true, value: undefined })
-    expect(watch.stop).toHaveBeenCalled()
+    expect(lease.end).toHaveBeenCalled()
   })
 
-  test('starts no watch before it is read', async () => {
-    const startWatch = vi.fn(handWatch)
-    guardIterable(sourceOf(handWatch()), { startWatch })[Symbol.asyncIterator]()
-    expect(startWatch).not.toHaveBeenCalled()
+  test('opens no lease before it is read', async () => {
+    const openStream = vi.fn(testLease)
+    guardIterable(sourceOf(testLease()), { openStream })[Symbol.asyncIterator]()
+    expect(openStream).not.toHaveBeenCalled()
   })
 
   test.each(['return', 'throw'] as const)(
-    'passes %s() on to the source and stops watching',
+    'passes %s() on to the source and ends its lease',
     async (method) => {
-      const watch = handWatch()
-      const source = sourceOf(watch)
-      const guarded = guardIterable(source, { startWatch: () => watch })
+      const lease = testLease()
+      const source = sourceOf(lease)
+      const guarded = guardIterable(source, { openStream: () => lease })
       await guarded.next()
       if (method === 'return') {
         expect(await guarded.return?.('done')).toEqual({ done: true, value: undefined })
@@ -405,7 +404,7 @@ describe('guardIterable', () => {
       } else {
         await expect(guarded.throw?.(new Error('thrown in'))).rejects.toThrow('thrown in')
       }
-      expect(watch.stop).toHaveBeenCalledOnce()
+      expect(lease.end).toHaveBeenCalledOnce()
       expect(await guarded.next()).toEqual({ done: true, value: undefined })
     },
   )

@@ -10,39 +10,34 @@ import {
   test,
   vi,
 } from 'vitest'
-import { guardAnswer } from '../../src/server/guard-answer.ts'
+import { guardOutput } from '../../src/server/guard-output.ts'
 import { deferred } from '../support/deferred.ts'
 import { soon } from '../support/soon.ts'
 import { PATHS, startServer, type TestServer } from '../support/start-server.ts'
 import { browser } from '../support/visitor.ts'
 
-/** A watch of a call in the hands of the test. */
-function handWatch() {
+/** The lease of a call, which the test ends. */
+function testLease() {
   const controller = new AbortController()
-  const start = vi.fn(() => ({
-    signal: controller.signal,
-    verdict: () => watch.pending,
-    stop: () => {},
-    leave: () => {},
-  }))
-  const watch = {
-    conditions: [],
+  const lease = {
     pending: null as Promise<void> | null,
-    signal: () => controller.signal,
-    start,
-    stop: vi.fn<() => void>(),
-    leave: vi.fn<() => void>(),
-    end: () => controller.abort(new Error('the session has ended')),
+    end: vi.fn<() => void>(),
+    endSession: () => controller.abort(new Error('the session has ended')),
+    openStream: vi.fn(() => ({
+      signal: controller.signal,
+      pending: () => lease.pending,
+      end: lease.end,
+    })),
   }
-  return watch
+  return lease
 }
 
-let watch: ReturnType<typeof handWatch>
+let lease: ReturnType<typeof testLease>
 beforeEach(() => {
-  watch = handWatch()
+  lease = testLease()
 })
 
-const guard = (answer: unknown, isStreamed = true): unknown => guardAnswer(answer, { watch, isStreamed })
+const guard = (output: unknown, isStreamed = true): unknown => guardOutput(output, { lease, isStreamed })
 async function* numbers(): AsyncGenerator<unknown> {
   for (let number = 1; ; number++) yield number
 }
@@ -51,7 +46,7 @@ async function* numbers(): AsyncGenerator<unknown> {
 async function endsWith(part: unknown): Promise<boolean> {
   if (typeof part !== 'object' || part === null) return false
   const ended = 'then' in part ? part : (part as AsyncGenerator)[Symbol.asyncIterator]().next()
-  watch.end()
+  lease.endSession()
   return Promise.resolve(ended).then(
     () => false,
     (error: unknown) => error instanceof Error && error.message === 'the session has ended',
@@ -78,7 +73,7 @@ describe('an answer', () => {
     ['a date', new Date(0)],
   ])('in which nothing streams is handed on as it is: %s', (_name, answer) => {
     expect(guard(answer)).toBe(answer)
-    expect(watch.start).not.toHaveBeenCalled()
+    expect(lease.openStream).not.toHaveBeenCalled()
   })
 
   test('whose transport carries no streams is not looked into', () => {
@@ -114,39 +109,39 @@ describe('an answer', () => {
 describe('a promise in an answer', () => {
   const partOf = async (promise: Promise<unknown>) => (guard({ part: promise }) as { part: unknown }).part
 
-  test('brings its value while the session counts, and the watch ends with it', async () => {
+  test('brings its value while the session counts, and its lease ends with it', async () => {
     expect(await partOf(Promise.resolve('value'))).toBe('value')
-    expect(watch.stop).toHaveBeenCalledOnce()
+    expect(lease.end).toHaveBeenCalledOnce()
   })
 
   test('is held back until it is decided whether the session counts', async () => {
-    const verdict = deferred<void>()
-    watch.pending = verdict.promise
+    const pending = deferred<void>()
+    lease.pending = pending.promise
     const settled = vi.fn<(value: unknown) => void>()
     const part = partOf(Promise.resolve('value')).then(settled)
     await new Promise((resolve) => setImmediate(resolve))
     expect(settled).not.toHaveBeenCalled()
-    watch.pending = null
-    verdict.resolve()
+    lease.pending = null
+    pending.resolve()
     await part
     expect(settled).toHaveBeenCalledWith('value')
   })
 
   test('does not bring a value for which it is decided that the session has ended', async () => {
-    const verdict = deferred<void>()
-    watch.pending = verdict.promise
+    const pending = deferred<void>()
+    lease.pending = pending.promise
     const part = partOf(Promise.resolve('value'))
     await new Promise((resolve) => setImmediate(resolve))
-    watch.end()
-    watch.pending = null
-    verdict.resolve()
+    lease.endSession()
+    lease.pending = null
+    pending.resolve()
     await expect(part).rejects.toThrow('the session has ended')
   })
 
   test('ends at once where the caller has gone before it was there', async () => {
-    watch.end()
+    lease.endSession()
     await expect(partOf(new Promise(() => {}))).rejects.toThrow('the session has ended')
-    expect(watch.stop).toHaveBeenCalledOnce()
+    expect(lease.end).toHaveBeenCalledOnce()
   })
 
   test('may end before anyone reads it', async () => {
@@ -154,10 +149,10 @@ describe('a promise in an answer', () => {
     process.on('unhandledRejection', unseen)
     onTestFinished(() => void process.off('unhandledRejection', unseen))
     guard({ part: new Promise(() => {}) })
-    watch.end()
+    lease.endSession()
     await new Promise((resolve) => setImmediate(resolve))
     expect(unseen).not.toHaveBeenCalled()
-    expect(watch.stop).toHaveBeenCalledOnce()
+    expect(lease.end).toHaveBeenCalledOnce()
   })
 
   test.each([
@@ -199,20 +194,17 @@ describe('an iterable', () => {
   })
 })
 
-test('the watch lasts as long as the last of the parts', async () => {
-  const gate = deferred<string>()
-  const answer = guard({ later: gate.promise, live: numbers() }) as {
-    later: Promise<string>
-    live: AsyncGenerator
-  }
-  await answer.live.next()
-  await answer.live.return(null)
-  // Told again, it does not count again.
-  await answer.live.throw(null).catch(() => {})
-  expect(watch.stop).not.toHaveBeenCalled()
-  gate.resolve('later')
-  await answer.later
-  expect(watch.stop).toHaveBeenCalledOnce()
+test('every part has its own lease, and onStream is called for each', async () => {
+  const onStream = vi.fn<() => void>()
+  const output = { later: Promise.resolve('later'), live: numbers() }
+  const guarded = guardOutput(output, { lease, isStreamed: true, onStream }) as typeof output
+  expect(onStream).toHaveBeenCalledTimes(1)
+  await guarded.live.next()
+  expect(onStream).toHaveBeenCalledTimes(2)
+  await guarded.later
+  expect(lease.end).toHaveBeenCalledTimes(1)
+  await guarded.live.return(null)
+  expect(lease.end).toHaveBeenCalledTimes(2)
 })
 
 describe.each(['node', 'fetch'] as const)(

@@ -1,5 +1,12 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createRenewals, LEASE_MS, type Renewals } from '../../src/server/renewals.ts'
+import {
+  createReadQueue,
+  createRenewals,
+  LEASE_MS,
+  MAX_READS_PER_TURN,
+  type ReadQueue,
+  type Renewals,
+} from '../../src/server/lease-queue.ts'
 
 interface Renewal {
   readonly item: number
@@ -9,10 +16,14 @@ interface Renewal {
 let startedAt: number
 let renewed: Renewal[]
 let renewals: Renewals<number>
+let begun: number[]
+let queue: ReadQueue
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   startedAt = performance.now()
   renewed = []
+  begun = []
+  queue = createReadQueue()
   renewals = createRenewals((item) => renewed.push({ item, at: performance.now() - startedAt }))
 })
 afterEach(() => {
@@ -124,4 +135,50 @@ test('no timer is set to a moment that has passed, of which the platform would w
   const delays = setTimer.mock.calls.map(([, delay]) => delay ?? 0)
   expect(delays.length).toBeGreaterThan(1)
   expect(Math.min(...delays)).toBeGreaterThanOrEqual(0)
+})
+
+const runMany = (count: number, from = 0) => {
+  for (let read = from; read < from + count; read++) queue(() => void begun.push(read))
+}
+const upTo = (count: number) => Array.from({ length: count }, (_, read) => read)
+
+test('the first reads of a turn begin at once, the others in the next turns and in order', () => {
+  runMany(2 * MAX_READS_PER_TURN + 1)
+  expect(begun).toEqual(upTo(MAX_READS_PER_TURN))
+  vi.advanceTimersToNextTimer()
+  expect(begun).toEqual(upTo(2 * MAX_READS_PER_TURN))
+  vi.advanceTimersToNextTimer()
+  expect(begun).toEqual(upTo(2 * MAX_READS_PER_TURN + 1))
+})
+
+test('a read that comes while others wait does not overtake them', () => {
+  runMany(MAX_READS_PER_TURN)
+  queue(() => {
+    begun.push(MAX_READS_PER_TURN)
+    runMany(1, 3 * MAX_READS_PER_TURN)
+  })
+  runMany(2 * MAX_READS_PER_TURN - 1, MAX_READS_PER_TURN + 1)
+  vi.runAllTimers()
+  expect(begun).toEqual(upTo(3 * MAX_READS_PER_TURN + 1))
+})
+
+test('no turn begins more, also where a read brings further reads', () => {
+  const bringTwo = (read: number) => () => {
+    begun.push(read)
+    if (read < MAX_READS_PER_TURN) for (const further of [1, 2]) queue(bringTwo(read * 2 + further))
+  }
+  queue(bringTwo(0))
+  for (let turn = 1; vi.getTimerCount() > 0; turn++) {
+    expect(begun.length).toBeLessThanOrEqual(turn * MAX_READS_PER_TURN)
+    vi.advanceTimersToNextTimer()
+  }
+  expect(begun.toSorted((a, b) => a - b)).toEqual(upTo(2 * MAX_READS_PER_TURN + 1))
+})
+
+test('no timer is left when there is nothing to do', () => {
+  runMany(3)
+  vi.advanceTimersToNextTimer()
+  expect(vi.getTimerCount()).toBe(0)
+  runMany(1, 3)
+  expect(begun).toEqual(upTo(4))
 })

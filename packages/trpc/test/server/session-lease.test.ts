@@ -11,10 +11,10 @@ import {
 } from '@sallyport/core'
 import { createTestAuth, type TestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { Admission } from '../../src/server/auth-handle.ts'
-import type { Lease } from '../../src/server/held-session.ts'
-import { leasesOf } from '../../src/server/session-leases.ts'
-import { READS_A_TURN } from '../../src/server/turns.ts'
+import type { SessionRead } from '../../src/server/auth-handle.ts'
+import { MAX_READS_PER_TURN } from '../../src/server/lease-queue.ts'
+import type { LeaseSubscriber } from '../../src/server/session-lease.ts'
+import { type LeaseSubscription, subscribeToLease } from '../../src/server/session-leases.ts'
 import { type CountingFeed, countingFeed } from '../support/counting-feed.ts'
 import { type FaultyStore, faultyStore } from '../support/faulty-store.ts'
 
@@ -25,7 +25,7 @@ let auth: TestAuth
 let feed: CountingFeed
 let sessions: FaultyStore
 let store: AuthStore
-let leases: Lease[]
+let leases: LeaseSubscription[]
 beforeAll(async () => {
   auth = await createTestAuth()
 })
@@ -39,7 +39,7 @@ beforeEach(() => {
 afterEach(async () => {
   sessions.answer = null
   vi.restoreAllMocks()
-  for (const lease of leases) lease.leave()
+  for (const lease of leases) lease.end()
   expect(feed.listeners).toBe(0)
   // What the turns of the event loop and the deadlines have left.
   await vi.advanceTimersByTimeAsync(10_000)
@@ -48,14 +48,14 @@ afterEach(async () => {
 })
 afterAll(() => auth.close())
 
-/** A holder and what it has heard. */
-interface Rest {
-  readonly lease: Lease
+/** A subscriber's lease, and the results that it was given. */
+interface Subscribed {
+  readonly lease: LeaseSubscription
   readonly confirmed: Session[]
-  readonly refused: (Reason | undefined)[]
+  readonly rejected: (Reason | undefined)[]
 }
 
-async function admissionOf(signedIn: TestSession, identity: Partial<Identity> = {}): Promise<Admission> {
+async function readOf(signedIn: TestSession, identity: Partial<Identity> = {}): Promise<SessionRead> {
   const key = { issuer: auth.config.issuer, keyId: auth.definition.signingKeys.active.kid }
   const session = await auth.lookups.sessions.findSession(signedIn)
   if (session === null) throw new TypeError('There is no such session')
@@ -66,31 +66,32 @@ async function admissionOf(signedIn: TestSession, identity: Partial<Identity> = 
     revision: feed.revision,
     keysVersion: keysVersion(auth.config),
     readAt: performance.now(),
+    store,
   }
 }
 
-function rest(
-  admission: Admission,
+function subscribe(
+  read: SessionRead,
   { emits = true, config = auth.config }: { emits?: boolean; config?: AuthConfig } = {},
-): Rest {
+): Subscribed {
   const confirmed: Session[] = []
-  const refused: Rest['refused'] = []
-  const lease = leasesOf(store, config)(admission, {
-    identity: admission.identity,
+  const rejected: Subscribed['rejected'] = []
+  const subscriber: LeaseSubscriber = {
     emits,
-    confirm: (session) => void confirmed.push(session),
-    refuse(error) {
-      refused.push(isAuthError(error) ? error.reason : undefined)
-      if (emits) lease.leave()
+    onSession: (session) => void confirmed.push(session),
+    onError(error) {
+      rejected.push(isAuthError(error) ? error.reason : undefined)
+      if (emits) lease.end()
     },
-  })
+  }
+  const lease = subscribeToLease(read, subscriber, config)
   leases.push(lease)
   auth.lookups.reset()
-  return { lease, confirmed, refused }
+  return { lease, confirmed, rejected }
 }
 
-const restOn = async (signedIn: TestSession, options?: Parameters<typeof rest>[1]) =>
-  rest(await admissionOf(signedIn), options)
+const subscribeTo = async (signedIn: TestSession, options?: Parameters<typeof subscribe>[1]) =>
+  subscribe(await readOf(signedIn), options)
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
 /** The process is stopped: time passes, and no timer runs. */
@@ -119,107 +120,107 @@ function holdAnswers(): () => void {
   return () => held.shift()?.()
 }
 
-describe('one read serves all that rests on a session', () => {
+describe('one read serves all that subscribed on a session', () => {
   test('on an event', async () => {
     const signedIn = await auth.signIn()
-    const rests = [await restOn(signedIn), await restOn(signedIn), await restOn(signedIn)]
+    const subscribed = [await subscribeTo(signedIn), await subscribeTo(signedIn), await subscribeTo(signedIn)]
     feed.publish(signedIn)
     await pass(1)
     expect(auth.lookups.count).toBe(1)
-    for (const { confirmed } of rests) expect(confirmed).toHaveLength(1)
+    for (const { confirmed } of subscribed) expect(confirmed).toHaveLength(1)
     expect(feed.listeners).toBe(1)
   })
 
   test('before the lease ends', async () => {
     const signedIn = await auth.signIn()
-    const rests = [await restOn(signedIn), await restOn(signedIn)]
+    const subscribed = [await subscribeTo(signedIn), await subscribeTo(signedIn)]
     await pass(2_050)
     expect(auth.lookups.count).toBe(1)
-    for (const { confirmed } of rests) expect(confirmed).toHaveLength(1)
+    for (const { confirmed } of subscribed) expect(confirmed).toHaveLength(1)
   })
 
   test('also where they have different JWTs, of which each is judged by its own key', async () => {
     const signedIn = await auth.signIn()
-    const sound = await restOn(signedIn)
-    const refreshed = rest(await admissionOf(signedIn, { expiresAt: new Date(0) }))
-    const leaked = rest(await admissionOf(signedIn, { keyId: 'gone too early' }))
+    const sound = await subscribeTo(signedIn)
+    const refreshed = subscribe(await readOf(signedIn, { expiresAt: new Date(0) }))
+    const leaked = subscribe(await readOf(signedIn, { keyId: 'gone too early' }))
     feed.publish(signedIn)
     await pass(1)
     expect(auth.lookups.count).toBe(1)
-    expect([sound.refused, refreshed.refused, leaked.refused]).toEqual([[], [], ['TOKEN_INVALID']])
+    expect([sound.rejected, refreshed.rejected, leaked.rejected]).toEqual([[], [], ['TOKEN_INVALID']])
     expect([sound.confirmed, refreshed.confirmed]).toMatchObject([{ length: 1 }, { length: 1 }])
   })
 
   test('and not for another version of the session, whose credentials were replaced', async () => {
     const signedIn = await auth.signIn()
-    const copy = await restOn(signedIn)
+    const copy = await subscribeTo(signedIn)
     const replaced = { version: 2, provedVersion: 2 }
     await auth.db.updateTable('session').set(replaced).where('id', '=', signedIn.sessionId).execute()
-    const owner = rest(await admissionOf(signedIn, { version: 2 }))
+    const owner = subscribe(await readOf(signedIn, { version: 2 }))
     stopFor(LEASE_MS + 1)
-    await owner.lease.verdict()
-    expect(owner.lease.verdict()).toBeNull()
-    const verdict = copy.lease.verdict()
-    expect(verdict).not.toBeNull()
-    await verdict
-    expect([owner.refused, copy.refused]).toEqual([[], ['TOKEN_INVALID']])
+    await owner.lease.pending()
+    expect(owner.lease.pending()).toBeNull()
+    const pending = copy.lease.pending()
+    expect(pending).not.toBeNull()
+    await pending
+    expect([owner.rejected, copy.rejected]).toEqual([[], ['TOKEN_INVALID']])
   })
 
   test('and a version that a refresh has rotated out ends with its grace period', async () => {
     const signedIn = await auth.signIn()
     const rotated = { version: 2, rotatedAt: new Date(auth.clock.now().getTime() - 29_000) }
     await auth.db.updateTable('session').set(rotated).where('id', '=', signedIn.sessionId).execute()
-    const { lease, refused } = await restOn(signedIn)
-    const idle = await restOn(signedIn, { emits: false })
-    expect(lease.verdict()).toBeNull()
+    const { lease, rejected } = await subscribeTo(signedIn)
+    const idle = await subscribeTo(signedIn, { emits: false })
+    expect(lease.pending()).toBeNull()
     auth.clock.advance(2)
-    expect(lease.verdict()).not.toBeNull()
+    expect(lease.pending()).not.toBeNull()
     await pass(1_100)
-    expect(refused).toEqual(['TOKEN_INVALID'])
-    expect(idle.refused).toContain('TOKEN_INVALID')
+    expect(rejected).toEqual(['TOKEN_INVALID'])
+    expect(idle.rejected).toContain('TOKEN_INVALID')
   })
 
   test('and not for another session of the same user', async () => {
     const signedIn = await auth.signIn()
     const other = await auth.signIn({ userId: signedIn.userId })
-    const [first, second] = [await restOn(signedIn), await restOn(other)]
+    const [first, second] = [await subscribeTo(signedIn), await subscribeTo(other)]
     await deleteRow(signedIn)
     feed.publish(signedIn)
     await pass(1)
     expect(auth.lookups.count).toBe(1)
-    expect([first.refused, second.refused]).toEqual([['SESSION_NOT_FOUND'], []])
+    expect([first.rejected, second.rejected]).toEqual([['SESSION_NOT_FOUND'], []])
   })
 
   test('and two configurations of one store do not share, as each has its own clock and keys', async () => {
     const signedIn = await auth.signIn()
-    await restOn(signedIn)
+    await subscribeTo(signedIn)
     const late = { ...auth.config, now: () => new Date(auth.clock.now().getTime() + 365 * DAY * 1000) }
-    const { refused } = await restOn(signedIn, { config: late })
+    const { rejected } = await subscribeTo(signedIn, { config: late })
     feed.publish(signedIn)
     await pass(1)
     expect(auth.lookups.count).toBe(2)
-    expect(refused).toEqual(['SESSION_EXPIRED'])
+    expect(rejected).toEqual(['SESSION_EXPIRED'])
   })
 })
 
 describe('the lease', () => {
   test('is renewed in the background: nothing is awaited, however long the stream lasts', async () => {
-    const { lease, refused } = await restOn(await auth.signIn())
+    const { lease, rejected } = await subscribeTo(await auth.signIn())
     for (let second = 0; second < 60; second++) {
       await pass(1_000)
-      expect(lease.verdict()).toBeNull()
+      expect(lease.pending()).toBeNull()
     }
-    expect(refused).toEqual([])
+    expect(rejected).toEqual([])
     expect(auth.lookups.count).toBeGreaterThanOrEqual(60 / 3)
     expect(auth.lookups.count).toBeLessThanOrEqual(60 / 2)
   })
 
   test('costs at most itself where a revocation is not announced', async () => {
     const signedIn = await auth.signIn()
-    const { refused } = await restOn(signedIn)
+    const { rejected } = await subscribeTo(signedIn)
     await deleteRow(signedIn)
     await pass(3_000)
-    expect(refused).toEqual(['SESSION_NOT_FOUND'])
+    expect(rejected).toEqual(['SESSION_NOT_FOUND'])
   })
 
   test.each([
@@ -228,95 +229,95 @@ describe('the lease', () => {
     { stoppedFor: 10_000, isKnown: false },
   ])('after $stoppedFor ms without a timer, it is known that the session counts: $isKnown', async (row) => {
     const signedIn = await auth.signIn()
-    const { lease, refused } = await restOn(signedIn)
+    const { lease, rejected } = await subscribeTo(signedIn)
     await deleteRow(signedIn)
     stopFor(row.stoppedFor)
-    const verdict = lease.verdict()
-    expect(verdict === null).toBe(row.isKnown)
-    await verdict
-    expect(refused).toEqual(row.isKnown ? [] : ['SESSION_NOT_FOUND'])
+    const pending = lease.pending()
+    expect(pending === null).toBe(row.isKnown)
+    await pending
+    expect(rejected).toEqual(row.isKnown ? [] : ['SESSION_NOT_FOUND'])
   })
 
   test('that is over is renewed by one read, which all who wait share, and the stream goes on', async () => {
     const signedIn = await auth.signIn()
-    const [first, second] = [await restOn(signedIn), await restOn(signedIn)]
+    const [first, second] = [await subscribeTo(signedIn), await subscribeTo(signedIn)]
     stopFor(10_000)
-    expect(first.lease.verdict()).not.toBeNull()
-    await Promise.all([first.lease.verdict(), first.lease.verdict(), second.lease.verdict()])
+    expect(first.lease.pending()).not.toBeNull()
+    await Promise.all([first.lease.pending(), first.lease.pending(), second.lease.pending()])
     expect(auth.lookups.count).toBe(1)
-    expect([first.lease.verdict(), second.lease.verdict()]).toEqual([null, null])
-    expect([...first.refused, ...second.refused]).toEqual([])
+    expect([first.lease.pending(), second.lease.pending()]).toEqual([null, null])
+    expect([...first.rejected, ...second.rejected]).toEqual([])
   })
 
   test('begins with the read that let the call in, not with the stream', async () => {
-    const admission = await admissionOf(await auth.signIn())
+    const read = await readOf(await auth.signIn())
     stopFor(LEASE_MS + 1)
-    expect(rest(admission).lease.verdict()).not.toBeNull()
+    expect(subscribe(read).lease.pending()).not.toBeNull()
   })
 
   test('of two calls that were let in one after the other is that of the earlier one', async () => {
     const signedIn = await auth.signIn()
-    const early = await admissionOf(signedIn)
+    const early = await readOf(signedIn)
     await pass(900)
-    const second = await restOn(signedIn)
-    const first = rest(early)
+    const second = await subscribeTo(signedIn)
+    const first = subscribe(early)
     stopFor(LEASE_MS - 800)
-    expect(first.lease.verdict()).not.toBeNull()
-    expect(second.lease.verdict()).not.toBeNull()
+    expect(first.lease.pending()).not.toBeNull()
+    expect(second.lease.pending()).not.toBeNull()
   })
 
   test('counts from the beginning of a read, not from its answer', async () => {
-    const { lease } = await restOn(await auth.signIn())
+    const { lease } = await subscribeTo(await auth.signIn())
     const answer = holdAnswers()
     await pass(3_500)
     answer()
     await pass(1)
     stopFor(LEASE_MS - 1_500 + 100)
-    expect(lease.verdict()).not.toBeNull()
+    expect(lease.pending()).not.toBeNull()
     answer()
     await pass(1)
   })
 
   test('is not set back by an earlier read that is answered later', async () => {
     const signedIn = await auth.signIn()
-    const { lease, confirmed } = await restOn(signedIn)
+    const { lease, confirmed } = await subscribeTo(signedIn)
     const answer = holdAnswers()
     await pass(3_500)
     sessions.answer = null
     feed.publish(signedIn)
-    await lease.verdict()
+    await lease.pending()
     answer()
     await pass(1)
     expect(confirmed).toHaveLength(2)
     stopFor(LEASE_MS - 500)
-    expect(lease.verdict()).toBeNull()
+    expect(lease.pending()).toBeNull()
   })
 
   test('of a stream that begins on a socket which was idle for long is not over', async () => {
     const signedIn = await auth.signIn()
-    await restOn(signedIn, { emits: false })
+    await subscribeTo(signedIn, { emits: false })
     await pass(60_000)
-    const { lease } = await restOn(signedIn)
-    expect(lease.verdict()).toBeNull()
+    const { lease } = await subscribeTo(signedIn)
+    expect(lease.pending()).toBeNull()
   })
 })
 
 describe('a store that does not answer', () => {
   test('is asked again, and nothing is lost when it answers before the lease is over', async () => {
-    const { lease, confirmed, refused } = await restOn(await auth.signIn())
+    const { lease, confirmed, rejected } = await subscribeTo(await auth.signIn())
     sessions.answer = isDown
     await pass(4_000)
-    expect(lease.verdict()).toBeNull()
+    expect(lease.pending()).toBeNull()
     sessions.answer = null
     await pass(600)
     expect(confirmed).toHaveLength(1)
     await pass(10_000)
-    expect(refused).toEqual([])
+    expect(rejected).toEqual([])
   })
 
   test('is not asked again when something else has brought the answer', async () => {
     const signedIn = await auth.signIn()
-    await restOn(signedIn)
+    await subscribeTo(signedIn)
     sessions.answer = isDown
     await pass(2_050)
     sessions.answer = null
@@ -331,43 +332,43 @@ describe('a store that does not answer', () => {
     { silence: 'refuses', answer: isDown },
     { silence: 'hangs', answer: () => new Promise<never>(() => {}) },
   ])('and $silence until the lease is over ends the stream with SESSIONS_UNAVAILABLE', async ({ answer }) => {
-    const { lease, refused } = await restOn(await auth.signIn())
+    const { lease, rejected } = await subscribeTo(await auth.signIn())
     sessions.answer = answer
     await pass(LEASE_MS - 10)
-    expect(refused).toEqual([])
-    expect(lease.verdict()).toBeNull()
+    expect(rejected).toEqual([])
+    expect(lease.pending()).toBeNull()
     await pass(700)
-    expect(refused).toEqual(['SESSIONS_UNAVAILABLE'])
+    expect(rejected).toEqual(['SESSIONS_UNAVAILABLE'])
   })
 
   test('ends the stream at once where a revocation was announced', async () => {
     const signedIn = await auth.signIn()
-    const { refused } = await restOn(signedIn)
+    const { rejected } = await subscribeTo(signedIn)
     sessions.answer = isDown
     feed.publish(signedIn)
     await pass(1)
-    expect(refused).toEqual(['SESSIONS_UNAVAILABLE'])
+    expect(rejected).toEqual(['SESSIONS_UNAVAILABLE'])
   })
 
   test('ends the stream when the lease is over at the moment of an emission', async () => {
-    const { lease, refused } = await restOn(await auth.signIn())
+    const { lease, rejected } = await subscribeTo(await auth.signIn())
     sessions.answer = isDown
     stopFor(10_000)
-    await lease.verdict()
-    expect(refused).toEqual(['SESSIONS_UNAVAILABLE'])
-    expect(lease.verdict()).toBeNull()
+    await lease.pending()
+    expect(rejected).toEqual(['SESSIONS_UNAVAILABLE'])
+    expect(lease.pending()).toBeNull()
   })
 
   test('owes an idle socket the answer, and gives it when it can', async () => {
     const signedIn = await auth.signIn()
-    const { refused } = await restOn(signedIn, { emits: false })
+    const { rejected } = await subscribeTo(signedIn, { emits: false })
     sessions.answer = isDown
     await auth.ban(signedIn)
     await pass(20_000)
-    expect(new Set(refused)).toEqual(new Set(['SESSIONS_UNAVAILABLE']))
+    expect(new Set(rejected)).toEqual(new Set(['SESSIONS_UNAVAILABLE']))
     sessions.answer = null
     await pass(600)
-    expect(refused.at(-1)).toBe('ACCOUNT_BANNED')
+    expect(rejected.at(-1)).toBe('ACCOUNT_BANNED')
     auth.lookups.reset()
     await pass(20_000)
     expect(auth.lookups.count).toBe(0)
@@ -377,7 +378,7 @@ describe('a store that does not answer', () => {
 describe('an event', () => {
   test('is not answered by a read that had begun before it', async () => {
     const signedIn = await auth.signIn()
-    const { lease, refused } = await restOn(signedIn)
+    const { lease, rejected } = await subscribeTo(signedIn)
     const answer = holdAnswers()
     await pass(2_050)
     await deleteRow(signedIn)
@@ -385,17 +386,17 @@ describe('an event', () => {
     // The renewal, which has found the session.
     answer()
     await pass(1)
-    expect(refused).toEqual([])
-    expect(lease.verdict()).not.toBeNull()
+    expect(rejected).toEqual([])
+    expect(lease.pending()).not.toBeNull()
     answer()
-    await lease.verdict()
-    expect(refused).toEqual(['SESSION_NOT_FOUND'])
+    await lease.pending()
+    expect(rejected).toEqual(['SESSION_NOT_FOUND'])
   })
 
   test('is answered by a read that has yet to begin, so that a hundred of them cost one', async () => {
-    const others = await Promise.all(Array.from({ length: READS_A_TURN }, () => auth.signIn()))
-    for (const other of others) await restOn(other)
-    const { confirmed } = await restOn(await auth.signIn())
+    const others = await Promise.all(Array.from({ length: MAX_READS_PER_TURN }, () => auth.signIn()))
+    for (const other of others) await subscribeTo(other)
+    const { confirmed } = await subscribeTo(await auth.signIn())
     for (let event = 0; event < 100; event++) feed.publish({ sessionId: null, userId: null })
     await pass(300)
     // Those of the first turn were under way at once, and each is read once more for what came after.
@@ -403,37 +404,37 @@ describe('an event', () => {
   })
 
   test('that concerns everyone is read in turns of the event loop, and nothing is emitted before its own read', async () => {
-    const signedIn = await Promise.all(Array.from({ length: READS_A_TURN + 1 }, () => auth.signIn()))
-    const rests: Rest[] = []
-    for (const session of signedIn) rests.push(await restOn(session))
+    const signedIn = await Promise.all(Array.from({ length: MAX_READS_PER_TURN + 1 }, () => auth.signIn()))
+    const subscribed: Subscribed[] = []
+    for (const session of signedIn) subscribed.push(await subscribeTo(session))
     feed.publish({ sessionId: null, userId: null })
-    expect(auth.lookups.count).toBe(READS_A_TURN)
-    for (const { lease } of rests) expect(lease.verdict()).not.toBeNull()
+    expect(auth.lookups.count).toBe(MAX_READS_PER_TURN)
+    for (const { lease } of subscribed) expect(lease.pending()).not.toBeNull()
     await pass(5)
-    expect(auth.lookups.count).toBe(READS_A_TURN + 1)
-    for (const { lease } of rests) expect(lease.verdict()).toBeNull()
+    expect(auth.lookups.count).toBe(MAX_READS_PER_TURN + 1)
+    for (const { lease } of subscribed) expect(lease.pending()).toBeNull()
   })
 
   test('before the stream has begun is not missed', async () => {
     const signedIn = await auth.signIn()
-    const admission = await admissionOf(signedIn)
+    const read = await readOf(signedIn)
     await auth.revoke(signedIn)
-    const { lease, refused } = rest(admission)
-    expect(lease.verdict()).not.toBeNull()
+    const { lease, rejected } = subscribe(read)
+    expect(lease.pending()).not.toBeNull()
     await pass(1)
-    expect(refused).toEqual(['SESSION_NOT_FOUND'])
+    expect(rejected).toEqual(['SESSION_NOT_FOUND'])
   })
 
   test('is of no interest to who has left while it was being looked up', async () => {
     const signedIn = await auth.signIn()
-    const { lease, refused } = await restOn(signedIn)
+    const { lease, rejected } = await subscribeTo(signedIn)
     const answer = holdAnswers()
     await auth.revoke(signedIn)
-    lease.leave()
-    expect(lease.verdict()).toBeNull()
+    lease.end()
+    expect(lease.pending()).toBeNull()
     answer()
     await pass(1)
-    expect(refused).toEqual([])
+    expect(rejected).toEqual([])
   })
 })
 
@@ -447,59 +448,59 @@ describe('the end of a session by the clock', () => {
   test.each([300, 1_999, 4_999, 7_350])('after %i ms is noticed at that very moment', async (life) => {
     const signedIn = await auth.signIn()
     await setExpiry(signedIn, life)
-    const { refused } = await restOn(signedIn)
+    const { rejected } = await subscribeTo(signedIn)
     for (let ms = 50; ms < life; ms += 50) await passBoth(50)
     await passBoth((life - 1) % 50)
-    expect(refused).toEqual([])
+    expect(rejected).toEqual([])
     await passBoth(1)
-    expect(refused).toEqual(['SESSION_EXPIRED'])
+    expect(rejected).toEqual(['SESSION_EXPIRED'])
   })
 
   test('holds an emission back when the timer is late', async () => {
     const signedIn = await auth.signIn()
     await setExpiry(signedIn, 300)
-    const { lease, refused } = await restOn(signedIn)
+    const { lease, rejected } = await subscribeTo(signedIn)
     auth.clock.advance(0.3)
-    await lease.verdict()
-    expect(refused).toEqual(['SESSION_EXPIRED'])
+    await lease.pending()
+    expect(rejected).toEqual(['SESSION_EXPIRED'])
   })
 
   test('is that of the renewed session', async () => {
     const signedIn = await auth.signIn()
     await setExpiry(signedIn, 1_000)
-    const { lease, refused } = await restOn(signedIn)
+    const { lease, rejected } = await subscribeTo(signedIn)
     await setExpiry(signedIn, 3_000)
     await passBoth(1_000)
-    expect(refused).toEqual([])
-    expect(lease.verdict()).toBeNull()
+    expect(rejected).toEqual([])
+    expect(lease.pending()).toBeNull()
     expect(auth.lookups.count).toBe(1)
     await passBoth(1_999)
-    expect(refused).toEqual([])
+    expect(rejected).toEqual([])
     await passBoth(1)
-    expect(refused).toEqual(['SESSION_EXPIRED'])
+    expect(rejected).toEqual(['SESSION_EXPIRED'])
   })
 
   test('is noticed a year later, where no timer of the platform reaches', async () => {
     const signedIn = await auth.signIn()
     await setExpiry(signedIn, 365 * DAY * 1_000)
-    const { refused } = await restOn(signedIn)
+    const { rejected } = await subscribeTo(signedIn)
     let passed = 0
     for (const day of [24, 25, 50, 364]) {
       auth.clock.advance((day - passed) * DAY)
       passed = day
       await pass(3_000)
-      expect(refused).toEqual([])
+      expect(rejected).toEqual([])
     }
     auth.clock.advance(DAY)
     await pass(3_000)
-    expect(refused).toEqual(['SESSION_EXPIRED'])
+    expect(rejected).toEqual(['SESSION_EXPIRED'])
   })
 
   test('that lies far ahead costs no timer of its own', async () => {
-    const admission = await admissionOf(await auth.signIn())
+    const read = await readOf(await auth.signIn())
     await pass(200)
     expect(vi.getTimerCount()).toBe(0)
-    rest(admission)
+    subscribe(read)
     expect(vi.getTimerCount()).toBe(1)
   })
 })
@@ -532,32 +533,32 @@ describe('a change of the keys', () => {
     }
   }
 
-  test('ends what rests on a key that is gone, and is heard once for all sessions', async () => {
+  test('ends what subscribed on a key that is gone, and is heard once for all sessions', async () => {
     const { config, listeners, change } = withKeys()
-    const rests = [
-      await restOn(await auth.signIn(), { config }),
-      await restOn(await auth.signIn(), { config }),
+    const subscribed = [
+      await subscribeTo(await auth.signIn(), { config }),
+      await subscribeTo(await auth.signIn(), { config }),
     ]
     expect(listeners.length).toBe(1)
     change('revoked')
-    for (const { lease } of rests) expect(lease.verdict()).not.toBeNull()
+    for (const { lease } of subscribed) expect(lease.pending()).not.toBeNull()
     await pass(1)
-    expect(rests.map(({ refused }) => refused)).toEqual([['TOKEN_INVALID'], ['TOKEN_INVALID']])
+    expect(subscribed.map(({ rejected }) => rejected)).toEqual([['TOKEN_INVALID'], ['TOKEN_INVALID']])
     expect(listeners.length).toBe(0)
-    await restOn(await auth.signIn(), { config })
+    await subscribeTo(await auth.signIn(), { config })
     expect(listeners.length).toBe(1)
   })
 
-  test('between the admission and the stream is not missed', async () => {
-    const admission = await admissionOf(await auth.signIn())
-    const { lease } = rest({ ...admission, keysVersion: admission.keysVersion - 1 })
-    expect(lease.verdict()).not.toBeNull()
-    await lease.verdict()
+  test('between the read and the stream is not missed', async () => {
+    const read = await readOf(await auth.signIn())
+    const { lease } = subscribe({ ...read, keysVersion: read.keysVersion - 1 })
+    expect(lease.pending()).not.toBeNull()
+    await lease.pending()
   })
 
   test('costs a socket without streams nothing', async () => {
     const { config, change } = withKeys()
-    await restOn(await auth.signIn(), { config, emits: false })
+    await subscribeTo(await auth.signIn(), { config, emits: false })
     change('known')
     await pass(1)
     expect(auth.lookups.count).toBe(0)
@@ -567,14 +568,14 @@ describe('a change of the keys', () => {
 describe('what does not emit', () => {
   test('costs no reads and no timer, and hears of events', async () => {
     const signedIn = await auth.signIn()
-    const { refused } = await restOn(signedIn, { emits: false })
+    const { rejected } = await subscribeTo(signedIn, { emits: false })
     await pass(60_000)
     expect(auth.lookups.count).toBe(0)
     expect(vi.getTimerCount()).toBe(0)
     expect(feed.listeners).toBe(1)
     await auth.ban(signedIn)
     await pass(1)
-    expect(refused).toEqual(['ACCOUNT_BANNED'])
+    expect(rejected).toEqual(['ACCOUNT_BANNED'])
     expect(feed.listeners).toBe(1)
   })
 
@@ -583,24 +584,24 @@ describe('what does not emit', () => {
     const config = { ...auth.config, onEvent: (event: AuthEvent) => void events.push(event) }
     const signedIn = await auth.signIn()
     await setExpiry(signedIn, 1_000)
-    const { confirmed, refused } = await restOn(signedIn, { config, emits: false })
+    const { confirmed, rejected } = await subscribeTo(signedIn, { config, emits: false })
     feed.publish(signedIn)
     await pass(200)
     expect(confirmed).toHaveLength(1)
     expect(vi.getTimerCount()).toBe(0)
     await auth.revoke(signedIn)
     await pass(1)
-    expect(refused).toEqual(['SESSION_NOT_FOUND'])
+    expect(rejected).toEqual(['SESSION_NOT_FOUND'])
     await new Promise((resolve) => setImmediate(resolve))
     expect(events).toEqual([])
   })
 
   test('costs no reads again when what emitted beside it is gone', async () => {
     const signedIn = await auth.signIn()
-    await restOn(signedIn, { emits: false })
-    const { lease } = await restOn(signedIn)
+    await subscribeTo(signedIn, { emits: false })
+    const { lease } = await subscribeTo(signedIn)
     await pass(2_050)
-    lease.leave()
+    lease.end()
     auth.lookups.reset()
     await pass(60_000)
     expect(auth.lookups.count).toBe(0)
@@ -611,18 +612,18 @@ describe('who leaves takes every timer along', () => {
   test('that for the end of the session', async () => {
     const signedIn = await auth.signIn()
     await setExpiry(signedIn, 3_000)
-    await restOn(signedIn, { emits: false })
-    const { lease } = await restOn(signedIn)
+    await subscribeTo(signedIn, { emits: false })
+    const { lease } = await subscribeTo(signedIn)
     await pass(200)
-    lease.leave()
+    lease.end()
     expect(vi.getTimerCount()).toBe(0)
   })
 
   test('that for another try', async () => {
-    const { lease } = await restOn(await auth.signIn())
+    const { lease } = await subscribeTo(await auth.signIn())
     sessions.answer = isDown
     await pass(2_200)
-    lease.leave()
+    lease.end()
     expect(vi.getTimerCount()).toBe(0)
   })
 })
@@ -631,14 +632,14 @@ test('nothing is told to the app of a read that is tried again, and one refusal 
   const events: AuthEvent[] = []
   const config = { ...auth.config, onEvent: (event: AuthEvent) => void events.push(event) }
   const signedIn = await auth.signIn()
-  await restOn(signedIn, { config })
-  const { refused } = await restOn(signedIn, { config })
+  await subscribeTo(signedIn, { config })
+  const { rejected } = await subscribeTo(signedIn, { config })
   sessions.answer = isDown
   await pass(4_000)
   sessions.answer = null
   await deleteRow(signedIn)
   await pass(600)
-  expect(refused).toEqual(['SESSION_NOT_FOUND'])
+  expect(rejected).toEqual(['SESSION_NOT_FOUND'])
   await new Promise((resolve) => setImmediate(resolve))
   await vi.waitFor(() => expect(events).toHaveLength(1))
   expect(events).toMatchObject([{ type: 'decision.denied', reason: 'SESSION_NOT_FOUND', step: 2 }])
@@ -646,11 +647,11 @@ test('nothing is told to the app of a read that is tried again, and one refusal 
 
 test('an answer that is none, from a store of the app, ends the stream like one that fails', async () => {
   const signedIn = await auth.signIn()
-  const { refused } = await restOn(signedIn)
+  const { rejected } = await subscribeTo(signedIn)
   sessions.answer = () => {
     throw new AuthError('SESSIONS_UNAVAILABLE')
   }
   feed.publish(signedIn)
   await pass(1)
-  expect(refused).toEqual(['SESSIONS_UNAVAILABLE'])
+  expect(rejected).toEqual(['SESSIONS_UNAVAILABLE'])
 })

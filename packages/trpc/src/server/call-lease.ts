@@ -1,0 +1,138 @@
+import type { AuthConfig, AuthError, Session } from '@sallyport/core'
+import type { SessionRead } from './auth-handle.ts'
+import { toTRPCError } from './errors.ts'
+import type { LeaseSubscriber } from './session-lease.ts'
+import { type LeaseSubscription, subscribeToLease } from './session-leases.ts'
+
+/** The key of the lease in the handle of a call, for our own middlewares. */
+export const callLease: unique symbol = Symbol('callLease')
+
+/** The handle of a guarded call. */
+export interface LeasedHandle {
+  readonly [callLease]: CallLease
+}
+
+/** Returns an error if a call may not go on with a session. */
+export type Condition = (session: Session) => AuthError | null
+
+/** The lease of a call as one of its streams sees it. */
+export interface StreamLease extends LeaseSubscription {
+  /** Aborts with the error of the stream when the session ends, or when the caller goes away. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * The lease of a guarded call. It subscribes to the lease of the session when a stream is first read or the signal is used, and ends with
+ * the call or its last stream. Any other call pays nothing for it.
+ */
+export class CallLease implements LeaseSubscriber {
+  readonly emits = true
+  /** Checked with every later read, for all guards of the call. */
+  readonly conditions: Condition[]
+  readonly #config: AuthConfig
+  readonly #caller: AbortSignal | undefined
+  readonly #controller = new AbortController()
+  #read: SessionRead | null = null
+  #subscription: LeaseSubscription | null = null
+  #openStreams = 0
+  #isOver = false
+
+  constructor(handle: object, { config, caller }: { config: AuthConfig; caller: AbortSignal | undefined }) {
+    this.conditions = isLeased(handle) ? handle[callLease].conditions : []
+    this.#config = config
+    this.#caller = caller
+  }
+
+  /** The read that authorized the call. */
+  get read(): SessionRead {
+    if (this.#read === null) throw new TypeError('No session was read for this call')
+    return this.#read
+  }
+
+  /** Sets it. A later read doesn't replace it: streams must not miss what happened in between. */
+  begin(read: SessionRead): void {
+    this.#read ??= read
+  }
+
+  /** The signal for the resolver. */
+  get signal(): AbortSignal {
+    // If something outlives its call and asks for it, nothing would end the subscription.
+    if (!this.#isOver) this.#subscribe()
+    return this.#controller.signal
+  }
+
+  openStream(): StreamLease {
+    this.#isOver = false
+    this.#openStreams++
+    this.#subscribe()
+    let isOpen = true
+    return {
+      signal: this.#controller.signal,
+      pending: () => this.#subscription?.pending() ?? null,
+      end: () => {
+        if (isOpen && --this.#openStreams === 0) this.end()
+        isOpen = false
+      },
+    }
+  }
+
+  #subscribe(): void {
+    if (this.#subscription !== null || this.#controller.signal.aborted) return
+    const caller = this.#caller
+    if (caller?.aborted) {
+      this.abandon()
+      return
+    }
+    const abandon = () => this.abandon()
+    const { pending, end } = subscribeToLease(this.read, this, this.#config)
+    caller?.addEventListener('abort', abandon, { once: true })
+    this.#subscription = {
+      pending,
+      end() {
+        end()
+        caller?.removeEventListener('abort', abandon)
+      },
+    }
+  }
+
+  /** Returns the error of the first condition that the session doesn't meet. */
+  errorOf(session: Session): AuthError | null {
+    for (const condition of this.conditions) {
+      const error = condition(session)
+      if (error !== null) return error
+    }
+    return null
+  }
+
+  onSession(session: Session): void {
+    const error = this.errorOf(session)
+    if (error !== null) this.onError(error)
+  }
+
+  onError(error: unknown): void {
+    this.end()
+    this.#controller.abort(toTRPCError(error))
+  }
+
+  end(): void {
+    this.#isOver = true
+    this.#subscription?.end()
+    this.#subscription = null
+  }
+
+  /** Ends it because the caller is gone, and aborts the signal. */
+  abandon(): void {
+    this.end()
+    this.#controller.abort(this.#caller?.reason)
+  }
+}
+
+/** Ends the streams of a call when a later read of its session doesn't meet the condition. */
+export function addCondition(condition: Condition, handle: object): void {
+  if (isLeased(handle)) handle[callLease].conditions.push(condition)
+}
+
+/** Whether the handle is that of a guarded call. */
+export function isLeased(handle: object): handle is LeasedHandle {
+  return callLease in handle
+}

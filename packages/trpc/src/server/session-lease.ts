@@ -1,0 +1,218 @@
+import {
+  type AuthAdapter,
+  type AuthConfig,
+  type AuthStore,
+  denial,
+  type Identity,
+  isAuthError,
+  isUndecided,
+  type Session,
+  validateIdentity,
+} from '@sallyport/core'
+import { GRACE_SECONDS } from '@sallyport/core/protocol'
+import type { SessionRead } from './auth-handle.ts'
+import { LEASE_MS, type ReadQueue, type Renewals } from './lease-queue.ts'
+
+/** A call or a socket that depends on a session. */
+export interface LeaseSubscriber {
+  /** Whether it emits. If so, the session is read again before the lease ends; otherwise only after an event. */
+  readonly emits: boolean
+  /** Called after each read that found the session valid. */
+  onSession(session: Session): void
+  /** Called after each read that didn't. Whatever emits must end. */
+  onError(error: unknown): void
+}
+
+/** What the leases of a store share. */
+export interface SharedByLeases {
+  readonly store: AuthStore
+  readonly config: AuthConfig
+  readonly queue: ReadQueue
+  readonly renewals: Renewals<SessionLease>
+}
+
+/** What a subscriber has proved. Equal proofs share a result. */
+interface Proof {
+  readonly key: string
+  readonly identity: Identity
+}
+
+/** The lease of one version of a session: reads it again, once for all subscribers, and passes them the result. */
+export class SessionLease {
+  readonly #identity: Identity
+  readonly #shared: SharedByLeases
+  readonly #subscribers = new Map<LeaseSubscriber, Proof>()
+  #emitting = 0
+  /** When the last read began that found the session valid, on the monotonic clock. */
+  #readAt = 0
+  /** When the session expires, or this version if that comes first, in milliseconds since 1970. */
+  #validUntil = Number.POSITIVE_INFINITY
+  /** Whether a refresh has rotated this version out. */
+  #isRotatedOut = false
+  #expiry: ReturnType<typeof setTimeout> | undefined
+  /** Checks that have no result yet. */
+  #pendingChecks = 0
+  /** Whether one of them is in the queue. */
+  #isQueued = false
+  #nextResult: PromiseWithResolvers<void> | null = null
+
+  constructor(identity: Identity, shared: SharedByLeases) {
+    this.#identity = identity
+    this.#shared = shared
+  }
+
+  get isEmitting(): boolean {
+    return this.#emitting > 0
+  }
+
+  add(subscriber: LeaseSubscriber, { identity, session, readAt }: SessionRead): void {
+    const key = JSON.stringify([identity.issuer, identity.keyId, identity.expiresAt])
+    this.#subscribers.set(subscriber, { key, identity })
+    this.#validUntil = Math.min(this.#validUntil, this.#validUntilOf(session))
+    if (subscriber.emits) {
+      const isFirst = this.#emitting++ === 0
+      // Each was authorized by a read of its own: the oldest one decides.
+      this.#readAt = isFirst ? readAt : Math.min(this.#readAt, readAt)
+      if (isFirst) this.#shared.renewals.keep(this)
+    }
+    this.#awaitExpiry()
+  }
+
+  /** Returns true if it was the last subscriber. */
+  remove(subscriber: LeaseSubscriber): boolean {
+    if (!this.#subscribers.delete(subscriber)) return false
+    if (subscriber.emits) this.#emitting--
+    if (this.#emitting === 0) this.#shared.renewals.drop(this)
+    this.#awaitExpiry()
+    if (this.#subscribers.size > 0) return false
+    clearTimeout(this.#expiry)
+    this.#shared.renewals.settle(this)
+    return true
+  }
+
+  /** Something has happened to the session: nothing is emitted until a read that begins from now on has a result. */
+  check(): void {
+    // A read that is still in the queue covers this event, too.
+    if (this.#isQueued) return
+    this.#isQueued = true
+    this.#pendingChecks++
+    this.#shared.queue(() => this.#runCheck())
+  }
+
+  async #runCheck(): Promise<void> {
+    this.#isQueued = false
+    await this.#read({ isRenewal: false })
+    this.#pendingChecks--
+    this.#nextResult?.resolve()
+    this.#nextResult = null
+  }
+
+  /** Reads the session before the lease ends. Nothing waits for the result. */
+  renew(): void {
+    this.#shared.queue(() => this.#read({ isRenewal: true }))
+  }
+
+  /** Returns a promise to await before the subscriber emits; null if the session is known to be valid. */
+  pending(subscriber: LeaseSubscriber): Promise<void> | null {
+    if (!this.#subscribers.has(subscriber)) return null
+    // Timers are late if the process was stopped.
+    const isKnown = !this.#isOver() && this.#shared.config.now().getTime() < this.#validUntil
+    if (this.#pendingChecks === 0 && isKnown) return null
+    if (this.#pendingChecks === 0) this.check()
+    this.#nextResult ??= Promise.withResolvers()
+    return this.#nextResult.promise
+  }
+
+  async #read({ isRenewal }: { isRenewal: boolean }): Promise<void> {
+    const { store, config } = this.#shared
+    const startedAt = performance.now()
+    const lookupTimeoutMs = isRenewal ? this.#timeoutWithinLease(startedAt) : config.lookupTimeoutMs
+    const { session, errors } = await validateProofs(this.#subscribers.values(), {
+      // A renewal may be tried again, so nothing is reported here.
+      config: { ...config, lookupTimeoutMs, onEvent: undefined },
+      adapter: store.sessions,
+    })
+    for (const [key, error] of errors) this.#reject(key, { error, isRenewal })
+    if (session !== null) this.#accept(session, startedAt)
+  }
+
+  #timeoutWithinLease(now: number): number {
+    const { lookupTimeoutMs } = this.#shared.config
+    const left = this.#readAt + LEASE_MS - now
+    return left > 0 ? Math.min(left, lookupTimeoutMs) : lookupTimeoutMs
+  }
+
+  #accept(session: Session, startedAt: number): void {
+    this.#shared.renewals.settle(this)
+    if (startedAt >= this.#readAt) {
+      this.#readAt = startedAt
+      this.#validUntil = this.#validUntilOf(session)
+      this.#awaitExpiry()
+    }
+    for (const subscriber of this.#subscribers.keys()) subscriber.onSession(session)
+  }
+
+  #reject(key: string, { error, isRenewal }: { error: unknown; isRenewal: boolean }): void {
+    const isUnknown = isUndecided(error)
+    // A renewal that is tried again has rejected nothing, and isn't reported.
+    if (!isUnknown || !isRenewal || this.#isOver()) {
+      if (this.#emitting > 0 && isAuthError(error))
+        void denial(error.reason, this.#identity.sessionId, this.#shared.config)
+      for (const [subscriber, proof] of this.#subscribers) if (proof.key === key) subscriber.onError(error)
+    }
+    if (isUnknown && this.#subscribers.size > 0) this.#shared.renewals.retry(this)
+  }
+
+  #isOver(): boolean {
+    return performance.now() - this.#readAt >= LEASE_MS
+  }
+
+  /** A version that was rotated out ends with its grace period. */
+  #validUntilOf({ version, rotatedAt, expiresAt }: Session): number {
+    const own = this.#identity.version
+    this.#isRotatedOut = version !== own && own !== null && version !== null
+    if (!this.#isRotatedOut) return expiresAt.getTime()
+    const graceEndsAt = new Date(rotatedAt ?? 0).getTime() + GRACE_SECONDS * 1000 + 1
+    return Math.min(expiresAt.getTime(), graceEndsAt)
+  }
+
+  /** Sets a timer only if the next read would be too late. */
+  #awaitExpiry(): void {
+    clearTimeout(this.#expiry)
+    const delay = this.#validUntil - this.#shared.config.now().getTime()
+    if (!this.#isRotatedOut && (this.#emitting === 0 || delay > LEASE_MS)) return
+    this.#expiry = setTimeout(() => this.check(), Math.max(delay, 0))
+    // A socket without streams must not keep the process alive.
+    if (this.#emitting === 0) this.#expiry.unref()
+  }
+}
+
+/** Step 2 for all proofs, with one lookup. */
+async function validateProofs(
+  proofs: Iterable<Proof>,
+  { config, adapter }: { config: AuthConfig; adapter: AuthAdapter },
+): Promise<{ session: Session | null; errors: ReadonlyMap<string, unknown> }> {
+  const options = { config, adapter: lookUpOnce(adapter) }
+  const identities = new Map<string, Identity>()
+  for (const { key, identity } of proofs) identities.set(key, identity)
+  const errors = new Map<string, unknown>()
+  let session: Session | null = null
+  for (const [key, identity] of identities) {
+    try {
+      session = await validateIdentity(identity, options)
+    } catch (error) {
+      errors.set(key, error)
+    }
+  }
+  return { session, errors }
+}
+
+function lookUpOnce(adapter: AuthAdapter): AuthAdapter {
+  let lookup: { session: ReturnType<AuthAdapter['findSession']> } | undefined
+  return {
+    findSession(key) {
+      lookup ??= { session: adapter.findSession(key) }
+      return lookup.session
+    },
+  }
+}
