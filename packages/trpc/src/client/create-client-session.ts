@@ -14,12 +14,12 @@ import { type AuthState, isOut } from './auth-state.ts'
 import { backOff } from './back-off.ts'
 import type { CallEndpoint } from './call-endpoint.ts'
 import type { ClientSession } from './client-session.ts'
+import { isHidden, listenForWaking } from './focus.ts'
 import { hydrateReceipt, hydrateState } from './hydrate.ts'
 import { type Held, hold, type Receipt } from './receipt.ts'
 import { retrySuperseded } from './retry-superseded.ts'
 import type { TabMessage, Tabs } from './tabs.ts'
 import type { TokenStore } from './transport.ts'
-import { isHidden, listenForWaking } from './waking.ts'
 import { isDue, isRefreshDue, nextRefreshInMs } from './when-to-refresh.ts'
 
 /** A client session, and what the client itself does with it. */

@@ -10,7 +10,7 @@ import { clientSession } from '../client/client-session.ts'
 import { afterEvent } from './after-event.ts'
 import { streamIn, watchStream } from './answer-stream.ts'
 import { authDataOf, isOutage, isUndecided, toCallError } from './call-error.ts'
-import { settled } from './settled.ts'
+import { decidedState } from './decided-state.ts'
 
 /** A subscription that has lasted so long was well, in milliseconds: what ends it then is a new trouble. */
 const LASTING_MS = 30_000
@@ -123,7 +123,7 @@ export function authLink<Router extends AnyTRPCRouter>(
             await session.refreshIfDue()
             if (session.getState().status === 'signing-out') {
               if (op.type === 'mutation') throw toCallError(userChanged())
-              await settled(session, over.signal)
+              await decidedState(session, over.signal)
             }
             if (over.signal.aborted || isAbandoned()) return
             const { generation } = session
@@ -163,7 +163,7 @@ export function authLink<Router extends AnyTRPCRouter>(
           let failure = await session.refreshAfter(generation).then(() => null, toClientError)
           if (failure && isUndecided(failure) && op.type !== 'mutation') {
             if (isSubscription) showState(toCallError(failure, refused))
-            const { status, error } = await settled(session, over.signal)
+            const { status, error } = await decidedState(session, over.signal)
             failure = status === 'unauthenticated' ? signedOut() : error
           }
           if (failure) throw toCallError(failure, refused)

@@ -6,7 +6,7 @@ import type { ClientSession } from '../client/client-session.ts'
  * Resolves when there is an answer that stands: signed in without an error, signed out, or an error that waiting does not change. A call
  * that is over lets go, and is never told.
  */
-export function settled(
+export function decidedState(
   session: Pick<ClientSession, 'getState' | 'subscribe' | 'pageError'>,
   over: AbortSignal,
 ): Promise<AuthState> {
