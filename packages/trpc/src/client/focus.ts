@@ -1,19 +1,21 @@
-/** Whether nobody sees the page. */
+const TYPES = ['visibilitychange', 'focus', 'online', 'pageshow']
+
+/** Whether the page is in the background. */
 export function isHidden(): boolean {
-  return typeof document !== 'undefined' && document.hidden
+  return globalThis.document?.hidden ?? false
 }
 
 /**
- * Calls the listener when the page is seen, used or connected again, while a timer may have slept. A page that comes back from the
- * history is as old as when it was left.
+ * Calls the listener when the page becomes visible, focused, or online: its timers may have been paused. A page that comes back from the
+ * history is as old as when the user left it.
  */
-export function listenForWaking(listener: (isFromHistory: boolean) => void): () => void {
-  const wake = (event: Event) => listener('persisted' in event && event.persisted === true)
-  if (typeof document === 'undefined') return () => {}
-  for (const type of TYPES) window.addEventListener(type, wake)
+export function onFocus(listener: (isFromHistory: boolean) => void): () => void {
+  if (!globalThis.document) return () => {}
+  const notify = (event: Event) => {
+    if (!isHidden()) listener('persisted' in event && event.persisted === true)
+  }
+  for (const type of TYPES) window.addEventListener(type, notify)
   return () => {
-    for (const type of TYPES) window.removeEventListener(type, wake)
+    for (const type of TYPES) window.removeEventListener(type, notify)
   }
 }
-
-const TYPES = ['visibilitychange', 'focus', 'online', 'pageshow']

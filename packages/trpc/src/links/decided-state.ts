@@ -7,13 +7,13 @@ import type { ClientSession } from '../client/client-session.ts'
  * that is over lets go, and is never told.
  */
 export function decidedState(
-  session: Pick<ClientSession, 'getState' | 'subscribe' | 'pageError'>,
+  session: Pick<ClientSession, 'get' | 'getState' | 'subscribe'>,
   over: AbortSignal,
 ): Promise<AuthState> {
   return new Promise((resolve) => {
     const check = () => {
       const shown = session.getState()
-      const isOfPage = shown.error !== null && shown.error === session.pageError
+      const isOfPage = shown.error !== null && shown.error === session.get().pageError
       const state = isOfPage ? { ...shown, error: null } : shown
       if (!stands(state)) return
       unsubscribe()

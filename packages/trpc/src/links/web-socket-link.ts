@@ -84,7 +84,9 @@ export function webSocketLink<Router extends AnyTRPCRouter>(
           generation = session.generation
           return typeof url === 'function' ? url() : url
         },
-        ...(session.isBearer && { connectionParams: () => ({ token: session.token() ?? undefined }) }),
+        ...(session.tokens && {
+          connectionParams: () => ({ token: session.tokens?.current() ?? undefined }),
+        }),
         onOpen() {
           isOpen = true
           onOpen?.()
@@ -129,7 +131,7 @@ export function webSocketLink<Router extends AnyTRPCRouter>(
     return (call) =>
       observable((observer) => {
         if (pageError !== null) return observer.error(TRPCClientError.from(pageError))
-        refused = Math.max(refused, session.oldestGeneration - 1)
+        refused = Math.max(refused, session.get().oldestGeneration - 1)
         if (current && current.generation <= refused && refused < session.generation) {
           const former = current
           current = undefined

@@ -31,7 +31,10 @@ test('whoever waits is told of the first answer that stands', async () => {
 
 test('so is a user whose page may not open a WebSocket, which says nothing about calls over HTTP', async () => {
   const { client, server, session, over } = open()
-  session.rejectPage(new AuthClientError(403, { code: 'ORIGIN_REJECTED', message: '' }))
+  session.dispatch({
+    type: 'page-rejected',
+    error: new AuthClientError(403, { code: 'ORIGIN_REJECTED', message: '' }),
+  })
   const waiting = decidedState(session, over.signal)
   await vi.advanceTimersByTimeAsync(1_000)
   expect(client.getState().status).toBe('unknown')
