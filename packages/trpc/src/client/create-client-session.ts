@@ -1,18 +1,16 @@
 import type { HydrationState } from '@sallyport/core/protocol'
 import type { AuthState } from './auth-state.ts'
 import type { ClientSession } from './client-session.ts'
-import { accept, catchUp, followTabs, latestReceipt, receive } from './credentials.ts'
+import { accept, catchUp, followTabs } from './credentials.ts'
 import { hydrate } from './hydrate.ts'
 import { isTokenResponse } from './receipt.ts'
-import { createRefresher } from './refresh.ts'
+import { createRefresher, type Refresher } from './refresh.ts'
 import { scheduleRefresh } from './schedule-refresh.ts'
 import { createSessionStore, type Reach } from './session-store.ts'
 import { signOut } from './sign-out.ts'
 
 /** A client session, and what the client itself does with it. */
-export interface OwnedClientSession extends ClientSession {
-  /** Asks the token endpoint, once for all who ask meanwhile and for all tabs. Never rejects: the state says how it went. */
-  refresh(): Promise<AuthState>
+export interface OwnedClientSession extends ClientSession, Pick<Refresher, 'refresh'> {
   /** Runs a call that may change who is signed in, while no other tab does, and takes over its response. */
   change(call: () => Promise<object>): Promise<object>
   /** Never rejects: the state says how it went. */
@@ -64,10 +62,7 @@ export function createClientSession({
       }
     },
     async isOvertaken(rejected) {
-      await tabs.exclusively(async () => {
-        const known = await latestReceipt(store)
-        if (known && getState().status === 'authenticated') receive(store, known)
-      })
+      await tabs.exclusively(() => catchUp(store))
       return get().generation > rejected
     },
     change: (call) =>

@@ -45,11 +45,11 @@ export async function end(
     await tabs.tell?.({ type: 'ended', sessionId, supersededSeq: seq })
 }
 
-/** Within `exclusively`: takes over the user of another tab, whose message may not have arrived yet. */
+/** Within `exclusively`: takes over what another tab received, whose message may not have arrived yet. */
 export async function catchUp(store: SessionStore): Promise<void> {
-  const known = await store.tabs.latest?.()
+  const known = await latestReceipt(store)
   const { sessionId } = store.get().shown
-  if (known && sessionId && known.sessionId !== sessionId) receive(store, known, true)
+  if (known && sessionId) receive(store, known, known.sessionId !== sessionId)
 }
 
 /** Takes over what other tabs tell, and refreshes if that isn't clear. Returns what stops it. */

@@ -93,9 +93,8 @@ async function runCall<Router extends AnyTRPCRouter>(call: Call<Router>): Promis
     const error = await sendCall(call, { op: resumption?.begin() ?? op, intercept: resumption?.intercept })
     if (signal.aborted || isAbandoned()) return
     call.report(error)
-    if (resumption?.wasHealthy()) replay.reset()
-    const isResumable = resumption?.hasBegun() ?? false
-    if (await replay.isReady(error, { generation, isResumable })) continue
+    const { isHealthy = false, hasBegun = false } = resumption?.end() ?? {}
+    if (await replay(error, { generation, wasAccepted: isHealthy, isResumable: hasBegun })) continue
     if (!resumption || !isOutage(error)) throw error
     await resumption.wait(error)
   }

@@ -6,20 +6,21 @@ import { authDataOf, isUndecided, toCallError } from './call-error.ts'
 import { decidedState } from './decided-state.ts'
 import type { Call } from './send-call.ts'
 
-/** Decides whether a call whose JWT was rejected is sent again. */
-export interface Replay<Router extends AnyTRPCRouter> {
-  /**
-   * Resolves with true once the call can be sent again: once with a newer JWT, and again only if that one was superseded meanwhile.
-   *
-   * @throws TRPCClientError why there is no newer JWT
-   */
-  isReady(
-    rejected: TRPCClientError<Router>,
-    options: { generation: number; isResumable: boolean },
-  ): Promise<boolean>
-  /** The server accepted the JWT: a later rejection is the first of another one. */
-  reset(): void
-}
+/**
+ * Resolves with true once a rejected call can be sent again: once with a newer JWT, and again only if that one was superseded meanwhile.
+ *
+ * @throws TRPCClientError why there is no newer JWT
+ */
+export type Replay<Router extends AnyTRPCRouter> = (
+  rejected: TRPCClientError<Router>,
+  attempt: {
+    readonly generation: number
+    /** Whether the server accepted the JWT before: this is the first rejection of another one. */
+    readonly wasAccepted: boolean
+    /** Whether the call may be sent again although it has run. */
+    readonly isResumable: boolean
+  },
+) => Promise<boolean>
 
 /**
  * The replay of one call.
@@ -42,20 +43,16 @@ export function createReplay<Router extends AnyTRPCRouter>(
     if (failure) throw toCallError(failure, rejected)
   }
 
-  return {
-    async isReady(rejected, { generation, isResumable }) {
-      const { reason = '', replay } = authDataOf(rejected)
-      const mayResend = replay || isResumable
-      if (!isTokenReason(reason)) return false
-      if (isReplayed) return Boolean(mayResend && (await session.isOvertaken(generation)))
-      isReplayed = true
-      if (mayResend) await refresh(generation, rejected)
-      // For the next call: the resolver of this one has run.
-      else session.refreshAfter(generation).catch(() => {})
-      return mayResend ?? false
-    },
-    reset() {
-      isReplayed = false
-    },
+  return async (rejected, { generation, wasAccepted, isResumable }) => {
+    const { reason = '', replay } = authDataOf(rejected)
+    const mayResend = replay || isResumable
+    if (wasAccepted) isReplayed = false
+    if (!isTokenReason(reason)) return false
+    if (isReplayed) return mayResend && session.isOvertaken(generation)
+    isReplayed = true
+    if (mayResend) await refresh(generation, rejected)
+    // For the next call: the resolver of this one has run.
+    else session.refreshAfter(generation).catch(() => {})
+    return mayResend
   }
 }

@@ -15,10 +15,8 @@ export interface Resumption<Router extends AnyTRPCRouter> {
   readonly intercept: Intercept<Router>
   /** Shows an error in the connection state. */
   showOutage(error: TRPCClientError<Router>): void
-  /** Whether the server accepted the latest attempt. */
-  hasBegun(): boolean
-  /** Whether the latest attempt was accepted, or lasted. */
-  wasHealthy(): boolean
+  /** Whether the server accepted the attempt that ended, or it lasted. */
+  end(): { hasBegun: boolean; isHealthy: boolean }
   /** Waits before the next attempt. */
   wait(error: TRPCClientError<Router>): Promise<void>
 }
@@ -60,11 +58,10 @@ export function createResumption<Router extends AnyTRPCRouter>({
       return true
     },
     showOutage: show,
-    hasBegun: () => hasBegun,
-    wasHealthy() {
+    end() {
       const hasLasted = performance.now() - sentAt > HEALTHY_MS
       if (hasLasted) failures = 0
-      return hasBegun || hasLasted
+      return { hasBegun, isHealthy: hasBegun || hasLasted }
     },
     async wait(error) {
       show(error)
