@@ -74,7 +74,7 @@ export function createClientSession({
         return response
       }),
     signOut() {
-      abort()
+      if (signingOut === null) abort()
       signingOut ??= signOut(store).finally(() => {
         signingOut = null
       })

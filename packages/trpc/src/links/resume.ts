@@ -66,12 +66,14 @@ export function createResumption<Router extends AnyTRPCRouter>({
     async wait(error) {
       show(error)
       const { retryAfterSeconds = null } = authDataOf(error)
-      await pause(backOff(++failures, retryAfterSeconds), (end) => {
-        signal.addEventListener('abort', end)
-        return () => signal.removeEventListener('abort', end)
-      })
+      await pause(backOff(++failures, retryAfterSeconds), (end) => onAbort(signal, end))
     },
   }
+}
+
+function onAbort(signal: AbortSignal, listener: () => void): () => void {
+  signal.addEventListener('abort', listener)
+  return () => signal.removeEventListener('abort', listener)
 }
 
 /** Continues a subscription after an event, as tRPC's own links ask for it: by the input. */
