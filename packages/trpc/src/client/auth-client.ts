@@ -5,9 +5,8 @@ import { reachEndpoints } from './call-endpoint.ts'
 import { callOnBehalf } from './call-on-behalf.ts'
 import { type ClientSession, clientSession } from './client-session.ts'
 import { createClientSession } from './create-client-session.ts'
-import { hydrateState } from './hydrate.ts'
 import { connectTabs } from './tabs.ts'
-import { cookieTransport, type OpenTransport, pageTransport } from './transport.ts'
+import { cookieTransport, type OpenTransport, type Transport } from './transport.ts'
 
 /** What {@link createAuthClient} takes. */
 export interface AuthClientOptions {
@@ -102,11 +101,12 @@ export function createAuthClient<Api = object>(
   const baseUrl = given.baseUrl?.replace(/\/$/, '') ?? ''
   const name = `sallyport ${baseUrl}`
   const transport = given.transport?.(name) ?? cookieTransport
-  const callEndpoint = reachEndpoints(baseUrl, transport, fetch)
+  const reach = (by: Transport) => reachEndpoints(baseUrl, by, fetch)
+  const callEndpoint = reach(transport)
   const tabs = connectTabs(transport.tokens ? `${name} bearer` : name)
   const session = createClientSession({
     callEndpoint,
-    callAsPage: reachEndpoints(baseUrl, pageTransport, fetch),
+    reach,
     tokens: transport.tokens,
     tabs,
     rendered: hydrate,
@@ -138,7 +138,7 @@ export function createAuthClient<Api = object>(
     method,
     (input?: object) => call(method, route, input),
   ])
-  const rendered = hydrateState(hydrate)
+  const rendered = session.getState()
   return {
     api: Object.fromEntries(methods),
     getState: session.getState,

@@ -15,6 +15,9 @@ export type CallEndpoint = (
   milliseconds?: number,
 ) => Promise<object>
 
+/** How long the token endpoint and sign-out may take, in milliseconds. */
+export const TIMEOUT_MS = 10_000
+
 /** How long an endpoint may take, in milliseconds: others wait for it. */
 const LONGEST_MS = 30_000
 

@@ -1,17 +1,14 @@
 import type { Reason } from '@sallyport/core/protocol'
-import type { AuthClientError } from './auth-client-error.ts'
 import type { AuthState } from './auth-state.ts'
+import type { SessionStore } from './session-store.ts'
 
 /** Where a client keeps what our own links and hooks need of it. */
 export const clientSession: unique symbol = Symbol.for('sallyport.clientSession') as never
 
 /** The session of a client, for our own code: apps go by the state, the links and the hooks. */
-export interface ClientSession {
+export interface ClientSession extends Omit<SessionStore, 'subscribe'> {
   /** JWTs received so far: a refusal of an older one says nothing about the newest. */
   readonly generation: number
-  /** The first JWT since the latest sign-in or confirmation: the server rejects those before it. */
-  readonly oldestGeneration: number
-  readonly isBearer: boolean
   getState(): AuthState
   subscribe(listener: () => void): () => void
   /**
@@ -36,15 +33,4 @@ export interface ClientSession {
    * only its answer changes the state.
    */
   report(reason: Reason, userChanges: number): void
-  /**
-   * Asks the server whether it rejects WebSockets from this page, since a browser doesn't say why one was not
-   * opened.
-   */
-  isPageRejected(): Promise<boolean>
-  /** The error given to {@link rejectPage}, which says nothing about calls over HTTP. */
-  readonly pageError: AuthClientError | null
-  /** Shows in the state why the server rejects them. */
-  rejectPage(error: AuthClientError): void
-  /** The JWT of bearer transport; null with cookies, or where there is none. */
-  token(): string | null
 }

@@ -1,27 +1,38 @@
 import type { HydrationState } from '@sallyport/core/protocol'
-import { ownError } from './auth-client-error.ts'
-import type { AuthState } from './auth-state.ts'
+import { ownError, signedOut } from './auth-client-error.ts'
 import { type Held, hold } from './receipt.ts'
+import type { SessionState } from './session-state.ts'
 
-const unasked = { status: 'loading', userChanges: 0, userId: null, sessionId: null, error: null } as const
-
-/**
- * Returns the first state: the one that the server rendered, or `loading`. A ban is its error, as if the
- * client had asked.
- */
-export function hydrateState(rendered: HydrationState | undefined): AuthState {
-  const {
-    expiresIn: _seconds,
-    reason,
-    ...state
-  } = { ...unasked, expiresIn: 0, reason: undefined, ...rendered }
-  return reason === undefined ? state : { ...state, error: ownError(reason, 403) }
+/** Returns the first state: the one that the server rendered, or `loading`. A ban is its error, as if the client had asked. */
+export function hydrate(rendered: HydrationState | undefined): SessionState {
+  const { status, userId = null, sessionId = null, reason }: Rendered = rendered ?? { status: 'loading' }
+  const held = hydrateReceipt(rendered)
+  const generation = held === null ? 0 : 1
+  return {
+    shown: { status, userChanges: 0, userId, sessionId, error: reason ? ownError(reason, 403) : null },
+    held,
+    generation,
+    oldestGeneration: generation,
+    failures: 0,
+    revision: 0,
+    ended: { sessionId: null, seq: 0, error: signedOut() },
+    isRestored: false,
+    pageError: null,
+  }
 }
 
-/** The JWT that the page came with, which is as old as the first byte of the page; null where nobody is signed in. */
-export function hydrateReceipt(rendered: HydrationState | undefined): Held | null {
+/** The members of every {@link HydrationState}. */
+interface Rendered {
+  readonly status: HydrationState['status'] | 'loading'
+  readonly userId?: string
+  readonly sessionId?: string
+  readonly reason?: 'ACCOUNT_BANNED'
+}
+
+/** The JWT that the page came with, which is as old as the first byte of the page; null if no user is signed in. */
+function hydrateReceipt(rendered: HydrationState | undefined): Held | null {
   if (rendered?.status !== 'authenticated') return null
   const [page] = performance.getEntriesByType?.('navigation') ?? []
-  const age = page && 'responseStart' in page ? performance.now() - Number(page.responseStart) : 0
-  return hold({ ...rendered, seq: Date.now() - age })
+  const { responseStart = performance.now() } = Object(page) as Partial<PerformanceResourceTiming>
+  return hold({ ...rendered, seq: Date.now() - performance.now() + responseStart })
 }

@@ -30,3 +30,9 @@ export function dueInMs({ expiresIn, seq, heldSinceMs }: Held, earlier = 0): num
   const leeway = Math.min(CLIENT_LEEWAY_SECONDS * 1_000, lifetime / 2)
   return lifetime - leeway * (1 + earlier) - age
 }
+
+/** Whether the response of an endpoint has new credentials. */
+export function isTokenResponse(body: object): body is TokenResponse {
+  const { expiresIn, sessionId }: Partial<Record<keyof TokenResponse, unknown>> = body
+  return Number(expiresIn) > 0 && Boolean(sessionId)
+}

@@ -9,7 +9,7 @@ export type TabMessage =
       readonly type: 'ended'
       readonly sessionId: string | null
       /** Only the secrets up to this receipt were superseded; a tab with a newer one stays signed in. */
-      readonly supersededSeq?: number
+      readonly supersededSeq?: number | undefined
     }
 
 /** The tabs of one browser, which share its cookies. */
@@ -43,32 +43,31 @@ function stayAlone(): Tabs {
 
 /** The tabs whose pages have this origin and use this name. Elsewhere cookies are not shared, and nothing is. */
 export function connectTabs(name: string): Tabs {
-  if (typeof document === 'undefined' || typeof BroadcastChannel === 'undefined') return stayAlone()
+  if (!globalThis.document || !globalThis.BroadcastChannel) return stayAlone()
   const { locks } = navigator
   let channel: BroadcastChannel | null = null
-  let held: { seq: number; letGo: () => void } | null = null
-
-  function letGo(): void {
-    held?.letGo()
-    held = null
-  }
+  /** The receipt that this tab shows the others by a lock. */
+  let shownSeq = 0
+  let release = (): void => {}
 
   return {
     exclusively: (work) => (locks ? lockWhile(name, work) : claimWhile(name, work)),
     async latest() {
       const snapshot = await locks?.query()
       const receipts = (snapshot?.held ?? [])
-        .filter((lock) => lock.name?.startsWith(`${name} {`))
-        .map((lock): Receipt => JSON.parse(`${lock.name}`.slice(name.length)))
+        .map((lock) => `${lock.name}`)
+        .filter((lock) => lock.startsWith(`${name} {`))
+        .map((lock): Receipt => JSON.parse(lock.slice(name.length)))
       return receipts.sort((a, b) => b.seq - a.seq)[0] ?? null
     },
     async tell(message) {
-      letGo()
+      release()
       // A message may still be on its way when the next tab has its turn. Locks are granted and listed by one authority, so that it is sure
       // to see one whose name says what was received.
       if (locks && channel && message.type === 'received') {
         const { receipt } = message
-        held = { seq: receipt.seq, letGo: await hold(`${name} ${JSON.stringify(receipt)}`) }
+        shownSeq = receipt.seq
+        release = await hold(`${name} ${JSON.stringify(receipt)}`)
       }
       const sender = channel ?? new BroadcastChannel(name)
       sender.postMessage(message)
@@ -80,22 +79,22 @@ export function connectTabs(name: string): Tabs {
       listening.onmessage = ({ data }: MessageEvent<TabMessage>) => {
         const seq =
           data.type === 'received' ? data.receipt.seq : (data.supersededSeq ?? Number.POSITIVE_INFINITY)
-        if (held && seq >= held.seq) letGo()
+        if (seq >= shownSeq) release()
         listener(data)
       }
       return () => {
         listening.close()
         channel = null
-        letGo()
+        release()
       }
     },
   }
 }
 
-/** Takes a lock that nobody else wants, and returns what lets go of it. */
+/** Takes a lock that no other tab wants, and returns what releases it. */
 function hold(name: string): Promise<() => void> {
   return new Promise((resolve, reject) => {
-    navigator.locks.request(name, () => new Promise<void>((letGo) => resolve(letGo))).catch(reject)
+    navigator.locks.request(name, () => new Promise<void>(resolve)).catch(reject)
   })
 }
 

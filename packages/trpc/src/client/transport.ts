@@ -29,9 +29,3 @@ export const cookieTransport: Transport = {
   credentials: 'include',
   headers: () => ({ [CLIENT_HEADER]: '1' }),
 }
-
-/** Says which page asks, so the server says whether it accepts WebSockets of that page. */
-export const pageTransport: Transport = {
-  credentials: 'include',
-  headers: () => ({ [CLIENT_HEADER]: globalThis.location?.origin ?? '1' }),
-}

@@ -1,4 +1,6 @@
+import { CLIENT_HEADER, ENDPOINTS } from '@sallyport/core/protocol'
 import { AuthClientError } from '../client/auth-client-error.ts'
+import { TIMEOUT_MS } from '../client/call-endpoint.ts'
 import type { ClientSession } from '../client/client-session.ts'
 
 /**
@@ -7,11 +9,23 @@ import type { ClientSession } from '../client/client-session.ts'
  */
 export async function findPageError(session: ClientSession): Promise<AuthClientError | null> {
   const origin = globalThis.location?.origin
-  if (origin === undefined || session.isBearer || !(await session.isPageRejected())) return null
+  if (origin === undefined || session.tokens) return null
+  const code = await session
+    .reach({ credentials: 'include', headers: () => ({ [CLIENT_HEADER]: origin }) })(
+      ENDPOINTS.getSession,
+      {},
+      undefined,
+      TIMEOUT_MS,
+    )
+    .then(
+      () => null,
+      ({ code }) => code,
+    )
+  if (code !== 'ORIGIN_REJECTED') return null
   const error = new AuthClientError(403, {
     code: 'ORIGIN_REJECTED',
     message: `The server rejects WebSockets from ${origin}. Open the app at its base URL, or add ${origin} to allowedOrigins.`,
   })
-  session.rejectPage(error)
+  session.dispatch({ type: 'page-rejected', error })
   return error
 }

@@ -32,7 +32,7 @@ export function subscriptionLink<Router extends AnyTRPCRouter>(
   authClient: Pick<AuthClient, 'fetch' | typeof clientSession>,
   options: SubscriptionLinkOptions<Router>,
 ): TRPCLink<Router> {
-  if (authClient[clientSession].isBearer && !options.EventSource)
+  if (authClient[clientSession].tokens && !options.EventSource)
     throw new TypeError('Bearer transport needs an EventSource that takes a fetch')
   return httpSubscriptionLink<Router, AnyEventSource>({
     ...options,

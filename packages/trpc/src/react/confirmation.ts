@@ -1,7 +1,7 @@
 import type { AuthErrorData, Reason } from '@sallyport/core/protocol'
 import type { AuthClientError } from '../client/auth-client-error.ts'
+import { createStore, type Store } from '../client/store.ts'
 import type { HookClient } from './hook-client.ts'
-import { createStore, type Store } from './store.ts'
 
 /** What proves that it is still the user. */
 export interface ConfirmationInput {

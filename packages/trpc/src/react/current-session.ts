@@ -1,7 +1,7 @@
 import type { CurrentSessionResponse } from '@sallyport/core/protocol'
 import type { AuthClientError } from '../client/auth-client-error.ts'
+import { createStore, type Store } from '../client/store.ts'
 import type { HookClient } from './hook-client.ts'
-import { createStore, type Store } from './store.ts'
 
 /** The latest answer of `GET /session`. */
 export interface SessionAnswer {

@@ -1,7 +1,7 @@
 import type { AuthClientError } from '../client/auth-client-error.ts'
 import { useAuthContext } from './auth-context.ts'
 import type { ConfirmationInput } from './confirmation.ts'
-import { useStore } from './store.ts'
+import { useStore } from './use-store.ts'
 
 /** What {@link useSensitive} returns. */
 export interface UseSensitiveResult {

@@ -5,7 +5,7 @@ import { backOff } from '../client/back-off.ts'
 import { useAuthContext } from './auth-context.ts'
 import type { SessionAnswer } from './current-session.ts'
 import type { HookClient } from './hook-client.ts'
-import { useStore } from './store.ts'
+import { useStore } from './use-store.ts'
 
 /** What the server of a client answers to `GET /session`, with the members that plugins add. */
 export type SessionOf<Client extends HookClient> = Awaited<ReturnType<Client['api']['getSession']>>

@@ -181,7 +181,7 @@ describe('a program with bearer tokens', () => {
     await vi.advanceTimersByTimeAsync(1_000)
     expect(await refreshing).toEqual(ada)
     expect(server.sent.map(({ path }) => path)).toEqual([TOKEN, TOKEN])
-    expect(client[clientSession].token()).toBe('new')
+    expect(client[clientSession].tokens?.current()).toBe('new')
   })
 
   test('keeps tokens that another process stored during the last attempt', async () => {
@@ -222,16 +222,16 @@ describe('new credentials of the same session', () => {
     await client.api.changePassword({})
     expect(client.getState()).toEqual(ada)
     expect(session.generation).toBe(generation + 1)
-    expect(session.oldestGeneration).toBe(session.generation)
+    expect(session.get().oldestGeneration).toBe(session.generation)
     await session.refreshAfter(generation)
     expect(server.count(TOKEN)).toBe(0)
   })
 
   test('come with a refresh as well, which supersedes nothing', async () => {
     const { client, session } = await signedIn()
-    const { oldestGeneration } = session
+    const { oldestGeneration } = session.get()
     await client.refresh()
-    expect(session.oldestGeneration).toBe(oldestGeneration)
+    expect(session.get().oldestGeneration).toBe(oldestGeneration)
   })
 
   test('let a call be sent again that was rejected with two JWTs from before', async () => {

@@ -72,12 +72,12 @@ describe('with bearer tokens and a storage', () => {
     const after = JSON.parse(storage.items.get(key) ?? '')
     expect(after).toMatchObject({ userId, sessionToken: before.sessionToken })
     expect(after.token).not.toBe(before.token)
-    expect(client[clientSession].token()).toBe(after.token)
+    expect(client[clientSession].tokens?.current()).toBe(after.token)
 
     await client.signOut()
     expect(client.getState()).toMatchObject({ status: 'unauthenticated', userId: null })
     expect([...storage.items]).toEqual([])
-    expect(client[clientSession].token()).toBeNull()
+    expect(client[clientSession].tokens?.current()).toBeNull()
     expect(requests.map(({ path }) => path.replace('/api/auth', ''))).toEqual([
       '/sign-in/email',
       '/session',
@@ -210,6 +210,6 @@ describe('with cookies', () => {
     }
     expect(script.sent[0]?.headers.get('trpc-accept')).toBe('application/jsonl')
     expect(script.sent[1]?.headers.get('accept')).toBe('text/event-stream')
-    expect(client[clientSession].token()).toBeNull()
+    expect(client[clientSession].tokens).toBeUndefined()
   })
 })

@@ -1,7 +1,7 @@
 import { AuthClientError, createAuthClient } from '@sallyport/trpc/client'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { clientSession } from '../../src/client/client-session.ts'
-import { settled } from '../../src/links/settled.ts'
+import { decidedState } from '../../src/links/decided-state.ts'
 import { refusal, scriptFetch, tokens } from '../support/scripted-fetch.ts'
 
 const TOKEN = '/backend/token'
@@ -19,20 +19,23 @@ function open() {
 
 test('whoever waits is told of the first answer that stands', async () => {
   const { client, server, session, over } = open()
-  const waiting = settled(session, over.signal)
+  const waiting = decidedState(session, over.signal)
   await vi.advanceTimersByTimeAsync(100_000)
   expect(client.getState().status).toBe('unknown')
   server.answer(TOKEN, () => tokens())
   await vi.advanceTimersByTimeAsync(30_000)
   expect(await waiting).toBe(client.getState())
   expect(client.getState()).toMatchObject({ status: 'authenticated', error: null })
-  expect(await settled(session, over.signal)).toBe(client.getState())
+  expect(await decidedState(session, over.signal)).toBe(client.getState())
 })
 
 test('so is a user whose page may not open a WebSocket, which says nothing about calls over HTTP', async () => {
   const { client, server, session, over } = open()
-  session.rejectPage(new AuthClientError(403, { code: 'ORIGIN_REJECTED', message: '' }))
-  const waiting = settled(session, over.signal)
+  session.dispatch({
+    type: 'page-rejected',
+    error: new AuthClientError(403, { code: 'ORIGIN_REJECTED', message: '' }),
+  })
+  const waiting = decidedState(session, over.signal)
   await vi.advanceTimersByTimeAsync(1_000)
   expect(client.getState().status).toBe('unknown')
   server.answer(TOKEN, () => tokens())
@@ -48,12 +51,12 @@ test.each([
 ])('%i %s is such an answer', async (status, code, expected) => {
   const { server, session, over } = open()
   server.answer(TOKEN, () => refusal(status, code))
-  expect((await settled(session, over.signal)).status).toBe(expected)
+  expect((await decidedState(session, over.signal)).status).toBe(expected)
 })
 
 test('a call that is over lets go: the client asks for nobody', async () => {
   const { server, session, over } = open()
-  void settled(session, over.signal)
+  void decidedState(session, over.signal)
   await vi.advanceTimersByTimeAsync(0)
   over.abort()
   await vi.advanceTimersByTimeAsync(3_600_000)

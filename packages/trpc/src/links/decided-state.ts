@@ -6,14 +6,14 @@ import type { ClientSession } from '../client/client-session.ts'
  * Resolves when there is an answer that stands: signed in without an error, signed out, or an error that waiting does not change. A call
  * that is over lets go, and is never told.
  */
-export function settled(
-  session: Pick<ClientSession, 'getState' | 'subscribe' | 'pageError'>,
+export function decidedState(
+  session: Pick<ClientSession, 'get' | 'getState' | 'subscribe'>,
   over: AbortSignal,
 ): Promise<AuthState> {
   return new Promise((resolve) => {
     const check = () => {
       const shown = session.getState()
-      const isOfPage = shown.error !== null && shown.error === session.pageError
+      const isOfPage = shown.error !== null && shown.error === session.get().pageError
       const state = isOfPage ? { ...shown, error: null } : shown
       if (!stands(state)) return
       unsubscribe()

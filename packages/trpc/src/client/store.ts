@@ -1,10 +1,9 @@
-import { useSyncExternalStore } from 'react'
-
-/** A value that components follow with `useSyncExternalStore`. */
+/** A value that listeners follow. */
 export interface Store<Value> {
   get(): Value
   set(next: Value): void
-  subscribe(listener: () => void): () => void
+  /** The returned function reports whether it removed the listener. */
+  subscribe(listener: () => void): () => boolean
 }
 
 /** Makes a store that holds a value from the start. */
@@ -15,16 +14,12 @@ export function createStore<Value>(value: Value): Store<Value> {
     get: () => current,
     set(next) {
       current = next
-      for (const listener of listeners) listener()
+      // A listener may subscribe again.
+      for (const listener of [...listeners]) listener()
     },
     subscribe(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
   }
-}
-
-/** The value of a store, from one render to the next. */
-export function useStore<Value>({ subscribe, get }: Pick<Store<Value>, 'get' | 'subscribe'>): Value {
-  return useSyncExternalStore(subscribe, get, get)
 }

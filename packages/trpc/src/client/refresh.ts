@@ -1,0 +1,157 @@
+import { ENDPOINTS, type Route } from '@sallyport/core/protocol'
+import {
+  type AuthClientError,
+  isSignedOut,
+  isSuperseded,
+  ownError,
+  signedOut,
+  toClientError,
+  userChanged,
+} from './auth-client-error.ts'
+import type { AuthState } from './auth-state.ts'
+import { TIMEOUT_MS } from './call-endpoint.ts'
+import type { ClientSession } from './client-session.ts'
+import { accept, end, latestReceipt, receive } from './credentials.ts'
+import { pause } from './pause.ts'
+import { hold, isTokenResponse } from './receipt.ts'
+import type { SessionStore } from './session-store.ts'
+import { isDue } from './when-to-refresh.ts'
+
+/** Refreshes that rejected calls may cause in a minute: more would be a loop. */
+const MAX_A_MINUTE = 3
+
+/** Pauses before each further attempt with a superseded secret, in milliseconds: the current one may be on its way. */
+const RETRY_PAUSES_MS = [200, 1_000, 3_000] as const
+
+/** Asks the token endpoint for a new JWT: one request at a time, shared by all callers and tabs. */
+export interface Refresher extends Pick<ClientSession, 'refreshAfter' | 'refreshIfDue' | 'report'> {
+  /** Never rejects: the state says how it went. */
+  refresh(): Promise<AuthState>
+  /** Aborts the request. */
+  abort(): void
+}
+
+/** What was known when a refresh began. */
+interface Begun {
+  readonly revision: number
+  /** The newest JWT. */
+  readonly seq: number
+}
+
+/** Only the token endpoint decides whether a session has ended; after any other failure the status stays what it was. */
+export function createRefresher(store: SessionStore, isScheduled: () => boolean): Refresher {
+  const { get, dispatch, tabs, tokens } = store
+  let running: Promise<void> | null = null
+  let aborter: AbortController | undefined
+  /** When rejected calls caused requests. */
+  let causedAt: number[] = []
+  /** Whether a rejected call caused the refresh, and it hasn't sent a request yet. */
+  let isCaused = false
+
+  function refresh(): Promise<AuthState> {
+    running ??= start().finally(() => {
+      running = null
+      isCaused = false
+    })
+    return running.then(() => get().shown)
+  }
+
+  async function start(): Promise<void> {
+    const { revision, held } = get()
+    try {
+      // What another tab received before may be of a session that has ended since.
+      const seq = held?.seq ?? (tokens ? 0 : ((await tabs.latest?.())?.seq ?? 0))
+      await tabs.exclusively(() => retrySuperseded({ revision, seq }))
+    } catch (cause) {
+      if (get().revision !== revision) return
+      const error = toClientError(cause)
+      if (isSignedOut(error)) await end(store, error)
+      else dispatch({ type: 'failed', error })
+    }
+  }
+
+  async function retrySuperseded(begun: Begun): Promise<void> {
+    let error = await request(begun)
+    for (const milliseconds of RETRY_PAUSES_MS) {
+      if (error === null) return
+      await pause(milliseconds, store.subscribe)
+      error = await request(begun)
+    }
+    if (error === null || (await isAnswered(begun))) return
+    await end(store, error, Math.max(begun.seq, get().held?.seq ?? 0))
+    // For such a cookie the server clears the cookies and leaves the session as it is.
+    if (!tokens) await call(ENDPOINTS.signOut).catch(() => {})
+  }
+
+  /** Returns the error if the session secret was superseded, null after any other answer. */
+  async function request(begun: Begun): Promise<AuthClientError | null> {
+    if (await isAnswered(begun)) return null
+    // Credentials from another tab need no request, so they don't count as a loop.
+    if (isCaused) causedAt.push(performance.now())
+    isCaused = false
+    try {
+      const response = await call(ENDPOINTS.token)
+      if (!isTokenResponse(response)) throw ownError('UNKNOWN', 200)
+      await accept(store, response, begun)
+      return null
+    } catch (cause) {
+      const error = toClientError(cause)
+      if (isSuperseded(error)) return error
+      throw error
+    }
+  }
+
+  /** Another tab may have been faster, or another user may have signed in. */
+  async function isAnswered({ revision, seq }: Begun): Promise<boolean> {
+    const isOver = () => get().revision !== revision || get().shown.status === 'signing-out'
+    const { held } = get()
+    if (isOver() || ((held?.seq ?? 0) > seq && !isDue(held))) return true
+    const known = await latestReceipt(store)
+    if (isOver()) return true
+    if (known === null && tokens) dispatch({ type: 'ended', error: signedOut() })
+    else if (known && known.seq > seq && !isDue(hold(known))) receive(store, known)
+    else return false
+    return true
+  }
+
+  function call(route: Route): Promise<object> {
+    aborter = new AbortController()
+    return store.callEndpoint(route, {}, aborter, TIMEOUT_MS)
+  }
+
+  /** Refreshes for a rejected call. Returns null after three in a minute. */
+  function refreshForCall(): Promise<AuthState> | null {
+    const now = performance.now()
+    causedAt = causedAt.filter((at) => now - at < 60_000)
+    if (running === null) isCaused = causedAt.length < MAX_A_MINUTE
+    return running || isCaused ? refresh() : null
+  }
+
+  return {
+    refresh,
+    abort: () => aborter?.abort(),
+    async refreshIfDue() {
+      const { shown, held, failures, isRestored } = get()
+      const isUnread = tokens && shown.status === 'loading'
+      if (isUnread || ((isRestored || isDue(held)) && failures === 0)) await refresh()
+    },
+    async refreshAfter(rejected) {
+      const isNewer = () => get().generation > rejected
+      const { shown, failures, ended } = get()
+      if (isNewer()) return
+      if (shown.status === 'unauthenticated') throw ended.error
+      if (running === null && isScheduled() && failures > 0 && shown.error) throw shown.error
+      const refreshing = refreshForCall()
+      if (refreshing === null) dispatch({ type: 'looped', error: ownError('REFRESH_LOOP', 401) })
+      await refreshing
+      if (isNewer()) return
+      const { status, error } = get().shown
+      throw status === 'unauthenticated' ? get().ended.error : (error ?? userChanged())
+    },
+    report(reason, userChanges) {
+      const { shown } = get()
+      const isMine = userChanges === shown.userChanges && shown.status === 'authenticated'
+      if (isMine && shown.error?.code !== reason) void refreshForCall()
+    },
+  }
+}

@@ -1,0 +1,111 @@
+import { type AuthClientError, isSuperseded } from './auth-client-error.ts'
+import type { AuthState, AuthStatus } from './auth-state.ts'
+import type { Held } from './receipt.ts'
+
+/** What a client knows. Only {@link transition} changes it. */
+export interface SessionState {
+  /** What the app sees. */
+  readonly shown: AuthState
+  /** The newest JWT; null without one. */
+  readonly held: Held | null
+  /** JWTs received so far. */
+  readonly generation: number
+  /** The first JWT since the latest sign-in or confirmation. */
+  readonly oldestGeneration: number
+  /** Attempts to refresh or to sign out that failed in a row. */
+  readonly failures: number
+  /** Counts sessions and sign-outs: drop the response to a refresh that began before the latest. */
+  readonly revision: number
+  /** Why the latest session ended. Its JWTs up to `seq` no longer work. */
+  readonly ended: {
+    readonly sessionId: string | null
+    readonly seq: number
+    readonly error: AuthClientError
+  }
+  /** Whether the page came back from the history: the cookies may belong to another user by now. */
+  readonly isRestored: boolean
+  /** Why the server rejects WebSockets from this page. */
+  readonly pageError: AuthClientError | null
+}
+
+/** What changes a {@link SessionState}. */
+export type SessionEvent =
+  /** A JWT arrived, from the server or from another tab; `isNew` after a sign-in or a confirmation. */
+  | { readonly type: 'received'; readonly jwt: Held; readonly isNew: boolean }
+  /** The session ended, or only its JWTs up to `seq` were superseded. */
+  | { readonly type: 'ended'; readonly error: AuthClientError; readonly seq?: number | undefined }
+  /** A refresh or a sign-out failed without an answer about the session. A rejected sign-out restores the status before it. */
+  | { readonly type: 'failed'; readonly error: AuthClientError; readonly status?: AuthStatus }
+  | { readonly type: 'signing-out' }
+  /** The server rejects each new JWT. */
+  | { readonly type: 'looped'; readonly error: AuthClientError }
+  /** The server rejects WebSockets from this page. */
+  | { readonly type: 'page-rejected'; readonly error: AuthClientError }
+  | { readonly type: 'restored' }
+
+/** Returns the state after an event, or the same object if the event is outdated. The table is in `docs/clients.md`. */
+export function transition(state: SessionState, event: SessionEvent): SessionState {
+  const { shown, held, generation, ended } = state
+  const { status, sessionId } = shown
+  const show = (change: Partial<AuthState>) => ({ ...state, shown: { ...shown, ...change } })
+  const heldSeq = held?.seq ?? 0
+  switch (event.type) {
+    case 'received': {
+      const { jwt, isNew } = event
+      // Session ids aren't used again.
+      const isLate = jwt.sessionId === ended.sessionId && jwt.seq <= ended.seq
+      if (isLate || jwt.seq <= heldSeq) return state
+      const next = { ...state, held: jwt, generation: generation + 1 }
+      return decide(isNew ? { ...next, oldestGeneration: next.generation } : next, jwt, { isNew })
+    }
+    case 'ended': {
+      const { error, seq = Number.POSITIVE_INFINITY } = event
+      if (heldSeq > seq) return state
+      return decide(
+        { ...state, held: null, ended: sessionId ? { sessionId, seq, error } : { ...ended, error } },
+        { userId: null, sessionId: null },
+        { error: isSuperseded(error) ? error : null },
+      )
+    }
+    case 'failed':
+      return {
+        ...show({ status: event.status ?? (status === 'loading' ? 'unknown' : status), error: event.error }),
+        failures: state.failures + 1,
+      }
+    case 'signing-out':
+      return { ...show({ status: event.type, error: null }), failures: 0, revision: state.revision + 1 }
+    case 'looped':
+      return show({ error: event.error })
+    case 'page-rejected':
+      return { ...show({ error: event.error }), pageError: event.error }
+    case 'restored':
+      return { ...state, isRestored: true }
+  }
+}
+
+/** It is certain who is signed in. */
+function decide(
+  state: SessionState,
+  { userId, sessionId }: Pick<AuthState, 'userId' | 'sessionId'>,
+  { isNew = false, error = null }: { isNew?: boolean; error?: AuthClientError | null },
+): SessionState {
+  const { status, userChanges, sessionId: former } = state.shown
+  const isOther = sessionId !== former
+  // New credentials for the session don't cancel its sign-out.
+  const signedIn = status === 'signing-out' && !isOther ? status : 'authenticated'
+  // The first answer changes no user, unless calls may have been answered for another one before it.
+  const isChange = (isOther && (isNew || status !== 'loading')) || status === 'unknown'
+  return {
+    ...state,
+    failures: 0,
+    isRestored: false,
+    revision: state.revision + Number(isOther),
+    shown: {
+      status: sessionId === null ? 'unauthenticated' : signedIn,
+      userChanges: userChanges + Number(isChange),
+      userId,
+      sessionId,
+      error: error ?? state.pageError,
+    },
+  }
+}

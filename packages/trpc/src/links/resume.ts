@@ -1,0 +1,95 @@
+import type { Operation, TRPCClientError } from '@trpc/client'
+import type { AnyTRPCRouter } from '@trpc/server'
+import { backOff } from '../client/back-off.ts'
+import { pause } from '../client/pause.ts'
+import { authDataOf, isOutage } from './call-error.ts'
+import type { Call, Envelope, Intercept } from './send-call.ts'
+
+/** After this long, a subscription counts as healthy and its back-off starts over, in milliseconds. */
+const HEALTHY_MS = 30_000
+
+/** Keeps a subscription alive through outages. */
+export interface Resumption<Router extends AnyTRPCRouter> {
+  /** Begins another attempt: returns the operation, to continue after its last event. */
+  begin(): Operation
+  readonly intercept: Intercept<Router>
+  /** Shows an error in the connection state. */
+  showOutage(error: TRPCClientError<Router>): void
+  /** Whether the server accepted the attempt that ended, or it lasted. */
+  end(): { hasBegun: boolean; isHealthy: boolean }
+  /** Waits before the next attempt. */
+  wait(error: TRPCClientError<Router>): Promise<void>
+}
+
+/** The resumption of one subscription. */
+export function createResumption<Router extends AnyTRPCRouter>({
+  op,
+  observer,
+  signal,
+}: Call<Router>): Resumption<Router> {
+  let failures = 0
+  let hasBegun = false
+  let sentAt = 0
+  let lastEventId: string | undefined
+  /** Whether the connection state shows an error. */
+  let isOut = false
+
+  function show(error: TRPCClientError<Router> | null): void {
+    isOut = error !== null
+    const state = error ? 'connecting' : 'pending'
+    observer.next({ result: { type: 'state', state, error } as ConnectionState<Router> })
+  }
+
+  return {
+    begin() {
+      hasBegun = false
+      sentAt = performance.now()
+      return afterEvent(op, lastEventId)
+    },
+    intercept({ result }) {
+      const { type, error, id } = result as AnyResult<Router>
+      if (type !== 'state') {
+        hasBegun = true
+        if (isOut) show(null)
+      } else if (error) {
+        if (isOutage(error)) return error
+      } else if (isOut) return false
+      lastEventId = id ?? lastEventId
+      return true
+    },
+    showOutage: show,
+    end() {
+      const hasLasted = performance.now() - sentAt > HEALTHY_MS
+      if (hasLasted) failures = 0
+      return { hasBegun, isHealthy: hasBegun || hasLasted }
+    },
+    async wait(error) {
+      show(error)
+      const { retryAfterSeconds = null } = authDataOf(error)
+      await pause(backOff(++failures, retryAfterSeconds), (end) => onAbort(signal, end))
+    },
+  }
+}
+
+function onAbort(signal: AbortSignal, listener: () => void): () => void {
+  signal.addEventListener('abort', listener)
+  return () => signal.removeEventListener('abort', listener)
+}
+
+/** Continues a subscription after an event, as tRPC's own links ask for it: by the input. */
+function afterEvent(op: Operation, lastEventId: string | undefined): Operation {
+  const { input } = op
+  if (!lastEventId || typeof (input ?? {}) !== 'object') return op
+  return { ...op, input: { ...(input as object | null), lastEventId } }
+}
+
+/** Data, that the subscription started or stopped, or the state of its connection. */
+interface AnyResult<Router extends AnyTRPCRouter> {
+  readonly type?: string
+  /** Of data that the server sent with `tracked()`. */
+  readonly id?: string
+  readonly error?: TRPCClientError<Router> | null
+}
+
+/** A connection state, as tRPC's links emit it. */
+type ConnectionState<Router extends AnyTRPCRouter> = Extract<Envelope<Router>['result'], { type: 'state' }>

@@ -1,0 +1,92 @@
+import type { Operation, OperationLink, OperationResultEnvelope, TRPCClientError } from '@trpc/client'
+import type { AnyTRPCRouter } from '@trpc/server'
+import type { Observer, Unsubscribable } from '@trpc/server/observable'
+import { userChanged } from '../client/auth-client-error.ts'
+import type { ClientSession } from '../client/client-session.ts'
+import { toCallError } from './call-error.ts'
+
+/** What tRPC's links emit for a call. */
+export type Envelope<Router extends AnyTRPCRouter> = OperationResultEnvelope<unknown, TRPCClientError<Router>>
+
+/** A call, as tRPC hands it to a link. */
+export type LinkCall<Router extends AnyTRPCRouter> = Parameters<OperationLink<Router>>[0]
+
+/** Returns true to pass an envelope on, false to drop it, or an error that ends this attempt. */
+export type Intercept<Router extends AnyTRPCRouter> = (
+  envelope: Envelope<Router>,
+) => boolean | TRPCClientError<Router>
+
+/** A call of one user. */
+export interface Call<Router extends AnyTRPCRouter> extends LinkCall<Router> {
+  readonly session: ClientSession
+  readonly observer: Observer<Envelope<Router>, TRPCClientError<Router>>
+  /** Aborts when the caller unsubscribes. */
+  readonly signal: AbortSignal
+  /** Whether the user changed, which ends the call. */
+  isAbandoned(): boolean
+  /** Reports an error that may mean that the session has ended. */
+  report(error: unknown): void
+}
+
+/**
+ * Sends a call, passes on what it emits, and resolves with the error that ends it.
+ *
+ * @param options.op the operation to send
+ */
+export async function sendCall<Router extends AnyTRPCRouter>(
+  call: Call<Router>,
+  { op, intercept }: { op: Operation; intercept?: Intercept<Router> | undefined },
+): Promise<TRPCClientError<Router>> {
+  const { next, observer, signal } = call
+  let sent: Unsubscribable | undefined
+  const unsubscribe = () => sent?.unsubscribe()
+  signal.addEventListener('abort', unsubscribe)
+  const error = await new Promise<TRPCClientError<Router>>((resolve) => {
+    let isDone = false
+    const end = (error: TRPCClientError<Router>) => {
+      isDone = true
+      resolve(error)
+    }
+    sent = next(op).subscribe({
+      next(envelope) {
+        if (isDone || call.isAbandoned()) return
+        const intercepted = intercept?.(envelope) ?? true
+        if (intercepted === true) observer.next(guardStream(envelope, call))
+        else if (intercepted) end(intercepted)
+      },
+      error: end,
+      complete: () => isDone || observer.complete(),
+    })
+    // An envelope that came at once may have made the caller unsubscribe.
+    if (signal.aborted) unsubscribe()
+  })
+  signal.removeEventListener('abort', unsubscribe)
+  unsubscribe()
+  return error
+}
+
+/** A query may return a stream, which is read long after the query is over. */
+function guardStream<Router extends AnyTRPCRouter>(
+  envelope: Envelope<Router>,
+  call: Call<Router>,
+): Envelope<Router> {
+  const data: unknown = 'data' in envelope.result ? envelope.result.data : null
+  const isStream = typeof data === 'object' && data !== null && Symbol.asyncIterator in data
+  if (!isStream) return envelope
+  return { ...envelope, result: { data: guardValues(data as AsyncIterable<unknown>, call) } }
+}
+
+async function* guardValues<Router extends AnyTRPCRouter>(
+  stream: AsyncIterable<unknown>,
+  { isAbandoned, report }: Call<Router>,
+): AsyncGenerator<unknown, void> {
+  try {
+    for await (const value of stream) {
+      if (isAbandoned()) throw toCallError(userChanged())
+      yield value
+    }
+  } catch (error) {
+    report(error)
+    throw error
+  }
+}

@@ -1,0 +1,118 @@
+import {
+  createWSClient,
+  type OperationLink,
+  type TRPCLink,
+  type WebSocketClientOptions,
+  type WebSocketLinkOptions as WsLinkOptions,
+  wsLink,
+} from '@trpc/client'
+import type { AnyTRPCRouter } from '@trpc/server'
+import type { AuthClientError } from '../client/auth-client-error.ts'
+import { backOff } from '../client/back-off.ts'
+import type { ClientSession } from '../client/client-session.ts'
+import { callByCall } from './call-by-call.ts'
+import { findPageError } from './find-page-error.ts'
+
+/** What `webSocketLink` takes: the options of `createWSClient` and `wsLink`, except the credentials. */
+export type WebSocketLinkOptions<Router extends AnyTRPCRouter> = Omit<
+  WebSocketClientOptions,
+  'connectionParams'
+> &
+  Omit<WsLinkOptions<Router>, 'client'>
+
+/** The code that the server closes the socket of a banned user with. */
+const BANNED = 4403
+
+/** The close code of a socket whose credentials were superseded. */
+const SUPERSEDED = 4401
+
+/** The connection of one user. */
+export interface UserSocket<Router extends AnyTRPCRouter> {
+  readonly send: OperationLink<Router>
+  /** The generation of the newest JWT when the latest connection was opened. */
+  readonly generation: number
+  /** Calls in flight. */
+  calls: number
+  close(): void
+}
+
+/** What the sockets of one link share. */
+export interface SocketPool<Router extends AnyTRPCRouter> {
+  readonly session: ClientSession
+  readonly options: WebSocketLinkOptions<Router>
+  readonly runtime: Parameters<TRPCLink<Router>>[0]
+  /** The socket for the next call. */
+  current: UserSocket<Router> | null
+  /** The newest JWT that the server has rejected. */
+  rejected: number
+  /** Why the server rejects sockets from this page. */
+  pageError: AuthClientError | null
+}
+
+/** Opens a socket for the current user. It closes when the user changes, signs out, or is banned. */
+export function openUserSocket<Router extends AnyTRPCRouter>(pool: SocketPool<Router>): UserSocket<Router> {
+  const { session, options, runtime } = pool
+  const { url, onOpen, onClose } = options
+  const { userChanges } = session.getState()
+  let { generation } = session
+  let isClosed = false
+  let isOpen = false
+
+  const client = createWSClient({
+    retryDelayMs: (attempts) => backOff(attempts + 1, null),
+    ...options,
+    WebSocket: callByCall(options.WebSocket ?? WebSocket),
+    async url() {
+      if (generation > pool.rejected) await session.refreshIfDue()
+      // Without a newer JWT the server rejects each call and says why.
+      else await session.refreshAfter(generation).catch(() => {})
+      if (isClosed) throw new Error('Closed')
+      generation = session.generation
+      return typeof url === 'function' ? url() : url
+    },
+    ...(session.tokens && {
+      connectionParams: () => ({ token: session.tokens?.current() ?? undefined }),
+    }),
+    onOpen() {
+      isOpen = true
+      onOpen?.()
+    },
+    onClose(cause) {
+      if (!isOpen && !isClosed) void stopIfRejected()
+      isOpen = false
+      if (cause?.code === BANNED) {
+        session.report('ACCOUNT_BANNED', userChanges)
+        socket.close()
+      }
+      if (cause?.code === SUPERSEDED) pool.rejected = Math.max(pool.rejected, generation)
+      onClose?.(cause)
+    },
+  })
+
+  const unfollow = session.subscribe(() => {
+    const state = session.getState()
+    if (state.userChanges === userChanges && state.status !== 'signing-out') return
+    socket.close()
+    // A sign-out waits for no response but those to the user's own queries and mutations.
+    if (state.userChanges !== userChanges || socket.calls === 0) client.connection?.ws.close()
+  })
+
+  async function stopIfRejected(): Promise<void> {
+    pool.pageError ??= await findPageError(session)
+    if (pool.pageError !== null) socket.close()
+  }
+
+  const socket: UserSocket<Router> = {
+    send: wsLink<Router>({ ...options, client } as WsLinkOptions<Router>)(runtime),
+    get generation() {
+      return generation
+    },
+    calls: 0,
+    close() {
+      isClosed = true
+      if (pool.current === socket) pool.current = null
+      client.close().then(unfollow, unfollow)
+    },
+  }
+  return socket
+}

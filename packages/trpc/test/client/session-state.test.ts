@@ -1,0 +1,116 @@
+import { readFileSync } from 'node:fs'
+import { AuthClientError, type AuthState, type AuthStatus } from '@sallyport/trpc/client'
+import { describe, expect, test } from 'vitest'
+import { hydrate } from '../../src/client/hydrate.ts'
+import { type SessionEvent, type SessionState, transition } from '../../src/client/session-state.ts'
+
+const outage = new AuthClientError(503, { code: 'SESSIONS_UNAVAILABLE', message: '' })
+const superseded = new AuthClientError(409, { code: 'SECRET_SUPERSEDED', message: '' })
+const over = new AuthClientError(401, { code: 'SESSION_EXPIRED', message: '' })
+
+const jwt = (sessionId: string, seq: number) => ({
+  ...{ userId: 'ada', sessionId, seq, expiresIn: 900, heldSinceMs: 0 },
+})
+const received = (sessionId: string, seq: number, isNew = false): SessionEvent => ({
+  type: 'received',
+  jwt: jwt(sessionId, seq),
+  isNew,
+})
+
+/** The state with that status; `ada-1` is its session, if it has one. */
+function stateOf(status: AuthStatus): SessionState {
+  const shown: AuthState = { status, userChanges: 0, userId: null, sessionId: null, error: null }
+  const first = { ...hydrate(undefined), shown }
+  if (status !== 'authenticated' && status !== 'signing-out') return first
+  const ada = { userId: 'ada', sessionId: 'ada-1' }
+  return { ...first, shown: { ...shown, ...ada }, held: jwt('ada-1', 10), generation: 1 }
+}
+
+/** The columns of the table in docs/clients.md. */
+const EVENTS: Readonly<Record<string, SessionEvent>> = {
+  'JWT, same session': received('ada-1', 11),
+  'JWT, other session': received('ada-2', 11),
+  'sign-in': received('ada-2', 11, true),
+  'session ended': { type: 'ended', error: over },
+  'attempt failed': { type: 'failed', error: outage },
+  'sign-out': { type: 'signing-out' },
+  'sign-out rejected': { type: 'failed', error: outage, status: 'authenticated' },
+}
+
+describe('the table in docs/clients.md', () => {
+  const page = readFileSync(new URL('../../../../docs/clients.md', import.meta.url), 'utf8')
+  const [, section = ''] = page.split(/### How the status changes|### Errors/)
+  const lines = section.split('\n').filter((line) => line.startsWith('|'))
+  const [names = [], , ...rows] = lines.map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  )
+  const cases = rows.flatMap(([status = '', ...cells]) =>
+    cells.flatMap((next, i) => (next ? [{ status, event: `${names[i + 1]}`, next }] : [])),
+  )
+
+  test('has every event and every status', () => {
+    expect(names.slice(1)).toEqual(Object.keys(EVENTS))
+    expect(rows).toHaveLength(5)
+  })
+
+  test.each(cases)('$status, $event: $next', ({ status, event, next }) => {
+    const before = stateOf(status.replaceAll('`', '') as AuthStatus)
+    const { shown } = transition(before, EVENTS[event] as SessionEvent)
+    const [name = ''] = next.replace('the status before', '`authenticated`').replaceAll('`', '').split(' ')
+    expect(shown).toMatchObject({ status: name, userChanges: next.endsWith('+') ? 1 : 0 })
+  })
+})
+
+describe('an event that changes nothing', () => {
+  test.each([
+    { name: 'an older JWT', event: received('ada-1', 10) },
+    { name: 'a JWT older than that of another session', event: received('ada-2', 9) },
+    {
+      name: 'a superseded secret where there is a newer one',
+      event: { type: 'ended', error: superseded, seq: 9 },
+    },
+  ] as const)('$name', ({ event }) => {
+    const state = stateOf('authenticated')
+    expect(transition(state, event)).toBe(state)
+  })
+
+  test('a late JWT of a session that has ended, or that was superseded', () => {
+    const ended = transition(stateOf('authenticated'), { type: 'ended', error: over })
+    expect(transition(ended, received('ada-1', 99))).toBe(ended)
+    const here = transition(stateOf('authenticated'), { type: 'ended', error: superseded, seq: 10 })
+    expect(here.shown.error).toBe(superseded)
+    expect(transition(here, received('ada-1', 10))).toBe(here)
+    expect(transition(here, received('ada-1', 11)).shown.status).toBe('authenticated')
+    // The next end doesn't forget which session it was.
+    expect(
+      transition(transition(ended, { type: 'ended', error: over }), received('ada-1', 99)).shown.status,
+    ).toBe('unauthenticated')
+  })
+})
+
+describe('a response to an earlier request', () => {
+  test.each([
+    { event: 'JWT, same session', isDropped: false },
+    { event: 'attempt failed', isDropped: false },
+    { event: 'JWT, other session', isDropped: true },
+    { event: 'session ended', isDropped: true },
+    { event: 'sign-out', isDropped: true },
+  ])('$event: dropped $isDropped', ({ event, isDropped }) => {
+    const before = stateOf('authenticated')
+    const { revision } = transition(before, EVENTS[event] as SessionEvent)
+    expect(revision !== before.revision).toBe(isDropped)
+  })
+})
+
+test('the error of a page stays when a JWT arrives, and says nothing about the failures', () => {
+  const rejected = transition(stateOf('authenticated'), { type: 'page-rejected', error: outage })
+  expect(rejected).toMatchObject({ failures: 0, shown: { status: 'authenticated', error: outage } })
+  const failed = transition(rejected, { type: 'failed', error: over })
+  expect(failed).toMatchObject({ failures: 1, shown: { error: over } })
+  const next = transition({ ...failed, isRestored: true }, received('ada-1', 11, true))
+  expect(next).toMatchObject({ failures: 0, isRestored: false, shown: { error: outage } })
+  expect([next.generation, next.oldestGeneration]).toEqual([2, 2])
+})
