@@ -80,7 +80,7 @@ export const CLEAN_APP: Readonly<Record<string, string>> = {
 }
 
 /** A package with these entries, as it is published. */
-export function fakePackage(name: string, entries: Readonly<Record<string, string>>): Record<string, string> {
+function fakePackage(name: string, entries: Readonly<Record<string, string>>): Record<string, string> {
   const files: [string, string, string][] = Object.entries(entries).map(([entry, code]) => [
     entry,
     `./dist/${entry === '.' ? 'index' : entry.slice(2)}.js`,
