@@ -77,6 +77,7 @@ describe('sessions', () => {
     await thief.context.addCookies(await here.context.cookies())
     thief.mayLog(logOf(401))
     thief.mayLog(logOf(409))
+    await thief.context.clock.install()
     await thief.open('/notes')
     await here.call('notes.add', { text: 'For both' })
     await thief.page.getByText('For both').waitFor()
@@ -91,7 +92,16 @@ describe('sessions', () => {
     await dialog.getByLabel('Password').fill(PASSWORD)
     await here.page.keyboard.press('Enter')
     await here.page.getByText('Only this browser is still signed in to this session.').waitFor()
-    await thief.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    // The client of the thief tries again for four seconds.
+    await expect
+      .poll(
+        async () => {
+          await thief.page.clock.runFor(500)
+          return thief.page.getByRole('heading', { name: 'Sign in' }).isVisible()
+        },
+        { intervals: [150], timeout: 10_000 },
+      )
+      .toBe(true)
     await thief.page.getByText('This session has new credentials.').waitFor()
     expect((await thief.context.cookies()).map(({ name }) => name)).not.toContain('service.session')
 

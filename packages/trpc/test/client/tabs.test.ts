@@ -324,7 +324,13 @@ describe('a superseded secret', () => {
     const { server, clients, states } = await open(4)
     const late = deferred<Response>()
     server.answer('/sign-out', () => late.promise)
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
     const refreshing = Promise.all(clients.map((client) => client.refresh()))
+    for (const [attempt, pause] of [200, 1_000, 3_000].entries()) {
+      await vi.waitFor(() => expect(server.count(TOKEN)).toBe(attempt + 1), { timeout: 9_000 })
+      await vi.advanceTimersByTimeAsync(pause)
+    }
     await vi.waitFor(() => expect(states()).toSatisfy(everyone('unauthenticated')), { timeout: 9_000 })
     late.resolve(Response.json({ success: true }))
     await refreshing

@@ -168,6 +168,7 @@ describe('what is bound to a definition that imports it', async () => {
 
   test('compiles, though the types go in a circle too', PATIENT, async ({ expect }) => {
     const compiler = join(workspace, 'node_modules/typescript/bin/tsc')
-    expect(await run(compiler, '-p', root)).toEqual({ code: 0, stdout: '', stderr: '' })
+    // Each further checker repeats work of the others, on processors that other tests need.
+    expect(await run(compiler, '-p', root, '--checkers', '1')).toEqual({ code: 0, stdout: '', stderr: '' })
   })
 })

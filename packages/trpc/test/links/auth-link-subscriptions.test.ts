@@ -1,5 +1,5 @@
 import { AuthError } from '@sallyport/core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, test as base, beforeAll, describe, expect, vi } from 'vitest'
 import { callEndpoint, withCookiesOf } from '../support/call-endpoint.ts'
 import { deferred } from '../support/deferred.ts'
 import { eventually } from '../support/eventually.ts'
@@ -8,31 +8,31 @@ import { openClient, openSignedIn, pause, STREAM_LINKS } from '../support/open-c
 import { startServer, type TestServer } from '../support/start-server.ts'
 import { browser } from '../support/visitor.ts'
 
-let server: TestServer
-let ada: { userId: string }
-beforeAll(async () => {
-  server = await startServer()
-  ada = await server.auth.createUser()
+/** Each test has its own server, since the tests wait for the pauses of a client at the same time. */
+const test = base.extend('server', async ({ onTestFinished }) => {
+  const server = await startServer()
+  onTestFinished(async () => {
+    await server.clear()
+    await server.close()
+  })
+  return server
 })
-// The shortest pauses that there are.
-beforeEach(() => void vi.spyOn(Math, 'random').mockReturnValue(0))
-afterEach(() => {
-  vi.restoreAllMocks()
-  return server.clear()
-})
-afterAll(() => server.close())
 
-const signedIn = (user: { userId?: string } = ada) => openSignedIn(server, user)
+// The shortest pauses of a client.
+beforeAll(() => void vi.spyOn(Math, 'random').mockReturnValue(0))
+afterAll(() => void vi.restoreAllMocks())
+
+const signedIn = (server: TestServer) => openSignedIn(server, {})
 
 /** Takes the database of the sessions away, for the procedures. */
-function loseDatabase(): void {
-  server.store.answer = () => Promise.reject(new AuthError('SESSIONS_UNAVAILABLE'))
+function loseDatabase({ store }: TestServer): void {
+  store.answer = () => Promise.reject(new AuthError('SESSIONS_UNAVAILABLE'))
 }
 
-describe.each(STREAM_LINKS)('a subscription over %s', (name) => {
+describe.concurrent.each(STREAM_LINKS)('a subscription over %s', (name) => {
   /** One that has begun, and seen the first two numbers. */
-  async function subscribed(user?: { userId?: string }) {
-    const scene = await signedIn(user)
+  async function subscribed(server: TestServer) {
+    const scene = await signedIn(server)
     const client = scene.connect(name)
     const stream = followNumbers(client)
     server.stage.count(2)
@@ -40,8 +40,8 @@ describe.each(STREAM_LINKS)('a subscription over %s', (name) => {
     return Object.assign(scene, { stream, client })
   }
 
-  test('waits for a new JWT where the one at hand has expired', async () => {
-    const scene = await signedIn()
+  test('waits for a new JWT where the one at hand has expired', async ({ server }) => {
+    const scene = await signedIn(server)
     scene.take(await server.auth.expireJwt(scene.session))
     const stream = followNumbers(scene.connect(name))
     server.stage.count(1)
@@ -50,8 +50,10 @@ describe.each(STREAM_LINKS)('a subscription over %s', (name) => {
     expect(stream.states.filter((state) => state.includes(':'))).toEqual([])
   })
 
-  test('goes on after its last event when its credentials were superseded, again and again', async () => {
-    const { authClient, stream, count } = await subscribed()
+  test('goes on after its last event when its credentials were superseded, again and again', async ({
+    server,
+  }) => {
+    const { authClient, stream, count } = await subscribed(server)
     for (let change = 1; change <= 3; change++) {
       await authClient.api.revokeCopies()
       server.stage.count(2)
@@ -62,8 +64,10 @@ describe.each(STREAM_LINKS)('a subscription over %s', (name) => {
     expect(count('token')).toBe(1)
   })
 
-  test('goes on when another program of this browser replaced its credentials, again and again', async () => {
-    const scene = await subscribed()
+  test('goes on when another program of this browser replaced its credentials, again and again', async ({
+    server,
+  }) => {
+    const scene = await subscribed(server)
     for (let change = 1; change <= 2; change++) {
       const visitor = browser({ cookie: [...scene.jar].map((pair) => pair.join('=')).join('; ') })
       const request = { method: 'POST', path: '/revoke-copies', body: {} } as const
@@ -78,8 +82,8 @@ describe.each(STREAM_LINKS)('a subscription over %s', (name) => {
     expect(scene.stream.ended()).toBeNull()
   })
 
-  test('ends for a copy of the credentials, which is signed out and told why', async () => {
-    const { jar, stream } = await subscribed()
+  test('ends for a copy of the credentials, which is signed out and told why', async ({ server }) => {
+    const { jar, stream } = await subscribed(server)
     const copy = openClient(server, { cookie: [...jar].map((pair) => pair.join('=')).join('; ') })
     await copy.authClient.api.revokeCopies()
     await eventually(() => expect(stream.ended()).toBe('completed'))
@@ -88,8 +92,8 @@ describe.each(STREAM_LINKS)('a subscription over %s', (name) => {
     expect(stream.values).toEqual([1, 2])
   })
 
-  test('goes on after its last event when the connection was lost', async () => {
-    const { breakConnections, stream } = await subscribed()
+  test('goes on after its last event when the connection was lost', async ({ server }) => {
+    const { breakConnections, stream } = await subscribed(server)
     breakConnections()
     server.stage.count(3)
     await eventually(() => expect(stream.values).toEqual([1, 2, 3, 4, 5]))
@@ -98,8 +102,10 @@ describe.each(STREAM_LINKS)('a subscription over %s', (name) => {
     expect(stream.ended()).toBeNull()
   })
 
-  test('goes on after its last event when the new connection was made with a JWT that had expired', async () => {
-    const scene = await subscribed()
+  test('goes on after its last event when the new connection was made with a JWT that had expired', async ({
+    server,
+  }) => {
+    const scene = await subscribed(server)
     scene.take(await server.auth.expireJwt(scene.session))
     scene.breakConnections()
     server.stage.count(3)
@@ -108,9 +114,11 @@ describe.each(STREAM_LINKS)('a subscription over %s', (name) => {
     expect(scene.stream.ended()).toBeNull()
   })
 
-  test('shows that its session cannot be checked, and goes on after its last event when it can', async () => {
-    const { breakConnections, stream, authClient } = await subscribed()
-    loseDatabase()
+  test('shows that its session cannot be checked, and goes on after its last event when it can', async ({
+    server,
+  }) => {
+    const { breakConnections, stream, authClient } = await subscribed(server)
+    loseDatabase(server)
     breakConnections()
     server.stage.count(1)
     await eventually(() => expect(stream.states.at(-1)).toBe('connecting: SESSIONS_UNAVAILABLE'))
@@ -121,8 +129,8 @@ describe.each(STREAM_LINKS)('a subscription over %s', (name) => {
     expect(stream.ended()).toBeNull()
   })
 
-  test('ends before the server is told of a sign-out', async () => {
-    const scene = await subscribed()
+  test('ends before the server is told of a sign-out', async ({ server }) => {
+    const scene = await subscribed(server)
     const { stream, authClient } = scene
     let endedBefore: unknown
     scene.intercept = (path) => {
@@ -140,8 +148,8 @@ describe.each(STREAM_LINKS)('a subscription over %s', (name) => {
     expect(stream.values).toEqual([1, 2])
   })
 
-  test('is not sent during a sign-out', async () => {
-    const scene = await signedIn()
+  test('is not sent during a sign-out', async ({ server }) => {
+    const scene = await signedIn(server)
     const answered = deferred<Response>()
     scene.intercept = (path) => (path === 'sign-out' ? answered.promise : undefined)
     const signedOut = scene.authClient.signOut()
@@ -152,15 +160,15 @@ describe.each(STREAM_LINKS)('a subscription over %s', (name) => {
     expect(server.stage.runs).toEqual([])
   })
 
-  test('ends when another user has signed in', async () => {
-    const { stream, signIn } = await subscribed()
+  test('ends when another user has signed in', async ({ server }) => {
+    const { stream, signIn } = await subscribed(server)
     await signIn(await server.auth.signIn())
     expect(stream.ended()).toBe('completed')
     await eventually(() => expect(server.stage.ticker.listenerCount('count')).toBe(0))
   })
 
-  test('ends when its session is revoked elsewhere, and the client is signed out', async () => {
-    const { stream, session, authClient } = await subscribed()
+  test('ends when its session is revoked elsewhere, and the client is signed out', async ({ server }) => {
+    const { stream, session, authClient } = await subscribed(server)
     await server.auth.revoke(session)
     await eventually(() => expect(stream.ended()).toBe('SESSION_NOT_FOUND'))
     await eventually(() =>
@@ -168,8 +176,8 @@ describe.each(STREAM_LINKS)('a subscription over %s', (name) => {
     )
   })
 
-  test('ends when its user is banned, which the state shows, and is not sent again', async () => {
-    const { stream, session, authClient, sockets, count } = await subscribed({})
+  test('ends when its user is banned, which the state shows, and is not sent again', async ({ server }) => {
+    const { stream, session, authClient, sockets, count } = await subscribed(server)
     await server.auth.ban(session)
     await eventually(() => expect(stream.ended()).toBe('ACCOUNT_BANNED'))
     await eventually(() => expect(authClient.getState().error?.code).toBe('ACCOUNT_BANNED'))
@@ -178,8 +186,8 @@ describe.each(STREAM_LINKS)('a subscription over %s', (name) => {
     expect(sockets.length + count('numbers')).toBe(1)
   })
 
-  test('is not sent when it is unsubscribed while it waits for a JWT', async () => {
-    const scene = await signedIn()
+  test('is not sent when it is unsubscribed while it waits for a JWT', async ({ server }) => {
+    const scene = await signedIn(server)
     scene.take(await server.auth.expireJwt(scene.session))
     const renewed = deferred<void>()
     scene.intercept = (path, send) => (path === 'token' ? renewed.promise.then(send) : undefined)
@@ -194,8 +202,8 @@ describe.each(STREAM_LINKS)('a subscription over %s', (name) => {
     expect(scene.count('numbers')).toBe(name === 'webSocketLink' ? 0 : 1)
   })
 
-  test('ends when it is aborted', async () => {
-    const scene = await signedIn()
+  test('ends when it is aborted', async ({ server }) => {
+    const scene = await signedIn(server)
     const page = new AbortController()
     const stream = followNumbers(scene.connect(name), page.signal)
     server.stage.count(1)

@@ -7,7 +7,6 @@ import type { User } from './users.ts'
 export const BASE_URL = 'http://localhost:3000'
 
 const cookies = cookieNames('service', false)
-const PAUSE_MS = 3
 
 /** Clients that call the nodes, and what came of it. */
 export interface Load {
@@ -35,11 +34,15 @@ function request(url: string, cookie: string): Promise<Response> {
   return fetch(url, { headers: { cookie, origin: BASE_URL, [CLIENT_HEADER]: '1' } })
 }
 
-/** Every user calls the nodes in turn, again and again, and refreshes the JWT in good time at either of them. */
+/**
+ * Every user calls the nodes in turn, again and again, and refreshes the JWT in good time at either of them.
+ *
+ * @param options.pauseMs how long a user pauses after each call
+ */
 export function startLoad(
   nodes: readonly string[],
   users: readonly User[],
-  options: { refreshAfterMs: number },
+  options: { refreshAfterMs: number; pauseMs: number },
 ): Load {
   const counts = { calls: 0, refreshes: 0, unauthorized: 0, serverErrors: 0, otherErrors: 0 }
   const refusals: string[] = []
@@ -63,7 +66,7 @@ export function startLoad(
         jwt = jwtOf(response)
         signers.add(kidOf(jwt))
       }
-      await sleep(PAUSE_MS)
+      await sleep(options.pauseMs)
     }
   }
 

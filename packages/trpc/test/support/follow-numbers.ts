@@ -1,4 +1,3 @@
-import { onTestFinished } from 'vitest'
 import type { AppClient } from './open-client.ts'
 
 /** A subscription to the numbers of the stage, as the app sees it. */
@@ -11,7 +10,7 @@ export interface FollowedNumbers {
   unsubscribe(): void
 }
 
-/** Subscribes to the numbers, until the end of the test at the latest. */
+/** Subscribes to the numbers, until the client signs out at the end of the test. */
 export function followNumbers(client: AppClient, signal?: AbortSignal): FollowedNumbers {
   const values: number[] = []
   const states: string[] = []
@@ -28,7 +27,6 @@ export function followNumbers(client: AppClient, signal?: AbortSignal): Followed
       ended = 'completed'
     },
   })
-  onTestFinished(() => subscription.unsubscribe())
   return { values, states, ended: () => ended, unsubscribe: () => subscription.unsubscribe() }
 }
 

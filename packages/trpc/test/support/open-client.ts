@@ -10,7 +10,6 @@ import {
   type TRPCLink,
 } from '@trpc/client'
 import { EventSource } from 'eventsource'
-import { onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
 import type { AppRouter } from './router.ts'
 import { PATHS, type TestServer } from './start-server.ts'
@@ -74,7 +73,10 @@ export const CALL_LINKS = ['httpLink', 'httpBatchLink', 'httpBatchStreamLink', '
 export const STREAM_LINKS = ['subscriptionLink', 'webSocketLink'] as const
 export type LinkName = (typeof CALL_LINKS | typeof STREAM_LINKS)[number]
 
-/** Opens a browser whose cookies are those of a session, if it has one. */
+/**
+ * Opens a browser whose cookies are those of a session, if it has one. It signs out and disconnects when
+ * the server is cleared.
+ */
 export function openClient(
   server: TestServer,
   session?: Pick<TestSession, 'cookie'>,
@@ -175,10 +177,12 @@ export function openClient(
     connectOver: (link) => createTRPCClient<AppRouter>({ links: [authLink(authClient), link] }),
   }
   if (session !== undefined) scene.take(session)
-  onTestFinished(async () => {
-    scene.intercept = () => Promise.resolve(Response.json({ success: true }))
-    await authClient.signOut()
-    scene.breakConnections()
+  server.clients.add({
+    async close() {
+      scene.intercept = () => Promise.resolve(Response.json({ success: true }))
+      await authClient.signOut()
+      scene.breakConnections()
+    },
   })
   return scene
 }
