@@ -1,5 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { Argument, type Command, CommanderError } from 'commander'
+import { ConfigurationError } from '../errors.ts'
+import { isSecureUrl } from '../secure-url.ts'
 import { envFile } from './database-options.ts'
 import type { Violation } from './doctor/boundary.ts'
 import { loadDefinition } from './load-definition.ts'
@@ -60,6 +62,11 @@ function failed(error: unknown): CheckReport {
 
 async function configuration({ auth }: DoctorOptions): Promise<CheckReport> {
   const { config, plugins } = await loadDefinition(auth)
+  if (process.env.NODE_ENV === 'production' && !config.secure && isSecureUrl(new URL(config.baseUrl))) {
+    throw new ConfigurationError(
+      `baseUrl is ${config.baseUrl}, and NODE_ENV is production. Set it to the https address of the app.`,
+    )
+  }
   return { ok: true, summary: `${config.baseUrl}, plugins: ${plugins.map(({ id }) => id).join(', ')}` }
 }
 

@@ -146,6 +146,17 @@ describe('the configuration and the keys fail with their reason', () => {
   })
 })
 
+test('a base URL of this machine fails in production', async ({ expect }) => {
+  const root = writeApp(directory, { 'src/auth.ts': definitionOf(publicHalves(one), { keys: [one] }) })
+  const env = { NODE_ENV: 'production' }
+  expect(await host.run(['doctor', 'configuration'], { cwd: root, env })).toEqual({
+    code: 1,
+    stderr: '',
+    stdout:
+      'failed  configuration  baseUrl is http://localhost:3000, and NODE_ENV is production. Set it to the https address of the app.\n',
+  })
+})
+
 describe('a call that makes no sense ends with 2', () => {
   test.for([
     { call: 'no app', args: ['boundary'], message: `src/procedures.ts doesn't exist. Pass --procedures.` },

@@ -15,6 +15,8 @@ export type ModuleGraph = ReadonlyMap<string, ModuleNode>
 
 const SOURCE = /\.[cm]?[jt]sx?$/
 const INSTALLED = /[\\/]node_modules[\\/]/
+/** What no package is called, so a bundler must not take it for one that isn't installed. */
+const ALIAS = /^([~#$]|@\/)/
 const BUILDER = /\b(initTRPC|createAuthedAction)\b/
 const PROCEDURE = /\.\s*(query|mutation|subscription)\s*[(<]/
 
@@ -34,8 +36,14 @@ export async function readModuleGraph(entries: readonly string[], root: string):
       {
         name: 'sallyport-doctor',
         moduleParsed({ id, code, importedIds, dynamicallyImportedIds }) {
+          const imports = [...importedIds, ...dynamicallyImportedIds]
+          const unresolved = imports.find((imported) => ALIAS.test(imported))
+          if (unresolved !== undefined)
+            throw new Error(
+              `${id} imports ${unresolved}, which can't be resolved. Check "paths" in tsconfig.json.`,
+            )
           graph.set(id, {
-            imports: [...importedIds, ...dynamicallyImportedIds],
+            imports,
             makesProcedures: PROCEDURE.test(code ?? ''),
             makesBuilders: BUILDER.test(code ?? ''),
           })

@@ -96,6 +96,15 @@ describe('a way around the rule is told with its imports', () => {
       violations: [['procedure-module', toGate('src/routers/notes.ts', 'src/lib/one.ts', 'src/lib/two.ts')]],
     },
     {
+      way: 'a procedure module imports a helper by an alias',
+      files: {
+        ...helper,
+        ...notes(`import { help } from '~/helper'\nexport const used = help`),
+        'tsconfig.json': '{ "compilerOptions": { "paths": { "~/*": ["./src/*"] } } }',
+      },
+      violations: [['procedure-module', toGate('src/routers/notes.ts', 'src/helper.ts')]],
+    },
+    {
       way: 'the action builder is passed on by another module, which is a builder module too then',
       files: {
         'src/builders.ts': `export * from './authed-action.ts'\nexport { protectedProcedure } from './procedures.ts'`,
@@ -333,6 +342,14 @@ describe('the modules of packages', () => {
     })
     expect(violations).toEqual([])
   })
+
+  test.each(['~/get-auth', '@/get-auth', '#get-auth'])(
+    'an alias that is not declared does: %s',
+    async (alias) => {
+      const notes = `import { getAuth } from '${alias}'\n${CLEAN_APP['src/routers/notes.ts']}\nexport const used = getAuth`
+      await expect(checkWith({ 'src/routers/notes.ts': notes })).rejects.toThrow(`imports ${alias}`)
+    },
+  )
 
   test('a file of the app that is not there does', async () => {
     await expect(checkWith({ 'src/server.ts': `import './missing.ts'` })).rejects.toThrow('./missing.ts')
