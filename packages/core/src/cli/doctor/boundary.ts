@@ -56,8 +56,8 @@ export async function checkBoundary(app: AppModules): Promise<Boundary> {
   const judged = new Set([procedures, ...builders, ...procedureModules])
   const violations: Violation[] = []
 
-  function forbid(rule: Violation['rule'], from: string, to = heavy, around: ReadonlySet<string> = judged) {
-    const chain = findPath(graph, from, { to, around })
+  function forbid(rule: Violation['rule'], from: string, options = { to: heavy, around: judged }): void {
+    const chain = findPath(graph, from, options)
     if (chain === null) return
     const files = chain.map((file) => relative(root, file).replaceAll('\\', '/'))
     violations.push({ rule, chain: files, fix: FIXES[rule] })
@@ -65,12 +65,12 @@ export async function checkBoundary(app: AppModules): Promise<Boundary> {
 
   const mayCarry = (file: string) =>
     importsOf(graph, file).some((imported) => imported === runtime || imported === action)
-  forbid('shared-module', procedures, heavy, new Set())
+  forbid('shared-module', procedures, { to: heavy, around: new Set() })
   for (const file of builders) forbid('other-builder', file)
   for (const file of procedureModules) if (!mayCarry(file)) forbid('procedure-module', file)
   const gate = new Set([...judged, ...named, ...heavy])
   for (const file of [...procedureModules.filter(mayCarry), ...present([action])])
-    forbid('definition-import', file, new Set([auth]), gate)
+    forbid('definition-import', file, { to: new Set([auth]), around: gate })
 
   return {
     modules: graph.size,
