@@ -112,7 +112,7 @@ export const ENTRIES: readonly Entry[] = [
   {
     name: '@sallyport/trpc/runtime',
     source: 'packages/trpc/src/runtime.ts',
-    purpose: 'what the generated file calls: `getAuth`, runners and internal functions',
+    purpose: '`getAuth`, runners and internal functions',
     runs: 'Node, edge',
   },
   {

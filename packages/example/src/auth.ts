@@ -6,7 +6,7 @@ import { isProduction } from './env.ts'
 import { printInvitation } from './invitations.ts'
 import { signingKeys } from './keys/signing-keys.ts'
 
-/** The heavy half: the definition with its plugins. Only the server and `generated/auth.ts` import it. */
+/** The heavy half: the definition with its plugins. Only the server and `get-auth.ts` import it. */
 export default defineAuth({
   config: authConfig,
   signingKeys,

@@ -4,7 +4,7 @@ import { createAuthedAction } from '@sallyport/trpc/action'
 import type { Runner } from '@sallyport/trpc/runtime'
 import { initTRPC } from '@trpc/server'
 import { errorFormatter } from './error-formatter.ts'
-import { getAuth } from './generated/auth.ts'
+import { getAuth } from './get-auth.ts'
 
 /** What actions are made of: the context of the backend, or that of the edge. */
 export interface ActionContext extends AuthContext {

@@ -2,11 +2,7 @@ import { requireRole } from '@sallyport/trpc'
 import { initTRPC } from '@trpc/server'
 import type { Context } from './context.ts'
 import { errorFormatter } from './error-formatter.ts'
-import {
-  createSensitiveSessionMiddleware,
-  sensitiveSessionMiddleware,
-  sessionMiddleware,
-} from './generated/session.ts'
+import { createSensitiveSessionMiddleware, sensitiveSessionMiddleware, sessionMiddleware } from './session.ts'
 
 const t = initTRPC.context<Context>().create({ errorFormatter })
 

@@ -1,8 +1,4 @@
-import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { type Command, Option } from 'commander'
-import type { AuthDefinition } from '../endpoints/definition.ts'
-import { ConfigurationError } from '../protocol/errors.ts'
 
 /** Where the tables are, and who owns some of them. */
 export interface DatabaseOptions {
@@ -33,19 +29,4 @@ export function envFile(): Option {
     process.loadEnvFile(path)
     return path
   })
-}
-
-/**
- * An auth definition; null where none was named.
- *
- * @param path a module whose default export is what `defineAuth` returned
- * @throws ConfigurationError when it is no such module
- */
-export async function loadDefinition(path: string | undefined): Promise<AuthDefinition | null> {
-  if (path === undefined) return null
-  const module: { default?: AuthDefinition } = await import(pathToFileURL(resolve(path)).href)
-  if (module.default?.plugins !== undefined) return module.default
-  throw new ConfigurationError(
-    `${path}: the default export is no auth definition, as defineAuth() returns it`,
-  )
 }

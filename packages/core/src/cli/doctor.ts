@@ -1,45 +1,120 @@
-import { type Command, CommanderError } from 'commander'
-import type { AppFileOptions } from './doctor/app-files.ts'
+import { existsSync, realpathSync } from 'node:fs'
+import { Argument, type Command, CommanderError } from 'commander'
+import { ConfigurationError } from '../errors.ts'
+import { isSecureUrl } from '../secure-url.ts'
+import { envFile } from './database-options.ts'
+import type { Violation } from './doctor/boundary.ts'
+import { loadDefinition } from './load-definition.ts'
 import { refuseWithout } from './missing-package.ts'
 
-interface DoctorOptions extends AppFileOptions {
+interface DoctorOptions {
+  readonly auth: string
+  readonly entry: string
+  readonly procedures: string
+  readonly action: string
+  readonly runtime: string
   readonly json?: true
 }
 
-/** `sallyport doctor`: which modules of an app carry the auth definition, and whether they may. */
+/** What one check found. */
+interface CheckReport {
+  readonly ok: boolean
+  readonly summary: string
+  readonly violations?: readonly Violation[]
+}
+
+/** Whether the command line has an option. */
+type Named = (option: keyof DoctorOptions) => boolean
+
+/** Each check by its name, in the order of the report. */
+const CHECKS = { configuration, keys, boundary }
+
+/** `sallyport doctor`: checks an app before it runs. */
 export function addDoctorCommand(program: Command): void {
+  const names = Object.keys(CHECKS)
   const command = program
     .command('doctor')
-    .description('show which modules carry the auth definition; 1 where one must not')
+    .description('check the configuration, the keys, and the boundary of the auth definition')
+    .addArgument(new Argument('[checks...]', 'what to check').choices(names).default(names, 'everything'))
+    .option('--auth <path>', 'module with the auth definition', 'src/auth.ts')
+    .addOption(envFile())
     .option('--entry <path>', 'module that starts the server', 'src/server.ts')
     .option('--procedures <path>', 'module with the procedure builders', 'src/procedures.ts')
     .option('--action <path>', 'module with the action builder', 'src/authed-action.ts')
-    .option('--auth <path>', 'module with the auth definition', 'src/auth.ts')
-    .option('--out <folder>', 'folder of the generated files (default: generated, beside the definition)')
+    .option('--runtime <path>', 'module that exports getAuth', 'src/get-auth.ts')
     .option('--json', 'print JSON')
-  command.action(async ({ json, ...options }: DoctorOptions) => {
-    // Loaded here, so that the other commands work without a bundler.
-    const { findAppFiles } = await import('./doctor/app-files.ts')
-    const { examine } = await import('./doctor/examine.ts').catch(refuseWithoutBundler)
-    const { formatReport } = await import('./doctor/format-report.ts')
-    const named = (['entry', 'procedures', 'action', 'auth', 'out'] as const).filter(
-      (option) => command.getOptionValueSource(option) === 'cli',
-    )
-    const files = findAppFiles(options, { root: process.cwd(), named: new Set(named) })
-    const report = await examine(files)
-    if (report.modules.length === 0) {
-      throw new CommanderError(
-        2,
-        'sallyport.procedures',
-        'No module with procedures was found: name the one with their builders by --procedures',
-      )
+  command.action(async (asked: readonly string[], options: DoctorOptions) => {
+    const named: Named = (option) => command.getOptionValueSource(option) === 'cli'
+    const reports: (CheckReport & { check: string })[] = []
+    for (const [check, run] of Object.entries(CHECKS)) {
+      if (asked.includes(check)) reports.push({ check, ...(await run(options, named).catch(failed)) })
     }
-    console.log(json ? JSON.stringify(report, null, 2) : formatReport(report))
-    if (report.violations.length > 0) process.exitCode = 1
+    console.log(options.json ? JSON.stringify(reports, null, 2) : reports.map(format).join('\n'))
+    // The definition may have left files open.
+    process.exit(reports.every(({ ok }) => ok) ? 0 : 1)
   })
 }
 
-const refuseWithoutBundler = refuseWithout(
-  'rolldown',
-  'sallyport doctor reads the module graph of the bundler rolldown, which is not installed',
-)
+function failed(error: unknown): CheckReport {
+  if (error instanceof CommanderError) throw error
+  return { ok: false, summary: error instanceof Error ? error.message : String(error) }
+}
+
+async function configuration({ auth }: DoctorOptions): Promise<CheckReport> {
+  const { config, plugins } = await loadDefinition(auth)
+  if (process.env.NODE_ENV === 'production' && !config.secure && isSecureUrl(new URL(config.baseUrl))) {
+    throw new ConfigurationError(
+      `baseUrl is ${config.baseUrl}, and NODE_ENV is production. Set it to the https address of the app.`,
+    )
+  }
+  return { ok: true, summary: `${config.baseUrl}, plugins: ${plugins.map(({ id }) => id).join(', ')}` }
+}
+
+async function keys({ auth }: DoctorOptions): Promise<CheckReport> {
+  const { checkKeys } = await import('./doctor/check-keys.ts')
+  return { ok: true, summary: await checkKeys(await loadDefinition(auth)) }
+}
+
+async function boundary(options: DoctorOptions, named: Named): Promise<CheckReport> {
+  const find = (option: 'entry' | 'action' | 'runtime') =>
+    existsSync(options[option]) || named(option) ? required(option, options) : null
+  const app = {
+    root: realpathSync('.'),
+    entry: find('entry'),
+    procedures: required('procedures', options),
+    action: find('action'),
+    runtime: find('runtime'),
+    auth: required('auth', options),
+  }
+  // Loaded here, so the other checks and commands work without rolldown.
+  const { checkBoundary } = await import('./doctor/boundary.ts').catch(
+    refuseWithout(
+      'rolldown',
+      'The boundary check reads the module graph of rolldown, which is not installed',
+    ),
+  )
+  const { modules, procedureModules, violations } = await checkBoundary(app)
+  const checked = `${modules} modules, ${procedureModules} with procedures`
+  const unchecked =
+    app.entry === null
+      ? `. ${options.entry} doesn't exist, so not all were checked. Pass the module that starts the server as --entry.`
+      : ''
+  return violations.length === 0
+    ? { ok: true, summary: `${options.procedures} doesn't reach ${options.auth} (${checked})${unchecked}` }
+    : { ok: false, summary: violations.map(describe).join('\n\n'), violations }
+}
+
+/** @throws CommanderError if the file that an option names doesn't exist */
+function required(option: 'entry' | 'procedures' | 'action' | 'runtime' | 'auth', options: DoctorOptions) {
+  if (existsSync(options[option])) return realpathSync(options[option])
+  throw new CommanderError(2, 'sallyport.files', `${options[option]} doesn't exist. Pass --${option}.`)
+}
+
+function describe({ chain: [first = '', ...rest], fix }: Violation): string {
+  const imports = rest.map((file) => `  imports ${file}\n`).join('')
+  return `${first} must not carry the auth definition:\n${imports}${fix}`
+}
+
+function format({ check, ok, summary }: CheckReport & { check: string }): string {
+  return `${(ok ? 'ok' : 'failed').padEnd(6)}  ${check.padEnd(13)}  ${summary.replaceAll(/\n(?=.)/g, `\n${' '.repeat(23)}`)}`
+}

@@ -1,63 +1,60 @@
-import { dirname, join } from 'node:path'
-import { type Command, Option } from 'commander'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import type { Command } from 'commander'
+import { ConfigurationError } from '../errors.ts'
 import { envFile } from './database-options.ts'
-import type { GenerateOptions } from './generate/generate-files.ts'
+import { databaseFile, ORIGIN } from './generate/database-file.ts'
+import { loadDefinition } from './load-definition.ts'
+import { refuseWithout } from './missing-package.ts'
 
-interface GenerateCommandOptions extends Omit<GenerateOptions, 'out'> {
+interface GenerateOptions {
+  readonly auth: string
   readonly out?: string
   readonly check?: true
-  readonly watch?: true
-  readonly env?: string
 }
 
-/** `sallyport generate`: what an app imports in place of its auth definition. */
+/** `sallyport generate`: the columns and tables of an auth definition, for modules that must not import it. */
 export function addGenerateCommand(program: Command): void {
   program
     .command('generate')
-    .description('write the modules that bind the auth definition: auth.ts, session.ts and database.ts')
-    .option('--auth <path>', 'module whose default export is the auth definition', 'src/auth.ts')
+    .description('write the columns and tables of the auth definition')
+    .option('--auth <path>', 'module with the auth definition', 'src/auth.ts')
     .addOption(envFile())
-    .option('--out <folder>', 'folder of the files (default: generated, beside the definition)')
-    .addOption(
-      new Option(
-        '--import-extension <ending>',
-        'how they import the definition (default: as tsconfig.json says)',
-      ).choices(['ts', 'js', 'none']),
-    )
-    .option('--check', 'write nothing; 1 where a file differs')
-    .addOption(new Option('--watch', 'again after every change of a module beside it').conflicts('check'))
-    .action(async ({ out, check, watch, env: _loaded, ...rest }: GenerateCommandOptions) => {
-      const options = { ...rest, out: out ?? join(dirname(rest.auth), 'generated') }
-      if (watch) return regenerate(options)
-      const code = await generate(options, check === true).catch(fail)
-      // The definition may have left files open that are watched.
+    .option('--out <path>', 'file to write (default: generated/database.ts, beside the definition)')
+    .option('--check', 'write nothing, and exit with 1 if the file differs')
+    .action(async (options: GenerateOptions) => {
+      const code = await generate(options).catch(fail)
+      // The definition may have left files open.
       process.exit(code)
     })
 }
 
-async function generate(options: GenerateOptions, isCheck: boolean): Promise<number> {
-  const { generateFiles } = await import('./generate/generate-files.ts')
-  const { coldStubs } = await import('./generate/cold-stubs.ts')
-  const { differingFiles, missingFiles, refuseForeignFiles, writeFiles } = await import(
-    './generate/generated-files.ts'
-  )
-  const { out } = options
-  const stubs = coldStubs('')
-  const absent = isCheck ? missingFiles(out, stubs) : []
-  for (const path of absent) console.error(`${path} is missing: run "sallyport generate"`)
-  // The definition may import what is missing, and nothing is written here.
-  if (absent.length > 0) return 1
-  if (!isCheck) refuseForeignFiles(out, stubs)
-
-  const { files, missing } = await generateFiles(options)
-  if (missing !== null) console.error(`${missing}: the files are stubs, which throw when they are called`)
-  const paths = isCheck ? differingFiles(out, files) : writeFiles(out, files)
-  for (const path of paths) {
-    if (isCheck) console.error(`${path} differs from the auth definition: run "sallyport generate"`)
-    else console.log(`wrote ${path}`)
+async function generate({ auth, check, out }: GenerateOptions): Promise<number> {
+  const path = out ?? join(dirname(auth), 'generated/database.ts')
+  const current = readText(path)
+  if (check && current === null) throw new ConfigurationError(`${path} is missing. Run "sallyport generate".`)
+  if (current?.startsWith(ORIGIN) === false) {
+    throw new ConfigurationError(
+      `${path} was not written by "sallyport generate". Move it, or pass another file as --out.`,
+    )
   }
-  if (paths.length === 0) console.log('up to date')
-  return isCheck ? Math.min(paths.length, 1) : 0
+  const { plugins } = await withPlaceholder(path, () => loadDefinition(auth))
+  const { columnsOf } = await import('../database/columns.ts')
+  const { readAddedTables } = await import('./generate/read-tables.ts').catch(
+    refuseWithout(
+      'better-sqlite3',
+      'sallyport generate reads the tables of plugins from a database in memory, which needs better-sqlite3',
+    ),
+  )
+  const text = databaseFile(columnsOf({ plugins }), await readAddedTables(plugins))
+  if (text === current) console.log('up to date')
+  else if (check)
+    throw new ConfigurationError(`${path} differs from the auth definition. Run "sallyport generate".`)
+  else {
+    write(path, text)
+    console.log(`wrote ${path}`)
+  }
+  return 0
 }
 
 function fail(error: unknown): number {
@@ -65,18 +62,45 @@ function fail(error: unknown): number {
   return 1
 }
 
-/** Generates now and after every change, each time in a process of its own, since a module is loaded once. */
-async function regenerate({ auth, out, importExtension }: GenerateOptions): Promise<void> {
-  const { createReruns } = await import('./generate/create-reruns.ts')
-  const { watchFolder } = await import('./generate/watch-folder.ts')
-  const args = ['generate', '--auth', auth, '--out', out]
-  if (importExtension !== undefined) args.push('--import-extension', importExtension)
-  const reruns = createReruns(args)
-  const { promise: stopped, resolve: stop } = Promise.withResolvers<void>()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop())
-  const unwatch = watchFolder(dirname(auth), { except: out, onChange: reruns.run })
-  reruns.run()
-  await stopped
-  unwatch()
-  reruns.stop()
+const NOTHING_ADDED = databaseFile({ user: {}, session: {} }, {})
+
+/** Loads a definition that may import the file before it was ever written. Leaves nothing behind, even if that ends the process. */
+async function withPlaceholder<Result>(path: string, load: () => Promise<Result>): Promise<Result> {
+  if (existsSync(path)) return load()
+  const isNewFolder = write(path, NOTHING_ADDED)
+  const remove = () => {
+    // Another process may have written the real file.
+    if (readText(path) === NOTHING_ADDED) rmSync(path)
+    if (isNewFolder) removeEmpty(dirname(path))
+  }
+  process.once('exit', remove)
+  try {
+    return await load()
+  } finally {
+    remove()
+    process.off('exit', remove)
+  }
+}
+
+/** The version control may have changed the line ends. */
+function readText(path: string): string | null {
+  return existsSync(path) ? readFileSync(path, 'utf8').replaceAll('\r\n', '\n') : null
+}
+
+/** Replaces the file in one step, so no process reads half of it. Returns whether it created the folder. */
+function write(path: string, text: string): boolean {
+  // An absolute path: with a relative one Node never returns if the working directory was removed.
+  const isNewFolder = mkdirSync(dirname(resolve(path)), { recursive: true }) !== undefined
+  const temporary = `${path}.${process.pid}.tmp`
+  writeFileSync(temporary, text)
+  renameSync(temporary, path)
+  return isNewFolder
+}
+
+function removeEmpty(folder: string): void {
+  try {
+    rmdirSync(folder)
+  } catch {
+    // It isn't empty.
+  }
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import { addDatabaseOptions, type DatabaseOptions, loadDefinition } from './database-options.ts'
+import { addDatabaseOptions, type DatabaseOptions } from './database-options.ts'
+import { loadDefinition } from './load-definition.ts'
 
 /** `sallyport migrate`: brings the tables of a database up to date. */
 export function addMigrateCommand(program: Command): void {
@@ -9,7 +10,7 @@ export function addMigrateCommand(program: Command): void {
       // Loaded here, so that the other commands work without a database driver.
       const { openDatabase } = await import('./open-database.ts')
       const { migratePlugins } = await import('../database/migrate-plugins.ts')
-      const definition = await loadDefinition(auth)
+      const definition = auth === undefined ? null : await loadDefinition(auth)
       const database = await openDatabase(url)
       try {
         const ofPlugins = await migratePlugins(definition?.plugins ?? [], database)

@@ -1,15 +1,15 @@
 import { ConfigurationError } from '../protocol/errors.ts'
 
 /**
- * For a module that could not be loaded: says what to install where an optional package is not there.
+ * Handles a failed import: says what to install if an optional package is missing.
  *
- * @param what what the command needs the package for
- * @throws ConfigurationError with the name of the package and the cure; anything else as it is
+ * @param what a sentence about what the command needs the package for, without its period
+ * @throws ConfigurationError with the command that installs the package; any other error as it is
  */
 export function refuseWithout(name: string, what: string): (cause: unknown) => never {
   return (cause) => {
     const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'ERR_MODULE_NOT_FOUND'
     if (!isMissing) throw cause
-    throw new ConfigurationError(`${what}: add it, such as by "pnpm add -D ${name}"`, { cause })
+    throw new ConfigurationError(`${what}. Run "pnpm add -D ${name}".`, { cause })
   }
 }

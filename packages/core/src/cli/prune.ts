@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { PruneReport } from '../lifecycle/prune.ts'
-import { addDatabaseOptions, type DatabaseOptions, loadDefinition } from './database-options.ts'
+import { addDatabaseOptions, type DatabaseOptions } from './database-options.ts'
+import { loadDefinition } from './load-definition.ts'
 
 interface PruneCommandOptions extends DatabaseOptions {
   readonly every?: number
@@ -25,7 +26,7 @@ export function addPruneCommand(program: Command): void {
       const { migratePlugins } = await import('../database/migrate-plugins.ts')
       const { prune } = await import('../lifecycle/prune.ts')
       const { expiringTables, observed } = await import('../lifecycle/observed-database.ts')
-      const definition = await loadDefinition(auth)
+      const definition = auth === undefined ? null : await loadDefinition(auth)
       const tables = expiringTables(definition?.plugins ?? [])
       // Its tables must be there, and a mistyped path must not become a new file.
       const database = await openDatabase(url, { create: false })

@@ -43,7 +43,7 @@ export function isUndecided(error: unknown): boolean {
 
 /** What code can tell a {@link ConfigurationError} by. */
 export type ConfigurationErrorCode =
-  /** There is no auth definition: `sallyport generate` found none. */
+  /** `getAuth` was called while the module of the auth definition was still loading. */
   | 'DEFINITION_MISSING'
   /** A context has neither a database nor a way to one. */
   | 'CONTEXT_EMPTY'

@@ -1,15 +1,16 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createSigningKey, parseSigningKeys } from '@sallyport/core/auth'
 import { afterAll, describe, test as sequential } from 'vitest'
 import { hostSallyport } from '../support/host-sallyport.ts'
-import { type Run, runSallyport } from '../support/run-sallyport.ts'
+import { AUTH_DEFINITION, type Run, runSallyport } from '../support/run-sallyport.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { CLEAN_APP, writeApp } from '../support/write-app.ts'
 
 const test = sequential.concurrent
 
 const directory = temporaryDirectory()
-const HELPER = `import { getAuth } from './generated/auth.ts'\nexport const help = getAuth`
+const CORE = new URL('../../src/', import.meta.url)
 
 const host = hostSallyport()
 afterAll(host.stop)
@@ -17,117 +18,160 @@ afterAll(host.stop)
 /** Runs `sallyport doctor` in the folder of an app, in a process that the calls share. */
 const doctor = (cwd: string, args: readonly string[] = []): Promise<Run> =>
   host.run(['doctor', ...args], { cwd })
-const doctorAlone = (cwd: string, env: Readonly<Record<string, string>> = {}): Promise<Run> =>
-  runSallyport(['doctor'], { cwd, env })
+const boundary = (cwd: string, env: Readonly<Record<string, string>> = {}): Promise<Run> =>
+  runSallyport(['doctor', 'boundary'], { cwd, env })
 
-test('a person reads a line for each module: whether it carries the definition, its size, and how it got there', async ({
-  expect,
-}) => {
-  const { code, stdout, stderr } = await doctorAlone(writeApp(directory, CLEAN_APP))
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  const lines = stdout.trimEnd().split('\n')
-  expect(lines.map((line) => line.replaceAll(/\d+\.\d kB/g, '# kB').replaceAll(/ {2,}/g, ' | '))).toEqual([
-    'module | auth definition | minified | gzipped | brought in by',
-    'src/procedures.ts | no | # kB | # kB',
-    'src/generated/session.ts | no | # kB | # kB',
-    'src/authed-action.ts | carried | # kB | # kB | src/generated/auth.ts > src/auth.ts',
-    'src/routers/app.ts | carried | # kB | # kB | src/routers/organizations.ts > src/generated/auth.ts > src/auth.ts',
-    'src/routers/notes.ts | no | # kB | # kB',
-    'src/routers/organizations.ts | carried | # kB | # kB | src/generated/auth.ts > src/auth.ts',
-    'src/routers/report.ts | carried | # kB | # kB | src/authed-action.ts > src/generated/auth.ts > src/auth.ts',
-    '',
-    'The auth definition is carried by those modules alone that may.',
-  ])
-  // Aligned: every size ends where the word above it does.
-  const [header = '', ...rows] = lines.slice(0, 8)
-  const end = header.indexOf('gzipped') + 'gzipped'.length
-  for (const row of rows) expect(row.slice(0, end)).toMatch(/\d\.\d kB$/)
-})
+const HELPER = {
+  'src/helper.ts': `import { getAuth } from './get-auth.ts'\nexport const help = getAuth`,
+  'src/routers/notes.ts': `import '../helper.ts'\n${CLEAN_APP['src/routers/notes.ts']}`,
+}
 
-test('1 where one must not carry it: the imports file by file, and how to mend it', async ({ expect }) => {
+/** The definition of an app whose variables are these. */
+const definitionOf = (jwks: string, signingKeys: unknown) => `
+  import { defineAuthConfig, dynamicJwks, staticJwks } from '${CORE}index.ts'
+  import { defineAuth } from '${CORE}auth.ts'
+  const config = defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks: ${jwks} })
+  export default defineAuth({ config, signingKeys: ${JSON.stringify(signingKeys)} })`
+
+const [one, two] = [await createSigningKey(), await createSigningKey()]
+const publicHalves = (...keys: readonly object[]) =>
+  `staticJwks(${JSON.stringify(parseSigningKeys({ keys }).publicJwks)})`
+
+test('an app in order: a line for each check, and 0', async ({ expect }) => {
   const root = writeApp(directory, {
     ...CLEAN_APP,
-    'src/helper.ts': HELPER,
-    'src/routers/notes.ts': `import '../helper.ts'\n${CLEAN_APP['src/routers/notes.ts']}`,
+    'src/auth.ts': definitionOf(publicHalves(one, two), { keys: [one, two] }),
   })
-  const { code, stdout, stderr } = await doctor(root)
-  expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
-  expect(stdout.slice(stdout.indexOf('\n\n') + 2)).toBe(
-    `src/routers/notes.ts must not carry the auth definition:
-  imports src/helper.ts
-  imports src/generated/auth.ts
-A procedure module that needs getAuth imports it from generated/auth.ts itself, or is built from the action builder. Take getAuth out of the second file: let it be given what getAuth(ctx) returned.
+  const { code, stdout, stderr } = await runSallyport(['doctor'], { cwd: root })
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(
+    stdout.replace(/\d+ modules/, '# modules'),
+  ).toBe(`ok      configuration  http://localhost:3000, plugins: app
+ok      keys           ${one.kid} (Ed25519) signs. Keys that verify: 2
+ok      boundary       src/procedures.ts doesn't reach src/auth.ts (# modules, 4 with procedures)
+`)
+})
 
-1 violation
+test('1 if a module must not carry the definition: its imports, and the fix', async ({ expect }) => {
+  const root = writeApp(directory, { ...CLEAN_APP, ...HELPER })
+  expect(await doctor(root, ['boundary'])).toEqual({
+    code: 1,
+    stderr: '',
+    stdout: `failed  boundary       src/routers/notes.ts must not carry the auth definition:
+                         imports src/helper.ts
+                         imports src/get-auth.ts
+                       A procedure module that needs getAuth must import it itself, or use the action builder. Remove getAuth from the second file, and pass it what getAuth(ctx) returned.
 `,
-  )
+  })
 })
 
 test('--json prints the same for programs, with files under names of its own choice', async ({ expect }) => {
   const root = writeApp(directory, {
     'lib/main.ts': `import './post.ts'\nimport './definition.ts'`,
     'lib/definition.ts': `export default 1`,
-    'lib/made/auth.ts': `import definition from '../definition.ts'\nexport const getAuth = () => definition`,
+    'lib/made.ts': `import definition from './definition.ts'\nexport const getAuth = () => definition`,
     'lib/trpc.ts': `export const post = globalThis.t.procedure`,
-    'lib/action.ts': `import { getAuth } from './made/auth.ts'\nexport const action = getAuth()`,
+    'lib/action.ts': `import { getAuth } from './made.ts'\nexport const action = getAuth()`,
     'lib/post.ts': `import { post } from './trpc.ts'\nimport { action } from './helper.ts'\npost.query(action)`,
     'lib/helper.ts': `export * from './action.ts'`,
   })
   const args = ['--entry', 'lib/main.ts', '--procedures', 'lib/trpc.ts', '--action', 'lib/action.ts']
-  const names = ['--auth', './lib/definition.ts', '--out', 'lib/made']
-  const { code, stdout } = await doctor(root, [...args, ...names, '--json'])
+  const names = ['--auth', './lib/definition.ts', '--runtime', 'lib/made.ts']
+  const { code, stdout } = await doctor(root, ['boundary', ...args, ...names, '--json'])
   expect(code).toBe(1)
-  const size = { minified: expect.any(Number), gzipped: expect.any(Number) }
-  expect(JSON.parse(stdout)).toEqual({
-    modules: [
-      { file: 'lib/trpc.ts', role: 'shared', carriesDefinition: false, chain: [], ...size },
-      {
-        file: 'lib/helper.ts',
-        role: 'builder',
-        carriesDefinition: true,
-        chain: ['lib/helper.ts', 'lib/action.ts', 'lib/made/auth.ts', 'lib/definition.ts'],
-        ...size,
-      },
-      {
-        file: 'lib/action.ts',
-        role: 'action',
-        carriesDefinition: true,
-        chain: ['lib/action.ts', 'lib/made/auth.ts', 'lib/definition.ts'],
-        ...size,
-      },
-      {
-        file: 'lib/post.ts',
-        role: 'procedures',
-        carriesDefinition: true,
-        chain: ['lib/post.ts', 'lib/helper.ts', 'lib/action.ts', 'lib/made/auth.ts', 'lib/definition.ts'],
-        ...size,
-      },
-    ],
-    violations: [
-      {
-        rule: 'other-builder',
-        chain: ['lib/helper.ts', 'lib/action.ts', 'lib/made/auth.ts'],
-        fix: expect.stringContaining('action builder'),
-      },
-    ],
+  expect(JSON.parse(stdout)).toEqual([
+    {
+      check: 'boundary',
+      ok: false,
+      summary: expect.stringContaining('lib/helper.ts must not carry the auth definition'),
+      violations: [
+        {
+          rule: 'other-builder',
+          chain: ['lib/helper.ts', 'lib/action.ts', 'lib/made.ts'],
+          fix: expect.stringContaining('action builder'),
+        },
+      ],
+    },
+  ])
+})
+
+test('an app without a server: says that not all modules were checked', async ({ expect }) => {
+  const { code, stdout } = await doctor(writeApp(directory, { ...CLEAN_APP, 'src/server.ts': null }), [
+    'boundary',
+  ])
+  expect(code).toBe(0)
+  expect(stdout).toContain(`src/server.ts doesn't exist, so not all were checked.`)
+})
+
+describe('the configuration and the keys fail with their reason', () => {
+  const sameKid = { ...two, kid: one.kid }
+  test.for([
+    {
+      fault: 'a definition that throws',
+      module: definitionOf(`staticJwks('{}')`, undefined),
+      said: [/^failed {2}configuration {2}src\/auth\.ts could not be loaded: JWKS/, /^failed {2}keys/],
+    },
+    {
+      fault: 'another default export',
+      module: 'export default {}',
+      said: [/^failed {2}configuration .* isn't an auth definition/, /^failed {2}keys/],
+    },
+    {
+      fault: 'no signing keys',
+      module: definitionOf(publicHalves(one), undefined),
+      said: [/^ok/, /^failed {2}keys {11}SIGNING_KEYS is not set/],
+    },
+    {
+      fault: 'a signing key that is not published',
+      module: definitionOf(publicHalves(one), { keys: [one, two] }),
+      said: [/^ok/, new RegExp(`^failed  keys {11}SIGNING_KEYS has the key ${two.kid}, and JWKS doesn't`)],
+    },
+    {
+      fault: 'another public key under the same id',
+      module: definitionOf(publicHalves(sameKid), { keys: [one] }),
+      said: [/^ok/, new RegExp(`^failed  keys {11}Step 1 rejects a JWT that the key ${one.kid} signed`)],
+    },
+    {
+      fault: 'a key set that cannot be fetched',
+      module: definitionOf(`dynamicJwks('http://127.0.0.1:1/jwks')`, { keys: [one] }),
+      said: [/^ok/, /^failed {2}keys {11}The keys of http:\/\/localhost:3000 can't be loaded\. ./],
+    },
+  ])('$fault', async ({ module, said }, { expect }) => {
+    const root = writeApp(directory, { 'src/auth.ts': module })
+    const { code, stdout, stderr } = await doctor(root, ['configuration', 'keys'])
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
+    const lines = stdout.trimEnd().split('\n')
+    for (const [place, line] of said.entries()) expect(lines[place]).toMatch(line)
+    expect(lines).toHaveLength(2)
+  })
+})
+
+test('a base URL of this machine fails in production', async ({ expect }) => {
+  const root = writeApp(directory, { 'src/auth.ts': definitionOf(publicHalves(one), { keys: [one] }) })
+  const env = { NODE_ENV: 'production' }
+  expect(await host.run(['doctor', 'configuration'], { cwd: root, env })).toEqual({
+    code: 1,
+    stderr: '',
+    stdout:
+      'failed  configuration  baseUrl is http://localhost:3000, and NODE_ENV is production. Set it to the https address of the app.\n',
   })
 })
 
 describe('a call that makes no sense ends with 2', () => {
   test.for([
-    { call: 'no app', args: [], message: 'neither src/server.ts nor src/procedures.ts nor' },
+    { call: 'no app', args: ['boundary'], message: `src/procedures.ts doesn't exist. Pass --procedures.` },
+    {
+      call: 'an app without a definition',
+      args: ['boundary', '--procedures', 'empty.ts'],
+      message: `src/auth.ts doesn't exist. Pass --auth.`,
+    },
     {
       call: 'a file that is not there',
-      args: ['--action', 'src/none.ts'],
-      message: '--action: there is no src/none.ts',
+      args: ['boundary', '--procedures', 'empty.ts', '--auth', AUTH_DEFINITION, '--action', 'src/none.ts'],
+      message: `src/none.ts doesn't exist. Pass --action.`,
     },
     { call: 'an option nobody knows', args: ['--fix'], message: 'unknown option' },
-    { call: 'an argument', args: ['src'], message: 'too many arguments' },
-    {
-      call: 'an app without procedures',
-      args: ['--entry', 'empty.ts'],
-      message: 'No module with procedures was found',
-    },
+    { call: 'a check nobody knows', args: ['src'], message: 'Allowed choices are configuration, keys' },
   ])('$call', async ({ args, message }, { expect }) => {
     writeFileSync(join(directory, 'empty.ts'), 'console.log(1)')
     const { code, stdout, stderr } = await doctor(directory, args)
@@ -145,24 +189,27 @@ describe('what cannot be done ends with 1 and its reason', () => {
     return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(hook)}` }
   }
 
-  test('without the bundler', async ({ expect }) => {
-    const env = onBundler(`next('not-installed', context)`)
-    const { code, stdout, stderr } = await doctorAlone(writeApp(directory, CLEAN_APP), env)
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toMatch(/^sallyport doctor reads .* rolldown, which is not installed: .*\n$/)
+  test('without rolldown', async ({ expect }) => {
+    const run = await boundary(writeApp(directory, CLEAN_APP), onBundler(`next('not-installed', context)`))
+    expect(run).toMatchObject({ code: 1, stderr: '' })
+    expect(run.stdout).toMatch(
+      /^failed {2}boundary {7}The boundary check reads .* which is not installed\. Run .*\n$/,
+    )
   })
 
-  test('with a bundler that is broken', async ({ expect }) => {
+  test('with a rolldown that is broken', async ({ expect }) => {
     const env = onBundler(`(() => { throw new Error('no binding for this machine') })()`)
-    const run = await doctorAlone(writeApp(directory, CLEAN_APP), env)
-    expect(run).toEqual({ code: 1, stdout: '', stderr: 'no binding for this machine\n' })
+    const { code, stdout } = await boundary(writeApp(directory, CLEAN_APP), env)
+    expect({ code, stdout }).toEqual({
+      code: 1,
+      stdout: 'failed  boundary       no binding for this machine\n',
+    })
   })
 
   test('with a file that is not there', async ({ expect }) => {
-    const { code, stdout, stderr } = await doctor(
-      writeApp(directory, { 'src/server.ts': `import './none.ts'` }),
-    )
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toContain('./none.ts')
+    const root = writeApp(directory, { ...CLEAN_APP, 'src/server.ts': `import './none.ts'` })
+    const { code, stdout } = await doctor(root, ['boundary'])
+    expect(code).toBe(1)
+    expect(stdout).toContain('./none.ts')
   })
 })

@@ -1,11 +1,10 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, test as sequential } from 'vitest'
 import { hostSallyport } from '../support/host-sallyport.ts'
-import { type Run, runSallyport, startSallyport } from '../support/run-sallyport.ts'
+import { type Run, runSallyport } from '../support/run-sallyport.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
-import { until } from '../support/until.ts'
-import { fakePackage, writeApp } from '../support/write-app.ts'
+import { writeApp } from '../support/write-app.ts'
 
 // Every call is a process: as many as there are processors run side by side.
 const test = sequential.concurrent
@@ -14,20 +13,11 @@ const directory = temporaryDirectory()
 
 /** An auth definition with a column: what `defineAuth` returns, as far as the command looks at it. */
 const DEFINITION = `{ plugins: [{ id: 'app', userColumns: { nickname: { type: 'text' } } }] }`
-const FILES = ['auth.ts', 'database.ts', 'session.ts']
-const WROTE = 'wrote src/generated/auth.ts\nwrote src/generated/session.ts\nwrote src/generated/database.ts\n'
+const WROTE = 'wrote src/generated/database.ts\n'
 
-/** An app with an auth definition, and packages that stand in for the real ones. */
+/** An app with an auth definition. */
 const appWith = (files: Readonly<Record<string, string | null>>) =>
-  writeApp(directory, {
-    'tsconfig.json': '{ "compilerOptions": { "allowImportingTsExtensions": true } }',
-    'src/auth.ts': `export default ${DEFINITION}`,
-    ...fakePackage('@sallyport/trpc', {
-      '.': 'export const bindSession = () => ({})',
-      './runtime': 'export const createAuthRuntime = () => ({})',
-    }),
-    ...files,
-  })
+  writeApp(directory, { 'src/auth.ts': `export default ${DEFINITION}`, ...files })
 
 const generate = (
   cwd: string,
@@ -42,44 +32,39 @@ afterAll(host.stop)
 const refuse = (cwd: string, args: readonly string[]): Promise<Run> =>
   host.run(['generate', ...args], { cwd })
 
-const generated = (root: string, folder = 'src/generated'): Record<string, string> =>
-  Object.fromEntries(
-    readdirSync(join(root, folder)).map((name) => [name, readFileSync(join(root, folder, name), 'utf8')]),
-  )
+const generated = (root: string, path = 'src/generated/database.ts'): string =>
+  readFileSync(join(root, path), 'utf8')
 
 describe('sallyport generate', () => {
-  test('writes what binds the definition, and the second time nothing', async ({ expect }) => {
+  test('writes the columns and tables of the definition, and the second time nothing', async ({ expect }) => {
     const root = appWith({})
     expect(await generate(root)).toEqual({ code: 0, stdout: WROTE, stderr: '' })
-    const files = generated(root)
-    expect(Object.keys(files)).toEqual(FILES)
-    expect(files['auth.ts']).toContain(`import authDefinition from '../auth.ts'`)
-    expect(files['session.ts']).toContain(`import type authDefinition from '../auth.ts'`)
-    expect(files['session.ts']).not.toMatch(/^import (?!type).*auth\.ts/m)
-    expect(files['database.ts']).toContain(`nickname: { type: 'text' },`)
-    expect(files['database.ts']).toContain('nickname: string | null')
+    const file = generated(root)
+    expect(readdirSync(join(root, 'src/generated'))).toEqual(['database.ts'])
+    expect(file).toContain('"nickname": {\n      "type": "text"')
+    expect(file).toContain('"nickname": string | null')
+    const { ino } = statSync(join(root, 'src/generated/database.ts'))
     expect(await generate(root)).toEqual({ code: 0, stdout: 'up to date\n', stderr: '' })
-    expect(generated(root)).toEqual(files)
+    expect(generated(root)).toBe(file)
+    expect(statSync(join(root, 'src/generated/database.ts')).ino).toBe(ino)
   })
 
   test('may be imported by the definition, which it needs first', async ({ expect }) => {
     const root = appWith({
       'src/auth.ts': `
-        import { getAuth } from './generated/auth.ts'
         import { authColumns } from './generated/database.ts'
-        import { createSensitiveSessionMiddleware, sessionMiddleware } from './generated/session.ts'
-        export const used = [getAuth, authColumns.user, sessionMiddleware, createSensitiveSessionMiddleware({ maxAge: 1 })]
+        export const used = authColumns.user
         export default ${DEFINITION}`,
     })
     expect(await generate(root)).toEqual({ code: 0, stdout: WROTE, stderr: '' })
-    expect(generated(root)['auth.ts']).not.toContain('throw')
+    expect(generated(root)).toContain('nickname')
   })
 
-  test('writes into the folder and with the endings that it is told', async ({ expect }) => {
+  test('writes the file that it is told', async ({ expect }) => {
     const root = appWith({ 'lib/definition.mts': `export default ${DEFINITION}` })
-    const args = ['--auth', './lib/definition.mts', '--out', 'lib/made', '--import-extension', 'js']
+    const args = ['--auth', './lib/definition.mts', '--out', 'lib/made/tables.ts']
     expect(await generate(root, args)).toMatchObject({ code: 0, stderr: '' })
-    expect(generated(root, 'lib/made')['auth.ts']).toContain(`from '../definition.mjs'`)
+    expect(generated(root, 'lib/made/tables.ts')).toContain('nickname')
     expect(existsSync(join(root, 'src/generated'))).toBe(false)
   })
 
@@ -101,48 +86,18 @@ describe('what somebody else has written is not replaced', () => {
     ['the definition itself', 'src/auth.ts', `console.log('loaded')\nexport default ${DEFINITION}`],
     ['an empty file', 'src/database.ts', ''],
   ] as const)('%s', async ([, path, text], { expect }) => {
-    const root = appWith({ 'src/auth.ts': null, [path]: text })
-    const auth = path === 'src/auth.ts' ? path : 'src/definition.ts'
-    expect(await refuse(root, ['--auth', auth, '--out', './src'])).toEqual({
+    const root = appWith({ [path]: text })
+    expect(await refuse(root, ['--out', path])).toEqual({
       code: 1,
       stdout: '',
-      stderr: `${path} was not written by "sallyport generate" and would be lost: move it, or name another folder by --out\n`,
+      stderr: `${path} was not written by "sallyport generate". Move it, or pass another file as --out.\n`,
     })
-    expect(generated(root, 'src')).toEqual({ [path.slice('src/'.length)]: text })
-  })
-})
-
-describe('without a definition there are stubs', () => {
-  test.for([
-    { lack: 'no module', module: null, missing: 'src/auth.ts does not exist' },
-    {
-      lack: 'no default export',
-      module: 'export const auth = 1',
-      missing: 'src/auth.ts has no default export',
-    },
-  ])('$lack', async ({ module, missing }, { expect }) => {
-    const root = appWith({ 'src/auth.ts': module })
-    const stderr = `${missing}: the files are stubs, which throw when they are called\n`
-    expect(await generate(root, ['--auth', join(root, 'src/auth.ts'), '--out', 'src/generated'])).toEqual({
-      code: 0,
-      stdout: WROTE,
-      stderr,
-    })
-    for (const name of ['auth.ts', 'session.ts']) expect(generated(root)[name]).toContain(`'${missing}'`)
-    expect(await generate(root, ['--check'])).toEqual({ code: 0, stdout: 'up to date\n', stderr })
-  })
-
-  test('which give way to a definition that imports them', async ({ expect }) => {
-    const root = appWith({ 'src/auth.ts': null })
-    await generate(root)
-    writeFileSync(join(root, 'src/auth.ts'), `import './generated/auth.ts'\nexport default ${DEFINITION}`)
-    expect(await generate(root)).toEqual({ code: 0, stdout: WROTE, stderr: '' })
-    expect(generated(root)['auth.ts']).toContain('createAuthRuntime')
+    expect(generated(root, path)).toBe(text)
   })
 })
 
 describe('sallyport generate --check', () => {
-  test('names the files that differ, with 1, and writes nothing', async ({ expect }) => {
+  test('says with 1 that the file differs, and writes nothing', async ({ expect }) => {
     const root = appWith({})
     await generate(root)
     expect(await generate(root, ['--check'])).toEqual({ code: 0, stdout: 'up to date\n', stderr: '' })
@@ -151,33 +106,70 @@ describe('sallyport generate --check', () => {
     expect(await generate(root, ['--check'])).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'src/generated/database.ts differs from the auth definition: run "sallyport generate"\n',
+      stderr: 'src/generated/database.ts differs from the auth definition. Run "sallyport generate".\n',
     })
-    expect(generated(root)).toEqual(before)
+    expect(generated(root)).toBe(before)
   })
 
-  test('names the files that are missing, without loading a definition that may import them', async ({
+  test('says with 1 that the file is missing, without loading a definition that may import it', async ({
     expect,
   }) => {
-    const root = appWith({ 'src/auth.ts': `import './generated/auth.ts'\nexport default ${DEFINITION}` })
+    const root = appWith({ 'src/auth.ts': `import './generated/database.ts'\nexport default ${DEFINITION}` })
     await generate(root)
-    rmSync(join(root, 'src/generated/auth.ts'))
-    expect(await generate(root, ['--check'])).toEqual({
+    rmSync(join(root, 'src/generated/database.ts'))
+    expect(await refuse(root, ['--check'])).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'src/generated/auth.ts is missing: run "sallyport generate"\n',
+      stderr: 'src/generated/database.ts is missing. Run "sallyport generate".\n',
     })
-    expect(Object.keys(generated(root))).toEqual(['database.ts', 'session.ts'])
+    expect(readdirSync(join(root, 'src/generated'))).toEqual([])
+  })
+
+  test('takes other line ends for the same', async ({ expect }) => {
+    const root = appWith({})
+    await generate(root)
+    writeFileSync(join(root, 'src/generated/database.ts'), generated(root).replaceAll('\n', '\r\n'))
+    expect(await generate(root, ['--check'])).toEqual({ code: 0, stdout: 'up to date\n', stderr: '' })
   })
 })
 
 describe('what cannot be loaded ends with 1, and nothing is written', () => {
-  test('it does not parse', async ({ expect }) => {
-    const root = appWith({ 'src/auth.ts': 'export default {' })
-    const { code, stdout, stderr } = await generate(root)
+  test.for([
+    {
+      fault: 'it does not parse',
+      module: 'export default {',
+      said: /could not be loaded: .*src\/auth\.ts:1/,
+    },
+    { fault: 'it throws', module: `throw new Error('no keys')`, said: /could not be loaded: no keys$/ },
+    { fault: 'it throws no error', module: `throw 'no keys'`, said: /could not be loaded: no keys$/ },
+    { fault: 'it imports what is not there', module: `import './none.ts'`, said: /loaded: .*none\.ts/ },
+    { fault: 'it exports nothing', module: 'export const auth = 1', said: /isn't an auth definition/ },
+    { fault: 'it exports something else', module: 'export default { config: {} }', said: /isn't an auth/ },
+    { fault: 'it exports null', module: 'export default null', said: /isn't an auth definition/ },
+    {
+      fault: 'it is not there',
+      module: null,
+      said: /^src\/auth\.ts doesn't exist\. Pass the module .* --auth\.$/,
+    },
+    {
+      fault: 'a migration fails',
+      module: `export default { plugins: [{ id: 'a', migrations: { async '1'() { throw new Error('no table') } } }] }`,
+      said: /^no table$/,
+    },
+  ])('$fault', async ({ module, said }, { expect }) => {
+    const root = appWith({ 'src/auth.ts': module, 'src/other.ts': '' })
+    const { code, stdout, stderr } = await refuse(root, [])
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toMatch(/^src\/auth\.ts could not be loaded: .*src\/auth\.ts:1/)
-    expect(readdirSync(join(root, 'src'))).toEqual(['auth.ts'])
+    expect(stderr.trimEnd()).toMatch(new RegExp(said.source, 's'))
+    expect(readdirSync(join(root, 'src')).filter((name) => name !== 'auth.ts')).toEqual(['other.ts'])
+  })
+
+  test('the definition is named wrongly: what was generated before stays', async ({ expect }) => {
+    const root = appWith({})
+    await generate(root)
+    const before = generated(root)
+    expect(await refuse(root, ['--auth', 'src/aut.ts'])).toMatchObject({ code: 1, stdout: '' })
+    expect(generated(root)).toBe(before)
   })
 
   test('it ends the process', async ({ expect }) => {
@@ -192,14 +184,21 @@ describe('what cannot be loaded ends with 1, and nothing is written', () => {
     const before = generated(root)
     writeFileSync(join(root, 'src/auth.ts'), `throw new Error('no keys')`)
     expect(await generate(root)).toMatchObject({ code: 1 })
-    expect(generated(root)).toEqual(before)
+    expect(generated(root)).toBe(before)
+  })
+
+  test('but a bundler is not needed', async ({ expect }) => {
+    const hook = `import { registerHooks } from 'node:module'
+      registerHooks({ resolve: (id, context, next) => next(id.startsWith('rolldown') ? 'not-installed' : id, context) })`
+    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(hook)}`
+    expect(await generate(appWith({}), [], { NODE_OPTIONS })).toEqual({ code: 0, stdout: WROTE, stderr: '' })
   })
 
   test.for([
     {
       driver: 'is not installed',
       code: `next('not-installed', context)`,
-      told: /^sallyport generate reads .* for which it needs better-sqlite3: .*\n$/,
+      told: /^sallyport generate reads .* needs better-sqlite3\. Run .*\n$/,
     },
     {
       driver: 'is broken',
@@ -218,99 +217,11 @@ describe('what cannot be loaded ends with 1, and nothing is written', () => {
 
 describe('a call that makes no sense ends with 2', () => {
   test.for([
-    { args: ['--check', '--watch'], message: 'cannot be used with' },
-    { args: ['--import-extension', 'mjs'], message: 'Allowed choices are ts, js, none' },
     { args: ['--force'], message: 'unknown option' },
     { args: ['src/auth.ts'], message: 'too many arguments' },
   ])('$args', async ({ args, message }, { expect }) => {
     const { code, stdout, stderr } = await refuse(directory, args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(message)
-  })
-})
-
-describe('sallyport generate --watch', () => {
-  // Several processes, one after the other.
-  const PATIENT = { timeout: 60_000 }
-  const columnOf = (name: string) =>
-    `export default { plugins: [{ id: 'app', userColumns: { ${name}: { type: 'text' } } }] }`
-  const isLive = (pid: number) => {
-    try {
-      return process.kill(pid, 0)
-    } catch {
-      return false
-    }
-  }
-
-  test(
-    'generates after every change, goes on after one that cannot be loaded, and ends with 0',
-    PATIENT,
-    async ({ expect, onTestFinished }) => {
-      const root = appWith({
-        'src/auth.ts': `export { default } from './deep/columns.ts'`,
-        'src/deep/columns.ts': columnOf('one'),
-      })
-      const running = startSallyport(['generate', '--watch'], { cwd: root })
-      onTestFinished(() => void running.process.kill('SIGKILL'))
-      await running.untilPrinted((lines) => lines.length === 3)
-      expect(generated(root)['database.ts']).toContain('one: string')
-
-      writeFileSync(join(root, 'src/deep/columns.ts'), columnOf('two'))
-      await running.untilPrinted((lines) => lines.length === 4)
-      expect(generated(root)['database.ts']).toContain('two: string')
-
-      writeFileSync(join(root, 'src/deep/columns.ts'), `throw new Error('broken')`)
-      await running.untilFailed((lines) => lines.some((line) => line.endsWith('Error: broken')))
-      expect(generated(root)['database.ts']).toContain('two: string')
-
-      writeFileSync(join(root, 'src/deep/columns.ts'), columnOf('three'))
-      await running.untilPrinted((lines) => lines.length === 5)
-      expect(generated(root)['database.ts']).toContain('three: string')
-
-      running.process.kill('SIGTERM')
-      const { code, stdout } = await running.ended
-      expect(code).toBe(0)
-      expect(stdout).toBe(`${WROTE}${'wrote src/generated/database.ts\n'.repeat(2)}`)
-    },
-  )
-
-  test(
-    'leaves no process behind, and looks again at what has changed while it was at work',
-    PATIENT,
-    async ({ expect, onTestFinished }) => {
-      const root = appWith({
-        'src/auth.ts': `
-        import { existsSync, writeFileSync } from 'node:fs'
-        writeFileSync('pid', String(process.pid))
-        process.on('SIGTERM', () => {})
-        console.log('begun')
-        while (!existsSync('go')) await new Promise((resolve) => setTimeout(resolve, 10))
-        export default ${DEFINITION}`,
-      })
-      const running = startSallyport(['generate', '--watch', '--import-extension', 'none'], { cwd: root })
-      onTestFinished(() => void running.process.kill('SIGKILL'))
-      await running.untilPrinted((lines) => lines.includes('begun'))
-      mkdirSync(join(root, 'src/deep'))
-      writeFileSync(join(root, 'src/other.ts'), '')
-      // The change is noticed before the first run may go on, or after it: either way there is a second.
-      writeFileSync(join(root, 'go'), '')
-      await running.untilPrinted((lines) => lines.includes('up to date'))
-      expect(generated(root)['auth.ts']).toContain(`from '../auth'\n`)
-
-      rmSync(join(root, 'go'))
-      writeFileSync(join(root, 'src/other.ts'), '//')
-      await running.untilPrinted((lines) => lines.filter((line) => line === 'begun').length === 3)
-      const pid = Number(readFileSync(join(root, 'pid'), 'utf8'))
-      expect(isLive(pid)).toBe(true)
-      running.process.kill('SIGINT')
-      expect(await running.ended).toMatchObject({ code: 0 })
-      await until(() => !isLive(pid))
-    },
-  )
-
-  test('ends with 1 where there is no folder to watch', async ({ expect }) => {
-    const { code, stderr } = await generate(appWith({}), ['--watch', '--auth', 'none/auth.ts'])
-    expect(code).toBe(1)
-    expect(stderr).toContain('none')
   })
 })

@@ -123,7 +123,7 @@ describe('sallyport migrate --auth', () => {
   })
 
   test.for([
-    { fault: 'no such module', source: null, message: 'Cannot find module' },
+    { fault: 'no such module', source: null, message: "doesn't exist" },
     {
       fault: 'a module that fails',
       source: "throw new Error('SIGNING_KEYS is missing')",
@@ -132,10 +132,14 @@ describe('sallyport migrate --auth', () => {
     {
       fault: 'a module without a default export',
       source: 'export const auth = 1',
-      message: 'no auth definition',
+      message: "isn't an auth definition",
     },
-    { fault: 'a default export of another kind', source: 'export default 7', message: 'no auth definition' },
-    { fault: 'null', source: 'export default null', message: 'no auth definition' },
+    {
+      fault: 'a default export of another kind',
+      source: 'export default 7',
+      message: "isn't an auth definition",
+    },
+    { fault: 'null', source: 'export default null', message: "isn't an auth definition" },
   ])(
     'fails with 1 and in one line with $fault, and makes no database',
     async ({ source, message }, { expect }) => {

@@ -20,19 +20,19 @@ export const CLEAN_APP: Readonly<Record<string, string>> = {
     import { plugin } from './plugin.ts'
     export default defineAuth({ plugins: [plugin] })`,
   'src/plugin.ts': `export const plugin = { text: '${crypto.randomUUID().repeat(50)}' }`,
-  'src/generated/auth.ts': `
+  'src/get-auth.ts': `
     import { createAuthRuntime } from '@sallyport/trpc/runtime'
-    import authDefinition from '../auth.ts'
+    import authDefinition from './auth.ts'
     export const { getAuth } = createAuthRuntime(() => authDefinition)
     export type Auth = ReturnType<typeof getAuth>`,
-  'src/generated/session.ts': `
+  'src/session.ts': `
     import { bindSession } from '@sallyport/trpc'
-    import type authDefinition from '../auth.ts'
+    import type authDefinition from './auth.ts'
     export const { getSession, sessionMiddleware } = bindSession<typeof authDefinition>()`,
   'src/procedures.ts': `
     import { initTRPC } from '@trpc/server'
-    import type { Auth } from './generated/auth.ts'
-    import { sessionMiddleware } from './generated/session.ts'
+    import type { Auth } from './get-auth.ts'
+    import { sessionMiddleware } from './session.ts'
     const t = initTRPC.context<{ auth: Auth }>().create()
     export const { router } = t
     export const createCaller = t.createCallerFactory
@@ -40,14 +40,14 @@ export const CLEAN_APP: Readonly<Record<string, string>> = {
     export const protectedProcedure = publicProcedure.use(sessionMiddleware)`,
   'src/authed-action.ts': `
     import { createAuthedAction } from '@sallyport/trpc/action'
-    import { getAuth } from './generated/auth.ts'
+    import { getAuth } from './get-auth.ts'
     import { publicProcedure } from './procedures.ts'
     export const authedAction = createAuthedAction(publicProcedure, getAuth, {})`,
   'src/routers/notes.ts': `
     import { protectedProcedure, router } from '../procedures.ts'
     export const notes = router({ list: protectedProcedure.query(() => []) })`,
   'src/routers/organizations.ts': `
-    import { getAuth } from '../generated/auth.ts'
+    import { getAuth } from '../get-auth.ts'
     import { protectedProcedure, router } from '../procedures.ts'
     export const organizations = router({ add: protectedProcedure.mutation(({ ctx }) => getAuth(ctx).api) })`,
   'src/routers/report.ts': `
@@ -80,7 +80,7 @@ export const CLEAN_APP: Readonly<Record<string, string>> = {
 }
 
 /** A package with these entries, as it is published. */
-export function fakePackage(name: string, entries: Readonly<Record<string, string>>): Record<string, string> {
+function fakePackage(name: string, entries: Readonly<Record<string, string>>): Record<string, string> {
   const files: [string, string, string][] = Object.entries(entries).map(([entry, code]) => [
     entry,
     `./dist/${entry === '.' ? 'index' : entry.slice(2)}.js`,

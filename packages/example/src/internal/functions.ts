@@ -1,7 +1,7 @@
 import { defineInternalFunctions } from '@sallyport/trpc/runtime'
 import { authConfig } from '../auth.config.ts'
 import { db } from '../database.ts'
-import { getAuth } from '../generated/auth.ts'
+import { getAuth } from '../get-auth.ts'
 import { internalRouter } from './router.ts'
 
 /** The internal functions with what they work on; `getAuth` serves the auth endpoints to the edge. */

@@ -1,7 +1,7 @@
 import type { AuditRecordResponse } from '@sallyport/core/protocol'
 import { refusalMiddleware } from '@sallyport/trpc'
 import * as z from 'zod'
-import { getAuth } from '../generated/auth.ts'
+import { getAuth } from '../get-auth.ts'
 import { adminProcedure, router } from '../procedures.ts'
 
 const NEWEST = 50

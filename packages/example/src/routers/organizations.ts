@@ -1,6 +1,6 @@
 import { refusalMiddleware, requireOrganizationRole } from '@sallyport/trpc'
 import * as z from 'zod'
-import { getAuth } from '../generated/auth.ts'
+import { getAuth } from '../get-auth.ts'
 import { protectedProcedure, router } from '../procedures.ts'
 
 /** For what calls `auth.api`, whose refusals keep their code. */

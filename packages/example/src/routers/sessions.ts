@@ -1,4 +1,4 @@
-import { getAuth } from '../generated/auth.ts'
+import { getAuth } from '../get-auth.ts'
 import { protectedProcedure, router } from '../procedures.ts'
 
 export const sessionsRouter = router({

@@ -50,8 +50,8 @@ export interface BoundSession<Definition extends AuthDefinition> {
 }
 
 /**
- * Returns the session middlewares with the types of a definition: `ctx.session` and `ctx.user` have the columns that it adds. Only the
- * type of the definition is imported. `sallyport generate` writes the call.
+ * Returns the session middlewares with the types of a definition: `ctx.session` and `ctx.user` have the columns that it adds. Import only the
+ * type of the definition.
  *
  * @example export const { getSession, sessionMiddleware } = bindSession<typeof authDefinition>()
  */

@@ -19,7 +19,7 @@ export interface OrganizationContext {
 
 /**
  * Lets a call in only when the user has one of these roles in the organization that their session works in, which is `ctx.organization`
- * from then on. Comes after the session middleware of `generated/session.ts`, whose sessions have the columns of `organization()`. A stream
+ * from then on. Comes after the session middleware of `session.ts`, whose sessions have the columns of `organization()`. A stream
  * ends with `ROLE_REQUIRED` as soon as the role is lost or the session works elsewhere, and `ctx.transaction` asks again under its locks.
  *
  * @example

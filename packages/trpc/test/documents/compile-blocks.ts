@@ -71,7 +71,7 @@ function makeProject(folder: string): string {
 /** Writes each state of each page into a folder, and returns the files that are to be compiled. */
 function writePages(project: string, documents: readonly Document[]): Map<string, Source> {
   const readme = documents.find(({ path }) => path === 'README.md')
-  const shared = firstOfEachName([...generatedFiles(), ...(readme ? sourcesOf(readme) : [])])
+  const shared = firstOfEachName([...boundFiles(), ...(readme ? sourcesOf(readme) : [])])
   const sources = new Map<string, Source>()
   for (const document of documents)
     stagesOf(document, shared).forEach(({ all, own }, stage) => {
@@ -154,10 +154,9 @@ function runCompiler(...args: readonly string[]): Promise<string[]> {
   })
 }
 
-/** The files of `sallyport generate`, as the example has them. */
-const generatedFiles = (): Source[] =>
-  ['auth.ts', 'session.ts', 'database.ts'].map((file) => {
-    const name = `generated/${file}`
+/** The file of `sallyport generate` and those that bind the definition, as the example has them. */
+const boundFiles = (): Source[] =>
+  ['generated/database.ts', 'get-auth.ts', 'session.ts'].map((name) => {
     const text = readFileSync(join(ROOT, 'packages/example/src', name), 'utf8')
     return { document: name, name, text, offset: 0, first: 1, last: Infinity }
   })

@@ -90,7 +90,7 @@ const APP_WITH_MAIL = {
   'src/routers/report.ts': null,
   'src/routers/app.ts': null,
   'src/mail.ts': `
-    import { getAuth } from './generated/auth.ts'
+    import { getAuth } from './get-auth.ts'
     export const mail = getAuth`,
   'src/routers/notes.ts': `
     import { mail } from '../mail.ts'

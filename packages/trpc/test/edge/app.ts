@@ -25,7 +25,7 @@ import {
   optionalSessionMiddleware,
   sensitiveSessionMiddleware,
   sessionMiddleware,
-} from './generated/session.ts'
+} from './session.ts'
 
 const t = initTRPC.context<DatabaseContext>().create({
   // Without a `process` tRPC takes every runtime for a developer's, and sends stack traces.

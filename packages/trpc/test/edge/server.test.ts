@@ -174,7 +174,7 @@ describe('a stream', () => {
   })
 })
 
-test('the generated session module and the guards carry no plugin and no part of the definition', async () => {
+test('the session module and the guards carry no plugin and no part of the definition', async () => {
   const { imports, files } = await bundle(path('./app.ts'))
   expect(imports).toEqual([])
   expect(

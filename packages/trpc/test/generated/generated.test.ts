@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, test as sequential } from 'vitest'
@@ -14,7 +13,7 @@ const PATIENT = { timeout: 60_000 }
 const directory = temporaryDirectory()
 const workspace = fileURLToPath(new URL('../../../..', import.meta.url))
 
-/** An app whose definition imports what is generated from it. */
+/** An app whose definition imports what is bound to it. */
 const APP: Readonly<Record<string, string>> = {
   'tsconfig.json': JSON.stringify({
     extends: join(workspace, 'tsconfig.base.json'),
@@ -32,8 +31,8 @@ const APP: Readonly<Record<string, string>> = {
     import { emailPassword } from '@sallyport/core/plugins'
     import * as z from 'zod'
     import { authConfig, signingKeys } from './auth.config.ts'
-    import { type Auth, getAuth } from './generated/auth.ts'
-    import { type Session, sessionMiddleware } from './generated/session.ts'
+    import { getAuth } from './get-auth.ts'
+    import { type Session, sessionMiddleware } from './session.ts'
 
     export const told: string[] = []
     export default defineAuth({
@@ -44,7 +43,7 @@ const APP: Readonly<Record<string, string>> = {
           async sendEmail({ to }) {
             told.push(to, typeof sessionMiddleware)
             if (to.endsWith('@example.com')) return
-            const auth: Auth = getAuth({} as never)
+            const auth: ReturnType<typeof getAuth> = getAuth({} as never)
             const { session }: { session: Pick<Session, 'theme'> } = await auth.api.getSession()
             told.push(session.theme ?? 'none')
           },
@@ -58,6 +57,18 @@ const APP: Readonly<Record<string, string>> = {
         },
       },
     })`,
+  'src/get-auth.ts': `
+    import { createAuthRuntime } from '@sallyport/trpc/runtime'
+    import authDefinition from './auth.ts'
+
+    export const { getAuth } = createAuthRuntime(() => authDefinition)`,
+  'src/session.ts': `
+    import type { SessionOf } from '@sallyport/core/auth'
+    import { bindSession } from '@sallyport/trpc'
+    import type authDefinition from './auth.ts'
+
+    export const { createSensitiveSessionMiddleware, getSession, sessionMiddleware } = bindSession<typeof authDefinition>()
+    export type Session = SessionOf<typeof authDefinition>`,
   'src/database.ts': `
     import { openSqlite } from '@sallyport/core/sqlite'
     import { type AuthTables, authColumns } from './generated/database.ts'
@@ -68,7 +79,7 @@ const APP: Readonly<Record<string, string>> = {
     import { initTRPC } from '@trpc/server'
     import { authConfig } from './auth.config.ts'
     import { database } from './database.ts'
-    import { createSensitiveSessionMiddleware, sessionMiddleware } from './generated/session.ts'
+    import { createSensitiveSessionMiddleware, sessionMiddleware } from './session.ts'
 
     const auth = createAuthContext(authConfig)
     export const contextOf = (req: Request) =>
@@ -79,8 +90,8 @@ const APP: Readonly<Record<string, string>> = {
     export const freshProcedure = t.procedure.use(createSensitiveSessionMiddleware({ maxAge: 60 }))`,
   'src/router.ts': `
     import { assertGuarded } from '@sallyport/trpc'
-    import { getAuth } from './generated/auth.ts'
-    import { getSession } from './generated/session.ts'
+    import { getAuth } from './get-auth.ts'
+    import { getSession } from './session.ts'
     import { freshProcedure, protectedProcedure, router } from './procedures.ts'
 
     export const appRouter = router({
@@ -111,7 +122,7 @@ const APP: Readonly<Record<string, string>> = {
     console.log(JSON.stringify({ ...answers, told }))
     await database.close()`,
   'src/definition-first.ts': `import './auth.ts'\nimport './main.ts'`,
-  'src/generated-first.ts': `import './generated/auth.ts'\nimport './main.ts'`,
+  'src/runtime-first.ts': `import './get-auth.ts'\nimport './main.ts'`,
 }
 
 interface Run {
@@ -135,10 +146,10 @@ async function generatedApp(files: Readonly<Record<string, string>>): Promise<st
   return root
 }
 
-describe('what is generated from a definition that imports it', async () => {
+describe('what is bound to a definition that imports it', async () => {
   const root = await generatedApp(APP)
 
-  test.for(['definition-first', 'generated-first'])(
+  test.for(['definition-first', 'runtime-first'])(
     'runs, whichever is loaded first: %s',
     PATIENT,
     async (entry, { expect }) => {
@@ -159,39 +170,5 @@ describe('what is generated from a definition that imports it', async () => {
     const compiler = join(workspace, 'node_modules/typescript/bin/tsc')
     // Each further checker repeats work of the others, on processors that other tests need.
     expect(await run(compiler, '-p', root, '--checkers', '1')).toEqual({ code: 0, stdout: '', stderr: '' })
-  })
-})
-
-describe('the stubs of an app without a definition', async () => {
-  const { 'src/auth.ts': _, 'src/main.ts': __, ...files } = APP
-  const root = await generatedApp({
-    ...files,
-    'src/router.ts': `${APP['src/router.ts']}
-    export const answers = [getAuth, getSession]`,
-    'src/main.ts': `
-      import { isConfigurationError } from '@sallyport/core'
-      import { contextOf, createCallerFactory } from './procedures.ts'
-      import { answers, appRouter } from './router.ts'
-
-      const ctx = contextOf(new Request('http://localhost:3000'))
-      const caller = createCallerFactory(appRouter)(ctx)
-      const calls = [caller.me, caller.sessions, ...answers.map((each) => async () => each(ctx))]
-      for (const call of calls) {
-        const error = await call().catch((thrown) => thrown.cause ?? thrown)
-        console.log(isConfigurationError(error), error.code, error.message)
-      }`,
-  })
-
-  test('let it start, and each call says what is missing', PATIENT, async ({ expect }) => {
-    const { code, stdout, stderr } = await run(join(root, 'src/main.ts'))
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    const cure =
-      'src/auth.ts does not exist: its default export has to be what defineAuth() returns; then run "sallyport generate"'
-    expect(stdout.trimEnd().split('\n')).toEqual(
-      ['sessionMiddleware', 'createSensitiveSessionMiddleware', 'getAuth', 'getSession'].map(
-        (name) => `true DEFINITION_MISSING ${name}: ${cure}`,
-      ),
-    )
-    expect(readFileSync(join(root, 'src/generated/auth.ts'), 'utf8')).not.toContain('import')
   })
 })

@@ -1,41 +1,32 @@
-import type { AddedColumns, ColumnShape } from '../../session/added-columns.ts'
-import { block, HEADER, importTypes, memberName, objectMember, quote } from './generated-text.ts'
+import type { AddedColumns } from '../../session/added-columns.ts'
 import type { Column, Tables } from './read-tables.ts'
+
+/** How every generated file begins. */
+export const ORIGIN = '// Written by "sallyport generate"'
 
 /** `generated/database.ts`: the columns that the definition adds, and the tables for Kysely. */
 export function databaseFile(columns: AddedColumns, tables: Tables): string {
-  const members = Object.entries(tables).map(
-    ([table, added]) => `${memberName(table)}: ${block(added.map(member))}`,
-  )
-  const added = members.length === 0 ? '' : ` & ${block(members)}`
   const types = Object.values(tables).flat().map(typeOf).join(' ')
   const used = COLUMN_TYPES.filter((name) => new RegExp(`\\b${name}\\b`).test(types))
-  return `${HEADER}${importTypes(['AddedColumns', 'AuthTables as CoreTables', ...used], '@sallyport/core/auth')}
+  const imported = ['AddedColumns', 'AuthTables as CoreTables', ...used].join(', ')
+  const members = Object.entries(tables).map(([table, added]) => {
+    const lines = added.map((column) => `    ${JSON.stringify(column.name)}: ${typeOf(column)}\n`)
+    return `  ${JSON.stringify(table)}: {\n${lines.join('')}  }\n`
+  })
+  return `${ORIGIN}: change the auth definition and run that again.
+import type { ${imported} } from '@sallyport/core/auth'
+
 /** The columns that the auth definition adds: \`openSqlite(url, { columns: authColumns })\`. */
-export const authColumns: AddedColumns = ${block(
-    (['user', 'session'] as const).map((table) => `${table}: ${shapes(columns[table])},`),
-  )}
+export const authColumns: AddedColumns = ${JSON.stringify(columns, null, 2)}
 
 /** Our tables for Kysely, with the columns and tables that the auth definition adds. */
-export type AuthTables = Pick<CoreTables, keyof CoreTables>${added}
+export type AuthTables = Pick<CoreTables, keyof CoreTables> & {
+${members.join('')}}
 `
-}
-
-function shapes(columns: Readonly<Record<string, ColumnShape>>): string {
-  const members = Object.entries(columns).map(([name, { type, default: value }]) => {
-    const shape =
-      value === undefined ? {} : { default: typeof value === 'string' ? quote(value) : `${value}` }
-    return objectMember(memberName(name), { type: quote(type), ...shape }, { indent: 4 })
-  })
-  return block(members)
 }
 
 /** The types of columns that are not of the language. */
 const COLUMN_TYPES = ['Defaulted', 'Flag', 'NullableFlag', 'NullableTimestamp', 'Timestamp']
-
-function member(column: Column): string {
-  return `${memberName(column.name)}: ${typeOf(column)}`
-}
 
 function typeOf({ type, isNullable, hasDefault }: Column): string {
   const plain = plainType(type)

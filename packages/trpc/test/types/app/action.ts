@@ -1,10 +1,10 @@
 import { createAuthedAction } from '@sallyport/trpc/action'
 import { type FunctionsOf, functionsOf, type Runner } from '@sallyport/trpc/runtime'
 import { initTRPC } from '@trpc/server'
-import { getAuth } from './generated/auth.ts'
-import type { Session, User } from './generated/session.ts'
+import { getAuth } from './get-auth.ts'
 import { t } from './procedures.ts'
 import { holds, type Same } from './same.ts'
+import type { Session, User } from './session.ts'
 
 declare const runner: Runner
 const internalT = initTRPC.create()

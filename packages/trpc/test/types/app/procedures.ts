@@ -1,6 +1,7 @@
 import type { AuthDatabase, Identity } from '@sallyport/core'
 import { type AuthContext, authErrorData, requireRole } from '@sallyport/trpc'
 import { initTRPC } from '@trpc/server'
+import { holds, type Same } from './same.ts'
 import {
   createSensitiveSessionMiddleware,
   getSession,
@@ -10,8 +11,7 @@ import {
   sensitiveSessionMiddleware,
   sessionMiddleware,
   type User,
-} from './generated/session.ts'
-import { holds, type Same } from './same.ts'
+} from './session.ts'
 
 export interface Context extends AuthContext {
   readonly db: AuthDatabase

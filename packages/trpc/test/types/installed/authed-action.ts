@@ -1,5 +1,5 @@
 import { createAuthedAction } from '@sallyport/trpc/action'
-import { getAuth } from './generated/auth.ts'
+import { getAuth } from './get-auth.ts'
 import { t } from './procedures.ts'
 
 export const authedAction = createAuthedAction(t.procedure, getAuth, ({ runner }) => runner)

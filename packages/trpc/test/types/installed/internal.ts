@@ -2,7 +2,7 @@ import { type ActingUser, defineInternalFunctions, functionsOf, localRunner } fr
 import { initTRPC } from '@trpc/server'
 import { authConfig } from './auth.config.ts'
 import { database } from './database.ts'
-import { getAuth } from './generated/auth.ts'
+import { getAuth } from './get-auth.ts'
 
 const { db } = database
 const t = initTRPC.context<{ db: typeof db } & ActingUser>().create()

@@ -1,7 +1,7 @@
 import { authErrorData, endpointErrorData, rateLimit, requireRole } from '@sallyport/trpc'
 import { initTRPC } from '@trpc/server'
 import type { Context } from './context.ts'
-import { sensitiveSessionMiddleware, sessionMiddleware } from './generated/session.ts'
+import { sensitiveSessionMiddleware, sessionMiddleware } from './session.ts'
 
 export const t = initTRPC.context<Context>().create({
   errorFormatter: (o) => ({

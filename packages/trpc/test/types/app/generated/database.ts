@@ -3,66 +3,80 @@ import type { AddedColumns, AuthTables as CoreTables, Defaulted, Timestamp } fro
 
 /** The columns that the auth definition adds: `openSqlite(url, { columns: authColumns })`. */
 export const authColumns: AddedColumns = {
-  user: {
-    locale: { type: 'text', default: 'en' },
-    credits: { type: 'number', default: 0 },
+  "user": {
+    "locale": {
+      "type": "text",
+      "default": "en"
+    },
+    "credits": {
+      "type": "number",
+      "default": 0
+    }
   },
-  session: {
-    activeOrganizationId: { type: 'text' },
-    activeOrganizationRole: { type: 'text' },
-    theme: { type: 'text' },
-    impersonatedBy: { type: 'text' },
-  },
+  "session": {
+    "activeOrganizationId": {
+      "type": "text"
+    },
+    "activeOrganizationRole": {
+      "type": "text"
+    },
+    "theme": {
+      "type": "text"
+    },
+    "impersonatedBy": {
+      "type": "text"
+    }
+  }
 }
 
 /** Our tables for Kysely, with the columns and tables that the auth definition adds. */
 export type AuthTables = Pick<CoreTables, keyof CoreTables> & {
-  invitation: {
-    id: string
-    organizationId: string
-    email: string
-    role: string
-    token: string
-    inviterId: string
-    expiresAt: Timestamp
-    createdAt: Timestamp
+  "invitation": {
+    "id": string
+    "organizationId": string
+    "email": string
+    "role": string
+    "token": string
+    "inviterId": string
+    "expiresAt": Timestamp
+    "createdAt": Timestamp
   }
-  knownDevice: {
-    id: string
-    device: string
-    userId: string
-    expiresAt: Timestamp
-    createdAt: Timestamp
+  "knownDevice": {
+    "id": string
+    "device": string
+    "userId": string
+    "expiresAt": Timestamp
+    "createdAt": Timestamp
   }
-  member: {
-    id: string
-    organizationId: string
-    userId: string
-    role: string
-    createdAt: Timestamp
+  "member": {
+    "id": string
+    "organizationId": string
+    "userId": string
+    "role": string
+    "createdAt": Timestamp
   }
-  organization: {
-    id: string
-    name: string
-    slug: string
-    createdAt: Timestamp
+  "organization": {
+    "id": string
+    "name": string
+    "slug": string
+    "createdAt": Timestamp
   }
-  session: {
-    activeOrganizationId: string | null
-    activeOrganizationRole: string | null
-    theme: string | null
-    impersonatedBy: string | null
+  "session": {
+    "activeOrganizationId": string | null
+    "activeOrganizationRole": string | null
+    "theme": string | null
+    "impersonatedBy": string | null
   }
-  user: {
-    locale: Defaulted<string>
-    credits: Defaulted<number>
+  "user": {
+    "locale": Defaulted<string>
+    "credits": Defaulted<number>
   }
-  verification: {
-    id: string
-    purpose: string
-    userId: string
-    email: string
-    expiresAt: Timestamp
-    createdAt: Timestamp
+  "verification": {
+    "id": string
+    "purpose": string
+    "userId": string
+    "email": string
+    "expiresAt": Timestamp
+    "createdAt": Timestamp
   }
 }

@@ -3,60 +3,67 @@ import type { AddedColumns, AuthTables as CoreTables, Defaulted, Timestamp } fro
 
 /** The columns that the auth definition adds: `openSqlite(url, { columns: authColumns })`. */
 export const authColumns: AddedColumns = {
-  user: {
-    locale: { type: 'text', default: 'en' },
+  "user": {
+    "locale": {
+      "type": "text",
+      "default": "en"
+    }
   },
-  session: {
-    activeOrganizationId: { type: 'text' },
-    activeOrganizationRole: { type: 'text' },
-  },
+  "session": {
+    "activeOrganizationId": {
+      "type": "text"
+    },
+    "activeOrganizationRole": {
+      "type": "text"
+    }
+  }
 }
 
 /** Our tables for Kysely, with the columns and tables that the auth definition adds. */
 export type AuthTables = Pick<CoreTables, keyof CoreTables> & {
-  invitation: {
-    id: string
-    organizationId: string
-    email: string
-    role: string
-    token: string
-    inviterId: string
-    expiresAt: Timestamp
-    createdAt: Timestamp
+  "invitation": {
+    "id": string
+    "organizationId": string
+    "email": string
+    "role": string
+    "token": string
+    "inviterId": string
+    "expiresAt": Timestamp
+    "createdAt": Timestamp
   }
-  knownDevice: {
-    id: string
-    device: string
-    userId: string
-    expiresAt: Timestamp
-    createdAt: Timestamp
+  "knownDevice": {
+    "id": string
+    "device": string
+    "userId": string
+    "expiresAt": Timestamp
+    "createdAt": Timestamp
   }
-  member: {
-    id: string
-    organizationId: string
-    userId: string
-    role: string
-    createdAt: Timestamp
+  "member": {
+    "id": string
+    "organizationId": string
+    "userId": string
+    "role": string
+    "createdAt": Timestamp
   }
-  organization: {
-    id: string
-    name: string
-    slug: string
-    createdAt: Timestamp
+  "organization": {
+    "id": string
+    "name": string
+    "slug": string
+    "createdAt": Timestamp
   }
-  session: {
-    activeOrganizationId: string | null
-    activeOrganizationRole: string | null
+  "session": {
+    "activeOrganizationId": string | null
+    "activeOrganizationRole": string | null
   }
-  user: {
-    locale: Defaulted<string>
+  "user": {
+    "locale": Defaulted<string>
   }
-  verification: {
-    id: string
-    purpose: string
-    userId: string
-    email: string
-    expiresAt: Timestamp
-    createdAt: Timestamp
+  "verification": {
+    "id": string
+    "purpose": string
+    "userId": string
+    "email": string
+    "expiresAt": Timestamp
+    "createdAt": Timestamp
   }
 }

@@ -1,50 +1,39 @@
-import { symlinkSync } from 'node:fs'
+import { existsSync, realpathSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { findAppFiles } from '../../../src/cli/doctor/app-files.ts'
-import { examine } from '../../../src/cli/doctor/examine.ts'
+import { checkBoundary } from '../../../src/cli/doctor/boundary.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
-import { CLEAN_APP, fakePackage, writeApp } from '../../support/write-app.ts'
+import { CLEAN_APP, writeApp } from '../../support/write-app.ts'
 
 const directory = temporaryDirectory()
 
-const OPTIONS = {
-  entry: 'src/server.ts',
-  procedures: 'src/procedures.ts',
-  action: 'src/authed-action.ts',
-  auth: 'src/auth.ts',
+/** Checks an app in a folder, which has the usual names. */
+function checkApp(folder: string) {
+  const root = realpathSync(folder)
+  const find = (name: string) => (existsSync(join(root, 'src', name)) ? join(root, 'src', name) : null)
+  return checkBoundary({
+    root,
+    entry: find('server.ts'),
+    procedures: join(root, 'src/procedures.ts'),
+    action: find('authed-action.ts'),
+    runtime: find('get-auth.ts'),
+    auth: join(root, 'src/auth.ts'),
+  })
 }
 
-/** Examines an app of these files, which has the usual names. */
-function examineApp(files: Readonly<Record<string, string | null>>) {
-  return examine(findAppFiles(OPTIONS, { root: writeApp(directory, files), named: new Set() }))
-}
+/** Checks the clean app with some of its files changed. */
+const checkWith = (changed: Readonly<Record<string, string | null>>) =>
+  checkApp(writeApp(directory, { ...CLEAN_APP, ...changed }))
 
-/** The report on the clean app with some of its files changed. */
-const examineWith = (changed: Readonly<Record<string, string | null>>) =>
-  examineApp({ ...CLEAN_APP, ...changed })
+const toGate = (...files: string[]) => [...files, 'src/get-auth.ts']
 
-const GATE = ['src/generated/auth.ts', 'src/auth.ts']
-const toGate = (...files: string[]) => [...files, 'src/generated/auth.ts']
-
-test('an app that keeps to the rule: who carries the definition, and through which imports', async () => {
-  const { modules, violations } = await examineApp(CLEAN_APP)
-  expect(violations).toEqual([])
-  expect(modules.map(({ role, file, chain }) => [role, file, chain])).toEqual([
-    ['shared', 'src/procedures.ts', []],
-    ['session', 'src/generated/session.ts', []],
-    ['action', 'src/authed-action.ts', ['src/authed-action.ts', ...GATE]],
-    ['procedures', 'src/routers/app.ts', ['src/routers/app.ts', 'src/routers/organizations.ts', ...GATE]],
-    ['procedures', 'src/routers/notes.ts', []],
-    ['procedures', 'src/routers/organizations.ts', ['src/routers/organizations.ts', ...GATE]],
-    ['procedures', 'src/routers/report.ts', ['src/routers/report.ts', 'src/authed-action.ts', ...GATE]],
-  ])
-  for (const { carriesDefinition, chain } of modules) expect(carriesDefinition).toBe(chain.length > 0)
+test('an app that keeps to the rule, with the modules that make procedures', async () => {
+  expect(await checkWith({})).toEqual({ modules: 12, procedureModules: 4, violations: [] })
 })
 
 describe('a way around the rule is told with its imports', () => {
   const helper = {
-    'src/helper.ts': `import { getAuth } from './generated/auth.ts'\nexport const help = getAuth`,
+    'src/helper.ts': `import { getAuth } from './get-auth.ts'\nexport const help = getAuth`,
   }
   const notes = (imports: string) => ({
     'src/routers/notes.ts': `${imports}\n${CLEAN_APP['src/routers/notes.ts']}`,
@@ -56,7 +45,7 @@ describe('a way around the rule is told with its imports', () => {
   test.each([
     {
       way: 'the shared module imports getAuth',
-      files: shared(`import { getAuth } from './generated/auth.ts'\nexport { getAuth }`),
+      files: shared(`import { getAuth } from './get-auth.ts'\nexport { getAuth }`),
       violations: [['shared-module', toGate('src/procedures.ts')]],
     },
     {
@@ -92,7 +81,7 @@ describe('a way around the rule is told with its imports', () => {
     {
       way: 'a helper imports getAuth when it is called',
       files: {
-        'src/helper.ts': `export const help = async () => (await import('./generated/auth.ts')).getAuth`,
+        'src/helper.ts': `export const help = async () => (await import('./get-auth.ts')).getAuth`,
         ...notes(`import { help } from '../helper.ts'\nexport const used = help`),
       },
       violations: [['procedure-module', toGate('src/routers/notes.ts', 'src/helper.ts')]],
@@ -101,10 +90,19 @@ describe('a way around the rule is told with its imports', () => {
       way: 'getAuth is passed on by other modules',
       files: {
         'src/lib/one.ts': `export { getAuth as authOf } from './two.ts'`,
-        'src/lib/two.ts': `export * from '../generated/auth.ts'`,
+        'src/lib/two.ts': `export * from '../get-auth.ts'`,
         ...notes(`import { authOf } from '../lib/one.ts'\nexport const used = authOf`),
       },
       violations: [['procedure-module', toGate('src/routers/notes.ts', 'src/lib/one.ts', 'src/lib/two.ts')]],
+    },
+    {
+      way: 'a procedure module imports a helper by an alias',
+      files: {
+        ...helper,
+        ...notes(`import { help } from '~/helper'\nexport const used = help`),
+        'tsconfig.json': '{ "compilerOptions": { "paths": { "~/*": ["./src/*"] } } }',
+      },
+      violations: [['procedure-module', toGate('src/routers/notes.ts', 'src/helper.ts')]],
     },
     {
       way: 'the action builder is passed on by another module, which is a builder module too then',
@@ -120,7 +118,7 @@ describe('a way around the rule is told with its imports', () => {
       way: 'a second builder module imports getAuth',
       files: {
         'src/organization-procedure.ts': `
-          import { getAuth } from './generated/auth.ts'
+          import { getAuth } from './get-auth.ts'
           import { protectedProcedure } from './procedures.ts'
           export const organizationProcedure = protectedProcedure.use(({ ctx, next }) => next({ ctx: getAuth(ctx) }))`,
         'src/routers/notes.ts': `
@@ -164,27 +162,14 @@ describe('a way around the rule is told with its imports', () => {
       violations: [['definition-import', ['src/authed-action.ts', 'src/plugins-of.ts', 'src/auth.ts']]],
     },
     {
-      way: 'the generated session imports the definition',
+      way: 'the session module imports the definition',
       files: {
-        'src/generated/session.ts': `import definition from '../auth.ts'\nexport const sessionMiddleware = definition`,
+        'src/session.ts': `import definition from './auth.ts'\nexport const sessionMiddleware = definition`,
       },
-      // The shared module imports it, so both are told.
-      violations: [
-        ['session-file', ['src/generated/session.ts', 'src/auth.ts']],
-        ['shared-module', ['src/procedures.ts', 'src/generated/session.ts', 'src/auth.ts']],
-      ],
-    },
-    {
-      way: 'generated stubs do not carry the definition, and who reaches them would',
-      files: {
-        ...helper,
-        ...notes(`import { help } from '../helper.ts'\nexport const used = help`),
-        'src/generated/auth.ts': `export const getAuth = () => { throw new Error('no definition') }`,
-      },
-      violations: [['procedure-module', toGate('src/routers/notes.ts', 'src/helper.ts')]],
+      violations: [['shared-module', ['src/procedures.ts', 'src/session.ts', 'src/auth.ts']]],
     },
   ])('$way', async ({ files, violations }) => {
-    const report = await examineWith(files)
+    const report = await checkWith(files)
     expect(report.violations.map(({ rule, chain }) => [rule, chain])).toEqual(violations)
     for (const { fix } of report.violations) expect(fix).toMatch(/^[^.]+\. ?/)
   })
@@ -201,15 +186,15 @@ describe('within the rule are', () => {
       files: {
         ...notes(`
           import type definition from '../auth.ts'
-          import { type Auth } from '../generated/auth.ts'
-          export type { Auth as Other } from '../generated/auth.ts'
+          import { type Auth } from '../get-auth.ts'
+          export type { Auth as Other } from '../get-auth.ts'
           export type Both = [typeof definition, Auth]`),
       },
     },
     {
       what: 'a helper of a module that carries the definition anyway',
       files: {
-        'src/helper.ts': `import { getAuth } from './generated/auth.ts'\nexport const help = getAuth`,
+        'src/helper.ts': `import { getAuth } from './get-auth.ts'\nexport const help = getAuth`,
         'src/routers/report.ts': `import { help } from '../helper.ts'\nexport const used = help\n${CLEAN_APP['src/routers/report.ts']}`,
       },
     },
@@ -217,8 +202,8 @@ describe('within the rule are', () => {
       what: 'a definition and generated files that import each other',
       files: {
         'src/auth.ts': `
-          import { getAuth } from './generated/auth.ts'
-          import { getSession } from './generated/session.ts'
+          import { getAuth } from './get-auth.ts'
+          import { getSession } from './session.ts'
           export default { plugins: [], later: (ctx) => [getAuth(ctx), getSession(ctx)] }`,
       },
     },
@@ -238,7 +223,7 @@ describe('within the rule are', () => {
     {
       what: 'a definition that uses a builder, and through a helper what it is bound to',
       files: {
-        'src/helper.ts': `import { getAuth } from './generated/auth.ts'\nexport const help = getAuth`,
+        'src/helper.ts': `import { getAuth } from './get-auth.ts'\nexport const help = getAuth`,
         'src/auth.ts': `import { help } from './helper.ts'\nimport { publicProcedure } from './procedures.ts'\nexport default [help, publicProcedure]`,
       },
     },
@@ -250,50 +235,55 @@ describe('within the rule are', () => {
       },
     },
     {
-      what: 'an app without an action builder and without a definition',
+      what: 'a module that queries a database, beside the definition',
       files: {
-        'src/auth.ts': null,
-        'src/app.ts': `export { appRouter as app } from './routers/app.ts'`,
-        'src/authed-action.ts': null,
-        'src/generated/auth.ts': `export const getAuth = () => { throw new Error('no definition') }`,
-        'src/routers/report.ts': `export const report = {}`,
+        'src/app.ts': `import './report-job.ts'\n${CLEAN_APP['src/app.ts']}`,
+        'src/report-job.ts': `import './auth.ts'\nexport const run = (pool) => pool.query('select 1')`,
       },
     },
+    {
+      what: 'routers that are put together by another module',
+      files: {
+        'src/routers/app.ts': `import { publicProcedure, router } from '../procedures.ts'
+          import { rest } from './rest.ts'
+          export const appRouter = router({ health: publicProcedure.query(() => 1), rest })`,
+        'src/routers/rest.ts': `import { router } from '../procedures.ts'
+          import { organizations } from './organizations.ts'
+          export const rest = router({ organizations })`,
+      },
+    },
+    {
+      what: 'an app without an action builder',
+      files: { 'src/authed-action.ts': null, 'src/routers/report.ts': `export const report = {}` },
+    },
   ])('$what', async ({ files }) => {
-    expect((await examineWith(files)).violations).toEqual([])
+    expect((await checkWith(files)).violations).toEqual([])
   })
 })
 
-test('an app without a server: the modules that the rule names are looked at', async () => {
-  const { modules } = await examineWith({ 'src/server.ts': null })
-  expect(modules.map(({ file }) => file)).toEqual([
-    'src/procedures.ts',
-    'src/generated/session.ts',
-    'src/authed-action.ts',
-  ])
+test('an app without a server: the modules that the rule names are checked', async () => {
+  const shared = `import './get-auth.ts'\n${CLEAN_APP['src/procedures.ts']}`
+  expect(await checkWith({ 'src/server.ts': null, 'src/procedures.ts': shared })).toMatchObject({
+    procedureModules: 0,
+    violations: [{ rule: 'shared-module' }],
+  })
 })
 
-test('generated stubs are no auth definition', async () => {
-  const stub = `export const getAuth = () => { throw new Error('no definition') }`
-  const { modules } = await examineWith({ 'src/generated/auth.ts': stub })
-  for (const { carriesDefinition } of modules) expect(carriesDefinition).toBe(false)
-})
-
-describe('a procedure module is one that imports a builder', () => {
-  /** The roles of the modules, by their names, of an app where one imports `x` of `./b.ts`. */
-  async function rolesWith(files: Record<string, string>): Promise<Record<string, string>> {
-    const { modules } = await examineWith({
+describe('a module with a builder must not import getAuth', () => {
+  /** An app where a module makes procedures with `x` of `./b.ts`, which imports `getAuth`. */
+  const violationsWith = async (code: string) => {
+    const { violations } = await checkWith({
       'src/server.ts': `import './user.ts'`,
-      'src/user.ts': `import { x } from './b.ts'\nconsole.log(x)`,
+      'src/user.ts': `import { x } from './b.ts'\nexport const one = x.query(() => 1)`,
       'src/a.ts': `
         import { initTRPC } from '@trpc/server'
         const t = initTRPC.create()
         export const root = t
-        export const mutable = t.router
         export const procedure = t.procedure`,
-      ...files,
+      'src/c.ts': `export { procedure as x } from './a.ts'`,
+      'src/b.ts': `import './get-auth.ts'\n${code}`,
     })
-    return Object.fromEntries(modules.map(({ file, role }) => [file.slice('src/'.length), role]))
+    return violations.map(({ rule, chain }) => [rule, chain])
   }
 
   test.each([
@@ -312,78 +302,21 @@ describe('a procedure module is one that imports a builder', () => {
     `export { procedure as x } from './a.ts'`,
     `export * from './c.ts'`,
     `import { createAuthedAction } from '@sallyport/trpc/action'\nexport const x = createAuthedAction({})`,
+    `import { initTRPC } from '@trpc/server'\nexport const x = initTRPC.create().procedure`,
   ])('%j', async (code) => {
-    const roles = await rolesWith({ 'src/b.ts': code, 'src/c.ts': `export { procedure as x } from './a.ts'` })
-    expect(roles).toMatchObject({ 'b.ts': 'builder', 'user.ts': 'procedures' })
+    expect(await violationsWith(code)).toEqual([['other-builder', toGate('src/b.ts')]])
   })
 
   test.each([
-    [
-      'procedures',
-      `import { procedure } from './a.ts'\nexport const x = { list: procedure.query(() => []) }`,
-    ],
-    [
-      'procedures',
-      `import { procedure } from './a.ts'\nexport const x = procedure.use(() => {}).mutation(() => [])`,
-    ],
-    ['procedures', `import * as a from './a.ts'\nexport const x = a.procedure.query(() => [])`],
-    [undefined, `import { mutable } from './a.ts'\nexport const x = mutable({})`],
-    [undefined, `import { use } from './c.ts'\nexport const x = use.use(() => {})`],
-    [undefined, `import { procedure } from './a.ts'\nexport const x = 1 as typeof procedure`],
-    [
-      undefined,
-      `import { type procedure, mutable } from './a.ts'\nexport const x = mutable as typeof procedure`,
-    ],
-    [
-      undefined,
-      `import type { procedure } from './a.ts'\nimport { mutable } from './a.ts'\nexport const x = mutable as typeof procedure`,
-    ],
-    [undefined, `export { type procedure as x, mutable } from './a.ts'`],
-    [undefined, `export type { procedure as x } from './a.ts'\nexport { mutable } from './a.ts'`],
-    [undefined, `export type * from './a.ts'\nexport { mutable as x } from './a.ts'`],
-    [undefined, `export const x = new Map()`],
-    [undefined, `export * from './circle.ts'`],
-  ])('and not one that imports from a module without: %s, %j', async (role, code) => {
-    const roles = await rolesWith({
-      'src/b.ts': code,
-      'src/c.ts': `export const use = new Set()`,
-      'src/circle.ts': `export * from './b.ts'`,
-    })
-    expect(roles['b.ts']).toBe(role)
-    expect(roles).not.toHaveProperty(['user.ts'])
-  })
-
-  test('whatever the named builder modules export is a builder, but for the routers', async () => {
-    const roles = await rolesWith({
-      'src/b.ts': `export { x } from './procedures.ts'`,
-      'src/other.ts': `import { router } from './procedures.ts'\nconsole.log(router({}))`,
-      'src/server.ts': `import './user.ts'\nimport './other.ts'`,
-      'src/authed-action.ts': `export const authedAction = {}`,
-      'src/procedures.ts': `export const x = globalThis.builders.x\nexport const router = globalThis.t.router`,
-    })
-    expect(roles).toMatchObject({ 'b.ts': 'builder', 'user.ts': 'procedures' })
-    expect(roles).not.toHaveProperty(['other.ts'])
+    `export const x = new Map()`,
+    `import type { procedure } from './a.ts'\nexport const x = {} as typeof procedure`,
+    `export type * from './a.ts'\nexport const x = {}`,
+  ])('and this is not one: %j', async (code) => {
+    expect(await violationsWith(code)).toEqual([])
   })
 })
 
 describe('the modules of packages', () => {
-  test('are no modules of the app: neither installed ones nor those of the workspace', async () => {
-    const code = `export const kit = { procedure: 1 }\nexport const builder = kit.procedure`
-    const workspace = writeApp(directory, { 'package.json': '{ "exports": "./index.ts" }', 'index.ts': code })
-    const root = writeApp(directory, {
-      ...CLEAN_APP,
-      ...fakePackage('installed', { '.': code }),
-      'src/server.ts': `import { builder } from 'installed'\nimport { builder as other } from 'linked'\nconsole.log(builder, other)`,
-    })
-    symlinkSync(workspace, join(root, 'node_modules/linked'))
-    const { modules } = await examine(findAppFiles(OPTIONS, { root, named: new Set() }))
-    expect(modules.map(({ file }) => file)).toEqual([
-      'src/procedures.ts',
-      'src/generated/session.ts',
-      'src/authed-action.ts',
-    ])
-  })
-
   test('that are linked are followed: what they import of the app counts', async () => {
     const root = writeApp(directory, {
       ...CLEAN_APP,
@@ -391,31 +324,39 @@ describe('the modules of packages', () => {
     })
     const linked = writeApp(directory, {
       'package.json': '{ "exports": { "import": "./index.ts" } }',
-      'index.ts': `import '${root}/src/generated/auth.ts'`,
+      'index.ts': `import '${root}/src/get-auth.ts'`,
     })
     symlinkSync(linked, join(root, 'node_modules/linked'))
-    const { violations } = await examine(findAppFiles(OPTIONS, { root, named: new Set() }))
+    const { violations } = await checkApp(root)
     expect(violations).toMatchObject([
       {
         rule: 'procedure-module',
-        chain: ['src/routers/notes.ts', expect.stringContaining('index.ts'), 'src/generated/auth.ts'],
+        chain: ['src/routers/notes.ts', expect.stringContaining('index.ts'), 'src/get-auth.ts'],
       },
     ])
   })
 
   test('that are not installed do not stop it', async () => {
-    const { violations } = await examineWith({
+    const { violations } = await checkWith({
       'src/server.ts': `import 'not-installed'\nimport './app.ts'`,
     })
     expect(violations).toEqual([])
   })
 
+  test.each(['~/get-auth', '@/get-auth', '#get-auth'])(
+    'an alias that is not declared does: %s',
+    async (alias) => {
+      const notes = `import { getAuth } from '${alias}'\n${CLEAN_APP['src/routers/notes.ts']}\nexport const used = getAuth`
+      await expect(checkWith({ 'src/routers/notes.ts': notes })).rejects.toThrow(`imports ${alias}`)
+    },
+  )
+
   test('a file of the app that is not there does', async () => {
-    await expect(examineWith({ 'src/server.ts': `import './missing.ts'` })).rejects.toThrow('./missing.ts')
+    await expect(checkWith({ 'src/server.ts': `import './missing.ts'` })).rejects.toThrow('./missing.ts')
   })
 })
 
-test('the same app is told of in the same words, to the byte', async () => {
-  const [one, two] = await Promise.all([examineApp(CLEAN_APP), examineApp(CLEAN_APP)])
-  expect(two).toEqual(one)
+test('the same app gives the same report', async () => {
+  const app = { 'src/procedures.ts': `import './get-auth.ts'\n${CLEAN_APP['src/procedures.ts']}` }
+  expect(await checkWith(app)).toEqual(await checkWith(app))
 })

@@ -1,5 +1,5 @@
 import { bindSession } from '@sallyport/trpc'
-import type authDefinition from '../auth.ts'
+import type authDefinition from './auth.ts'
 
 export const {
   getSession,

@@ -1,0 +1,42 @@
+import { type AuthDefinition, requireSigningKeys } from '../../definition.ts'
+import { ConfigurationError } from '../../errors.ts'
+import { issueJwt } from '../../jwt/issue-jwt.ts'
+import { verifyJwt } from '../../jwt/verify-jwt.ts'
+
+/**
+ * Loads the keys of every issuer, and passes a JWT through Step 1.
+ *
+ * @returns a summary
+ * @throws ConfigurationError if a key set can't be loaded, or Step 1 would reject a JWT of ours
+ */
+export async function checkKeys(definition: AuthDefinition): Promise<string> {
+  const { config } = definition
+  for (const { issuer, jwks } of config.issuers) {
+    await jwks.ready().catch((cause: unknown) => {
+      throw new ConfigurationError(`The keys of ${issuer} can't be loaded. ${reasonOf(cause)}`, { cause })
+    })
+  }
+  const { active, publicJwks } = requireSigningKeys(definition)
+  const { jwks } = config.issuers[0]
+  for (const { kid } of publicJwks.keys) {
+    if ((await jwks.findKey(kid)) !== undefined) continue
+    throw new ConfigurationError(
+      `SIGNING_KEYS has the key ${kid}, and JWKS doesn't. Deploy both from one "sallyport keys export --private".`,
+    )
+  }
+  const session = { id: 'doctor', userId: 'doctor', expiresAt: new Date(config.now().getTime() + 60_000) }
+  const { token } = await issueJwt(session, { key: active, config })
+  await verifyJwt(token, config).catch((cause: unknown) => {
+    throw new ConfigurationError(
+      `Step 1 rejects a JWT that the key ${active.kid} signed. ${reasonOf(cause)} Deploy JWKS and SIGNING_KEYS from one "sallyport keys export --private".`,
+      { cause },
+    )
+  })
+  return `${active.kid} (${active.alg}) signs. Keys that verify: ${[...jwks.keys()].length}`
+}
+
+/** An `AuthError` has the text for clients. What an operator needs is its cause. */
+function reasonOf(error: unknown): string {
+  const { cause = error } = error instanceof Error ? error : {}
+  return cause instanceof Error ? cause.message : String(cause)
+}
