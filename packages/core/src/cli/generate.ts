@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { ConfigurationError } from '../errors.ts'
+import { ConfigurationError } from '../protocol/errors.ts'
 import { envFile } from './database-options.ts'
 import { databaseFile, ORIGIN } from './generate/database-file.ts'
 import { loadDefinition } from './load-definition.ts'

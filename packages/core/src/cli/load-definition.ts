@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { AuthDefinition } from '../definition.ts'
-import { ConfigurationError } from '../errors.ts'
+import type { AuthDefinition } from '../endpoints/definition.ts'
+import { ConfigurationError } from '../protocol/errors.ts'
 
 /**
  * Loads the auth definition of an app, which runs its module.

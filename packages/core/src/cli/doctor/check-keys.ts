@@ -1,5 +1,5 @@
-import { type AuthDefinition, requireSigningKeys } from '../../definition.ts'
-import { ConfigurationError } from '../../errors.ts'
+import { type AuthDefinition, requireSigningKeys } from '../../endpoints/definition.ts'
+import { ConfigurationError } from '../../protocol/errors.ts'
 import { issueJwt } from '../../jwt/issue-jwt.ts'
 import { verifyJwt } from '../../jwt/verify-jwt.ts'
 
