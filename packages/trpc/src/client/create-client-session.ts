@@ -6,8 +6,10 @@ import { hydrate } from './hydrate.ts'
 import { isTokenResponse } from './receipt.ts'
 import { createRefresher, type Refresher } from './refresh.ts'
 import { scheduleRefresh } from './schedule-refresh.ts'
-import { createSessionStore, type Reach } from './session-store.ts'
+import { type SessionEvent, transition } from './session-state.ts'
+import type { SessionStore } from './session-store.ts'
 import { signOut } from './sign-out.ts'
+import { createStore } from './store.ts'
 
 /** A client session, and what the client itself does with it. */
 export interface OwnedClientSession extends ClientSession, Pick<Refresher, 'refresh'> {
@@ -21,18 +23,24 @@ export interface OwnedClientSession extends ClientSession, Pick<Refresher, 'refr
 export function createClientSession({
   rendered,
   ...given
-}: Reach & {
+}: Omit<SessionStore, 'get' | 'subscribe' | 'dispatch'> & {
   /** What the server rendered. */
   rendered: HydrationState | undefined
 }): OwnedClientSession {
-  const store = createSessionStore(hydrate(rendered), given)
-  const { get, tabs } = store
+  const { get, set, subscribe } = createStore(hydrate(rendered))
+  const { tabs } = given
+  const store = { ...given, get, subscribe, dispatch }
   const getState = () => get().shown
   let listeners = 0
   let stop: (() => void) | null = null
   let signingOut: Promise<void> | null = null
   const { abort, ...refresher } = createRefresher(store, () => stop !== null)
   const { refresh } = refresher
+
+  function dispatch(event: SessionEvent): void {
+    const next = transition(get(), event)
+    if (next !== get()) set(next)
+  }
 
   function start(): () => void {
     const unfollow = followTabs(store, refresh)
@@ -52,7 +60,7 @@ export function createClientSession({
     getState,
     subscribe(listener) {
       // The same listener may subscribe twice.
-      const unsubscribe = store.subscribe(() => listener())
+      const unsubscribe = subscribe(() => listener())
       listeners++
       stop ??= start()
       return () => {

@@ -5,7 +5,7 @@ import type { SessionState } from './session-state.ts'
 
 /** Returns the first state: the one that the server rendered, or `loading`. A ban is its error, as if the client had asked. */
 export function hydrate(rendered: HydrationState | undefined): SessionState {
-  const { status, userId = null, sessionId = null, reason }: Rendered = rendered ?? { status: 'loading' }
+  const { status = 'loading', userId = null, sessionId = null, reason }: Rendered = rendered ?? {}
   const held = hydrateReceipt(rendered)
   const generation = held === null ? 0 : 1
   return {
@@ -23,7 +23,7 @@ export function hydrate(rendered: HydrationState | undefined): SessionState {
 
 /** The members of every {@link HydrationState}. */
 interface Rendered {
-  readonly status: HydrationState['status'] | 'loading'
+  readonly status?: HydrationState['status']
   readonly userId?: string
   readonly sessionId?: string
   readonly reason?: 'ACCOUNT_BANNED'
