@@ -1,8 +1,9 @@
-import { relative, resolve } from 'node:path'
+import { isAbsolute, relative, resolve } from 'node:path'
 import * as z from 'zod'
 
-/** Resolves a path relative to the example, whatever the working directory. Relative again: the path of a socket must be short. */
-const inExample = (path: string) => relative('', resolve(import.meta.dirname, '..', path))
+/** Takes a relative path from the example, whatever the working directory. It stays relative: the path of a socket must be short. */
+const inExample = (path: string) =>
+  isAbsolute(path) ? path : relative('', resolve(import.meta.dirname, '..', path))
 
 const schema = z
   .object({

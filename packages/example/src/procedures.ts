@@ -4,6 +4,7 @@ import type { Context } from './context.ts'
 import { errorFormatter } from './error-formatter.ts'
 import {
   createSensitiveSessionMiddleware,
+  optionalSessionMiddleware,
   sensitiveSessionMiddleware,
   sessionMiddleware,
 } from './generated/session.ts'
@@ -14,6 +15,8 @@ export const router = t.router
 
 /** Anyone. */
 export const publicProcedure = t.procedure
+/** Anyone, and the session of those who have one. */
+export const optionalProcedure = t.procedure.use(optionalSessionMiddleware)
 /** Both doors: `ctx.session`, `ctx.user`, `ctx.identity`. */
 export const protectedProcedure = t.procedure.use(sessionMiddleware)
 /** Both doors, and the role in the user's row. */
