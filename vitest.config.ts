@@ -10,12 +10,14 @@ const CLIENT_TESTS = 'packages/trpc/test/{links/*,ssr/{prefetch,many-users},vers
 const FILES = 'packages/*/test/**/*.test.{ts,tsx}'
 
 /**
- * These have a process of their own, as they mock modules, or run in a client or a browser. The others come after one another in the processes of the
- * workers, which then load the libraries once.
+ * These have a process of their own, as they mock modules, fake `setTimeout`, or run in a client or a browser. The others come after
+ * one another in the processes of the workers, which then load the libraries once.
  */
 const ALONE = [
   'packages/*/test/{browser,client,links,react,ssr,versions}/**/*.test.{ts,tsx}',
   'packages/*/test/**/*.alone.test.ts',
+  // They fake setTimeout, for which all lookups of a process wait together.
+  'packages/*/test/**/{commit,deadline,prune,renewals,lease-queue,session-lease,session-leases}.test.ts',
 ]
 
 export default defineConfig({
