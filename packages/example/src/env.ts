@@ -1,4 +1,9 @@
+import { isAbsolute, relative, resolve } from 'node:path'
 import * as z from 'zod'
+
+/** Takes a relative path from the example, whatever the working directory. It stays relative: the path of a socket must be short. */
+const inExample = (path: string) =>
+  isAbsolute(path) ? path : relative('', resolve(import.meta.dirname, '..', path))
 
 const schema = z
   .object({
@@ -11,24 +16,31 @@ const schema = z
     HOST: z.string().min(1).optional(),
     EDGE_PORT: z.coerce.number().int().min(0).max(65_535).default(3001),
     BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
-    DATABASE_URL: z.string().min(1).default('file:data/example.db'),
+    DATABASE_URL: z
+      .string()
+      .min(1)
+      .default('file:data/example.db')
+      .transform((url) =>
+        /^(postgres|:memory:)/.test(url) ? url : inExample(url.replace(/^file:(\/\/)?/, '')),
+      ),
     /** Public keys, a JWK Set. */
     JWKS: z.string().optional(),
     /** Private keys, a JWK Set. */
     SIGNING_KEYS: z.string().optional(),
     /** Where keys are kept outside production. */
-    KEY_FILE: z.string().min(1).default('data/keys.json'),
+    KEY_FILE: z.string().min(1).default('data/keys.json').transform(inExample),
     /** Public keys of services, for the backend. */
     SERVICE_JWKS: z.string().optional(),
     /** Private keys of a service, for the edge. */
     SERVICE_SIGNING_KEYS: z.string().optional(),
     /** Where keys of services are kept outside production. */
-    SERVICE_KEY_FILE: z.string().min(1).default('data/service-keys.json'),
+    SERVICE_KEY_FILE: z.string().min(1).default('data/service-keys.json').transform(inExample),
     /** Where the edge reaches the backend: a unix socket, and on Windows a named pipe. */
     INTERNAL_SOCKET: z
       .string()
       .min(1)
-      .default(process.platform === 'win32' ? String.raw`\\.\pipe\sallyport-example` : 'data/internal.sock'),
+      .default(process.platform === 'win32' ? String.raw`\\.\pipe\sallyport-example` : 'data/internal.sock')
+      .transform(inExample),
     /** What writes the reports. Outside production this app has one of its own. */
     REPORT_SERVICE_URL: z.url({ protocol: /^https?$/ }).optional(),
     /** How long that one takes for each of its seven steps. */

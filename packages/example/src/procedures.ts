@@ -2,7 +2,12 @@ import { requireRole } from '@sallyport/trpc'
 import { initTRPC } from '@trpc/server'
 import type { Context } from './context.ts'
 import { errorFormatter } from './error-formatter.ts'
-import { createSensitiveSessionMiddleware, sensitiveSessionMiddleware, sessionMiddleware } from './session.ts'
+import {
+  createSensitiveSessionMiddleware,
+  optionalSessionMiddleware,
+  sensitiveSessionMiddleware,
+  sessionMiddleware,
+} from './session.ts'
 
 const t = initTRPC.context<Context>().create({ errorFormatter })
 
@@ -10,6 +15,8 @@ export const router = t.router
 
 /** Anyone. */
 export const publicProcedure = t.procedure
+/** Anyone, and the session of those who have one. */
+export const optionalProcedure = t.procedure.use(optionalSessionMiddleware)
 /** Both doors: `ctx.session`, `ctx.user`, `ctx.identity`. */
 export const protectedProcedure = t.procedure.use(sessionMiddleware)
 /** Both doors, and the role in the user's row. */

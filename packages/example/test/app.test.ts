@@ -42,3 +42,12 @@ test('tells strangers the demo users', async () => {
     password: 'correct horse battery staple',
   })
 })
+
+test('exports the sessions of the caller as CSV, and of no stranger', async () => {
+  const { jar } = await app.signIn('grace')
+  const csv = (headers: Record<string, string>) =>
+    app.send(new Request(`${BASE_URL}/sessions.csv`, { headers }))
+  const answer = await csv({ cookie: jar.header() })
+  expect(await answer.text()).toMatch(/^device,address,last seen\n.*,127\.0\.0\.1,\d{4}-/)
+  expect((await csv({})).status).toBe(401)
+})

@@ -1,3 +1,4 @@
+import { join, resolve } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 
 afterEach(() => vi.unstubAllEnvs())
@@ -42,4 +43,20 @@ test.each([
   { given: { NODE_ENV: 'production' }, hasDemoUsers: false },
 ])('$given: demo users are created: $hasDemoUsers', async ({ given, hasDemoUsers }) => {
   expect((await load({ NODE_ENV: 'development', ...given })).hasDemoUsers).toBe(hasDemoUsers)
+})
+
+test.each(['/', '..'])('in %s, data is where it is in the folder of the example', async (cwd) => {
+  const example = join(import.meta.dirname, '..')
+  vi.spyOn(process, 'cwd').mockReturnValue(resolve(example, cwd))
+  const { env } = await load({ SERVICE_KEY_FILE: '/srv/keys.json' })
+  const { DATABASE_URL, KEY_FILE, SERVICE_KEY_FILE, INTERNAL_SOCKET } = env
+  vi.restoreAllMocks()
+  expect(
+    [DATABASE_URL, KEY_FILE, INTERNAL_SOCKET, SERVICE_KEY_FILE].map((path) => resolve(example, cwd, path)),
+  ).toEqual([
+    join(example, 'data/example.db'),
+    join(example, 'data/keys.json'),
+    join(example, 'data/internal.sock'),
+    '/srv/keys.json',
+  ])
 })

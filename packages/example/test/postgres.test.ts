@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { testPostgres } from '../../core/test/support/postgres.ts'
 import { signIn } from './sign-in.ts'
-import { startExample } from './start-example.ts'
+import { startExample, untilSaid } from './start-example.ts'
 
 const me = (url: string, cookie: string) => fetch(`${url}/trpc/me`, { headers: { cookie } })
 
@@ -40,11 +40,9 @@ test('start:postgres brings a server, on which the example runs, and takes it al
     process.execPath,
     [fileURLToPath(new URL('../scripts/start-postgres.ts', import.meta.url))],
     {
-      // One of both is where the data is.
-      cwd: folder,
       env: {
         PATH: process.env.PATH,
-        TMPDIR: folder,
+        POSTGRES_DIRECTORY: join(folder, 'postgres'),
         NODE_ENV: 'development',
         PORT: '31987',
         KEY_FILE: join(folder, 'keys', 'keys.json'),
@@ -63,10 +61,7 @@ test('start:postgres brings a server, on which the example runs, and takes it al
       output += text
     })
   const url = 'http://localhost:31987'
-  while (!output.includes(`Sallyport example: ${url}`)) {
-    if (child.exitCode !== null) throw new Error(`The example ended: ${output}`)
-    await sleep(20)
-  }
+  await untilSaid({ process: child, output: () => output }, `Sallyport example: ${url}`)
   expect(output).toMatch(/^PostgreSQL +postgres:\/\//m)
   expect((await me(url, await signIn(url))).status).toBe(200)
   child.kill('SIGINT')

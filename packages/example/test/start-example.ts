@@ -10,6 +10,9 @@ import { fileURLToPath } from 'node:url'
 // What one process has compiled the next need not.
 const NODE_COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/sallyport', import.meta.url))
 
+// Less than a test may take, so its failure says what was missing.
+const MAX_WAIT_MS = 19_000
+
 /** A process of the example, with a folder for database, keys and socket. */
 export interface Example {
   readonly url: string
@@ -81,9 +84,14 @@ export async function startExample(
 }
 
 /** Waits until a process has written something. */
-export async function untilSaid({ process, output }: Example, text: string): Promise<void> {
+export async function untilSaid(
+  { process, output }: Pick<Example, 'process' | 'output'>,
+  text: string,
+): Promise<void> {
+  const deadline = Date.now() + MAX_WAIT_MS
   while (!output().includes(text)) {
     if (process.exitCode !== null) throw new Error(`The example ended: ${output()}`)
+    if (Date.now() > deadline) throw new Error(`The example has not written "${text}": ${output()}`)
     await sleep(10)
   }
 }

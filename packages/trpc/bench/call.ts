@@ -2,12 +2,13 @@
  * What both doors cost, as ratios measured in one run: a protected call against a public one over each adapter, and both steps
  * against the bare prepared statement. Medians of five runs that alternate between the two sides.
  */
-import { type ChildProcess, fork } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import autocannon from 'autocannon'
 import { WebSocket } from 'ws'
 import { alternate, type Comparison } from '../../../bench/compare.ts'
 import { bothSteps } from '../../core/bench/both-steps.ts'
+import { firstMessage } from '../../core/test/support/first-message.ts'
 
 const RUN_SECONDS = Number(process.env.BENCH_SECONDS ?? 3)
 const CONCURRENCY = 32
@@ -20,7 +21,7 @@ interface Ready {
 const server = fork(new URL('call-server.ts', import.meta.url), {
   stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
 })
-const [{ ports, cookies }]: [Ready] = await ready(server)
+const { ports, cookies } = await firstMessage<Ready>(server)
 
 print('protected call, Node HTTP adapter', 'public call', 'calls/s', 85, await overHttp(ports.node, ''))
 print('protected call, fetch adapter', 'public call', 'calls/s', 75, await overHttp(ports.fetch, '/trpc'))
@@ -28,10 +29,6 @@ print('protected call, WebSocket', 'public call', 'calls/s', 65, await overWebSo
 server.kill()
 for (const { name, goal, comparison } of await bothSteps())
   print(name, 'bare statement', 'calls/s', goal, comparison)
-
-async function ready(child: ChildProcess): Promise<[Ready]> {
-  return (await once(child, 'message')) as [Ready]
-}
 
 /** The rate of a protected and of a public call; both carry the same cookies. */
 function overHttp(port: number, prefix: string): Promise<Comparison> {

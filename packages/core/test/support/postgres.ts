@@ -11,7 +11,7 @@ export type { PostgresServer } from './embedded-postgres.ts'
  * const database = await openPostgres(await postgres.createDatabase('app'))
  */
 export async function testPostgres(settings?: Readonly<Record<string, string>>): Promise<PostgresServer> {
-  const starting = startPostgres(settings === undefined ? {} : { settings })
+  const starting = startPostgres(settings)
   afterAll(async () => {
     const server = await starting.catch(() => null)
     await server?.stop()

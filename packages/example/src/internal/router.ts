@@ -15,6 +15,19 @@ const userProcedure = t.procedure.use(({ ctx: { session }, next }) => {
 export const internalRouter = t.router({
   health: t.procedure.query(() => ({ ok: true })),
 
+  user: {
+    /** Pairs of an id and its email. */
+    emails: userProcedure.input(z.object({ ids: z.array(z.string()) })).query(async ({ ctx, input }) => {
+      const rows = await ctx.db
+        .selectFrom('user')
+        .select(['id', 'email'])
+        // PostgreSQL takes no empty list.
+        .where('id', 'in', ['', ...input.ids])
+        .execute()
+      return rows.map(({ id, email }): [string, string] => [id, email])
+    }),
+  },
+
   report: {
     list: userProcedure.query(({ ctx }) =>
       ctx.db

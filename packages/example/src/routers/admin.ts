@@ -1,57 +1,39 @@
 import type { AuditRecordResponse } from '@sallyport/core/protocol'
-import { refusalMiddleware } from '@sallyport/trpc'
+import { refusalMiddleware, requireRole } from '@sallyport/trpc'
 import * as z from 'zod'
+import { authedAction } from '../authed-action.ts'
 import { getAuth } from '../get-auth.ts'
+import { internal } from '../internal/references.ts'
 import { adminProcedure, router } from '../procedures.ts'
+import { users } from './users.ts'
 
 const NEWEST = 50
 
-export const adminRouter = router({
-  users: adminProcedure
-    .input(z.object({ search: z.string().trim().max(100) }).optional())
-    .query(async ({ ctx, input }) => {
-      const pattern = `%${input?.search.toLowerCase() ?? ''}%`
-      const users = await ctx.db
-        .selectFrom('user')
-        .select(['id', 'name', 'email', 'role', 'banned', 'banReason', 'banExpires'])
-        .where(({ eb, fn, or }) =>
-          or([eb(fn('lower', ['email']), 'like', pattern), eb(fn('lower', ['name']), 'like', pattern)]),
-        )
-        .orderBy('email')
-        .limit(100)
-        .execute()
-      return users.map(({ banned, banReason, banExpires, ...user }) => {
-        const expires = banExpires === null ? null : new Date(banExpires)
-        // A ban whose time has passed counts no more, and nobody has lifted it.
-        const isBanned = Boolean(banned) && (expires === null || expires > new Date())
-        return {
-          ...user,
-          ban: isBanned ? { reason: banReason, until: expires?.toISOString() ?? null } : null,
-        }
-      })
-    }),
+/** For what only auth endpoints know. Queries never import `getAuth`. */
+const adminAction = authedAction.use(requireRole('admin'))
 
-  /** The sessions of a user, as the auth endpoint tells them. */
-  sessions: adminProcedure
+export const adminRouter = router({
+  users,
+
+  sessions: adminAction
     .input(z.object({ userId: z.string() }))
-    .query(({ ctx, input }) => getAuth(ctx).api.listUserSessions(input)),
+    .query(({ ctx, input }) => ctx.auth.api.listUserSessions(input)),
+
+  revokeSession: adminProcedure
+    .use(refusalMiddleware)
+    .input(z.object({ sessionId: z.string() }))
+    .mutation(({ ctx, input }) => getAuth(ctx).api.revokeUserSession(input)),
 
   /** The newest records of the audit trail, with the emails of the users they name. Needs a fresh admin. */
-  audit: adminProcedure.use(refusalMiddleware).query(async ({ ctx }) => {
-    const page = await getAuth(ctx).api.listAudit({ limit: NEWEST })
+  audit: adminAction.query(async ({ ctx }) => {
+    const page = await ctx.auth.api.listAudit({ limit: NEWEST })
     // The page would list its own reading of the trail.
     const isOwnRead = ({ type, actingSessionId }: AuditRecordResponse) =>
       type === 'admin.audit-read' && actingSessionId === ctx.session.id
     const records = page.records.filter((record) => !isOwnRead(record))
     const ids = records.flatMap(({ userId, actorId }) => [userId, actorId]).filter((id) => id !== null)
-    const users = await ctx.db
-      .selectFrom('user')
-      .select(['id', 'email'])
-      // PostgreSQL takes no empty list.
-      .where('id', 'in', ['', ...new Set(ids)])
-      .execute()
     // The records of a deleted user stay.
-    const emails = new Map(users.map(({ id, email }) => [id, email]))
+    const emails = new Map(await ctx.runQuery(internal.user.emails, { ids: [...new Set(ids)] }))
     const emailOf = (id: string | null) => (id === null ? null : (emails.get(id) ?? null))
     return records.map((record) => ({
       ...record,

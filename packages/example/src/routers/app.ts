@@ -1,7 +1,7 @@
 import { assertGuarded } from '@sallyport/trpc'
 import { DEMO_PASSWORD, DEMO_USERS } from '../demo.ts'
 import { hasDemoUsers } from '../env.ts'
-import { publicProcedure, router } from '../procedures.ts'
+import { optionalProcedure, publicProcedure, router } from '../procedures.ts'
 import { accountRouter, me } from './account.ts'
 import { adminRouter } from './admin.ts'
 import { clock } from './clock.ts'
@@ -21,6 +21,7 @@ export const appRouter = router({
   demo: publicProcedure.query(() =>
     hasDemoUsers ? { users: DEMO_USERS.map(({ email }) => email), password: DEMO_PASSWORD } : null,
   ),
+  greeting: optionalProcedure.query(({ ctx }) => `Hello, ${ctx.user?.name ?? 'stranger'}`),
   me,
   clock,
   live: liveRouter,
@@ -36,4 +37,4 @@ export const appRouter = router({
 export type AppRouter = typeof appRouter
 
 // A procedure that someone forgets to guard stops the server from starting.
-assertGuarded(appRouter, { public: ['health', 'demo', 'gate.look'] })
+assertGuarded(appRouter, { public: ['health', 'demo', 'greeting', 'gate.look'] })

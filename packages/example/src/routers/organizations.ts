@@ -2,16 +2,17 @@ import { refusalMiddleware, requireOrganizationRole } from '@sallyport/trpc'
 import * as z from 'zod'
 import { getAuth } from '../get-auth.ts'
 import { protectedProcedure, router } from '../procedures.ts'
+import { organizationQueries } from './organization-queries.ts'
 
 /** For what calls `auth.api`, whose refusals keep their code. */
 const procedure = protectedProcedure.use(refusalMiddleware)
 
 export const organizationsRouter = router({
+  ...organizationQueries,
+
   create: procedure
     .input(z.object({ name: z.string() }))
     .mutation(({ ctx, input }) => getAuth(ctx).api.createOrganization(input)),
-
-  list: procedure.query(({ ctx }) => getAuth(ctx).api.listOrganizations()),
 
   /** Which one the session works in. */
   activate: procedure
@@ -28,17 +29,4 @@ export const organizationsRouter = router({
   join: procedure
     .input(z.object({ token: z.string() }))
     .mutation(({ ctx, input }) => getAuth(ctx).api.acceptInvitation(input)),
-
-  /** Of the organization that the session works in. A query goes by `ctx.session`. */
-  members: protectedProcedure
-    .use(requireOrganizationRole('owner', 'admin', 'member'))
-    .query(({ ctx }) =>
-      ctx.db
-        .selectFrom('member')
-        .innerJoin('user', 'user.id', 'member.userId')
-        .select(['user.id', 'user.name', 'member.role'])
-        .where('member.organizationId', '=', ctx.organization.id)
-        .orderBy('user.name')
-        .execute(),
-    ),
 })

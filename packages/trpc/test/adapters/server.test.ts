@@ -4,12 +4,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
+import { firstMessage } from '../../../core/test/support/first-message.ts'
 import { ORIGIN } from '../support/visitor.ts'
 
 test('a server that is asked to stop sends its sockets elsewhere, lets calls end, and closes the database', async () => {
   const child = fork(new URL('server-node.ts', import.meta.url), { env: { ...process.env, PORT: '0' } })
   onTestFinished(() => void child.kill('SIGKILL'))
-  const [{ host, cookie }] = await once(child, 'message')
+  const { host, cookie } = await firstMessage<{ host: string; cookie: string }>(child)
   expect(await (await fetch(`http://${host}/healthz`)).json()).toEqual({ ok: true })
 
   const socket = new WebSocket(`ws://${host}/trpc`, { headers: { cookie, origin: ORIGIN } })

@@ -7,6 +7,7 @@ import { createRandom } from '../../../core/test/hostile/random.ts'
 import { sealControl } from '../../../core/test/hostile/seal-control.ts'
 import { SEED } from '../../../core/test/hostile/seed.ts'
 import { createTarget } from '../../../core/test/hostile/target.ts'
+import { firstMessage } from '../../../core/test/support/first-message.ts'
 import { createRequest, send } from './http-request.ts'
 import { CALLS, callOverSocket, createSocketCall } from './socket-call.ts'
 
@@ -36,7 +37,7 @@ const server = fork(fileURLToPath(new URL('hostile-server.ts', import.meta.url))
 let ports: Record<'node' | 'fetch' | 'ws', number>
 
 beforeAll(async () => {
-  ports = await heard()
+  ports = await firstMessage(server)
 })
 afterAll(async () => {
   server.kill()

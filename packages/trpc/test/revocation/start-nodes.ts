@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { firstMessage } from '../../../core/test/support/first-message.ts'
 import type { AtEnd } from './at-end.ts'
 import type { NodeSettings } from './node-settings.ts'
 
@@ -34,12 +35,8 @@ async function startNode(settings: NodeSettings, atEnd: AtEnd): Promise<Node> {
     child.kill('SIGKILL')
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
   })
-  const gone = once(child, 'exit').then(([code]) => {
-    throw new Error(`A node ended with ${code}`)
-  })
-  gone.catch(() => {})
   child.send(settings)
-  const [host] = await Promise.race([once(child, 'message'), gone])
+  const host = await firstMessage<string>(child)
   return {
     host,
     pause: () => void child.kill('SIGSTOP'),

@@ -1,10 +1,10 @@
 import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { firstMessage } from '../../../core/test/support/first-message.ts'
 import { followKeys, forgeJwt, type StoredKey } from './key-history.ts'
 import { BASE_URL, callMe, startLoad } from './load.ts'
 import { createUsers } from './users.ts'
@@ -39,8 +39,7 @@ test(`${ROTATIONS} rotations over two processes under load: nobody is signed out
     const args = [BASE_URL, databasePath, keyPath, String(JWT_LIFETIME_SECONDS)]
     const child = fork(new URL('../fixtures/rotation-node.ts', import.meta.url), args, { execArgv: [] })
     onTestFinished(() => void child.kill())
-    const [url] = await once(child, 'message')
-    return url
+    return firstMessage<string>(child)
   }
 
   /** Shows every node a new token for every session, signed with a key: the answers. */

@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { firstMessage } from '../../../core/test/support/first-message.ts'
 import type { AtEnd } from '../revocation/at-end.ts'
 import type { BackendSettings } from './backend-settings.ts'
 
@@ -32,10 +33,7 @@ export function prepareBackends(settings: BackendSettings, atEnd: AtEnd): { star
       next = load()
       const gone = once(child, 'exit')
       child.send(settings)
-      await Promise.race([
-        once(child, 'message'),
-        gone.then(([code]) => Promise.reject(new Error(`A backend ended with ${code}`))),
-      ])
+      await firstMessage(child)
       return {
         async kill() {
           child.kill('SIGKILL')

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createPasswordAccount } from '@sallyport/core/plugins'
 import { openSqlite, type SqliteAuthDatabase } from '@sallyport/core/sqlite'
 import { onTestFinished } from 'vitest'
+import { firstMessage } from '../../../core/test/support/first-message.ts'
 
 /** What a node has done so far. */
 export interface NodeReport {
@@ -62,7 +63,7 @@ export async function startNodes(limits: { account: number; address: number }, s
   const report = () => tell('report')
 
   return {
-    urls: await heard(),
+    urls: await Promise.all(children.map((child) => firstMessage<string>(child))),
     database,
     report,
     async letIn(waiting) {

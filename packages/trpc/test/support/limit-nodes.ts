@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
+import { firstMessage } from '../../../core/test/support/first-message.ts'
 
 /** Several processes with one limited procedure, which allows ten calls, on one SQLite file. */
 export interface LimitNodes {
@@ -16,8 +16,7 @@ export async function startLimitNodes(databasePath: string, count: number): Prom
     const program = new URL('../fixtures/limit-node.ts', import.meta.url)
     const child = fork(program, [databasePath, '10'], { execArgv: [] })
     children.push(child)
-    const [url] = await once(child, 'message')
-    urls.push(url)
+    urls.push(await firstMessage(child))
   }
   return {
     async ping(node, address) {

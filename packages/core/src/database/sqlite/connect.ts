@@ -3,13 +3,16 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { ConfigurationError } from '../../protocol/errors.ts'
+import { nodeVersionFault } from '../../node-version.ts'
 
 /**
- * The path of a database.
+ * The path of a database that is about to be opened.
  *
- * @throws ConfigurationError when the URL names no SQLite file
+ * @throws ConfigurationError when the URL names no SQLite file, or Node is too old for the driver
  */
 export function toPath(url: string): string {
+  const fault = nodeVersionFault()
+  if (fault !== null) throw new ConfigurationError(fault)
   const path = url.replace(/^file:(\/\/)?/, '')
   if (path === '' || /^[a-z]+:\/\//i.test(path)) {
     throw new ConfigurationError(

