@@ -99,7 +99,7 @@ describe('sessions', () => {
           await thief.page.clock.runFor(500)
           return thief.page.getByRole('heading', { name: 'Sign in' }).isVisible()
         },
-        { intervals: [150], timeout: 10_000 },
+        { interval: 150, timeout: 10_000 },
       )
       .toBe(true)
     await thief.page.getByText('This session has new credentials.').waitFor()
