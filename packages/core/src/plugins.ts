@@ -29,20 +29,26 @@ export type {
 export type { PasswordRules } from './plugins/email-password/settings.ts'
 export type { SignInInput } from './plugins/email-password/sign-in.ts'
 export type { SignUpInput } from './plugins/email-password/sign-up.ts'
-export type { CancelInvitationInput } from './plugins/organization/cancel-invitation.ts'
-export type { CreateOrganizationInput } from './plugins/organization/create-organization.ts'
-export type { InviteMemberInput } from './plugins/organization/invite-member.ts'
-export type { ListInvitationsOutput } from './plugins/organization/list-invitations.ts'
-export type { ListMembersOutput } from './plugins/organization/list-members.ts'
+export type {
+  CancelInvitationInput,
+  InviteMemberInput,
+  ListInvitationsOutput,
+} from './plugins/organization/invitations.ts'
+export type {
+  ListMembersOutput,
+  RemoveMemberInput,
+  SetMemberRoleInput,
+} from './plugins/organization/members.ts'
 export { type OrganizationEndpoints, organization } from './plugins/organization/organization.ts'
-export type { OrganizationPageInput } from './plugins/organization/page.ts'
-export type { RemoveMemberInput } from './plugins/organization/remove-member.ts'
+export type {
+  CreateOrganizationInput,
+  UpdateOrganizationInput,
+} from './plugins/organization/organizations.ts'
+export type { OrganizationPageInput } from './plugins/organization/plain-schemas.ts'
 export type { SetActiveOrganizationInput } from './plugins/organization/set-active-organization.ts'
-export type { SetMemberRoleInput } from './plugins/organization/set-member-role.ts'
 export type {
   DeliverInvitation,
   InvitationDelivery,
   OrganizationLimits,
   OrganizationOptions,
 } from './plugins/organization/settings.ts'
-export type { UpdateOrganizationInput } from './plugins/organization/update-organization.ts'

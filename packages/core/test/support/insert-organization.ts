@@ -1,7 +1,7 @@
 import type { AuthTables } from '@sallyport/core/auth'
 import type { TestClock } from '@sallyport/core/testing'
 import type { Kysely } from 'kysely'
-import { hash } from '../../src/plugins/organization/invitation-token.ts'
+import { hash } from '../../src/plugins/organization/invitations.ts'
 import { withOwnTables } from '../../src/plugins/organization/tables.ts'
 
 interface Database {

@@ -1,16 +1,16 @@
-import type { ExpressionBuilder, Selectable } from 'kysely'
+import type { Selectable } from 'kysely'
 import * as z from 'zod'
 import type { AuthTransaction } from '../../database/auth-transaction.ts'
-import { type AuditTable, type AuthTables, toDate } from '../../database/schema.ts'
+import { type AuditTable, toDate } from '../../database/schema.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { id } from '../../endpoints/plain-schemas.ts'
 import { type AuditRecordResponse, ENDPOINTS } from '../../protocol.ts'
-import { type Position, parseCursor } from './cursor.ts'
+import { isAfter, type PageInput, pageFields, toPage } from '../pagination.ts'
 import { recordRead } from './record-read.ts'
 import type { FreshAdmin } from './settings.ts'
 
 /** What `GET /admin/list-audit` takes. All filters must match. */
-export interface ListAuditInput {
+export interface ListAuditInput extends PageInput {
   /** What happened to this user. */
   userId?: string
   /** What happened to this session, and what was done with it. */
@@ -23,10 +23,6 @@ export interface ListAuditInput {
   since?: string
   /** Records before this moment, ISO 8601. */
   until?: string
-  /** 1 to 100. @default 50 */
-  limit?: number
-  /** The `nextCursor` of the page before. */
-  cursor?: string
 }
 
 /** A page of the audit trail, the newest records first. */
@@ -64,41 +60,35 @@ export function listAudit(fresh: FreshAdmin): Endpoint<ListAuditInput, ListAudit
       type: id.exactOptional(),
       since: moment.exactOptional(),
       until: moment.exactOptional(),
-      // A query has only texts.
-      limit: z.coerce.number<number>().int().min(1).max(100).exactOptional(),
-      cursor: z.string().max(200).exactOptional(),
+      ...pageFields,
     }),
     output: z.object({ records: z.array(auditRecord), nextCursor: z.string().nullable() }),
     async run({ limit = 50, cursor, ...filter }, { identity, config, change }) {
-      const after = cursor === undefined ? null : parseCursor(cursor)
       const read = { userId: filter.userId ?? null, actorId: identity.userId, at: config.now() }
       const event = { type: 'admin.audit-read', ...read, filter } as const
       const rows = await change(async (trx, record) => {
         // Before the read is recorded: the first page would begin with it.
-        const found = await findRecords(trx, { ...filter, limit: limit + 1, after })
+        const found = await findRecords(trx, { ...filter, limit: limit + 1, cursor })
         await recordRead(trx, record, { event, sessionId: identity.sessionId })
         return found
       })
-      const records = rows.slice(0, limit).map(toResponse)
-      const last = records.at(-1)
-      const hasMore = rows.length > limit && last !== undefined
-      return { body: { records, nextCursor: hasMore ? `${last.createdAt}_${last.id}` : null } }
+      const { page, nextCursor } = toPage(rows, limit)
+      return { body: { records: page.map(toResponse), nextCursor } }
     },
   })
 }
 
-type RecordExpression = ExpressionBuilder<AuthTables, 'audit'>
-
 interface RecordQuery extends Omit<ListAuditInput, 'cursor'> {
   readonly limit: number
-  readonly after: Position | null
+  readonly cursor: string | undefined
 }
 
 function findRecords(trx: AuthTransaction, query: RecordQuery): Promise<Selectable<AuditTable>[]> {
-  const { userId, sessionId, actorId, type, since, until, limit, after } = query
+  const { userId, sessionId, actorId, type, since, until, limit, cursor } = query
   let rows = trx
     .selectFrom('audit')
     .selectAll()
+    .where(isAfter({ table: 'audit', order: 'desc', cursor }))
     .orderBy('createdAt', 'desc')
     .orderBy('id', 'desc')
     .limit(limit)
@@ -111,24 +101,7 @@ function findRecords(trx: AuthTransaction, query: RecordQuery): Promise<Selectab
   if (type !== undefined) rows = rows.where('type', '=', type)
   if (since !== undefined) rows = rows.where('createdAt', '>=', new Date(since))
   if (until !== undefined) rows = rows.where('createdAt', '<', new Date(until))
-  if (after !== null) rows = rows.where(isAfter(after))
   return rows.execute()
-}
-
-/**
- * The row may hold a finer `createdAt` than the cursor. Where the row was pruned, rows of the same
- * millisecond may be listed again rather than left out.
- */
-function isAfter({ createdAt, id }: Position) {
-  return (where: RecordExpression) => {
-    const row = where.selectFrom('audit as last').select('last.createdAt').where('last.id', '=', id)
-    const endOfMillisecond = new Date(createdAt.getTime() + 1)
-    const last = where.fn.coalesce(row, where.val(endOfMillisecond))
-    return where.or([
-      where('createdAt', '<', last),
-      where.and([where('createdAt', '=', last), where('id', '<', id)]),
-    ])
-  }
 }
 
 function toResponse({ detail, createdAt, ...row }: Selectable<AuditTable>): AuditRecordResponse {

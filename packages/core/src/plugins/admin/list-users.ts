@@ -6,17 +6,13 @@ import { id, session } from '../../endpoints/plain-schemas.ts'
 import { listSessionsOf } from '../../endpoints/session-list.ts'
 import { toUserResponse, userFields } from '../../endpoints/user-record.ts'
 import { type AdminUserResponse, ENDPOINTS, type SessionResponse } from '../../protocol.ts'
-import { type Position, parseCursor } from './cursor.ts'
+import { isAfter, type PageInput, pageFields, toPage } from '../pagination.ts'
 import { recordRead } from './record-read.ts'
 
 /** What `GET /admin/list-users` takes. */
-export interface ListUsersInput {
+export interface ListUsersInput extends PageInput {
   /** Part of an email or a name, in any case. */
   search?: string
-  /** 1 to 100. @default 50 */
-  limit?: number
-  /** The `nextCursor` of the page before. */
-  cursor?: string
 }
 
 /** A page of users, the newest first. */
@@ -37,7 +33,6 @@ const adminUser = z.object({
 export const listUsers: Endpoint<ListUsersInput, ListUsersOutput, false> = defineEndpoint({
   ...ENDPOINTS.listUsers,
   caller: 'admin',
-  // Of a query, a number is a text.
   input: z.strictObject({
     search: z
       .string()
@@ -46,12 +41,10 @@ export const listUsers: Endpoint<ListUsersInput, ListUsersOutput, false> = defin
       // PostgreSQL rejects it.
       .refine((text) => !text.includes('\0'))
       .exactOptional(),
-    limit: z.coerce.number<number>().int().min(1).max(100).exactOptional(),
-    cursor: z.string().max(200).exactOptional(),
+    ...pageFields,
   }),
   output: z.object({ users: z.array(adminUser), nextCursor: z.string().nullable() }),
   async run({ search = '', limit = 50, cursor }, { identity, config, change }) {
-    const after = cursor === undefined ? null : isAfter(parseCursor(cursor))
     const read = { userId: null, actorId: identity.userId, at: config.now() }
     const event = { type: 'admin.users-listed', ...read, search: search === '' ? null : search } as const
     const rows = await change(async (trx, record) => {
@@ -59,22 +52,21 @@ export const listUsers: Endpoint<ListUsersInput, ListUsersOutput, false> = defin
       let query = trx
         .selectFrom('user')
         .selectAll()
+        .where(isAfter({ table: 'user', order: 'desc', cursor }))
         .orderBy('createdAt', 'desc')
         .orderBy('id', 'desc')
         .limit(limit + 1)
       if (search !== '') query = query.where((where) => contains(where, search))
-      if (after !== null) query = query.where(after)
       return query.execute()
     })
-    const users = rows.slice(0, limit).map((row) => ({
+    const { page, nextCursor } = toPage(rows, limit)
+    const users = page.map((row) => ({
       ...toUserResponse(row),
       banned: Boolean(row.banned),
       banReason: row.banReason,
       banExpires: toNullableDate(row.banExpires)?.toISOString() ?? null,
     }))
-    const last = users.at(-1)
-    const hasMore = rows.length > limit && last !== undefined
-    return { body: { users, nextCursor: hasMore ? `${last.createdAt}_${last.id}` : null } }
+    return { body: { users, nextCursor } }
   },
 })
 
@@ -105,20 +97,4 @@ function contains(where: UserExpression, search: string) {
     sql<boolean>`lower(${where.ref('email')}) like lower(${pattern}) escape '\\'`,
     sql<boolean>`lower(${where.ref('name')}) like lower(${pattern}) escape '\\'`,
   ])
-}
-
-/**
- * Whoever comes after the last user of the page before. Their `createdAt` is the row's, which may be finer than that of the cursor; where
- * the row is gone, those of the same millisecond may be listed again rather than left out.
- */
-function isAfter({ createdAt, id }: Position) {
-  return (where: UserExpression) => {
-    const row = where.selectFrom('user as last').select('last.createdAt').where('last.id', '=', id)
-    const endOfMillisecond = new Date(createdAt.getTime() + 1)
-    const last = where.fn.coalesce(row, where.val(endOfMillisecond))
-    return where.or([
-      where('createdAt', '<', last),
-      where.and([where('createdAt', '=', last), where('id', '<', id)]),
-    ])
-  }
 }

@@ -1,21 +1,18 @@
 import type { AuthPlugin } from '../../auth.ts'
 import { acceptInvitation } from './accept-invitation.ts'
 import { sessionColumns } from './active-organization.ts'
-import { cancelInvitation } from './cancel-invitation.ts'
-import { createOrganization } from './create-organization.ts'
-import { deleteOrganization } from './delete-organization.ts'
-import { inviteMember } from './invite-member.ts'
-import { leaveOrganizations } from './leave-organizations.ts'
-import { listInvitations } from './list-invitations.ts'
-import { listMembers } from './list-members.ts'
-import { listOrganizations } from './list-organizations.ts'
+import { cancelInvitation, inviteMember, listInvitations } from './invitations.ts'
+import { leaveOrganizations, listMembers, removeMember, setMemberRole } from './members.ts'
+import {
+  createOrganization,
+  deleteOrganization,
+  listOrganizations,
+  updateOrganization,
+} from './organizations.ts'
 import { REASONS_OF_ORGANIZATION } from './reasons.ts'
-import { removeMember } from './remove-member.ts'
 import { setActiveOrganization } from './set-active-organization.ts'
-import { setMemberRole } from './set-member-role.ts'
 import { type OrganizationOptions, toSettings } from './settings.ts'
 import { migrations } from './tables.ts'
-import { updateOrganization } from './update-organization.ts'
 
 /** The endpoints of {@link organization}, by the names of their methods. */
 export type OrganizationEndpoints = {

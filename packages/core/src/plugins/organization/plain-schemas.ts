@@ -7,6 +7,7 @@ import type {
   OrganizationResponse,
   SuccessResponse,
 } from '../../protocol.ts'
+import { type PageInput, pageFields } from '../pagination.ts'
 
 /** The id of an organization, an invitation or a user. */
 export const id: z.ZodType<string> = z
@@ -15,6 +16,16 @@ export const id: z.ZodType<string> = z
   .max(128)
   // Which PostgreSQL does not take.
   .refine((text) => !text.includes('\0'))
+
+/** Which part of a list of an organization is asked for. */
+export interface OrganizationPageInput extends PageInput {
+  organizationId: string
+}
+
+export const pageInput: z.ZodType<OrganizationPageInput> = z.strictObject({
+  organizationId: id,
+  ...pageFields,
+})
 
 /** Follows the rules for names of users. */
 export const organizationName: z.ZodType<string> = userName

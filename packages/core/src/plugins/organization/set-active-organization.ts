@@ -1,12 +1,12 @@
 import * as z from 'zod'
 import { type AuthTransaction, defineEndpoint, type Endpoint } from '../../auth.ts'
 import { type ActiveOrganizationResponse, ENDPOINTS } from '../../protocol.ts'
-import { activate } from './activate.ts'
+import type { ActiveOrganization } from './active-organization.ts'
 import type { MembershipKey } from './membership.ts'
 import { activeOrganization, id } from './plain-schemas.ts'
 import { refuseOrganization } from './reasons.ts'
 import { CHANGES } from './settings.ts'
-import { withOwnTables } from './tables.ts'
+import { type OrganizationKysely, withOwnTables } from './tables.ts'
 
 /** What `POST /organization/set-active` takes. */
 export interface SetActiveOrganizationInput {
@@ -54,4 +54,33 @@ async function lockRole(trx: AuthTransaction, { organizationId, userId }: Member
     .executeTakeFirst()
   if (member === undefined) throw refuseOrganization('ORGANIZATION_NOT_FOUND')
   return member.role
+}
+
+/**
+ * Makes a session work in an organization, of which its user is a member; the row of that membership is locked.
+ *
+ * @returns whether it did not work there before
+ */
+export async function activate(
+  db: OrganizationKysely,
+  {
+    sessionId,
+    onlyIfNone = false,
+    ...active
+  }: ActiveOrganization & { sessionId: string; onlyIfNone?: boolean },
+): Promise<boolean> {
+  const { activeOrganizationId, activeOrganizationRole } = active
+  let statement = db
+    .updateTable('session')
+    .set(active)
+    .where('id', '=', sessionId)
+    .where(({ eb, or }) =>
+      or([
+        eb('activeOrganizationId', 'is distinct from', activeOrganizationId),
+        eb('activeOrganizationRole', 'is distinct from', activeOrganizationRole),
+      ]),
+    )
+  if (onlyIfNone) statement = statement.where('activeOrganizationId', 'is', null)
+  const { numUpdatedRows } = await statement.executeTakeFirst()
+  return numUpdatedRows > 0n
 }

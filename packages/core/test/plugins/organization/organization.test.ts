@@ -24,11 +24,18 @@ const eventsOf = (organizationId: string) =>
       : [],
   )
 
-test('is made of what any plugin has: it imports the public entries, kysely and zod alone', () => {
+test('is made of what any plugin has: it imports the public entries, the lists of plugins, kysely and zod alone', () => {
   const folder = join(import.meta.dirname, '../../../src/plugins/organization')
   const files = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'))
   const imports = files.flatMap((text) => Array.from(text.matchAll(/ from '([^']+)'/g), ([, from]) => from))
-  const entries = ['../../auth.ts', '../../index.ts', '../../protocol.ts', 'kysely', 'zod']
+  const entries = [
+    '../../auth.ts',
+    '../../index.ts',
+    '../../protocol.ts',
+    '../pagination.ts',
+    'kysely',
+    'zod',
+  ]
   expect([...new Set(imports)].filter((from) => !from?.startsWith('./')).sort()).toEqual(entries)
 })
 

@@ -1,4 +1,4 @@
-import { type AuthConfig } from '@sallyport/core'
+import type { AuthConfig } from '@sallyport/core'
 import {
   type ByteStream,
   digestBody,

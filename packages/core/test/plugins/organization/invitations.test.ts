@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { hash } from '../../../src/plugins/organization/invitation-token.ts'
+import { hash } from '../../../src/plugins/organization/invitations.ts'
 import { codeOf } from '../../support/code-of.ts'
 import { type OrganizationPerson, startOrganizationAuth } from '../../support/organization-auth.ts'
 

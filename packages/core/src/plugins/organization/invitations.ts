@@ -1,11 +1,18 @@
 import type { Kysely } from 'kysely'
 import * as z from 'zod'
 import { type AuthTables, type AuthTransaction, defineEndpoint, type Endpoint } from '../../auth.ts'
-import { ENDPOINTS, type InvitationResponse } from '../../protocol.ts'
-import { createToken, hash } from './invitation-token.ts'
-import { findRole } from './member.ts'
-import { lockMembership, type MembershipKey, requireManager } from './membership.ts'
-import { emailAddress, id, invitationAnswer } from './plain-schemas.ts'
+import { ENDPOINTS, type InvitationResponse, type SuccessResponse } from '../../protocol.ts'
+import { isAfter, toPage } from '../pagination.ts'
+import { findMembership, findRole, lockMembership, type MembershipKey, requireManager } from './membership.ts'
+import {
+  done,
+  emailAddress,
+  id,
+  invitationAnswer,
+  type OrganizationPageInput,
+  pageInput,
+  toIso,
+} from './plain-schemas.ts'
 import { refuseOrganization } from './reasons.ts'
 import { mayManage, roleSchema } from './roles.ts'
 import { requireDelivery, type Settings } from './settings.ts'
@@ -120,4 +127,85 @@ function takeOpen(
     .where('email', '=', email)
     .returning('role')
     .executeTakeFirst()
+}
+
+/** A page of invitations, the oldest first. */
+export interface ListInvitationsOutput {
+  invitations: InvitationResponse[]
+  /** Null on the last page. */
+  nextCursor: string | null
+}
+
+/** The invitations of an organization that are still open, for whoever may invite. */
+export const listInvitations: Endpoint<OrganizationPageInput, ListInvitationsOutput, false> = defineEndpoint({
+  ...ENDPOINTS.listInvitations,
+  caller: 'user',
+  input: pageInput,
+  output: z.object({ invitations: z.array(invitationAnswer), nextCursor: z.string().nullable() }),
+  async run({ organizationId, limit = 50, cursor }, context) {
+    const { identity, config, database } = context
+    const { role } = await findMembership(database.db, { organizationId, userId: identity.userId })
+    requireManager(role, 'member', context)
+    const rows = await withOwnTables(database.db)
+      .selectFrom('invitation')
+      .where('organizationId', '=', organizationId)
+      .where('expiresAt', '>', config.now())
+      .where(isAfter({ table: 'invitation', order: 'asc', cursor }))
+      .select(['id', 'email', 'role', 'inviterId', 'createdAt', 'expiresAt'])
+      .orderBy('createdAt')
+      .orderBy('id')
+      .limit(limit + 1)
+      .execute()
+    const { page, nextCursor } = toPage(rows, limit)
+    const invitations = page.map((row) => ({
+      ...row,
+      createdAt: toIso(row.createdAt),
+      expiresAt: toIso(row.expiresAt),
+    }))
+    return { body: { invitations, nextCursor } }
+  },
+})
+
+/** What `POST /organization/cancel-invitation` takes. */
+export interface CancelInvitationInput {
+  organizationId: string
+  invitationId: string
+}
+
+/** Withdraws an invitation. */
+export const cancelInvitation: Endpoint<CancelInvitationInput, SuccessResponse, false> = defineEndpoint({
+  ...ENDPOINTS.cancelInvitation,
+  caller: 'user',
+  input: z.strictObject({ organizationId: id, invitationId: id }),
+  output: done,
+  async run({ organizationId, invitationId }, context) {
+    const { userId } = context.identity
+    const at = context.config.now()
+    await context.change(async (trx, record) => {
+      const { role } = await lockMembership(trx, { organizationId, userId })
+      requireManager(role, 'member', context)
+      const canceled = await withOwnTables(trx)
+        .deleteFrom('invitation')
+        .where('id', '=', invitationId)
+        .where('organizationId', '=', organizationId)
+        .returning('role')
+        .executeTakeFirst()
+      if (canceled === undefined) throw refuseOrganization('INVITATION_NOT_FOUND')
+      requireManager(role, canceled.role, context)
+      const detail = { organizationId, invitationId }
+      record({ type: 'organization:invitation-canceled', userId: null, actorId: userId, at, detail })
+    })
+    return { body: { success: true } }
+  },
+})
+
+/** A new token: 256 random bits in base64url. It is in what the app delivers and nowhere else. */
+function createToken(): string {
+  return Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')
+}
+
+/** What stands for a token where it is stored, and for an email address in the key of a limit. */
+export async function hash(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
+  return `sha256:${Buffer.from(digest).toString('hex')}`
 }
