@@ -82,7 +82,7 @@ describe('whether anyone has asked who the caller is', () => {
     expect(auth.wasAsked()).toBe(true)
   })
 
-  test('the handle of an admitted call says the same', async () => {
+  test('the handle of a guarded call says the same', async () => {
     const { auth } = createAuthContext(server.config).headers(browser(await server.auth.signIn()).headers, {
       remoteAddress: '192.0.2.1',
     })

@@ -1,5 +1,7 @@
+import { authStore } from '@sallyport/core'
 import { createAuthContext, getSession } from '@sallyport/trpc'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { authRequest } from '../../src/server/auth-handle.ts'
 import { callerFor, connectHttp, connectWebSocket } from '../support/connect.ts'
 import { outcomeOf, refusalFor } from '../support/outcome.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
@@ -65,6 +67,14 @@ test('getSession(ctx) inside a protected procedure notices a revocation of a mom
   const { client } = connectHttp(server, browser(await server.auth.signIn()), 'httpLink over node')
   const { refusal } = await outcomeOf(client.recheck.query())
   expect(refusal).toEqual(refusalFor('SESSION_NOT_FOUND', { replay: false }))
+})
+
+test('getSession(ctx) shares no read in an action, where revocations may not be announced', async () => {
+  const { auth } = createAuthContext(server.config).headers(browser(await server.auth.signIn()).headers)
+  const request = { ...auth[authRequest], store: server.db[authStore] }
+  const ctx = { auth: { ...auth, [authRequest]: request }, db: server.db }
+  for (let call = 0; call < 2; call++) await getSession(ctx)
+  expect(server.auth.lookups.count).toBe(2)
 })
 
 test('getSession(ctx) checks the origin too', async () => {

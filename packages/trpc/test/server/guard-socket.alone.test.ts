@@ -254,7 +254,7 @@ describe('the socket stays open', () => {
 })
 
 describe('what a socket holds', () => {
-  test('is one listener from the first admission to its end, however many calls come', async () => {
+  test('is one listener from the first guarded call to its end, however many calls come', async () => {
     const session = await server.auth.signIn()
     const line = await connect(session)
     line.send(1, 'query', 'health')
@@ -299,7 +299,7 @@ describe('what a socket holds', () => {
     expect(server.feed.listeners).toBe(0)
   })
 
-  test('is nothing where a socket was gone before its first call was admitted', async () => {
+  test('is nothing where a socket was gone before its first call was accepted', async () => {
     const session = await server.auth.signIn()
     const { auth } = createAuthContext(server.config).ws({
       req: { headers: browser(session).headers },

@@ -209,8 +209,9 @@ describe('a revocation between Step 2 and the first value is not missed', () => 
 
 describe('guardObservable', () => {
   /** A source in the hands of the test, and what comes out of it. */
-  function observe() {
+  function observe(prepare: (signal: AbortSignal) => void = () => {}) {
     const controller = new AbortController()
+    prepare(controller.signal)
     let pending: ReturnType<typeof deferred<void>> | null = null
     const lease = {
       signal: controller.signal,
@@ -254,7 +255,7 @@ describe('guardObservable', () => {
   }
   const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-  test('keeps the order of what came before, while and after a verdict was awaited', async () => {
+  test('keeps the order of what came before, while and after a read was pending', async () => {
     const { heard, emit, ask, decide, complete } = observe()
     emit('1')
     const first = ask()
@@ -283,6 +284,15 @@ describe('guardObservable', () => {
     expect(lease.end).toHaveBeenCalled()
     expect(left).toHaveBeenCalledOnce()
     expect(getEventListeners(lease.signal, 'abort')).toEqual([])
+  })
+
+  test('emits nothing that the source emits when the signal aborts', () => {
+    const { lease, heard, emit, end } = observe((signal) =>
+      signal.addEventListener('abort', () => emit('last words')),
+    )
+    end()
+    expect(heard).toEqual(['Error: the session has ended'])
+    expect(lease.end).toHaveBeenCalled()
   })
 
   test('emits nothing that waited to who has left meanwhile', async () => {

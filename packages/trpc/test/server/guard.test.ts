@@ -95,6 +95,7 @@ describe('no listener stays behind', () => {
     const { refusal } = await outcomeOf(client.streamed.query())
     expect(refusal?.code).toBe('UNSUPPORTED_MEDIA_TYPE')
     expect((await outcomeOf(client.eager.query())).refusal?.code).toBe('UNSUPPORTED_MEDIA_TYPE')
+    expect(server.stage.askForSignalLate()?.aborted).toBe(true)
     expect(server.feed.listeners).toBe(0)
   })
 
@@ -129,7 +130,7 @@ describe('the signal of the session', () => {
     expect(server.feed.listeners).toBe(0)
   })
 
-  test('can be asked for when the call is over, and nothing is watched for it any more', async () => {
+  test('can be used when the call is over, and nothing is leased for it any more', async () => {
     const client = connectWebSocket(server, browser(await server.auth.signIn()))
     await client.hasty.query()
     expect(server.stage.askForSignalLate()).toBeInstanceOf(AbortSignal)

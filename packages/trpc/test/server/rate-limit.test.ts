@@ -459,6 +459,11 @@ describe('calls that cannot be counted are 503 and run nothing', () => {
       retryAfterSeconds: 1,
     },
     {
+      fault: 'rejects with an error of tRPC',
+      fail: () => Promise.reject(new TRPCError({ code: 'UNAUTHORIZED' })),
+      retryAfterSeconds: 1,
+    },
+    {
       fault: 'says when to come back',
       fail: () => Promise.reject(new AuthError('SESSIONS_UNAVAILABLE', { retryAfterSeconds: 9 })),
       retryAfterSeconds: 9,

@@ -266,6 +266,15 @@ describe('the lease', () => {
     expect(second.lease.pending()).not.toBeNull()
   })
 
+  test('is not prolonged by a call that was let in later', async () => {
+    const signedIn = await auth.signIn()
+    const { lease } = await subscribeTo(signedIn)
+    stopFor(900)
+    await subscribeTo(signedIn)
+    stopFor(LEASE_MS - 800)
+    expect(lease.pending()).not.toBeNull()
+  })
+
   test('counts from the beginning of a read, not from its answer', async () => {
     const { lease } = await subscribeTo(await auth.signIn())
     const answer = holdAnswers()

@@ -198,6 +198,7 @@ export const appRouter = t.router({
   /** Asks for the signal before anyone reads the stream. */
   eager: protectedProcedure.query(({ ctx }) => {
     const { signal } = ctx.auth
+    ctx.stage.askForSignalLate = () => signal
     return (async function* () {
       yield signal.aborted
     })()
