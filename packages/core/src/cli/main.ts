@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { nodeVersionFault } from '../node-version.ts'
+import { nodeVersionFault } from '../protocol/node-version.ts'
 
 const fault = nodeVersionFault()
 if (fault === null) {

@@ -1,6 +1,6 @@
 import { requireOrganizationRole } from '@sallyport/trpc'
-import { getSession } from '../session.ts'
 import { protectedProcedure } from '../procedures.ts'
+import { getSession } from '../session.ts'
 
 /** Queries read the session and the tables directly, so this module never carries the auth definition. */
 export const organizationQueries = {

@@ -23,9 +23,9 @@ export function hydrate(rendered: HydrationState | undefined): SessionState {
 
 /** The members of every {@link HydrationState}. */
 interface Rendered {
-  readonly status?: HydrationState['status']
-  readonly userId?: string
-  readonly sessionId?: string
+  readonly status?: HydrationState['status'] | 'loading'
+  readonly userId?: string | null
+  readonly sessionId?: string | null
   readonly reason?: 'ACCOUNT_BANNED'
 }
 

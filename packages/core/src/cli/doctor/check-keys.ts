@@ -1,7 +1,7 @@
 import { type AuthDefinition, requireSigningKeys } from '../../endpoints/definition.ts'
-import { ConfigurationError } from '../../protocol/errors.ts'
 import { issueJwt } from '../../jwt/issue-jwt.ts'
 import { verifyJwt } from '../../jwt/verify-jwt.ts'
+import { ConfigurationError } from '../../protocol/errors.ts'
 
 /**
  * Loads the keys of every issuer, and passes a JWT through Step 1.

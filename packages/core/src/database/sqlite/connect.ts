@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { ConfigurationError } from '../../protocol/errors.ts'
-import { nodeVersionFault } from '../../node-version.ts'
+import { nodeVersionFault } from '../../protocol/node-version.ts'
 
 /**
  * The path of a database that is about to be opened.

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { nodeVersionFault } from '../src/node-version.ts'
+import { nodeVersionFault } from '../../src/protocol/node-version.ts'
 
 const core = join(import.meta.dirname, '..')
 const { engines } = JSON.parse(readFileSync(join(core, 'package.json'), 'utf8'))
