@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { nodeVersionFault } from '../../src/protocol/node-version.ts'
 
-const core = join(import.meta.dirname, '..')
+const core = join(import.meta.dirname, '../..')
 const { engines } = JSON.parse(readFileSync(join(core, 'package.json'), 'utf8'))
 
 /** Runs a module in a process that takes itself for Node 20. */
