@@ -157,6 +157,18 @@ export function isSessionOver(reason: string): boolean {
   return /^SESSION_(NOT_FOUND|EXPIRED)$/.test(reason)
 }
 
+/**
+ * Returns the pause after so many failures in a row, in milliseconds: twice as long each time up to `maxMs`, and random by half, so that
+ * not all come back at once. The other side may ask for `atLeastMs`.
+ */
+export function backOff(
+  failures: number,
+  { minMs, maxMs, atLeastMs = 0 }: { minMs: number; maxMs: number; atLeastMs?: number },
+): number {
+  const half = Math.min(minMs * 2 ** (failures - 1), maxMs) / 2
+  return Math.max(half, atLeastMs) + half * Math.random()
+}
+
 /** What `GET /api/auth/backend/token`, sign-in and sign-up answer. */
 export interface TokenResponse {
   /** Seconds until the JWT expires, computed by the server: measure from the receipt, never compare two clocks. */

@@ -126,6 +126,7 @@ describe('the exported names of', () => {
         "REASONS",
         "SESSION_HEADER",
         "SESSION_LIFETIME_SECONDS",
+        "backOff",
         "isSessionOver",
         "isTokenReason",
       ]

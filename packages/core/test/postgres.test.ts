@@ -245,6 +245,8 @@ describe('the connector', () => {
   test('tries at once after a success, and after failures only when a pause is over, of half a second at most', async () => {
     const { proxy, attempt } = await connector()
     fakeClock()
+    const random = vi.spyOn(Math, 'random').mockReturnValue(1)
+    onTestFinished(() => random.mockRestore())
     expect([await attempt(), await attempt()]).toEqual(['connected', 'connected'])
     proxy.refuse()
     for (const pauseMs of [50, 100, 200, 400, 500, 500]) {

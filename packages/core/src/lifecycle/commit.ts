@@ -7,6 +7,7 @@ import { emit } from '../events/emit.ts'
 import type { PluginEvent } from '../events/event.ts'
 import { DeadlineError, withDeadline } from '../protocol/deadline.ts'
 import { AuthError } from '../protocol/errors.ts'
+import { backOff } from '../protocol.ts'
 import { isConflict } from '../session/conflict.ts'
 
 /** A statement takes only so many values. */
@@ -14,7 +15,7 @@ const ROWS_AT_ONCE = 500
 
 /** How often a transaction is tried again that the database undid for the sake of another. */
 const MOST_RETRIES = 5
-const LONGEST_PAUSE_MS = 20
+const CONFLICT_PAUSE = { minMs: 20, maxMs: 80 }
 
 /**
  * Makes a change: in one transaction with the hooks of the plugins and its rows in `audit`. Only after the commit is it announced, to
@@ -63,7 +64,7 @@ async function retrying<Result>(attempt: () => Promise<Result>): Promise<Result>
       if (retries === MOST_RETRIES) throw new AuthError('SESSIONS_UNAVAILABLE', { cause })
     }
     // Those that got in each other's way must not do so again in step.
-    await new Promise((resolve) => setTimeout(resolve, Math.random() * LONGEST_PAUSE_MS))
+    await new Promise((resolve) => setTimeout(resolve, backOff(retries + 1, CONFLICT_PAUSE)))
   }
 }
 

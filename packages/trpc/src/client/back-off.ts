@@ -1,3 +1,5 @@
+import { backOff as pauseAfter } from '@sallyport/core/protocol'
+
 /** The longest pause between two attempts, in milliseconds, unless the server asks for a longer one. */
 const LONGEST_MS = 30_000
 
@@ -9,7 +11,6 @@ export const LONGEST_TIMER_MS: number = 2 ** 31 - 1
  * and never all clients at once. Each 503 of ours asks for the same second.
  */
 export function backOff(attempts: number, retryAfterSeconds: number | null): number {
-  const half = Math.min(LONGEST_MS, 1_000 * 2 ** (attempts - 1)) / 2
-  const pause = Math.max(half, (retryAfterSeconds ?? 0) * 1_000) + half * Math.random()
-  return Math.min(pause, LONGEST_TIMER_MS)
+  const atLeastMs = (retryAfterSeconds ?? 0) * 1_000
+  return Math.min(pauseAfter(attempts, { minMs: 1_000, maxMs: LONGEST_MS, atLeastMs }), LONGEST_TIMER_MS)
 }

@@ -1,10 +1,9 @@
 import { Client, type ClientConfig, Pool } from 'pg'
 import { DeadlineError, withDeadline } from '../../protocol/deadline.ts'
+import { backOff } from '../../protocol.ts'
 
-/** The pause after this many failures in a row, in milliseconds. */
-export function backOffMs(failures: number): number {
-  return Math.min(25 * 2 ** failures, 500)
-}
+/** How long to wait after failures in a row. */
+export const RECONNECT_PAUSE: { minMs: number; maxMs: number } = { minMs: 50, maxMs: 500 }
 
 /** Makes all connections of a node to its database. */
 export interface PostgresConnector {
@@ -47,7 +46,7 @@ export function postgresConnector({
         return connection
       } catch (error) {
         failures++
-        failed = { error, until: performance.now() + backOffMs(failures) }
+        failed = { error, until: performance.now() + backOff(failures, RECONNECT_PAUSE) }
         throw error
       }
     })

@@ -1,9 +1,10 @@
 import type { Client, Notification, Pool } from 'pg'
 import { withDeadline } from '../../protocol/deadline.ts'
+import { backOff } from '../../protocol.ts'
 import type { Revocation, RevocationFeed } from '../../revocations/feed.ts'
 import { memoryFeed } from '../../revocations/memory-feed.ts'
 import { CHANNEL } from '../revocation-log.ts'
-import { backOffMs, type PostgresConnector } from './connector.ts'
+import { type PostgresConnector, RECONNECT_PAUSE } from './connector.ts'
 import { isStatementFault } from './errors.ts'
 
 /** How often the log is read though nothing was told, in milliseconds: a connection may be dead without knowing it. */
@@ -59,7 +60,7 @@ export async function postgresFeed(
       } catch {
         // What the log is read for is made up for by the next connection.
         failures++
-        await new Promise((resolve) => setTimeout(resolve, backOffMs(failures)).unref())
+        await new Promise((resolve) => setTimeout(resolve, backOff(failures, RECONNECT_PAUSE)).unref())
       }
     }
   }

@@ -1,12 +1,13 @@
 import type { Client } from 'pg'
 import { DeadlineError, withDeadline } from '../../protocol/deadline.ts'
 import { AuthError } from '../../protocol/errors.ts'
+import { backOff } from '../../protocol.ts'
 import type { AuthAdapter } from '../../session/adapter.ts'
 import { type AddedColumns, addedLists, NO_COLUMNS } from '../../session/added-columns.ts'
 import type { SessionKey, StoredSession } from '../../session/session.ts'
 import { type LookupValues, sessionOf } from '../../session/session-row.ts'
 import type { SessionSql } from '../session-sql.ts'
-import { backOffMs, type PostgresConnector } from './connector.ts'
+import { type PostgresConnector, RECONNECT_PAUSE } from './connector.ts'
 import { isStatementFault, sqlState } from './errors.ts'
 import { type IdTypes, isIdOf } from './ids.ts'
 
@@ -180,7 +181,7 @@ export function postgresLookups({
       } catch (error) {
         failures++
         if (clients.length === 0) failAll(error)
-        await new Promise((resolve) => setTimeout(resolve, backOffMs(failures)).unref())
+        await new Promise((resolve) => setTimeout(resolve, backOff(failures, RECONNECT_PAUSE)).unref())
       }
     }
     isConnecting = false

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AuthError } from '../../protocol/errors.ts'
+import { backOff } from '../../protocol.ts'
 
-const LONGEST_PAUSE_MS = 50
+const BUSY_PAUSE = { minMs: 1, maxMs: 50 }
 
 /** Runs a statement as soon as the file is free. */
 export type WhenFree = <Result>(execute: () => Promise<Result>) => Promise<Result>
@@ -18,7 +19,7 @@ export function createPatience(timeoutMs: number): WhenFree {
     const startedAt = performance.now()
     // Whoever stood in line behind a statement that was given up has waited as long: it is tried once.
     const givenUpAt = startedAt - exhaustedAt < timeoutMs ? startedAt : startedAt + timeoutMs
-    for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+    for (let attempts = 1; ; attempts++) {
       try {
         const result = await execute()
         exhaustedAt = Number.NEGATIVE_INFINITY
@@ -30,7 +31,7 @@ export function createPatience(timeoutMs: number): WhenFree {
         if (isBusy && now >= givenUpAt) exhaustedAt = now
         if (!isBusy || now >= givenUpAt) throw new AuthError('SESSIONS_UNAVAILABLE', { cause: error })
       }
-      await sleep(pauseMs)
+      await sleep(backOff(attempts, BUSY_PAUSE))
     }
   }
 }

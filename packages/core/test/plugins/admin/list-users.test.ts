@@ -152,10 +152,11 @@ describe('GET /admin/list-users', () => {
     })
 
     test('page by page', async () => {
-      const ids = [await named('Ada 1'), await named('Ada 2'), await named('Ada 3')]
+      // Not of hexadecimal digits, which the emails are made of.
+      const ids = [await named('Lin 1'), await named('Lin 2'), await named('Lin 3')]
       await named('Grace')
-      const first = await (await listUsers({ search: 'ada', limit: '2' })).json()
-      const second = await (await listUsers({ search: 'ada', limit: '2', cursor: first.nextCursor })).json()
+      const first = await (await listUsers({ search: 'lin', limit: '2' })).json()
+      const second = await (await listUsers({ search: 'lin', limit: '2', cursor: first.nextCursor })).json()
       const seen = [...first.users, ...second.users].map(({ id }: { id: string }) => id)
       expect(seen.sort()).toEqual(ids.sort())
       expect(second.nextCursor).toBeNull()

@@ -1,4 +1,5 @@
 import type { AuthConfig } from '@sallyport/core'
+import { backOff } from '@sallyport/core/protocol'
 import {
   type ByteStream,
   digestBody,
@@ -54,7 +55,7 @@ export interface HttpRunnerResponse {
 }
 
 /** Between two attempts, so that a process that starts anew has a moment; spread out, so that not all come back at once. */
-const PAUSE_MS = 100
+const PAUSE = { minMs: 150, maxMs: 150 }
 
 /**
  * Calls internal functions in the process that has the database, which serves them with `createInternalHandler`. Every attempt carries a
@@ -170,7 +171,6 @@ async function twice<Result>(attempt: () => Promise<Result>, deadline: Deadline)
   } catch (error) {
     if (!isCallRefusal(error) || error.code !== 'UNDECIDED') throw error
   }
-  const pauseMs = PAUSE_MS * (0.5 + Math.random())
-  await deadline.wait(new Promise((resolve) => setTimeout(resolve, pauseMs)))
+  await deadline.wait(new Promise((resolve) => setTimeout(resolve, backOff(1, PAUSE))))
   return attempt()
 }
