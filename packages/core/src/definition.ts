@@ -126,7 +126,7 @@ function readKeys(signingKeys: unknown, config: AuthConfig): SigningKeys | null 
   if (verifier instanceof Promise) verifier.catch(() => {})
   else if (verifier?.alg !== keys.active.alg) {
     throw new ConfigurationError(
-      'SIGNING_KEYS: the key that signs is not in JWKS, so nobody could verify its tokens',
+      'SIGNING_KEYS: the key that signs is not in JWKS. Set both from the same run of "sallyport keys"',
     )
   }
   return keys
@@ -140,7 +140,7 @@ function readKeys(signingKeys: unknown, config: AuthConfig): SigningKeys | null 
 export function requireSigningKeys({ signingKeys }: Pick<AuthDefinition, 'signingKeys'>): SigningKeys {
   if (signingKeys !== null) return signingKeys
   throw new ConfigurationError(
-    'SIGNING_KEYS is not set, and whoever has the database signs. Make keys with "sallyport keys create"',
+    'SIGNING_KEYS is not set. A process with a database must be able to sign tokens: load the variable, or run "npx sallyport keys create"',
   )
 }
 

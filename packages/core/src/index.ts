@@ -48,7 +48,6 @@ export { positive } from './positive.ts'
 export { MAX_BATCH_SIZE, MAX_PAYLOAD_BYTES, REASONS, type Reason } from './protocol.ts'
 export { checkRateLimit, type RateLimit, type RateLimitStore } from './rate-limit/rate-limit.ts'
 export type { Revocation, RevocationFeed } from './revocations/feed.ts'
-export { memoryFeed } from './revocations/memory-feed.ts'
 export { isReady } from './session/is-ready.ts'
 export {
   isBanned,

@@ -120,7 +120,11 @@ export const REASONS = {
   ACCOUNT_BANNED: { status: 403, code: 'FORBIDDEN', message: 'Account banned' },
   ROLE_REQUIRED: { status: 403, code: 'FORBIDDEN', message: 'Your role does not allow this' },
   SESSION_NOT_FRESH: { status: 403, code: 'FORBIDDEN', message: 'Confirm that it is you and try again' },
-  ORIGIN_REJECTED: { status: 403, code: 'FORBIDDEN', message: 'This origin may not use your cookies here' },
+  ORIGIN_REJECTED: {
+    status: 403,
+    code: 'FORBIDDEN',
+    message: 'This origin is not allowed. Programs send x-sallyport: 1.',
+  },
   SECRET_SUPERSEDED: {
     status: 409,
     code: 'CONFLICT',

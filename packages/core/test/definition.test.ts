@@ -195,7 +195,7 @@ describe('a definition without signing keys', () => {
   test('is refused where there is a database', async () => {
     const database = await openSqlite(':memory:')
     const message =
-      'SIGNING_KEYS is not set, and whoever has the database signs. Make keys with "sallyport keys create"'
+      'SIGNING_KEYS is not set. A process with a database must be able to sign tokens: load the variable, or run "npx sallyport keys create"'
     await expect(createAuth(definition, database)).rejects.toThrow(message)
     expect(() => bindEndpoints(definition, database)).toThrow(message)
     await database.close()

@@ -48,7 +48,6 @@ describe('the exported names of', () => {
         "isReady",
         "isUndecided",
         "keysVersion",
-        "memoryFeed",
         "positive",
         "readCookie",
         "readCredentials",

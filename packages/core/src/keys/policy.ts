@@ -121,8 +121,8 @@ export function parsePrivateJwks(jwks: unknown, setting: string): PrivateJwk[] {
 export function parseSet(jwks: unknown, setting: string): { keys: JsonObject[]; set: JsonObject } {
   if (jwks === undefined) {
     const prefix = setting.replace(/(SIGNING_KEYS|JWKS)$/, '')
-    const command = `sallyport keys create${prefix && ` --prefix ${prefix}`}`
-    throw new ConfigurationError(`${setting} is not set. Make keys with "${command}"`)
+    const command = `npx sallyport keys create${prefix && ` --prefix ${prefix}`}`
+    throw new ConfigurationError(`${setting} is not set. Load your .env file, or run "${command}"`)
   }
   const set = typeof jwks === 'string' ? parseText(jwks, setting) : jwks
   if (!isJsonObject(set) || !isObjectList(set.keys)) {
@@ -193,9 +193,7 @@ function parseText(text: string, setting: string): unknown {
     return JSON.parse(text)
   } catch {
     // The parser's own message would quote the text, which may hold private keys.
-    throw new ConfigurationError(
-      `${setting} is not JSON${whatItIs(text)}. Make keys with "sallyport keys create"`,
-    )
+    throw new ConfigurationError(`${setting} is not JSON${whatItIs(text)}. Run "npx sallyport keys create"`)
   }
 }
 

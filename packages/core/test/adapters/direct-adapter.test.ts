@@ -1,5 +1,6 @@
-import { type AuthStore, directAdapter, memoryFeed, withAuthStore } from '@sallyport/core'
+import { type AuthStore, directAdapter, withAuthStore } from '@sallyport/core'
 import { expect, test } from 'vitest'
+import { memoryFeed } from '../../src/revocations/memory-feed.ts'
 
 const store: AuthStore = { sessions: { findSession: async () => null }, revocations: memoryFeed() }
 

@@ -7,10 +7,10 @@ import {
   dynamicJwks,
   isAuthError,
   keysVersion,
-  memoryFeed,
   staticJwks,
   withAuthStore,
 } from '@sallyport/core'
+import { memoryFeed } from '../../src/revocations/memory-feed.ts'
 
 /** A row of the database, as JSON has it. */
 export interface StoredSession {

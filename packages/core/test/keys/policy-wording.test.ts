@@ -29,7 +29,7 @@ describe.each([
     ['', text.replaceAll('"', '\\"')],
   ])('%s (%#)', (what, value) => {
     expect(messageOf(() => parse(value))).toBe(
-      `${setting} is not JSON${what}. Make keys with "sallyport keys create"`,
+      `${setting} is not JSON${what}. Run "npx sallyport keys create"`,
     )
   })
 })
@@ -37,7 +37,7 @@ describe.each([
 describe('a setting that is missing or of the wrong kind says what is needed', () => {
   test('one that is not set says so', () => {
     expect(messageOf(() => staticJwks(undefined))).toBe(
-      'JWKS is not set. Make keys with "sallyport keys create"',
+      'JWKS is not set. Load your .env file, or run "npx sallyport keys create"',
     )
   })
 

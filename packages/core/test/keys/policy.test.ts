@@ -37,11 +37,11 @@ test('the same set without a fault is accepted', () => {
 describe('what is no JWK Set is refused', () => {
   const text = JSON.stringify({ keys: [ed] })
   const notJson = 'JWKS is not JSON'
-  const cure = 'Make keys with "sallyport keys create"'
+  const cure = 'Run "npx sallyport keys create"'
   const notASet = 'JWKS must be a JWK Set: { "keys": [ ... ] }'
 
   test.each([
-    ['nothing', undefined, `JWKS is not set. ${cure}`],
+    ['nothing', undefined, 'JWKS is not set. Load your .env file, or run "npx sallyport keys create"'],
     ['null', null, notASet],
     ['an empty text', '', `${notJson}: it is empty. ${cure}`],
     ['a byte order mark before it', `\uFEFF${text}`, `${notJson}: it starts with a byte order mark. ${cure}`],

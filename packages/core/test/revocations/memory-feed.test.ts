@@ -1,5 +1,5 @@
-import { memoryFeed } from '@sallyport/core'
 import { beforeEach, expect, test } from 'vitest'
+import { memoryFeed } from '../../src/revocations/memory-feed.ts'
 
 const ada1 = { sessionId: 'a1', userId: 'ada' }
 const ada2 = { sessionId: 'a2', userId: 'ada' }

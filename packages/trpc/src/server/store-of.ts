@@ -10,7 +10,10 @@ import type { StoreContext } from './context.ts'
 export function storeOf(ctx: StoreContext): AuthStore {
   const store = ctx.auth[authRequest].store ?? ('db' in ctx ? ctx.db?.[authStore] : undefined)
   if (store !== undefined) return store
+  const isMissing = !('db' in ctx) || ctx.db === undefined
   throw new ConfigurationError(
-    'ctx.db carries no auth store: use the db of openSqlite(), or withAuthStore(db, store)',
+    isMissing
+      ? 'The context has no database: return { ...auth.http(options), db } from createContext'
+      : 'ctx.db carries no auth store: use the db of openSqlite(), or withAuthStore(db, store)',
   )
 }

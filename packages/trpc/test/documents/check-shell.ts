@@ -79,18 +79,22 @@ const readmeNames = () =>
     ),
   )
 
+/** Commands of pnpm itself. */
+const PNPM_COMMANDS = ['install', 'pack']
+
 function checkPnpm(args: readonly string[]): string[] {
-  const filter = args.indexOf('--filter')
-  const name = filter === -1 ? 'sallyport' : args[filter + 1]
-  const manifest = manifests.find((manifest) => manifest.name === name)
-  if (manifest === undefined) return [`there is no package "${name}" in the workspace`]
-  const [script = '', ...rest] = args.filter(
-    (word, i) => !word.startsWith('-') && i !== filter + 1 - Number(filter === -1),
-  )
+  const isValue = (i: number) => ['--filter', '--pack-destination'].includes(args[i - 1] ?? '')
+  const names = args.filter((_word, i) => args[i - 1] === '--filter')
+  const [script = '', ...rest] = args.filter((word, i) => !word.startsWith('-') && !isValue(i))
   if (script === 'exec' && rest[0] === 'sallyport') return checkSallyport(rest.slice(1))
   if (script === 'exec') return checkPackage(rest[0] ?? '')
-  const faults = script in (manifest.scripts ?? {}) ? [] : [`"${name}" has no script "${script}"`]
   const missing = rest.filter((path) => path.includes('/') && !existsSync(join(ROOT, path)))
+  const faults = (names.length === 0 ? ['sallyport'] : names).flatMap((name) => {
+    const manifest = manifests.find((manifest) => manifest.name === name)
+    if (manifest === undefined) return [`there is no package "${name}" in the workspace`]
+    const isThere = PNPM_COMMANDS.includes(script) || script in (manifest.scripts ?? {})
+    return isThere ? [] : [`"${name}" has no script "${script}"`]
+  })
   return [...faults, ...missing.map((path) => `there is no file "${path}"`)]
 }
 

@@ -4,7 +4,6 @@ import {
   defineAuthConfig,
   dynamicJwks,
   isAuthError,
-  memoryFeed,
   staticJwks,
   withAuthStore,
 } from '@sallyport/core'
@@ -19,6 +18,7 @@ import {
 } from '@sallyport/trpc'
 import { initTRPC, TRPCError } from '@trpc/server'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
+import { memoryFeed } from '../../../core/src/revocations/memory-feed.ts'
 import {
   createSensitiveSessionMiddleware,
   getSession,

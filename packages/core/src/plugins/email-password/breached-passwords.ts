@@ -42,7 +42,7 @@ export function breachedPasswords({
   return async function checkBreaches({ password, reportSkipped }) {
     const hash = await sha1(password)
     const count = await countBreaches(hash).catch((error: unknown) => {
-      reportSkipped(error instanceof Error ? error.message : String(error))
+      reportSkipped(causeOf(error))
       return 0
     })
     if (count > 0) throw refuseEmailPassword('PASSWORD_BREACHED')
@@ -55,6 +55,15 @@ function findCount(text: string, rest: string): number {
   if (lines.every((line) => line === null)) throw new Error('The service did not respond with a range')
   const found = lines.find((line) => line?.[1]?.toUpperCase() === rest)
   return Number(found?.[2] ?? 0)
+}
+
+/** What went wrong. `fetch` itself only says that it failed, and keeps the reason in the cause. */
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { message, cause } = error
+  if (!(cause instanceof Error)) return message
+  // An `AggregateError`, one error for each address of the host, has only a code.
+  return `${message}: ${'code' in cause ? cause.code : cause.message}`
 }
 
 async function sha1(text: string): Promise<string> {

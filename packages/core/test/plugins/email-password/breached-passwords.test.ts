@@ -94,7 +94,15 @@ describe('the password passes, and the failure is reported, when the service', (
 
   test('can’t be reached', async () => {
     const { code, skipped } = await check(BREACHED, { url: 'http://127.0.0.1:1/range/' })
-    expect([code, skipped.length]).toEqual(['accepted', 1])
+    // `fetch` itself only says that it failed.
+    expect([code, ...skipped]).toEqual(['accepted', 'fetch failed: bad port'])
+  })
+
+  test('can’t be reached at any of its addresses', async () => {
+    const cause = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' })
+    const fetch = () => Promise.reject(new TypeError('fetch failed', { cause }))
+    const { code, skipped } = await check(BREACHED, { fetch })
+    expect([code, ...skipped]).toEqual(['accepted', 'fetch failed: ECONNREFUSED'])
   })
 })
 
