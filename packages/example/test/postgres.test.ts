@@ -6,14 +6,15 @@ import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { testPostgres } from '../../core/test/support/postgres.ts'
+import { startPostgres } from '../../core/test/support/embedded-postgres.ts'
 import { signIn } from './sign-in.ts'
 import { startExample, untilSaid } from './start-example.ts'
 
 const me = (url: string, cookie: string) => fetch(`${url}/trpc/me`, { headers: { cookie } })
 
 test('the example runs on the PostgreSQL of its DATABASE_URL; while that is down it is not healthy, and nobody is signed out', async () => {
-  const server = await testPostgres()
+  const server = await startPostgres()
+  onTestFinished(server.stop)
   const example = await startExample({ DATABASE_URL: await server.createDatabase('app') })
   onTestFinished(async () => {
     example.process.kill('SIGKILL')

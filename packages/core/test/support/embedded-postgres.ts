@@ -30,9 +30,9 @@ export interface PostgresServer {
 /** Below the ports that systems give away by themselves, so that nobody takes it while the server is down. */
 const [FIRST_PORT, PORTS] = [20_000, 12_000]
 
-/** Ends the server and removes its directory should this process be killed: its input ends with us. */
+/** Ends the server, whose process id it reads, and removes its directory should this process be killed: its input ends with us. */
 const GUARD =
-  'cat >/dev/null; kill -QUIT "$(head -n 1 "$0/postmaster.pid")" 2>/dev/null; sleep 0.5; rm -rf "$0"'
+  'while read -r pid; do server=$pid; done; kill -QUIT "$server" 2>/dev/null; sleep 0.5; rm -rf "$0"'
 
 /**
  * Starts a real PostgreSQL 18.
@@ -59,6 +59,7 @@ export async function startPostgres(settings?: Readonly<Record<string, string>>)
   const urlOf = (database: string) => `postgres://${USER}:${PASSWORD}@127.0.0.1:${port}/${database}`
 
   const crash = () => cluster.stop('SIGQUIT')
+  const start = async () => void guard.stdin?.write(`${await cluster.start()}\n`)
 
   async function stop(): Promise<void> {
     await crash()
@@ -69,7 +70,7 @@ export async function startPostgres(settings?: Readonly<Record<string, string>>)
 
   try {
     await initialise(cluster, directory)
-    await cluster.start()
+    await start()
   } catch (error) {
     await stop()
     throw error
@@ -89,10 +90,10 @@ export async function startPostgres(settings?: Readonly<Record<string, string>>)
       return urlOf(name)
     },
     crash,
-    start: cluster.start,
+    start,
     async restart() {
       await crash()
-      await cluster.start()
+      await start()
     },
     stop,
   }

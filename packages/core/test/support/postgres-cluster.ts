@@ -42,7 +42,8 @@ export const CLUSTER_VERSION = JSON.stringify([PACKAGE, INITDB_FLAGS, UNPRIVILEG
 export interface PostgresCluster {
   /** Fills the data directory. */
   initialise(): Promise<void>
-  start(): Promise<void>
+  /** Starts the server: its process id. */
+  start(): Promise<number>
   /** Ends the server and waits until it has: `SIGINT` cleanly, `SIGQUIT` as a crash. */
   stop(signal: 'SIGINT' | 'SIGQUIT'): Promise<void>
 }
@@ -112,6 +113,7 @@ export function postgresCluster({
           cause: failure,
         })
       }
+      return child.pid ?? 0
     },
 
     async stop(signal) {
