@@ -14,10 +14,12 @@ const FILES = 'packages/*/test/**/*.test.{ts,tsx}'
  * one another in the processes of the workers, which then load the libraries once.
  */
 const ALONE = [
-  'packages/*/test/{browser,client,links,react,ssr,versions}/**/*.test.{ts,tsx}',
+  'packages/*/test/{browser,client,hostile,links,react,ssr,versions}/**/*.test.{ts,tsx}',
   'packages/*/test/**/*.alone.test.ts',
-  // They fake setTimeout, for which all lookups of a process wait together.
-  'packages/*/test/**/{commit,deadline,prune,renewals,lease-queue,session-lease,session-leases}.test.ts',
+  // They fake or watch what belongs to the whole process: timers, the clock, `fetch`, the console, a prototype of the driver.
+  'packages/*/test/**/{auth,auth-handle,check-password,commit,deadline,emit,env,feed}.test.ts',
+  'packages/*/test/**/{lease-queue,mapping,open-key-file,postgres,prune,report-denial}.test.ts',
+  'packages/*/test/**/{session-lease,sessions,socket-limits}.test.ts',
 ]
 
 export default defineConfig({
