@@ -18,7 +18,7 @@ const CORE_LEVELS = [
 /** What the folders of trpc import besides their own files, types included. */
 const TRPC_IMPORTS = {
   server: [
-    core('index', 'protocol', 'request/address', 'auth'),
+    core('index', 'protocol', 'address', 'auth'),
     npm('@trpc/server/dist/(index|observable/)'),
     '^http$',
   ],
@@ -27,7 +27,7 @@ const TRPC_IMPORTS = {
   client: [core('protocol')],
   links: [`${TRPC}/client/`, core('protocol'), npm('@trpc/(client|server)/')],
   react: [`${TRPC}/client/`, core('protocol'), npm('react/')],
-  ssr: [core('index', 'protocol', 'service', 'request/address')],
+  ssr: [core('index', 'protocol', 'service', 'address')],
 }
 
 /** Files that others load only where it says. */
@@ -47,7 +47,7 @@ const REACHES = [
   { from: core('protocol'), packages: [] },
   { from: core('index'), packages: ['cookie', 'jose'] },
   { from: core('service'), packages: ['jose'] },
-  { from: core('request/address'), packages: LIGHT },
+  { from: core('address'), packages: LIGHT },
   { from: `${TRPC}/(server|runtime/runner/http-runner)[.]ts$`, packages: [...LIGHT, '@trpc/server'] },
   { from: `${TRPC}/client[.]ts$`, packages: [] },
   { from: `${TRPC}/links[.]ts$`, packages: ['@trpc/(client|server)'] },

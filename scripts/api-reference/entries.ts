@@ -63,7 +63,7 @@ export const ENTRIES: readonly Entry[] = [
   },
   {
     name: '@sallyport/core/address',
-    source: 'packages/core/src/request/address.ts',
+    source: 'packages/core/src/address.ts',
     purpose: 'the address of a client behind proxies',
     runs: 'Node, edge',
   },

@@ -376,7 +376,7 @@ describe('the exported names of', () => {
         "trustProxies",
       ]
     `)
-    expect(typesOf('request/address.ts')).toMatchInlineSnapshot(`
+    expect(typesOf('address.ts')).toMatchInlineSnapshot(`
       [
         "ProxyTrust",
       ]

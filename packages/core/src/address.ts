@@ -1,0 +1,8 @@
+export {
+  addressBuckets,
+  clientAddress,
+  clientNetwork,
+  isPrivateAddress,
+  type ProxyTrust,
+  trustProxies,
+} from './request/address.ts'
