@@ -24,6 +24,9 @@ export interface TcpProxy {
   cut(): void
 }
 
+/** The type of PostgreSQL's message that rejects a connection, such as one to a server that is starting. */
+const ERROR_RESPONSE = 'E'.charCodeAt(0)
+
 /** What PostgreSQL says when a connection is ready. */
 const READY = 'Z\0\0\0\x05I'
 
@@ -49,7 +52,7 @@ export async function startProxy(target: number): Promise<TcpProxy> {
       client.destroy()
     })
     server.on('data', (data) => {
-      if (data.includes(READY)) unanswered.delete(client)
+      if (data.includes(READY) || data[0] === ERROR_RESPONSE) unanswered.delete(client)
     })
     client.on('close', () => server.destroy())
     client.pipe(server).pipe(client)
