@@ -103,7 +103,9 @@ describe('sessions', () => {
       )
       .toBe(true)
     await thief.page.getByText('This session has new credentials.').waitFor()
-    expect((await thief.context.cookies()).map(({ name }) => name)).not.toContain('service.session')
+    // The page shows it before the server has answered the sign-out.
+    const cookieNames = async () => (await thief.context.cookies()).map(({ name }) => name)
+    await expect.poll(cookieNames, { timeout: 10_000 }).not.toContain('service.session')
 
     await here.call('notes.add', { text: 'Mine alone' })
     await tab.getByText('Mine alone').waitFor()

@@ -158,6 +158,7 @@ test('signing out while the database is down: the page says so and tries again, 
     await run('start')
     await run('watch', 'socket')
     await eventually(async () => expect((await run('watchedSoFar'))[0]?.data).toEqual(['ready']))
+    await eventually(async () => expect((await run('state')).status).toBe('authenticated'))
   }
   const sessions = () =>
     site.auth.db.selectFrom('session').select('id').where('id', '=', ada.sessionId).execute()
