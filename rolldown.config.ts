@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
-import { basename, isAbsolute } from 'node:path'
+import { isAbsolute } from 'node:path'
 import { defineConfig } from 'rolldown'
 
 /** What a library's package.json says about its entries: source in the workspace, dist once published. */
@@ -38,7 +38,7 @@ function entries({ exports, bin, publishConfig }: Manifest): Record<string, stri
     Object.entries(sources).map(([entry, source]) => {
       const output = outputs[entry]
       if (!output) throw new Error(`${manifest.name}: publishConfig has nothing for "${entry}"`)
-      return [basename(output, '.js'), source]
+      return [output.replace(/^\.\/dist\/|\.js$/g, ''), source]
     }),
   )
 }

@@ -18,21 +18,26 @@ const CORE_LEVELS = [
 /** What the folders of trpc import besides their own files, types included. */
 const TRPC_IMPORTS = {
   server: [
-    core('index', 'protocol', 'address', 'auth'),
+    core('index', 'protocol', 'internal/server', 'auth'),
     npm('@trpc/server/dist/(index|observable/)'),
     '^http$',
   ],
-  runtime: [`${TRPC}/server/`, core('index', 'protocol', 'service', 'auth'), npm('@trpc/server/')],
-  action: [`${TRPC}/(server|runtime)/`, core('index', 'auth'), npm('@trpc/server/')],
-  client: [core('protocol')],
+  runtime: [
+    `${TRPC}/server/`,
+    core('index', 'protocol', 'internal/server', 'internal/auth', 'auth'),
+    npm('@trpc/(client|server)/'),
+  ],
+  action: [`${TRPC}/(server|runtime)/`, core('index', 'auth', 'internal/server'), npm('@trpc/server/')],
+  client: [`${TRPC}/links/`, core('protocol', 'index'), npm('@trpc/(client|server)/')],
   links: [`${TRPC}/client/`, core('protocol'), npm('@trpc/(client|server)/')],
   react: [`${TRPC}/client/`, core('protocol'), npm('react/')],
-  ssr: [core('index', 'protocol', 'service', 'address')],
+  ssr: [core('index', 'protocol', 'internal/server')],
 }
 
 /** Files that others load only where it says. */
 const LOADED_BY = [
-  [core('auth'), `${CORE}/(plugins|testing)/|${TRPC}/runtime/(bound-api|direct-adapter|get-auth)[.]`],
+  [core('auth'), `${CORE}/(plugins|testing)/`],
+  [core('internal/auth'), `${TRPC}/runtime/(bound-api|direct-adapter|get-auth)[.]`],
   [`${TRPC}/runtime/(direct-adapter|http-adapter|http-store)[.]`, `${TRPC}/runtime/select-adapter[.]`],
   [`${TRPC}/runtime/get-auth[.]`, `${TRPC}/runtime/`],
   [npm('better-sqlite3/'), `${CORE}/(database/sqlite|cli/generate)/`],
@@ -46,18 +51,17 @@ const LIGHT = ['cookie', 'jose', '@fastify/proxy-addr', 'ipaddr[.]js']
 const REACHES = [
   { from: core('protocol'), packages: [] },
   { from: core('index'), packages: ['cookie', 'jose'] },
-  { from: core('service'), packages: ['jose'] },
-  { from: core('address'), packages: LIGHT },
+  { from: core('internal/server'), packages: LIGHT },
   { from: `${TRPC}/(server|runtime/runner/http-runner)[.]ts$`, packages: [...LIGHT, '@trpc/server'] },
-  { from: `${TRPC}/client[.]ts$`, packages: [] },
-  { from: `${TRPC}/links[.]ts$`, packages: ['@trpc/(client|server)'] },
+  { from: `${TRPC}/client/auth-client[.]ts$`, packages: [] },
+  { from: `${TRPC}/client[.]ts$`, packages: ['@trpc/(client|server)'] },
   { from: `${TRPC}/react[.]ts$`, packages: ['react'] },
   { from: `${TRPC}/ssr[.]ts$`, packages: LIGHT },
 ]
 const NEVER_REACHES = [
-  { from: core('index', 'service'), to: `${CORE}/(auth[.]|endpoints/|plugins/|request/address)` },
-  { from: core('index'), to: core('keys/signing-keys') },
-  { from: core('auth', 'plugins'), to: npm('(better-sqlite3|pg)/') },
+  { from: core('index', 'internal/server'), to: `${CORE}/(auth[.]|internal/auth[.]|endpoints/|plugins/)` },
+  { from: core('index'), to: core('keys/signing-keys', 'request/address') },
+  { from: core('auth', 'plugins/[^/]+'), to: npm('(better-sqlite3|pg)/') },
   { from: core('auth'), to: npm('@node-rs/argon2/') },
 ]
 

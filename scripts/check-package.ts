@@ -33,7 +33,9 @@ function checkContents(root: string): void {
   const documents = ['LICENSE', 'README.md', ...(version === '0.0.0' ? [] : ['CHANGELOG.md'])]
   for (const path of documents) assert.ok(read(path).length > 500, `${path} says next to nothing`)
   const files = globSync('**/*', { cwd: root }).filter((path) => statSync(join(root, path)).isFile())
-  const code = files.filter((path) => path !== 'package.json' && !documents.includes(path))
+  const pages = files.filter((path) => /^api[\\/].*\.md$/.test(path))
+  assert.ok(pages.length > Object.keys(exports).length / 2, 'the API reference is missing')
+  const code = files.filter((path) => path !== 'package.json' && ![...documents, ...pages].includes(path))
   const foreign = code.filter((path) => !/^dist[\\/].*\.(js|d\.ts)$/.test(path) || /\.test\./.test(path))
   assert.deepEqual(foreign, [], 'the tarball has files that nobody imports')
   const mapped = code.filter((path) => read(path).includes('sourceMappingURL'))

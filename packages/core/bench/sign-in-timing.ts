@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS } from '@sallyport/core/protocol'
+import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth } from '@sallyport/core/testing'
 
 const SAMPLES = Number(process.env.BENCH_SAMPLES ?? 1_000)

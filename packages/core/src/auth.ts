@@ -14,7 +14,6 @@ import { safely } from './protocol/safe-listener.ts'
 export type { AnyDatabase } from './database/any-database.ts'
 export type { AuthTransaction, ChangeEvent, RecordEvent } from './database/auth-transaction.ts'
 export { columnsOf } from './database/columns.ts'
-export { migratePlugins } from './database/migrate-plugins.ts'
 export type { MigrationDialect, MigrationReport, Migrations } from './database/migrations.ts'
 export type {
   AuthTables,
@@ -25,21 +24,18 @@ export type {
   Timestamp,
 } from './database/schema.ts'
 export type { ChangeHook, SessionDatabase } from './database/session-database.ts'
-export {
-  type Api,
-  type ApiMethod,
-  type ApiOptions,
-  type ApiResult,
-  type EndpointsOf,
-  type SessionOf,
-  toApiResult,
-  type UserOf,
+export type {
+  Api,
+  ApiMethod,
+  ApiOptions,
+  ApiResult,
+  EndpointsOf,
+  SessionOf,
+  UserOf,
 } from './endpoints/api.ts'
-export {
-  bindEndpoints,
-  type EndpointCaller,
-  type EndpointCallOptions,
-  endpointsOf,
+export type {
+  EndpointCaller,
+  EndpointCallOptions,
 } from './endpoints/bind-endpoints.ts'
 export type { CoreEndpoints } from './endpoints/core-endpoints.ts'
 export type { SessionColumn, SessionColumns, UserColumn, UserColumns } from './endpoints/declared-columns.ts'
@@ -63,10 +59,9 @@ export {
 export type { RequestOptions } from './endpoints/handler.ts'
 export { beginSession } from './endpoints/issue-tokens.ts'
 export type { CreateSessionInput, ServerApi } from './endpoints/server-api.ts'
-export { userName } from './endpoints/user-record.ts'
 export { type DefinePayload, type IssuedJwt, issueJwt } from './jwt/issue-jwt.ts'
+export { type KeyFile, type KeyFileOptions, openKeyFile } from './key-file/open-key-file.ts'
 export {
-  createSigningKey,
   parseSigningKeys,
   type SigningKey,
   type SigningKeys,
@@ -75,8 +70,8 @@ export { banUser } from './lifecycle/ban-user.ts'
 export { commit } from './lifecycle/commit.ts'
 export { createSession, type NewSession, type NewSessionOptions } from './lifecycle/create-session.ts'
 export { revokeSession, revokeSessions } from './lifecycle/end-session.ts'
-export { type PruneOptions, type PruneReport, prune } from './lifecycle/prune.ts'
-export { EndpointError, isEndpointError, type RefusalTable, refusals } from './protocol/endpoint-error.ts'
+export type { PruneReport } from './lifecycle/prune.ts'
+export { type RefusalTable, refusals } from './protocol/endpoint-error.ts'
 export { memoryLimits } from './rate-limit/memory-limits.ts'
 export { setCookie } from './request/cookie.ts'
 export type { AddedColumns, ColumnShape, ColumnType } from './session/added-columns.ts'

@@ -1,4 +1,4 @@
-export { type Authenticated, authenticate, identify, validateIdentity } from './session/authenticate.ts'
+export { type Authenticated, authenticate, identify } from './session/authenticate.ts'
 export { type ProvedSession, type ValidateOptions, validateSession } from './session/validate-session.ts'
 
 // Both steps are above. Below is what they need and what builds on them.
@@ -14,39 +14,51 @@ export type {
 } from './events/event.ts'
 export type { Identity } from './jwt/identity.ts'
 export type { IdentityCache } from './jwt/identity-cache.ts'
-export { keysVersion, type TrustedIssuer } from './jwt/trusted-issuer.ts'
-export { type VerifiedJws, verifyJws } from './jwt/verify-jws.ts'
+export type { TrustedIssuer } from './jwt/trusted-issuer.ts'
 export { verifyJwt } from './jwt/verify-jwt.ts'
 export { type DynamicJwksOptions, dynamicJwks } from './keys/dynamic-jwks.ts'
-export {
-  ALGORITHMS,
-  type Algorithm,
-  type KeySet,
-  type KeyStanding,
-  type VerificationAlgorithm,
-  type VerificationKey,
+export type {
+  Algorithm,
+  KeySet,
+  KeyStanding,
+  VerificationAlgorithm,
+  VerificationKey,
 } from './keys/key-set.ts'
 export { staticJwks } from './keys/static-jwks.ts'
-export { type TransactOptions, transact } from './lifecycle/transact.ts'
-export { EndpointError, isEndpointError } from './protocol/endpoint-error.ts'
+export type { TransactOptions } from './lifecycle/transact.ts'
+export { type EndpointError, isEndpointError } from './protocol/endpoint-error.ts'
 export {
   AuthError,
   ConfigurationError,
   type ConfigurationErrorCode,
   isAuthError,
   isConfigurationError,
-  isUndecided,
 } from './protocol/errors.ts'
-export { positive } from './protocol/positive-integer.ts'
-export { MAX_BATCH_SIZE, MAX_PAYLOAD_BYTES, REASONS, type Reason } from './protocol.ts'
-export { checkRateLimit, type RateLimit, type RateLimitStore } from './rate-limit/rate-limit.ts'
-export { type CookieNames, cookieNames, readCookie } from './request/cookie.ts'
-export { corsHeaders, withCors } from './request/cors.ts'
 export {
-  type Credentials,
-  type HeaderReader,
-  readCredentials,
-  type SessionCookie,
+  type ActiveOrganizationResponse,
+  type AdminUserResponse,
+  type AuditRecordResponse,
+  type CurrentSessionResponse,
+  type ErrorResponse,
+  type InvitationResponse,
+  MAX_PAYLOAD_BYTES,
+  type MemberResponse,
+  type OrganizationResponse,
+  REASONS,
+  type Reason,
+  type SessionResponse,
+  type SuccessResponse,
+  type TokenResponse,
+  type UserResponse,
+  type VerifyEmailResponse,
+} from './protocol.ts'
+export type { RateLimit, RateLimitStore } from './rate-limit/rate-limit.ts'
+export { type CookieNames, readCookie } from './request/cookie.ts'
+export { withCors } from './request/cors.ts'
+export type {
+  Credentials,
+  HeaderReader,
+  SessionCookie,
 } from './request/credentials.ts'
 export { checkOrigin, type OriginRequest, type RequestKind } from './request/origin.ts'
 export type { Revocation, RevocationFeed } from './revocations/feed.ts'
@@ -54,15 +66,12 @@ export type { AuthAdapter, SessionStore, SessionToken } from './session/adapter.
 export {
   type AuthDatabase,
   type AuthStore,
-  authStore,
   directAdapter,
   withAuthStore,
 } from './session/direct-adapter.ts'
 export { isReady } from './session/is-ready.ts'
-export { denial } from './session/report-denial.ts'
 export {
   isBanned,
-  isFresh,
   type Session,
   type SessionKey,
   type SessionUser,

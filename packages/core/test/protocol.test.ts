@@ -1,4 +1,4 @@
-import { isSessionOver, isTokenReason, REASONS } from '@sallyport/core/protocol'
+import { isSessionOver, isTokenReason, REASONS } from '@sallyport/core/internal/protocol'
 import { expect, test } from 'vitest'
 
 const reasons = Object.keys(REASONS)

@@ -1,7 +1,7 @@
 import type { AuthDatabase } from '@sallyport/core'
 import type { AuthContext } from '@sallyport/trpc'
+import type { Runner } from '@sallyport/trpc/action'
 import { createAuthedAction } from '@sallyport/trpc/action'
-import type { Runner } from '@sallyport/trpc/runtime'
 import { initTRPC } from '@trpc/server'
 import { errorFormatter } from './error-formatter.ts'
 import { getAuth } from './get-auth.ts'

@@ -1,4 +1,4 @@
-import { createPasswordAccount } from '@sallyport/core/plugins'
+import { createPasswordAccount } from '@sallyport/core/plugins/email-password'
 import { openPostgres } from '@sallyport/core/postgres'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { DEMO_PASSWORD, DEMO_USERS } from './demo.ts'

@@ -1,6 +1,6 @@
 import { MAX_PAYLOAD_BYTES, withCors } from '@sallyport/core'
 import { authHandlerOptions, authResponseMeta, createAuthContext } from '@sallyport/trpc'
-import { bindRunner } from '@sallyport/trpc/runtime'
+import { bindRunner } from '@sallyport/trpc/action'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'

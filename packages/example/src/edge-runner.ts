@@ -1,4 +1,4 @@
-import { httpRunner } from '@sallyport/trpc/runtime'
+import { httpRunner } from '@sallyport/trpc/action'
 import { Agent, fetch } from 'undici'
 import { authConfig } from './auth.config.ts'
 import { env } from './env.ts'

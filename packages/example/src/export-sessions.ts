@@ -1,6 +1,6 @@
 import { isAuthError } from '@sallyport/core'
 import { createAuthContext } from '@sallyport/trpc'
-import { bindRunner } from '@sallyport/trpc/runtime'
+import { bindRunner } from '@sallyport/trpc/action'
 import type { Context } from 'hono'
 import { authConfig } from './auth.config.ts'
 import { getAuth } from './get-auth.ts'

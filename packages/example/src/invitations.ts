@@ -1,4 +1,4 @@
-import type { DeliverInvitation } from '@sallyport/core/plugins'
+import type { DeliverInvitation } from '@sallyport/core/plugins/organization'
 import { env } from './env.ts'
 
 /** Stands for a mail. Behind the `#` the token reaches no server, and no log but this. */

@@ -1,4 +1,4 @@
-import { localRunner } from '@sallyport/trpc/runtime'
+import { localRunner } from '@sallyport/trpc/action'
 import { internalFunctions } from './internal/functions.ts'
 
 /** By it actions reach the database of this process. Those of the edge have one of their own. */

@@ -5,3 +5,32 @@ export {
   createAuthedAction,
   type RunnerOf,
 } from './action/authed-action.ts'
+export type { BoundApi, BoundMethod } from './runtime/bound-api.ts'
+export type { CallLimits } from './runtime/call/call-limits.ts'
+export { type AuthRuntime, createAuthRuntime } from './runtime/create-auth-runtime.ts'
+export {
+  type ActingUser,
+  defineInternalFunctions,
+  type InternalFunctions,
+  type InternalFunctionsOptions,
+} from './runtime/functions/internal-functions.ts'
+export { createInternalHandler, type InternalHandlerOptions } from './runtime/functions/internal-handler.ts'
+export type { BoundAuth, GetAuth } from './runtime/get-auth.ts'
+export { bindRunner, type RunnerBinding } from './runtime/runner/bind-runner.ts'
+export { type FunctionsOf, functionsOf } from './runtime/runner/function-reference.ts'
+export {
+  type HttpRunnerOptions,
+  type HttpRunnerRequest,
+  type HttpRunnerResponse,
+  httpRunner,
+} from './runtime/runner/http-runner.ts'
+export { localRunner } from './runtime/runner/local-runner.ts'
+export type {
+  FunctionReference,
+  MutationOptions,
+  RunMutation,
+  Runner,
+  RunnerCall,
+  RunQuery,
+} from './runtime/runner/runner.ts'
+export type { FunctionContext, RuntimeContext } from './runtime/runtime-context.ts'

@@ -1,4 +1,4 @@
-export type { AuthErrorData, EndpointErrorData } from '@sallyport/core/protocol'
+export type { AuthErrorData, EndpointErrorData } from '@sallyport/core/internal/protocol'
 export { assertGuarded } from './server/assert-guarded.ts'
 export type { AuthHandle, Transport } from './server/auth-handle.ts'
 export {

@@ -1,3 +1,4 @@
+export type { HydrationState } from '@sallyport/core/internal/protocol'
 export { createServerAuth, type ServerAuthOptions } from './ssr/create-server-auth.ts'
 export { inlineJson } from './ssr/inline-json.ts'
 export type { PageOptions, PageRequest } from './ssr/page.ts'

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createSigningKey, parseSigningKeys } from '@sallyport/core/auth'
+import { parseSigningKeys } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
 import { afterAll, describe, test as sequential } from 'vitest'
 import { hostSallyport } from '../support/host-sallyport.ts'
 import { AUTH_DEFINITION, type Run, runSallyport } from '../support/run-sallyport.ts'

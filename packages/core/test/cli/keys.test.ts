@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
-import { createSigningKey } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
 import { afterAll, describe, test as sequential } from 'vitest'
 import * as z from 'zod'
 import { envFileStore, type KeyStore, keyFileStore } from '../../src/key-file/key-store.ts'

@@ -1,15 +1,10 @@
 import { join } from 'node:path'
-import {
-  type AuthPlugin,
-  createAuth,
-  defineAuth,
-  type Migrations,
-  migratePlugins,
-} from '@sallyport/core/auth'
+import { type AuthPlugin, createAuth, defineAuth, type Migrations } from '@sallyport/core/auth'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth } from '@sallyport/core/testing'
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { migratePlugins } from '../../src/database/migrate-plugins.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const directory = temporaryDirectory()

@@ -6,10 +6,10 @@ import {
   directAdapter,
   dynamicJwks,
   isAuthError,
-  keysVersion,
   staticJwks,
   withAuthStore,
 } from '@sallyport/core'
+import { keysVersion } from '@sallyport/core/internal/server'
 import { memoryFeed } from '../../src/revocations/memory-feed.ts'
 
 /** A row of the database, as JSON has it. */

@@ -7,7 +7,7 @@ import {
   refuseSharedKeys,
   serviceAudience,
   verifyServiceToken,
-} from '@sallyport/core/service'
+} from '@sallyport/core/internal/server'
 
 /** What both sides of a service call know. */
 export interface Settings {

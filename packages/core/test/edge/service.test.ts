@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { defineAuthConfig, staticJwks } from '@sallyport/core'
-import { createSigningKey, issueJwt, parseSigningKeys } from '@sallyport/core/auth'
+import { issueJwt, parseSigningKeys } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
 import { describe, expect, test } from 'vitest'
 import { bundle } from '../support/bundle.ts'
 import { runOnEdge } from '../support/run-on-edge.ts'

@@ -6,8 +6,15 @@ import {
   defineAuth,
   defineEndpoint,
 } from '@sallyport/core/auth'
-import { admin, emailPassword, organization } from '@sallyport/core/plugins'
-import type { ENDPOINTS, SessionResponse, TokenResponse, UserResponse } from '@sallyport/core/protocol'
+import type {
+  ENDPOINTS,
+  SessionResponse,
+  TokenResponse,
+  UserResponse,
+} from '@sallyport/core/internal/protocol'
+import { admin } from '@sallyport/core/plugins/admin'
+import { emailPassword } from '@sallyport/core/plugins/email-password'
+import { organization } from '@sallyport/core/plugins/organization'
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, describe, expect, expectTypeOf, test } from 'vitest'
 import * as z from 'zod'

@@ -1,6 +1,5 @@
-import { isAuthError } from '@sallyport/core'
-import { isEndpointError } from '@sallyport/core/auth'
-import { CLIENT_HEADER, ENDPOINTS } from '@sallyport/core/protocol'
+import { isAuthError, isEndpointError } from '@sallyport/core'
+import { CLIENT_HEADER, ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { codeOf } from '../support/code-of.ts'

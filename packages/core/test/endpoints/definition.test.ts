@@ -8,13 +8,12 @@ import {
 import {
   type AuthDefinitionOptions,
   type AuthPlugin,
-  bindEndpoints,
   columnsOf,
   createAuth,
-  createSigningKey,
   defineAuth,
   parseSigningKeys,
 } from '@sallyport/core/auth'
+import { bindEndpoints, createSigningKey } from '@sallyport/core/internal/auth'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'

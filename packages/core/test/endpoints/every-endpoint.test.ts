@@ -1,7 +1,13 @@
 import { join } from 'node:path'
 import { type Auth, columnsOf, createAuth } from '@sallyport/core/auth'
-import { organization } from '@sallyport/core/plugins'
-import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS, MAX_PAYLOAD_BYTES, type Route } from '@sallyport/core/protocol'
+import {
+  AUTH_PATH,
+  CLIENT_HEADER,
+  ENDPOINTS,
+  MAX_PAYLOAD_BYTES,
+  type Route,
+} from '@sallyport/core/internal/protocol'
+import { organization } from '@sallyport/core/plugins/organization'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'

@@ -1,6 +1,6 @@
 import { createAuth, defineEndpoint } from '@sallyport/core/auth'
-import { organization } from '@sallyport/core/plugins'
-import { AUTH_PATH, ENDPOINTS, MAX_PAYLOAD_BYTES } from '@sallyport/core/protocol'
+import { AUTH_PATH, ENDPOINTS, MAX_PAYLOAD_BYTES } from '@sallyport/core/internal/protocol'
+import { organization } from '@sallyport/core/plugins/organization'
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, describe, expect, test } from 'vitest'
 import * as z from 'zod'

@@ -1,6 +1,6 @@
 import { verifyJwt } from '@sallyport/core'
 import { createAuth, type DefinePayload, defineAuth } from '@sallyport/core/auth'
-import { ENDPOINTS } from '@sallyport/core/protocol'
+import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { decodeJwt } from 'jose'
 import { afterAll, describe, expect, test } from 'vitest'

@@ -1,7 +1,8 @@
-import { staticJwks, verifyJws } from '@sallyport/core'
-import { ENDPOINTS } from '@sallyport/core/protocol'
+import { staticJwks } from '@sallyport/core'
+import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, expect, test } from 'vitest'
+import { verifyJws } from '../../src/jwt/verify-jws.ts'
 import { reasonOf } from '../support/reason-of.ts'
 import { cookieChanges, get } from '../support/requests.ts'
 

@@ -1,5 +1,5 @@
 import type { AuthEvent } from '@sallyport/core'
-import { ENDPOINTS } from '@sallyport/core/protocol'
+import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { answerOf } from '../support/answer-of.ts'

@@ -1,5 +1,5 @@
 import { createAuth } from '@sallyport/core/auth'
-import { ENDPOINTS } from '@sallyport/core/protocol'
+import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { answerOf } from '../support/answer-of.ts'

@@ -1,4 +1,5 @@
-import { type AuthEvent, ConfigurationError } from '@sallyport/core'
+import type { AuthEvent } from '@sallyport/core'
+import { ConfigurationError } from '@sallyport/core'
 import {
   type AuthPlugin,
   createAuth,

@@ -1,5 +1,5 @@
 import { verifyJwt } from '@sallyport/core'
-import { ENDPOINTS, NO_SESSION, SESSION_HEADER } from '@sallyport/core/protocol'
+import { ENDPOINTS, NO_SESSION, SESSION_HEADER } from '@sallyport/core/internal/protocol'
 import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { answerOf } from '../support/answer-of.ts'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { AuthEvent } from '@sallyport/core'
 import { createAuth } from '@sallyport/core/auth'
-import { ENDPOINTS } from '@sallyport/core/protocol'
+import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'

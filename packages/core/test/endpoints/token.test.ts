@@ -1,6 +1,6 @@
 import { type AuthEvent, authenticate, verifyJwt } from '@sallyport/core'
 import { createAuth, defineAuth } from '@sallyport/core/auth'
-import { ENDPOINTS, SESSION_HEADER } from '@sallyport/core/protocol'
+import { ENDPOINTS, SESSION_HEADER } from '@sallyport/core/internal/protocol'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { incoming } from '../support/incoming.ts'

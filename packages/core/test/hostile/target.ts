@@ -5,8 +5,9 @@ import {
   type KeySet,
   staticJwks,
 } from '@sallyport/core'
-import { createTestAuth, createTestClock, type TestAuth } from '@sallyport/core/testing'
+import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
 import { createLiveKeys } from '../../src/keys/live-keys.ts'
+import { createTestClock } from '../../src/testing/test-clock.ts'
 import { createSessions, type HostileSession } from './create-sessions.ts'
 import { createHostileKey, type HostileKey } from './hostile-key.ts'
 import { createRandom } from './random.ts'

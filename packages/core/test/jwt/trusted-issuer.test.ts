@@ -4,13 +4,12 @@ import {
   defineAuthConfig,
   dynamicJwks,
   type KeySet,
-  keysVersion,
   staticJwks,
   type TrustedIssuer,
-  validateIdentity,
   verifyJwt,
 } from '@sallyport/core'
-import { createSigningKey } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
+import { keysVersion, validateIdentity } from '@sallyport/core/internal/server'
 import { createTestAuth } from '@sallyport/core/testing'
 import { exportJWK, generateKeyPair, importJWK, type JWTHeaderParameters, SignJWT } from 'jose'
 import { describe, expect, test } from 'vitest'

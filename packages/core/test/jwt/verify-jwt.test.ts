@@ -1,6 +1,7 @@
 import { createPublicKey, verify } from 'node:crypto'
 import { defineAuthConfig, staticJwks, verifyJwt } from '@sallyport/core'
-import { createSigningKey, issueJwt, parseSigningKeys } from '@sallyport/core/auth'
+import { issueJwt, parseSigningKeys } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
 import { describe, expect, test } from 'vitest'
 import { createFrontDoor } from '../support/front-door.ts'
 import { reasonOf } from '../support/reason-of.ts'

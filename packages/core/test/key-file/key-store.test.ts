@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parseEnv } from 'node:util'
-import { createSigningKey } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { envFileStore, formatEnv, keyFileStore } from '../../src/key-file/key-store.ts'
 import {

@@ -4,10 +4,17 @@ import { mkdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } 
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { defineAuthConfig, verifyJwt } from '@sallyport/core'
-import { createAuth, createSigningKey, defineAuth, issueJwt } from '@sallyport/core/auth'
-import { type KeyFile, type KeyFileOptions, openKeyFile } from '@sallyport/core/key-file'
-import { createPasswordAccount, emailPassword } from '@sallyport/core/plugins'
-import { ENDPOINTS } from '@sallyport/core/protocol'
+import {
+  createAuth,
+  defineAuth,
+  issueJwt,
+  type KeyFile,
+  type KeyFileOptions,
+  openKeyFile,
+} from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
+import { ENDPOINTS } from '@sallyport/core/internal/protocol'
+import { createPasswordAccount, emailPassword } from '@sallyport/core/plugins/email-password'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { afterAll, afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { keyFileStore } from '../../src/key-file/key-store.ts'

@@ -9,8 +9,9 @@ import {
   type KeySet,
   verifyJwt,
 } from '@sallyport/core'
-import { createSigningKey, defineAuth, issueJwt, parseSigningKeys } from '@sallyport/core/auth'
-import { MAX_PAYLOAD_BYTES } from '@sallyport/core/protocol'
+import { defineAuth, issueJwt, parseSigningKeys } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
+import { MAX_PAYLOAD_BYTES } from '@sallyport/core/internal/protocol'
 import { afterAll, describe, expect, test, vi } from 'vitest'
 import { toPublicJwk } from '../../src/keys/key-ring.ts'
 import type { PrivateJwk } from '../../src/keys/policy.ts'

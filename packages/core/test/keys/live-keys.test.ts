@@ -1,5 +1,5 @@
 import type { Algorithm } from '@sallyport/core'
-import { createSigningKey } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
 import { expect, test } from 'vitest'
 import { toPublicJwk } from '../../src/keys/key-ring.ts'
 import { createLiveKeys } from '../../src/keys/live-keys.ts'

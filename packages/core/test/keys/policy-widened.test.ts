@@ -1,8 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { type KeySet, staticJwks, type VerificationAlgorithm, verifyJws } from '@sallyport/core'
-import { createSigningKey } from '@sallyport/core/auth'
+import { type KeySet, staticJwks, type VerificationAlgorithm } from '@sallyport/core'
+import { createSigningKey } from '@sallyport/core/internal/auth'
 import { CompactSign, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
 import { describe, expect, test } from 'vitest'
+import { verifyJws } from '../../src/jwt/verify-jws.ts'
 import { messageOf } from '../support/message-of.ts'
 import { reasonOf } from '../support/reason-of.ts'
 

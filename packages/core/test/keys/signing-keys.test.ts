@@ -1,4 +1,5 @@
-import { createSigningKey, parseSigningKeys } from '@sallyport/core/auth'
+import { parseSigningKeys } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
 import { calculateJwkThumbprint } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { toPublicJwk } from '../../src/keys/key-ring.ts'

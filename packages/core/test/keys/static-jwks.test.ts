@@ -1,5 +1,6 @@
 import { staticJwks } from '@sallyport/core'
-import { createSigningKey, parseSigningKeys } from '@sallyport/core/auth'
+import { parseSigningKeys } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
 import { describe, expect, test } from 'vitest'
 
 const [ed25519, es256] = await Promise.all([createSigningKey('Ed25519'), createSigningKey('ES256')])

@@ -35,7 +35,7 @@ export function watchSecrets(secrets: IssuedSecrets): void {
   })
 
   tap(JSON, 'stringify', { before: ([value]) => addPasswords(value) })
-  const require = createRequire(import.meta.resolve('@sallyport/core/plugins'))
+  const require = createRequire(import.meta.resolve('@sallyport/core/plugins/email-password'))
   const argon2: object = require('@node-rs/argon2')
   tap(argon2, 'hash', { before: ([password]) => secrets.addPassword(String(password)) })
   tap(argon2, 'verify', { before: ([, password]) => secrets.addPassword(String(password)) })

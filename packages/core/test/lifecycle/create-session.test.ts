@@ -1,5 +1,6 @@
 import { type AuthConfigOptions, type AuthEvent, ConfigurationError, validateSession } from '@sallyport/core'
-import { createSession, EndpointError, type SessionDatabase } from '@sallyport/core/auth'
+import { createSession, type SessionDatabase } from '@sallyport/core/auth'
+import { EndpointError } from '@sallyport/core/internal/server'
 import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { versionOfSecret } from '../../src/session/secret.ts'

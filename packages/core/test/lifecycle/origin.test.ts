@@ -1,6 +1,6 @@
 import type { AuthEvent } from '@sallyport/core'
 import type { AuthPlugin } from '@sallyport/core/auth'
-import { ENDPOINTS, NO_SESSION, SESSION_HEADER } from '@sallyport/core/protocol'
+import { ENDPOINTS, NO_SESSION, SESSION_HEADER } from '@sallyport/core/internal/protocol'
 import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { insertLink } from '../support/insert-link.ts'

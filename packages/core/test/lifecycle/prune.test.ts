@@ -1,8 +1,10 @@
-import { type AuthEvent, ConfigurationError } from '@sallyport/core'
-import { createSession, prune } from '@sallyport/core/auth'
+import type { AuthEvent } from '@sallyport/core'
+import { ConfigurationError } from '@sallyport/core'
+import { createSession } from '@sallyport/core/auth'
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { PruneOptions, PruneReport } from '../../src/lifecycle/prune.ts'
+import { prune } from '../../src/lifecycle/prune.ts'
 import { collectRevocations } from '../support/revocations.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000

@@ -1,11 +1,5 @@
-import {
-  AuthError,
-  ConfigurationError,
-  isAuthError,
-  isUndecided,
-  REASONS,
-  type Reason,
-} from '@sallyport/core'
+import { AuthError, ConfigurationError, isAuthError, REASONS, type Reason } from '@sallyport/core'
+import { isUndecided } from '@sallyport/core/internal/server'
 import { describe, expect, test } from 'vitest'
 
 /** The table of design decision 15, and spec section 7. */

@@ -1,6 +1,6 @@
-import { cookieNames, readCookie } from '@sallyport/core'
+import { readCookie } from '@sallyport/core'
 import { describe, expect, test } from 'vitest'
-import { clearCookie, clearCookies, setCookie } from '../../src/request/cookie.ts'
+import { clearCookie, clearCookies, cookieNames, setCookie } from '../../src/request/cookie.ts'
 import { reasonOf } from '../support/reason-of.ts'
 
 test.each([

@@ -1,6 +1,6 @@
-import { corsHeaders, defineAuthConfig, withCors } from '@sallyport/core'
+import { defineAuthConfig, withCors } from '@sallyport/core'
 import { describe, expect, test } from 'vitest'
-import { answerPreflight } from '../../src/request/cors.ts'
+import { answerPreflight, corsHeaders } from '../../src/request/cors.ts'
 import { createFrontDoor } from '../support/front-door.ts'
 
 const config = defineAuthConfig({

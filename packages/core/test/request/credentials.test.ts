@@ -1,4 +1,5 @@
-import { type AuthConfig, defineAuthConfig, readCredentials } from '@sallyport/core'
+import { type AuthConfig, defineAuthConfig } from '@sallyport/core'
+import { readCredentials } from '@sallyport/core/internal/server'
 import { describe, expect, test } from 'vitest'
 import { createFrontDoor } from '../support/front-door.ts'
 import { incoming } from '../support/incoming.ts'

@@ -1,4 +1,4 @@
-import { burnToken } from '@sallyport/core/service'
+import { burnToken } from '@sallyport/core/internal/server'
 import { describe, expect, test } from 'vitest'
 import { databaseKinds } from '../support/database-kinds.ts'
 import { reasonOf } from '../support/reason-of.ts'

@@ -1,4 +1,4 @@
-import { type OnceCall, runOnce } from '@sallyport/core/service'
+import { type OnceCall, runOnce } from '@sallyport/core/internal/server'
 import { describe, expect, test, vi } from 'vitest'
 import { databaseKinds } from '../support/database-kinds.ts'
 import { reasonOf } from '../support/reason-of.ts'

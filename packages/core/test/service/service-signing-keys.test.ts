@@ -1,6 +1,6 @@
 import { defineAuthConfig, dynamicJwks, staticJwks } from '@sallyport/core'
 import { parseSigningKeys } from '@sallyport/core/auth'
-import { parseServiceSigningKeys, refuseSharedKeys } from '@sallyport/core/service'
+import { parseServiceSigningKeys, refuseSharedKeys } from '@sallyport/core/internal/server'
 import { describe, expect, test } from 'vitest'
 import { messageOf } from '../support/message-of.ts'
 import { createServiceScene } from '../support/service-scene.ts'

@@ -1,6 +1,6 @@
 import { verifyJwt } from '@sallyport/core'
 import { parseSigningKeys } from '@sallyport/core/auth'
-import { serviceAudience, verifyServiceToken } from '@sallyport/core/service'
+import { serviceAudience, verifyServiceToken } from '@sallyport/core/internal/server'
 import { describe, expect, test } from 'vitest'
 import { sealToken, toSegment } from '../support/forge-token.ts'
 import { reasonOf } from '../support/reason-of.ts'

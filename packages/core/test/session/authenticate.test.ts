@@ -1,5 +1,5 @@
 import { authenticate, identify, isAuthError } from '@sallyport/core'
-import { ENDPOINTS, REASONS } from '@sallyport/core/protocol'
+import { ENDPOINTS, REASONS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, type TestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { incoming } from '../support/incoming.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type AuthAdapter, AuthError, type AuthEvent, authenticate } from '@sallyport/core'
-import { ENDPOINTS } from '@sallyport/core/protocol'
+import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { denial, withReport } from '../../src/session/report-denial.ts'

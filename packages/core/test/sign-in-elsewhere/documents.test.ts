@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { admin, emailPassword, organization } from '@sallyport/core/plugins'
-import { ENDPOINTS } from '@sallyport/core/protocol'
+import { ENDPOINTS } from '@sallyport/core/internal/protocol'
+import { admin } from '@sallyport/core/plugins/admin'
+import { emailPassword } from '@sallyport/core/plugins/email-password'
+import { organization } from '@sallyport/core/plugins/organization'
 import { describe, expect, test } from 'vitest'
 import { coreEndpoints } from '../../src/endpoints/core-endpoints.ts'
 

@@ -1,4 +1,4 @@
-import { isEndpointError } from '@sallyport/core/auth'
+import { isEndpointError } from '@sallyport/core'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeEach, expect, expectTypeOf, test } from 'vitest'
 import { get, post } from '../support/requests.ts'

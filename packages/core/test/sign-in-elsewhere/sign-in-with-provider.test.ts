@@ -1,4 +1,4 @@
-import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS, type Route } from '@sallyport/core/protocol'
+import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS, type Route } from '@sallyport/core/internal/protocol'
 import { createTestAuth } from '@sallyport/core/testing'
 import { allowInsecureRequests, discovery } from 'openid-client'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'

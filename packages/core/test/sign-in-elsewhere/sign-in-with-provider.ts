@@ -1,8 +1,7 @@
-import { isAuthError, readCookie } from '@sallyport/core'
+import { isAuthError, isEndpointError, readCookie } from '@sallyport/core'
 import {
   type AuthTransaction,
   commit,
-  isEndpointError,
   type RecordEvent,
   type RequestOptions,
   refusals,

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { SendEmail } from '@sallyport/core/plugins'
+import type { SendEmail } from '@sallyport/core/plugins/email-password'
 import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'

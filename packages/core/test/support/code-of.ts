@@ -1,5 +1,4 @@
-import { isAuthError } from '@sallyport/core'
-import { isEndpointError } from '@sallyport/core/auth'
+import { isAuthError, isEndpointError } from '@sallyport/core'
 
 /** The code of a refusal: the reason of a door, or that of an endpoint. Fails where there was no refusal, or another error. */
 export async function codeOf(call: Promise<unknown>): Promise<string> {

@@ -1,4 +1,4 @@
-import type { ENDPOINTS } from '@sallyport/core/protocol'
+import type { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { TEST_PASSWORD, type TestAuth, type TestSession } from '@sallyport/core/testing'
 import { insertLink } from './insert-link.ts'
 import { insertInvitation, insertOrganization } from './insert-organization.ts'

@@ -8,9 +8,11 @@ import {
   staticJwks,
   verifyJwt,
 } from '@sallyport/core'
-import { createSigningKey, parseSigningKeys } from '@sallyport/core/auth'
-import { createTestClock, type TestClock } from '@sallyport/core/testing'
+import { parseSigningKeys } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
+import type { TestClock } from '@sallyport/core/testing'
 import type { PrivateJwk } from '../../src/keys/policy.ts'
+import { createTestClock } from '../../src/testing/test-clock.ts'
 import { sealToken, toSegment } from './forge-token.ts'
 import { incoming } from './incoming.ts'
 import { reasonOf } from './reason-of.ts'

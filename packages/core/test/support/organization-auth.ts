@@ -4,25 +4,26 @@ import {
   columnsOf,
   createAuth,
   createSession,
-  createSigningKey,
   defineAuth,
   issueJwt,
   parseSigningKeys,
 } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
+import { CLIENT_HEADER } from '@sallyport/core/internal/protocol'
+import { admin } from '@sallyport/core/plugins/admin'
+import { emailPassword } from '@sallyport/core/plugins/email-password'
 import {
-  admin,
   type DeliverInvitation,
-  emailPassword,
   type InvitationDelivery,
   type OrganizationOptions,
   organization,
-} from '@sallyport/core/plugins'
+} from '@sallyport/core/plugins/organization'
 import { openPostgres } from '@sallyport/core/postgres'
-import { CLIENT_HEADER } from '@sallyport/core/protocol'
 import { openSqlite } from '@sallyport/core/sqlite'
-import { createTestClock, type TestClock } from '@sallyport/core/testing'
+import type { TestClock } from '@sallyport/core/testing'
 import { afterAll, vi } from 'vitest'
 import { type OrganizationKysely, withOwnTables } from '../../src/plugins/organization/tables.ts'
+import { createTestClock } from '../../src/testing/test-clock.ts'
 import { createUserMaker, type MadeUser } from './user-maker.ts'
 
 /** A user who has signed in, and the request that their browser makes. */

@@ -1,4 +1,4 @@
-import type { Email, LinkEmail, SendEmail } from '@sallyport/core/plugins'
+import type { Email, LinkEmail, SendEmail } from '@sallyport/core/plugins/email-password'
 import { expect, vi } from 'vitest'
 
 /** Where the emails of a test end up. */

@@ -3,15 +3,17 @@ import {
   type Auth,
   createAuth,
   createSession,
-  createSigningKey,
   defineAuth,
   issueJwt,
   parseSigningKeys,
 } from '@sallyport/core/auth'
-import { admin, type EmailPasswordOptions, emailPassword } from '@sallyport/core/plugins'
+import { createSigningKey } from '@sallyport/core/internal/auth'
+import { admin } from '@sallyport/core/plugins/admin'
+import { type EmailPasswordOptions, emailPassword } from '@sallyport/core/plugins/email-password'
 import { openPostgres, type PostgresAuthDatabase } from '@sallyport/core/postgres'
-import { createTestClock, type TestClock } from '@sallyport/core/testing'
+import type { TestClock } from '@sallyport/core/testing'
 import { afterAll } from 'vitest'
+import { createTestClock } from '../../src/testing/test-clock.ts'
 import { testPostgres } from './postgres.ts'
 import { createUserMaker, type MadeUser } from './user-maker.ts'
 

@@ -1,4 +1,4 @@
-import { AUTH_PATH, CLIENT_HEADER } from '@sallyport/core/protocol'
+import { AUTH_PATH, CLIENT_HEADER } from '@sallyport/core/internal/protocol'
 
 const BASE_URL = 'http://localhost:3000'
 

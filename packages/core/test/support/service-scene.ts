@@ -1,12 +1,13 @@
 import { type AuthConfig, defineAuthConfig, type Identity, type KeySet, staticJwks } from '@sallyport/core'
-import { createSigningKey, parseSigningKeys, type SigningKeys } from '@sallyport/core/auth'
+import { parseSigningKeys, type SigningKeys } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
 import {
   digestBody,
   issueServiceToken,
   type ServiceCall,
   type ServiceTokenOptions,
   serviceAudience,
-} from '@sallyport/core/service'
+} from '@sallyport/core/internal/server'
 import type { PrivateJwk } from '../../src/keys/policy.ts'
 
 /** A service that calls, and the app that it calls. */

@@ -21,7 +21,7 @@ export const CLEAN_APP: Readonly<Record<string, string>> = {
     export default defineAuth({ plugins: [plugin] })`,
   'src/plugin.ts': `export const plugin = { text: '${crypto.randomUUID().repeat(50)}' }`,
   'src/get-auth.ts': `
-    import { createAuthRuntime } from '@sallyport/trpc/runtime'
+    import { createAuthRuntime } from '@sallyport/trpc/action'
     import authDefinition from './auth.ts'
     export const { getAuth } = createAuthRuntime(() => authDefinition)
     export type Auth = ReturnType<typeof getAuth>`,

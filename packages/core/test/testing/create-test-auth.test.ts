@@ -1,13 +1,8 @@
 import { authenticate } from '@sallyport/core'
-import { ENDPOINTS } from '@sallyport/core/protocol'
-import {
-  createTestAuth,
-  createTestClock,
-  TEST_PASSWORD,
-  type TestAuth,
-  type TestSession,
-} from '@sallyport/core/testing'
+import { ENDPOINTS } from '@sallyport/core/internal/protocol'
+import { createTestAuth, TEST_PASSWORD, type TestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, describe, expect, test } from 'vitest'
+import { createTestClock } from '../../src/testing/test-clock.ts'
 import { incoming } from '../support/incoming.ts'
 import { reasonOf } from '../support/reason-of.ts'
 import { post } from '../support/requests.ts'

@@ -1,5 +1,4 @@
-import { type BearerStorage, bearer, createAuthClient } from '@sallyport/trpc/client'
-import { authLink } from '@sallyport/trpc/links'
+import { authLink, type BearerStorage, bearer, createAuthClient } from '@sallyport/trpc/client'
 import { createTRPCClient, httpBatchLink } from '@trpc/client'
 import type { auth } from '../auth-server.ts' // the type alone; nothing of the server is bundled
 import type { AppRouter } from '../routers/app.ts'

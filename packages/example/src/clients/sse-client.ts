@@ -1,5 +1,5 @@
 import type { AuthClient } from '@sallyport/trpc/client'
-import { authLink, subscriptionLink } from '@sallyport/trpc/links'
+import { authLink, subscriptionLink } from '@sallyport/trpc/client'
 import { createTRPCClient } from '@trpc/client'
 import { EventSource } from 'eventsource'
 import type { AppRouter } from '../routers/app.ts'

@@ -7,11 +7,9 @@ import {
   isAuthError,
   REASONS,
   type Reason,
-  readCredentials,
-  validateIdentity,
+  readCookie,
   validateSession,
 } from '@sallyport/core'
-import { isTokenReason } from '@sallyport/core/protocol'
 import type { Context } from '../context.ts'
 import { findByCookie, readRow, type SessionRow } from './session-row.ts'
 
@@ -51,9 +49,9 @@ export async function look(cookie: string | null, { config: configured, db }: Lo
 
   const [identity, jwtReason] = await outcome(() => identify({ method: 'GET', header }, 'query', config))
   const [, sessionReason] =
-    identity === null ? [] : await outcome(() => validateIdentity(identity, { config, adapter }))
-  const [credentials] = await outcome(async () => readCredentials(header, config))
-  const own = await findByCookie(credentials?.sessionCookie ?? null, { db, config })
+    identity === null ? [] : await outcome(() => validateSession(identity, adapter, config))
+  const [sessionCookie] = await outcome(async () => readCookie(cookie, config.cookies.session))
+  const own = await findByCookie(sessionCookie, { db, config })
   const [, refusedRefresh] =
     own === null
       ? [null, 'SESSION_NOT_FOUND' as const]
@@ -71,7 +69,7 @@ export async function look(cookie: string | null, { config: configured, db }: Lo
       status: reason === null ? 200 : REASONS[reason].status,
       message: reason === null ? 'Both doors are open' : REASONS[reason].message,
     },
-    refreshHelps: reason !== null && isTokenReason(reason) && refusedRefresh === null,
+    refreshHelps: reason?.startsWith('TOKEN_') === true && refusedRefresh === null,
   }
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { AuthConfig, ProvedSession, SessionCookie, SessionKey } from '@sallyport/core'
+import type { AuthConfig, ProvedSession, SessionKey } from '@sallyport/core'
 import type { Context } from '../context.ts'
 
 /** A session and its user, as the page of the gate shows them. */
@@ -14,11 +14,10 @@ export interface SessionRow {
 
 /** The session whose current secret is in the session cookie. The id alone finds nothing. */
 export async function findByCookie(
-  cookie: SessionCookie | null,
+  cookie: string | null,
   { db, config }: { db: Context['db']; config: AuthConfig },
 ): Promise<ProvedSession | null> {
-  if (cookie === null) return null
-  const { sessionId, secret } = cookie
+  const [sessionId = '', secret = ''] = cookie?.split('.') ?? []
   const token = `sha256:${createHash('sha256').update(secret).digest('hex')}`
   const row = await db
     .selectFrom('session')

@@ -1,4 +1,4 @@
-import { defineInternalFunctions } from '@sallyport/trpc/runtime'
+import { defineInternalFunctions } from '@sallyport/trpc/action'
 import { authConfig } from '../auth.config.ts'
 import { db } from '../database.ts'
 import { getAuth } from '../get-auth.ts'

@@ -1,4 +1,4 @@
-import type { ActingUser } from '@sallyport/trpc/runtime'
+import type { ActingUser } from '@sallyport/trpc/action'
 import { initTRPC, TRPCError } from '@trpc/server'
 import * as z from 'zod'
 import type { db } from '../database.ts'

@@ -1,4 +1,4 @@
-import { type KeyFile, openKeyFile } from '@sallyport/core/key-file'
+import { type KeyFile, openKeyFile } from '@sallyport/core/auth'
 
 const files = new Map<string, Promise<KeyFile>>()
 

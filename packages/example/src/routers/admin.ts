@@ -1,4 +1,4 @@
-import type { AuditRecordResponse } from '@sallyport/core/protocol'
+import type { AuditRecordResponse } from '@sallyport/core'
 import { refusalMiddleware, requireRole } from '@sallyport/trpc'
 import * as z from 'zod'
 import { authedAction } from '../authed-action.ts'

@@ -1,7 +1,12 @@
-import type { HydrationState } from '@sallyport/core/protocol'
-import { createAuthClient } from '@sallyport/trpc/client'
-import { authAwareRetry, authAwareRetryDelay, authLink, webSocketLink } from '@sallyport/trpc/links'
+import {
+  authAwareRetry,
+  authAwareRetryDelay,
+  authLink,
+  createAuthClient,
+  webSocketLink,
+} from '@sallyport/trpc/client'
 import { useAuth } from '@sallyport/trpc/react'
+import type { HydrationState } from '@sallyport/trpc/ssr'
 import { QueryClient } from '@tanstack/react-query'
 import { createTRPCClient, httpBatchLink, splitLink } from '@trpc/client'
 import { createTRPCContext } from '@trpc/tanstack-react-query'

@@ -1,4 +1,4 @@
-import type { HydrationState } from '@sallyport/core/protocol'
+import type { HydrationState } from '@sallyport/trpc/ssr'
 import type { DehydratedState, QueryClient } from '@tanstack/react-query'
 import { renderToReadableStream } from 'react-dom/server'
 import { StaticRouter } from 'react-router'

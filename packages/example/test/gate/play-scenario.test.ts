@@ -1,4 +1,4 @@
-import { createSigningKey } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { callMe } from '../../src/gate/call-me.ts'
 import { createCookieJar } from '../../src/gate/cookie-jar.ts'

@@ -1,4 +1,5 @@
-import { type AuthDatabase, ConfigurationError } from '@sallyport/core'
+import type { AuthDatabase } from '@sallyport/core'
+import { ConfigurationError } from '@sallyport/core'
 import { bindRunner } from '../runtime/runner/bind-runner.ts'
 import type { Runner } from '../runtime/runner/runner.ts'
 import type { FunctionContext } from '../runtime/runtime-context.ts'

@@ -1,4 +1,4 @@
-import { type ErrorResponse, isSessionOver } from '@sallyport/core/protocol'
+import { type ErrorResponse, isSessionOver } from '@sallyport/core/internal/protocol'
 
 /** An auth endpoint rejected the call, another program responded, or there was no response. */
 export class AuthClientError extends Error {

@@ -1,4 +1,4 @@
-import { ENDPOINTS, type HydrationState, type Route } from '@sallyport/core/protocol'
+import { ENDPOINTS, type HydrationState, type Route } from '@sallyport/core/internal/protocol'
 import { userChanged } from './auth-client-error.ts'
 import type { AuthState } from './auth-state.ts'
 import { reachEndpoints } from './call-endpoint.ts'

@@ -1,4 +1,4 @@
-import { backOff as pauseAfter } from '@sallyport/core/protocol'
+import { backOff as pauseAfter } from '@sallyport/core/internal/protocol'
 
 /** The longest pause between two attempts, in milliseconds, unless the server asks for a longer one. */
 const LONGEST_MS = 30_000

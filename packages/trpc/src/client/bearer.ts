@@ -1,4 +1,4 @@
-import { CLIENT_HEADER, NO_SESSION, SESSION_HEADER } from '@sallyport/core/protocol'
+import { CLIENT_HEADER, NO_SESSION, SESSION_HEADER } from '@sallyport/core/internal/protocol'
 import { ownError } from './auth-client-error.ts'
 import type { Receipt } from './receipt.ts'
 import type { OpenTransport, Transport } from './transport.ts'

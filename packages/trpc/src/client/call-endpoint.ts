@@ -1,4 +1,4 @@
-import { AUTH_PATH, type ErrorResponse, type Route } from '@sallyport/core/protocol'
+import { AUTH_PATH, type ErrorResponse, type Route } from '@sallyport/core/internal/protocol'
 import { AuthClientError, ownError } from './auth-client-error.ts'
 import type { Transport } from './transport.ts'
 

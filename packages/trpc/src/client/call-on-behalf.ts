@@ -1,4 +1,4 @@
-import { isSessionOver, isTokenReason, type Reason } from '@sallyport/core/protocol'
+import { isSessionOver, isTokenReason, type Reason } from '@sallyport/core/internal/protocol'
 import { toClientError } from './auth-client-error.ts'
 import type { ClientSession } from './client-session.ts'
 

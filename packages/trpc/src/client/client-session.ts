@@ -1,4 +1,4 @@
-import type { Reason } from '@sallyport/core/protocol'
+import type { Reason } from '@sallyport/core/internal/protocol'
 import type { AuthState } from './auth-state.ts'
 import type { SessionStore } from './session-store.ts'
 

@@ -1,4 +1,4 @@
-import type { HydrationState } from '@sallyport/core/protocol'
+import type { HydrationState } from '@sallyport/core/internal/protocol'
 import type { AuthState } from './auth-state.ts'
 import type { ClientSession } from './client-session.ts'
 import { accept, catchUp, followTabs } from './credentials.ts'

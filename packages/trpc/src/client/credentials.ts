@@ -1,4 +1,4 @@
-import type { TokenResponse } from '@sallyport/core/protocol'
+import type { TokenResponse } from '@sallyport/core/internal/protocol'
 import { type AuthClientError, signedOut, superseded } from './auth-client-error.ts'
 import { hold, type Receipt } from './receipt.ts'
 import type { SessionStore } from './session-store.ts'

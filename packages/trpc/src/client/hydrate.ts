@@ -1,4 +1,4 @@
-import type { HydrationState } from '@sallyport/core/protocol'
+import type { HydrationState } from '@sallyport/core/internal/protocol'
 import { ownError, signedOut } from './auth-client-error.ts'
 import { type Held, hold } from './receipt.ts'
 import type { SessionState } from './session-state.ts'

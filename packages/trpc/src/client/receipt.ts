@@ -1,4 +1,4 @@
-import { CLIENT_LEEWAY_SECONDS, type TokenResponse } from '@sallyport/core/protocol'
+import { CLIENT_LEEWAY_SECONDS, type TokenResponse } from '@sallyport/core/internal/protocol'
 
 /** A JWT as it was received, in a form that the tabs of a browser can hand to each other. */
 export interface Receipt extends Pick<TokenResponse, 'userId' | 'sessionId' | 'expiresIn'> {

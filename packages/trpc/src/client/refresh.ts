@@ -1,4 +1,4 @@
-import { ENDPOINTS, type Route } from '@sallyport/core/protocol'
+import { ENDPOINTS, type Route } from '@sallyport/core/internal/protocol'
 import {
   type AuthClientError,
   isSignedOut,

@@ -1,4 +1,4 @@
-import { ENDPOINTS } from '@sallyport/core/protocol'
+import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { isRefusal, isSignedOut, ownError, signedOut, toClientError } from './auth-client-error.ts'
 import { backOff } from './back-off.ts'
 import { TIMEOUT_MS } from './call-endpoint.ts'

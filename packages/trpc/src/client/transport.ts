@@ -1,4 +1,4 @@
-import { CLIENT_HEADER, type TokenResponse } from '@sallyport/core/protocol'
+import { CLIENT_HEADER, type TokenResponse } from '@sallyport/core/internal/protocol'
 import type { Receipt } from './receipt.ts'
 
 /** How credentials travel. */

@@ -1,4 +1,4 @@
-import type { AuthErrorData } from '@sallyport/core/protocol'
+import type { AuthErrorData } from '@sallyport/core/internal/protocol'
 import { TRPCClientError } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import { TRPC_ERROR_CODES_BY_NUMBER } from '@trpc/server/rpc'

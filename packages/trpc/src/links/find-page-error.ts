@@ -1,4 +1,4 @@
-import { CLIENT_HEADER, ENDPOINTS } from '@sallyport/core/protocol'
+import { CLIENT_HEADER, ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { AuthClientError } from '../client/auth-client-error.ts'
 import { TIMEOUT_MS } from '../client/call-endpoint.ts'
 import type { ClientSession } from '../client/client-session.ts'

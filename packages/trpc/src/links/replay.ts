@@ -1,4 +1,4 @@
-import { isTokenReason } from '@sallyport/core/protocol'
+import { isTokenReason } from '@sallyport/core/internal/protocol'
 import type { TRPCClientError } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import { signedOut, toClientError } from '../client/auth-client-error.ts'

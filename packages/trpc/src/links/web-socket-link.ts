@@ -1,4 +1,4 @@
-import { isTokenReason } from '@sallyport/core/protocol'
+import { isTokenReason } from '@sallyport/core/internal/protocol'
 import { type OperationLink, TRPCClientError, type TRPCLink } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import { observable } from '@trpc/server/observable'

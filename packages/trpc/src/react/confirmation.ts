@@ -1,4 +1,4 @@
-import type { AuthErrorData, Reason } from '@sallyport/core/protocol'
+import type { AuthErrorData, Reason } from '@sallyport/core/internal/protocol'
 import type { AuthClientError } from '../client/auth-client-error.ts'
 import { createStore, type Store } from '../client/store.ts'
 import type { HookClient } from './hook-client.ts'

@@ -1,4 +1,4 @@
-import type { CurrentSessionResponse } from '@sallyport/core/protocol'
+import type { CurrentSessionResponse } from '@sallyport/core/internal/protocol'
 import type { AuthClientError } from '../client/auth-client-error.ts'
 import { createStore, type Store } from '../client/store.ts'
 import type { HookClient } from './hook-client.ts'

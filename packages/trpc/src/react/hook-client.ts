@@ -1,4 +1,4 @@
-import type { CurrentSessionResponse } from '@sallyport/core/protocol'
+import type { CurrentSessionResponse } from '@sallyport/core/internal/protocol'
 import type { AuthState } from '../client/auth-state.ts'
 
 /** What the hooks need of an auth client: one that `createAuthClient<typeof auth.api>()` makes has it, whatever its further endpoints. */

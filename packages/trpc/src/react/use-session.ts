@@ -1,4 +1,4 @@
-import type { CurrentSessionResponse } from '@sallyport/core/protocol'
+import type { CurrentSessionResponse } from '@sallyport/core/internal/protocol'
 import { useEffect } from 'react'
 import { type AuthClientError, isRefusal } from '../client/auth-client-error.ts'
 import { backOff } from '../client/back-off.ts'

@@ -1,12 +1,12 @@
-import {
-  type ApiResult,
-  type AuthPlugin,
-  type Endpoint,
-  type EndpointResult,
-  type Endpoints,
-  type EndpointsOf,
-  toApiResult,
+import type {
+  ApiResult,
+  AuthPlugin,
+  Endpoint,
+  EndpointResult,
+  Endpoints,
+  EndpointsOf,
 } from '@sallyport/core/auth'
+import { toApiResult } from '@sallyport/core/internal/auth'
 
 /** The method of an endpoint, for the request at hand. */
 export type BoundMethod<Of> =

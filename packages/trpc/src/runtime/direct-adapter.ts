@@ -1,10 +1,6 @@
 import { ConfigurationError } from '@sallyport/core'
-import {
-  type AuthDefinition,
-  bindEndpoints,
-  type EndpointCaller,
-  type SessionDatabase,
-} from '@sallyport/core/auth'
+import type { AuthDefinition, EndpointCaller, SessionDatabase } from '@sallyport/core/auth'
+import { bindEndpoints } from '@sallyport/core/internal/auth'
 import type { DatabaseContext } from '../server/context.ts'
 import { storeOf } from '../server/store-of.ts'
 import type { CallEndpoint } from './bound-api.ts'

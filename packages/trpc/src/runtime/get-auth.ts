@@ -1,4 +1,5 @@
-import { type AuthDefinition, endpointsOf } from '@sallyport/core/auth'
+import type { AuthDefinition } from '@sallyport/core/auth'
+import { endpointsOf } from '@sallyport/core/internal/auth'
 import { type BoundApi, type CallEndpoint, createBoundApi } from './bound-api.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 import { createSelection } from './select-adapter.ts'

@@ -1,4 +1,5 @@
-import { type AuthDatabase, type AuthStore, ConfigurationError } from '@sallyport/core'
+import type { AuthDatabase, AuthStore } from '@sallyport/core'
+import { ConfigurationError } from '@sallyport/core'
 import type { AuthDefinition } from '@sallyport/core/auth'
 import type { AuthContext } from '../server/context.ts'
 import { storeOf } from '../server/store-of.ts'

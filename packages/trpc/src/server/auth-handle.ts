@@ -4,15 +4,18 @@ import {
   type AuthStore,
   type Identity,
   identify,
-  isUndecided,
-  keysVersion,
   type OriginRequest,
   type RequestKind,
-  readCredentials,
   type Session,
-  validateIdentity,
 } from '@sallyport/core'
-import { clientAddress, type ProxyTrust } from '@sallyport/core/address'
+import {
+  clientAddress,
+  isUndecided,
+  keysVersion,
+  type ProxyTrust,
+  readCredentials,
+  validateIdentity,
+} from '@sallyport/core/internal/server'
 import type { SocketLimiter } from './limit-sockets.ts'
 
 /** A session that passed both steps, and how current it is. */

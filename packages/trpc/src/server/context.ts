@@ -1,13 +1,11 @@
 import {
   type AuthConfig,
   type AuthDatabase,
-  authStore,
   checkOrigin,
   type HeaderReader,
   type RequestKind,
-  readCredentials,
 } from '@sallyport/core'
-import { trustProxies } from '@sallyport/core/address'
+import { authStore, readCredentials, trustProxies } from '@sallyport/core/internal/server'
 import { type AuthHandle, type Connection, createAuthHandle } from './auth-handle.ts'
 import { type ClosableSocket, guardSocket } from './guard-socket.ts'
 import { limiterOf } from './limit-sockets.ts'

@@ -1,5 +1,5 @@
 import { AuthError, isAuthError, isConfigurationError, isEndpointError, REASONS } from '@sallyport/core'
-import type { AuthErrorData, EndpointErrorData } from '@sallyport/core/protocol'
+import type { AuthErrorData, EndpointErrorData } from '@sallyport/core/internal/protocol'
 import { TRPCError } from '@trpc/server'
 import { type AuthHandle, authRequest } from './auth-handle.ts'
 

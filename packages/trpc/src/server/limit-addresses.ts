@@ -1,6 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import type { AuthConfig } from '@sallyport/core'
-import { addressBuckets, clientAddress, isPrivateAddress, trustProxies } from '@sallyport/core/address'
+import {
+  addressBuckets,
+  clientAddress,
+  isPrivateAddress,
+  trustProxies,
+} from '@sallyport/core/internal/server'
 import { countDown, countUp } from './count.ts'
 import { headerReader } from './request-headers.ts'
 import type { SocketLimits } from './socket-limits.ts'

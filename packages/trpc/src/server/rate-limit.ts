@@ -1,12 +1,11 @@
 import {
   AuthError,
   ConfigurationError,
-  checkRateLimit,
   type RateLimit,
   type RateLimitStore,
   type Session,
 } from '@sallyport/core'
-import { addressBuckets } from '@sallyport/core/address'
+import { addressBuckets, checkRateLimit } from '@sallyport/core/internal/server'
 import type { StoreContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
 import type { Middleware } from './guard.ts'

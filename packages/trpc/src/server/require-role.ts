@@ -1,4 +1,5 @@
-import { denial, type Session } from '@sallyport/core'
+import type { Session } from '@sallyport/core'
+import { denial } from '@sallyport/core/internal/server'
 import { authRequest } from './auth-handle.ts'
 import { addCondition, type Condition } from './call-lease.ts'
 import type { AuthContext } from './context.ts'

@@ -1,4 +1,5 @@
-import { type AuthConfig, type AuthError, denial, isFresh, positive, type Session } from '@sallyport/core'
+import type { AuthConfig, AuthError, Session } from '@sallyport/core'
+import { denial, isFresh, positive } from '@sallyport/core/internal/server'
 import { authRequest } from './auth-handle.ts'
 import type { DatabaseContext } from './context.ts'
 import { getFreshSession } from './get-session.ts'

@@ -2,14 +2,12 @@ import {
   type AuthAdapter,
   type AuthConfig,
   type AuthStore,
-  denial,
   type Identity,
   isAuthError,
-  isUndecided,
   type Session,
-  validateIdentity,
 } from '@sallyport/core'
-import { GRACE_SECONDS } from '@sallyport/core/protocol'
+import { GRACE_SECONDS } from '@sallyport/core/internal/protocol'
+import { denial, isUndecided, validateIdentity } from '@sallyport/core/internal/server'
 import type { SessionRead } from './auth-handle.ts'
 import { LEASE_MS, type ReadQueue, type Renewals } from './lease-queue.ts'
 

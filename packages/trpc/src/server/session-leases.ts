@@ -1,4 +1,5 @@
-import { type AuthConfig, type AuthStore, type Identity, keysVersion } from '@sallyport/core'
+import type { AuthConfig, AuthStore, Identity } from '@sallyport/core'
+import { keysVersion } from '@sallyport/core/internal/server'
 import type { SessionRead } from './auth-handle.ts'
 import { createReadQueue, createRenewals } from './lease-queue.ts'
 import { type LeaseSubscriber, SessionLease } from './session-lease.ts'

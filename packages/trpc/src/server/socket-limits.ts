@@ -1,4 +1,4 @@
-import { positive } from '@sallyport/core'
+import { positive } from '@sallyport/core/internal/server'
 
 /** What {@link webSocketOptions} allows a client to do. Every limit has a default. */
 export interface WebSocketLimits {

@@ -1,4 +1,6 @@
-import { type AuthStore, authStore, ConfigurationError } from '@sallyport/core'
+import type { AuthStore } from '@sallyport/core'
+import { ConfigurationError } from '@sallyport/core'
+import { authStore } from '@sallyport/core/internal/server'
 import { authRequest } from './auth-handle.ts'
 import type { StoreContext } from './context.ts'
 

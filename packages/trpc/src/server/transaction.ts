@@ -1,4 +1,6 @@
-import { ConfigurationError, type Session, type SessionDatabase, transact } from '@sallyport/core'
+import type { Session, SessionDatabase } from '@sallyport/core'
+import { ConfigurationError } from '@sallyport/core'
+import { transact } from '@sallyport/core/internal/server'
 import { TRPCError } from '@trpc/server'
 import { authRequest } from './auth-handle.ts'
 import type { CallLease, Condition } from './call-lease.ts'

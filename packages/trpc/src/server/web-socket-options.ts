@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { type AuthConfig, checkOrigin, isAuthError, MAX_BATCH_SIZE, MAX_PAYLOAD_BYTES } from '@sallyport/core'
+import { type AuthConfig, checkOrigin, isAuthError, MAX_PAYLOAD_BYTES } from '@sallyport/core'
+import { MAX_BATCH_SIZE } from '@sallyport/core/internal/protocol'
 import { limitAddresses } from './limit-addresses.ts'
 import { limitSockets, type SocketClass } from './limit-sockets.ts'
 import { headerReader } from './request-headers.ts'

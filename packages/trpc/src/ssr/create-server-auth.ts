@@ -1,6 +1,5 @@
-import { type AuthConfig, positive } from '@sallyport/core'
-import { trustProxies } from '@sallyport/core/address'
-import { safely } from '@sallyport/core/service'
+import type { AuthConfig } from '@sallyport/core'
+import { positive, safely, trustProxies } from '@sallyport/core/internal/server'
 import { type PageOptions, type PageRequest, readPage } from './page.ts'
 import { openServerAuth, type ServerAuth } from './server-auth.ts'
 import { findStanding, type PageServer } from './standing.ts'

@@ -1,5 +1,5 @@
 import type { AuthConfig, HeaderReader, OriginRequest } from '@sallyport/core'
-import { clientAddress, type ProxyTrust } from '@sallyport/core/address'
+import { clientAddress, type ProxyTrust } from '@sallyport/core/internal/server'
 
 /**
  * The request that a page is rendered for. Where a framework shows only its headers, as Next.js does to server components, those: such code

@@ -1,5 +1,5 @@
 import type { Reason } from '@sallyport/core'
-import { type HydrationState, isSessionOver, isTokenReason } from '@sallyport/core/protocol'
+import { type HydrationState, isSessionOver, isTokenReason } from '@sallyport/core/internal/protocol'
 import type { Page } from './page.ts'
 import { fetchInto, type PrefetchOptions, type PrefetchQueryClient } from './prefetch.ts'
 import { refusalOf } from './refusal-of.ts'

@@ -1,12 +1,6 @@
-import {
-  type AuthConfig,
-  type Identity,
-  identify,
-  isAuthError,
-  type Reason,
-  readCredentials,
-} from '@sallyport/core'
-import { isSessionOver, isTokenReason } from '@sallyport/core/protocol'
+import { type AuthConfig, type Identity, identify, isAuthError, type Reason } from '@sallyport/core'
+import { isSessionOver, isTokenReason } from '@sallyport/core/internal/protocol'
+import { readCredentials } from '@sallyport/core/internal/server'
 import { askTokenEndpoint } from './ask-token-endpoint.ts'
 import { isWithoutLaxCookies, type Page, withHeaders } from './page.ts'
 import type { AskForToken } from './token-source.ts'

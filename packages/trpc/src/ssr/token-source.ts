@@ -1,6 +1,7 @@
-import { type AuthConfig, ConfigurationError } from '@sallyport/core'
-import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS } from '@sallyport/core/protocol'
-import { requireSecureUrl } from '@sallyport/core/service'
+import type { AuthConfig } from '@sallyport/core'
+import { ConfigurationError } from '@sallyport/core'
+import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS } from '@sallyport/core/internal/protocol'
+import { requireSecureUrl } from '@sallyport/core/internal/server'
 import type { Page } from './page.ts'
 
 /** `auth.handler`, or any other function that answers the requests under `/api/auth`. */

@@ -9,15 +9,8 @@ import {
   requireRole,
   sessionMiddleware,
 } from '@sallyport/trpc'
+import type { BoundApi, GetAuth, RunMutation, Runner, RunQuery, RuntimeContext } from '@sallyport/trpc/action'
 import { type AuthedAction, createAuthedAction } from '@sallyport/trpc/action'
-import type {
-  BoundApi,
-  GetAuth,
-  RunMutation,
-  Runner,
-  RunQuery,
-  RuntimeContext,
-} from '@sallyport/trpc/runtime'
 import type { TRPCClientErrorLike } from '@trpc/client'
 import { type inferRouterInputs, type inferRouterOutputs, initTRPC } from '@trpc/server'
 import { describe, expect, expectTypeOf, test } from 'vitest'

@@ -9,8 +9,8 @@ import {
   requireRole,
   sessionMiddleware,
 } from '@sallyport/trpc'
+import type { Runner } from '@sallyport/trpc/action'
 import { createAuthedAction } from '@sallyport/trpc/action'
-import type { Runner } from '@sallyport/trpc/runtime'
 import { initTRPC, type TRPCError } from '@trpc/server'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'

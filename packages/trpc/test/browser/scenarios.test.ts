@@ -1,5 +1,5 @@
 // The scenario matrix of the spec (section 3) in a real browser, with a page of our React components.
-import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS, JWT_LIFETIME_SECONDS } from '@sallyport/core/protocol'
+import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS, JWT_LIFETIME_SECONDS } from '@sallyport/core/internal/protocol'
 import { TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.ts'

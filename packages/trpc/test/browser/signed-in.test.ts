@@ -1,5 +1,5 @@
 // Never signed out by mistake: wrong clocks, and a server, a database or a network that is gone for a while.
-import { AUTH_PATH, ENDPOINTS, JWT_LIFETIME_SECONDS } from '@sallyport/core/protocol'
+import { AUTH_PATH, ENDPOINTS, JWT_LIFETIME_SECONDS } from '@sallyport/core/internal/protocol'
 import type { TestSession } from '@sallyport/core/testing'
 import { describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.ts'

@@ -1,5 +1,5 @@
 // Never signed in by mistake: another user, a session that was revoked elsewhere, and a sign-out that nobody has confirmed.
-import { AUTH_PATH, ENDPOINTS } from '@sallyport/core/protocol'
+import { AUTH_PATH, ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { TEST_PASSWORD } from '@sallyport/core/testing'
 import { describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.ts'

@@ -1,4 +1,4 @@
-import { AUTH_PATH, ENDPOINTS, JWT_LIFETIME_SECONDS } from '@sallyport/core/protocol'
+import { AUTH_PATH, ENDPOINTS, JWT_LIFETIME_SECONDS } from '@sallyport/core/internal/protocol'
 import { expect, test } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { openBrowser, type Profile, type Tab } from './open-browser.ts'

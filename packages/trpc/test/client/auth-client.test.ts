@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { REASONS } from '@sallyport/core'
 import { type Auth, defineEndpoint } from '@sallyport/core/auth'
-import { type admin, type emailPassword, organization } from '@sallyport/core/plugins'
 import {
   AUTH_PATH,
   ENDPOINTS,
@@ -11,7 +10,10 @@ import {
   type OrganizationResponse,
   type SessionResponse,
   type TokenResponse,
-} from '@sallyport/core/protocol'
+} from '@sallyport/core/internal/protocol'
+import type { admin } from '@sallyport/core/plugins/admin'
+import type { emailPassword } from '@sallyport/core/plugins/email-password'
+import { organization } from '@sallyport/core/plugins/organization'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import {
   type AuthClientApi,

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import { NO_SESSION, SESSION_HEADER } from '@sallyport/core/protocol'
+import { NO_SESSION, SESSION_HEADER } from '@sallyport/core/internal/protocol'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { type BearerStorage, bearer, createAuthClient } from '@sallyport/trpc/client'
 import { afterAll, describe, expect, test, vi } from 'vitest'

@@ -6,15 +6,15 @@ import {
   type Auth,
   createAuth,
   createSession,
-  createSigningKey,
   defineAuth,
   issueJwt,
   parseSigningKeys,
 } from '@sallyport/core/auth'
-import { emailPassword } from '@sallyport/core/plugins'
+import { createSigningKey } from '@sallyport/core/internal/auth'
+import { emailPassword } from '@sallyport/core/plugins/email-password'
 import * as postgres from '@sallyport/core/postgres'
 import * as sqlite from '@sallyport/core/sqlite'
-import { createTestClock, type TestClock } from '@sallyport/core/testing'
+import type { TestClock } from '@sallyport/core/testing'
 import {
   type AuthContext,
   authHandlerOptions,
@@ -22,20 +22,21 @@ import {
   createAuthContext,
   webSocketOptions,
 } from '@sallyport/trpc'
-import { createAuthedAction } from '@sallyport/trpc/action'
 import {
+  createAuthedAction,
   createAuthRuntime,
   createInternalHandler,
   defineInternalFunctions,
   httpRunner,
   type Runner,
-} from '@sallyport/trpc/runtime'
+} from '@sallyport/trpc/action'
 import { createServerAuth } from '@sallyport/trpc/ssr'
 import { initTRPC } from '@trpc/server'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
 import { applyWSSHandler } from '@trpc/server/adapters/ws'
 import { sql } from 'kysely'
 import { WebSocketServer } from 'ws'
+import { createTestClock } from '../../../core/src/testing/test-clock.ts'
 import { createOutbox, type Outbox } from '../../../core/test/support/outbox.ts'
 import { createUserMaker, type MadeUser } from '../../../core/test/support/user-maker.ts'
 import { deferred } from '../support/deferred.ts'

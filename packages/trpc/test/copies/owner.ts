@@ -1,6 +1,12 @@
-import { SESSION_HEADER } from '@sallyport/core/protocol'
-import { type AuthClient, bearer, createAuthClient } from '@sallyport/trpc/client'
-import { authLink, subscriptionLink, webSocketLink } from '@sallyport/trpc/links'
+import { SESSION_HEADER } from '@sallyport/core/internal/protocol'
+import {
+  type AuthClient,
+  authLink,
+  bearer,
+  createAuthClient,
+  subscriptionLink,
+  webSocketLink,
+} from '@sallyport/trpc/client'
 import { createTRPCClient, httpBatchLink, splitLink, type TRPCClient } from '@trpc/client'
 import { EventSource } from 'eventsource'
 import { WebSocket } from 'ws'

@@ -1,5 +1,6 @@
 import { staticJwks } from '@sallyport/core'
-import { createSigningKey, defineAuth, parseSigningKeys } from '@sallyport/core/auth'
+import { defineAuth, parseSigningKeys } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
 import { createTestAuth } from '@sallyport/core/testing'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { checkBlock } from './check-block.ts'

@@ -1,6 +1,7 @@
 import { defineAuthConfig, staticJwks } from '@sallyport/core'
 import { defineAuth } from '@sallyport/core/auth'
-import { admin, emailPassword } from '@sallyport/core/plugins'
+import { admin } from '@sallyport/core/plugins/admin'
+import { emailPassword } from '@sallyport/core/plugins/email-password'
 import * as z from 'zod'
 
 // Heavy, and never on the edge: only its type is imported there.

@@ -1,6 +1,6 @@
 // Runs on the edge: nothing here may need Node.
 import { defineAuthConfig, isAuthError, staticJwks } from '@sallyport/core'
-import { httpRunner, type RunnerCall } from '@sallyport/trpc/runtime'
+import { httpRunner, type RunnerCall } from '@sallyport/trpc/action'
 import { TRPCError } from '@trpc/server'
 
 /** What an edge function has in place of a database. */

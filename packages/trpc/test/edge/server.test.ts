@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { defineAuthConfig, staticJwks } from '@sallyport/core'
-import { createSigningKey, issueJwt, parseSigningKeys } from '@sallyport/core/auth'
+import { issueJwt, parseSigningKeys } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { bundle } from '../../../core/test/support/bundle.ts'
 import { startJwksServer } from '../../../core/test/support/jwks-server.ts'

@@ -22,13 +22,14 @@ const APP: Readonly<Record<string, string>> = {
   }),
   'src/auth.config.ts': `
     import { defineAuthConfig, staticJwks } from '@sallyport/core'
-    import { createSigningKey, parseSigningKeys } from '@sallyport/core/auth'
+    import { createSigningKey } from '@sallyport/core/internal/auth'
+    import { parseSigningKeys } from '@sallyport/core/auth'
 
     export const signingKeys = parseSigningKeys({ keys: [await createSigningKey()] })
     export const authConfig = defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks: staticJwks(signingKeys.publicJwks) })`,
   'src/auth.ts': `
     import { defineAuth } from '@sallyport/core/auth'
-    import { emailPassword } from '@sallyport/core/plugins'
+    import { emailPassword } from '@sallyport/core/plugins/email-password'
     import * as z from 'zod'
     import { authConfig, signingKeys } from './auth.config.ts'
     import { getAuth } from './get-auth.ts'
@@ -58,7 +59,7 @@ const APP: Readonly<Record<string, string>> = {
       },
     })`,
   'src/get-auth.ts': `
-    import { createAuthRuntime } from '@sallyport/trpc/runtime'
+    import { createAuthRuntime } from '@sallyport/trpc/action'
     import authDefinition from './auth.ts'
 
     export const { getAuth } = createAuthRuntime(() => authDefinition)`,

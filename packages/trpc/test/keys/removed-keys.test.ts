@@ -1,4 +1,4 @@
-import { keysVersion } from '@sallyport/core'
+import { keysVersion } from '@sallyport/core/internal/server'
 import { describe, expect, type TestContext, test, vi } from 'vitest'
 import { type KeyFileServer, startKeyFileServer } from '../support/key-file-server.ts'
 import { type Browser, ENDED, OPEN, openBrowser, standingOf } from '../support/open-browser.ts'

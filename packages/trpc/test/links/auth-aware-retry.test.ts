@@ -1,6 +1,5 @@
-import { REASONS, type Reason } from '@sallyport/core/protocol'
-import { AuthClientError } from '@sallyport/trpc/client'
-import { authAwareRetry, authAwareRetryDelay } from '@sallyport/trpc/links'
+import { REASONS, type Reason } from '@sallyport/core/internal/protocol'
+import { AuthClientError, authAwareRetry, authAwareRetryDelay } from '@sallyport/trpc/client'
 import { QueryClient } from '@tanstack/react-query'
 import { TRPCClientError } from '@trpc/client'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'

@@ -1,5 +1,4 @@
-import { createAuthClient } from '@sallyport/trpc/client'
-import { authLink } from '@sallyport/trpc/links'
+import { authLink, createAuthClient } from '@sallyport/trpc/client'
 import {
   createTRPCClient,
   type Operation,

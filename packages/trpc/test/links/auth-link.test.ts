@@ -1,6 +1,6 @@
 import { AuthError } from '@sallyport/core'
-import type { AuthErrorData } from '@sallyport/core/protocol'
-import { authLink } from '@sallyport/trpc/links'
+import type { AuthErrorData } from '@sallyport/core/internal/protocol'
+import { authLink } from '@sallyport/trpc/client'
 import { createTRPCClient, type TRPCLink } from '@trpc/client'
 import { observable } from '@trpc/server/observable'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'

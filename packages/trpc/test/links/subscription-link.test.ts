@@ -1,5 +1,4 @@
-import { bearer } from '@sallyport/trpc/client'
-import { subscriptionLink } from '@sallyport/trpc/links'
+import { bearer, subscriptionLink } from '@sallyport/trpc/client'
 import { EventSource } from 'eventsource'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { eventually } from '../support/eventually.ts'

@@ -1,5 +1,4 @@
-import { bearer } from '@sallyport/trpc/client'
-import { webSocketLink } from '@sallyport/trpc/links'
+import { bearer, webSocketLink } from '@sallyport/trpc/client'
 import { createTRPCClient, createWSClient, wsLink } from '@trpc/client'
 import {
   afterAll,

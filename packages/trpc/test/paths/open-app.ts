@@ -13,13 +13,13 @@ import {
   type AuthPlugin,
   type AuthTables,
   createAuth,
-  createSigningKey,
   defineAuth,
   defineEndpoint,
   type Endpoint,
   parseSigningKeys,
   type SigningKeys,
 } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
 import { openSqlite } from '@sallyport/core/sqlite'
 import {
   type AuthContext,
@@ -32,8 +32,8 @@ import {
   sessionMiddleware,
   webSocketOptions,
 } from '@sallyport/trpc'
-import { createAuthedAction } from '@sallyport/trpc/action'
 import {
+  createAuthedAction,
   createAuthRuntime,
   createInternalHandler,
   defineInternalFunctions,
@@ -41,7 +41,7 @@ import {
   httpRunner,
   localRunner,
   type Runner,
-} from '@sallyport/trpc/runtime'
+} from '@sallyport/trpc/action'
 import { initTRPC } from '@trpc/server'
 import { createHTTPHandler } from '@trpc/server/adapters/standalone'
 import { applyWSSHandler } from '@trpc/server/adapters/ws'

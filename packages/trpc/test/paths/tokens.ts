@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
-import { createSigningKey, parseSigningKeys, type SigningKeys } from '@sallyport/core/auth'
+import { parseSigningKeys, type SigningKeys } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
 import { createLiveKeys, type LiveKeys } from '../../../core/src/keys/live-keys.ts'
 import { createHostileKey, type HostileKey } from '../../../core/test/hostile/hostile-key.ts'
 import type { Random } from '../../../core/test/hostile/random.ts'

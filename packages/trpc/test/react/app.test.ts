@@ -1,4 +1,4 @@
-import type { HydrationState } from '@sallyport/core/protocol'
+import type { HydrationState } from '@sallyport/core/internal/protocol'
 import { TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
 import type { Page } from 'playwright-core'
 import { renderToString } from 'react-dom/server'

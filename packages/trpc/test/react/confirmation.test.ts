@@ -1,6 +1,5 @@
 import { TEST_PASSWORD } from '@sallyport/core/testing'
-import { createAuthClient } from '@sallyport/trpc/client'
-import { authLink, webSocketLink } from '@sallyport/trpc/links'
+import { authLink, createAuthClient, webSocketLink } from '@sallyport/trpc/client'
 import { createTRPCClient, httpLink } from '@trpc/client'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket } from 'ws'

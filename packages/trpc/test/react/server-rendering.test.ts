@@ -1,4 +1,4 @@
-import type { HydrationState } from '@sallyport/core/protocol'
+import type { HydrationState } from '@sallyport/core/internal/protocol'
 import type { TestAuth } from '@sallyport/core/testing'
 import { createAuthClient } from '@sallyport/trpc/client'
 import { AuthProvider, SignedIn, useAuth } from '@sallyport/trpc/react'

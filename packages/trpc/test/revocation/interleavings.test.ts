@@ -1,5 +1,5 @@
 import type { AuthPlugin } from '@sallyport/core/auth'
-import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS, type Route } from '@sallyport/core/protocol'
+import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS, type Route } from '@sallyport/core/internal/protocol'
 import { type Kysely, sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { createRandom, type Random } from '../../../core/test/hostile/random.ts'

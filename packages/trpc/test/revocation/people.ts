@@ -1,6 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { type AuthConfig, defineAuthConfig, staticJwks } from '@sallyport/core'
-import { createSigningKey, issueJwt, parseSigningKeys, type SigningKey } from '@sallyport/core/auth'
+import { issueJwt, parseSigningKeys, type SigningKey } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
 import { BASE_URL } from './node-settings.ts'
 import { openDatabase } from './open-database.ts'
 

@@ -7,7 +7,7 @@ import { createServer } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { defineAuthConfig, staticJwks } from '@sallyport/core'
 import { createAuth, defineAuth, parseSigningKeys } from '@sallyport/core/auth'
-import { admin } from '@sallyport/core/plugins'
+import { admin } from '@sallyport/core/plugins/admin'
 import {
   authErrorData,
   authHandlerOptions,

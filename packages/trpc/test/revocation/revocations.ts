@@ -1,5 +1,5 @@
 import { Agent, type IncomingMessage, request } from 'node:http'
-import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS, type Route } from '@sallyport/core/protocol'
+import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS, type Route } from '@sallyport/core/internal/protocol'
 import type { SharedDatabase } from './databases.ts'
 import { BASE_URL } from './node-settings.ts'
 import type { SignedIn } from './people.ts'

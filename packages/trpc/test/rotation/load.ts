@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { cookieNames } from '@sallyport/core'
-import { CLIENT_HEADER, ENDPOINTS } from '@sallyport/core/protocol'
+import { CLIENT_HEADER, ENDPOINTS } from '@sallyport/core/internal/protocol'
+import { cookieNames } from '../../../core/src/request/cookie.ts'
 import type { User } from './users.ts'
 
 /** What the nodes believe to be their own address. */

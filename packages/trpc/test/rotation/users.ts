@@ -1,6 +1,7 @@
 import { defineAuthConfig, staticJwks } from '@sallyport/core'
-import { createSession, createSigningKey, parseSigningKeys } from '@sallyport/core/auth'
-import { createPasswordAccount } from '@sallyport/core/plugins'
+import { createSession, parseSigningKeys } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
+import { createPasswordAccount } from '@sallyport/core/plugins/email-password'
 import { openSqlite } from '@sallyport/core/sqlite'
 
 /** A user with a session. */

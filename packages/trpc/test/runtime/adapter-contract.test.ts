@@ -8,7 +8,7 @@ import {
 } from '@sallyport/core'
 import { TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
 import { createAuthContext } from '@sallyport/trpc'
-import type { BoundApi } from '@sallyport/trpc/runtime'
+import type { BoundApi } from '@sallyport/trpc/action'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { selectStore } from '../../src/runtime/select-adapter.ts'
 import { storeOf } from '../../src/server/store-of.ts'

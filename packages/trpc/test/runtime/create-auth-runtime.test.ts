@@ -1,7 +1,7 @@
 import { type ConfigurationErrorCode, isConfigurationError } from '@sallyport/core'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createAuthContext } from '@sallyport/trpc'
-import { createAuthRuntime, type GetAuth } from '@sallyport/trpc/runtime'
+import { createAuthRuntime, type GetAuth } from '@sallyport/trpc/action'
 import { afterAll, beforeAll, beforeEach, describe, expect, expectTypeOf, test, vi } from 'vitest'
 import { openRuntime, type ProbeDefinition, type RuntimeApp, routeContext } from '../support/open-runtime.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'

@@ -1,8 +1,12 @@
 import { type ConfigurationErrorCode, isConfigurationError, type Session } from '@sallyport/core'
 import type { SessionOf } from '@sallyport/core/auth'
-import type { CurrentSessionResponse, SuccessResponse, TokenResponse } from '@sallyport/core/protocol'
+import type {
+  CurrentSessionResponse,
+  SuccessResponse,
+  TokenResponse,
+} from '@sallyport/core/internal/protocol'
 import { createAuthContext, type DatabaseContext, sessionMiddleware } from '@sallyport/trpc'
-import type { BoundApi, RuntimeContext } from '@sallyport/trpc/runtime'
+import type { BoundApi, RuntimeContext } from '@sallyport/trpc/action'
 import { initTRPC } from '@trpc/server'
 import { afterAll, beforeAll, beforeEach, describe, expect, expectTypeOf, test } from 'vitest'
 import {

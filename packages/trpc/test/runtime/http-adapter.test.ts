@@ -1,5 +1,5 @@
 import { createAuthContext } from '@sallyport/trpc'
-import { bindRunner, type Runner, type RunnerCall } from '@sallyport/trpc/runtime'
+import { bindRunner, type Runner, type RunnerCall } from '@sallyport/trpc/action'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openRuntime, type RuntimeApp } from '../support/open-runtime.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'

@@ -1,5 +1,5 @@
 import { type Reason, validateSession } from '@sallyport/core'
-import type { Runner, RunnerCall } from '@sallyport/trpc/runtime'
+import type { Runner, RunnerCall } from '@sallyport/trpc/action'
 import { describe, expect, test } from 'vitest'
 import { httpStore } from '../../src/runtime/http-store.ts'
 

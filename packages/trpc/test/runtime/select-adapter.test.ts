@@ -1,6 +1,6 @@
 import { type ConfigurationErrorCode, isConfigurationError, withAuthStore } from '@sallyport/core'
 import { createAuthContext } from '@sallyport/trpc'
-import { bindRunner, type FunctionContext, type RuntimeContext } from '@sallyport/trpc/runtime'
+import { bindRunner, type FunctionContext, type RuntimeContext } from '@sallyport/trpc/action'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { selectStore } from '../../src/runtime/select-adapter.ts'
 import { storeOf } from '../../src/server/store-of.ts'

@@ -1,4 +1,5 @@
-import { authStore, type Reason } from '@sallyport/core'
+import type { Reason } from '@sallyport/core'
+import { authStore } from '@sallyport/core/internal/server'
 import { createAuthContext, type DatabaseContext, sessionMiddleware } from '@sallyport/trpc'
 import { initTRPC } from '@trpc/server'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'

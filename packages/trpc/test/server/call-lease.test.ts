@@ -1,5 +1,6 @@
 import { getEventListeners } from 'node:events'
-import { AuthError, authStore, keysVersion, type Session } from '@sallyport/core'
+import { AuthError, type Session } from '@sallyport/core'
+import { authStore, keysVersion } from '@sallyport/core/internal/server'
 import { createTestAuth, type TestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { addCondition, CallLease, type Condition, callLease } from '../../src/server/call-lease.ts'

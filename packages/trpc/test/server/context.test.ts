@@ -1,4 +1,5 @@
-import { type AuthConfig, authStore, type Reason } from '@sallyport/core'
+import type { AuthConfig, Reason } from '@sallyport/core'
+import { authStore } from '@sallyport/core/internal/server'
 import type { TestSession } from '@sallyport/core/testing'
 import { createAuthContext } from '@sallyport/trpc'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'

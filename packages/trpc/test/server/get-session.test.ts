@@ -1,4 +1,4 @@
-import { authStore } from '@sallyport/core'
+import { authStore } from '@sallyport/core/internal/server'
 import { createAuthContext, getSession } from '@sallyport/trpc'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { authRequest } from '../../src/server/auth-handle.ts'

@@ -1,4 +1,4 @@
-import { authStore } from '@sallyport/core'
+import { authStore } from '@sallyport/core/internal/server'
 import { TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
 import { createAuthContext } from '@sallyport/trpc'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'

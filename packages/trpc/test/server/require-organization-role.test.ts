@@ -1,5 +1,5 @@
 import { EventEmitter, on } from 'node:events'
-import { organization } from '@sallyport/core/plugins'
+import { organization } from '@sallyport/core/plugins/organization'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import {
   bindSession,

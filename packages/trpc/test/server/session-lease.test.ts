@@ -5,10 +5,10 @@ import {
   type AuthStore,
   type Identity,
   isAuthError,
-  keysVersion,
   type Reason,
   type Session,
 } from '@sallyport/core'
+import { keysVersion } from '@sallyport/core/internal/server'
 import { createTestAuth, type TestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { SessionRead } from '../../src/server/auth-handle.ts'

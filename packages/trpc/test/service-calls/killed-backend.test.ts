@@ -1,11 +1,17 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type AuthConfig, defineAuthConfig, staticJwks } from '@sallyport/core'
-import { createSigningKey, defineAuth, parseSigningKeys } from '@sallyport/core/auth'
+import { defineAuth, parseSigningKeys } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { type AuthContext, createAuthContext } from '@sallyport/trpc'
-import { createAuthedAction } from '@sallyport/trpc/action'
-import { createAuthRuntime, functionsOf, httpRunner, type Runner } from '@sallyport/trpc/runtime'
+import {
+  createAuthedAction,
+  createAuthRuntime,
+  functionsOf,
+  httpRunner,
+  type Runner,
+} from '@sallyport/trpc/action'
 import { initTRPC } from '@trpc/server'
 import { Agent, fetch as fetchOver } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -15,7 +15,7 @@ import {
   createInternalHandler,
   defineInternalFunctions,
   type InternalFunctions,
-} from '@sallyport/trpc/runtime'
+} from '@sallyport/trpc/action'
 import { initTRPC } from '@trpc/server'
 import type { Kysely } from 'kysely'
 import * as z from 'zod'

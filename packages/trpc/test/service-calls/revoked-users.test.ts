@@ -1,9 +1,10 @@
 import { staticJwks } from '@sallyport/core'
-import { createSigningKey, parseSigningKeys } from '@sallyport/core/auth'
+import { parseSigningKeys } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
 import { createTestAuth, type TestAuth, type TestSession } from '@sallyport/core/testing'
 import { type AuthContext, createAuthContext } from '@sallyport/trpc'
-import { createAuthedAction } from '@sallyport/trpc/action'
 import {
+  createAuthedAction,
   createAuthRuntime,
   createInternalHandler,
   defineInternalFunctions,
@@ -11,7 +12,7 @@ import {
   httpRunner,
   localRunner,
   type Runner,
-} from '@sallyport/trpc/runtime'
+} from '@sallyport/trpc/action'
 import { initTRPC } from '@trpc/server'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { insertUser } from '../paths/rows.ts'

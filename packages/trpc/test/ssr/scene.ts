@@ -1,6 +1,7 @@
-import { createTestAuth, createTestClock, type TestAuth, type TestSession } from '@sallyport/core/testing'
+import { createTestAuth, type TestAuth, type TestSession } from '@sallyport/core/testing'
 import { createAuthContext } from '@sallyport/trpc'
 import { createServerAuth, type PageOptions, type PageRequest, type ServerAuth } from '@sallyport/trpc/ssr'
+import { createTestClock } from '../../../core/src/testing/test-clock.ts'
 import { outcomeOf } from '../support/outcome.ts'
 import { type AppContext, createCaller } from '../support/router.ts'
 import { createStage, type Stage } from '../support/stage.ts'

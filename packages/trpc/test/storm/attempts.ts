@@ -1,4 +1,4 @@
-import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS, MAX_BATCH_SIZE } from '@sallyport/core/protocol'
+import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS, MAX_BATCH_SIZE } from '@sallyport/core/internal/protocol'
 import { createTRPCClient, httpBatchLink } from '@trpc/client'
 import { toRefusal } from '../support/outcome.ts'
 import type { StormRouter } from './storm-node.ts'

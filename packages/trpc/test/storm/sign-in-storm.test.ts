@@ -1,4 +1,4 @@
-import { MAX_BATCH_SIZE } from '@sallyport/core/protocol'
+import { MAX_BATCH_SIZE } from '@sallyport/core/internal/protocol'
 import { describe, expect, test } from 'vitest'
 import { type Answer, type Attempt, tryInBatch, tryOverHttp } from './attempts.ts'
 import { EMAIL, type Nodes, PASSWORD, startNodes } from './start-nodes.ts'

@@ -6,9 +6,8 @@ import { createServer } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { getConnInfo } from '@hono/node-server/conninfo'
 import { defineAuthConfig } from '@sallyport/core'
-import { createAuth, defineAuth } from '@sallyport/core/auth'
-import { openKeyFile } from '@sallyport/core/key-file'
-import { emailPassword } from '@sallyport/core/plugins'
+import { createAuth, defineAuth, openKeyFile } from '@sallyport/core/auth'
+import { emailPassword } from '@sallyport/core/plugins/email-password'
 import { openSqlite } from '@sallyport/core/sqlite'
 import {
   authErrorData,

@@ -2,14 +2,14 @@ import { join } from 'node:path'
 import {
   type AuthDatabase,
   AuthError,
-  authStore,
   ConfigurationError,
-  EndpointError,
   type KeySet,
   staticJwks,
   withAuthStore,
 } from '@sallyport/core'
-import { createSigningKey, parseSigningKeys } from '@sallyport/core/auth'
+import { parseSigningKeys } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
+import { authStore, EndpointError } from '@sallyport/core/internal/server'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
 import {
@@ -23,7 +23,7 @@ import {
   httpRunner,
   type InternalFunctions,
   type Runner,
-} from '@sallyport/trpc/runtime'
+} from '@sallyport/trpc/action'
 import { initTRPC, TRPCError } from '@trpc/server'
 import * as z from 'zod'
 import { faultyStore } from './faulty-store.ts'

@@ -5,11 +5,17 @@ import { join } from 'node:path'
 import { setInterval } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
 import { type AuthConfig, defineAuthConfig } from '@sallyport/core'
-import { createAuth, createSession, defineAuth, issueJwt } from '@sallyport/core/auth'
-import { type KeyFile, openKeyFile } from '@sallyport/core/key-file'
-import { createPasswordAccount } from '@sallyport/core/plugins'
+import {
+  createAuth,
+  createSession,
+  defineAuth,
+  issueJwt,
+  type KeyFile,
+  openKeyFile,
+} from '@sallyport/core/auth'
+import { createPasswordAccount } from '@sallyport/core/plugins/email-password'
 import { openSqlite } from '@sallyport/core/sqlite'
-import { createTestClock, type TestClock } from '@sallyport/core/testing'
+import type { TestClock } from '@sallyport/core/testing'
 import {
   authErrorData,
   createAuthContext,
@@ -21,6 +27,7 @@ import { initTRPC } from '@trpc/server'
 import { createHTTPHandler } from '@trpc/server/adapters/standalone'
 import { applyWSSHandler } from '@trpc/server/adapters/ws'
 import { WebSocketServer } from 'ws'
+import { createTestClock } from '../../../core/src/testing/test-clock.ts'
 import { sallyport } from './sallyport.ts'
 
 /** A browser that has signed in. */

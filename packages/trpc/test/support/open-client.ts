@@ -1,6 +1,12 @@
 import { TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
-import { type AuthClient, type AuthClientOptions, createAuthClient } from '@sallyport/trpc/client'
-import { authLink, subscriptionLink, webSocketLink } from '@sallyport/trpc/links'
+import {
+  type AuthClient,
+  type AuthClientOptions,
+  authLink,
+  createAuthClient,
+  subscriptionLink,
+  webSocketLink,
+} from '@sallyport/trpc/client'
 import {
   createTRPCClient,
   httpBatchLink,

@@ -1,7 +1,9 @@
 import { createServer } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
-import { type AuthDatabase, authStore, staticJwks, withAuthStore } from '@sallyport/core'
-import { createSigningKey, parseSigningKeys } from '@sallyport/core/auth'
+import { type AuthDatabase, staticJwks, withAuthStore } from '@sallyport/core'
+import { parseSigningKeys } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
+import { authStore } from '@sallyport/core/internal/server'
 import { createTestAuth, type TestAuth, type TestSession } from '@sallyport/core/testing'
 import { createAuthContext } from '@sallyport/trpc'
 import {
@@ -16,7 +18,7 @@ import {
   localRunner,
   type Runner,
   type RuntimeContext,
-} from '@sallyport/trpc/runtime'
+} from '@sallyport/trpc/action'
 import { initTRPC, TRPCError } from '@trpc/server'
 import { Agent, fetch as fetchOver } from 'undici'
 import * as z from 'zod'

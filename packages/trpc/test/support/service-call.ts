@@ -1,7 +1,7 @@
 import { createPrivateKey, sign } from 'node:crypto'
 import type { Identity } from '@sallyport/core'
 import { parseSigningKeys, type SigningKey } from '@sallyport/core/auth'
-import { digestBody, issueServiceToken, serviceAudience } from '@sallyport/core/service'
+import { digestBody, issueServiceToken, serviceAudience } from '@sallyport/core/internal/server'
 import type { InternalScene } from './internal-scene.ts'
 
 /** What is sent to a listener. */

@@ -1,4 +1,4 @@
-import { type AuthConfig, type AuthDatabase, authStore, withAuthStore } from '@sallyport/core'
+import { type AuthConfig, type AuthDatabase, withAuthStore } from '@sallyport/core'
 import {
   type Auth,
   type AuthDefinition,
@@ -9,7 +9,9 @@ import {
   revokeSession,
   type SessionDatabase,
 } from '@sallyport/core/auth'
-import { admin, emailPassword } from '@sallyport/core/plugins'
+import { authStore } from '@sallyport/core/internal/server'
+import { admin } from '@sallyport/core/plugins/admin'
+import { emailPassword } from '@sallyport/core/plugins/email-password'
 import { openPostgres } from '@sallyport/core/postgres'
 import { type AuthTables, openSqlite } from '@sallyport/core/sqlite'
 import { type Kysely, sql } from 'kysely'

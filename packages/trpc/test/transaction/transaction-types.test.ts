@@ -1,4 +1,5 @@
-import { type AuthDatabase, authStore, withAuthStore } from '@sallyport/core'
+import { type AuthDatabase, withAuthStore } from '@sallyport/core'
+import { authStore } from '@sallyport/core/internal/server'
 import { type AuthTables, openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth } from '@sallyport/core/testing'
 import {

@@ -1,5 +1,6 @@
 import type { Reason } from '@sallyport/core'
-import { authStore, withAuthStore } from '@sallyport/core'
+import { withAuthStore } from '@sallyport/core'
+import { authStore } from '@sallyport/core/internal/server'
 import { createAuthContext } from '@sallyport/trpc'
 import { TRPCError } from '@trpc/server'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { createAuthClient } from '@sallyport/trpc/client'
-import { authLink } from '@sallyport/trpc/links'
+import { authLink, createAuthClient } from '@sallyport/trpc/client'
 import { createTRPCClient, TRPCClientError } from '@trpc/client'
 import client from '@trpc/client/package.json' with { type: 'json' }
 import { getTRPCErrorFromUnknown } from '@trpc/server'

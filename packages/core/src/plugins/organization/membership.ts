@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { AdmittedContext, AuthTables, AuthTransaction } from '../../auth.ts'
-import { denial } from '../../index.ts'
 import type { OrganizationResponse } from '../../protocol.ts'
+import { denial } from '../../session/report-denial.ts'
 import { toIso } from './plain-schemas.ts'
 import { refuseOrganization } from './reasons.ts'
 import { mayManage, OWNER } from './roles.ts'

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type AuthTransaction, defineEndpoint, type Endpoint } from '../../auth.ts'
-import { denial } from '../../index.ts'
 import { ENDPOINTS, type OrganizationResponse, type SuccessResponse } from '../../protocol.ts'
+import { denial } from '../../session/report-denial.ts'
 import { insertMember, lockMembership, requireManager } from './membership.ts'
 import { done, id, organizationAnswer, organizationName, slug as slugSchema, toIso } from './plain-schemas.ts'
 import { refuseOrganization } from './reasons.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { userName } from '../../auth.ts'
+import { userName } from '../../endpoints/user-record.ts'
 import type {
   ActiveOrganizationResponse,
   InvitationResponse,

@@ -1,4 +1,6 @@
-import { checkRateLimit, positive, type RateLimit, type SessionUser } from '../../index.ts'
+import { positive } from '../../protocol/positive-integer.ts'
+import { checkRateLimit, type RateLimit } from '../../rate-limit/rate-limit.ts'
+import type { SessionUser } from '../../session/session.ts'
 import { refuseOrganization } from './reasons.ts'
 import { allRoles } from './roles.ts'
 

@@ -1,5 +1,5 @@
 import type { AuthPlugin } from '@sallyport/core/auth'
-import { emailPassword } from '@sallyport/core/plugins'
+import { emailPassword } from '@sallyport/core/plugins/email-password'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import * as z from 'zod'

@@ -1,6 +1,6 @@
 import { commit } from '@sallyport/core/auth'
-import type { ListAuditOutput } from '@sallyport/core/plugins'
-import { ENDPOINTS } from '@sallyport/core/protocol'
+import { ENDPOINTS } from '@sallyport/core/internal/protocol'
+import type { ListAuditOutput } from '@sallyport/core/plugins/admin'
 import { sql } from 'kysely'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { startPostgresAuth } from '../../support/postgres-auth.ts'

@@ -1,4 +1,4 @@
-import { ENDPOINTS } from '@sallyport/core/protocol'
+import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { startPostgresAuth } from '../../support/postgres-auth.ts'

@@ -1,4 +1,4 @@
-import { ENDPOINTS } from '@sallyport/core/protocol'
+import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { answerOf } from '../../support/answer-of.ts'

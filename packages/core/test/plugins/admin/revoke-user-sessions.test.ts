@@ -1,5 +1,5 @@
 import { createAuth } from '@sallyport/core/auth'
-import { ENDPOINTS } from '@sallyport/core/protocol'
+import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { cookieChanges, post } from '../../support/requests.ts'

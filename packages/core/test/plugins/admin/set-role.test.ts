@@ -1,6 +1,6 @@
 import { createAuth, defineAuth } from '@sallyport/core/auth'
-import { admin } from '@sallyport/core/plugins'
-import { ENDPOINTS } from '@sallyport/core/protocol'
+import { ENDPOINTS } from '@sallyport/core/internal/protocol'
+import { admin } from '@sallyport/core/plugins/admin'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { answerOf } from '../../support/answer-of.ts'

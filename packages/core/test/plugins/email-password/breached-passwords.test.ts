@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { isEndpointError } from '@sallyport/core/auth'
-import { breachedPasswords } from '@sallyport/core/plugins'
+import { isEndpointError } from '@sallyport/core'
+import { breachedPasswords } from '@sallyport/core/plugins/email-password'
 import { describe, expect, test, vi } from 'vitest'
 import { startRangeServer } from '../../support/range-server.ts'
 

@@ -1,12 +1,13 @@
 import type { AuthEvent } from '@sallyport/core'
-import { isEndpointError, refusals } from '@sallyport/core/auth'
+import { isEndpointError } from '@sallyport/core'
+import { refusals } from '@sallyport/core/auth'
+import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import {
   breachedPasswords,
   type ChosenPassword,
   createPasswordAccount,
   type EmailPasswordOptions,
-} from '@sallyport/core/plugins'
-import { ENDPOINTS } from '@sallyport/core/protocol'
+} from '@sallyport/core/plugins/email-password'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { answerOf } from '../../support/answer-of.ts'

@@ -1,5 +1,5 @@
 import { authenticate } from '@sallyport/core'
-import { ENDPOINTS } from '@sallyport/core/protocol'
+import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { afterAll, describe, expect, test } from 'vitest'
 import { incoming } from '../../support/incoming.ts'

@@ -1,4 +1,4 @@
-import { ENDPOINTS, NO_SESSION, SESSION_HEADER } from '@sallyport/core/protocol'
+import { ENDPOINTS, NO_SESSION, SESSION_HEADER } from '@sallyport/core/internal/protocol'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { createOutbox } from '../../support/outbox.ts'

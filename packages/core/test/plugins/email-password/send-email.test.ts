@@ -1,5 +1,5 @@
-import type { AttemptLimits, SendEmail } from '@sallyport/core/plugins'
-import { ENDPOINTS } from '@sallyport/core/protocol'
+import { ENDPOINTS } from '@sallyport/core/internal/protocol'
+import type { AttemptLimits, SendEmail } from '@sallyport/core/plugins/email-password'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { answerOf } from '../../support/answer-of.ts'

@@ -1,6 +1,6 @@
 import { hash } from '@node-rs/argon2'
 import type { AuthEvent } from '@sallyport/core'
-import { ENDPOINTS } from '@sallyport/core/protocol'
+import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { cookieChanges, post } from '../../support/requests.ts'

@@ -1,5 +1,5 @@
 import type { AuthEvent } from '@sallyport/core'
-import { ENDPOINTS } from '@sallyport/core/protocol'
+import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, describe, expect, test } from 'vitest'
 import { cookieChanges, post } from '../../support/requests.ts'

@@ -1,4 +1,4 @@
-import { ENDPOINTS } from '@sallyport/core/protocol'
+import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { TEST_PASSWORD } from '@sallyport/core/testing'
 import { beforeEach, expect, test } from 'vitest'
 import { answerOf } from '../../support/answer-of.ts'

@@ -1,5 +1,5 @@
 import { banUser } from '@sallyport/core/auth'
-import { ENDPOINTS } from '@sallyport/core/protocol'
+import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { describe, expect, test } from 'vitest'
 import { codeOf } from '../../support/code-of.ts'
 import { insertInvitation } from '../../support/insert-organization.ts'

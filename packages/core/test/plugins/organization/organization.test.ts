@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigurationError } from '@sallyport/core'
-import { organization } from '@sallyport/core/plugins'
 import type {
   ActiveOrganizationResponse,
   InvitationResponse,
   MemberResponse,
   OrganizationResponse,
-} from '@sallyport/core/protocol'
+} from '@sallyport/core/internal/protocol'
+import { organization } from '@sallyport/core/plugins/organization'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { codeOf } from '../../support/code-of.ts'
 import { startOrganizationAuth } from '../../support/organization-auth.ts'

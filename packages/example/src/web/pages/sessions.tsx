@@ -1,5 +1,5 @@
 import { Badge, Card, Flex, Text } from '@radix-ui/themes'
-import type { SessionResponse } from '@sallyport/core/protocol'
+import type { SessionResponse } from '@sallyport/core'
 import { useSensitive } from '@sallyport/trpc/react'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useAppAuth, useTRPC } from '../clients.ts'

@@ -1,4 +1,4 @@
-import { positive } from '@sallyport/core'
+import { positive } from '@sallyport/core/internal/server'
 
 /** What one side of internal calls allows; both sides have the same defaults. */
 export interface CallLimits {

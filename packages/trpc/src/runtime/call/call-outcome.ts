@@ -2,13 +2,13 @@ import {
   AuthError,
   ConfigurationError,
   type ConfigurationErrorCode,
-  EndpointError,
   isAuthError,
   isConfigurationError,
   isEndpointError,
   REASONS,
   type Reason,
 } from '@sallyport/core'
+import { EndpointError } from '@sallyport/core/internal/server'
 import { TRPCError } from '@trpc/server'
 import { TRPC_ERROR_CODES_BY_KEY } from '@trpc/server/rpc'
 import { isObject } from './is-object.ts'

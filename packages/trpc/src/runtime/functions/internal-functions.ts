@@ -1,14 +1,14 @@
+import type { AuthConfig, AuthStore, Identity, Session } from '@sallyport/core'
+import { ConfigurationError } from '@sallyport/core'
 import {
-  type AuthConfig,
-  type AuthStore,
   authStore,
-  ConfigurationError,
-  type Identity,
+  burnToken,
   isUndecided,
-  type Session,
+  runOnce,
+  type ServiceClaims,
+  safely,
   validateIdentity,
-} from '@sallyport/core'
-import { burnToken, runOnce, type ServiceClaims, safely } from '@sallyport/core/service'
+} from '@sallyport/core/internal/server'
 import { type AnyTRPCRouter, callTRPCProcedure, type inferRouterContext } from '@trpc/server'
 import type { CallBody } from '../call/call-body.ts'
 import { type CallLimits, checkLimits } from '../call/call-limits.ts'

@@ -1,8 +1,9 @@
-import { ConfigurationError, isAuthError, keysVersion } from '@sallyport/core'
+import { ConfigurationError, isAuthError } from '@sallyport/core'
 import {
   BodyTooLargeError,
   digestBody,
   keySetsOf,
+  keysVersion,
   readBytes,
   refuseSharedKeys,
   type ServiceClaims,
@@ -10,7 +11,7 @@ import {
   safely,
   serviceAudience,
   verifyServiceToken,
-} from '@sallyport/core/service'
+} from '@sallyport/core/internal/server'
 import { decodeBody } from '../call/call-body.ts'
 import { type CallLimits, checkLimits } from '../call/call-limits.ts'
 import type { CallOutcome } from '../call/call-outcome.ts'

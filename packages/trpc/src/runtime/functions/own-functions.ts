@@ -2,13 +2,11 @@ import {
   type AuthConfig,
   type AuthDatabase,
   AuthError,
-  authStore,
-  checkRateLimit,
   type Identity,
   isAuthError,
-  readCredentials,
   verifyJwt,
 } from '@sallyport/core'
+import { authStore, checkRateLimit, readCredentials } from '@sallyport/core/internal/server'
 import { TRPCError } from '@trpc/server'
 import { type AuthHandle, authRequest } from '../../server/auth-handle.ts'
 import { type AuthContext, createAuthContext } from '../../server/context.ts'

@@ -1,4 +1,4 @@
-import type { ServiceClaims } from '@sallyport/core/service'
+import type { ServiceClaims } from '@sallyport/core/internal/server'
 
 /** The service JWTs that this process has seen. */
 export interface TokenMemory {

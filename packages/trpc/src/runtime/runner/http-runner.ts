@@ -1,5 +1,5 @@
 import type { AuthConfig } from '@sallyport/core'
-import { backOff } from '@sallyport/core/protocol'
+import { backOff } from '@sallyport/core/internal/protocol'
 import {
   type ByteStream,
   digestBody,
@@ -10,7 +10,7 @@ import {
   requireSecureUrl,
   safely,
   serviceAudience,
-} from '@sallyport/core/service'
+} from '@sallyport/core/internal/server'
 import { encodeBody } from '../call/call-body.ts'
 import { type CallLimits, checkLimits } from '../call/call-limits.ts'
 import { isOutcome, takeResult } from '../call/call-outcome.ts'

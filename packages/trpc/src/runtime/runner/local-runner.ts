@@ -1,4 +1,4 @@
-import { digestBody, requireClaimText } from '@sallyport/core/service'
+import { digestBody, requireClaimText } from '@sallyport/core/internal/server'
 import { decodeBody, encodeBody } from '../call/call-body.ts'
 import { type CallLimits, checkLimits } from '../call/call-limits.ts'
 import { type CallOutcome, takeResult } from '../call/call-outcome.ts'

@@ -1,4 +1,4 @@
-import { isUndecided } from '@sallyport/core'
+import { isUndecided } from '@sallyport/core/internal/server'
 import { TRPCError } from '@trpc/server'
 import { isTRPCError } from '../call/call-outcome.ts'
 import { isCallRefusal, toCallerError } from '../call/call-refusal.ts'

@@ -1,3 +1,4 @@
-import { createSigningKey, parseSigningKeys } from '@sallyport/core/auth'
+import { parseSigningKeys } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
 
 export const signingKeys = parseSigningKeys({ keys: [await createSigningKey()] })

@@ -1,6 +1,6 @@
+import type { TokenResponse } from '@sallyport/core'
 import { AuthError, checkOrigin, directAdapter, isAuthError, validateSession } from '@sallyport/core'
 import { issueJwt, setCookie } from '@sallyport/core/auth'
-import type { TokenResponse } from '@sallyport/core/protocol'
 import { authConfig } from './auth.config.ts'
 import { currentSession } from './current-session.ts'
 import { db } from './database.ts'

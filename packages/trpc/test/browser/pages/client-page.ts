@@ -1,6 +1,12 @@
 import type { TestAuth } from '@sallyport/core/testing'
-import { type AuthClientError, type AuthState, createAuthClient } from '@sallyport/trpc/client'
-import { authLink, subscriptionLink, webSocketLink } from '@sallyport/trpc/links'
+import {
+  type AuthClientError,
+  type AuthState,
+  authLink,
+  createAuthClient,
+  subscriptionLink,
+  webSocketLink,
+} from '@sallyport/trpc/client'
 import { createTRPCClient, httpLink, splitLink, TRPCClientError } from '@trpc/client'
 import type { AppRouter } from '../../support/router.ts'
 

@@ -1,6 +1,5 @@
 import type { TestAuth } from '@sallyport/core/testing'
-import { createAuthClient } from '@sallyport/trpc/client'
-import { authLink } from '@sallyport/trpc/links'
+import { authLink, createAuthClient } from '@sallyport/trpc/client'
 import { AuthLoading, AuthProvider, SignedIn, SignedOut, useAuth } from '@sallyport/trpc/react'
 import { createTRPCClient, httpLink } from '@trpc/client'
 import { type FormEvent, type ReactNode, useState } from 'react'

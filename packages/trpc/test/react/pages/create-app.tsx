@@ -1,7 +1,12 @@
-import type { HydrationState } from '@sallyport/core/protocol'
+import type { HydrationState } from '@sallyport/core/internal/protocol'
 import type { TestAuth } from '@sallyport/core/testing'
-import { createAuthClient } from '@sallyport/trpc/client'
-import { authAwareRetry, authAwareRetryDelay, authLink, webSocketLink } from '@sallyport/trpc/links'
+import {
+  authAwareRetry,
+  authAwareRetryDelay,
+  authLink,
+  createAuthClient,
+  webSocketLink,
+} from '@sallyport/trpc/client'
 import {
   AuthLoading,
   AuthProvider,

@@ -1,4 +1,4 @@
-import type { HydrationState } from '@sallyport/core/protocol'
+import type { HydrationState } from '@sallyport/core/internal/protocol'
 import { hydrateRoot } from 'react-dom/client'
 import { createApp } from './create-app.tsx'
 

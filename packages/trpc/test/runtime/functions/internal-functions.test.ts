@@ -8,7 +8,7 @@ import {
   localRunner,
   type RunMutation,
   type RunQuery,
-} from '@sallyport/trpc/runtime'
+} from '@sallyport/trpc/action'
 import { initTRPC, lazy } from '@trpc/server'
 import { afterAll, describe, expect, expectTypeOf, test } from 'vitest'
 import * as z from 'zod'

@@ -1,7 +1,8 @@
 import { staticJwks, verifyJwt } from '@sallyport/core'
-import { createSigningKey, parseSigningKeys } from '@sallyport/core/auth'
+import { parseSigningKeys } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
 import type { TestSession } from '@sallyport/core/testing'
-import { createInternalHandler } from '@sallyport/trpc/runtime'
+import { createInternalHandler } from '@sallyport/trpc/action'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createInternalScene, holdWork, type InternalScene } from '../../support/internal-scene.ts'
 import {

@@ -1,6 +1,6 @@
 import { isAuthError, verifyJwt } from '@sallyport/core'
 import type { TestSession } from '@sallyport/core/testing'
-import { localRunner, type Runner, type RunnerCall } from '@sallyport/trpc/runtime'
+import { localRunner, type Runner, type RunnerCall } from '@sallyport/trpc/action'
 import { TRPCError } from '@trpc/server'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createInternalScene, type InternalScene } from '../../support/internal-scene.ts'

@@ -1,5 +1,5 @@
-import { createTestClock } from '@sallyport/core/testing'
 import { expect, test } from 'vitest'
+import { createTestClock } from '../../../../core/src/testing/test-clock.ts'
 import { createTokenMemory } from '../../../src/runtime/functions/token-memory.ts'
 
 test('a token is used once', () => {

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { functionsOf } from '@sallyport/trpc/runtime'
+import { functionsOf } from '@sallyport/trpc/action'
 import { initTRPC } from '@trpc/server'
 import { describe, expect, test } from 'vitest'
 import { functionPath } from '../../../src/runtime/runner/runner.ts'

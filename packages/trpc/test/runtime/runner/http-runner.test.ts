@@ -2,13 +2,13 @@ import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
 import { getRequestListener } from '@hono/node-server'
 import { type Identity, isAuthError, isConfigurationError, verifyJwt } from '@sallyport/core'
-import { createSigningKey } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
 import {
   type HttpRunnerOptions,
   type HttpRunnerRequest,
   httpRunner,
   type RunnerCall,
-} from '@sallyport/trpc/runtime'
+} from '@sallyport/trpc/action'
 import { TRPCError } from '@trpc/server'
 import { Agent, fetch as fetchOver } from 'undici'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'

@@ -1,6 +1,6 @@
 import { type Identity, isAuthError, isConfigurationError, isEndpointError, verifyJwt } from '@sallyport/core'
 import type { TestSession } from '@sallyport/core/testing'
-import { type CallLimits, localRunner, type Runner, type RunnerCall } from '@sallyport/trpc/runtime'
+import { type CallLimits, localRunner, type Runner, type RunnerCall } from '@sallyport/trpc/action'
 import { TRPCError } from '@trpc/server'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import {

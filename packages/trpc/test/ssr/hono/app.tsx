@@ -1,6 +1,5 @@
-import type { HydrationState } from '@sallyport/core/protocol'
-import { createAuthClient } from '@sallyport/trpc/client'
-import { authAwareRetry, authAwareRetryDelay, authLink } from '@sallyport/trpc/links'
+import type { HydrationState } from '@sallyport/core/internal/protocol'
+import { authAwareRetry, authAwareRetryDelay, authLink, createAuthClient } from '@sallyport/trpc/client'
 import { AuthLoading, AuthProvider, SignedIn, SignedOut, useAuth } from '@sallyport/trpc/react'
 import { QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query'
 import { createTRPCClient, httpBatchLink } from '@trpc/client'

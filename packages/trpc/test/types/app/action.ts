@@ -1,5 +1,4 @@
-import { createAuthedAction } from '@sallyport/trpc/action'
-import { type FunctionsOf, functionsOf, type Runner } from '@sallyport/trpc/runtime'
+import { createAuthedAction, type FunctionsOf, functionsOf, type Runner } from '@sallyport/trpc/action'
 import { initTRPC } from '@trpc/server'
 import { getAuth } from './get-auth.ts'
 import { t } from './procedures.ts'

@@ -1,5 +1,5 @@
 import type { Auth, AuthDefinition } from '@sallyport/core/auth'
-import type { ENDPOINTS } from '@sallyport/core/protocol'
+import type { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { type AuthClient, createAuthClient } from '@sallyport/trpc/client'
 import type authDefinition from './auth.ts'
 import { holds, type Same } from './same.ts'

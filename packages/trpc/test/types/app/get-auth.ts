@@ -1,4 +1,4 @@
-import { createAuthRuntime } from '@sallyport/trpc/runtime'
+import { createAuthRuntime } from '@sallyport/trpc/action'
 import authDefinition from './auth.ts'
 
 /** `getAuth(ctx).api`: the endpoints for a request. A module that imports this one carries the auth definition with all its plugins. */

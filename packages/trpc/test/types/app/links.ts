@@ -1,12 +1,12 @@
 import type { Auth, AuthDefinition } from '@sallyport/core/auth'
-import { createAuthClient } from '@sallyport/trpc/client'
 import {
   authAwareRetry,
   authAwareRetryDelay,
   authLink,
+  createAuthClient,
   subscriptionLink,
   webSocketLink,
-} from '@sallyport/trpc/links'
+} from '@sallyport/trpc/client'
 import { QueryClient } from '@tanstack/react-query'
 import { createTRPCClient, httpBatchLink, splitLink } from '@trpc/client'
 import { initTRPC } from '@trpc/server'

@@ -1,5 +1,5 @@
 import { defineAuthConfig } from '@sallyport/core'
-import { type KeyFile, openKeyFile } from '@sallyport/core/key-file'
+import { type KeyFile, openKeyFile } from '@sallyport/core/auth'
 import { baseUrl, keyFile } from './settings.ts'
 
 export const keys: KeyFile = await openKeyFile(keyFile)

@@ -1,5 +1,7 @@
 import { defineAuth } from '@sallyport/core/auth'
-import { admin, emailPassword, organization } from '@sallyport/core/plugins'
+import { admin } from '@sallyport/core/plugins/admin'
+import { emailPassword } from '@sallyport/core/plugins/email-password'
+import { organization } from '@sallyport/core/plugins/organization'
 import * as z from 'zod'
 import { authConfig, keys } from './auth.config.ts'
 

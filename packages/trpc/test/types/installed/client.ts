@@ -1,5 +1,4 @@
-import { bearer, createAuthClient } from '@sallyport/trpc/client'
-import { authLink, subscriptionLink, webSocketLink } from '@sallyport/trpc/links'
+import { authLink, bearer, createAuthClient, subscriptionLink, webSocketLink } from '@sallyport/trpc/client'
 import { createTRPCClient, httpBatchLink, splitLink } from '@trpc/client'
 import { EventSource } from 'eventsource'
 import type { auth } from './auth-server.ts'

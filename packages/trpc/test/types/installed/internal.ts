@@ -1,4 +1,4 @@
-import { type ActingUser, defineInternalFunctions, functionsOf, localRunner } from '@sallyport/trpc/runtime'
+import { type ActingUser, defineInternalFunctions, functionsOf, localRunner } from '@sallyport/trpc/action'
 import { initTRPC } from '@trpc/server'
 import { authConfig } from './auth.config.ts'
 import { database } from './database.ts'

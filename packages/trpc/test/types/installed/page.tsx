@@ -1,7 +1,11 @@
-import type { HydrationState } from '@sallyport/core/protocol'
-import { type AuthClient, createAuthClient } from '@sallyport/trpc/client'
-import { authAwareRetry, authAwareRetryDelay } from '@sallyport/trpc/links'
+import {
+  type AuthClient,
+  authAwareRetry,
+  authAwareRetryDelay,
+  createAuthClient,
+} from '@sallyport/trpc/client'
 import { AuthLoading, AuthProvider, SignedIn, SignedOut, useAuth, useSession } from '@sallyport/trpc/react'
+import type { HydrationState } from '@sallyport/trpc/ssr'
 import { QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query'
 import { createTRPCClient, httpBatchLink } from '@trpc/client'
 import { createTRPCContext } from '@trpc/tanstack-react-query'

@@ -8,7 +8,6 @@ import { answersOnPostgres } from './postgres.ts'
 import { renderPage } from './render-page.ts'
 import type { AppRouter } from './router.ts'
 import { closeServer } from './server.ts'
-import { callerOfService } from './service.ts'
 import { baseUrl } from './settings.ts'
 import { statesOfTestSession } from './states.ts'
 
@@ -83,7 +82,6 @@ assert.deepEqual(await refusal(program.overHttp.me.query()), over)
 assert.equal((await program.authClient.refresh()).status, 'unauthenticated')
 
 assert.deepEqual(await statesOfTestSession(), ['accepted', 'SESSION_NOT_FOUND'])
-assert.equal(await callerOfService(), 'reports')
 
 const [postgresUrl] = process.argv.slice(2)
 assert.ok(postgresUrl, 'The URL of an empty PostgreSQL database is wanted')

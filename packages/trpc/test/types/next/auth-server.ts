@@ -1,5 +1,5 @@
 import { createAuth, defineAuth } from '@sallyport/core/auth'
-import { emailPassword } from '@sallyport/core/plugins'
+import { emailPassword } from '@sallyport/core/plugins/email-password'
 import { authConfig } from './auth.config.ts'
 import { database } from './database.ts'
 

@@ -1,4 +1,4 @@
-import { authAwareRetry, authAwareRetryDelay } from '@sallyport/trpc/links'
+import { authAwareRetry, authAwareRetryDelay } from '@sallyport/trpc/client'
 import { QueryClient } from '@tanstack/react-query'
 
 export const createQueryClient = () =>

@@ -1,9 +1,8 @@
 'use client'
 
-import type { HydrationState } from '@sallyport/core/protocol'
-import { createAuthClient } from '@sallyport/trpc/client'
-import { authLink } from '@sallyport/trpc/links'
+import { authLink, createAuthClient } from '@sallyport/trpc/client'
 import { AuthProvider, useAuth } from '@sallyport/trpc/react'
+import type { HydrationState } from '@sallyport/trpc/ssr'
 import { type DehydratedState, HydrationBoundary, QueryClientProvider } from '@tanstack/react-query'
 import { createTRPCClient, httpBatchLink } from '@trpc/client'
 import { createTRPCContext } from '@trpc/tanstack-react-query'

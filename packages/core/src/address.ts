@@ -1,8 +1,0 @@
-export {
-  addressBuckets,
-  clientAddress,
-  clientNetwork,
-  isPrivateAddress,
-  type ProxyTrust,
-  trustProxies,
-} from './request/address.ts'

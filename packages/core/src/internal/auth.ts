@@ -1,0 +1,10 @@
+/**
+ * What `@sallyport/trpc` needs to call the endpoints of an auth definition. Not for apps: it changes in any release.
+ *
+ * @internal
+ * @module
+ */
+
+export { type ApiResult, toApiResult } from '../endpoints/api.ts'
+export { bindEndpoints, type EndpointCaller, endpointsOf } from '../endpoints/bind-endpoints.ts'
+export { createSigningKey } from '../keys/signing-keys.ts'

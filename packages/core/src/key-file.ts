@@ -1,1 +1,0 @@
-export { type KeyFile, type KeyFileOptions, openKeyFile } from './key-file/open-key-file.ts'

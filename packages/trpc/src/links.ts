@@ -1,5 +1,0 @@
-export { authAwareRetry, authAwareRetryDelay } from './links/auth-aware-retry.ts'
-export { authLink } from './links/auth-link.ts'
-export { type SubscriptionLinkOptions, subscriptionLink } from './links/subscription-link.ts'
-export type { WebSocketLinkOptions } from './links/user-socket.ts'
-export { webSocketLink } from './links/web-socket-link.ts'
