@@ -2,10 +2,14 @@ import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { type OutputChunk, rolldown } from 'rolldown'
 
-const ENTRIES = {
-  client: '../packages/trpc/src/client.ts',
-  links: '../packages/trpc/src/links.ts',
-  react: '../packages/trpc/src/react.ts',
+const CLIENT = JSON.stringify(fileURLToPath(new URL('../packages/trpc/src/client.ts', import.meta.url)))
+const REACT = JSON.stringify(fileURLToPath(new URL('../packages/trpc/src/react.ts', import.meta.url)))
+
+/** What an app imports. The links are in the entry of the client. */
+const IMPORTS = {
+  client: `export { AuthClientError, bearer, createAuthClient } from ${CLIENT}`,
+  links: `export { authAwareRetry, authLink, subscriptionLink, webSocketLink } from ${CLIENT}`,
+  react: `export * from ${REACT}`,
 }
 
 /** The peers of `@sallyport/trpc`: the app has them anyway. */
@@ -23,8 +27,7 @@ export interface BrowserBundle {
 }
 
 /** Bundles everything that the entries of `@sallyport/trpc` export, without what is a peer of theirs. */
-export async function bundleForBrowser(...entries: (keyof typeof ENTRIES)[]): Promise<BrowserBundle> {
-  const names = entries.map((entry) => fileURLToPath(new URL(ENTRIES[entry], import.meta.url)))
+export async function bundleForBrowser(...names: (keyof typeof IMPORTS)[]): Promise<BrowserBundle> {
   const entry = 'virtual:entries'
   const build = await rolldown({
     input: entry,
@@ -36,8 +39,7 @@ export async function bundleForBrowser(...entries: (keyof typeof ENTRIES)[]): Pr
       {
         name: 'entries',
         resolveId: (id) => (id === entry ? id : null),
-        load: (id) =>
-          id === entry ? names.map((name) => `export * from ${JSON.stringify(name)}`).join('\n') : null,
+        load: (id) => (id === entry ? names.map((name) => IMPORTS[name]).join('\n') : null),
       },
     ],
   })

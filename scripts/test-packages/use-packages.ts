@@ -9,7 +9,7 @@ const NEEDS_OPTIONAL = [
   '@sallyport/core/sqlite',
   '@sallyport/core/testing',
   '@sallyport/core/postgres',
-  '@sallyport/trpc/links',
+  '@sallyport/trpc/client',
   '@sallyport/trpc/react',
 ]
 

@@ -28,9 +28,6 @@ type Files = ReadonlyMap<string, Source>
 
 const RELATIVE_IMPORT = /(?:\bfrom|\bimport) '(\.[^']*)'/g
 
-/** Those of the reference come from the comments of the code, which have no place for what they are given. */
-const isParsedOnly = (path: string) => path.startsWith('docs/api/')
-
 /**
  * Compiles the TypeScript of all pages in one go and returns what is wrong, each fault with page and line. A page is a folder; what
  * its blocks import is a block of the page, a file that it gives, a block of the README, or what `sallyport generate` writes. Where a
@@ -170,18 +167,15 @@ function toSource(document: string, part: Block | GivenFile): Source {
     return { document, name, text: code, offset: line - 1, first: 1, last: Infinity }
   }
   const { text, linesBefore } = withGiven(part)
-  const isExample = isParsedOnly(document)
-  const before = linesBefore + Number(isExample)
   // A name with another ending is that of something else.
   const isNamed = part.name?.endsWith(`.${part.language}`) ?? false
   return {
     document,
-    // Examples of components are `ts` there, like all others.
-    name: isNamed ? `${part.name}` : `block-${part.line}.${isExample ? 'tsx' : part.language}`,
-    text: isExample ? `// @ts-nocheck\n${text}` : text,
-    offset: part.line - 1 - before,
-    first: before + 1,
-    last: before + part.code.split('\n').length - 1,
+    name: isNamed ? `${part.name}` : `block-${part.line}.${part.language}`,
+    text,
+    offset: part.line - 1 - linesBefore,
+    first: linesBefore + 1,
+    last: linesBefore + part.code.split('\n').length - 1,
   }
 }
 

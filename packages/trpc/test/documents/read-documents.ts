@@ -39,7 +39,7 @@ export const blocksOf = ({ parts }: Document): Block[] => parts.filter(isBlock)
 
 /** Every page for readers. */
 export const readDocuments = (): Document[] =>
-  globSync(['*.md', 'docs/**/*.md', 'packages/*/README.md'], { cwd: ROOT })
+  globSync(['*.md', 'docs/**/*.md', 'packages/*/README.md'], { cwd: ROOT, exclude: ['docs/api/**'] })
     .toSorted()
     .map((path) => readDocument(path, readFileSync(join(ROOT, path), 'utf8')))
 
