@@ -18,7 +18,7 @@ const t = initTRPC.context<ActionContext>().create({ errorFormatter, isDev: fals
 export const actionRouter = t.router
 
 /**
- * Both doors and no database: `ctx.runQuery`, `ctx.runMutation`, `ctx.auth.api`, `ctx.auth.signal`. The one builder module that imports
+ * Both steps and no database: `ctx.runQuery`, `ctx.runMutation`, `ctx.auth.api`, `ctx.auth.signal`. The one builder module that imports
  * `getAuth`.
  */
 export const authedAction = createAuthedAction(t.procedure, getAuth, ({ runner }) => runner)

@@ -17,11 +17,11 @@ export const router = t.router
 export const publicProcedure = t.procedure
 /** Anyone, and the session of those who have one. */
 export const optionalProcedure = t.procedure.use(optionalSessionMiddleware)
-/** Both doors: `ctx.session`, `ctx.user`, `ctx.identity`. */
+/** Both steps: `ctx.session`, `ctx.user`, `ctx.identity`. */
 export const protectedProcedure = t.procedure.use(sessionMiddleware)
-/** Both doors, and the role in the user's row. */
+/** Both steps, and the role in the user's row. */
 export const adminProcedure = protectedProcedure.use(requireRole('admin'))
-/** Both doors with a read of its own, for what must not happen after a revocation. */
+/** Both steps with a fresh read, for writes that must not happen after a revocation. */
 export const sensitiveProcedure = t.procedure.use(sensitiveSessionMiddleware)
 /** The same, for who has proved who they are within a minute: others are asked for their password. */
 export const freshProcedure = t.procedure.use(createSensitiveSessionMiddleware({ maxAge: 60 }))

@@ -71,7 +71,7 @@ function outcomeOf(
     return { result: `auto-refresh then ${exchanges.at(-1)?.status}`, experience: 'Transparent' }
   const result = `${status}`
   if (reason === 'ACCOUNT_BANNED') return { result, experience: 'Account banned message' }
-  // Without a JWT that proves anything there is nobody to log out.
+  // Without a valid JWT the user isn't signed in.
   return {
     result,
     experience: reason?.startsWith('TOKEN_') ? 'Redirected to login' : 'Logged out on next request',

@@ -1,6 +1,6 @@
 import { auth } from '../auth-server.ts'
 
-/** Nobody can sign up with it: whoever had the address would share the account with all who play. */
+/** Sign-up rejects this address, so no real user shares the account with everyone who tries the scenarios. */
 const EMAIL = 'gate@localhost'
 
 /** The id of the user whom the scenarios are played with: the gate's own, without a password, and neither banned nor an admin yet. */

@@ -13,7 +13,7 @@ import {
 import type { Context } from '../context.ts'
 import { findByCookie, readRow, type SessionRow } from './session-row.ts'
 
-/** What is behind a browser's cookies, and what the two doors say to it. */
+/** What a browser's cookies contain, and the result of both steps. */
 export interface Look {
   /** Step 1. */
   readonly jwt: Finding & {
@@ -31,7 +31,7 @@ export interface Look {
   readonly refreshHelps: boolean
 }
 
-/** Null where a door is open. */
+/** Null if the check passes. */
 interface Finding {
   readonly reason: Reason | null
 }
@@ -41,7 +41,7 @@ interface LookOptions {
   readonly db: Context['db']
 }
 
-/** Asks both doors, each by itself. Nothing is refreshed and nobody is told: looking is not knocking. */
+/** Runs each step separately, without refreshing and without reporting events. */
 export async function look(cookie: string | null, { config: configured, db }: LookOptions): Promise<Look> {
   const config = { ...configured, onEvent: undefined }
   const header: HeaderReader = (name) => (name === 'cookie' ? cookie : null)
@@ -67,7 +67,7 @@ export async function look(cookie: string | null, { config: configured, db }: Lo
     next: {
       reason,
       status: reason === null ? 200 : REASONS[reason].status,
-      message: reason === null ? 'Both doors are open' : REASONS[reason].message,
+      message: reason === null ? 'Both checks pass' : REASONS[reason].message,
     },
     refreshHelps: reason?.startsWith('TOKEN_') === true && refusedRefresh === null,
   }

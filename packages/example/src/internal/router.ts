@@ -11,7 +11,7 @@ const userProcedure = t.procedure.use(({ ctx: { session }, next }) => {
   return next({ ctx: { session } })
 })
 
-/** What actions do in the database. No public door serves it. */
+/** What actions do in the database. No public handler serves it. */
 export const internalRouter = t.router({
   health: t.procedure.query(() => ({ ok: true })),
 

@@ -20,7 +20,7 @@ const enter = (
   fetch = createCookieJar(app.send).fetch,
 ) => fetch(`${BASE_URL}/gate/scenario/${name}`, { method: 'POST', headers })
 
-/** What the doors say to each of the states. */
+/** The result of both steps in each state. */
 const DOORS: Record<string, [jwt: string | null, session: string | null | undefined, helps: boolean]> = {
   normal: [null, null, false],
   'signed-out': ['TOKEN_MISSING', undefined, false],

@@ -33,7 +33,7 @@ test('says what the JWT proves, and what the row of its session says', async () 
   })
 })
 
-test('shows a stranger two doors that are shut', async () => {
+test('shows an anonymous caller that both checks fail', async () => {
   expect(await look('')).toMatchObject({
     jwt: { reason: 'TOKEN_MISSING', identity: null },
     session: null,

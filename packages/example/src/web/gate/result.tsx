@@ -12,7 +12,7 @@ interface ResultProps {
   readonly played: Played
 }
 
-/** What the doors said, what went over the wire, and what came of it for the user. */
+/** The result of both steps, the requests, and what the user sees. */
 export function Result({ scenario, played }: ResultProps) {
   const { look, call } = played
   const isRight = isAsSpecified(scenario, played)

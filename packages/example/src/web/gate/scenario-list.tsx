@@ -31,7 +31,7 @@ export function ScenarioList() {
       </div>
       <Callout.Root size="1">
         <Callout.Text>
-          A button signs out whoever is signed in here, and signs this browser in as the gate’s own user,
+          A button signs out the current user and signs this browser in as the gate’s own user,
           gate@localhost.
         </Callout.Text>
       </Callout.Root>

@@ -35,7 +35,7 @@ export function Admin() {
         onChange={(event) => setText(event.target.value)}
       />
       {users && (
-        <Rows title="Users" empty="Nobody is called that.">
+        <Rows title="Users" empty="No users found.">
           {users.map((user) => (
             <UserRow key={user.id} user={user} />
           ))}

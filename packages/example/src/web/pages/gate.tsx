@@ -1,8 +1,8 @@
 import { Text } from '@radix-ui/themes'
 import { useQuery } from '@tanstack/react-query'
 import { useTRPC } from '../clients.ts'
-import { Doors } from '../gate/doors.tsx'
 import { ScenarioList } from '../gate/scenario-list.tsx'
+import { Steps } from '../gate/steps.tsx'
 import { PageHeading } from '../ui/page-heading.tsx'
 import { Problem } from '../ui/problem.tsx'
 
@@ -19,10 +19,10 @@ export function Gate() {
   return (
     <div className="stack">
       <PageHeading title="Gate">
-        What the cookies of this browser are worth now: whoever calls passes two doors, in this order.
+        Every call passes two checks in this order. This page shows their result for this browser’s cookies.
       </PageHeading>
       <Problem error={error} />
-      {look && <Doors look={look} lookedAt={dataUpdatedAt} />}
+      {look && <Steps look={look} lookedAt={dataUpdatedAt} />}
       {look?.hasScenarios === false && (
         <Text as="p" size="2" color="gray">
           In development this page also puts the browser into each of the seven states. In production it does

@@ -1,10 +1,10 @@
-import { DOORS, HANDLES } from './icon.ts'
+import { GATES, HANDLES } from './icon.ts'
 
 /** The mark of the app. */
 export function Logo() {
   return (
     <svg className="logo" aria-hidden="true" width="24" height="24" viewBox="0 0 24 24">
-      <path d={DOORS} />
+      <path d={GATES} />
       <path className="handles" d={HANDLES} />
     </svg>
   )

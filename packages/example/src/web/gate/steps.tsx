@@ -2,23 +2,23 @@ import { Card, Code, Grid, Heading, Text } from '@radix-ui/themes'
 import { useId } from 'react'
 import type { Look } from '../../gate/look.ts'
 import { Time } from '../ui/time.tsx'
-import { Door } from './door.tsx'
 import { Facts } from './facts.tsx'
 import { Remaining } from './remaining.tsx'
+import { Step } from './step.tsx'
 
-interface DoorsProps {
+interface StepsProps {
   readonly look: Look
-  /** Tells one look from the next. */
+  /** When it was read, to restart the countdown. */
   readonly lookedAt: number
 }
 
-/** Both doors, and what they mean for the next call of this browser. */
-export function Doors({ look, lookedAt }: DoorsProps) {
+/** Both checks, and the result of the next call from this browser. */
+export function Steps({ look, lookedAt }: StepsProps) {
   const { jwt, session, row } = look
   return (
     <div className="stack">
       <Grid columns={{ initial: '1', sm: '2' }} gap="4">
-        <Door title="Step 1: the JWT" question="Is it one of ours, and in time?" reason={jwt.reason}>
+        <Step title="Step 1: the JWT" question="Is the token valid and unexpired?" reason={jwt.reason}>
           {jwt.identity && (
             <Facts
               facts={{
@@ -29,10 +29,10 @@ export function Doors({ look, lookedAt }: DoorsProps) {
               }}
             />
           )}
-        </Door>
-        <Door
+        </Step>
+        <Step
           title="Step 2: the session"
-          question="Does the database say that it still counts?"
+          question="Is the session in the database still valid?"
           reason={session?.reason}
         >
           {row && (
@@ -46,7 +46,7 @@ export function Doors({ look, lookedAt }: DoorsProps) {
               }}
             />
           )}
-        </Door>
+        </Step>
       </Grid>
       <NextCall look={look} />
     </div>
@@ -63,7 +63,7 @@ function NextCall({ look }: { readonly look: Look }) {
           The next call
         </Heading>
         <Text as="p" size="3" mt="1">
-          would answer <strong>{reason === null ? status : `${status} ${reason}`}</strong>: {message}.
+          would return <strong>{reason === null ? status : `${status} ${reason}`}</strong>: {message}.
         </Text>
         <Text as="p" size="2" color="gray">
           {refreshOf(look)}
@@ -74,8 +74,8 @@ function NextCall({ look }: { readonly look: Look }) {
 }
 
 function refreshOf({ next, refreshHelps, refusedRefresh }: Look): string {
-  if (next.status === 200) return 'It needs no refresh.'
+  if (next.status === 200) return 'No refresh needed.'
   if (refreshHelps)
-    return 'A refresh would help: the session counts, so the token endpoint would set a new JWT. The client does it by itself.'
-  return `A refresh would not help: the token endpoint would answer ${refusedRefresh ?? 'a JWT for another session'}.`
+    return 'A refresh would help: the session is valid, so the token endpoint would set a new JWT. The client refreshes automatically.'
+  return `A refresh would not help: the token endpoint would return ${refusedRefresh ?? 'a JWT for another session'}.`
 }
