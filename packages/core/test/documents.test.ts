@@ -7,16 +7,18 @@ const root = join(import.meta.dirname, '../../..')
 /** Paths in backquotes that begin at a package. */
 const paths = /`((?:core|trpc|example)\/(?:src|test|bench|scripts)\/[\w./-]+\.ts)`/g
 
-test.each(['ARCHITECTURE.md', 'README.md', 'CONTRIBUTING.md', ...globSync('docs/**/*.md', { cwd: root, exclude: ['docs/api/**'] })])(
-  '%s names only files that exist',
-  (document) => {
-    const text = readFileSync(join(root, document), 'utf8')
-    const missing = Array.from(text.matchAll(paths), ([, path = '']) => path).filter(
-      (path) => !existsSync(join(root, 'packages', path)),
-    )
-    expect(missing).toEqual([])
-  },
-)
+test.each([
+  'ARCHITECTURE.md',
+  'README.md',
+  'CONTRIBUTING.md',
+  ...globSync('docs/**/*.md', { cwd: root, exclude: ['docs/api/**'] }),
+])('%s names only files that exist', (document) => {
+  const text = readFileSync(join(root, document), 'utf8')
+  const missing = Array.from(text.matchAll(paths), ([, path = '']) => path).filter(
+    (path) => !existsSync(join(root, 'packages', path)),
+  )
+  expect(missing).toEqual([])
+})
 
 test.each(globSync(['*.md', 'docs/**/*.md'], { cwd: root, exclude: ['docs/api/**'] }))(
   '%s links only to files that exist',
