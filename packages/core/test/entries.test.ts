@@ -187,7 +187,6 @@ describe('the exported names of', () => {
     expect(typesOf('auth.ts')).toMatchInlineSnapshot(`
       [
         "AddedColumns",
-        "AdmittedContext",
         "AnyDatabase",
         "Api",
         "ApiMethod",
@@ -201,6 +200,7 @@ describe('the exported names of', () => {
         "AuthPlugin",
         "AuthTables",
         "AuthTransaction",
+        "AuthorizedContext",
         "Caller",
         "ChangeEvent",
         "ChangeHook",

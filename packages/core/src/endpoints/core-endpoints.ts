@@ -12,7 +12,7 @@ import { type OwnUserEndpoints, ownUserEndpoints } from './own-user.ts'
 import { signOut } from './sign-out.ts'
 import { token } from './token.ts'
 
-/** The endpoints that every app needs. */
+/** The endpoints of every app. */
 export interface CoreEndpoints extends OwnUserEndpoints {
   readonly signOut: typeof signOut
   readonly token: typeof token
@@ -24,7 +24,7 @@ export interface CoreEndpoints extends OwnUserEndpoints {
   readonly revokeCopies: typeof revokeCopies
 }
 
-/** The endpoints that every app needs, with the columns of its plugins. */
+/** Creates the endpoints of every app, with the columns of its plugins. */
 export function coreEndpoints(plugins: readonly AuthPlugin[]): CoreEndpoints {
   const columns: UserColumns = Object.assign({}, ...plugins.map(({ userColumns }) => userColumns))
   const sessionColumns: SessionColumns = Object.assign({}, ...plugins.map(({ sessionColumns: own }) => own))

@@ -3,11 +3,12 @@ import { BodyTooLargeError, readLimited } from '../protocol/read-limited.ts'
 import { MAX_PAYLOAD_BYTES } from '../protocol.ts'
 
 /**
- * The JSON body of a request; an empty object when there is none.
+ * Reads the input of a request: the query of a GET, otherwise the JSON body, or an empty object.
  *
- * @throws EndpointError `PAYLOAD_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE` or `INVALID_INPUT`
+ * @throws EndpointError `PAYLOAD_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE`, or `INVALID_INPUT`
  */
-export async function readBody(request: Request): Promise<unknown> {
+export async function readInput(request: Request): Promise<unknown> {
+  if (request.method === 'GET') return readQuery(new URL(request.url).searchParams)
   const text = await readText(request)
   if (text === '') return {}
   const mediaType = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
@@ -19,13 +20,20 @@ export async function readBody(request: Request): Promise<unknown> {
   }
 }
 
+function readQuery(query: URLSearchParams): Record<string, string> {
+  const seen = new Set<string>()
+  const repeated = new Set<string>()
+  for (const name of query.keys()) (seen.has(name) ? repeated : seen).add(name)
+  // Choosing one of two values would be a guess.
+  if (repeated.size > 0) throw refuse('INVALID_INPUT', { fields: [...repeated] })
+  return Object.fromEntries(query)
+}
+
 async function readText(request: Request): Promise<string> {
   try {
     return await readLimited(request.body, MAX_PAYLOAD_BYTES)
   } catch (cause) {
-    // Any other failure is the sender's too: the body broke off.
-    throw refuse(cause instanceof BodyTooLargeError ? 'PAYLOAD_TOO_LARGE' : 'INVALID_INPUT', {
-      cause,
-    })
+    // Any other failure is the client's too: the body broke off.
+    throw refuse(cause instanceof BodyTooLargeError ? 'PAYLOAD_TOO_LARGE' : 'INVALID_INPUT', { cause })
   }
 }

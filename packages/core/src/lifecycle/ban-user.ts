@@ -1,20 +1,20 @@
 import type { AnyDatabase } from '../database/any-database.ts'
 import type { AuthTransaction, RecordEvent } from '../database/auth-transaction.ts'
 import { toNullableDate } from '../database/schema.ts'
+import type { BanTerms } from '../events/event.ts'
 import { commit } from './commit.ts'
 
-/** Who is banned, why and until when. */
-export interface Ban {
+interface Ban {
   readonly userId: string
   readonly reason: string | null
-  /** Null is for ever. */
+  /** Null is permanent. */
   readonly expiresAt: Date | null
-  /** The admin who did it; null when the app's own code did. */
+  /** The admin who did it; null for the app's own code. */
   readonly actorId: string | null
   readonly at: Date
 }
 
-/** Bans a user inside a transaction. False when there is no such user. */
+/** Bans a user inside a transaction. Returns false if the user doesn't exist. */
 export async function setBan(trx: AuthTransaction, record: RecordEvent, ban: Ban): Promise<boolean> {
   const { userId, reason, expiresAt, at } = ban
   const from = await findBan(trx, userId)
@@ -29,10 +29,8 @@ export async function setBan(trx: AuthTransaction, record: RecordEvent, ban: Ban
 }
 
 /**
- * Bans a user. Their sessions stay in place, so that the next call answers 403 "Account banned" (spec section 3), and their live streams
- * end.
- *
- * @returns false when there is no such user
+ * Bans a user. Live streams end, and calls are rejected with 403 "Account banned" (spec section 3), for which
+ * the sessions stay. Returns false if the user doesn't exist.
  */
 export function banUser(
   userId: string,
@@ -40,12 +38,11 @@ export function banUser(
   options: { now: Date; reason?: string; expires?: Date },
 ): Promise<boolean> {
   const { now: at, reason = null, expires: expiresAt = null } = options
-  return commit(database, (trx, record) =>
-    setBan(trx, record, { userId, reason, expiresAt, actorId: null, at }),
-  )
+  const ban = { userId, reason, expiresAt, actorId: null, at }
+  return commit(database, (trx, record) => setBan(trx, record, ban))
 }
 
-/** Lifts a ban inside a transaction. False when the user was not banned. */
+/** Lifts a ban inside a transaction. Returns false if the user wasn't banned. */
 export async function liftBan(
   trx: AuthTransaction,
   record: RecordEvent,
@@ -63,11 +60,8 @@ export async function liftBan(
   return true
 }
 
-/** The ban that a user's row holds, expired or not; locks the row. */
-async function findBan(
-  trx: AuthTransaction,
-  userId: string,
-): Promise<{ reason: string | null; expiresAt: string | null } | null> {
+/** Locks the user and returns the ban in the row, expired or not. */
+async function findBan(trx: AuthTransaction, userId: string): Promise<BanTerms | null> {
   const user = await trx
     .selectFrom('user')
     .select(['banned', 'banReason', 'banExpires'])

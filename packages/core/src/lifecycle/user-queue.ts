@@ -1,24 +1,24 @@
-const lines = new WeakMap<object, Map<string, Promise<void>>>()
+const queues = new WeakMap<object, Map<string, Promise<void>>>()
 
 /**
- * Runs work on behalf of a user when what was asked for before, in this process and on this database, is over. It would wait for the lock
- * of the user anyway, but on a connection, of which there are few: others need them, not least whoever wants to revoke that user.
+ * Runs the transactions of one user in this process one after another. Otherwise each would hold one of the few
+ * connections while it waits for the lock of the user, and a revocation of that user needs one too.
  *
- * @param options.wait bounds how long one stands in line; what it rejects with is thrown, and the work is not begun
+ * @param options.wait bounds the time in the queue. If it rejects, the work doesn't start.
  */
-export async function inUserLine<Result>(
-  { db, userId, wait }: { db: object; userId: string; wait: (turn: Promise<void>) => Promise<void> },
+export async function inUserQueue<Result>(
+  { db, userId, wait }: { db: object; userId: string; wait: (before: Promise<void>) => Promise<void> },
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const line = lines.get(db) ?? new Map<string, Promise<void>>()
-  lines.set(db, line)
-  const before = line.get(userId) ?? Promise.resolve()
+  const queue = queues.get(db) ?? new Map<string, Promise<void>>()
+  queues.set(db, queue)
+  const before = queue.get(userId) ?? Promise.resolve()
   const mine = Promise.withResolvers<void>()
-  // Whoever gives up leaves the line as it was for those behind, who wait for those before.
+  // If this caller gives up, those behind it still wait for those before it.
   const last = before.then(() => mine.promise)
-  line.set(userId, last)
+  queue.set(userId, last)
   void last.then(() => {
-    if (line.get(userId) === last) line.delete(userId)
+    if (queue.get(userId) === last) queue.delete(userId)
   })
   try {
     await wait(before)

@@ -245,13 +245,13 @@ describe('no session begins', () => {
     expect(await reasonOf(begin({ userId: await banned(clock.now()) }))).toBe('accepted')
   })
 
-  test('where the app does not admit it in the transaction, and the one before stays', async () => {
+  test('if the app rejects it in the transaction, and the one before stays', async () => {
     const replaced = await begin()
     const before = await stored()
     events.length = 0
     const call = begin({
       replaces: parseSessionCookie(replaced.cookie),
-      async admit(trx) {
+      async authorize(trx) {
         await trx.updateTable('user').set({ name: 'Undone' }).where('id', '=', userId).execute()
         throw new Error('not today')
       },

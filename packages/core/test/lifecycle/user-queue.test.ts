@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
-import { inUserLine } from '../../src/lifecycle/user-line.ts'
+import { inUserQueue } from '../../src/lifecycle/user-queue.ts'
 
-const patiently = (turn: Promise<void>) => turn
+const wait = (turn: Promise<void>) => turn
 
 /** Work that has begun when it says so, and ends when it is told. */
 function work() {
   const done = Promise.withResolvers<void>()
-  const state = { hasBegun: false, end: done.resolve }
+  const state = { hasStarted: false, end: done.resolve }
   return Object.assign(state, {
     run() {
-      state.hasBegun = true
+      state.hasStarted = true
       return done.promise
     },
   })
@@ -20,13 +20,13 @@ const settled = () => new Promise((resolve) => setImmediate(resolve))
 test('work of one user begins when the work before it is over', async () => {
   const db = {}
   const [first, second] = [work(), work()]
-  const options = { db, userId: 'ada', wait: patiently }
-  const running = [first, second].map((one) => inUserLine(options, () => one.run()))
+  const options = { db, userId: 'ada', wait }
+  const running = [first, second].map((one) => inUserQueue(options, () => one.run()))
   await settled()
-  expect([first.hasBegun, second.hasBegun]).toEqual([true, false])
+  expect([first.hasStarted, second.hasStarted]).toEqual([true, false])
   first.end()
   await settled()
-  expect(second.hasBegun).toBe(true)
+  expect(second.hasStarted).toBe(true)
   second.end()
   await Promise.all(running)
 })
@@ -35,12 +35,12 @@ test('other users, and other databases, do not wait', async () => {
   const [first, other, elsewhere] = [work(), work(), work()]
   const db = {}
   const running = [
-    inUserLine({ db, userId: 'ada', wait: patiently }, () => first.run()),
-    inUserLine({ db, userId: 'grace', wait: patiently }, () => other.run()),
-    inUserLine({ db: {}, userId: 'ada', wait: patiently }, () => elsewhere.run()),
+    inUserQueue({ db, userId: 'ada', wait }, () => first.run()),
+    inUserQueue({ db, userId: 'grace', wait }, () => other.run()),
+    inUserQueue({ db: {}, userId: 'ada', wait }, () => elsewhere.run()),
   ]
   await settled()
-  expect([other.hasBegun, elsewhere.hasBegun]).toEqual([true, true])
+  expect([other.hasStarted, elsewhere.hasStarted]).toEqual([true, true])
   for (const one of [first, other, elsewhere]) one.end()
   await Promise.all(running)
 })
@@ -48,24 +48,24 @@ test('other users, and other databases, do not wait', async () => {
 test('whoever gives up lets nobody pass those before', async () => {
   const db = {}
   const [first, third] = [work(), work()]
-  const running = inUserLine({ db, userId: 'ada', wait: patiently }, () => first.run())
-  const impatient = inUserLine({ db, userId: 'ada', wait: () => Promise.reject(new Error('left')) }, () =>
+  const running = inUserQueue({ db, userId: 'ada', wait }, () => first.run())
+  const aborted = inUserQueue({ db, userId: 'ada', wait: () => Promise.reject(new Error('left')) }, () =>
     Promise.reject(new Error('begun')),
   )
-  await expect(impatient).rejects.toThrow('left')
-  const last = inUserLine({ db, userId: 'ada', wait: patiently }, () => third.run())
+  await expect(aborted).rejects.toThrow('left')
+  const last = inUserQueue({ db, userId: 'ada', wait }, () => third.run())
   await settled()
-  expect(third.hasBegun).toBe(false)
+  expect(third.hasStarted).toBe(false)
   first.end()
   await settled()
-  expect(third.hasBegun).toBe(true)
+  expect(third.hasStarted).toBe(true)
   third.end()
   await Promise.all([running, last])
 })
 
 test('work that fails is over', async () => {
   const db = {}
-  const options = { db, userId: 'ada', wait: patiently }
-  await expect(inUserLine(options, () => Promise.reject(new Error('failed')))).rejects.toThrow('failed')
-  await expect(inUserLine(options, async () => 'done')).resolves.toBe('done')
+  const options = { db, userId: 'ada', wait }
+  await expect(inUserQueue(options, () => Promise.reject(new Error('failed')))).rejects.toThrow('failed')
+  await expect(inUserQueue(options, async () => 'done')).resolves.toBe('done')
 })
