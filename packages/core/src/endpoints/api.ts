@@ -1,14 +1,12 @@
 import type * as z from 'zod'
-import type { CurrentSessionResponse, SessionResponse, UserResponse } from '../protocol.ts'
 import { clientAddress } from '../request/address.ts'
 import type { Session, SessionUser } from '../session/session.ts'
 import { callEndpoint } from './call-endpoint.ts'
 import type { CoreEndpoints } from './core-endpoints.ts'
 import type { EndpointRequest, EndpointServer } from './create-context.ts'
-import type { SessionColumns, UserColumns } from './declared-columns.ts'
+import type { UserColumns } from './declared-columns.ts'
 import type { AuthDefinition, AuthPlugin, Endpoints } from './definition.ts'
 import type { Endpoint, EndpointResult } from './endpoint.ts'
-import type { UpdateUserInput } from './own-user.ts'
 
 /** The request that a method of `auth.api` is called for. */
 export interface ApiOptions {
@@ -36,42 +34,12 @@ export type Api<Plugins extends readonly AuthPlugin[] = readonly []> = {
 }
 
 /** The endpoints of core and of the plugins, with the columns that the plugins add. */
-export type EndpointsOf<Plugins extends readonly AuthPlugin[]> = Omit<
-  CoreEndpoints,
-  'getSession' | 'updateUser'
-> & {
-  readonly getSession: Endpoint<
-    object,
-    Omit<CurrentSessionResponse, 'user' | 'session'> & {
-      user: UserResponse & ColumnsOf<Plugins>
-      session: SessionResponse & SessionColumnsOf<Plugins>
-    },
-    false
-  >
-  readonly updateUser: Endpoint<
-    UpdateUserInput & InputColumnsOf<Plugins>,
-    { user: UserResponse & ColumnsOf<Plugins> },
-    false
-  >
-} & Intersection<OwnEndpoints<Plugins[number]>>
-
-type OwnEndpoints<Plugin> =
-  Plugin extends AuthPlugin<infer Own> ? (string extends keyof Own ? never : Own) : never
-
-type ColumnsOf<Plugins extends readonly AuthPlugin[]> = Intersection<OwnColumns<Plugins[number]>>
-
-type OwnColumns<Plugin> = Plugin extends AuthPlugin<Endpoints, infer Columns> ? Values<Columns> : never
-
-type SessionColumnsOf<Plugins extends readonly AuthPlugin[]> = Intersection<
-  OwnSessionColumns<Plugins[number]>
->
-
-type OwnSessionColumns<Plugin> =
-  Plugin extends AuthPlugin<Endpoints, UserColumns, infer Columns> ? Values<Columns> : never
-
-type Values<Columns extends SessionColumns> = string extends keyof Columns
-  ? never
-  : { readonly [Name in keyof Columns]: z.infer<Columns[Name]['schema']> }
+export type EndpointsOf<Plugins extends readonly AuthPlugin[]> = CoreEndpoints<
+  ColumnsOf<Plugins>,
+  SessionColumnsOf<Plugins>,
+  Intersection<Inputs<Declared<Plugins[number], 'userColumns'>>>
+> &
+  Intersection<Declared<Plugins[number], 'endpoints'>>
 
 /** The type of `ctx.user`: the user of a session, with the columns that a definition adds. */
 export type UserOf<Definition extends AuthDefinition> = SessionUser & ColumnsOf<Definition['plugins']>
@@ -80,18 +48,32 @@ export type UserOf<Definition extends AuthDefinition> = SessionUser & ColumnsOf<
 export type SessionOf<Definition extends AuthDefinition> = Omit<Session, 'user'> &
   SessionColumnsOf<Definition['plugins']> & { readonly user: UserOf<Definition> }
 
-type InputColumnsOf<Plugins extends readonly AuthPlugin[]> = Intersection<OwnInputColumns<Plugins[number]>>
+type ColumnsOf<Plugins extends readonly AuthPlugin[]> = Intersection<
+  Values<Declared<Plugins[number], 'userColumns'>>
+>
 
-type OwnInputColumns<Plugin> =
-  Plugin extends AuthPlugin<Endpoints, infer Columns>
-    ? string extends keyof Columns
-      ? never
-      : {
-          readonly [Name in keyof Columns as Columns[Name] extends { readonly input: true }
-            ? Name
-            : never]?: z.infer<Columns[Name]['schema']>
-        }
-    : never
+type SessionColumnsOf<Plugins extends readonly AuthPlugin[]> = Intersection<
+  Values<Declared<Plugins[number], 'sessionColumns'>>
+>
+
+/** What plugins declare under a key; never if it is only known as a record. */
+type Declared<Plugin, Key extends keyof AuthPlugin> = Plugin extends AuthPlugin
+  ? string extends keyof NonNullable<Plugin[Key]>
+    ? never
+    : NonNullable<Plugin[Key]>
+  : never
+
+type Values<Columns> = Columns extends UserColumns
+  ? { readonly [Name in keyof Columns]: z.infer<Columns[Name]['schema']> }
+  : never
+
+type Inputs<Columns> = Columns extends UserColumns
+  ? {
+      readonly [Name in keyof Columns as Columns[Name] extends { readonly input: true }
+        ? Name
+        : never]?: z.infer<Columns[Name]['schema']>
+    }
+  : never
 
 /** Turns A | B into A & B, and never into unknown. */
 type Intersection<Union> = [Union] extends [never]

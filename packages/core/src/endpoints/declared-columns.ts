@@ -1,6 +1,4 @@
 import type * as z from 'zod'
-import type { SessionTable, UserTable } from '../database/schema.ts'
-import type { SessionResponse } from '../protocol.ts'
 import { type ColumnType, decodeColumn } from '../session/added-columns.ts'
 
 interface Column<Type extends ColumnType, Value> {
@@ -28,46 +26,6 @@ export type UserColumn = SessionColumn & {
 export type UserColumns = Readonly<Record<string, UserColumn>>
 /** Columns by name. */
 export type SessionColumns = Readonly<Record<string, SessionColumn>>
-
-/** Plugins may not add these columns. */
-export const OWN_SESSION_COLUMNS: readonly (keyof SessionTable | 'user' | keyof SessionResponse)[] = [
-  'id',
-  'token',
-  'userId',
-  'user',
-  'ipAddress',
-  'address',
-  'userAgent',
-  'device',
-  'current',
-  'expiresAt',
-  'lastAuthenticatedAt',
-  'lastSeenAt',
-  'remembered',
-  'previousToken',
-  'rotatedAt',
-  'tokenFamily',
-  'version',
-  'provedVersion',
-  'issuer',
-  'createdAt',
-  'updatedAt',
-]
-
-/** Plugins may not add these columns. */
-export const OWN_USER_COLUMNS: readonly (keyof UserTable)[] = [
-  'id',
-  'name',
-  'email',
-  'emailVerified',
-  'image',
-  'role',
-  'banned',
-  'banReason',
-  'banExpires',
-  'createdAt',
-  'updatedAt',
-]
 
 /** Returns the added columns of a row, for a response. */
 export function decodeColumns(

@@ -6,14 +6,10 @@ import { isSigningKeys, parseSigningKeys, type SigningKeys } from '../keys/signi
 import { ENDPOINT_ERRORS, type RefusalTable } from '../protocol/endpoint-error.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { REASONS } from '../protocol.ts'
-import {
-  OWN_SESSION_COLUMNS,
-  OWN_USER_COLUMNS,
-  type SessionColumn,
-  type SessionColumns,
-  type UserColumns,
-} from './declared-columns.ts'
+import type { SessionColumn, SessionColumns, UserColumns } from './declared-columns.ts'
 import type { Endpoint } from './endpoint.ts'
+import { sessionFields } from './plain-schemas.ts'
+import { userFields } from './user-record.ts'
 
 /** Endpoints by the names of their methods on `auth.api`. */
 export type Endpoints = Readonly<Record<string, Endpoint>>
@@ -136,38 +132,30 @@ export function requireSigningKeys({ signingKeys }: Pick<AuthDefinition, 'signin
   )
 }
 
+/** Plugins may not add these, nor the members of a response. */
+const OWN_USER_COLUMNS = [...Object.keys(userFields), 'banned', 'banReason', 'banExpires', 'updatedAt']
+const OWN_SESSION_COLUMNS = [
+  ...Object.keys(sessionFields),
+  ...['token', 'userId', 'user', 'ipAddress', 'userAgent', 'remembered', 'previousToken', 'rotatedAt'],
+  ...['tokenFamily', 'version', 'provedVersion', 'issuer', 'updatedAt'],
+]
+
 function checkPlugins(plugins: readonly AuthPlugin[]): void {
-  for (const { id } of plugins.slice(0, -1)) {
+  const ids = plugins.map(({ id }) => id)
+  for (const id of ids.slice(0, -1)) {
     if (!/^[A-Za-z0-9-]{1,40}$/.test(id) || id === 'sallyport')
       throw new ConfigurationError(`plugins: ${id} is no id of letters, digits and dashes`)
   }
-  rejectRepeated(
-    'the id',
-    // SQLite ignores the case of table names.
-    plugins.map(({ id }) => id.toLowerCase()),
-  )
   const ofUser = plugins.flatMap(({ userColumns = {} }) => Object.entries(userColumns))
   const ofSession = plugins.flatMap(({ sessionColumns = {} }) => Object.entries(sessionColumns))
-  rejectRepeatedColumn(OWN_USER_COLUMNS, ofUser)
-  rejectRepeatedColumn(OWN_SESSION_COLUMNS, ofSession)
-  rejectRepeated(
-    'the reason',
-    [REASONS, ENDPOINT_ERRORS, ...plugins.map(({ reasons = {} }) => reasons)].flatMap((table) =>
-      Object.keys(table),
-    ),
-  )
+  const reasons = [REASONS, ENDPOINT_ERRORS, ...plugins.map(({ reasons = {} }) => reasons)]
+  rejectRepeated('the reason', reasons.flatMap(Object.keys))
+  // SQLite ignores the case of names.
+  const ignoreCase = { ignoreCase: true }
+  rejectRepeated('the id', ids, ignoreCase)
+  rejectRepeated('the column', [...OWN_USER_COLUMNS, ...ofUser.map(([name]) => name)], ignoreCase)
+  rejectRepeated('the column', [...OWN_SESSION_COLUMNS, ...ofSession.map(([name]) => name)], ignoreCase)
   for (const [name, column] of [...ofUser, ...ofSession]) checkColumn(name, column)
-}
-
-/** SQLite ignores the case of column names. */
-function rejectRepeatedColumn(own: readonly string[], added: readonly (readonly [string, unknown])[]): void {
-  const lowerCase = own.map((name) => name.toLowerCase())
-  const repeated = added.find(([name], index) => {
-    const others = [...lowerCase, ...added.slice(0, index).map(([other]) => other.toLowerCase())]
-    return others.includes(name.toLowerCase())
-  })
-  if (repeated !== undefined)
-    throw new ConfigurationError(`plugins: the column ${repeated[0]} is claimed twice`)
 }
 
 function checkColumn(name: string, { schema, default: initial }: SessionColumn): void {
@@ -184,7 +172,12 @@ function checkColumn(name: string, { schema, default: initial }: SessionColumn):
 }
 
 /** @throws ConfigurationError if a name is claimed twice */
-export function rejectRepeated(what: string, names: readonly string[]): void {
-  const repeated = names.find((name, index) => names.indexOf(name) !== index)
+export function rejectRepeated(
+  what: string,
+  names: readonly string[],
+  { ignoreCase = false }: { ignoreCase?: boolean } = {},
+): void {
+  const keys = ignoreCase ? names.map((name) => name.toLowerCase()) : names
+  const repeated = names.find((_name, index) => keys.indexOf(keys[index] ?? '') !== index)
   if (repeated !== undefined) throw new ConfigurationError(`plugins: ${what} ${repeated} is claimed twice`)
 }

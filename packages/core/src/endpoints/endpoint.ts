@@ -114,22 +114,25 @@ export type EndpointDefinition<Input, Output, Sets extends boolean> =
 export function defineEndpoint<Input, Output extends object, Sets extends boolean = false>(
   definition: EndpointDefinition<Input, Output, Sets>,
 ): Endpoint<Input, Output, Sets> {
-  const { method, path, caller, input, output } = definition
+  const { method, path, caller, freshForSeconds, input, output } = definition
+  const { origin = method === 'GET' ? 'query' : 'mutation', setsCookies = false } = definition
   return {
     method,
     path,
     caller,
-    freshForSeconds: definition.freshForSeconds,
-    origin: definition.origin === undefined ? (method === 'GET' ? 'query' : 'mutation') : definition.origin,
-    setsCookies: (definition.setsCookies ?? false) as Sets,
+    freshForSeconds,
+    origin,
+    setsCookies: setsCookies as Sets,
     async run(raw, context) {
-      const result = await work(definition, parseInput(input, raw), context)
+      const { success, data, error } = input.safeParse(raw)
+      if (!success) throw refuse('INVALID_INPUT', { fields: fieldsOf(error), cause: error })
+      const result = await runWith(definition, data, context)
       return { ...result, body: output.parse(result.body) }
     },
   }
 }
 
-function work<Input, Output, Sets extends boolean>(
+function runWith<Input, Output, Sets extends boolean>(
   definition: EndpointDefinition<Input, Output, Sets>,
   input: Input,
   context: EndpointContext | AuthorizedContext,
@@ -137,12 +140,6 @@ function work<Input, Output, Sets extends boolean>(
   if (definition.caller === 'anyone') return definition.run(input, context)
   if (!('session' in context)) throw new TypeError(`${definition.path} was called without a session`)
   return definition.run(input, context)
-}
-
-function parseInput<Input>(schema: z.ZodType<Input>, raw: unknown): Input {
-  const parsed = schema.safeParse(raw)
-  if (parsed.success) return parsed.data
-  throw refuse('INVALID_INPUT', { fields: fieldsOf(parsed.error), cause: parsed.error })
 }
 
 /** Returns the names of invalid fields. The path of an issue doesn't include unrecognized keys. */

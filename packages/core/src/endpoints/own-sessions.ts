@@ -20,7 +20,7 @@ export const listSessions: Endpoint<object, { sessions: SessionResponse[] }, fal
 })
 
 /** Ends one of the caller's sessions. Someone else's session counts as not found. */
-export const revokeOwnSession: Endpoint<{ sessionId: string }, { revoked: boolean }, false> = defineEndpoint({
+export const revokeSession: Endpoint<{ sessionId: string }, { revoked: boolean }, false> = defineEndpoint({
   ...ENDPOINTS.revokeSession,
   caller: 'user',
   input: z.strictObject({ sessionId: id }),
@@ -42,7 +42,7 @@ export const revokeOtherSessions: Endpoint<object, { revoked: number }, false> =
 })
 
 /** Ends all sessions of the caller: signs out everywhere. */
-export const revokeOwnSessions: Endpoint<object, { revoked: number }, true> = defineEndpoint({
+export const revokeSessions: Endpoint<object, { revoked: number }, true> = defineEndpoint({
   ...ENDPOINTS.revokeSessions,
   caller: 'user',
   setsCookies: true,

@@ -6,12 +6,7 @@ import type { EventDetail } from '../events/event.ts'
 import { deleteSessions } from '../lifecycle/end-session.ts'
 import { refuse } from '../protocol/endpoint-error.ts'
 import { AuthError } from '../protocol/errors.ts'
-import {
-  type CurrentSessionResponse,
-  ENDPOINTS,
-  type SuccessResponse,
-  type UserResponse,
-} from '../protocol.ts'
+import { ENDPOINTS, type SessionResponse, type SuccessResponse, type UserResponse } from '../protocol.ts'
 import { clearCookies } from '../request/cookie.ts'
 import { encodeColumns, type SessionColumns, type UserColumns } from './declared-columns.ts'
 import { defineEndpoint, type Endpoint } from './endpoint.ts'
@@ -29,9 +24,14 @@ export interface UpdateUserInput {
   image?: string | null
 }
 
-export interface OwnUserEndpoints {
-  readonly getSession: Endpoint<object, CurrentSessionResponse, false>
-  readonly updateUser: Endpoint<UpdateUserInput, { user: UserResponse }, false>
+/** @typeParam OfUser the columns of the user that plugins add; `OfInput` those that the user may set */
+export interface OwnUserEndpoints<OfUser = unknown, OfSession = unknown, OfInput = unknown> {
+  readonly getSession: Endpoint<
+    object,
+    { user: UserResponse & OfUser; session: SessionResponse & OfSession },
+    false
+  >
+  readonly updateUser: Endpoint<UpdateUserInput & OfInput, { user: UserResponse & OfUser }, false>
   readonly deleteUser: Endpoint<object, SuccessResponse, true>
 }
 
