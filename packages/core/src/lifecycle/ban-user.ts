@@ -4,27 +4,27 @@ import { toNullableDate } from '../database/schema.ts'
 import type { BanTerms } from '../events/event.ts'
 import { commit } from './commit.ts'
 
-interface Ban {
+interface Unban {
   readonly userId: string
-  readonly reason: string | null
-  /** Null is permanent. */
-  readonly expiresAt: Date | null
   /** The admin who did it; null for the app's own code. */
   readonly actorId: string | null
   readonly at: Date
 }
 
+interface Ban extends Unban {
+  readonly reason: string | null
+  /** Null is permanent. */
+  readonly expiresAt: Date | null
+}
+
 /** Bans a user inside a transaction. Returns false if the user doesn't exist. */
 export async function setBan(trx: AuthTransaction, record: RecordEvent, ban: Ban): Promise<boolean> {
   const { userId, reason, expiresAt, at } = ban
-  const from = await findBan(trx, userId)
-  const { numUpdatedRows } = await trx
-    .updateTable('user')
-    .set({ banned: true, banReason: reason, banExpires: expiresAt, updatedAt: at })
-    .where('id', '=', userId)
-    .executeTakeFirst()
-  if (numUpdatedRows === 0n) return false
-  record({ type: 'user.banned', ...ban, from })
+  const user = await lockBan(trx, userId)
+  if (user === null) return false
+  const columns = { banned: true, banReason: reason, banExpires: expiresAt, updatedAt: at }
+  await trx.updateTable('user').set(columns).where('id', '=', userId).execute()
+  record({ type: 'user.banned', ...ban, from: user.ban })
   return true
 }
 
@@ -43,31 +43,25 @@ export function banUser(
 }
 
 /** Lifts a ban inside a transaction. Returns false if the user wasn't banned. */
-export async function liftBan(
-  trx: AuthTransaction,
-  record: RecordEvent,
-  { userId, actorId, at }: Pick<Ban, 'userId' | 'actorId' | 'at'>,
-): Promise<boolean> {
-  const from = await findBan(trx, userId)
-  const { numUpdatedRows } = await trx
-    .updateTable('user')
-    .set({ banned: false, banReason: null, banExpires: null, updatedAt: at })
-    .where('id', '=', userId)
-    .where('banned', '=', true)
-    .executeTakeFirst()
-  if (numUpdatedRows === 0n) return false
-  record({ type: 'user.unbanned', userId, actorId, at, from })
+export async function liftBan(trx: AuthTransaction, record: RecordEvent, unban: Unban): Promise<boolean> {
+  const { userId, at } = unban
+  const user = await lockBan(trx, userId)
+  if (!user?.ban) return false
+  const columns = { banned: false, banReason: null, banExpires: null, updatedAt: at }
+  await trx.updateTable('user').set(columns).where('id', '=', userId).execute()
+  record({ type: 'user.unbanned', ...unban, from: user.ban })
   return true
 }
 
-/** Locks the user and returns the ban in the row, expired or not. */
-async function findBan(trx: AuthTransaction, userId: string): Promise<BanTerms | null> {
+/** Locks a user, and returns the ban in the row, expired or not; null if the user doesn't exist. */
+async function lockBan(trx: AuthTransaction, userId: string): Promise<{ ban: BanTerms | null } | null> {
   const user = await trx
     .selectFrom('user')
     .select(['banned', 'banReason', 'banExpires'])
     .where('id', '=', userId)
     .forNoKeyUpdate()
     .executeTakeFirst()
-  if (!user?.banned) return null
-  return { reason: user.banReason, expiresAt: toNullableDate(user.banExpires)?.toISOString() ?? null }
+  if (user === undefined) return null
+  const expiresAt = toNullableDate(user.banExpires)?.toISOString() ?? null
+  return { ban: user.banned ? { reason: user.banReason, expiresAt } : null }
 }

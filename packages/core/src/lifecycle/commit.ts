@@ -93,30 +93,12 @@ function isPluginEvent(event: ChangeEvent): event is PluginEvent {
   return event.type.includes(':')
 }
 
-const NO_VALUES = {
-  sessionId: null,
-  actorId: null,
-  address: null,
-  userAgent: null,
-  actingSessionId: null,
-  detail: {},
-}
+const NO_VALUES = { sessionId: null, actorId: null, address: null, userAgent: null, actingSessionId: null }
 
-function toRow({ at, ...event }: ChangeEvent): Insertable<AuditTable> {
-  const { type, userId, sessionId, actorId, address, userAgent, actingSessionId, detail, ...others } = {
-    ...NO_VALUES,
-    ...event,
-  }
-  return {
-    id: crypto.randomUUID(),
-    type,
-    userId,
-    sessionId,
-    actorId,
-    address,
-    userAgent,
-    actingSessionId,
-    detail: JSON.stringify({ ...others, ...detail }),
-    createdAt: at,
-  }
+function toRow({ at, type, userId, ...event }: ChangeEvent): Insertable<AuditTable> {
+  const values = { ...NO_VALUES, detail: {}, ...event }
+  const { sessionId, actorId, address, userAgent, actingSessionId, detail: ofPlugin, ...others } = values
+  const columns = { type, userId, sessionId, actorId, address, userAgent, actingSessionId }
+  const detail = JSON.stringify({ ...others, ...ofPlugin })
+  return { id: crypto.randomUUID(), ...columns, detail, createdAt: at }
 }

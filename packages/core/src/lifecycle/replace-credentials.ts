@@ -62,7 +62,6 @@ export async function replaceCredentials(
     .where('id', '=', sessionId)
     .execute()
   record({ type: 'session.version-changed', at: now, userId, sessionId, version, cause })
-  const remembered = Boolean(session.remembered)
-  const expiresAt = toDate(session.expiresAt)
-  return { id: sessionId, userId, expiresAt, remembered, version, cookie: `${sessionId}.${secret}` }
+  const kept = { expiresAt: toDate(session.expiresAt), remembered: Boolean(session.remembered) }
+  return { id: sessionId, userId, ...kept, version, cookie: `${sessionId}.${secret}` }
 }
