@@ -144,7 +144,7 @@ function checkPlugins(plugins: readonly AuthPlugin[]): void {
   const ids = plugins.map(({ id }) => id)
   for (const id of ids.slice(0, -1)) {
     if (!/^[A-Za-z0-9-]{1,40}$/.test(id) || id === 'sallyport')
-      throw new ConfigurationError(`plugins: ${id} is no id of letters, digits and dashes`)
+      throw new ConfigurationError(`plugins: ${id} isn't an id of letters, digits, and dashes`)
   }
   const ofUser = plugins.flatMap(({ userColumns = {} }) => Object.entries(userColumns))
   const ofSession = plugins.flatMap(({ sessionColumns = {} }) => Object.entries(sessionColumns))
@@ -162,12 +162,12 @@ function checkColumn(name: string, { schema, default: initial }: SessionColumn):
   // An object with a `then` is taken for a promise, and `__proto__` isn't a member.
   if (!/^[A-Za-z][A-Za-z0-9_]{0,62}$/.test(name) || name === 'then')
     throw new ConfigurationError(
-      `plugins: ${name} is no name for a column: use letters, digits and underscores, and not then`,
+      `plugins: ${name} isn't a column name. Use letters, digits, and underscores, and not "then"`,
     )
   const value = initial ?? null
   if (!schema.safeParse(value).success)
     throw new ConfigurationError(
-      `plugins: the column ${name} holds ${JSON.stringify(value)} until something is written to it, which its schema refuses: give it a default, or make the schema nullable()`,
+      `plugins: the column ${name} starts as ${JSON.stringify(value)}, which its schema rejects. Give it a default, or make the schema nullable()`,
     )
 }
 

@@ -3,7 +3,7 @@ import { inUserQueue } from '../../src/lifecycle/user-queue.ts'
 
 const wait = (turn: Promise<void>) => turn
 
-/** Work that has begun when it says so, and ends when it is told. */
+/** Work that shows whether it has started, and ends on request. */
 function work() {
   const done = Promise.withResolvers<void>()
   const state = { hasStarted: false, end: done.resolve }
@@ -45,7 +45,7 @@ test('other users, and other databases, do not wait', async () => {
   await Promise.all(running)
 })
 
-test('whoever gives up lets nobody pass those before', async () => {
+test('a caller that gives up does not let later ones overtake earlier ones', async () => {
   const db = {}
   const [first, third] = [work(), work()]
   const running = inUserQueue({ db, userId: 'ada', wait }, () => first.run())
