@@ -31,19 +31,13 @@ export interface EndpointCallOptions extends ApiOptions {
   readonly identity?: Identity | undefined
 }
 
-/**
- * Collects the endpoints of core and of the plugins, by the names of their methods on `auth.api`.
- *
- * @throws ConfigurationError if two have the same name or path
- */
+/** Collects the endpoints by name. @throws ConfigurationError if two have the same name or path */
 export function endpointsOf({ plugins }: { readonly plugins: readonly AuthPlugin[] }): Endpoints {
   const owners = [{ ...coreEndpoints(plugins) }, ...plugins.map(({ endpoints = {} }) => endpoints)]
   const entries = owners.flatMap((endpoints): [string, Endpoints[string]][] => Object.entries(endpoints))
   rejectRepeated('the endpoint', [...entries.map(([name]) => name), 'createSession'])
-  rejectRepeated(
-    'the path',
-    entries.map(([, { path }]) => path),
-  )
+  const paths = entries.map(([, { path }]) => path)
+  rejectRepeated('the path', paths)
   return Object.fromEntries(entries)
 }
 
@@ -67,11 +61,7 @@ export function createEndpointServer(
   }
 }
 
-/**
- * Creates a caller for the endpoints of a definition, on a database whose tables are up to date.
- *
- * @throws ConfigurationError like `createAuth`
- */
+/** Creates a caller, on a database whose tables are up to date. @throws ConfigurationError like `createAuth` */
 export function bindEndpoints(
   definition: AuthDefinition,
   database: AnyDatabase,

@@ -15,10 +15,8 @@ import {
 import type { Endpoint, EndpointContext, EndpointResult } from './endpoint.ts'
 
 /**
- * Calls an endpoint, over HTTP or as a method of `auth.api`: checks the origin, authorizes the caller, parses
- * the input, and runs it.
+ * Checks the origin, reads the input, authorizes the caller, and runs the endpoint.
  *
- * @param readInput runs after the check of the origin
  * @throws AuthError or EndpointError
  */
 export async function callEndpoint(

@@ -72,8 +72,6 @@ export function createContext(
 /**
  * Creates the method `limit` of a context. It records the first rejection of a key, and no other until the
  * limit's duration has passed: a flood adds one row per key to `audit`.
- *
- * @param userId the user of the acting session
  */
 export function createLimit(
   database: SessionDatabase,

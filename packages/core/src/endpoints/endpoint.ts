@@ -73,7 +73,8 @@ export interface Endpoint<Input = unknown, Output extends object = object, Sets 
   readonly types?: { readonly input: Input; readonly output: Output } | undefined
 }
 
-interface Common<Input, Output, Sets> extends Route {
+interface Definition<Input, Output, Sets, For extends Caller, Context> extends Route {
+  caller: For
   /** For a fresh caller: the maximum age of the authentication. @default `session.freshForSeconds` */
   freshForSeconds?: number | undefined
   /** @default 'mutation' for a POST, 'query' for a GET */
@@ -84,19 +85,15 @@ interface Common<Input, Output, Sets> extends Route {
   input: z.ZodType<Input>
   /** Removes other members from the response. */
   output: z.ZodType<Output>
+  run: (
+    input: Input,
+    context: Context,
+  ) => Promise<Sets extends true ? EndpointResult<Output> : { readonly body: Output }>
 }
 
-type Run<Input, Output, Sets, Context> = (
-  input: Input,
-  context: Context,
-) => Promise<Sets extends true ? EndpointResult<Output> : { readonly body: Output }>
-
 export type EndpointDefinition<Input, Output, Sets extends boolean> =
-  | (Common<Input, Output, Sets> & { caller: 'anyone'; run: Run<Input, Output, Sets, EndpointContext> })
-  | (Common<Input, Output, Sets> & {
-      caller: Exclude<Caller, 'anyone'>
-      run: Run<Input, Output, Sets, AuthorizedContext>
-    })
+  | Definition<Input, Output, Sets, 'anyone', EndpointContext>
+  | Definition<Input, Output, Sets, Exclude<Caller, 'anyone'>, AuthorizedContext>
 
 /**
  * Defines an endpoint. Responds to invalid input with 400 `INVALID_INPUT` and the names of the fields.

@@ -2,11 +2,7 @@ import { refuse } from '../protocol/endpoint-error.ts'
 import { BodyTooLargeError, readLimited } from '../protocol/read-limited.ts'
 import { MAX_PAYLOAD_BYTES } from '../protocol.ts'
 
-/**
- * Reads the input of a request: the query of a GET, otherwise the JSON body, or an empty object.
- *
- * @throws EndpointError `PAYLOAD_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE`, or `INVALID_INPUT`
- */
+/** Reads the query of a GET, otherwise the JSON body, or an empty object. @throws EndpointError */
 export async function readInput(request: Request): Promise<unknown> {
   if (request.method === 'GET') return readQuery(new URL(request.url).searchParams)
   const text = await readText(request)

@@ -30,12 +30,7 @@ export async function requireSessionSecret(context: AuthorizedContext): Promise<
   if (!isCurrent) throw refuse('SESSION_SECRET_REQUIRED')
 }
 
-/**
- * Returns whether the session cookie holds the current secret of a session of this user; null if the session
- * doesn't exist.
- *
- * @throws AuthError `SESSIONS_UNAVAILABLE`
- */
+/** Returns whether the cookie's secret is valid for a session of this user; null if the session is gone. */
 export async function hasSecretOf(
   userId: string,
   { sessionCookie, database, config }: EndpointContext,
@@ -60,9 +55,9 @@ export async function countSuperseded(sessionId: string, context: EndpointContex
 }
 
 /**
- * Replaces the credentials of the caller's session and responds with the new ones.
+ * Replaces the credentials of the caller's session, does the `work` in the same transaction, and responds with
+ * the new credentials.
  *
- * @param options.work makes further changes in the transaction
  * @throws EndpointError `SESSION_SECRET_REQUIRED`
  * @throws AuthError `RATE_LIMITED`
  */

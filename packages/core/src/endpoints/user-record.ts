@@ -58,11 +58,7 @@ function isPublicHost(hostname: string): boolean {
 const PRIVATE_NAME =
   /(?:^|\.)(?:corp|home|home\.arpa|internal|intranet|lan|local|localdomain|localhost|private)$/
 
-/**
- * Reads a user with the columns that plugins add.
- *
- * @throws AuthError `SESSION_NOT_FOUND` if the user was deleted, with their sessions
- */
+/** @throws AuthError `SESSION_NOT_FOUND` if the user was deleted, with their sessions */
 export async function readUser(
   userId: string,
   { db, columns }: { db: AuthKysely; columns: UserColumns },

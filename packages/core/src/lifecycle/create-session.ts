@@ -16,6 +16,7 @@ export interface NewSession {
   readonly id: string
   readonly userId: string
   readonly expiresAt: Date
+  /** If false, the cookies expire with the browser session. */
   readonly remembered: boolean
   readonly version: number
   /** Value of the session cookie: `<sessionId>.<secret>`. */
@@ -27,10 +28,7 @@ export interface NewSessionOptions {
   config: AuthConfig
   /** @default a random UUID */
   id?: string
-  /**
-   * The issuer in `trustedIssuers` whose tokens alone are valid for the session.
-   * @default null: our own
-   */
+  /** The one of `trustedIssuers` whose tokens alone are valid for the session. @default null: our own */
   issuer?: string | null
   /** The address and `User-Agent` of the browser, for the list of sessions. @default null */
   address?: string | null

@@ -55,19 +55,15 @@ export async function prune(given: AnyDatabase, options: PruneOptions): Promise<
     inBatches(table, () => removeOld(database, table, { batchSize, ...old }))
 
   await inBatches('session', () => removeExpiredSessions(database, now, batchSize))
-  const keptSince = auditLimit(auditDays, now)
-  if (keptSince !== null) await remove('audit', { column: 'createdAt', upTo: keptSince })
+  if (auditDays !== Number.POSITIVE_INFINITY) {
+    const keptMs = positive('auditDays', auditDays, 36_500) * DAY_MS
+    await remove('audit', { column: 'createdAt', upTo: new Date(now.getTime() - keptMs) })
+  }
   await remove('rateLimit', { key: 'key', column: 'expire', upTo: now.getTime() })
   await remove('revocation_log', { key: 'seq', column: 'at', upTo: new Date(now.getTime() - LOG_KEPT_MS) })
   for (const table of ['serviceToken', 'serviceCall', ...tables])
     await remove(table, { column: 'expiresAt', upTo: now })
   return report
-}
-
-/** Returns null if records are kept forever. */
-function auditLimit(auditDays: number, now: Date): Date | null {
-  if (auditDays === Number.POSITIVE_INFINITY) return null
-  return new Date(now.getTime() - positive('auditDays', auditDays, 36_500) * DAY_MS)
 }
 
 function removeExpiredSessions(database: SessionDatabase, now: Date, batchSize: number): Promise<number> {

@@ -10,13 +10,11 @@ import { secretStatus } from '../session/secret-status.ts'
 import type { Session } from '../session/session.ts'
 import { validateSessionOfSecret } from '../session/validate-session.ts'
 import { commit } from './commit.ts'
+import type { NewSession } from './create-session.ts'
 import { deleteSessions } from './end-session.ts'
 
 /** A session that continues, and the credentials for its browser. */
-export interface RefreshedSession extends Pick<Session, 'id' | 'userId' | 'expiresAt'> {
-  /** The version that the JWT carries. */
-  readonly version: number
-  readonly remembered: boolean
+export interface RefreshedSession extends Omit<NewSession, 'cookie'> {
   readonly renewed: boolean
   /** The new value of the session cookie; null if the browser keeps its own. */
   readonly cookie: string | null
@@ -134,23 +132,12 @@ async function advance(
   // Streams and sockets of the previous version end with its grace period.
   if (family !== null) database.revocations.publish({ sessionId, userId })
   const expiresAt = renewal ?? found.expiresAt
-  const newCookie = renewal === null && family === null ? null : `${sessionId}.${secret}`
-  return {
-    id: sessionId,
-    userId,
-    expiresAt,
-    version,
-    remembered,
-    renewed: renewal !== null,
-    cookie: newCookie,
-  }
+  const renewed = renewal !== null
+  const newCookie = renewed || family !== null ? `${sessionId}.${secret}` : null
+  return { id: sessionId, userId, expiresAt, version, remembered, renewed, cookie: newCookie }
 }
 
-/**
- * Reads the columns of a session that decide about its secrets.
- *
- * @throws AuthError `SESSIONS_UNAVAILABLE` if the lookup fails or times out
- */
+/** @throws AuthError `SESSIONS_UNAVAILABLE` if the lookup fails or times out */
 export async function findToken(
   sessionId: string,
   { sessions }: SessionDatabase,

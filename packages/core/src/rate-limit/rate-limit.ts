@@ -10,12 +10,7 @@ export interface RateLimit {
 /** The longest duration that a timer can be set to. */
 const MAX_LIMIT_SECONDS = 2_147_483
 
-/**
- * Validates a limit.
- *
- * @param setting its name
- * @throws ConfigurationError naming the invalid member
- */
+/** Validates a limit. @throws ConfigurationError naming the setting and the invalid member */
 export function checkRateLimit(setting: string, { points, duration }: RateLimit): RateLimit {
   return {
     points: positive(`${setting}.points`, points),
