@@ -48,7 +48,7 @@ export {
   type Endpoints,
 } from './endpoints/definition.ts'
 export {
-  type AdmittedContext,
+  type AuthorizedContext,
   type Caller,
   defineEndpoint,
   type Endpoint,
@@ -76,40 +76,39 @@ export { memoryLimits } from './rate-limit/memory-limits.ts'
 export { setCookie } from './request/cookie.ts'
 export type { AddedColumns, ColumnShape, ColumnType } from './session/added-columns.ts'
 
-const LONGEST_TIMER_MS = 2 ** 31 - 1
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** The auth server of an app. */
 export interface Auth<Plugins extends readonly AuthPlugin[] = readonly []> {
-  /** Answers every request under `/api/auth`; never rejects. */
+  /** Responds to every request under `/api/auth`; never rejects. */
   handler(request: Request, options?: RequestOptions): Promise<Response>
-  /** The endpoints as methods, with the same checks, for the server's own code. */
+  /** The endpoints as methods for the server's own code, with the same checks. */
   readonly api: Api<Plugins> & ServerApi
-  /** The database, whose changes reach the hooks of the plugins and `onEvent`: for `revokeSession` and the like. */
+  /** For functions such as `revokeSession`: changes run the hooks of the plugins, and call `onEvent`. */
   readonly database: SessionDatabase
-  /** Removes what has expired now. */
+  /** Removes expired rows now. */
   prune(): Promise<PruneReport>
-  /** Stops the pruning on a schedule. The database stays open. */
+  /** Stops the scheduled pruning. The database stays open. */
   close(): void
 }
 
-/** What {@link createAuth} takes besides the definition and the database. */
 export interface AuthOptions {
-  /** Is told of every failure that became a 500, or came after the answer. @default console.error */
+  /** Called with every failure that became a 500, or came after the response. @default console.error */
   onError?: (error: unknown) => void | Promise<void>
-  /** Seconds between two rounds of {@link Auth.prune}; 0 is never. @default 3_600 */
+  /** Seconds between two calls of {@link Auth.prune}; 0 is never. @default 3_600 */
   pruneEverySeconds?: number
-  /** How long the records in `audit` are kept, in days; `Infinity` is for ever. @default 365 */
+  /** How long to keep the records in `audit`, in days; `Infinity` keeps them forever. @default 365 */
   auditDays?: number
 }
 
 /**
- * Puts an auth definition to work on a database, whose tables for the plugins it brings up to date.
+ * Creates the auth server of a definition, and migrates the tables of its plugins.
  *
  * @example
  * const auth = await createAuth(authDefinition, database)
  * app.all('/api/auth/*', (c) => auth.handler(c.req.raw, { remoteAddress: getConnInfo(c).remote.address }))
- * @throws ConfigurationError when two endpoints have one name or one path, or when the definition has no signing keys or has columns that
- * the database was not opened with; the error of a migration that failed
+ * @throws ConfigurationError if two endpoints have the same name or path, or if the definition has no signing
+ * keys, or columns that the database doesn't read; the error of a failed migration
  */
 export async function createAuth<Plugins extends readonly AuthPlugin[]>(
   definition: AuthDefinition<Plugins>,
@@ -118,17 +117,17 @@ export async function createAuth<Plugins extends readonly AuthPlugin[]>(
 ): Promise<Auth<Plugins>> {
   const { config, plugins } = definition
   const endpoints = endpointsOf(definition)
-  const tell = safely(onError)
-  const server = createEndpointServer(definition, database, tell)
+  const reportError = safely(onError)
+  const server = createEndpointServer(definition, database, reportError)
   await migratePlugins(plugins, server.database)
   const tables = expiringTables(plugins)
   const pruneNow = () => prune(server.database, { now: config.now(), tables, auditDays })
   const everyMs = pruneEverySeconds * 1000
-  // A timer that is set to more fires at once, again and again.
-  if (!(everyMs >= 0 && everyMs <= LONGEST_TIMER_MS))
+  // A longer timer would fire at once, again and again.
+  if (!(everyMs >= 0 && everyMs <= MAX_TIMER_MS))
     throw new ConfigurationError('pruneEverySeconds must be 0 to 2_147_483')
-  const timer = everyMs > 0 ? setInterval(() => void pruneNow().catch(tell), everyMs) : undefined
-  // It must not keep a process alive that has nothing else to do.
+  const timer = everyMs > 0 ? setInterval(() => void pruneNow().catch(reportError), everyMs) : undefined
+  // The timer alone must not keep the process alive.
   timer?.unref()
   return {
     handler: createHandler(endpoints, server),

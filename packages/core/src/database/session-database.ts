@@ -1,4 +1,4 @@
-import type { EventListener, EventOrigin } from '../events/event.ts'
+import type { EventListener, EventRequest } from '../events/event.ts'
 import type { RateLimitStore } from '../rate-limit/rate-limit.ts'
 import type { RevocationFeed } from '../revocations/feed.ts'
 import type { SessionStore } from '../session/adapter.ts'
@@ -19,8 +19,8 @@ export interface SessionDatabase {
   readonly types: MigrationDialect
   /** Hears of events after their commit. */
   readonly onEvent?: EventListener | undefined
-  /** Where the changes come from that are made through this object; recorded with each of them. */
-  readonly origin?: EventOrigin
+  /** The request that causes the changes made through this object; recorded with each. */
+  readonly request?: EventRequest
   /** Run inside the transaction of a change; one that throws undoes it. */
   readonly hooks?: readonly ChangeHook[]
 }

@@ -7,13 +7,14 @@ import { ConfigurationError } from '../protocol/errors.ts'
 import { safely } from '../protocol/safe-listener.ts'
 import { trustProxies } from '../request/address.ts'
 import { type ApiOptions, given, toEndpointRequest } from './api.ts'
-import { callEndpoint, type EndpointServer } from './call-endpoint.ts'
+import { callEndpoint } from './call-endpoint.ts'
 import { coreEndpoints } from './core-endpoints.ts'
+import type { EndpointServer } from './create-context.ts'
 import {
   type AuthDefinition,
   type AuthPlugin,
   type Endpoints,
-  refuseRepeated,
+  rejectRepeated,
   requireSigningKeys,
 } from './definition.ts'
 import type { EndpointResult } from './endpoint.ts'
@@ -25,33 +26,22 @@ export type EndpointCaller = (
   options: EndpointCallOptions,
 ) => Promise<EndpointResult>
 
-/** On whose behalf an endpoint is called. */
 export interface EndpointCallOptions extends ApiOptions {
-  /** Whom Step 1 has proved for this request, as on a WebSocket, whose identity outlives its JWT. Step 2 is asked anew. */
+  /** Replaces Step 1, as on a WebSocket, whose identity outlives its JWT. Step 2 still runs. */
   readonly identity?: Identity | undefined
 }
 
-/**
- * The endpoints of core and of the plugins, by the names of their methods on `auth.api`.
- *
- * @throws ConfigurationError when two of them have one name or one path
- */
+/** Collects the endpoints by name. @throws ConfigurationError if two have the same name or path */
 export function endpointsOf({ plugins }: { readonly plugins: readonly AuthPlugin[] }): Endpoints {
   const owners = [{ ...coreEndpoints(plugins) }, ...plugins.map(({ endpoints = {} }) => endpoints)]
   const entries = owners.flatMap((endpoints): [string, Endpoints[string]][] => Object.entries(endpoints))
-  refuseRepeated('the endpoint', [...entries.map(([name]) => name), 'createSession'])
-  refuseRepeated(
-    'the path',
-    entries.map(([, { path }]) => path),
-  )
+  rejectRepeated('the endpoint', [...entries.map(([name]) => name), 'createSession'])
+  const paths = entries.map(([, { path }]) => path)
+  rejectRepeated('the path', paths)
   return Object.fromEntries(entries)
 }
 
-/**
- * What the endpoints of a definition share on a database.
- *
- * @throws ConfigurationError where the definition has no signing keys, or columns that the database was not opened with
- */
+/** @throws ConfigurationError if the definition has no signing keys, or columns that the database doesn't read */
 export function createEndpointServer(
   definition: AuthDefinition,
   database: AnyDatabase,
@@ -71,11 +61,7 @@ export function createEndpointServer(
   }
 }
 
-/**
- * Puts the endpoints of a definition to work on a database whose tables are up to date: the way to them that needs no `createAuth`.
- *
- * @throws ConfigurationError like `createAuth`
- */
+/** Creates a caller, on a database whose tables are up to date. @throws ConfigurationError like `createAuth` */
 export function bindEndpoints(
   definition: AuthDefinition,
   database: AnyDatabase,

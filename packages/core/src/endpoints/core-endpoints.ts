@@ -1,42 +1,22 @@
 import type { SessionColumns, UserColumns } from './declared-columns.ts'
 import type { AuthPlugin } from './definition.ts'
 import { jwks } from './jwks.ts'
-import {
-  listSessions,
-  revokeCopies,
-  revokeOtherSessions,
-  revokeOwnSession,
-  revokeOwnSessions,
-} from './own-sessions.ts'
+import * as ownSessions from './own-sessions.ts'
 import { type OwnUserEndpoints, ownUserEndpoints } from './own-user.ts'
 import { signOut } from './sign-out.ts'
 import { token } from './token.ts'
 
-/** The endpoints that every app needs. */
-export interface CoreEndpoints extends OwnUserEndpoints {
-  readonly signOut: typeof signOut
-  readonly token: typeof token
-  readonly jwks: typeof jwks
-  readonly listSessions: typeof listSessions
-  readonly revokeSession: typeof revokeOwnSession
-  readonly revokeOtherSessions: typeof revokeOtherSessions
-  readonly revokeSessions: typeof revokeOwnSessions
-  readonly revokeCopies: typeof revokeCopies
-}
+/** The endpoints of every app, with the columns that plugins add. */
+export type CoreEndpoints<OfUser = unknown, OfSession = unknown, OfInput = unknown> = typeof ownSessions &
+  OwnUserEndpoints<OfUser, OfSession, OfInput> & {
+    readonly signOut: typeof signOut
+    readonly token: typeof token
+    readonly jwks: typeof jwks
+  }
 
-/** The endpoints that every app needs, with the columns of its plugins. */
+/** Creates the endpoints of every app, with the columns of its plugins. */
 export function coreEndpoints(plugins: readonly AuthPlugin[]): CoreEndpoints {
   const columns: UserColumns = Object.assign({}, ...plugins.map(({ userColumns }) => userColumns))
   const sessionColumns: SessionColumns = Object.assign({}, ...plugins.map(({ sessionColumns: own }) => own))
-  return {
-    signOut,
-    token,
-    jwks,
-    ...ownUserEndpoints(columns, sessionColumns),
-    listSessions,
-    revokeSession: revokeOwnSession,
-    revokeOtherSessions,
-    revokeSessions: revokeOwnSessions,
-    revokeCopies,
-  }
+  return { signOut, token, jwks, ...ownUserEndpoints(columns, sessionColumns), ...ownSessions }
 }

@@ -6,48 +6,43 @@ import { isSigningKeys, parseSigningKeys, type SigningKeys } from '../keys/signi
 import { ENDPOINT_ERRORS, type RefusalTable } from '../protocol/endpoint-error.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { REASONS } from '../protocol.ts'
-import {
-  OWN_SESSION_COLUMNS,
-  OWN_USER_COLUMNS,
-  type SessionColumn,
-  type SessionColumns,
-  type UserColumns,
-} from './declared-columns.ts'
+import type { SessionColumn, SessionColumns, UserColumns } from './declared-columns.ts'
 import type { Endpoint } from './endpoint.ts'
+import { sessionFields } from './plain-schemas.ts'
+import { userFields } from './user-record.ts'
 
 /** Endpoints by the names of their methods on `auth.api`. */
 export type Endpoints = Readonly<Record<string, Endpoint>>
 
-/** A part of the auth definition that brings something of its own. */
+/** A part of the auth definition with endpoints, tables, columns, or hooks. */
 export interface AuthPlugin<
   Own extends Endpoints = Endpoints,
   OfUser extends UserColumns = UserColumns,
   OfSession extends SessionColumns = SessionColumns,
 > {
-  /** Letters, digits and dashes. Names the plugin's list of migrations in the database, so it stays as it is. */
+  /** Letters, digits, and dashes. Names the plugin's migrations in the database, so never change it. */
   readonly id: string
   readonly endpoints?: Own
-  /** Creates the tables of the plugin and the indexes of its columns, on every database alike. */
+  /** Create the tables of the plugin and the indexes of its columns. */
   readonly migrations?: Migrations
-  /** Columns of the table `user`, which are there before its migrations run; `ctx.user` has them. */
+  /** Columns of the table `user` and members of `ctx.user`. They exist before the migrations run. */
   readonly userColumns?: OfUser
-  /** Columns of the table `session`, alike; `ctx.session` has them. */
+  /** Columns of the table `session` and members of `ctx.session`. They exist before the migrations run. */
   readonly sessionColumns?: OfSession
-  /** Tables of the plugin with a column `expiresAt`; their expired rows are pruned. */
+  /** Tables with a column `expiresAt`, whose expired rows are pruned. */
   readonly expiringTables?: readonly string[]
-  /** Takes part in every change of sessions and users, in its transaction. */
+  /** Runs in the transaction of every change of sessions and users. */
   readonly onChange?: ChangeHook
-  /** The refusals of its endpoints; see {@link refusals}. */
+  /** The errors of its endpoints. */
   readonly reasons?: RefusalTable
 }
 
-/** What the app itself adds, as the last plugin of its definition. */
+/** The app's own columns and hook, as the last plugin of its definition. */
 export type AppPlugin<
   OfUser extends UserColumns = UserColumns,
   OfSession extends SessionColumns = SessionColumns,
 > = AuthPlugin<Record<never, never>, OfUser, OfSession>
 
-/** What {@link defineAuth} takes. */
 export interface AuthDefinitionOptions<
   Plugins extends readonly AuthPlugin[] = readonly AuthPlugin[],
   OfUser extends UserColumns = UserColumns,
@@ -55,38 +50,35 @@ export interface AuthDefinitionOptions<
 > {
   config: AuthConfig
   /**
-   * The private keys: the variable `SIGNING_KEYS` that `sallyport keys create` makes, or the `signingKeys` of `openKeyFile`. Undefined in
-   * a process that has no database and so issues no tokens.
+   * The private keys: the variable `SIGNING_KEYS` from `sallyport keys create`, or the `signingKeys` of
+   * `openKeyFile`. Undefined in a process without a database, which never issues tokens.
    */
   signingKeys: unknown
-  /** Further claims for our JWTs, such as a tenant. Anyone who has the token can read them; ours cannot be overridden. */
+  /** Adds claims to JWTs, such as a tenant. Never overrides ours. Anyone with the token can read them. */
   definePayload?: DefinePayload
   plugins?: Plugins
-  /** Columns of the app's own in the table `user`. */
+  /** The app's columns in the table `user`. */
   user?: { readonly additionalFields: OfUser }
-  /** Columns of the app's own in the table `session`. */
+  /** The app's columns in the table `session`. */
   session?: { readonly additionalFields: OfSession }
   hooks?: {
-    /** Takes part in every change, in its transaction, after the plugins; what it throws undoes the change. */
+    /** Runs in the transaction of every change, after the plugins. If it throws, the change is undone. */
     readonly onChange?: ChangeHook
   }
 }
 
-/** The auth definition with all its plugins. Heavy: no module that every procedure imports may reach it (spec section 1). */
+/** Heavy: no module that every procedure imports may reach it (spec section 1). */
 export interface AuthDefinition<Plugins extends readonly AuthPlugin[] = readonly AuthPlugin[]> {
   readonly config: AuthConfig
-  /** Null in a process that issues no tokens. */
+  /** Null in a process that never issues tokens. */
   readonly signingKeys: SigningKeys | null
   readonly definePayload: DefinePayload
-  /** The plugins, and last what the app adds itself. */
+  /** Last is the {@link AppPlugin}. */
   readonly plugins: Plugins
 }
 
-/** The id under which the app's own columns and hook are kept. */
-const APP = 'app'
-
 /**
- * Brings the configuration, the private keys and the plugins together.
+ * Defines the auth of an app: the configuration, the private keys, and the plugins.
  *
  * @example
  * export default defineAuth({
@@ -95,8 +87,8 @@ const APP = 'app'
  *   plugins: [emailPassword(), admin()],
  *   user: { additionalFields: { locale: { schema: z.enum(['en', 'de']), default: 'en', input: true } } },
  * })
- * @throws ConfigurationError when the keys break the policy, or sign what the configuration's JWKS cannot verify; when two
- * plugins claim one thing; or when a column has neither a default nor a schema that takes null
+ * @throws ConfigurationError if the keys are invalid or don't match the JWKS of the configuration, if two
+ * plugins claim the same name, or if a column has neither a default nor a nullable schema
  */
 export function defineAuth<
   const Plugins extends readonly AuthPlugin[] = readonly [],
@@ -108,7 +100,7 @@ export function defineAuth<
 export function defineAuth(options: AuthDefinitionOptions): AuthDefinition {
   const { config, signingKeys, definePayload = () => ({}), user, session, hooks } = options
   const own: AppPlugin = {
-    id: APP,
+    id: 'app',
     ...(user !== undefined && { userColumns: user.additionalFields }),
     ...(session !== undefined && { sessionColumns: session.additionalFields }),
     ...(hooks?.onChange !== undefined && { onChange: hooks.onChange }),
@@ -122,7 +114,7 @@ function readKeys(signingKeys: unknown, config: AuthConfig): SigningKeys | null 
   if (signingKeys === undefined) return null
   const keys = isSigningKeys(signingKeys) ? signingKeys : parseSigningKeys(signingKeys)
   const verifier = config.issuers[0].jwks.findKey(keys.active.kid)
-  // A set that has to be fetched is not waited for; whoever needs it is told of a failure.
+  // Doesn't wait for a key set that must be fetched. Its users see a failure.
   if (verifier instanceof Promise) verifier.catch(() => {})
   else if (verifier?.alg !== keys.active.alg) {
     throw new ConfigurationError(
@@ -132,11 +124,7 @@ function readKeys(signingKeys: unknown, config: AuthConfig): SigningKeys | null 
   return keys
 }
 
-/**
- * The keys that sign.
- *
- * @throws ConfigurationError where a definition has none
- */
+/** @throws ConfigurationError if a definition has no signing keys */
 export function requireSigningKeys({ signingKeys }: Pick<AuthDefinition, 'signingKeys'>): SigningKeys {
   if (signingKeys !== null) return signingKeys
   throw new ConfigurationError(
@@ -144,55 +132,52 @@ export function requireSigningKeys({ signingKeys }: Pick<AuthDefinition, 'signin
   )
 }
 
+/** Plugins may not add these, nor the members of a response. */
+const OWN_USER_COLUMNS = [...Object.keys(userFields), 'banned', 'banReason', 'banExpires', 'updatedAt']
+const OWN_SESSION_COLUMNS = [
+  ...Object.keys(sessionFields),
+  ...['token', 'userId', 'user', 'ipAddress', 'userAgent', 'remembered', 'previousToken', 'rotatedAt'],
+  ...['tokenFamily', 'version', 'provedVersion', 'issuer', 'updatedAt'],
+]
+
 function checkPlugins(plugins: readonly AuthPlugin[]): void {
-  for (const { id } of plugins.slice(0, -1)) {
+  const ids = plugins.map(({ id }) => id)
+  for (const id of ids.slice(0, -1)) {
     if (!/^[A-Za-z0-9-]{1,40}$/.test(id) || id === 'sallyport')
-      throw new ConfigurationError(`plugins: ${id} is no id of letters, digits and dashes`)
+      throw new ConfigurationError(`plugins: ${id} isn't an id of letters, digits, and dashes`)
   }
-  refuseRepeated(
-    'the id',
-    // In SQLite the names of tables do not differ by case.
-    plugins.map(({ id }) => id.toLowerCase()),
-  )
   const ofUser = plugins.flatMap(({ userColumns = {} }) => Object.entries(userColumns))
   const ofSession = plugins.flatMap(({ sessionColumns = {} }) => Object.entries(sessionColumns))
-  refuseRepeatedColumn(OWN_USER_COLUMNS, ofUser)
-  refuseRepeatedColumn(OWN_SESSION_COLUMNS, ofSession)
-  refuseRepeated(
-    'the reason',
-    [REASONS, ENDPOINT_ERRORS, ...plugins.map(({ reasons = {} }) => reasons)].flatMap((table) =>
-      Object.keys(table),
-    ),
-  )
+  const reasons = [REASONS, ENDPOINT_ERRORS, ...plugins.map(({ reasons = {} }) => reasons)]
+  rejectRepeated('the reason', reasons.flatMap(Object.keys))
+  // SQLite ignores the case of names.
+  const ignoreCase = { ignoreCase: true }
+  rejectRepeated('the id', ids, ignoreCase)
+  rejectRepeated('the column', [...OWN_USER_COLUMNS, ...ofUser.map(([name]) => name)], ignoreCase)
+  rejectRepeated('the column', [...OWN_SESSION_COLUMNS, ...ofSession.map(([name]) => name)], ignoreCase)
   for (const [name, column] of [...ofUser, ...ofSession]) checkColumn(name, column)
 }
 
-/** In SQLite the names of columns do not differ by case. */
-function refuseRepeatedColumn(own: readonly string[], added: readonly (readonly [string, unknown])[]): void {
-  const lowerCase = own.map((name) => name.toLowerCase())
-  const repeated = added.find(([name], index) => {
-    const others = [...lowerCase, ...added.slice(0, index).map(([other]) => other.toLowerCase())]
-    return others.includes(name.toLowerCase())
-  })
-  if (repeated !== undefined)
-    throw new ConfigurationError(`plugins: the column ${repeated[0]} is claimed twice`)
-}
-
 function checkColumn(name: string, { schema, default: initial }: SessionColumn): void {
-  // An object with a `then` is taken for a promise, and `__proto__` is no member.
+  // An object with a `then` is taken for a promise, and `__proto__` isn't a member.
   if (!/^[A-Za-z][A-Za-z0-9_]{0,62}$/.test(name) || name === 'then')
     throw new ConfigurationError(
-      `plugins: ${name} is no name for a column: use letters, digits and underscores, and not then`,
+      `plugins: ${name} isn't a column name. Use letters, digits, and underscores, and not "then"`,
     )
   const value = initial ?? null
   if (!schema.safeParse(value).success)
     throw new ConfigurationError(
-      `plugins: the column ${name} holds ${JSON.stringify(value)} until something is written to it, which its schema refuses: give it a default, or make the schema nullable()`,
+      `plugins: the column ${name} starts as ${JSON.stringify(value)}, which its schema rejects. Give it a default, or make the schema nullable()`,
     )
 }
 
-/** @throws ConfigurationError when two plugins claim one thing */
-export function refuseRepeated(what: string, names: readonly string[]): void {
-  const repeated = names.find((name, index) => names.indexOf(name) !== index)
+/** @throws ConfigurationError if a name is claimed twice */
+export function rejectRepeated(
+  what: string,
+  names: readonly string[],
+  { ignoreCase = false }: { ignoreCase?: boolean } = {},
+): void {
+  const keys = ignoreCase ? names.map((name) => name.toLowerCase()) : names
+  const repeated = names.find((_name, index) => keys.indexOf(keys[index] ?? '') !== index)
   if (repeated !== undefined) throw new ConfigurationError(`plugins: ${what} ${repeated} is claimed twice`)
 }

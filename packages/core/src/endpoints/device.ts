@@ -1,8 +1,8 @@
 import Bowser from 'bowser'
 
 /**
- * What a `User-Agent` says of a device, such as `Firefox on macOS`; for a program its own name, such as `curl`. Null where it says
- * nothing. For a person to recognise: anyone can send any text.
+ * Describes the device of a `User-Agent`, such as `Firefox on macOS`, or `curl` for a program; null if it
+ * can't be known. For people to recognize: clients can send any text.
  */
 export function describeDevice(userAgent: string | null): string | null {
   if (userAgent === null || userAgent.trim() === '') return null

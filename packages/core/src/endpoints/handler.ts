@@ -5,21 +5,15 @@ import { AUTH_PATH, ENDPOINTS, type ErrorResponse, isSessionOver } from '../prot
 import { clearCookies } from '../request/cookie.ts'
 import { answerPreflight, corsHeaders } from '../request/cors.ts'
 import { hasSessionHeader } from '../request/credentials.ts'
-import { toEndpointRequest } from './api.ts'
-import { callEndpoint, type EndpointServer } from './call-endpoint.ts'
+import { type ApiOptions, toEndpointRequest } from './api.ts'
+import { callEndpoint } from './call-endpoint.ts'
+import type { EndpointServer } from './create-context.ts'
 import type { Endpoints } from './definition.ts'
-import type { Endpoint, EndpointResult } from './endpoint.ts'
-import { readBody } from './read-body.ts'
-import { readQuery } from './read-query.ts'
+import type { Endpoint } from './endpoint.ts'
+import { readInput } from './read-input.ts'
 
-/** What the server knows of a request that does not stand in it. */
-export interface RequestOptions {
-  /**
-   * The address of the connection, such as `socket.remoteAddress` or what the platform says. Rate limits count by it; all requests without one
-   * are counted together.
-   */
-  readonly remoteAddress?: string | undefined
-}
+/** Facts about a request that aren't part of it. */
+export type RequestOptions = Pick<ApiOptions, 'remoteAddress'>
 
 /** Serves endpoints under `/api/auth`. Never rejects: every failure becomes a response. */
 export function createHandler(
@@ -39,36 +33,28 @@ export function createHandler(
       if (preflight !== null) return withCommonHeaders(preflight)
       if (request.method !== endpoint.method) throw refuse('METHOD_NOT_ALLOWED')
       const endpointRequest = toEndpointRequest({ request, remoteAddress }, server)
-      const readInput = () => (endpoint.method === 'GET' ? readQuery(request) : readBody(request))
-      return answer(await callEndpoint(endpoint, endpointRequest, readInput, server), request, config)
+      const result = await callEndpoint(endpoint, endpointRequest, () => readInput(request), server)
+      return respond(request, config, { status: 200, ...result })
     } catch (error) {
-      const refusal = toErrorResponse(error)
-      if (refusal.status === 500) server.onError(error)
-      return answerRefusal(refusal, { request, endpoint, config })
+      const rejection = toErrorResponse(error)
+      if (rejection.status === 500) server.onError(error)
+      return respondWithError(rejection, { request, endpoint, config })
     }
   }
 }
 
-function answer({ body, cookies = [] }: EndpointResult, request: Request, config: AuthConfig): Response {
-  const response = json(body, 200, { request, config })
-  for (const cookie of cookies) response.headers.append('set-cookie', cookie)
-  return response
-}
-
-function answerRefusal(
+function respondWithError(
   { status, ...body }: ErrorResponse & { status: number },
   { request, endpoint, config }: { request: Request; endpoint: Endpoint | undefined; config: AuthConfig },
 ): Response {
-  const response = json(body, status, { request, config })
+  // Only this error is definite about the session itself. With the session header, the cookies are another's.
+  const isOver = endpoint?.path === ENDPOINTS.token.path && isSessionOver(body.code) && status === 401
+  const isByCookie = !hasSessionHeader((name) => request.headers.get(name), config)
+  const cookies = isOver && isByCookie ? clearCookies(config.cookies, config) : []
+  const response = respond(request, config, { status, body, cookies })
   if (endpoint !== undefined && status === 405) response.headers.set('allow', `${endpoint.method}, OPTIONS`)
   if (body.retryAfterSeconds !== undefined)
     response.headers.set('retry-after', String(body.retryAfterSeconds))
-  // The one refusal that is definite about the session itself; any other leaves the cookies as they are.
-  const isOver = endpoint?.path === ENDPOINTS.token.path && isSessionOver(body.code) && status === 401
-  // Unless the session header stood for them: then they are of another session.
-  if (isOver && !hasSessionHeader((name) => request.headers.get(name), config)) {
-    for (const cookie of clearCookies(config.cookies, config)) response.headers.append('set-cookie', cookie)
-  }
   return response
 }
 
@@ -84,16 +70,18 @@ function toErrorResponse(error: unknown): ErrorResponse & { status: number } {
   return { code: 'INTERNAL_ERROR', ...ENDPOINT_ERRORS.INTERNAL_ERROR }
 }
 
-function json(
-  body: object,
-  status: number,
-  { request, config }: { request: Request; config: AuthConfig },
+function respond(
+  request: Request,
+  config: AuthConfig,
+  { status, body, cookies = [] }: { status: number; body: object; cookies?: readonly string[] },
 ): Response {
   const headers = corsHeaders(request.headers.get('origin'), config)
-  return withCommonHeaders(Response.json(body, { status, headers }))
+  const response = withCommonHeaders(Response.json(body, { status, headers }))
+  for (const cookie of cookies) response.headers.append('set-cookie', cookie)
+  return response
 }
 
-/** No cache may keep an answer, nor hand it to anyone else; no browser may take it for a page. */
+/** Keeps caches from storing a response, or sharing it between callers, and browsers from guessing its type. */
 function withCommonHeaders(response: Response): Response {
   response.headers.append('vary', 'Cookie')
   response.headers.set('cache-control', 'no-store')

@@ -6,45 +6,41 @@ import type { EventDetail } from '../events/event.ts'
 import { deleteSessions } from '../lifecycle/end-session.ts'
 import { refuse } from '../protocol/endpoint-error.ts'
 import { AuthError } from '../protocol/errors.ts'
-import {
-  type CurrentSessionResponse,
-  ENDPOINTS,
-  type SuccessResponse,
-  type UserResponse,
-} from '../protocol.ts'
+import { ENDPOINTS, type SessionResponse, type SuccessResponse, type UserResponse } from '../protocol.ts'
 import { clearCookies } from '../request/cookie.ts'
 import { encodeColumns, type SessionColumns, type UserColumns } from './declared-columns.ts'
 import { defineEndpoint, type Endpoint } from './endpoint.ts'
 import { anyQuery, done, noFields, sessionFields } from './plain-schemas.ts'
-import { isPublicHost } from './public-host.ts'
 import { listSessionsOf } from './session-list.ts'
-import { readUser, userFields, userName } from './user-record.ts'
+import { readUser, userFields, userImage, userName } from './user-record.ts'
 
+/** The user chooses the length of these texts. */
 const MAX_RECORDED_LENGTH = 512
 
-/** More than a person needs. */
 const UPDATES = { points: 60, duration: 60 * 60 }
 
-/** What a user may change of themselves. */
 export interface UpdateUserInput {
   name?: string
   image?: string | null
 }
 
-/** See {@link ownUserEndpoints}. */
-export interface OwnUserEndpoints {
-  readonly getSession: Endpoint<object, CurrentSessionResponse, false>
-  readonly updateUser: Endpoint<UpdateUserInput, { user: UserResponse }, false>
+/** @typeParam OfUser the columns of the user that plugins add; `OfInput` those that the user may set */
+export interface OwnUserEndpoints<OfUser = unknown, OfSession = unknown, OfInput = unknown> {
+  readonly getSession: Endpoint<
+    object,
+    { user: UserResponse & OfUser; session: SessionResponse & OfSession },
+    false
+  >
+  readonly updateUser: Endpoint<UpdateUserInput & OfInput, { user: UserResponse & OfUser }, false>
   readonly deleteUser: Endpoint<object, SuccessResponse, true>
 }
 
-/** The endpoints of the caller's own user, with the columns that the plugins add. */
+/** Creates the endpoints of the caller's own user, with the columns that the plugins add. */
 export function ownUserEndpoints(columns: UserColumns, sessionColumns: SessionColumns): OwnUserEndpoints {
   const user = z.object({ ...userFields, ...schemasOf(columns) })
   const session = z.object({ ...sessionFields, ...schemasOf(sessionColumns) })
 
   return {
-    /** Who is signed in. */
     getSession: defineEndpoint({
       ...ENDPOINTS.getSession,
       caller: 'user',
@@ -52,15 +48,9 @@ export function ownUserEndpoints(columns: UserColumns, sessionColumns: SessionCo
       output: z.object({ session, user }),
       async run(_input, { identity, config, database: { db } }) {
         const { userId, sessionId } = identity
-        const options = {
-          db,
-          now: config.now(),
-          currentId: sessionId,
-          onlyId: sessionId,
-          columns: sessionColumns,
-        }
-        const [current] = await listSessionsOf(userId, options)
-        // It ended a moment ago.
+        const only = { currentId: sessionId, onlyId: sessionId, columns: sessionColumns }
+        const [current] = await listSessionsOf(userId, { db, now: config.now(), ...only })
+        // It has just ended.
         if (current === undefined) throw new AuthError('SESSION_NOT_FOUND')
         return { body: { session: current, user: await readUser(userId, { db, columns }) } }
       },
@@ -72,7 +62,7 @@ export function ownUserEndpoints(columns: UserColumns, sessionColumns: SessionCo
       input: updateUserInput(columns),
       output: z.object({ user }),
       async run({ name, image, ...added }, { identity: { userId }, config, change, limit }) {
-        // Each change adds a row to `audit`.
+        // Each change adds rows to `audit`.
         await limit(`update-user:${userId}`, UPDATES)
         return change(async (trx, record) => {
           const at = config.now()
@@ -90,7 +80,6 @@ export function ownUserEndpoints(columns: UserColumns, sessionColumns: SessionCo
       },
     }),
 
-    /** Deletes the caller with all that hangs on them. */
     deleteUser: defineEndpoint({
       ...ENDPOINTS.deleteUser,
       caller: 'fresh-user',
@@ -100,8 +89,8 @@ export function ownUserEndpoints(columns: UserColumns, sessionColumns: SessionCo
       async run(_input, { identity: { userId }, config, change }) {
         const at = config.now()
         await change(async (trx, record) => {
-          await refuseLastAdmin(trx, userId, at)
-          await deleteSessions(trx, record, { userId, cause: 'user-deleted', actorId: null, at })
+          await rejectLastAdmin(trx, userId, at)
+          await deleteSessions(trx, record, { userId, cause: 'user-deleted', at })
           await trx.deleteFrom('user').where('id', '=', userId).execute()
           record({ type: 'user.deleted', userId, actorId: null, at })
         })
@@ -111,19 +100,15 @@ export function ownUserEndpoints(columns: UserColumns, sessionColumns: SessionCo
   }
 }
 
-/** The members that differ, before and after; null where none does. */
+/** Returns the members that differ, before and after; null if none does. */
 function changedMembers(before: object, after: object): { from: EventDetail; to: EventDetail } | null {
   const former = new Map<string, unknown>(Object.entries(before))
   const changed = Object.entries(after).filter(([name, value]) => former.get(name) !== value)
   if (changed.length === 0) return null
+  const cut = (value: unknown) => (typeof value === 'string' ? value.slice(0, MAX_RECORDED_LENGTH) : value)
   const from = changed.map(([name]) => [name, cut(former.get(name))])
   const to = changed.map(([name, value]) => [name, cut(value)])
   return { from: Object.fromEntries(from), to: Object.fromEntries(to) }
-}
-
-/** A user decides how long these texts are. */
-function cut(value: unknown): unknown {
-  return typeof value === 'string' ? value.slice(0, MAX_RECORDED_LENGTH) : value
 }
 
 function schemasOf(columns: SessionColumns): Record<string, z.ZodType> {
@@ -135,27 +120,15 @@ function updateUserInput(columns: UserColumns): z.ZodType<UpdateUserInput> {
   return z.strictObject({
     ...Object.fromEntries(own.map(([name, { schema }]) => [name, schema.optional()])),
     name: userName.exactOptional(),
-    image: image.nullable().exactOptional(),
+    image: userImage.nullable().exactOptional(),
   })
 }
 
 /**
- * Every page that shows the user loads it: an address inside a network would be asked for by browsers and
- * servers in there.
+ * Only an admin can appoint another. Locks another admin, so of two who delete themselves at once the second
+ * is rejected.
  */
-const image = z
-  .url({ protocol: /^https$/, normalize: true })
-  .max(2_048)
-  .refine((text) => {
-    const url = URL.parse(text)
-    return url !== null && url.username === '' && url.password === '' && isPublicHost(url.hostname)
-  })
-
-/**
- * Without one nobody could ever make another. An admin locks another where there is one: of two who leave at once, the second sees that the
- * first has left.
- */
-async function refuseLastAdmin(trx: AuthTransaction, userId: string, now: Date): Promise<void> {
+async function rejectLastAdmin(trx: AuthTransaction, userId: string, now: Date): Promise<void> {
   const user = await trx.selectFrom('user').select('role').where('id', '=', userId).executeTakeFirst()
   if (user?.role !== 'admin') return
   const other = await trx

@@ -1,6 +1,5 @@
 import type { AuthTransaction, RecordEvent } from '../database/auth-transaction.ts'
 import type { VersionCause } from '../events/event.ts'
-import type { NewSession } from '../lifecycle/create-session.ts'
 import { findToken } from '../lifecycle/refresh-session.ts'
 import { replaceCredentials } from '../lifecycle/replace-credentials.ts'
 import { refuse } from '../protocol/endpoint-error.ts'
@@ -8,13 +7,13 @@ import { AuthError } from '../protocol/errors.ts'
 import type { TokenResponse } from '../protocol.ts'
 import { addressBuckets } from '../request/address.ts'
 import { secretStatus } from '../session/secret-status.ts'
-import type { AdmittedContext, EndpointContext, EndpointResult } from './endpoint.ts'
+import type { AuthorizedContext, EndpointContext, EndpointResult } from './endpoint.ts'
 import { prepareTokens } from './issue-tokens.ts'
 
-/** How often the credentials of one session may be replaced. */
+/** Per session. */
 const VERSION_CHANGES = { points: 10, duration: 15 * 60 }
 
-/** How often one network may present superseded secrets of one session. */
+/** Per session and network. */
 const SUPERSEDED = { points: 30, duration: 60 }
 
 /**
@@ -23,7 +22,7 @@ const SUPERSEDED = { points: 30, duration: 60 }
  * @throws EndpointError `SESSION_SECRET_REQUIRED`
  * @throws AuthError `SESSION_NOT_FOUND` if the session has just ended
  */
-export async function requireSessionSecret(context: AdmittedContext): Promise<void> {
+export async function requireSessionSecret(context: AuthorizedContext): Promise<void> {
   const { userId, sessionId } = context.identity
   if (context.sessionCookie?.sessionId !== sessionId) throw refuse('SESSION_SECRET_REQUIRED')
   const isCurrent = await hasSecretOf(userId, context)
@@ -31,12 +30,7 @@ export async function requireSessionSecret(context: AdmittedContext): Promise<vo
   if (!isCurrent) throw refuse('SESSION_SECRET_REQUIRED')
 }
 
-/**
- * Whether the session cookie holds the current secret of a session of this user; null if the session doesn't
- * exist.
- *
- * @throws AuthError `SESSIONS_UNAVAILABLE`
- */
+/** Returns whether the cookie's secret is valid for a session of this user; null if the session is gone. */
 export async function hasSecretOf(
   userId: string,
   { sessionCookie, database, config }: EndpointContext,
@@ -61,15 +55,14 @@ export async function countSuperseded(sessionId: string, context: EndpointContex
 }
 
 /**
- * Replaces the credentials of the caller's session and returns both new ones, as {@link TokenResponse} and in
- * cookies.
+ * Replaces the credentials of the caller's session, does the `work` in the same transaction, and responds with
+ * the new credentials.
  *
- * @param options.work changes more in the same transaction
  * @throws EndpointError `SESSION_SECRET_REQUIRED`
  * @throws AuthError `RATE_LIMITED`
  */
 export async function renewSession(
-  context: AdmittedContext,
+  context: AuthorizedContext,
   {
     cause,
     work,
@@ -79,9 +72,8 @@ export async function renewSession(
   const { userId, sessionId } = identity
   await requireSessionSecret(context)
   await countVersionChange(sessionId, context)
-  // Anything that may fail comes first: the browser must get the new secret once the old one is replaced.
   const issue = await prepareTokens({ id: sessionId, userId }, context)
-  const renewed = await change(async (trx, record): Promise<NewSession> => {
+  const renewed = await change(async (trx, record) => {
     await work?.(trx, record)
     const session = await replaceCredentials(trx, record, { userId, cookie, cause, now: config.now() })
     if (session === null) throw refuse('SESSION_SECRET_REQUIRED')

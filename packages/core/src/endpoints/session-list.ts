@@ -3,16 +3,21 @@ import type { SessionResponse } from '../protocol.ts'
 import { decodeColumns, type SessionColumns } from './declared-columns.ts'
 import { describeDevice } from './device.ts'
 
-/** The sessions of a user that still count, the newest first; or the one of them that is asked for. */
+interface ListOptions {
+  db: AuthKysely
+  now: Date
+  /** The session that the response marks as `current`. */
+  currentId: string
+  /** Lists this session alone. */
+  onlyId?: string
+  /** Added columns to include. */
+  columns?: SessionColumns
+}
+
+/** Lists the unexpired sessions of a user, newest first. */
 export async function listSessionsOf(
   userId: string,
-  {
-    db,
-    now,
-    currentId,
-    onlyId,
-    columns = {},
-  }: { db: AuthKysely; now: Date; currentId: string; onlyId?: string; columns?: SessionColumns },
+  { db, now, currentId, onlyId, columns = {} }: ListOptions,
 ): Promise<SessionResponse[]> {
   let query = db
     .selectFrom('session')
@@ -24,15 +29,15 @@ export async function listSessionsOf(
     .orderBy('id')
   if (onlyId !== undefined) query = query.where('id', '=', onlyId)
   const rows = await query.execute()
-  return rows.map(({ id, ipAddress, userAgent, ...moments }) => ({
-    ...decodeColumns(moments, columns),
-    id,
-    createdAt: toDate(moments.createdAt).toISOString(),
-    lastSeenAt: toDate(moments.lastSeenAt).toISOString(),
-    lastAuthenticatedAt: toDate(moments.lastAuthenticatedAt).toISOString(),
-    expiresAt: toDate(moments.expiresAt).toISOString(),
-    address: ipAddress,
-    device: describeDevice(userAgent),
-    current: id === currentId,
+  return rows.map((row) => ({
+    ...decodeColumns({ ...row }, columns),
+    id: row.id,
+    createdAt: toDate(row.createdAt).toISOString(),
+    lastSeenAt: toDate(row.lastSeenAt).toISOString(),
+    lastAuthenticatedAt: toDate(row.lastAuthenticatedAt).toISOString(),
+    expiresAt: toDate(row.expiresAt).toISOString(),
+    address: row.ipAddress,
+    device: describeDevice(row.userAgent),
+    current: row.id === currentId,
   }))
 }

@@ -1,21 +1,16 @@
-import type { AuthConfig } from '../config.ts'
-import type { Identity } from '../jwt/identity.ts'
 import { deleteSessionOf, deleteSessions } from '../lifecycle/end-session.ts'
-import { LOCK_TIMEOUT_MS, lockingAdapter } from '../lifecycle/locking-adapter.ts'
+import { validateLocked } from '../lifecycle/locking-adapter.ts'
 import { isAuthError } from '../protocol/errors.ts'
 import { ENDPOINTS, isSessionOver, type SuccessResponse } from '../protocol.ts'
 import { clearCookies } from '../request/cookie.ts'
 import { readCredentials } from '../request/credentials.ts'
-import type { AuthAdapter } from '../session/adapter.ts'
 import { identify } from '../session/authenticate.ts'
-import { validateSession } from '../session/validate-session.ts'
 import { defineEndpoint, type Endpoint, type EndpointContext } from './endpoint.ts'
 import { done, noFields } from './plain-schemas.ts'
 
 /**
- * Ends the caller's session and deletes both cookies (spec section 4). The session cookie alone says whose it is, so it works
- * with an expired JWT and for a banned user, and doing it twice is not an error. Without that cookie the JWT
- * says it.
+ * Ends the caller's session and deletes both cookies (spec section 4). Needs only the session cookie, so it
+ * works with an expired JWT, for a banned user, and twice. Without that cookie it uses the JWT.
  */
 export const signOut: Endpoint<object, SuccessResponse, true> = defineEndpoint({
   ...ENDPOINTS.signOut,
@@ -32,38 +27,25 @@ export const signOut: Endpoint<object, SuccessResponse, true> = defineEndpoint({
   },
 })
 
-/**
- * Without the session cookie the JWT says whose session it is. One that is no good ends nothing: in a cookie there is nothing left to
- * end then, and a program that sent it as a bearer token is told.
- */
+/** An invalid JWT ends nothing. That is an error only for a bearer token: with cookies nothing is left to end. */
 async function signOutByToken({ config, change, request, database }: EndpointContext): Promise<void> {
   const { transport, token } = readCredentials(request.header, config)
   if (token === null) return
   try {
     const identity = await identify(request, 'mutation', config)
     const { sessionId, userId } = identity
-    const ending = { cause: 'sign-out', actorId: null, at: config.now() } as const
     await change(async (trx, record) => {
-      await requireCurrentToken(identity, lockingAdapter(trx, database.columns), config)
-      await deleteSessions(trx, record, { sessionId, userId, ...ending })
+      const lock = { trx, columns: database.columns, now: config.now }
+      await validateLocked(identity, lock).catch(ignoreEndedOrBanned)
+      await deleteSessions(trx, record, { sessionId, userId, cause: 'sign-out', at: config.now() })
     })
   } catch (error) {
     if (transport === 'bearer' || !isAuthError(error) || error.status !== 401) throw error
   }
 }
 
-/**
- * A copied token from before the credentials were replaced must not end the session. A banned user may sign
- * out.
- */
-async function requireCurrentToken(
-  identity: Identity,
-  adapter: AuthAdapter,
-  config: AuthConfig,
-): Promise<void> {
-  const patient = { now: config.now, lookupTimeoutMs: LOCK_TIMEOUT_MS }
-  await validateSession(identity, adapter, patient).catch((error: unknown) => {
-    const isKnown = isAuthError(error) && (isSessionOver(error.reason) || error.reason === 'ACCOUNT_BANNED')
-    if (!isKnown) throw error
-  })
+/** Rethrows the rest: a copied token from before the credentials were replaced must not end the session. */
+function ignoreEndedOrBanned(error: unknown): void {
+  if (isAuthError(error) && (isSessionOver(error.reason) || error.reason === 'ACCOUNT_BANNED')) return
+  throw error
 }

@@ -12,19 +12,18 @@ import { prepareTokens } from './issue-tokens.ts'
 import { anyQuery, tokens } from './plain-schemas.ts'
 import { countSuperseded } from './renew-session.ts'
 
-/** How often one session may be refreshed. */
+/** Per session. */
 const REFRESHES = { points: 300, duration: 60 }
 
-/** Counted in this process: a refresh that changes nothing must not need a database that can write. */
+/** In memory: a refresh that changes nothing must not need a writable database. */
 const refreshes = memoryLimits()
 
-/** How often one network may ask without a valid secret. */
+/** Requests without a valid secret, per network. */
 const REJECTIONS = { points: 300, duration: 60 }
 
 /**
- * Issues a new JWT for a valid session (spec section 4). Only this endpoint extends a session. It
- * authenticates by the session cookie alone, because the JWT may have expired. A prefetch gets no JWT,
- * because the user may never open the page.
+ * Issues a new JWT for a valid session (spec section 4). Only this endpoint extends a session. It needs only
+ * the session cookie, because the JWT may have expired. Rejects a prefetch: the user may never open the page.
  */
 export const token: Endpoint<object, TokenResponse, true> = defineEndpoint({
   ...ENDPOINTS.token,
@@ -35,10 +34,10 @@ export const token: Endpoint<object, TokenResponse, true> = defineEndpoint({
   output: tokens,
   async run(_input, context) {
     const { config, database, request, sessionCookie } = context
-    const purposes = ['sec-purpose', 'purpose', 'x-moz'].map(
-      (name) => request.header(name)?.toLowerCase() ?? '',
+    const isPrefetch = ['sec-purpose', 'purpose', 'x-moz'].some((name) =>
+      request.header(name)?.toLowerCase().includes('prefetch'),
     )
-    if (purposes.some((purpose) => purpose.includes('prefetch'))) throw refuse('PREFETCH_REFUSED')
+    if (isPrefetch) throw refuse('PREFETCH_REFUSED')
     if (sessionCookie === null) throw await withoutSecret(context)
     const refresh = await refreshSession(sessionCookie, { database, config }).catch(
       async (error: unknown) => {
@@ -48,11 +47,10 @@ export const token: Endpoint<object, TokenResponse, true> = defineEndpoint({
     )
     const retryAfterSeconds = await refreshes.consume(refresh.session.id, REFRESHES)
     if (retryAfterSeconds !== null) throw new AuthError('RATE_LIMITED', { retryAfterSeconds })
-    // Anything that may fail comes first: once the secret is replaced, the browser must get the new one.
     const issue = await prepareTokens(refresh.session, context)
     const session = await refresh.advance()
     const { userId, id: sessionId, renewed } = session
-    // A renewal has been recorded with its change.
+    // The transaction of a renewal has already recorded it.
     if (!renewed)
       emit({ type: 'session.refreshed', at: config.now(), userId, sessionId, renewed }, database.onEvent)
     return issue(session)
@@ -63,28 +61,23 @@ export const token: Endpoint<object, TokenResponse, true> = defineEndpoint({
 async function countRejection(error: unknown, sessionId: string, context: EndpointContext): Promise<void> {
   if (!isAuthError(error) || isUndecided(error)) return
   if (error.reason === 'SECRET_SUPERSEDED') await countSuperseded(sessionId, context)
-  else if (error.status === 401) await countStranger(context)
+  else if (error.status === 401) await countUnauthenticated(context)
 }
 
-async function countStranger(context: EndpointContext): Promise<void> {
+async function countUnauthenticated(context: EndpointContext): Promise<void> {
   for (const { name, limit } of addressBuckets(context.address, REJECTIONS))
     await context.limit(`token:rejected:${name}`, limit)
 }
 
-/**
- * The error for a request without the session cookie. A JWT of a valid session is no reason to sign its
- * browser out.
- */
+/** Returns the error for a request without the session cookie. A valid JWT means the browser stays signed in. */
 async function withoutSecret(context: EndpointContext): Promise<AuthError> {
   const { config, database, request } = context
   if (readCredentials(request.header, config).token === null) return new AuthError('SESSION_NOT_FOUND')
-  await countStranger(context)
+  await countUnauthenticated(context)
   try {
-    // Nothing is denied yet, so `onEvent` is left out.
-    await authenticate(request, 'token', {
-      config: { ...config, onEvent: undefined },
-      adapter: database.sessions,
-    })
+    // Without `onEvent`: nothing is denied yet.
+    const silent = { ...config, onEvent: undefined }
+    await authenticate(request, 'token', { config: silent, adapter: database.sessions })
     return new AuthError('TOKEN_MISSING')
   } catch (error) {
     if (!isAuthError(error)) throw error

@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js'
 import type { Selectable } from 'kysely'
 import * as z from 'zod'
 import { type AuthKysely, toDate, type UserTable } from '../database/schema.ts'
@@ -5,7 +6,6 @@ import { AuthError } from '../protocol/errors.ts'
 import type { UserResponse } from '../protocol.ts'
 import { decodeColumns, type UserColumns } from './declared-columns.ts'
 
-/** The members of every {@link UserResponse}. */
 export const userFields: { readonly [Name in keyof UserResponse]: z.ZodType<UserResponse[Name]> } = {
   id: z.string(),
   name: z.string(),
@@ -17,9 +17,8 @@ export const userFields: { readonly [Name in keyof UserResponse]: z.ZodType<User
 }
 
 /**
- * The name of a person or an organization, as it may be chosen. It's written into pages and emails, so it
- * has no line breaks, nothing that hides or reorders characters, and nothing that mail programs turn into a
- * link.
+ * The name of a person or an organization. Pages and emails contain it, so it may have no line breaks, nothing
+ * that hides or reorders characters, and nothing that mail programs turn into a link.
  */
 export const userName: z.ZodType<string> = z
   .string()
@@ -38,10 +37,28 @@ const LINK_IN_CAPITALS =
   /\bwww\.|\.(?:app|biz|cc|click|cn|co|com|dev|info|io|link|live|me|net|online|org|ru|shop|site|top|xyz)(?![\p{L}\p{N}])/iu
 
 /**
- * A user with the columns that plugins add.
- *
- * @throws AuthError `SESSION_NOT_FOUND` when there is none any more: their sessions went with them
+ * The picture of a user. Every page that shows the user loads it, so an address in a private network would make
+ * browsers and servers in there send requests to it.
  */
+export const userImage: z.ZodType<string> = z
+  .url({ protocol: /^https$/, normalize: true })
+  .max(2_048)
+  .refine((text) => {
+    const url = URL.parse(text)
+    return url !== null && url.username === '' && url.password === '' && isPublicHost(url.hostname)
+  })
+
+/** Returns false for addresses of private networks, and for names that only such a network resolves. */
+function isPublicHost(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
+  if (ipaddr.isValid(host)) return ipaddr.parse(host).range() === 'unicast'
+  return host.includes('.') && !PRIVATE_NAME.test(host)
+}
+
+const PRIVATE_NAME =
+  /(?:^|\.)(?:corp|home|home\.arpa|internal|intranet|lan|local|localdomain|localhost|private)$/
+
+/** @throws AuthError `SESSION_NOT_FOUND` if the user was deleted, with their sessions */
 export async function readUser(
   userId: string,
   { db, columns }: { db: AuthKysely; columns: UserColumns },
@@ -51,7 +68,6 @@ export async function readUser(
   return { ...toUserResponse(row), ...decodeColumns({ ...row }, columns) }
 }
 
-/** What is told of the row of a user. */
 export function toUserResponse(row: Selectable<UserTable>): UserResponse {
   return {
     id: row.id,

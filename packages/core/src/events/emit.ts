@@ -1,6 +1,6 @@
 import type { AuthEvent, EventListener } from './event.ts'
 
-/** Tells the app of an event. What its listener throws is its own affair: it is printed and changes no decision. */
+/** Calls the app's listener. A failure is printed and changes no decision. */
 export function emit(event: AuthEvent, listener: EventListener | undefined): void {
   if (listener === undefined) return
   try {

@@ -1,9 +1,9 @@
 import type { Reason } from '../protocol.ts'
 
-/** How a session came to its end before its time. */
+/** Why a session ended before it expired. */
 export type RevocationCause =
   | 'sign-out'
-  /** Its user ended it from another session. */
+  /** The user ended it from another session. */
   | 'revoked'
   | 'revoked-by-admin'
   /** The same browser signed in again. */
@@ -23,64 +23,65 @@ export type RevocationCause =
 /** Why the credentials of a session were replaced. */
 export type VersionCause = 'password-changed' | 'reauthenticated' | 'copies-revoked' | 'email-changed'
 
-/** Where a change came from. The endpoints fill it in; absent where the app's own code made the change. */
-export interface EventOrigin {
-  /** The client's address; null where it is unknown. */
+/** The request that caused an event. Endpoints fill it in; absent if the app's own code made the change. */
+export interface EventRequest {
+  /** The client's address; null if unknown. */
   readonly address?: string | null
-  /** The `User-Agent` that the client sent, at most 512 characters. The client can send any text. */
+  /** At most 512 characters. The client can send any text. */
   readonly userAgent?: string | null
   /** The session that made the call; null for a call without one, such as a sign-in. */
   readonly actingSessionId?: string | null
 }
 
-interface SessionEvent extends EventOrigin {
+interface SessionEvent extends EventRequest {
   readonly at: Date
   readonly userId: string
   readonly sessionId: string
 }
 
-interface UserEvent extends EventOrigin {
+interface UserEvent extends EventRequest {
   readonly at: Date
   readonly userId: string
-  /** The admin who did it; null when the user did, or the app's own code. */
+  /** The admin who did it; null for the user, or the app's own code. */
   readonly actorId: string | null
+}
+
+/** An attempt, perhaps without an account. */
+interface AttemptEvent extends EventRequest {
+  readonly at: Date
+  readonly userId: string | null
+}
+
+interface AdminRead extends EventRequest {
+  readonly at: Date
+  /** The user whose data the admin requested; null for all users. */
+  readonly userId: string | null
+  readonly actorId: string
 }
 
 /** Values by name. */
 export type EventDetail = Readonly<Record<string, string | number | boolean | null>>
 
-/** The reason and the end of a ban. */
-interface BanTerms {
+export interface BanTerms {
   readonly reason: string | null
-  /** ISO 8601; null is for ever. */
+  /** ISO 8601; null is permanent. */
   readonly expiresAt: string | null
 }
 
-interface AdminRead extends EventOrigin {
-  readonly at: Date
-  /** Whose data the admin asked for; null where they asked for everyone's. */
-  readonly userId: string | null
-  readonly actorId: string
-}
-
-/**
- * What a plugin records of its own changes, such as `organization:member-removed`. Where it names a user, the live streams of that user ask
- * again.
- */
-export interface PluginEvent extends EventOrigin {
-  /** The id of the plugin and what happened, with a colon between them. */
+/** A change made by a plugin. If it names a user, that user's live streams validate their session again. */
+export interface PluginEvent extends EventRequest {
+  /** The id of the plugin and what happened, such as `organization:member-removed`. */
   readonly type: `${string}:${string}`
   readonly at: Date
-  /** Whom it concerns. */
   readonly userId: string | null
-  /** Who did it; null when the user did, or the app's own code. */
+  /** The user who did it; null for `userId`, or the app's own code. */
   readonly actorId: string | null
   readonly detail?: EventDetail
 }
 
 /**
- * What happens to sessions and users. All but `decision.denied`, and `session.refreshed` where it moved nothing, are written to the
- * table `audit` in the transaction of the change.
+ * What happens to sessions and users. Each is written to the table `audit` in the transaction of its change,
+ * except `decision.denied`, and `session.refreshed` if nothing changed.
  */
 export type AuthEvent =
   | PluginEvent
@@ -89,12 +90,12 @@ export type AuthEvent =
       readonly address: string | null
       readonly userAgent: string | null
       /**
-       * Whether the account knew the browser that signed in. Null where that can't be known: the app's own
-       * code began the session, or the client sends the session header.
+       * Whether the account knew the browser that signed in. Null if that can't be known: the app's own code
+       * began the session, or the client sends the session header.
        */
       readonly knownDevice: boolean | null
     })
-  /** A new JWT was issued; `renewed` when the session was extended as well. */
+  /** A new JWT was issued; `renewed` if the session was extended too. */
   | (SessionEvent & { readonly type: 'session.refreshed'; readonly renewed: boolean })
   | (SessionEvent & {
       readonly type: 'session.revoked'
@@ -116,20 +117,13 @@ export type AuthEvent =
       /** The ban that this one replaces. */
       readonly from: BanTerms | null
     })
-  | (UserEvent & {
-      readonly type: 'user.unbanned'
-      /** The ban that was lifted. */
-      readonly from: BanTerms | null
-    })
+  /** `from` is the ban that was lifted. */
+  | (UserEvent & { readonly type: 'user.unbanned'; readonly from: BanTerms | null })
   | (UserEvent & { readonly type: 'user.created' })
   | (UserEvent & { readonly type: 'user.deleted' })
   | (UserEvent & { readonly type: 'user.role-changed'; readonly from: string; readonly to: string })
   /** The user changed their profile. `from` and `to` have the columns that changed. */
-  | (UserEvent & {
-      readonly type: 'user.updated'
-      readonly from: EventDetail
-      readonly to: EventDetail
-    })
+  | (UserEvent & { readonly type: 'user.updated'; readonly from: EventDetail; readonly to: EventDetail })
   /** A verification link was requested. */
   | (UserEvent & { readonly type: 'verification.requested' })
   /** The user proved that they receive the mail of this address. */
@@ -140,45 +134,36 @@ export type AuthEvent =
   /** The link in the notice to the former address was used. */
   | (UserEvent & { readonly type: 'user.email-change-undone'; readonly from: string; readonly to: string })
   | (UserEvent & { readonly type: 'user.password-changed' })
-  /** A link to set a new password was requested. `userId` is null where no account has that email. */
-  | (EventOrigin & {
-      readonly type: 'recovery.requested'
-      readonly at: Date
-      readonly userId: string | null
-    })
-  /** Too many attempts. Recorded once per key and window. */
-  | (EventOrigin & {
+  /** A link to set a new password was requested. `userId` is null if no account has that email. */
+  | (AttemptEvent & { readonly type: 'recovery.requested' })
+  /** Too many attempts. Recorded once per key and window. `userId` is the user of the acting session. */
+  | (AttemptEvent & {
       readonly type: 'rate-limit.rejected'
-      readonly at: Date
-      /** The user of the acting session, or null. */
-      readonly userId: string | null
-      /** What is limited: the first part of the key, such as `sign-in` or `address`. */
+      /** The first part of the key, such as `sign-in` or `address`. */
       readonly limit: string
       /** `sha256:<hex>` of the whole key: rows with the same hash are about the same account or network. */
       readonly keyHash: string
     })
-  /** An admin listed users; recorded once per session and search in 5 minutes. */
+  /** Authentication failed. `userId` is null if no account has that email. */
+  | (AttemptEvent & {
+      readonly type: 'sign-in.failed'
+      readonly reason: 'INVALID_CREDENTIALS' | 'ACCOUNT_BANNED' | 'RATE_LIMITED'
+      readonly address: string | null
+    })
+  /** An admin listed users. Recorded once per session and search in 5 minutes. */
   | (AdminRead & { readonly type: 'admin.users-listed'; readonly search: string | null })
   /** An admin listed the sessions of the user. */
   | (AdminRead & { readonly type: 'admin.sessions-listed' })
   /** An admin read the audit trail. */
   | (AdminRead & { readonly type: 'admin.audit-read'; readonly filter: EventDetail })
-  /** Someone failed to prove who they are. `userId` is null where no account has that email. */
-  | (EventOrigin & {
-      readonly type: 'sign-in.failed'
-      readonly at: Date
-      readonly userId: string | null
-      readonly reason: 'INVALID_CREDENTIALS' | 'ACCOUNT_BANNED' | 'RATE_LIMITED'
-      readonly address: string | null
-    })
-  /** One of the two doors refused a request. */
+  /** Step 1 or Step 2 rejected a request. */
   | {
       readonly type: 'decision.denied'
       readonly at: Date
       readonly reason: Reason
       /** 1 is the JWT, 2 the session. */
       readonly step: 1 | 2
-      /** `sha256:<hex>` of the session id; null where none was proved. */
+      /** `sha256:<hex>` of the session id; null if none was proved. */
       readonly sessionIdHash: string | null
       /** Milliseconds from the start of the step. */
       readonly durationMs: number
@@ -187,5 +172,5 @@ export type AuthEvent =
 /** The name of an event. */
 export type AuthEventType = AuthEvent['type']
 
-/** Hears of every event, after the change it tells of has been committed. */
+/** Called with every event, after its change has committed. */
 export type EventListener = (event: AuthEvent) => void | Promise<void>

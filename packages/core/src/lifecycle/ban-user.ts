@@ -1,38 +1,36 @@
 import type { AnyDatabase } from '../database/any-database.ts'
 import type { AuthTransaction, RecordEvent } from '../database/auth-transaction.ts'
 import { toNullableDate } from '../database/schema.ts'
+import type { BanTerms } from '../events/event.ts'
 import { commit } from './commit.ts'
 
-/** Who is banned, why and until when. */
-export interface Ban {
+interface Unban {
   readonly userId: string
-  readonly reason: string | null
-  /** Null is for ever. */
-  readonly expiresAt: Date | null
-  /** The admin who did it; null when the app's own code did. */
+  /** The admin who did it; null for the app's own code. */
   readonly actorId: string | null
   readonly at: Date
 }
 
-/** Bans a user inside a transaction. False when there is no such user. */
+interface Ban extends Unban {
+  readonly reason: string | null
+  /** Null is permanent. */
+  readonly expiresAt: Date | null
+}
+
+/** Bans a user inside a transaction. Returns false if the user doesn't exist. */
 export async function setBan(trx: AuthTransaction, record: RecordEvent, ban: Ban): Promise<boolean> {
   const { userId, reason, expiresAt, at } = ban
-  const from = await findBan(trx, userId)
-  const { numUpdatedRows } = await trx
-    .updateTable('user')
-    .set({ banned: true, banReason: reason, banExpires: expiresAt, updatedAt: at })
-    .where('id', '=', userId)
-    .executeTakeFirst()
-  if (numUpdatedRows === 0n) return false
-  record({ type: 'user.banned', ...ban, from })
+  const user = await lockBan(trx, userId)
+  if (user === null) return false
+  const columns = { banned: true, banReason: reason, banExpires: expiresAt, updatedAt: at }
+  await trx.updateTable('user').set(columns).where('id', '=', userId).execute()
+  record({ type: 'user.banned', ...ban, from: user.ban })
   return true
 }
 
 /**
- * Bans a user. Their sessions stay in place, so that the next call answers 403 "Account banned" (spec section 3), and their live streams
- * end.
- *
- * @returns false when there is no such user
+ * Bans a user. Live streams end, and calls are rejected with 403 "Account banned" (spec section 3), for which
+ * the sessions stay. Returns false if the user doesn't exist.
  */
 export function banUser(
   userId: string,
@@ -40,40 +38,30 @@ export function banUser(
   options: { now: Date; reason?: string; expires?: Date },
 ): Promise<boolean> {
   const { now: at, reason = null, expires: expiresAt = null } = options
-  return commit(database, (trx, record) =>
-    setBan(trx, record, { userId, reason, expiresAt, actorId: null, at }),
-  )
+  const ban = { userId, reason, expiresAt, actorId: null, at }
+  return commit(database, (trx, record) => setBan(trx, record, ban))
 }
 
-/** Lifts a ban inside a transaction. False when the user was not banned. */
-export async function liftBan(
-  trx: AuthTransaction,
-  record: RecordEvent,
-  { userId, actorId, at }: Pick<Ban, 'userId' | 'actorId' | 'at'>,
-): Promise<boolean> {
-  const from = await findBan(trx, userId)
-  const { numUpdatedRows } = await trx
-    .updateTable('user')
-    .set({ banned: false, banReason: null, banExpires: null, updatedAt: at })
-    .where('id', '=', userId)
-    .where('banned', '=', true)
-    .executeTakeFirst()
-  if (numUpdatedRows === 0n) return false
-  record({ type: 'user.unbanned', userId, actorId, at, from })
+/** Lifts a ban inside a transaction. Returns false if the user wasn't banned. */
+export async function liftBan(trx: AuthTransaction, record: RecordEvent, unban: Unban): Promise<boolean> {
+  const { userId, at } = unban
+  const user = await lockBan(trx, userId)
+  if (!user?.ban) return false
+  const columns = { banned: false, banReason: null, banExpires: null, updatedAt: at }
+  await trx.updateTable('user').set(columns).where('id', '=', userId).execute()
+  record({ type: 'user.unbanned', ...unban, from: user.ban })
   return true
 }
 
-/** The ban that a user's row holds, expired or not; locks the row. */
-async function findBan(
-  trx: AuthTransaction,
-  userId: string,
-): Promise<{ reason: string | null; expiresAt: string | null } | null> {
+/** Locks a user, and returns the ban in the row, expired or not; null if the user doesn't exist. */
+async function lockBan(trx: AuthTransaction, userId: string): Promise<{ ban: BanTerms | null } | null> {
   const user = await trx
     .selectFrom('user')
     .select(['banned', 'banReason', 'banExpires'])
     .where('id', '=', userId)
     .forNoKeyUpdate()
     .executeTakeFirst()
-  if (!user?.banned) return null
-  return { reason: user.banReason, expiresAt: toNullableDate(user.banExpires)?.toISOString() ?? null }
+  if (user === undefined) return null
+  const expiresAt = toNullableDate(user.banExpires)?.toISOString() ?? null
+  return { ban: user.banned ? { reason: user.banReason, expiresAt } : null }
 }

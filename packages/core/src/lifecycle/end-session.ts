@@ -7,27 +7,26 @@ import { secretStatus } from '../session/secret-status.ts'
 import { commit } from './commit.ts'
 import { lockUsers } from './lock-user.ts'
 
-/** Which sessions are meant. Those of one user, unless an id is given. */
+/** A session by its id, or all sessions of a user. */
 export interface SessionSelector {
   readonly sessionId?: string
   readonly userId?: string
-  /** All but this one. */
+  /** Selects all but this one. */
   readonly exceptId?: string
 }
 
-/** Why sessions end, for whoever reads the record of it. */
-export interface Ending {
+interface Ending {
   readonly cause: RevocationCause
-  /** The admin who did it; null when the user did, or the app's own code. */
-  readonly actorId: string | null
+  /** The admin who did it. @default null: the user, or the app's own code */
+  readonly actorId?: string | null
   readonly at: Date
 }
 
-/** Ends sessions inside a transaction, which has their users locked from then on. The number that ended. */
+/** Ends sessions inside a transaction, locks their user in it, and returns how many ended. */
 export async function deleteSessions(
   trx: AuthTransaction,
   record: RecordEvent,
-  { sessionId, userId, exceptId, ...ending }: SessionSelector & Ending,
+  { sessionId, userId, exceptId, cause, actorId = null, at }: SessionSelector & Ending,
 ): Promise<number> {
   const owner = userId ?? (await ownerOf(trx, sessionId))
   if (owner === null) return 0
@@ -35,36 +34,29 @@ export async function deleteSessions(
   let statement = trx.deleteFrom('session').where('userId', '=', owner)
   if (sessionId !== undefined) statement = statement.where('id', '=', sessionId)
   if (exceptId !== undefined) statement = statement.where('id', '!=', exceptId)
-  const ended = await statement.returning(['id', 'userId']).execute()
-  for (const session of ended) {
-    record({ type: 'session.revoked', userId: session.userId, sessionId: session.id, ...ending })
-  }
+  const ended = await statement.returning('id').execute()
+  for (const { id } of ended)
+    record({ type: 'session.revoked', userId: owner, sessionId: id, cause, actorId, at })
   return ended.length
 }
 
 async function ownerOf(trx: AuthTransaction, sessionId: string | undefined): Promise<string | null> {
-  if (sessionId === undefined) throw new TypeError('Whose sessions?')
-  const session = await trx
-    .selectFrom('session')
-    .select('userId')
-    .where('id', '=', sessionId)
-    .executeTakeFirst()
-  return session?.userId ?? null
+  if (sessionId === undefined) throw new TypeError('deleteSessions needs a sessionId or a userId')
+  const query = trx.selectFrom('session').select('userId').where('id', '=', sessionId)
+  return (await query.executeTakeFirst())?.userId ?? null
 }
 
-/** Ends a session by its id. False when there was none. */
+/** Ends a session by its id. Returns false if it doesn't exist. */
 export async function revokeSession(
   sessionId: string,
   database: AnyDatabase,
   { cause = 'revoked', actorId = null, at = new Date() }: Partial<Ending> = {},
 ): Promise<boolean> {
-  const ended = await commit(database, (trx, record) =>
-    deleteSessions(trx, record, { sessionId, cause, actorId, at }),
-  )
-  return ended > 0
+  const ending = { sessionId, cause, actorId, at }
+  return (await commit(database, (trx, record) => deleteSessions(trx, record, ending))) > 0
 }
 
-/** Ends all sessions of a user. The number that ended. */
+/** Ends all sessions of a user, and returns how many ended. */
 export function revokeSessions(
   userId: string,
   database: AnyDatabase,
@@ -74,26 +66,23 @@ export function revokeSessions(
 }
 
 /**
- * Ends the session of a session cookie. A secret that was rotated out ends it too, since someone else holds
- * the current one. A superseded secret ends nothing: it may be a thief's copy, from before the user proved
- * who they are.
- *
- * @returns whether a session ended
+ * Ends the session of a session cookie, and returns whether one ended. A secret that was rotated out ends it
+ * too, since someone else holds the current one. A superseded secret ends nothing: it may be a thief's copy,
+ * from before the user proved who they are.
  */
 export async function deleteSessionOf(
-  cookie: SessionCookie,
+  { sessionId, secret }: SessionCookie,
   { trx, record, cause, at }: { trx: AuthTransaction; record: RecordEvent } & Omit<Ending, 'actorId'>,
 ): Promise<boolean> {
   const found = await trx
     .selectFrom('session')
     .select(['userId', 'token', 'previousToken', 'rotatedAt', 'tokenFamily', 'provedVersion'])
-    .where('id', '=', cookie.sessionId)
+    .where('id', '=', sessionId)
     .executeTakeFirst()
   if (found === undefined) return false
-  const columns = { ...found, rotatedAt: toNullableDate(found.rotatedAt) }
-  const status = await secretStatus(cookie.secret, columns, at)
+  const status = await secretStatus(secret, { ...found, rotatedAt: toNullableDate(found.rotatedAt) }, at)
   if (status === 'unknown' || status === 'superseded') return false
-  const ending = { cause: status === 'replayed' ? 'token-replayed' : cause, actorId: null, at } as const
-  await deleteSessions(trx, record, { sessionId: cookie.sessionId, userId: found.userId, ...ending })
+  const ending = { cause: status === 'replayed' ? 'token-replayed' : cause, at } as const
+  await deleteSessions(trx, record, { sessionId, userId: found.userId, ...ending })
   return true
 }

@@ -8,27 +8,26 @@ import { type ProvedSession, type ValidateOptions, validateSession } from '../se
 import { LOCK_TIMEOUT_MS } from './locking-adapter.ts'
 
 /**
- * Runs one statement in the transaction of the app, and answers with its rows or with an object that has them as `rows`. The tagged
- * templates of Kysely, Drizzle and Prisma take these very arguments.
+ * Runs one statement in the app's transaction, and returns its rows or `{ rows }`. The tagged templates of
+ * Kysely, Drizzle, and Prisma take these arguments.
  */
 export type Execute = (query: TemplateStringsArray, ...values: unknown[]) => unknown
 
-/** What {@link LockSession} takes besides; an `AuthConfig` has the clock. */
 export interface LockSessionOptions extends ValidateOptions {
-  /** The names of the tables, as they were given to the store. */
+  /** The names of the tables, as given to the store. */
   readonly mapping?: StoreMapping
 }
 
 /**
- * Step 2 inside a transaction of the app's own that is about to write: locks and reads the user, then the session. What the transaction
- * writes is committed before a revocation of the session or not at all; **only** what it writes.
+ * Step 2 inside a transaction of the app: locks and reads the user, then the session. What the transaction
+ * writes commits before a revocation of the session or not at all; this holds for nothing else.
  *
- * Call it first in the transaction, before the locks of the app's own rows. In SQLite the transaction has to be a `begin immediate`.
+ * Call it first in the transaction, before the app locks its own rows. In SQLite, use `begin immediate`.
  *
  * @param execute runs a statement in the transaction
  * @param identity `ctx.identity`
- * @throws AuthError like `validateSession`; let it out of the transaction, so that nothing is written
- * @throws ConfigurationError where `execute` does not answer with rows
+ * @throws AuthError like `validateSession`; let it roll back the transaction
+ * @throws ConfigurationError if `execute` doesn't return rows
  * @example
  * await kysely.transaction().execute(async (trx) => {
  *   await lockSession((...query) => sql(...query).execute(trx), ctx.identity)
@@ -49,20 +48,20 @@ export type LockSession = (
   options?: LockSessionOptions,
 ) => Promise<Session>
 
-/** The {@link LockSession} of a database. */
+/** Creates the {@link LockSession} of an engine. */
 export function lockSessionIn(engine: Engine): LockSession {
   return async (execute, identity, { mapping, ...options } = {}) => {
     const adapter = rawLockingAdapter(execute, sessionSql(engine, mapping))
     try {
       return await validateSession(identity, adapter, { lookupTimeoutMs: LOCK_TIMEOUT_MS, ...options })
     } catch (error) {
-      // One that no retry mends is not to look like a database that is down.
+      // A mistake that no retry fixes must not look like an outage.
       throw configurationFault(error) ?? error
     }
   }
 }
 
-/** What the app got wrong: its `execute`, or the names of the tables (SQLSTATE class 42). */
+/** Finds a mistake of the app: its `execute`, or the names of its tables (SQLSTATE class 42). */
 function configurationFault(error: unknown): ConfigurationError | null {
   if (!(error instanceof Error)) return null
   if (isConfigurationError(error)) return error
@@ -92,7 +91,7 @@ function rawLockingAdapter(execute: Execute, { engine, session, user }: SessionS
   }
 }
 
-/** A statement as a tagged template has it: the values stand between the parts. */
+/** Builds the first argument of a template tag; the values go between the parts. */
 function query(...parts: string[]): TemplateStringsArray {
   return Object.assign(parts, { raw: parts })
 }
@@ -102,14 +101,12 @@ type Row = Readonly<Record<string, unknown>>
 function rowsOf(result: unknown): readonly Row[] {
   const rows = typeof result === 'object' && result !== null && 'rows' in result ? result.rows : result
   if (Array.isArray(rows)) return rows
-  throw new ConfigurationError('The execute of lockSession must answer with the rows, or with { rows }')
+  throw new ConfigurationError('The execute of lockSession must return the rows, or { rows }')
 }
 
-/** Drivers and libraries read flags and large numbers each in their own way. */
+/** Some drivers return integers as bigint. */
 function toLookupRow(row: Row): LookupRow {
-  const plain = Object.entries(row).map(([name, value]) => [
-    name,
-    typeof value === 'bigint' ? Number(value) : value,
-  ])
-  return Object.fromEntries(plain)
+  const toNumber = (value: unknown) => (typeof value === 'bigint' ? Number(value) : value)
+  const entries = Object.entries(row).map(([name, value]) => [name, toNumber(value)])
+  return Object.fromEntries(entries)
 }

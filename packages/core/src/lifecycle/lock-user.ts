@@ -1,11 +1,8 @@
 import type { AuthTransaction } from '../database/auth-transaction.ts'
 
 /**
- * Locks users until the end of the transaction, in the order of their ids. Whatever ends sessions does so first, and whoever is about to
- * write on behalf of a session too: the row of the user, then that of the session. So neither waits for the other in a circle. In
- * SQLite a transaction has the whole file to itself.
- *
- * @returns the ids of those who are there
+ * Locks users in the order of their ids until the transaction ends, and returns the ids that exist. Every
+ * change locks the user's row before a session's row, so two changes never deadlock.
  */
 export async function lockUsers(trx: AuthTransaction, userIds: readonly string[]): Promise<string[]> {
   if (userIds.length === 0) return []

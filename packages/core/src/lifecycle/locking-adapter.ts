@@ -1,19 +1,28 @@
 import type { AuthTransaction } from '../database/auth-transaction.ts'
 import type { AuthAdapter } from '../session/adapter.ts'
 import { type AddedColumns, type AddedLists, addedLists, NO_COLUMNS } from '../session/added-columns.ts'
-import type { SessionKey, StoredSession } from '../session/session.ts'
+import type { Session, SessionKey, StoredSession } from '../session/session.ts'
 import { toSession } from '../session/session-row.ts'
+import { type ProvedSession, validateSession } from '../session/validate-session.ts'
 
-/** How long one waits for the locks of a session, in milliseconds. */
+/** How long to wait for the locks of a session. */
 export const LOCK_TIMEOUT_MS = 5_000
 
 /**
- * Step 2 inside a transaction that is about to write: locks and reads the user, then the session. A revocation that is committed is seen;
- * one that is not waits until this transaction is over. So what is written is committed before the revocation or not at all.
+ * Step 2 inside a transaction that is about to write: locks and reads the user, then the session. It sees a
+ * committed revocation, and an uncommitted one waits for the end of this transaction.
  */
 export function lockingAdapter(trx: AuthTransaction, columns: AddedColumns = NO_COLUMNS): AuthAdapter {
   const added = addedLists(columns)
   return { findSession: (key) => findLocked(trx, key, added) }
+}
+
+/** Validates a session with a {@link lockingAdapter}. */
+export function validateLocked(
+  identity: ProvedSession,
+  { trx, columns, now }: { trx: AuthTransaction; columns: AddedColumns; now: () => Date },
+): Promise<Session> {
+  return validateSession(identity, lockingAdapter(trx, columns), { now, lookupTimeoutMs: LOCK_TIMEOUT_MS })
 }
 
 async function findLocked(
@@ -21,27 +30,27 @@ async function findLocked(
   { sessionId, userId }: SessionKey,
   added: AddedLists | null,
 ): Promise<StoredSession | null> {
-  const further = (table: 'session' | 'user') =>
-    (added?.[table] ?? []).map(([name]) => trx.dynamic.ref<never>(name))
+  const namesOf = (table: 'session' | 'user') => (added?.[table] ?? []).map(([name]) => name)
+  const refsOf = (table: 'session' | 'user') => namesOf(table).map((name) => trx.dynamic.ref<never>(name))
   const user = await trx
     .selectFrom('user')
-    .select(['name', 'email', 'role', 'banned', 'banExpires', ...further('user')])
+    .select(['name', 'email', 'role', 'banned', 'banExpires', ...refsOf('user')])
     .where('id', '=', userId)
     .forNoKeyUpdate()
     .executeTakeFirst()
   if (user === undefined) return null
   const session = await trx
     .selectFrom('session')
-    .select(['expiresAt', 'lastAuthenticatedAt', 'version', 'rotatedAt', 'issuer', ...further('session')])
+    .select(['expiresAt', 'lastAuthenticatedAt', 'version', 'rotatedAt', 'issuer', ...refsOf('session')])
     .where('id', '=', sessionId)
     .where('userId', '=', userId)
     .forNoKeyUpdate()
     .executeTakeFirst()
   if (session === undefined) return null
+  const valuesOf = (row: object, table: 'session' | 'user') =>
+    namesOf(table).map((name) => Reflect.get(row, name))
+  const values = [...valuesOf(session, 'session'), ...valuesOf(user, 'user')]
   const { expiresAt, lastAuthenticatedAt, version, rotatedAt, issuer } = session
-  const valuesOf = (row: Readonly<Record<string, unknown>>, table: 'session' | 'user') =>
-    (added?.[table] ?? []).map(([name]) => row[name])
-  const values = [...valuesOf({ ...session }, 'session'), ...valuesOf({ ...user }, 'user')]
   const row = { ...user, expiresAt, lastAuthenticatedAt, version, rotatedAt, issuer }
   return toSession({ sessionId, userId }, row, { added, values })
 }

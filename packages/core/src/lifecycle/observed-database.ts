@@ -1,9 +1,9 @@
 import { type AnyDatabase, toSessionDatabase } from '../database/any-database.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
 import type { AuthDefinition, AuthPlugin } from '../endpoints/definition.ts'
-import type { EventOrigin } from '../events/event.ts'
+import type { EventRequest } from '../events/event.ts'
 
-/** A database whose changes reach the hooks of the plugins and the listener of an auth definition. */
+/** Adds the hooks of the plugins and the listener of a definition to a database. */
 export function observed(
   given: AnyDatabase,
   definition: Pick<AuthDefinition, 'config' | 'plugins'> | null,
@@ -14,18 +14,18 @@ export function observed(
   return { ...database, hooks, onEvent: definition.config.onEvent }
 }
 
-/** The same database for one request: its events say where they come from. */
-export function withOrigin(database: SessionDatabase, origin: EventOrigin): SessionDatabase {
+/** Adds the request that causes changes to their events. */
+export function forRequest(database: SessionDatabase, request: EventRequest): SessionDatabase {
   const { onEvent } = database
   return {
     ...database,
-    origin,
+    request,
     onEvent:
-      onEvent && ((event) => onEvent(event.type === 'decision.denied' ? event : { ...origin, ...event })),
+      onEvent && ((event) => onEvent(event.type === 'decision.denied' ? event : { ...request, ...event })),
   }
 }
 
-/** The tables of plugins whose expired rows are pruned. */
+/** Returns the plugins' tables whose expired rows are pruned. */
 export function expiringTables(plugins: readonly AuthPlugin[]): string[] {
   return plugins.flatMap(({ expiringTables = [] }) => expiringTables)
 }

@@ -8,35 +8,33 @@ import { lockUsers } from './lock-user.ts'
 /** Rows that were removed, by table. */
 export type PruneReport = Readonly<Record<string, number>>
 
-/** What {@link prune} takes. */
 export interface PruneOptions {
   now: Date
   /** Further tables with a column `expiresAt`. @default [] */
   tables?: readonly string[]
-  /** How long the records in `audit` are kept, in days; `Infinity` is for ever. @default 365 */
+  /** How long to keep the records in `audit`, in days; `Infinity` keeps them forever. @default 365 */
   auditDays?: number
-  /** Rows in one transaction, at most 10_000; other writers get their turn in between. @default 500 */
+  /** Rows per transaction, at most 10_000. Other writers run in between. @default 500 */
   batchSize?: number
   /** Called after each batch with the rows removed so far. */
   onProgress?: (report: PruneReport) => void
 }
 
-const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+/** Databases limit the number of values in a statement. */
+const MAX_BATCH_SIZE = 10_000
 
-/** A statement takes only so many values. */
-const MOST_AT_ONCE = 10_000
-
+const MIN_PAUSE_MS = 50
 const DAY_MS = 24 * 60 * 60 * 1000
 
 /**
- * Removes what has expired, in batches: sessions, counters of rate limits, old records in `audit` and of
- * revocations, what was remembered of service calls, and rows of the tables of plugins. Expired sessions let nobody in before that
- * either; this keeps the tables small.
+ * Removes expired rows in batches: sessions, rate limits, records of service calls, rows of the plugins'
+ * tables, and old records in `audit` and the revocation log. Only saves space: expired sessions are invalid
+ * anyway.
  */
 export async function prune(given: AnyDatabase, options: PruneOptions): Promise<PruneReport> {
   const database = toSessionDatabase(given)
   const { now, tables = [], auditDays = 365, onProgress } = options
-  const batchSize = positive('batchSize', options.batchSize ?? 500, MOST_AT_ONCE)
+  const batchSize = positive('batchSize', options.batchSize ?? 500, MAX_BATCH_SIZE)
   const report: Record<string, number> = {}
 
   async function inBatches(table: string, removeBatch: () => Promise<number>): Promise<void> {
@@ -46,37 +44,29 @@ export async function prune(given: AnyDatabase, options: PruneOptions): Promise<
       removed = await removeBatch()
       report[table] += removed
       onProgress?.({ ...report })
-      // Without a pause neither the event loop nor another process that waits for the file would get a turn.
-      if (removed === batchSize) await sleep(Math.max(50, performance.now() - startedAt))
+      // Gives the event loop, and other processes that wait for the file, a turn.
+      if (removed < batchSize) return
+      const pauseMs = Math.max(MIN_PAUSE_MS, performance.now() - startedAt)
+      await new Promise((resolve) => setTimeout(resolve, pauseMs))
     }
   }
 
-  await inBatches('session', () => removeExpiredSessions(database, { now, batchSize }))
-  const keptSince = auditLimit(auditDays, now)
-  if (keptSince !== null) {
-    const old = { table: 'audit', column: 'createdAt', upTo: keptSince, batchSize }
-    await inBatches('audit', () => removeOld(database, old))
+  const remove = (table: string, old: OldRows) =>
+    inBatches(table, () => removeOld(database, table, { batchSize, ...old }))
+
+  await inBatches('session', () => removeExpiredSessions(database, now, batchSize))
+  if (auditDays !== Number.POSITIVE_INFINITY) {
+    const keptMs = positive('auditDays', auditDays, 36_500) * DAY_MS
+    await remove('audit', { column: 'createdAt', upTo: new Date(now.getTime() - keptMs) })
   }
-  await inBatches('rateLimit', () => removeCounters(database, { now, batchSize }))
-  const upTo = new Date(now.getTime() - LOG_KEPT_MS)
-  await inBatches('revocation_log', () => removeLog(database, { upTo, batchSize }))
+  await remove('rateLimit', { key: 'key', column: 'expire', upTo: now.getTime() })
+  await remove('revocation_log', { key: 'seq', column: 'at', upTo: new Date(now.getTime() - LOG_KEPT_MS) })
   for (const table of ['serviceToken', 'serviceCall', ...tables])
-    await inBatches(table, () => removeOld(database, { table, column: 'expiresAt', upTo: now, batchSize }))
+    await remove(table, { column: 'expiresAt', upTo: now })
   return report
 }
 
-/** Null where records are kept for ever. */
-function auditLimit(auditDays: number, now: Date): Date | null {
-  if (auditDays === Number.POSITIVE_INFINITY) return null
-  return new Date(now.getTime() - positive('auditDays', auditDays, 36_500) * DAY_MS)
-}
-
-interface Batch {
-  readonly now: Date
-  readonly batchSize: number
-}
-
-function removeExpiredSessions(database: SessionDatabase, { now, batchSize }: Batch): Promise<number> {
+function removeExpiredSessions(database: SessionDatabase, now: Date, batchSize: number): Promise<number> {
   return commit(database, async (trx, record) => {
     const expired = await trx
       .selectFrom('session')
@@ -90,7 +80,7 @@ function removeExpiredSessions(database: SessionDatabase, { now, batchSize }: Ba
     const removed = await trx
       .deleteFrom('session')
       .where('id', 'in', ids)
-      // One of them may have been extended before the lock.
+      // One may have been extended before the lock.
       .where('expiresAt', '<=', now)
       .returning(['id', 'userId'])
       .execute()
@@ -100,31 +90,20 @@ function removeExpiredSessions(database: SessionDatabase, { now, batchSize }: Ba
   })
 }
 
-async function removeCounters({ db }: SessionDatabase, { now, batchSize }: Batch): Promise<number> {
-  const expired = db
-    .selectFrom('rateLimit')
-    .select('key')
-    .where('expire', '<=', now.getTime())
-    .limit(batchSize)
-  const removed = await db.deleteFrom('rateLimit').where('key', 'in', expired).returning('key').execute()
-  return removed.length
-}
-
-async function removeLog(
-  { db }: SessionDatabase,
-  { upTo, batchSize }: { upTo: Date; batchSize: number },
-): Promise<number> {
-  const old = db.selectFrom('revocation_log').select('seq').where('at', '<=', upTo).limit(batchSize)
-  const removed = await db.deleteFrom('revocation_log').where('seq', 'in', old).returning('seq').execute()
-  return removed.length
+interface OldRows {
+  /** @default 'id' */
+  readonly key?: string
+  readonly column: string
+  readonly upTo: Date | number
 }
 
 async function removeOld(
   { db }: SessionDatabase,
-  { table, column, upTo, batchSize }: { table: string; column: string; upTo: Date; batchSize: number },
+  table: string,
+  { key = 'id', column, upTo, batchSize }: OldRows & { batchSize: number },
 ): Promise<number> {
-  const tables = db.withTables<{ [name: string]: { id: string; [column: string]: Date | string } }>()
-  const old = tables.selectFrom(table).select('id').where(column, '<=', upTo).limit(batchSize)
-  const removed = await tables.deleteFrom(table).where('id', 'in', old).returning('id').execute()
+  const tables = db.withTables<{ [table: string]: { [column: string]: Date | string | number } }>()
+  const old = tables.selectFrom(table).select(key).where(column, '<=', upTo).limit(batchSize)
+  const removed = await tables.deleteFrom(table).where(key, 'in', old).returning(key).execute()
   return removed.length
 }

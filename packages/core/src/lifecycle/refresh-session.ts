@@ -10,31 +10,28 @@ import { secretStatus } from '../session/secret-status.ts'
 import type { Session } from '../session/session.ts'
 import { validateSessionOfSecret } from '../session/validate-session.ts'
 import { commit } from './commit.ts'
+import type { NewSession } from './create-session.ts'
 import { deleteSessions } from './end-session.ts'
 
-/** A session that goes on, and what its browser has to be given. */
-export interface RefreshedSession extends Pick<Session, 'id' | 'userId' | 'expiresAt'> {
-  /** The version that the JWT carries. */
-  readonly version: number
-  readonly remembered: boolean
+/** A session that continues, and the credentials for its browser. */
+export interface RefreshedSession extends Omit<NewSession, 'cookie'> {
   readonly renewed: boolean
-  /** The new value of the session cookie; null where the browser keeps what it has. */
+  /** The new value of the session cookie; null if the browser keeps its own. */
   readonly cookie: string | null
 }
 
-/** A session that may go on. */
+/** A session that may continue. */
 export interface Refresh {
   readonly session: Session
-  /** Extends it where it is time to. Afterwards its browser must be answered: the secret may have changed. */
+  /** Extends it when due. Respond to its browser afterwards: the secret may have changed. */
   advance(): Promise<RefreshedSession>
 }
 
-/** `lastSeenAt` is kept to this many seconds, so that a page that refreshes again and again does not write each time. */
-const SEEN_SECONDS = 60
+/** The precision of `lastSeenAt`, so frequent refreshes don't write each time. */
+const SEEN_MS = 60_000
 
 /**
- * The session that a session cookie stands for, if it is valid. For the token endpoint, where the JWT may
- * have expired.
+ * Validates a session by its session cookie, for the token endpoint, where the JWT may have expired.
  *
  * A secret that was rotated out and is used after its grace period was copied: the session ends at once. A
  * superseded secret ends nothing.
@@ -50,12 +47,16 @@ export async function refreshSession(
   const now = config.now()
 
   async function read(): Promise<CheckedSecret> {
-    const found = await findToken(cookie.sessionId, database, config)
+    const { sessionId, secret } = cookie
+    const found = await findToken(sessionId, database, config)
     if (found === null) throw new AuthError('SESSION_NOT_FOUND')
-    const status = await secretStatus(cookie.secret, found, now)
-    if (status === 'replayed') await endReplayed(cookie.sessionId, database, now)
+    const status = await secretStatus(secret, found, now)
+    if (status === 'replayed')
+      await commit(database, (trx, record) =>
+        deleteSessions(trx, record, { sessionId, cause: 'token-replayed', at: now }),
+      )
     if (status === 'replayed' || status === 'unknown') throw new AuthError('SESSION_NOT_FOUND')
-    const key = { sessionId: cookie.sessionId, userId: found.userId }
+    const key = { sessionId, userId: found.userId }
     const session = await validateSessionOfSecret(key, database.sessions, config)
     // Only its issuer's tokens are valid for it, so a JWT of ours would be rejected.
     if (session.issuer !== null) throw new AuthError('SESSION_NOT_FOUND')
@@ -74,7 +75,7 @@ export async function refreshSession(
   return {
     session,
     async advance() {
-      // The work since then may have taken a while.
+      // Time may have passed since the first check.
       const checked = await read()
       if (checked.status === 'previous') return unchanged(checked)
       const advanced = await advance(cookie, checked.found, { database, config, now })
@@ -91,77 +92,52 @@ interface CheckedSecret {
   readonly session: Session
 }
 
-/**
- * Extends, marks as seen and rotates, as far as each is due: one update that touches the row only while its secret is still the one
- * that was shown.
- */
+/** Extends, marks as seen, and rotates, each when due, unless the secret has changed since it was read. */
 async function advance(
   cookie: SessionCookie,
   found: SessionToken,
   { database, config, now }: { database: SessionDatabase; config: AuthConfig; now: Date },
 ): Promise<RefreshedSession | 'nothing to do' | 'overtaken'> {
   const renewal = renewalOf(found, config.lifetimes, now)
-  const isSeenAgain = now.getTime() - found.lastSeenAt.getTime() >= SEEN_SECONDS * 1000
-  // Not again within the grace of the last time, or the secret before it would count as replayed too early.
+  const isSeenAgain = now.getTime() - found.lastSeenAt.getTime() >= SEEN_MS
+  // Not again within the grace period, or the secret before it would be taken for replayed too early.
   const isRotationDue = config.rotateSessionToken && !isInGrace(found.rotatedAt, now)
   const family = isRotationDue ? (found.tokenFamily ?? createFamily()) : null
   if (renewal === null && !isSeenAgain && family === null) return 'nothing to do'
 
-  const expiresAt = renewal ?? found.expiresAt
   const version = family === null ? found.version : found.version + 1
   const secret = family === null ? cookie.secret : await createSessionSecret(family, version)
   const token = await hashSecret(secret)
   const { sessionId } = cookie
+  const { userId, remembered } = found
+  const rotation = { token, previousToken: found.token, rotatedAt: now, tokenFamily: family, version }
   const isDone = await commit(database, async (trx, record) => {
     const { numUpdatedRows } = await trx
       .updateTable('session')
       .set({
         ...(renewal !== null && { expiresAt: renewal }),
+        ...(family !== null && rotation),
         lastSeenAt: now,
         updatedAt: now,
-        ...(family !== null && {
-          token,
-          previousToken: found.token,
-          rotatedAt: now,
-          tokenFamily: family,
-          version,
-        }),
       })
       .where('id', '=', sessionId)
       .where('token', '=', found.token)
       .where('expiresAt', '>', now)
       .executeTakeFirst()
     if (numUpdatedRows === 0n) return false
-    if (renewal !== null)
-      record({ type: 'session.refreshed', at: now, userId: found.userId, sessionId, renewed: true })
+    if (renewal !== null) record({ type: 'session.refreshed', at: now, userId, sessionId, renewed: true })
     return true
   })
   if (!isDone) return 'overtaken'
   // Streams and sockets of the previous version end with its grace period.
-  if (family !== null) database.revocations.publish({ sessionId, userId: found.userId })
-  const isCookieNew = renewal !== null || family !== null
-  return {
-    id: sessionId,
-    userId: found.userId,
-    expiresAt,
-    version,
-    remembered: found.remembered,
-    renewed: renewal !== null,
-    cookie: isCookieNew ? `${sessionId}.${secret}` : null,
-  }
+  if (family !== null) database.revocations.publish({ sessionId, userId })
+  const expiresAt = renewal ?? found.expiresAt
+  const renewed = renewal !== null
+  const newCookie = renewed || family !== null ? `${sessionId}.${secret}` : null
+  return { id: sessionId, userId, expiresAt, version, remembered, renewed, cookie: newCookie }
 }
 
-function endReplayed(sessionId: string, database: SessionDatabase, at: Date): Promise<number> {
-  return commit(database, (trx, record) =>
-    deleteSessions(trx, record, { sessionId, cause: 'token-replayed', actorId: null, at }),
-  )
-}
-
-/**
- * Finds what the session row says about its secrets.
- *
- * @throws AuthError `SESSIONS_UNAVAILABLE` if the lookup fails or times out
- */
+/** @throws AuthError `SESSIONS_UNAVAILABLE` if the lookup fails or times out */
 export async function findToken(
   sessionId: string,
   { sessions }: SessionDatabase,

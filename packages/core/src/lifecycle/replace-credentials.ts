@@ -6,20 +6,12 @@ import { createFamily, createSessionSecret, hashSecret } from '../session/secret
 import { secretStatus } from '../session/secret-status.ts'
 import type { NewSession } from './create-session.ts'
 
-/** Which session, and why. */
-export interface Replacement {
-  readonly userId: string
-  readonly cookie: SessionCookie | null
-  readonly cause: VersionCause
-  readonly now: Date
-}
-
 /** The causes that prove who the user is, so the session becomes fresh. */
 const PROVES_USER: ReadonlySet<VersionCause> = new Set(['password-changed', 'reauthenticated'])
 
 /**
- * Gives a session a new version and a new secret: every copy of its older JWTs, cookies, sockets, and streams
- * stops working. There is no grace period. Call it in the transaction that has locked the user.
+ * Gives a session a new version and a new secret, without a grace period: older JWTs, cookies, sockets, and
+ * streams stop working. Call it in the transaction that has locked the user.
  *
  * @returns null, with nothing changed, unless the cookie holds a valid secret of an unexpired session of this
  * user: the current one, or the previous one within the grace period of a rotation
@@ -27,7 +19,12 @@ const PROVES_USER: ReadonlySet<VersionCause> = new Set(['password-changed', 'rea
 export async function replaceCredentials(
   trx: AuthTransaction,
   record: RecordEvent,
-  { userId, cookie, cause, now }: Replacement,
+  {
+    userId,
+    cookie,
+    cause,
+    now,
+  }: { userId: string; cookie: SessionCookie | null; cause: VersionCause; now: Date },
 ): Promise<NewSession | null> {
   if (cookie === null) return null
   const { sessionId } = cookie
@@ -43,11 +40,8 @@ export async function replaceCredentials(
     .forNoKeyUpdate()
     .executeTakeFirst()
   if (session === undefined) return null
-  const status = await secretStatus(
-    cookie.secret,
-    { ...session, rotatedAt: toNullableDate(session.rotatedAt) },
-    now,
-  )
+  const rotatedAt = toNullableDate(session.rotatedAt)
+  const status = await secretStatus(cookie.secret, { ...session, rotatedAt }, now)
   if (status !== 'current' && status !== 'previous') return null
 
   const version = session.version + 1
@@ -68,7 +62,6 @@ export async function replaceCredentials(
     .where('id', '=', sessionId)
     .execute()
   record({ type: 'session.version-changed', at: now, userId, sessionId, version, cause })
-  const remembered = Boolean(session.remembered)
-  const expiresAt = toDate(session.expiresAt)
-  return { id: sessionId, userId, expiresAt, remembered, version, cookie: `${sessionId}.${secret}` }
+  const kept = { expiresAt: toDate(session.expiresAt), remembered: Boolean(session.remembered) }
+  return { id: sessionId, userId, ...kept, version, cookie: `${sessionId}.${secret}` }
 }

@@ -9,62 +9,62 @@ import { validateIdentity } from '../session/authenticate.ts'
 import { isConflict } from '../session/conflict.ts'
 import type { Session } from '../session/session.ts'
 import { LOCK_TIMEOUT_MS, lockingAdapter } from './locking-adapter.ts'
-import { inUserLine } from './user-line.ts'
+import { inUserQueue } from './user-queue.ts'
 
-/** How long the work of a transaction may take, in milliseconds: until it ends, a revocation has to wait. */
-const LONGEST_WORK_MS = 2_000
+/** A revocation has to wait for the transaction. */
+const MAX_WORK_MS = 2_000
 
-/** What {@link transact} takes. */
 export interface TransactOptions {
   readonly config: AuthConfig
-  /** What a definition adds to the session. @default none */
+  /** The columns that a definition adds. @default none */
   readonly columns?: AddedColumns | undefined
-  /** Throws where the session, as it is now, may not do this. */
-  readonly admit?: (session: Session) => void
-  /** Aborts when nobody waits for the outcome any more: then nothing is written. */
+  /** Throws if the locked session may not do this. */
+  readonly authorize?: (session: Session) => void
+  /** Aborts when the caller no longer waits. Then nothing is written. */
   readonly signal?: AbortSignal | undefined
   /** Bounds each further statement, where the database can. */
   readonly limitStatements?: ((trx: AuthTransaction, timeoutMs: number) => Promise<void>) | undefined
 }
 
 /**
- * Writes on behalf of a session: both its user and it are locked and read again, and then the work is done, in one transaction. It is
- * committed before a revocation of the session or not at all. It is never tried twice, as the work may have effects elsewhere.
+ * Writes on behalf of a session: in one transaction, locks and validates the user and the session, then does
+ * the work. It commits before a revocation of the session or not at all. Never retries, because the work may
+ * have effects elsewhere.
  *
- * @throws AuthError like `validateIdentity`; and `SESSIONS_UNAVAILABLE` when the work takes more than 2 s or gets into a deadlock
+ * @throws AuthError like `validateIdentity`; `SESSIONS_UNAVAILABLE` if the work takes over 2 s or deadlocks
  */
 export async function transact<Result>(
   db: AuthKysely,
   identity: Identity,
-  { config, columns, admit, signal, limitStatements }: TransactOptions,
+  { config, columns, authorize, signal, limitStatements }: TransactOptions,
   work: (trx: AuthTransaction) => Promise<Result>,
 ): Promise<Result> {
   signal?.throwIfAborted()
-  const left = Promise.withResolvers<never>()
-  const leave = () => left.reject(signal?.reason)
-  signal?.addEventListener('abort', leave, { once: true })
-  /** Neither the transaction nor whoever waits for it goes on after the caller has left. */
-  const unlessLeft = <Value>(promise: Promise<Value>) => Promise.race([promise, left.promise])
-  const patient = { ...config, lookupTimeoutMs: LOCK_TIMEOUT_MS }
+  const aborted = Promise.withResolvers<never>()
+  const abort = () => aborted.reject(signal?.reason)
+  signal?.addEventListener('abort', abort, { once: true })
+  const unlessAborted = <Value>(promise: Promise<Value>) => Promise.race([promise, aborted.promise])
 
   async function run(trx: AuthTransaction): Promise<Result> {
-    const session = await unlessLeft(
-      validateIdentity(identity, { config: patient, adapter: lockingAdapter(trx, columns) }),
-    )
-    admit?.(session)
-    // Else the end of the transaction would wait for a statement that hangs.
-    await limitStatements?.(trx, LONGEST_WORK_MS)
-    return unlessLeft(withDeadline(work(trx), LONGEST_WORK_MS))
+    const lock = {
+      config: { ...config, lookupTimeoutMs: LOCK_TIMEOUT_MS },
+      adapter: lockingAdapter(trx, columns),
+    }
+    authorize?.(await unlessAborted(validateIdentity(identity, lock)))
+    // Otherwise the end of the transaction would wait for a statement that hangs.
+    await limitStatements?.(trx, MAX_WORK_MS)
+    return unlessAborted(withDeadline(work(trx), MAX_WORK_MS))
   }
 
-  const { userId } = identity
-  const wait = (turn: Promise<void>) => unlessLeft(withDeadline(turn, LOCK_TIMEOUT_MS))
+  const wait = (before: Promise<void>) => unlessAborted(withDeadline(before, LOCK_TIMEOUT_MS))
   try {
-    return await inUserLine({ db, userId, wait }, () => unlessLeft(db.transaction().execute(run)))
+    return await inUserQueue({ db, userId: identity.userId, wait }, () =>
+      unlessAborted(db.transaction().execute(run)),
+    )
   } catch (cause) {
-    const isUndecided = cause instanceof DeadlineError || isConflict(cause)
-    throw isUndecided ? new AuthError('SESSIONS_UNAVAILABLE', { cause }) : cause
+    const isUnknown = cause instanceof DeadlineError || isConflict(cause)
+    throw isUnknown ? new AuthError('SESSIONS_UNAVAILABLE', { cause }) : cause
   } finally {
-    signal?.removeEventListener('abort', leave)
+    signal?.removeEventListener('abort', abort)
   }
 }

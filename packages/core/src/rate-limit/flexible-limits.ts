@@ -8,21 +8,20 @@ import type { RateLimit, RateLimitStore } from './rate-limit.ts'
 
 type Limiter = RateLimiterMemory | RateLimiterSQLite | RateLimiterPostgres
 
-/** The store of the counts. */
-export interface CountedStore {
+interface CountedStore {
   createLimiter(options: RateLimit & { keyPrefix: string }): Limiter
   /**
-   * Subtracts one from the count of a key, never below zero. Changes nothing if no window of the key ends
+   * Subtracts one from the count of a key, never below zero. Changes nothing unless a window of the key ends
    * after `now` and by `lastEnd`, both in milliseconds. The library's own `reward` would grant extra points
    * once the window has ended.
    */
   subtract(limiter: Limiter, key: string, window: { now: number; lastEnd: number }): Promise<void>
 }
 
-/** A store whose attempts can be given back. */
+/** A store that can take attempts back. */
 export type FlexibleLimits = Required<RateLimitStore>
 
-/** Counts with `rate-limiter-flexible`, one limiter for each limit that is asked for. */
+/** Counts with `rate-limiter-flexible`, one limiter per limit. */
 export function flexibleLimits({ createLimiter, subtract }: CountedStore): FlexibleLimits {
   const limiters = new Map<string, Limiter>()
 
@@ -34,9 +33,8 @@ export function flexibleLimits({ createLimiter, subtract }: CountedStore): Flexi
     return limiter
   }
 
-  function giveBack(key: string, limit: RateLimit, countedAt: number): Promise<void> {
-    const lastEnd = countedAt + limit.duration * 1000
-    return subtract(limiterOf(limit), key, { now: countedAt, lastEnd })
+  function giveBack(key: string, limit: RateLimit, now = Date.now()): Promise<void> {
+    return subtract(limiterOf(limit), key, { now, lastEnd: now + limit.duration * 1000 })
   }
 
   async function consume(key: string, limit: RateLimit): Promise<number | null> {
@@ -45,26 +43,23 @@ export function flexibleLimits({ createLimiter, subtract }: CountedStore): Flexi
     try {
       await limiter.consume(key)
       return null
-    } catch (refusal) {
-      // The library rejects with the count itself if there were too many attempts, and with an error if it
-      // could not count.
-      if (!(refusal instanceof RateLimiterRes)) throw refusal
-      if (refusal.consumedPoints > 0) {
-        // The store counted the rejected attempt too. Left there, it would outweigh attempts that are given
-        // back.
+    } catch (rejection) {
+      // The library rejects with the count after too many attempts, and with an error if it could not count.
+      if (!(rejection instanceof RateLimiterRes)) throw rejection
+      if (rejection.consumedPoints > 0) {
+        // The store counted the rejected attempt too, which would outweigh attempts that are given back.
         await giveBack(key, limit, countedAt)
-        return toSeconds(refusal)
+        return toSeconds(rejection)
       }
     }
-    // The limiter rejected from its memory, which doesn't know of attempts that were given back, here or by
-    // other processes.
+    // The limiter rejected from its memory, which misses attempts that were given back, here or elsewhere.
     const stored = await limiter.get(key)
     if (stored !== null && stored.consumedPoints >= limit.points) return toSeconds(stored)
     if ('deleteInMemoryBlockedAll' in limiter) limiter.deleteInMemoryBlockedAll()
     return consume(key, limit)
   }
 
-  return { consume, giveBack: (key, limit) => giveBack(key, limit, Date.now()) }
+  return { consume, giveBack }
 }
 
 function toSeconds({ msBeforeNext }: RateLimiterRes): number {

@@ -1,7 +1,7 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { type FlexibleLimits, flexibleLimits } from './flexible-limits.ts'
 
-/** Counts in this process alone. For tests, and for an app of one process. */
+/** Counts in this process only. For tests, and for an app of one process. */
 export function memoryLimits(): FlexibleLimits {
   return flexibleLimits({
     createLimiter: (options) => new RateLimiterMemory(options),

@@ -1,20 +1,20 @@
-/** Something that may end sessions: one session was revoked, something about a user has changed, or nobody can say what did. */
+/** A change that may end sessions. */
 export interface Revocation {
-  /** The session concerned; null concerns every session of the user. */
+  /** Null concerns every session of the user. */
   readonly sessionId: string | null
   /** Null, together with `sessionId`, concerns everyone. */
   readonly userId: string | null
 }
 
-/** Tells this process about revocations, so that live streams need not ask. */
+/** Notifies this process of revocations, so live streams need not poll. */
 export interface RevocationFeed {
-  /** Grows with every revocation, before any listener is called: what was read at another revision may be out of date. */
+  /** Grows with every revocation, before listeners run. A read at another revision may be outdated. */
   readonly revision: number
   /**
-   * Calls the listener on every revocation that concerns this session, until the returned function is called. Where the feed has been
-   * idle and cannot know what happened since, it calls it once soon after, to be on the safe side.
+   * Calls the listener on every revocation that concerns this session, until the returned function is called.
+   * A feed that was idle, and may have missed one, calls it once soon after.
    */
   subscribe(key: { sessionId: string; userId: string }, listener: () => void): () => void
-  /** Calls the listeners whom it concerns. A feed between processes tells the others too. */
+  /** Calls the listeners it concerns. A feed between processes also notifies the others. */
   publish(revocation: Revocation): void
 }

@@ -5,7 +5,7 @@ interface Subscriber {
   readonly listener: () => void
 }
 
-/** A feed inside one process: listeners run before `publish` returns. */
+/** Creates a feed inside one process: listeners run before `publish` returns. */
 export function memoryFeed(): RevocationFeed {
   const subscribersByUser = new Map<string, Set<Subscriber>>()
   let revision = 0

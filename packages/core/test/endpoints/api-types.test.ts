@@ -153,7 +153,7 @@ describe('auth.api', () => {
     await expect(api.revokeSession({ request: plain, sessionId: 1 })).rejects.toThrow()
   })
 
-  test('answers with the output of an endpoint', () => {
+  test('returns the output of an endpoint', () => {
     expectTypeOf<OutputOf<'listSessions'>>().toEqualTypeOf<{ sessions: SessionResponse[] }>()
     expectTypeOf<OutputOf<'revokeSession'>>().toEqualTypeOf<{ revoked: boolean }>()
     expectTypeOf<OutputOf<'revokeOtherSessions'>>().toEqualTypeOf<{ revoked: number }>()
@@ -164,7 +164,7 @@ describe('auth.api', () => {
     expectTypeOf<OutputOf<'forgetMe'>>().toExtend<{ forgotten: boolean; readonly headers: Headers }>()
   })
 
-  test('answers with headers where an endpoint may set cookies, and nowhere else', async () => {
+  test('returns headers where an endpoint may set cookies, and nowhere else', async () => {
     expectTypeOf<WithHeaders>().toEqualTypeOf<
       | 'signOut'
       | 'token'

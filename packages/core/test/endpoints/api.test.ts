@@ -28,7 +28,7 @@ const requestOf = (cookie: string, headers: Record<string, string> = {}) =>
     headers: { [CLIENT_HEADER]: '1', ...(cookie !== '' && { cookie }), ...headers },
   })
 
-test('a method answers with the body of its endpoint', async () => {
+test('a method returns the body of its endpoint', async () => {
   const request = requestOf(ada.cookie)
   const overHttp = await auth.handler(get(ENDPOINTS.getSession.path, { cookie: ada.cookie }))
   expect(await api.getSession({ request })).toEqual(await overHttp.json())
@@ -40,7 +40,7 @@ test('a method answers with the body of its endpoint', async () => {
   })
 })
 
-describe('a method that may set cookies answers with the headers that do', () => {
+describe('a method that may set cookies returns the headers that set them', () => {
   test('those of its endpoint', async () => {
     const input = { email: user.email, password: TEST_PASSWORD }
     const { headers, ...body } = await api.signInEmail({ ...input, request: requestOf('') })
@@ -55,7 +55,7 @@ describe('a method that may set cookies answers with the headers that do', () =>
     expect(signedOut.headers.getSetCookie()).toEqual(overHttp.headers.getSetCookie())
   })
 
-  test('in a form that shows no secret where the whole answer is passed on', async () => {
+  test('in a form that shows no secret if the whole result is passed on', async () => {
     const answer = await api.token({ request: requestOf(ada.cookie) })
     expect(answer.headers.getSetCookie()).toHaveLength(1)
     expect(JSON.stringify(answer)).not.toMatch(/ey[\w-]+\.ey/)
@@ -71,7 +71,7 @@ describe('a method that may set cookies answers with the headers that do', () =>
 describe('a method makes the checks of its endpoint', () => {
   const evil = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
   test.each([
-    ['nobody', 'TOKEN_MISSING', () => api.getSession({ request: requestOf('') })],
+    ['missing', 'TOKEN_MISSING', () => api.getSession({ request: requestOf('') })],
     ['another site', 'ORIGIN_REJECTED', () => api.getSession({ request: requestOf(ada.cookie, evil) })],
     ['another site', 'ORIGIN_REJECTED', () => api.signOut({ request: requestOf(ada.cookie, evil) })],
     [
@@ -111,7 +111,7 @@ describe('a method makes the checks of its endpoint', () => {
     expect(await dumpTables(auth)).toEqual(before)
   })
 
-  test('an expired JWT, an ended session and a ban are told apart', async () => {
+  test('distinguishes an expired JWT, an ended session, and a ban', async () => {
     const { cookie } = await auth.expireJwt(ada)
     expect(await codeOf(api.getSession({ request: requestOf(cookie) }))).toBe('TOKEN_EXPIRED')
     await auth.ban(ada)
@@ -120,7 +120,7 @@ describe('a method makes the checks of its endpoint', () => {
     expect(await codeOf(api.getSession({ request: requestOf(ada.cookie) }))).toBe('SESSION_NOT_FOUND')
   })
 
-  test('a database that is gone is 503, whatever was asked', async () => {
+  test('a database that is gone is 503 for every call', async () => {
     const gone = await createTestAuth()
     const { cookie } = await gone.signIn({ role: 'admin' })
     await gone.close()
@@ -136,10 +136,10 @@ describe('a method makes the checks of its endpoint', () => {
   })
 })
 
-test('a refusal is an error with status and code, and is recognised by its brand', async () => {
-  const refused = await api.getSession({ request: requestOf('') }).catch((error: unknown) => error)
-  expect(isAuthError(refused)).toBe(true)
-  expect(refused).toMatchObject({ status: 401, reason: 'TOKEN_MISSING', message: 'No token was sent' })
+test('a rejection is an error with status and code, and is recognized by its brand', async () => {
+  const rejected = await api.getSession({ request: requestOf('') }).catch((error: unknown) => error)
+  expect(isAuthError(rejected)).toBe(true)
+  expect(rejected).toMatchObject({ status: 401, reason: 'TOKEN_MISSING', message: 'No token was sent' })
   const invalid = await api
     .updateUser({ request: requestOf(ada.cookie), name: '' })
     .catch((error: unknown) => error)
@@ -147,7 +147,7 @@ test('a refusal is an error with status and code, and is recognised by its brand
   expect(invalid).toMatchObject({ status: 400, code: 'INVALID_INPUT', fields: ['name'] })
 })
 
-test('request and remoteAddress are no part of the input, whatever else is', async () => {
+test('request and remoteAddress are not part of the input, and everything else is', async () => {
   const request = requestOf(ada.cookie)
   expect(await api.revokeOtherSessions({ request, remoteAddress: '192.0.2.7' })).toEqual({ revoked: 0 })
   expect(await codeOf(api.revokeOtherSessions({ request, ...{ sessionId: 'x' } }))).toBe('INVALID_INPUT')
@@ -164,9 +164,9 @@ describe('the address of the client is', () => {
 
   test.each([
     ['that of the connection', '192.0.2.7', {}, '192.0.2.7'],
-    ['not what a stranger says', '192.0.2.7', { 'x-forwarded-for': '198.51.100.1' }, '192.0.2.7'],
+    ['not what an untrusted client sends', '192.0.2.7', { 'x-forwarded-for': '198.51.100.1' }, '192.0.2.7'],
     ['what our proxy says', '10.0.0.1', { 'x-forwarded-for': '198.51.100.1' }, '198.51.100.1'],
-    ['unknown where nobody said', undefined, { 'x-forwarded-for': '198.51.100.1' }, null],
+    ['unknown if it was not given', undefined, { 'x-forwarded-for': '198.51.100.1' }, null],
   ])('%s', async (_name, remoteAddress, headers, address) => {
     expect(await addressOf(remoteAddress, headers)).toBe(address)
   })

@@ -22,7 +22,7 @@ test.each<[string, Record<string, string>]>([
     'beside two session cookies, which count for nothing',
     { cookie: 'service.session=a.b; service.session=c.d' },
   ],
-])('a bearer token is enough for an endpoint that admits its caller: %s', async (_name, headers) => {
+])('a bearer token is enough for an endpoint that authorizes its caller: %s', async (_name, headers) => {
   expect(await call('/revoke-other-sessions', headers)).toBe('200')
   expect(await call('/session', headers, 'GET')).toBe('200')
 })
@@ -31,7 +31,7 @@ test('for what anyone may call the cookies count as ever', async () => {
   expect(await call('/sign-out', { origin: 'https://other.example' })).toBe('403 ORIGIN_REJECTED')
 })
 
-test('and a bearer token counts for nothing where the transport is not enabled', async () => {
+test('a bearer token is ignored if the transport is not enabled', async () => {
   const closed = await createTestAuth()
   const { token } = await closed.signIn()
   const headers = { authorization: `Bearer ${token}`, origin: 'https://other.example' }

@@ -3,7 +3,8 @@ import { defineEndpoint, type EndpointContext } from '@sallyport/core/auth'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
-import { callEndpoint, type EndpointServer } from '../../src/endpoints/call-endpoint.ts'
+import { callEndpoint } from '../../src/endpoints/call-endpoint.ts'
+import type { EndpointServer } from '../../src/endpoints/create-context.ts'
 import type { Caller, Endpoint } from '../../src/endpoints/endpoint.ts'
 import { codeOf } from '../support/code-of.ts'
 import { dumpTables } from '../support/dump-tables.ts'
@@ -83,7 +84,7 @@ describe('one thing is looked at after the other', () => {
     expect(read).toHaveBeenCalledTimes(code === 'TOKEN_MISSING' ? 1 : 0)
   })
 
-  test('an input that cannot be read is refused before anyone asks the database', async () => {
+  test('an unreadable input is rejected before the database is queried', async () => {
     auth.lookups.reset()
     await expect(callEndpoint(forCaller('user'), requestBy(ada.cookie), malformed, server)).rejects.toThrow(
       'malformed',
@@ -91,7 +92,7 @@ describe('one thing is looked at after the other', () => {
     expect(auth.lookups.count).toBe(0)
   })
 
-  test('and each call asks for the session once', async () => {
+  test('each call reads the session once', async () => {
     auth.lookups.reset()
     await call(forCaller('user'), ada.cookie, { a: '' })
     expect(auth.lookups.count).toBe(1)
@@ -111,15 +112,15 @@ describe('who may call', () => {
   }
 
   test.each<[Exclude<Caller, 'anyone'>, string, () => Promise<string>, string]>([
-    ['user', 'nobody', async () => '', 'TOKEN_MISSING'],
+    ['user', 'missing', async () => '', 'TOKEN_MISSING'],
     ['user', 'a user', async () => ada.cookie, 'INVALID_INPUT'],
     ['user', 'a user who signed in long ago', () => stale(ada), 'INVALID_INPUT'],
     ['user', 'an admin', async () => root.cookie, 'INVALID_INPUT'],
-    ['fresh-user', 'nobody', async () => '', 'TOKEN_MISSING'],
+    ['fresh-user', 'missing', async () => '', 'TOKEN_MISSING'],
     ['fresh-user', 'a user', async () => ada.cookie, 'INVALID_INPUT'],
     ['fresh-user', 'a user who signed in long ago', () => stale(ada), 'SESSION_NOT_FRESH'],
     ['fresh-user', 'an admin who signed in long ago', () => stale(root), 'SESSION_NOT_FRESH'],
-    ['admin', 'nobody', async () => '', 'TOKEN_MISSING'],
+    ['admin', 'missing', async () => '', 'TOKEN_MISSING'],
     ['admin', 'a user', async () => ada.cookie, 'ROLE_REQUIRED'],
     ['admin', 'an admin', async () => root.cookie, 'INVALID_INPUT'],
     ['admin', 'an admin who signed in long ago', () => stale(root), 'INVALID_INPUT'],
@@ -127,7 +128,7 @@ describe('who may call', () => {
     expect(await codeOf(call(forCaller(caller), await cookie(), { b: 1 }))).toBe(code)
   })
 
-  test('the app hears of who may not, with a hash for the session', async () => {
+  test('rejections are reported to the app, with a hash for the session', async () => {
     await codeOf(call(forCaller('admin'), ada.cookie))
     await codeOf(call(forCaller('fresh-user'), await stale(ada)))
     await vi.waitFor(() => expect(events).toHaveLength(2), { interval: 2 })
@@ -169,7 +170,7 @@ describe('the session cookie', () => {
     expect(await cookieOf('')).toBeNull()
   })
 
-  test('is not there, and may be there twice, where the answer is the same for everyone', async () => {
+  test('is null, and may be sent twice, if the response is the same for everyone', async () => {
     expect(await cookieOf(ada.cookie, null)).toBeNull()
     expect(await cookieOf('service.session=a.b; service.session=c.d', null)).toBeNull()
   })
@@ -185,7 +186,7 @@ describe('a change', () => {
       }),
     )
 
-  test('is made with its record, and then told', async () => {
+  test('is made with its record, and then reported', async () => {
     await call(rename(ada.userId))
     const { audit = [], user = [] } = await dumpTables(auth)
     expect(user).toContainEqual(expect.objectContaining({ id: ada.userId, name: 'Eve' }))
@@ -193,7 +194,7 @@ describe('a change', () => {
     expect(events).toMatchObject([{ type: 'user.unbanned' }])
   })
 
-  test('that throws is none, has no record and is not told', async () => {
+  test('that throws is not made, recorded, or reported', async () => {
     const before = await dumpTables(auth)
     await expect(call(rename(ada.userId, true))).rejects.toThrow('no')
     expect(await dumpTables(auth)).toEqual(before)
@@ -216,7 +217,7 @@ describe('a limit', () => {
 })
 
 describe('what is left for later', () => {
-  test('is not waited for, and begins after the answer', async () => {
+  test('is not waited for, and begins after the response', async () => {
     const work = vi.fn(() => new Promise<void>(() => {}))
     await call(withContext(async ({ later }) => later(work)))
     expect(work).not.toHaveBeenCalled()
@@ -232,7 +233,7 @@ describe('what is left for later', () => {
         throw new Error('mailbox full')
       },
     ],
-  ])('and %s, is told to onError and to nobody else', async (_name, work) => {
+  ])('and %s, goes to onError only', async (_name, work) => {
     expect(await call(withContext(async ({ later }) => later(work)))).toEqual({ body: {} })
     await vi.waitFor(() => expect(onError).toHaveBeenCalledExactlyOnceWith(new Error('mailbox full')), {
       interval: 2,

@@ -35,11 +35,14 @@ test.each([
   ['is not in the JWKS', { keys: [own] }, publicKeys(other)],
   ['is in the JWKS under another algorithm', { keys: [{ ...own, kid: other.kid }] }, publicKeys(other)],
   ['is only the second private key', { keys: [own, other] }, publicKeys(other)],
-])('a key that signs but %s is refused, since nobody could verify its tokens', (_name, signingKeys, jwks) => {
-  expect(() => defineAuth({ config: configOf(jwks), signingKeys })).toThrow(ConfigurationError)
-})
+])(
+  'a key that signs but %s is rejected, because no one could verify its tokens',
+  (_name, signingKeys, jwks) => {
+    expect(() => defineAuth({ config: configOf(jwks), signingKeys })).toThrow(ConfigurationError)
+  },
+)
 
-test('private keys that break the policy are refused', () => {
+test('private keys that break the policy are rejected', () => {
   expect(() => defineAuth({ config: configOf(publicKeys(own)), signingKeys: '{' })).toThrow(
     ConfigurationError,
   )
@@ -57,7 +60,7 @@ test.each(['', 'my plugin', 'my_plugin', 'plug"in', 'é', 'x'.repeat(41), 'sally
   'a plugin cannot have the id %j, which names its tables of migrations',
   (id) => {
     expect(defineWith([{ id }])).toThrow(ConfigurationError)
-    expect(defineWith([{ id }])).toThrow(`plugins: ${id} is no id`)
+    expect(defineWith([{ id }])).toThrow(`plugins: ${id} isn't an id`)
   },
 )
 
@@ -132,42 +135,42 @@ describe('what the app itself adds', () => {
       'plugins: the column locale is claimed twice',
     ],
     [
-      'a column of ours in the session',
+      'one of our columns in the session',
       { session: { additionalFields: { token: theme } } },
       'plugins: the column token is claimed twice',
     ],
     [
-      'a member of ours in the session',
+      'one of our members in the session',
       { session: { additionalFields: { user: theme } } },
       'plugins: the column user is claimed twice',
     ],
     [
-      'a column that holds what its schema refuses',
+      'a column that holds what its schema rejects',
       { user: { additionalFields: { city: { schema: z.string() } } } },
-      'plugins: the column city holds null until something is written to it, which its schema refuses: give it a default, or make the schema nullable()',
+      'plugins: the column city starts as null, which its schema rejects. Give it a default, or make the schema nullable()',
     ],
     [
-      'a default that the schema refuses',
+      'a default that the schema rejects',
       { user: { additionalFields: { age: { type: 'number', schema: z.number().min(1), default: 0 } } } },
-      'plugins: the column age holds 0 until something is written to it, which its schema refuses: give it a default, or make the schema nullable()',
+      'plugins: the column age starts as 0, which its schema rejects. Give it a default, or make the schema nullable()',
     ],
     [
       'a name that no column has',
       { user: { additionalFields: { 'a b': theme } } },
-      'plugins: a b is no name for a column: use letters, digits and underscores, and not then',
+      `plugins: a b isn't a column name. Use letters, digits, and underscores, and not "then"`,
     ],
     [
       'a name that makes a promise of a session',
       { session: { additionalFields: Object.fromEntries([['then', theme]]) } },
-      'plugins: then is no name for a column: use letters, digits and underscores, and not then',
+      `plugins: then isn't a column name. Use letters, digits, and underscores, and not "then"`,
     ],
     [
       'a name that is no member of an object',
       { session: { additionalFields: JSON.parse('{"__proto__":{}}') } },
-      'plugins: __proto__ is no name for a column: use letters, digits and underscores, and not then',
+      `plugins: __proto__ isn't a column name. Use letters, digits, and underscores, and not "then"`,
     ],
     [
-      'a column of ours in capitals',
+      'one of our columns in capitals',
       { user: { additionalFields: { Role: theme } } },
       'plugins: the column Role is claimed twice',
     ],
@@ -191,7 +194,7 @@ describe('a definition without signing keys', () => {
     expect(definition.signingKeys).toBeNull()
   })
 
-  test('is refused where there is a database', async () => {
+  test('is rejected where there is a database', async () => {
     const database = await openSqlite(':memory:')
     const message =
       'SIGNING_KEYS is not set. A process with a database must be able to sign tokens: load the variable, or run "npx sallyport keys create"'
@@ -201,7 +204,7 @@ describe('a definition without signing keys', () => {
   })
 })
 
-test('a database that was opened without the columns of a definition is refused, before anything is written', async () => {
+test('a database that was opened without the columns of a definition is rejected, before anything is written', async () => {
   const definition = defineAuth({
     config: configOf(publicKeys(own)),
     signingKeys: { keys: [own] },

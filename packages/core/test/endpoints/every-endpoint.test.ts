@@ -32,7 +32,7 @@ const emailPassword = {
   limits: { account: PLENTY, address: PLENTY, email: PLENTY },
 }
 const plugins = [organization({ deliverInvitation: async () => {} })] as const
-// A link is made after the answer, when its test may be over.
+// A link is made after the response, when its test may be over.
 const onError = () => {}
 const auth = await createTestAuth({ emailPassword, plugins, onError })
 const path = join(temporaryDirectory(), 'app.db')
@@ -64,7 +64,7 @@ const HERE = { on: auth, handler: auth.handler, makeUser: await createUserMaker(
 const ELSEWHERE = { on: onFile, makeUser: await createUserMaker(onFile) }
 const STAGES: Partial<Record<Situation, typeof HERE>> = {
   'database down': { ...ELSEWHERE, handler: (await createDown()).handler },
-  'database down once admitted': {
+  'database down once authorized': {
     ...ELSEWHERE,
     handler: (await createDown(onFile.database.sessions)).handler,
   },
@@ -167,7 +167,7 @@ const SITUATIONS: Record<Situation, Prepare> = {
     return { input: { userId: scene.bob.userId, role: 'admin', banned: true, ...input }, cookie }
   },
   'database down': (scene, _on, endpoint) => valid(scene, endpoint),
-  'database down once admitted': (scene, _on, endpoint) => valid(scene, endpoint),
+  'database down once authorized': (scene, _on, endpoint) => valid(scene, endpoint),
 }
 
 const ROWS = NAMES.flatMap((name) =>
@@ -233,22 +233,19 @@ describe('every endpoint in every situation', () => {
 describe('every endpoint as a method of auth.api', () => {
   afterEach(() => clear(auth))
 
-  test.each(NAMES)(
-    '%s answers with the same members, and with headers where it sets cookies',
-    async (name) => {
-      const [scene, another] = [await createScene(HERE), await createScene(HERE)]
-      const endpoint = ENDPOINT_CASES[name]
-      const overHttp = await auth.handler(request(ENDPOINTS[name], await valid(scene, endpoint)))
-      const { input, cookie } = await valid(another, endpoint)
-      const methods: Record<string, unknown> = { ...auth.api }
-      const method = methods[name]
-      if (typeof method !== 'function') throw new TypeError(`There is no method ${name}`)
-      const { headers, ...body } = await method({ ...input, request: request(ENDPOINTS[name], { cookie }) })
-      expect(Object.keys(body)).toEqual(Object.keys(await overHttp.json()))
-      if (endpoint.cookies === undefined) expect(headers).toBeUndefined()
-      else expect(cookieChanges(new Response(null, { headers }))).toEqual(cookieChanges(overHttp))
-    },
-  )
+  test.each(NAMES)('%s returns the same members, and with headers where it sets cookies', async (name) => {
+    const [scene, another] = [await createScene(HERE), await createScene(HERE)]
+    const endpoint = ENDPOINT_CASES[name]
+    const overHttp = await auth.handler(request(ENDPOINTS[name], await valid(scene, endpoint)))
+    const { input, cookie } = await valid(another, endpoint)
+    const methods: Record<string, unknown> = { ...auth.api }
+    const method = methods[name]
+    if (typeof method !== 'function') throw new TypeError(`No method ${name}`)
+    const { headers, ...body } = await method({ ...input, request: request(ENDPOINTS[name], { cookie }) })
+    expect(Object.keys(body)).toEqual(Object.keys(await overHttp.json()))
+    if (endpoint.cookies === undefined) expect(headers).toBeUndefined()
+    else expect(cookieChanges(new Response(null, { headers }))).toEqual(cookieChanges(overHttp))
+  })
 })
 
 const POSTS = NAMES.filter((name) => ENDPOINTS[name].method === 'POST')
@@ -312,7 +309,7 @@ describe('a call that is not formed as it should be changes nothing', () => {
   })
 })
 
-test.each(NAMES)('a preflight of %s is answered, and nobody may store the answer', async (name) => {
+test.each(NAMES)('a preflight of %s gets a response that caches may not store', async (name) => {
   const { method, path } = ENDPOINTS[name]
   const response = await auth.handler(
     new Request(`http://localhost:3000${AUTH_PATH}${path}`, {
@@ -326,7 +323,7 @@ test.each(NAMES)('a preflight of %s is answered, and nobody may store the answer
   expect(response.headers.get('vary')).toBe('Origin, Cookie')
 })
 
-describe('whoever may not call an endpoint learns nothing of what it takes', () => {
+describe('a caller who may not call an endpoint learns nothing about its input', () => {
   afterEach(() => clear(auth))
 
   test.each(NOT_FOR_ANYONE)('%s', async (name) => {
@@ -345,7 +342,7 @@ describe('whoever may not call an endpoint learns nothing of what it takes', () 
   })
 })
 
-describe('a caller who was let in, and of whom that is no longer true, changes nothing', async () => {
+describe('a caller who is no longer authorized changes nothing', async () => {
   afterEach(() => clear(auth))
 
   const { handler, interrupt } = await interruptAdmission(auth)

@@ -86,7 +86,7 @@ test.each(everyEndpoint)('%s %s takes no other method, and says which it takes',
 })
 
 test.each(everyEndpoint)(
-  '%s %s answers in JSON that nobody may store, and that varies',
+  '%s %s responds with JSON that caches may not store, and that varies',
   async (method, path) => {
     const requests = [get(path), post(path, {}), new Request(get(path), { headers: {} })]
     for (const request of requests) {
@@ -99,29 +99,26 @@ test.each(everyEndpoint)(
 )
 
 describe('CORS', () => {
-  test.each(everyEndpoint)(
-    'a preflight of %s %s is answered for a listed origin alone',
-    async (method, path) => {
-      const preflight = (origin: string) =>
-        auth.handler(
-          new Request(`http://localhost:3000${AUTH_PATH}${path}`, {
-            method: 'OPTIONS',
-            headers: { origin, 'access-control-request-method': method },
-          }),
-        )
-      const listed = await preflight('https://admin.example.com')
-      expect(listed.status).toBe(204)
-      expect(listed.headers.get('access-control-allow-origin')).toBe('https://admin.example.com')
-      expect(listed.headers.get('access-control-allow-credentials')).toBe('true')
-      const foreign = await preflight('https://evil.example')
-      expect(foreign.status).toBe(403)
-      expect(foreign.headers.has('access-control-allow-origin')).toBe(false)
-    },
-  )
+  test.each(everyEndpoint)('a preflight of %s %s succeeds for a listed origin only', async (method, path) => {
+    const preflight = (origin: string) =>
+      auth.handler(
+        new Request(`http://localhost:3000${AUTH_PATH}${path}`, {
+          method: 'OPTIONS',
+          headers: { origin, 'access-control-request-method': method },
+        }),
+      )
+    const listed = await preflight('https://admin.example.com')
+    expect(listed.status).toBe(204)
+    expect(listed.headers.get('access-control-allow-origin')).toBe('https://admin.example.com')
+    expect(listed.headers.get('access-control-allow-credentials')).toBe('true')
+    const foreign = await preflight('https://evil.example')
+    expect(foreign.status).toBe(403)
+    expect(foreign.headers.has('access-control-allow-origin')).toBe(false)
+  })
 
   test.each([
     ['a success', get(ENDPOINTS.jwks.path, { origin: 'https://admin.example.com' }), 200],
-    ['a refusal', get(ENDPOINTS.token.path, { origin: 'https://admin.example.com' }), 401],
+    ['a rejection', get(ENDPOINTS.token.path, { origin: 'https://admin.example.com' }), 401],
     ['what does not exist', get('/unknown', { origin: 'https://admin.example.com' }), 404],
   ])('%s can be read by a listed origin', async (_name, request, status) => {
     const response = await auth.handler(request)
@@ -129,7 +126,7 @@ describe('CORS', () => {
     expect(response.headers.get('access-control-allow-origin')).toBe('https://admin.example.com')
   })
 
-  test('no answer can be read by a foreign one', async () => {
+  test('a foreign origin can read no response', async () => {
     const response = await auth.handler(get(ENDPOINTS.jwks.path, { origin: 'https://evil.example' }))
     expect(response.status).toBe(200)
     expect(response.headers.has('access-control-allow-origin')).toBe(false)
@@ -233,7 +230,7 @@ describe('a body', () => {
     expect(response.status).toBe(413)
   })
 
-  test('that breaks off is 400, reported to nobody, and no session ends', async () => {
+  test('that breaks off is 400, is not reported, and ends no session', async () => {
     const stream = new ReadableStream({
       start: (controller) => controller.error(new Error('connection reset')),
     })
@@ -264,7 +261,7 @@ describe('a body', () => {
   )
 
   test.each(['{', 'null x', "{'a':1}", 'undefined', '\ufeff\ufeff{}'])(
-    'that is no JSON is 400: %j',
+    'that is not JSON is 400: %j',
     async (body) => {
       const response = await send(body)
       expect(response.status).toBe(400)
@@ -311,7 +308,7 @@ test('a failure is 500 without its cause, which is reported', async () => {
   expect(reported.splice(0)).toEqual([cause])
 })
 
-test('a refusal is not reported', async () => {
+test('a rejection is not reported', async () => {
   await auth.handler(get('/unknown'))
   await auth.handler(get(ENDPOINTS.token.path))
   await auth.handler(post('/broken', { a: 1 }))

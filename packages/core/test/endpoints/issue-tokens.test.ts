@@ -50,7 +50,7 @@ describe('definePayload adds claims', () => {
   })
 })
 
-describe('definePayload cannot override a claim of ours', () => {
+describe('definePayload cannot override our claims', () => {
   const now = Math.floor(auth.clock.now().getTime() / 1000)
   const ours = {
     iss: config.issuer,
@@ -98,7 +98,7 @@ describe('definePayload cannot override a claim of ours', () => {
   })
 })
 
-describe('a payload that cannot be issued fails closed: no token, and the app is told', () => {
+describe('a payload that cannot be issued fails closed: no token, and onError is called', () => {
   test.each<[string, DefinePayload]>([
     ['too large for a cookie', () => ({ text: 'x'.repeat(4_000) })],
     ['large by a hair', () => ({ text: 'x'.repeat(2_900) })],
@@ -168,7 +168,7 @@ test('a sign-in where definePayload fails begins no session, and ends none', asy
   expect(await sessions.execute()).toEqual(before)
 })
 
-test('definePayload is told whose session it will be at a sign-in', async () => {
+test('definePayload receives the user and the session at a sign-in', async () => {
   const { email, userId } = await auth.createUser()
   const told: unknown[] = []
   const definition = {

@@ -37,7 +37,7 @@ const nextCall = ({ cookie }: TestSession) =>
 const BY_USER = { type: 'session.revoked', cause: 'revoked', actorId: null, address: null }
 
 describe('GET /sessions', () => {
-  test('lists the sessions of the caller, the newest first, and says which is the one that asks', async () => {
+  test('lists the sessions of the caller, the newest first, and marks the current one', async () => {
     auth.clock.advance(60)
     const latest = await auth.signIn(user)
     const sessions = await list(ada.cookie)
@@ -50,7 +50,7 @@ describe('GET /sessions', () => {
     )
   })
 
-  test('tells of each these things, and never a token', async () => {
+  test('returns these members of each, and never a token', async () => {
     const request = post(
       ENDPOINTS.signInEmail.path,
       { email: user.email, password: TEST_PASSWORD },
@@ -121,7 +121,7 @@ describe('POST /revoke-session', () => {
     })
   })
 
-  test('may end the one that asks', async () => {
+  test('may end the current one', async () => {
     expect(await (await call('revokeSession', { sessionId: ada.sessionId })).json()).toEqual({
       revoked: true,
     })
@@ -157,7 +157,7 @@ describe('POST /revoke-session', () => {
 })
 
 describe('POST /revoke-other-sessions', () => {
-  test('ends all of the caller but the one that asks', async () => {
+  test('ends all of the caller except the current one', async () => {
     const third = await auth.signIn(user)
     const [here, there, others] = [ada, elsewhere, bob].map((session) => hearRevocations(auth, session))
     const response = await call('revokeOtherSessions')
@@ -295,9 +295,9 @@ describe('POST /revoke-copies', () => {
       expect(response.status).toBe(200)
       cookie = cookiesAfter(cookie, response)
     }
-    const refused = await call('revokeCopies', {}, cookie)
-    expect(cookieChanges(refused)).toEqual({ set: [], cleared: [] })
-    expect(await answerOf(refused)).toBe('429 RATE_LIMITED')
+    const rejected = await call('revokeCopies', {}, cookie)
+    expect(cookieChanges(rejected)).toEqual({ set: [], cleared: [] })
+    expect(await answerOf(rejected)).toBe('429 RATE_LIMITED')
     expect(await nextCall({ ...ada, cookie })).toBe('200')
     expect(await answerOf(call('revokeCopies', {}, elsewhere.cookie))).toBe('200')
   })

@@ -30,7 +30,7 @@ const setRole = (userId: string, role: string) =>
 describe('GET /session', () => {
   const getSession = (cookie = ada.cookie) => auth.handler(get(ENDPOINTS.getSession.path, { cookie }))
 
-  test('answers with the session and the user, and nothing more', async () => {
+  test('returns the session and the user, and nothing more', async () => {
     const now = auth.clock.now().toISOString()
     const response = await getSession()
     expect(await response.json()).toEqual({
@@ -56,7 +56,7 @@ describe('GET /session', () => {
     })
   })
 
-  test('answers with what the row says now, not with what the JWT or the sign-in said', async () => {
+  test('returns what the row says now, not with what the JWT or the sign-in said', async () => {
     const changed = {
       role: 'admin',
       name: 'Countess',
@@ -75,17 +75,17 @@ describe('GET /session', () => {
   })
 
   test('is 401 when the user is deleted between the two things it reads', async () => {
-    let isAnswered = true
+    let hasResponded = true
     const db = auth.db.withPlugin({
       transformQuery: ({ node }) => node,
       async transformResult({ result }) {
-        if (!isAnswered) await auth.db.deleteFrom('user').where('id', '=', ada.userId).execute()
-        isAnswered = true
+        if (!hasResponded) await auth.db.deleteFrom('user').where('id', '=', ada.userId).execute()
+        hasResponded = true
         return result
       },
     })
     const { handler } = await createAuth(auth.definition, { ...auth.database, db }, { pruneEverySeconds: 0 })
-    isAnswered = false
+    hasResponded = false
     const response = await handler(get(ENDPOINTS.getSession.path, { cookie: ada.cookie }))
     expect(await answerOf(response)).toBe('401 SESSION_NOT_FOUND')
   })
@@ -125,7 +125,7 @@ describe('POST /update-user', () => {
       { name: 'x'.repeat(128), image: null },
     ],
     [{}, { name: 'Test User', image: null }],
-  ])('%j changes that of the caller, and answers with the user', async (body, changed) => {
+  ])('%j changes that of the caller, and returns the user', async (body, changed) => {
     const bob = await makeUser()
     const [row, bobsRow] = [await userRow(ada.userId), await userRow(bob.userId)]
     auth.clock.advance(60)
@@ -241,7 +241,7 @@ describe('POST /update-user', () => {
     expect(await dumpTables(auth)).toEqual(before)
   })
 
-  test('a member named __proto__ makes nobody an admin', async () => {
+  test('a member named __proto__ makes no one an admin', async () => {
     const body = '{"name":"Ada","__proto__":{"role":"admin"}}'
     const request = post(ENDPOINTS.updateUser.path, undefined, {
       cookie: ada.cookie,
@@ -256,7 +256,7 @@ describe('POST /delete-user', () => {
   const deleteUser = (cookie = ada.cookie) =>
     auth.handler(post(ENDPOINTS.deleteUser.path, undefined, { cookie }))
 
-  test('deletes the caller with all that hangs on them, and nobody else', async () => {
+  test('deletes the caller and everything that belongs to them, and no one else', async () => {
     const bob = await makeUser()
     const bobs = await auth.signIn(bob)
     await insertLink(auth, { kind: 'reset-password', ...ada })
@@ -361,7 +361,7 @@ describe('POST /delete-user', () => {
       expect(await auth.db.selectFrom('user').select('role').execute()).toEqual([{ role: 'admin' }])
     })
 
-    test('who has become one after they were let in is refused too', async () => {
+    test('who has become one after they were let in is rejected too', async () => {
       const { handler, interrupt } = await interruptAdmission(auth)
       interrupt(() => setRole(ada.userId, 'admin'))
       const response = await handler(post(ENDPOINTS.deleteUser.path, undefined, { cookie: ada.cookie }))

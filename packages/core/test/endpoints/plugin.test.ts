@@ -146,7 +146,7 @@ describe('an endpoint of a plugin', () => {
     ['what does not fit', async () => ada.cookie, { text: 1 }, '400 INVALID_INPUT'],
     ['what is not taken', async () => ada.cookie, { text: 'x', userId: 'y' }, '400 INVALID_INPUT'],
     ['what its own reason is for', async () => ada.cookie, { text: '' }, '422 NOTE_EMPTY'],
-  ])('refuses %s like any other', async (_name, cookie, body, answer) => {
+  ])('rejects %s like any other', async (_name, cookie, body, answer) => {
     const before = await cookie().then(async (cookie) => ({ cookie, dump: await dumpTables(auth) }))
     const response = await addNote(body, before.cookie)
     expect(response.headers.get('cache-control')).toBe('no-store')
@@ -281,7 +281,7 @@ describe('onChange', () => {
   })
 })
 
-describe('what is claimed twice is refused at the start', () => {
+describe('what is claimed twice is rejected at the start', () => {
   const { config, signingKeys } = auth.definition
   const endpoint = (path: `/${string}`): Endpoint =>
     defineEndpoint({
@@ -328,9 +328,9 @@ describe('what is claimed twice is refused at the start', () => {
       ],
     ],
   ])('%s', async (what, plugins) => {
-    const refused = await start(plugins).catch((error: unknown) => error)
-    expect(refused).toBeInstanceOf(ConfigurationError)
-    expect(refused).toMatchObject({ message: `plugins: ${what} is claimed twice` })
+    const rejected = await start(plugins).catch((error: unknown) => error)
+    expect(rejected).toBeInstanceOf(ConfigurationError)
+    expect(rejected).toMatchObject({ message: `plugins: ${what} is claimed twice` })
   })
 
   test('and what is claimed once is not', async () => {

@@ -16,7 +16,7 @@ import { createUserMaker, type MadeUser } from '../support/user-maker.ts'
 
 const PLENTY = { points: 1_000_000, duration: 60 }
 const common = {
-  // A link is made after the answer, when its test may be over.
+  // A link is made after the response, when its test may be over.
   onError: () => {},
   emailPassword: {
     sendEmail: async () => {},
@@ -129,7 +129,7 @@ describe('the token endpoint', () => {
   const refresh = (sessionToken: string, headers: Headers = {}, on: TestAuth = auth) =>
     call('token', { [SESSION_HEADER]: sessionToken, ...headers }, {}, on)
 
-  test('gives a JWT to whoever has the secret, and tells the secret to nobody', async () => {
+  test('returns a JWT to a client with the secret, and never returns the secret', async () => {
     const response = await refresh(ada.sessionCookie)
     const { token, ...body } = await response.json()
     expect(body).toEqual({
@@ -141,7 +141,7 @@ describe('the token endpoint', () => {
     expect(await answerOf(call('getSession', { authorization: `Bearer ${token}` }))).toBe('200')
   })
 
-  test('tells neither to whoever sends cookies', async () => {
+  test('returns neither to a client that sends cookies', async () => {
     auth.clock.advance(24 * 60 * 60 + 1)
     const response = await call('token', { cookie: ada.cookie })
     expect(cookieChanges(response)).toEqual({ set: ['service.jwt', 'service.session'], cleared: [] })
@@ -149,14 +149,14 @@ describe('the token endpoint', () => {
     expect([body.token, body.sessionToken]).toEqual([undefined, undefined])
   })
 
-  test('answers with the secret when the session is renewed', async () => {
+  test('returns the secret when the session is renewed', async () => {
     auth.clock.advance(24 * 60 * 60 + 1)
     const response = await refresh(ada.sessionCookie)
     expect(await response.json()).toMatchObject({ sessionToken: ada.sessionCookie })
     expect(response.headers.getSetCookie()).toEqual([])
   })
 
-  test('answers with the next secret where it changes at every refresh, and the one before ends the session', async () => {
+  test('returns the next secret where it changes at every refresh, and the one before ends the session', async () => {
     const rotating = await createTestAuth({ ...common, bearer: true, session: { rotateSessionToken: true } })
     const { sessionCookie } = await rotating.signIn()
     const { sessionToken } = await (await refresh(sessionCookie, {}, rotating)).json()
@@ -170,7 +170,7 @@ describe('the token endpoint', () => {
     await rotating.close()
   })
 
-  describe('refuses, and leaves the cookies of another session as they are', () => {
+  describe('rejects, and leaves the cookies of another session as they are', () => {
     const cut = ({ sessionCookie }: TestSession) => {
       const [sessionId = '', secret = ''] = sessionCookie.split('.')
       return { sessionId, secret }
@@ -249,7 +249,7 @@ describe('sign-in', () => {
   const devicesOf = ({ userId }: MadeUser) =>
     withOwnTables(auth.db).selectFrom('knownDevice').select('id').where('userId', '=', userId).execute()
 
-  test('answers with the secret of the new session and its JWT', async () => {
+  test('returns the secret of the new session and its JWT', async () => {
     const body = await (await signIn({ [SESSION_HEADER]: NO_SESSION })).json()
     expect(body.sessionToken).toMatch(new RegExp(`^${body.sessionId}\\.[\\w-]{91}$`))
     const refreshed = await (await call('token', { [SESSION_HEADER]: body.sessionToken })).json()
@@ -262,12 +262,12 @@ describe('sign-in', () => {
     expect(await isThere(bob)).toBe(true)
   })
 
-  test('makes no device known, of which nobody would have the cookie', async () => {
+  test('makes no device known, because no browser would have its cookie', async () => {
     await signIn({ [SESSION_HEADER]: NO_SESSION })
     expect(await devicesOf(ada)).toEqual([])
   })
 
-  test('is counted as that of a stranger, with the cookie of a known device too', async () => {
+  test('counts as that of an unknown device, even with the cookie of a known one', async () => {
     const limits = { account: { points: 1, duration: 60 }, address: PLENTY }
     const strict = await createTestAuth({ ...common, bearer: true, emailPassword: { limits } })
     const user = await strict.createUser()
@@ -286,7 +286,7 @@ describe('sign-in', () => {
     await strict.close()
   })
 
-  test('that the app makes by itself answers in the same way', async () => {
+  test('that the app begins returns the same', async () => {
     const headers = new Headers({ [SESSION_HEADER]: bob.sessionCookie, cookie: ada.cookie })
     const made = await auth.api.createSession({ userId: bob.userId, request: { method: 'POST', headers } })
     expect(made.headers.getSetCookie()).toEqual([])
@@ -309,7 +309,7 @@ describe('sign-out', () => {
       { ada: false, bob: true },
     ],
     [
-      'that of the JWT where there is none in the header',
+      'that of the JWT if the header has none',
       () => ({ [SESSION_HEADER]: NO_SESSION, authorization: `Bearer ${ada.token}`, cookie: bob.cookie }),
       { ada: false, bob: true },
     ],
@@ -385,7 +385,7 @@ describe.each([
     expect(await answerOf(call('token', { [SESSION_HEADER]: ada.sessionCookie }))).toBe('200')
   })
 
-  test('refuses a header of another session than that of the JWT', async () => {
+  test('rejects a header of another session than that of the JWT', async () => {
     const before = await dumpTables(auth)
     const headers = { authorization: `Bearer ${ada.token}`, [SESSION_HEADER]: bob.sessionCookie }
     expect(await answerOf(call(name, headers, input))).toBe('401 TOKEN_INVALID')

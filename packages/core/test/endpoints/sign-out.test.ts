@@ -37,7 +37,7 @@ test('deletes the session record, and both cookies by an empty value and Max-Age
   expect(await isThere(ada)).toBe(false)
 })
 
-test('is told of once it is done, and written down', async () => {
+test('is reported once it is done, and recorded', async () => {
   const found = foundWhenAnnounced(ada, auth.database)
   events.length = 0
   await signOut(ada.cookie)
@@ -106,7 +106,7 @@ describe('succeeds', () => {
 
   test.each([
     ['no cookie', () => ''],
-    ['a JWT that is no good', () => 'service.jwt=x.y.z'],
+    ['an invalid JWT', () => 'service.jwt=x.y.z'],
     ['a wrong secret', () => `service.session=${ada.sessionId}.${'A'.repeat(43)}`],
     ['no secret', () => `service.session=${ada.sessionId}`],
   ])('with %s, and ends no session', async (_name, cookie) => {
@@ -116,7 +116,7 @@ describe('succeeds', () => {
     expect(await isThere(ada)).toBe(true)
   })
 
-  test('without any credential, and no door has refused anyone', async () => {
+  test('without any credential, and no step has rejected anything', async () => {
     events.length = 0
     expect((await signOut('')).status).toBe(200)
     expect(events).toEqual([])
@@ -158,7 +158,7 @@ describe('succeeds', () => {
 })
 
 test.each([{ sessionId: 'x' }, { userId: 'x' }, [], 'x', 1])(
-  'with a body that asks for more is 400 and ends nothing: %j',
+  'with further members in the body is 400 and ends nothing: %j',
   async (body) => {
     const response = await signOut(ada.cookie, body)
     expect(response.status).toBe(400)
@@ -217,22 +217,22 @@ describe('while another process holds the write lock of the database', () => {
   afterEach(() => writer.kill())
 
   test('waits without stopping anything else, and succeeds when the lock is released', async () => {
-    let isAnswered = false
+    let hasResponded = false
     const answer = signOut(ada.cookie).finally(() => {
-      isAnswered = true
+      hasResponded = true
     })
     // Were the event loop stopped, these turns would not pass and the release below would never be sent.
     for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve))
     expect(await isThere(ada)).toBe(true)
-    expect(isAnswered).toBe(false)
+    expect(hasResponded).toBe(false)
     writer.tell('release')
     expect((await answer).status).toBe(200)
     expect(await isThere(ada)).toBe(false)
   })
 
   test('is 503 when the lock is not released in time, with the cookies untouched and the session in place', async () => {
-    const impatient = await openSqlite(path, { busyTimeoutMs: 50 })
-    const { handler, close } = await createAuth(auth.definition, impatient)
+    const hasty = await openSqlite(path, { busyTimeoutMs: 50 })
+    const { handler, close } = await createAuth(auth.definition, hasty)
     const response = await handler(post(ENDPOINTS.signOut.path, undefined, { cookie: ada.cookie }))
     expect(response.status).toBe(503)
     expect((await response.json()).code).toBe('SESSIONS_UNAVAILABLE')
@@ -240,7 +240,7 @@ describe('while another process holds the write lock of the database', () => {
     expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
     expect(await isThere(ada)).toBe(true)
     close()
-    await impatient.close()
+    await hasty.close()
   })
 })
 

@@ -67,7 +67,7 @@ describe('a session that counts gets a new JWT', () => {
     await short.close()
   })
 
-  test('as often as it is asked for, and reads without writing', async () => {
+  test('as often as requested, and reads without writing', async () => {
     const before = await auth.db.selectFrom('session').selectAll().where('id', '=', ada.sessionId).execute()
     for (let i = 0; i < 3; i++) expect((await refresh(ada.cookie)).status).toBe(200)
     const after = await auth.db.selectFrom('session').selectAll().where('id', '=', ada.sessionId).execute()
@@ -187,7 +187,7 @@ describe('a session that does not count gets none', () => {
 })
 
 describe('is rate-limited', () => {
-  /** A server with counters of its own, and a signed-in browser whose secret is superseded. */
+  /** A server with its own counters, and a signed-in browser whose secret is superseded. */
   async function start() {
     const own = await createTestAuth()
     onTestFinished(() => own.close())
@@ -261,7 +261,7 @@ describe('a session goes on here', () => {
   const events: AuthEvent[] = []
   const onEvent = (event: AuthEvent) => void events.push(event)
 
-  /** An auth server, a signed-in browser and its refreshes, which keep the cookies as they are told. */
+  /** An auth server, a signed-in browser and its refreshes, which store the cookies that they get. */
   async function start(options: Parameters<typeof createTestAuth>[0] = {}) {
     const own = await createTestAuth({ onEvent, ...options })
     onTestFinished(() => own.close())
@@ -344,7 +344,7 @@ describe('a session goes on here', () => {
     expect(await row()).toMatchObject({ lastSeenAt: clock.now().toISOString() })
   })
 
-  test('and each time the app is told of it, but only an extension is written down', async () => {
+  test('each one is reported to the app, but only an extension is recorded', async () => {
     const { refresh, clock, db, bob } = await start()
     const refreshed = { type: 'session.refreshed', userId: bob.userId, sessionId: bob.sessionId }
     await refresh()
@@ -419,7 +419,7 @@ describe('a session goes on here', () => {
   })
 })
 
-describe('nobody asked for it', () => {
+describe('a prefetch', () => {
   test.each([
     { 'sec-purpose': 'prefetch' },
     { 'sec-purpose': 'prefetch;prerender' },
@@ -427,7 +427,7 @@ describe('nobody asked for it', () => {
     { purpose: 'prefetch' },
     { purpose: 'Prefetch' },
     { 'x-moz': 'prefetch' },
-  ])('a prefetch is refused: %j', async (headers) => {
+  ])('a prefetch is rejected: %j', async (headers) => {
     const response = await refresh(ada.cookie, headers)
     expect(response.status).toBe(400)
     expect((await response.json()).code).toBe('PREFETCH_REFUSED')
@@ -473,9 +473,9 @@ test('over https the cookies are Secure, and the session cookie is __Host-', asy
   expect(response.headers.getSetCookie()).toEqual([
     expect.stringMatching(/^service\.jwt=.*; Max-Age=900; Path=\/; HttpOnly; Secure; SameSite=Lax$/),
   ])
-  const refused = await secure.handler(
+  const rejected = await secure.handler(
     get(ENDPOINTS.token.path, { cookie: `service.session=${sessionCookie}` }),
   )
-  expect(cookieChanges(refused)).toEqual({ set: [], cleared: ['service.jwt', '__Host-service.session'] })
+  expect(cookieChanges(rejected)).toEqual({ set: [], cleared: ['service.jwt', '__Host-service.session'] })
   await secure.close()
 })

@@ -11,7 +11,7 @@ beforeEach(() => {
 })
 afterEach(() => print.mockRestore())
 
-test('the listener hears of the event, before anything else can happen', () => {
+test('the listener is called of the event, before anything else can happen', () => {
   const listener = vi.fn()
   emit(event, listener)
   expect(listener).toHaveBeenCalledExactlyOnceWith(event)

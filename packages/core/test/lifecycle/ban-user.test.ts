@@ -68,16 +68,16 @@ describe('a ban', () => {
     expect(await validate(ada)).toBe('accepted')
   })
 
-  test('touches nobody else', async () => {
+  test('touches no one else', async () => {
     const [ada, bob] = [await auth.signIn(), await auth.signIn()]
     await auth.ban(ada)
     expect([await validate(ada), await validate(bob)]).toEqual(['ACCOUNT_BANNED', 'accepted'])
   })
 
-  test('of nobody is none', async () => {
-    expect(await banUser('nobody', database, { now: now() })).toBe(false)
+  test('of a missing user returns false', async () => {
+    expect(await banUser('missing', database, { now: now() })).toBe(false)
     expect([published, events]).toEqual([[], []])
-    expect(await auditOf('nobody', 'user.banned')).toEqual([])
+    expect(await auditOf('missing', 'user.banned')).toEqual([])
   })
 
   test('takes the place of one before', async () => {
@@ -87,7 +87,7 @@ describe('a ban', () => {
     expect(await userOf(userId)).toMatchObject({ banned: 1, banReason: null, banExpires: null })
   })
 
-  test('is told of and written down, with its reason, its end, who did it and when', async () => {
+  test('is reported and recorded, with its reason, its end, who did it and when', async () => {
     const { userId } = await signIn()
     const at = now()
     const ban = { userId, reason: 'spam', expiresAt: new Date(at.getTime() + 1000), actorId: 'root', at }
@@ -105,7 +105,7 @@ describe('a ban', () => {
     })
   })
 
-  test("by the app's own code is by nobody", async () => {
+  test("by the app's own code has no actor", async () => {
     const { userId } = await signIn()
     await banUser(userId, database, { now: now() })
     expect(events).toEqual([
@@ -137,7 +137,7 @@ describe('a ban that is lifted', () => {
     expect(await userOf(ada.userId)).toMatchObject({ banned: 0, banReason: null, banExpires: null })
   })
 
-  test('is told of and written down, and ends no stream', async () => {
+  test('is reported and recorded, and ends no stream', async () => {
     const { userId } = await signIn()
     await banUser(userId, database, { now: now() })
     events.length = 0
@@ -153,7 +153,7 @@ describe('a ban that is lifted', () => {
 
   test.each([
     ['a user who is not banned', async () => (await signIn()).userId],
-    ['nobody', async () => 'nobody'],
+    ['missing', async () => 'missing'],
   ])('of %s is none', async (_name, given) => {
     const userId = await given()
     expect(await lift(userId)).toBe(false)

@@ -59,30 +59,30 @@ describe('one thing happens after the other', () => {
     const unsubscribe = auth.database.revocations.subscribe({ userId, sessionId: 'x' }, () =>
       at('the stream ends'),
     )
-    const listener = () => void at('the listener hears')
+    const listener = () => void at('the listener is called')
     await rename({ hooks: [hook('one hook'), hook('another')], onEvent: listener }, event).then(at)
     unsubscribe()
     expect(order).toEqual([
       'one hook sees Eve, others see Test User',
       'another sees Eve, others see Test User',
       'the stream ends',
-      'the listener hears',
+      'the listener is called',
       'renamed',
     ])
   })
 
-  test('whoever hears of it finds it done, with its record', async () => {
+  test('a listener finds it done, with its record', async () => {
     const heard = Promise.withResolvers<unknown>()
     const look = async () => [await nameSeenByOthers(), (await recordsOf()).length]
     await rename({ onEvent: () => void heard.resolve(look()) })
     expect(await heard.promise).toEqual(['Eve', 1])
   })
 
-  test('a listener that takes its time keeps nobody waiting', async () => {
+  test('a slow listener delays nothing', async () => {
     expect(await rename({ onEvent: () => new Promise(() => {}) })).toBe('renamed')
   })
 
-  test('every hook and listener hears of every event, in order', async () => {
+  test('every hook and listener gets every event, in order', async () => {
     const [hook, onEvent] = [vi.fn<ChangeHook>(async () => {}), vi.fn<(event: AuthEvent) => void>()]
     const events: ChangeEvent[] = [unbanned(), { type: 'user.password-changed', ...ofUser() }]
     await commit({ ...auth.database, hooks: [hook], onEvent }, async (_trx, record) => events.forEach(record))
@@ -92,7 +92,7 @@ describe('one thing happens after the other', () => {
   })
 })
 
-describe('nothing is left behind, no stream ends and nobody is told', () => {
+describe('nothing is left behind, no stream ends, and nothing is reported', () => {
   const failure = new Error('no')
   const role = (): ChangeEvent => ({ type: 'user.role-changed', ...ofUser(), from: 'user', to: 'admin' })
 
@@ -131,7 +131,7 @@ describe('nothing is left behind, no stream ends and nobody is told', () => {
           ...times
         } = {
           token: 'x',
-          userId: 'nobody',
+          userId: 'missing',
           expiresAt: new Date(),
           lastAuthenticatedAt: new Date(),
           lastSeenAt: new Date(),
@@ -175,7 +175,7 @@ describe('a hook that never ends', () => {
     expect(await change).toBe('SESSIONS_UNAVAILABLE')
     expect(published).toEqual([])
     expect(onEvent).not.toHaveBeenCalled()
-    // What waited for the transaction to end, on a connection of its own, is now done.
+    // What waited for the transaction to end, on its own connection, is now done.
     await setImage(null)
     expect(await dumpTables(auth)).toEqual(before)
     expect(await rename()).toBe('renamed')
@@ -326,8 +326,8 @@ describe('a transaction that the database undoes for the sake of another', () =>
   test.each([
     ['40P01', conflict('40P01')],
     ['40001', conflict('40001')],
-    ['40P01 under a refusal', wrapped],
-  ])('is tried again after %s, and its events are told once', async (_name, error) => {
+    ['40P01 under a rejection', wrapped],
+  ])('is tried again after %s, and its events are reported once', async (_name, error) => {
     expect(await failing(5, error)).toEqual({ reason: 'accepted', attempts: 6 })
     expect(await recordsOf()).toHaveLength(1)
   })

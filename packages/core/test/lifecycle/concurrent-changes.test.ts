@@ -53,7 +53,7 @@ test('of eight sign-ins at once no more sessions remain than a user may have', a
   expect(await sessionsOf(userId)).toHaveLength(3)
 })
 
-test('a sign-in waits for a ban under way, and is refused', async () => {
+test('a sign-in waits for a ban under way, and is rejected', async () => {
   const { userId } = await auth.createUser()
   const signIn = await meanwhile(
     (trx) => trx.updateTable('user').set({ banned: true }).where('id', '=', userId).execute(),
@@ -110,7 +110,7 @@ test('a link that is used many times at once is used once', async () => {
   expect(answers.map(({ code }) => code).sort()).toEqual([...Array(7).fill('LINK_INVALID'), null].sort())
 })
 
-test('of two accounts that move to one address at once, one is told that it is taken', async () => {
+test('if two accounts move to one address at once, one is rejected because it is taken', async () => {
   const [ada, bob] = [await auth.createUser(), await auth.createUser()]
   const email = `${crypto.randomUUID()}@example.com`
   const tokens = [
@@ -144,7 +144,7 @@ test('of two admins who ban each other at once, one is banned', async () => {
   expect(answers.map(({ code }) => code).sort()).toEqual(['ACCOUNT_BANNED', null].sort())
 })
 
-test('two changes that wait for each other both come about, each told of once', async () => {
+test('two changes that wait for each other both succeed, each reported once', async () => {
   const [ada, bob] = [await auth.createUser(), await auth.createUser()]
   let arrived = 0
   const bothWaitOnce = async (trx: AuthTransaction) => {
@@ -170,7 +170,7 @@ test('two changes that wait for each other both come about, each told of once', 
   expect(audit).toHaveLength(4)
 })
 
-test('a user who is gone since is told so when they sign in', async () => {
+test('a user who was deleted meanwhile gets an error when they sign in', async () => {
   const { userId } = await auth.createUser()
   const signIn = await meanwhile(
     (trx) => trx.deleteFrom('user').where('id', '=', userId).execute(),

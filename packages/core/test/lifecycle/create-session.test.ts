@@ -114,17 +114,17 @@ describe('a new session', () => {
     expect((await rowOf((await begin({ userAgent: 'x'.repeat(10_000) })).id)).userAgent).toBe('x'.repeat(512))
   })
 
-  test('knows neither address nor user agent where nobody said', async () => {
+  test('has neither address nor user agent if none was given', async () => {
     expect(await rowOf((await begin()).id)).toMatchObject({ ipAddress: null, userAgent: null })
   })
 
-  test('ends nothing that is there, unless it is told to', async () => {
+  test('ends no other session unless it is given', async () => {
     const [first, second] = [await begin(), await begin()]
     expect((await idsOf()).sort()).toEqual([first.id, second.id].sort())
     expect(published).toEqual([])
   })
 
-  test('is told of once it is there, and written down', async () => {
+  test('is reported once it exists, and recorded', async () => {
     const { id } = await begin({ address: '192.0.2.1', userAgent: 'Mosaic/0.9' })
     const created = { address: '192.0.2.1', userAgent: 'Mosaic/0.9', userId, sessionId: id, at: clock.now() }
     expect(events).toEqual([{ type: 'session.created', ...created, knownDevice: null }])
@@ -221,7 +221,7 @@ describe('no session begins', () => {
 
   test('for a user whom there is not: USER_NOT_FOUND', async () => {
     const before = await stored()
-    const call = begin({ userId: 'nobody' })
+    const call = begin({ userId: 'missing' })
     await expect(call).rejects.toBeInstanceOf(EndpointError)
     await expect(call).rejects.toMatchObject({ code: 'USER_NOT_FOUND', status: 404 })
     expect(await stored()).toEqual(before)
@@ -246,13 +246,13 @@ describe('no session begins', () => {
     expect(await reasonOf(begin({ userId: await banned(clock.now()) }))).toBe('accepted')
   })
 
-  test('where the app does not admit it in the transaction, and the one before stays', async () => {
+  test('if the app rejects it in the transaction, and the one before stays', async () => {
     const replaced = await begin()
     const before = await stored()
     events.length = 0
     const call = begin({
       replaces: parseSessionCookie(replaced.cookie),
-      async admit(trx) {
+      async authorize(trx) {
         await trx.updateTable('user').set({ name: 'Undone' }).where('id', '=', userId).execute()
         throw new Error('not today')
       },
@@ -262,7 +262,7 @@ describe('no session begins', () => {
     expect([events, published]).toEqual([[], []])
   })
 
-  test('where a hook of the transaction refuses, and then nothing has changed', async () => {
+  test('where a hook of the transaction rejects, and then nothing has changed', async () => {
     const replaced = await begin()
     const before = await stored()
     events.length = 0
@@ -393,7 +393,7 @@ describe('with maxSessionsPerUser', () => {
       expect((await idsOf(own)).sort()).toEqual([own.sessions[1].id, id].sort())
     })
 
-    test("another user's browser keeps its session where the sign-in is refused", async () => {
+    test("another user's browser keeps its session where the sign-in is rejected", async () => {
       const own = await full()
       const eve = await own.signIn()
       const call = own.begin({ replaces: parseSessionCookie(eve.sessionCookie) })

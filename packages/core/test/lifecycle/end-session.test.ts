@@ -67,7 +67,7 @@ describe('a revocation', () => {
     expect(await revokeSession(id, database)).toBe(true)
   })
 
-  test('is told of and written down, with its cause, who did it and when', async () => {
+  test('is reported and recorded, with its cause, who did it and when', async () => {
     const { id } = await begin()
     const ending = {
       cause: 'revoked-by-admin',
@@ -87,7 +87,7 @@ describe('a revocation', () => {
     ])
   })
 
-  test("is the app's own where nobody says otherwise", async () => {
+  test("is the app's own by default", async () => {
     await revokeSession((await begin()).id, database)
     await begin()
     await revokeSessions(userId, database)
@@ -96,7 +96,7 @@ describe('a revocation', () => {
 })
 
 describe('a revocation of all sessions of a user', () => {
-  test('ends them and those of nobody else, and announces each once it is done', async () => {
+  test('ends only theirs, and publishes each once it is done', async () => {
     const eve = await auth.createUser()
     const [one, two, others] = [await begin(), await begin(), await begin(eve.userId)]
     const found = foundWhenAnnounced({ sessionId: two.id, userId }, database)
@@ -126,7 +126,7 @@ describe('inside a transaction', () => {
     ['one that is of the user', ({ mine }) => ({ sessionId: mine.id, userId: mine.userId }), ['mine']],
     ['none that is not of the user', ({ mine, eves }) => ({ sessionId: eves.id, userId: mine.userId }), []],
     ['none that is the one to stay', ({ mine }) => ({ sessionId: mine.id, exceptId: mine.id }), []],
-    ['none of nobody', () => ({ userId: '' }), []],
+    ['none of a missing user', () => ({ userId: '' }), []],
   ])('sessions end: %s', async (_name, selector, ended) => {
     const eve = await auth.createUser()
     const sessions = { mine: await begin(), other: await begin(), eves: await begin(eve.userId) }
@@ -196,7 +196,7 @@ describe('the session of a session cookie', () => {
     expect(events).toMatchObject([{ cause: 'sign-out' }])
   })
 
-  test('ends by any secret of its family: whoever has the current one must not keep it', async () => {
+  test('ends by any secret of its family, because the client with the current one must not keep it', async () => {
     const { id, cookie } = await begin()
     const family = createFamily()
     await db.updateTable('session').set({ tokenFamily: family }).where('id', '=', id).execute()

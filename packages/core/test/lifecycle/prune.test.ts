@@ -74,7 +74,7 @@ describe('sessions', () => {
     expect(events).toEqual(expect.arrayContaining(expired.map((sessionId) => ({ ...event, sessionId }))))
   })
 
-  test('that have expired are written down, and nobody is told to ask again', async () => {
+  test('that have expired are recorded, and no stream validates again', async () => {
     const [sessionId] = await addSessions(1, now())
     await run()
     const records = db.selectFrom('audit').select(['type', 'userId', 'sessionId', 'detail', 'createdAt'])
@@ -183,7 +183,7 @@ test.each([
   ...[0, -1, 1.5, Number.NaN].flatMap((value) => [{ batchSize: value }, { auditDays: value }]),
   { batchSize: Number.POSITIVE_INFINITY },
   { auditDays: 36_501 },
-])('what cannot work is refused by its name, and nobody loses a record: %j', async (options) => {
+])('an option that cannot work is rejected by its name, and no record is lost: %j', async (options) => {
   const kept = [await addRecord(before(60_000))]
   const [name = ''] = Object.keys(options)
   await expect(run(options)).rejects.toThrow(ConfigurationError)

@@ -62,7 +62,7 @@ function newCookie({ cookie }: RefreshedSession): string {
 }
 
 describe('a session cookie', () => {
-  test('that is right stands for its session', async () => {
+  test('that is right returns its session', async () => {
     const { begin, ada, after } = await start()
     const { session } = await begin()
     expect(session).toMatchObject({
@@ -118,11 +118,11 @@ describe('a session cookie', () => {
     await expect(call).rejects.toMatchObject({ reason: 'SESSIONS_UNAVAILABLE', cause: expect.any(Error) })
   })
 
-  test('that the store itself refuses is refused for its reason', async () => {
+  test('that the store itself rejects is rejected with its reason', async () => {
     const { database, begin, ada } = await start()
-    const refusal = new AuthError('SESSIONS_UNAVAILABLE', { retryAfterSeconds: 9 })
-    const sessions = { ...database.sessions, findToken: () => Promise.reject(refusal) }
-    await expect(begin(ada.sessionCookie, { ...database, sessions })).rejects.toBe(refusal)
+    const rejection = new AuthError('SESSIONS_UNAVAILABLE', { retryAfterSeconds: 9 })
+    const sessions = { ...database.sessions, findToken: () => Promise.reject(rejection) }
+    await expect(begin(ada.sessionCookie, { ...database, sessions })).rejects.toBe(rejection)
   })
 })
 
@@ -196,7 +196,7 @@ describe('a refresh', () => {
     expect(own.published).toEqual([])
   })
 
-  test('extends a session again and again, so that one in use does not end', async () => {
+  test('extends a session again and again, so one in use does not end', async () => {
     const { refresh, reason, clock } = await start({ absoluteLifetimeSeconds: Number.POSITIVE_INFINITY })
     for (let i = 0; i < 10; i++) {
       clock.advance(29 * DAY_SECONDS)
@@ -495,7 +495,7 @@ describe('where secrets are rotated', () => {
     expect((await row())?.token).not.toBe(before?.token)
   })
 
-  test('not again within the grace of the last time, so that no request under way fails', async () => {
+  test('not again within the grace period, so no request under way fails', async () => {
     const { refresh, row, ada, clock, reason } = await start(ROTATING)
     const second = newCookie(await refresh())
     const before = await row()
@@ -645,7 +645,7 @@ describe('where secrets are rotated', () => {
         parseSessionCookie(ada.sessionCookie).secret.replace(/^./, (first) => (first === 'A' ? 'B' : 'A')),
     ],
     ['that is the first cut short', ({ ada }) => parseSessionCookie(ada.sessionCookie).secret.slice(0, -2)],
-    ['that is no base64url', () => '%%%'],
+    ['that is not base64url', () => '%%%'],
     ['that is the stored hash', async ({ row }) => `${(await row())?.token}`],
     ['that is the hash before', async ({ row }) => `${(await row())?.previousToken}`],
     ['that is the key of the family', async ({ row }) => `${(await row())?.tokenFamily}`],
@@ -660,7 +660,7 @@ describe('where secrets are rotated', () => {
     expect(await own.reason(current)).toBe('accepted')
   })
 
-  test('of any number of refreshes with one secret at once one changes it, and all are answered', async () => {
+  test('of any number of refreshes with one secret at once, one changes it, and all succeed', async () => {
     const { refresh, reason, clock, ada } = await start(ROTATING)
     clock.advance(DAY_SECONDS)
     const answers = await Promise.all(Array.from({ length: 10 }, () => refresh(ada.sessionCookie)))
@@ -673,7 +673,7 @@ describe('where secrets are rotated', () => {
   })
 })
 
-test('of any number of refreshes at once all are answered, and the session is extended once or alike', async () => {
+test('any number of refreshes at once succeed, and the session is extended once, or each time to the same date', async () => {
   const { refresh, clock, after, row, ada } = await start()
   clock.advance(DAY_SECONDS)
   const answers = await Promise.all(Array.from({ length: 10 }, () => refresh(ada.sessionCookie)))

@@ -16,18 +16,18 @@ beforeEach(() => {
 test.each([
   ['one session', ada1, ['a1']],
   ['all sessions of a user', { sessionId: null, userId: 'ada' }, ['a1', 'a2']],
-  ['a session nobody listens to', { sessionId: 'a3', userId: 'ada' }, []],
-  ['a user nobody listens to', { sessionId: null, userId: 'eve' }, []],
+  ['a session without listeners', { sessionId: 'a3', userId: 'ada' }, []],
+  ['a user without listeners', { sessionId: null, userId: 'eve' }, []],
   ['the session id of one user with the id of another', { sessionId: 'a1', userId: 'bob' }, []],
 ])(
-  'the revocation of %s is told to those it concerns, before publish returns',
+  'the revocation of %s calls the listeners it concerns, before publish returns',
   (_name, revocation, listeners) => {
     feed.publish(revocation)
     expect(heard).toEqual(listeners)
   },
 )
 
-test('nothing is heard any more after unsubscribing, twice is no error, and others still hear', () => {
+test('an unsubscribed listener is not called, unsubscribing twice is no error, and others are still called', () => {
   const unsubscribe = feed.subscribe(ada1, () => heard.push('second'))
   unsubscribe()
   unsubscribe()
@@ -35,7 +35,7 @@ test('nothing is heard any more after unsubscribing, twice is no error, and othe
   expect(heard).toEqual(['a1'])
 })
 
-test('a listener that unsubscribes while it is told keeps nobody from hearing', () => {
+test('a listener that unsubscribes while it is called does not affect others', () => {
   const unsubscribe = feed.subscribe(ada1, () => {
     unsubscribe()
     heard.push('once')
@@ -46,7 +46,7 @@ test('a listener that unsubscribes while it is told keeps nobody from hearing', 
   expect(heard).toEqual(['a1', 'once', 'after', 'a1', 'after'])
 })
 
-test('who subscribes while others are told hears what comes later', () => {
+test('a listener that subscribes during a revocation is called for later ones', () => {
   const unsubscribe = feed.subscribe(ada1, () => {
     unsubscribe()
     feed.subscribe(ada1, () => heard.push('late'))
@@ -57,7 +57,7 @@ test('who subscribes while others are told hears what comes later', () => {
   expect(heard).toEqual(['a1', 'a1', 'late'])
 })
 
-test('who subscribes again after the last has gone still hears', () => {
+test('a listener that subscribes after the last one left is called', () => {
   const other = memoryFeed()
   const first = other.subscribe(ada1, () => heard.push('first'))
   first()
@@ -72,7 +72,7 @@ test('the revision grows with every revocation, and has grown when a listener is
   const revisions: number[] = []
   feed.subscribe(ada1, () => revisions.push(feed.revision))
   feed.publish(ada1)
-  feed.publish({ sessionId: null, userId: 'nobody' })
+  feed.publish({ sessionId: null, userId: 'missing' })
   expect(revisions).toEqual([before + 1])
   expect(feed.revision).toBe(before + 2)
 })

@@ -34,7 +34,7 @@ export type Situation =
   | 'malformed'
   | 'extra fields'
   | 'database down'
-  | 'database down once admitted'
+  | 'database down once authorized'
 
 /** What an endpoint answers in every situation. */
 export interface EndpointCase {
@@ -71,7 +71,7 @@ const FOR_USERS = {
   malformed: '400 INVALID_INPUT',
   'extra fields': '400 INVALID_INPUT',
   'database down': '503 SESSIONS_UNAVAILABLE',
-  'database down once admitted': '503 SESSIONS_UNAVAILABLE',
+  'database down once authorized': '503 SESSIONS_UNAVAILABLE',
 } satisfies Record<Situation, string>
 
 const FOR_FRESH_USERS = { ...FOR_USERS, 'signed in long ago': '403 SESSION_NOT_FRESH' }
@@ -174,7 +174,7 @@ export const ENDPOINT_CASES: Readonly<Record<keyof typeof ENDPOINTS, EndpointCas
       'expired JWT': '200',
       'session cookie alone': '200',
       // It reads the session, and writes only if there is something to extend.
-      'database down once admitted': '200',
+      'database down once authorized': '200',
     },
   },
   jwks: {
@@ -187,7 +187,7 @@ export const ENDPOINT_CASES: Readonly<Record<keyof typeof ENDPOINTS, EndpointCas
       'cross-site': '200',
       'extra fields': '200',
       'database down': '200',
-      'database down once admitted': '200',
+      'database down once authorized': '200',
     },
   },
   getSession: { caller: 'ada', input: nothing, aim: byCookie(), answers: READS_ABOUT_CALLER },

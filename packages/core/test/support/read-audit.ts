@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 
 /**
  * The records about a user, oldest first, with their details as members. Leaves out the acting session, and a
- * user agent that is null; `events/origin.test.ts` tests those.
+ * user agent that is null; `lifecycle/event-request.test.ts` tests those.
  */
 export async function readAudit(
   { db }: Pick<TestAuth, 'db'>,

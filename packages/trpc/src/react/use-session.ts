@@ -8,7 +8,7 @@ import type { HookClient } from './hook-client.ts'
 import { useStore } from './use-store.ts'
 
 /** What the server of a client answers to `GET /session`, with the members that plugins add. */
-export type SessionOf<Client extends HookClient> = Awaited<ReturnType<Client['api']['getSession']>>
+export type CurrentSessionOf<Client extends HookClient> = Awaited<ReturnType<Client['api']['getSession']>>
 
 /** What {@link useSession} returns. */
 export type UseSessionResult<Current extends CurrentSessionResponse = CurrentSessionResponse> = {
@@ -29,7 +29,9 @@ export type UseSessionResult<Current extends CurrentSessionResponse = CurrentSes
  * @example
  * const { user, isPending, error } = useSession<typeof authClient>()
  */
-export function useSession<Client extends HookClient = HookClient>(): UseSessionResult<SessionOf<Client>> {
+export function useSession<Client extends HookClient = HookClient>(): UseSessionResult<
+  CurrentSessionOf<Client>
+> {
   const { state, currentSession } = useAuthContext()
   const { load, reload } = currentSession
   const latest = useStore(currentSession)
@@ -46,7 +48,7 @@ export function useSession<Client extends HookClient = HookClient>(): UseSession
   }, [isAuthenticated, answer, load])
 
   // The type that the app has named is that of its server.
-  const current = answer?.data as SessionOf<Client> | null | undefined
+  const current = answer?.data as CurrentSessionOf<Client> | null | undefined
   return {
     ...(current ?? { session: null, user: null }),
     error: answer?.error ?? null,

@@ -56,7 +56,7 @@ export function createTransaction(
 ): TransactionContext['transaction'] {
   let isOpen = false
 
-  function admit(session: Session): void {
+  function authorize(session: Session): void {
     const error = condition(session) ?? lease.errorOf(session)
     if (error !== null) throw error
   }
@@ -76,7 +76,7 @@ export function createTransaction(
       return await transact(
         db,
         lease.read.identity,
-        { config, columns, admit, signal, limitStatements },
+        { config, columns, authorize, signal, limitStatements },
         (trx) => fn(trx as never),
       )
     } catch (cause) {

@@ -196,7 +196,7 @@ describe.each(CASES)('lockSession in a transaction of $library', async ({ lockSe
   test('an execute that answers with no rows is told so', async () => {
     const ada = await app.signIn()
     const fault = transaction(() => lockSession(async () => undefined, ada))
-    await expect(fault).rejects.toThrow('The execute of lockSession must answer with the rows')
+    await expect(fault).rejects.toThrow('The execute of lockSession must return the rows')
   })
 
   test('what cannot be read is 503', async () => {

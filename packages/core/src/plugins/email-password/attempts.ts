@@ -1,4 +1,4 @@
-import type { AdmittedContext, EndpointContext } from '../../endpoints/endpoint.ts'
+import type { AuthorizedContext, EndpointContext } from '../../endpoints/endpoint.ts'
 import { emit } from '../../events/emit.ts'
 import { isAuthError } from '../../protocol/errors.ts'
 import { checkRateLimit, type RateLimit } from '../../rate-limit/rate-limit.ts'
@@ -99,7 +99,7 @@ const CONFIRMATIONS_OF_USER = 5
  * Counts a password that a signed-in user gives, so a copied session can't be used to guess it. The count is
  * per session version and network, so a copy can't use up the owner's attempts.
  */
-export function countConfirmation(context: AdmittedContext, { account }: AttemptLimits): Promise<void> {
+export function countConfirmation(context: AuthorizedContext, { account }: AttemptLimits): Promise<void> {
   const { userId, sessionId, version } = context.identity
   const network = clientNetwork(context.address)
   const ofUser = { ...account, points: account.points * CONFIRMATIONS_OF_USER }

@@ -1,4 +1,4 @@
-import type { AdmittedContext } from '../../endpoints/endpoint.ts'
+import type { AuthorizedContext } from '../../endpoints/endpoint.ts'
 import { requireSessionSecret } from '../../endpoints/renew-session.ts'
 import { findPasswordAccount } from './accounts.ts'
 import { type AttemptLimits, countConfirmation } from './attempts.ts'
@@ -14,7 +14,7 @@ import { recordFailure } from './sign-in.ts'
  */
 export async function confirmPassword(
   password: string,
-  context: AdmittedContext,
+  context: AuthorizedContext,
   limits: AttemptLimits,
 ): Promise<void> {
   const { userId } = context.identity

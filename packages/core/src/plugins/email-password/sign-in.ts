@@ -61,7 +61,7 @@ export function signInEmail({ limits, sendEmail }: Settings): Endpoint<SignInInp
         rememberMe,
         knownDevice: context.sessionTransport === 'header' ? null : asker === 'known',
         // While the password was being verified it may have been changed or reset.
-        async admit(trx) {
+        async authorize(trx) {
           const current = await findPasswordAccount(trx, { column: 'user.id', value: userId, now })
           if (current?.password !== verified) throw refuseEmailPassword('INVALID_CREDENTIALS')
           if (renewed !== null) await setPassword(trx, { userId, password: renewed, now })

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { AdmittedContext, AuthTables, AuthTransaction } from '../../auth.ts'
+import type { AuthorizedContext, AuthTables, AuthTransaction } from '../../auth.ts'
 import type { OrganizationResponse } from '../../protocol.ts'
 import { denial } from '../../session/report-denial.ts'
 import { toIso } from './plain-schemas.ts'
@@ -89,7 +89,7 @@ export async function lockOrganizations(
 export function requireManager(
   actorRole: string,
   role: string,
-  { session, config }: Pick<AdmittedContext, 'session' | 'config'>,
+  { session, config }: Pick<AuthorizedContext, 'session' | 'config'>,
 ): void {
   if (!mayManage(actorRole, role)) throw denial('ROLE_REQUIRED', session.id, config)
 }

@@ -55,7 +55,7 @@ describe('a rejection', () => {
     expect(await rejections()).toHaveLength(1)
   })
 
-  test('of each key is recorded, under a hash that tells them apart', async () => {
+  test('of each key is recorded, under a hash that distinguishes them', async () => {
     const emails = [newEmail(), newEmail()]
     for (const email of emails) await times(4, () => signIn(email, '192.0.2.3'))
     const rows = await rejections()
@@ -64,7 +64,7 @@ describe('a rejection', () => {
     for (const email of emails) expect(JSON.stringify(rows)).not.toContain(email)
   })
 
-  test('of one network adds at most as many rows as its own limit allows, whatever it asks for', async () => {
+  test('of one network adds at most as many rows as its own limit allows', async () => {
     await times(200, () => signIn(newEmail(), '192.0.2.4'))
     const rows = await auth.db.selectFrom('audit').select('type').execute()
     // 50 wrong passwords and one rejection.

@@ -1,0 +1,104 @@
+import type { AuthConfig } from '../config.ts'
+import type { SessionDatabase } from '../database/session-database.ts'
+import type { Identity } from '../jwt/identity.ts'
+import type { SigningKeys } from '../keys/signing-keys.ts'
+import { commit } from '../lifecycle/commit.ts'
+import { MAX_USER_AGENT_LENGTH } from '../lifecycle/create-session.ts'
+import { forRequest } from '../lifecycle/observed-database.ts'
+import { AuthError } from '../protocol/errors.ts'
+import type { ProxyTrust } from '../request/address.ts'
+import { hasSessionHeader, readBearer, readSessionCookie } from '../request/credentials.ts'
+import type { OriginRequest } from '../request/origin.ts'
+import { hashSecret } from '../session/secret.ts'
+import type { AuthDefinition } from './definition.ts'
+import type { Endpoint, EndpointContext } from './endpoint.ts'
+
+/** What all endpoints of a server share. */
+export interface EndpointServer {
+  readonly definition: Pick<AuthDefinition, 'config' | 'definePayload'> & {
+    readonly signingKeys: SigningKeys
+  }
+  readonly database: SessionDatabase
+  readonly trustsProxy: ProxyTrust
+  readonly onError: (error: unknown) => void
+}
+
+export interface EndpointRequest extends OriginRequest {
+  /** The address of the client; null if unknown. */
+  readonly address: string | null
+  /** The identity that Step 1 has already proved, for a call on behalf of an authorized one. */
+  readonly identity?: Identity | undefined
+}
+
+/** Creates the context of an endpoint for a request. */
+export function createContext(
+  endpoint: Pick<Endpoint, 'origin' | 'caller'>,
+  request: EndpointRequest,
+  { definition, database: shared, onError }: EndpointServer,
+): EndpointContext {
+  const { config, signingKeys, definePayload } = definition
+  const { address, header } = request
+  const userAgent = header('user-agent')?.slice(0, MAX_USER_AGENT_LENGTH) ?? null
+  const database = forRequest(shared, { address, userAgent, actingSessionId: null })
+  const sessionTransport = hasSessionHeader(header, config) ? 'header' : 'cookie'
+  // Without an origin rule the response is public, so duplicate cookies must not fail it.
+  const readsSession =
+    endpoint.origin !== null && (sessionTransport === 'header' || !usesBearer(endpoint, request, config))
+  return {
+    config,
+    signingKeys,
+    definePayload,
+    database,
+    request,
+    address,
+    sessionTransport,
+    sessionCookie: readsSession ? readSessionCookie(header, config) : null,
+    limit: createLimit(database, config, null),
+    async giveBack(key, limit) {
+      try {
+        await database.limits.giveBack?.(key, limit)
+      } catch (error) {
+        onError(error)
+      }
+    },
+    change: (work) => commit(database, work),
+    later(work) {
+      const begin = async () => work()
+      setImmediate(() => void begin().catch(onError))
+    },
+  }
+}
+
+/**
+ * Creates the method `limit` of a context. It records the first rejection of a key, and no other until the
+ * limit's duration has passed: a flood adds one row per key to `audit`.
+ */
+export function createLimit(
+  database: SessionDatabase,
+  config: AuthConfig,
+  userId: string | null,
+): EndpointContext['limit'] {
+  return async (key, limit) => {
+    const retryAfterSeconds = await database.limits.consume(key, limit)
+    if (retryAfterSeconds === null) return
+    const isFirst = (await database.limits.consume(`rejected:${key}`, { ...limit, points: 1 })) === null
+    if (isFirst) {
+      const [name = ''] = key.split(':')
+      const rejection = { userId, limit: name, keyHash: await hashSecret(key), at: config.now() }
+      await commit(database, async (_trx, record) => record({ type: 'rate-limit.rejected', ...rejection }))
+    }
+    throw new AuthError('RATE_LIMITED', { retryAfterSeconds })
+  }
+}
+
+/**
+ * Returns whether a bearer token authenticates this call. Other sites can't send one, so cookies are ignored.
+ * Where anyone may call, the token authenticates nothing.
+ */
+export function usesBearer(
+  { caller }: Pick<Endpoint, 'caller'>,
+  { header }: EndpointRequest,
+  config: AuthConfig,
+): boolean {
+  return caller !== 'anyone' && readBearer(header, config) !== null
+}

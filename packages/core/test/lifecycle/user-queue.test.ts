@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest'
+import { inUserQueue } from '../../src/lifecycle/user-queue.ts'
+
+const wait = (turn: Promise<void>) => turn
+
+/** Work that shows whether it has started, and ends on request. */
+function work() {
+  const done = Promise.withResolvers<void>()
+  const state = { hasStarted: false, end: done.resolve }
+  return Object.assign(state, {
+    run() {
+      state.hasStarted = true
+      return done.promise
+    },
+  })
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+test('work of one user begins when the work before it is over', async () => {
+  const db = {}
+  const [first, second] = [work(), work()]
+  const options = { db, userId: 'ada', wait }
+  const running = [first, second].map((one) => inUserQueue(options, () => one.run()))
+  await settled()
+  expect([first.hasStarted, second.hasStarted]).toEqual([true, false])
+  first.end()
+  await settled()
+  expect(second.hasStarted).toBe(true)
+  second.end()
+  await Promise.all(running)
+})
+
+test('other users, and other databases, do not wait', async () => {
+  const [first, other, elsewhere] = [work(), work(), work()]
+  const db = {}
+  const running = [
+    inUserQueue({ db, userId: 'ada', wait }, () => first.run()),
+    inUserQueue({ db, userId: 'grace', wait }, () => other.run()),
+    inUserQueue({ db: {}, userId: 'ada', wait }, () => elsewhere.run()),
+  ]
+  await settled()
+  expect([other.hasStarted, elsewhere.hasStarted]).toEqual([true, true])
+  for (const one of [first, other, elsewhere]) one.end()
+  await Promise.all(running)
+})
+
+test('a caller that gives up does not let later ones overtake earlier ones', async () => {
+  const db = {}
+  const [first, third] = [work(), work()]
+  const running = inUserQueue({ db, userId: 'ada', wait }, () => first.run())
+  const aborted = inUserQueue({ db, userId: 'ada', wait: () => Promise.reject(new Error('left')) }, () =>
+    Promise.reject(new Error('begun')),
+  )
+  await expect(aborted).rejects.toThrow('left')
+  const last = inUserQueue({ db, userId: 'ada', wait }, () => third.run())
+  await settled()
+  expect(third.hasStarted).toBe(false)
+  first.end()
+  await settled()
+  expect(third.hasStarted).toBe(true)
+  third.end()
+  await Promise.all([running, last])
+})
+
+test('work that fails is over', async () => {
+  const db = {}
+  const options = { db, userId: 'ada', wait }
+  await expect(inUserQueue(options, () => Promise.reject(new Error('failed')))).rejects.toThrow('failed')
+  await expect(inUserQueue(options, async () => 'done')).resolves.toBe('done')
+})
