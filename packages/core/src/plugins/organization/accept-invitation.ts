@@ -3,15 +3,15 @@ import { type AuthTransaction, defineEndpoint, type Endpoint } from '../../auth.
 import { ENDPOINTS, type OrganizationResponse } from '../../protocol.ts'
 import { hash } from './invitations.ts'
 import { findMembership, findRole, insertMember, lockOrganizations } from './membership.ts'
-import { organizationAnswer } from './plain-schemas.ts'
-import { refuseOrganization } from './reasons.ts'
+import { organizationResponse } from './plain-schemas.ts'
+import { organizationError } from './reasons.ts'
 import { activate } from './set-active-organization.ts'
 import type { Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
 /**
- * Makes the caller a member, once: whose account has the email that was invited. A session that works in no organization works in this one
- * from then on.
+ * Makes the caller a member, once, if their account has the invited email. A session without an organization
+ * works in this one afterwards.
  */
 export function acceptInvitation({
   limits,
@@ -21,16 +21,16 @@ export function acceptInvitation({
     ...ENDPOINTS.acceptInvitation,
     caller: 'user',
     input: z.strictObject({ token: z.string().min(1).max(128) }),
-    output: z.object({ organization: organizationAnswer }),
+    output: z.object({ organization: organizationResponse }),
     async run({ token }, { identity: { userId, sessionId }, config, limit, change }) {
       await limit(`organization:accept:${userId}`, limits.acceptances)
       const tokenHash = await hash(token)
       const now = config.now()
       return change(async (trx, record) => {
-        const { id, organizationId, role } = await takeInvitation(trx, { tokenHash, userId, now })
+        const { id, organizationId, role } = await consumeInvitation(trx, { tokenHash, userId, now })
         const key = { organizationId, userId }
-        if ((await findRole(trx, key)) !== null) throw refuseOrganization('ALREADY_MEMBER')
-        await insertMember(trx, { ...key, role, now }, { maxOrganizationsPerUser })
+        if ((await findRole(trx, key)) !== null) throw organizationError('ALREADY_MEMBER')
+        await insertMember(trx, { ...key, role, createdAt: now }, maxOrganizationsPerUser)
         await activate(withOwnTables(trx), {
           sessionId,
           activeOrganizationId: organizationId,
@@ -58,14 +58,14 @@ interface Acceptance {
 }
 
 /**
- * Uses an invitation up. Its organization is locked from then on.
+ * Deletes an invitation and locks its organization.
  *
  * @throws EndpointError `INVITATION_INVALID` or `INVITATION_FOR_ANOTHER`
  */
-async function takeInvitation(trx: AuthTransaction, acceptance: Acceptance): Promise<Invitation> {
+async function consumeInvitation(trx: AuthTransaction, acceptance: Acceptance): Promise<Invitation> {
   const { organizationId } = await findInvitation(trx, acceptance)
   await lockOrganizations(trx, [organizationId])
-  // Meanwhile it may have been withdrawn or used.
+  // Meanwhile it may have been canceled or used.
   const invitation = await findInvitation(trx, acceptance)
   await withOwnTables(trx).deleteFrom('invitation').where('id', '=', invitation.id).execute()
   return invitation
@@ -82,9 +82,9 @@ async function findInvitation(
     .where('token', '=', tokenHash)
     .where('expiresAt', '>', now)
     .executeTakeFirst()
-  if (invitation === undefined) throw refuseOrganization('INVITATION_INVALID')
-  // Of the row, which is locked: the email may have been changed since the caller was let in.
+  if (invitation === undefined) throw organizationError('INVITATION_INVALID')
+  // Read from the locked row: the email may have changed since the caller was authenticated.
   const user = await db.selectFrom('user').select('email').where('id', '=', userId).executeTakeFirstOrThrow()
-  if (user.email.trim().toLowerCase() !== invitation.email) throw refuseOrganization('INVITATION_FOR_ANOTHER')
+  if (user.email.trim().toLowerCase() !== invitation.email) throw organizationError('INVITATION_FOR_ANOTHER')
   return invitation
 }

@@ -9,15 +9,15 @@ import type {
 } from '../../protocol.ts'
 import { type PageInput, pageFields } from '../pagination.ts'
 
-/** The id of an organization, an invitation or a user. */
+/** The id of an organization, an invitation, or a user. */
 export const id: z.ZodType<string> = z
   .string()
   .min(1)
   .max(128)
-  // Which PostgreSQL does not take.
+  // PostgreSQL rejects it.
   .refine((text) => !text.includes('\0'))
 
-/** Which part of a list of an organization is asked for. */
+/** Selects a page of an organization's list. */
 export interface OrganizationPageInput extends PageInput {
   organizationId: string
 }
@@ -36,12 +36,17 @@ export const slug: z.ZodType<string> = z
   .max(64)
   .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/)
 
-/** An email address as accounts have it: trimmed and in lower case, and only then checked. */
+/** An email address as accounts store it: trimmed and in lower case, and only then validated. */
 export const emailAddress: z.ZodType<string> = z.string().max(320).trim().toLowerCase().pipe(z.email())
+
+/** A role that can be given. */
+export function roleSchema(roles: readonly string[]): z.ZodType<string> {
+  return z.string().refine((role) => roles.includes(role))
+}
 
 export const done: z.ZodType<SuccessResponse> = z.object({ success: z.literal(true) })
 
-export const organizationAnswer: z.ZodType<OrganizationResponse> = z.object({
+export const organizationResponse: z.ZodType<OrganizationResponse> = z.object({
   id: z.string(),
   name: z.string(),
   slug: z.string(),
@@ -54,7 +59,7 @@ export const activeOrganization: z.ZodType<ActiveOrganizationResponse> = z.objec
   activeOrganizationRole: z.string().nullable(),
 })
 
-export const memberAnswer: z.ZodType<MemberResponse> = z.object({
+export const memberResponse: z.ZodType<MemberResponse> = z.object({
   userId: z.string(),
   name: z.string(),
   email: z.string(),
@@ -63,7 +68,7 @@ export const memberAnswer: z.ZodType<MemberResponse> = z.object({
   createdAt: z.string(),
 })
 
-export const invitationAnswer: z.ZodType<InvitationResponse> = z.object({
+export const invitationResponse: z.ZodType<InvitationResponse> = z.object({
   id: z.string(),
   email: z.string(),
   role: z.string(),
@@ -72,7 +77,6 @@ export const invitationAnswer: z.ZodType<InvitationResponse> = z.object({
   expiresAt: z.string(),
 })
 
-/** A moment as it is answered. */
 export function toIso(moment: Date | string): string {
   return new Date(moment).toISOString()
 }
