@@ -10,7 +10,6 @@ export {
   breachedPasswords,
 } from './plugins/email-password/breached-passwords.ts'
 export type { ChangePasswordInput } from './plugins/email-password/change-password.ts'
-export type { CheckPassword, ChosenPassword } from './plugins/email-password/check-password.ts'
 export {
   type EmailPasswordEndpoints,
   type EmailPasswordOptions,
@@ -26,7 +25,7 @@ export type {
   NoticeEmail,
   SendEmail,
 } from './plugins/email-password/send-email.ts'
-export type { PasswordRules } from './plugins/email-password/settings.ts'
+export type { CheckPassword, ChosenPassword, PasswordRules } from './plugins/email-password/settings.ts'
 export type { SignInInput } from './plugins/email-password/sign-in.ts'
 export type { SignUpInput } from './plugins/email-password/sign-up.ts'
 export type {

@@ -8,20 +8,31 @@ import { refuse } from '../../protocol/endpoint-error.ts'
 import { isBanned } from '../../session/session.ts'
 import { emailAddress } from './email-address.ts'
 import { newPassword } from './password.ts'
-import { refuseEmailPassword } from './reasons.ts'
+import { emailPasswordError } from './reasons.ts'
+import type { EmailUser } from './send-email.ts'
 import { hashNewPassword, type PasswordRules } from './settings.ts'
 
 /** The provider of email and password in the table `account`. */
 const CREDENTIAL = 'credential'
 
-/** An account that one signs in to by email and password. */
+export async function findUser(
+  db: AuthKysely,
+  by: { id: string } | { email: string },
+): Promise<EmailUser | undefined> {
+  return db
+    .selectFrom('user')
+    .select(['id', 'name', 'email'])
+    .where(({ and }) => and(by))
+    .executeTakeFirst()
+}
+
+/** An account with a password. */
 export interface PasswordAccount {
   readonly userId: string
   readonly password: string | null
   readonly isBanned: boolean
 }
 
-/** The account of an email address or of a user. */
 export async function findPasswordAccount(
   db: AuthKysely,
   { column, value, now }: { column: 'user.email' | 'user.id'; value: string; now: Date },
@@ -38,7 +49,7 @@ export async function findPasswordAccount(
   return { userId: found.userId, password: found.password, isBanned: isBanned(ban, now) }
 }
 
-/** Sets the password of a user, who may have signed in by other means until now. */
+/** Sets the password of a user, who may have none yet. */
 export async function setPassword(
   trx: AuthTransaction,
   { userId, password, now }: { userId: string; password: string; now: Date },
@@ -66,7 +77,7 @@ export async function removePassword(
     .execute()
 }
 
-/** A user to be, with the hash of their password. */
+/** A new user with the hash of their password. */
 export interface NewAccount {
   readonly name: string
   readonly email: string
@@ -104,7 +115,7 @@ export async function insertAccount(
     .onConflict((conflict) => conflict.column('email').doNothing())
     .returning('id')
     .executeTakeFirst()
-  if (created === undefined) throw refuseEmailPassword('EMAIL_TAKEN')
+  if (created === undefined) throw emailPasswordError('EMAIL_TAKEN')
   await setPassword(trx, { userId, password, now })
   record({ type: 'user.created', userId, actorId: null, at: now })
   return { userId }
@@ -122,8 +133,8 @@ export interface NewPasswordAccount extends PasswordRules {
 }
 
 /**
- * Creates a user who signs in by email and password, for an app that creates its first users itself. The
- * rules of sign-up apply: pass the `appName` and `checkPassword` that `emailPassword()` has.
+ * Creates a user who signs in by email and password, such as the app's first admin. The rules of sign-up apply:
+ * pass the `appName` and `checkPassword` that `emailPassword()` has.
  *
  * @throws EndpointError `EMAIL_TAKEN`, `PASSWORD_TOO_COMMON`, what `checkPassword` throws, or
  * `INVALID_INPUT` with the field at fault

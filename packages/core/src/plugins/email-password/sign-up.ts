@@ -8,24 +8,20 @@ import { insertAccount } from './accounts.ts'
 import { countAddress, countEmail } from './attempts.ts'
 import { emailAddress } from './email-address.ts'
 import { readDevice, rememberDevice } from './known-device.ts'
+import { createLink, isReserved } from './links.ts'
 import { newPassword } from './password.ts'
-import { refuseEmailPassword } from './reasons.ts'
-import { createLink } from './send-email.ts'
+import { emailPasswordError } from './reasons.ts'
 import { hashNewPassword, type Settings } from './settings.ts'
-import { isReserved } from './undo-link.ts'
+import type { SignInInput } from './sign-in.ts'
 
-/** What `POST /sign-up/email` takes. */
-export interface SignUpInput {
+/** Input of `POST /sign-up/email`. */
+export interface SignUpInput extends SignInInput {
   name: string
-  email: string
-  password: string
-  /** False for a session that ends with the browser, or after a day. @default true */
-  rememberMe?: boolean
 }
 
 /** Creates a user and signs them in. */
 export function signUpEmail(settings: Settings): Endpoint<SignUpInput, TokenResponse, true> {
-  const { limits, sendEmail, undoEmailChange, ...rules } = settings
+  const { limits, sendEmail, undoEmailChange } = settings
   return defineEndpoint({
     ...ENDPOINTS.signUpEmail,
     caller: 'anyone',
@@ -39,20 +35,16 @@ export function signUpEmail(settings: Settings): Endpoint<SignUpInput, TokenResp
     output: tokens,
     async run({ name, email, password, rememberMe }, context) {
       await countAddress(context, limits)
-      // Two of them are refused before there is an account.
+      // Rejects duplicate device cookies before the account exists.
       await readDevice(context)
       const now = context.config.now()
       const { onEvent } = context.database
-      const passwordHash = await hashNewPassword(password, {
-        user: { id: null, name, email },
-        rules,
-        now,
-        onEvent,
-      })
+      const newUser = { id: null, name, email }
+      const passwordHash = await hashNewPassword(password, { user: newUser, rules: settings, now, onEvent })
       const { userId } = await context.change(async (trx, record) => {
         const created = await insertAccount(trx, record, { name, email, passwordHash, role: 'user', now })
         if (undoEmailChange && (await isReserved(trx, { email, now, ...created })))
-          throw refuseEmailPassword('EMAIL_TAKEN')
+          throw emailPasswordError('EMAIL_TAKEN')
         return created
       })
       const knownDevice = context.sessionTransport === 'header' ? null : false
@@ -62,7 +54,7 @@ export function signUpEmail(settings: Settings): Endpoint<SignUpInput, TokenResp
         const user = { id: userId, name, email }
         const link = { kind: 'verify-email', to: email, user, now } as const
         context.later(async () => {
-          // Not before the account exists: sign-ups for a taken address must not use up the owner's emails.
+          // Counted only once the account exists: sign-ups for a taken address must not use up the owner's emails.
           if (!(await countEmail(email, context, limits))) return
           await sendEmail(await context.change((trx) => createLink(trx, link)))
         })

@@ -14,7 +14,6 @@ type VerificationTable = {
   createdAt: Timestamp
 }
 
-/** The purpose of a link. */
 export type LinkPurpose = VerificationTable['purpose']
 
 /** A browser that has signed in to an account before. */
@@ -27,21 +26,18 @@ type KnownDeviceTable = {
   createdAt: Timestamp
 }
 
-/** The tables of `emailPassword()`. */
 export type EmailPasswordTables = {
   verification: VerificationTable
   knownDevice: KnownDeviceTable
 }
 
-/** The database with our tables and those of this plugin. */
 export type EmailPasswordKysely = Kysely<AuthTables & EmailPasswordTables>
 
-/** Lets a database or transaction see the tables of this plugin. */
+/** Adds the types of this plugin's tables. */
 export function withOwnTables(db: Kysely<AuthTables>): EmailPasswordKysely {
   return db.withTables<EmailPasswordTables>()
 }
 
-/** Creates {@link EmailPasswordTables}. */
 export const migrations: Migrations = {
   async '0001_verification'(schema, { timestamp }) {
     await schema
