@@ -79,19 +79,19 @@ export function listAudit(fresh: FreshAdmin): Endpoint<ListAuditInput, ListAudit
 
 function findRecords(
   trx: AuthTransaction,
-  { userId, sessionId, actorId, type, since, until, ...page }: ListAuditInput,
+  { limit = 50, cursor = '', sessionId, since, until, ...equal }: ListAuditInput,
 ): ReturnType<typeof readPage<never, never, Selectable<AuditTable>>> {
-  let rows = trx.selectFrom('audit').selectAll()
-  if (userId !== undefined) rows = rows.where('userId', '=', userId)
+  let rows = trx
+    .selectFrom('audit')
+    .selectAll()
+    .where(({ and }) => and(equal))
   if (sessionId !== undefined)
     rows = rows.where(({ eb, or }) =>
       or([eb('sessionId', '=', sessionId), eb('actingSessionId', '=', sessionId)]),
     )
-  if (actorId !== undefined) rows = rows.where('actorId', '=', actorId)
-  if (type !== undefined) rows = rows.where('type', '=', type)
   if (since !== undefined) rows = rows.where('createdAt', '>=', new Date(since))
   if (until !== undefined) rows = rows.where('createdAt', '<', new Date(until))
-  return readPage(rows, { table: 'audit', order: 'desc', ...page })
+  return readPage(rows, { table: 'audit', order: 'desc', limit, cursor })
 }
 
 function toResponse({ detail, createdAt, ...row }: Selectable<AuditTable>): AuditRecordResponse {

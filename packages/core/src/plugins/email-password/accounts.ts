@@ -6,7 +6,7 @@ import { userName } from '../../endpoints/user-record.ts'
 import { commit } from '../../lifecycle/commit.ts'
 import { refuse } from '../../protocol/endpoint-error.ts'
 import { isBanned } from '../../session/session.ts'
-import { emailAddress } from './email-address.ts'
+import { emailAddress } from '../internal.ts'
 import { newPassword } from './password.ts'
 import { emailPasswordError } from './reasons.ts'
 import type { EmailUser } from './send-email.ts'
@@ -72,8 +72,7 @@ export async function removePassword(
   await trx
     .updateTable('account')
     .set({ password: null, updatedAt: now })
-    .where('userId', '=', userId)
-    .where('providerId', '=', CREDENTIAL)
+    .where(({ and }) => and({ userId, providerId: CREDENTIAL }))
     .execute()
 }
 

@@ -1,9 +1,9 @@
 import type { AdmittedContext, EndpointContext } from '../../endpoints/endpoint.ts'
 import { emit } from '../../events/emit.ts'
 import { isAuthError } from '../../protocol/errors.ts'
-import { checkRateLimit, type RateLimit } from '../../rate-limit/rate-limit.ts'
+import type { RateLimit } from '../../rate-limit/rate-limit.ts'
 import { addressBuckets, clientNetwork } from '../../request/address.ts'
-import { hashEmail } from './email-address.ts'
+import { hashSecret } from '../../session/secret.ts'
 import { readKnownDevice } from './known-device.ts'
 import type { Requester } from './password.ts'
 
@@ -22,23 +22,11 @@ export interface AttemptLimits {
   readonly mailbox: RateLimit
 }
 
-const DEFAULT_LIMITS: AttemptLimits = {
+export const DEFAULT_LIMITS: AttemptLimits = {
   account: { points: 10, duration: 15 * 60 },
   address: { points: 100, duration: 15 * 60 },
   email: { points: 5, duration: 60 * 60 },
   mailbox: { points: 20, duration: 60 * 60 },
-}
-
-/** @throws ConfigurationError naming the limit that can't work */
-export function attemptLimits(given: Partial<AttemptLimits> = {}): AttemptLimits {
-  const limit = (name: keyof AttemptLimits) =>
-    checkRateLimit(`limits.${name}`, given[name] ?? DEFAULT_LIMITS[name])
-  return {
-    account: limit('account'),
-    address: limit('address'),
-    email: limit('email'),
-    mailbox: limit('mailbox'),
-  }
 }
 
 type Counts = readonly (readonly [key: string, limit: RateLimit])[]
@@ -54,7 +42,7 @@ export async function countSignIn(
   context: EndpointContext,
   limits: AttemptLimits,
 ): Promise<{ requester: Requester; giveBack(): Promise<void> }> {
-  const account = await hashEmail(address)
+  const account = await hashSecret(address)
   const device = await readKnownDevice(address, context)
   const counts: Counts =
     device === null
@@ -111,7 +99,7 @@ export async function countEmail(
   context: EndpointContext,
   limits: AttemptLimits,
 ): Promise<boolean> {
-  const mailbox = await hashEmail(address)
+  const mailbox = await hashSecret(address)
   return (
     (await isAllowed(context, `email:${clientNetwork(context.address)}:${mailbox}`, limits.email)) &&
     (await isAllowed(context, `email:${mailbox}`, limits.mailbox))
@@ -129,7 +117,7 @@ export async function countEmailOfDevice(
 ): Promise<boolean> {
   const device = await readKnownDevice(address, context)
   if (device === null) return false
-  return isAllowed(context, `email:device:${device}:${await hashEmail(address)}`, limits.email)
+  return isAllowed(context, `email:device:${device}:${await hashSecret(address)}`, limits.email)
 }
 
 /**
@@ -143,7 +131,7 @@ export async function countOwnEmail(
   context: EndpointContext,
   limits: AttemptLimits,
 ): Promise<void> {
-  await context.limit(`email:own:${await hashEmail(budget)}`, limits.email)
+  await context.limit(`email:own:${await hashSecret(budget)}`, limits.email)
 }
 
 async function isAllowed(context: EndpointContext, key: string, limit: RateLimit): Promise<boolean> {

@@ -1,6 +1,7 @@
 import type { AuthPlugin } from '../../endpoints/definition.ts'
 import type { RevocationCause } from '../../events/event.ts'
-import { type AttemptLimits, attemptLimits } from './attempts.ts'
+import { rateLimits } from '../internal.ts'
+import { type AttemptLimits, DEFAULT_LIMITS } from './attempts.ts'
 import { changePassword } from './change-password.ts'
 import { deleteLinks } from './links.ts'
 import { dummyHash } from './password.ts'
@@ -56,7 +57,7 @@ export function emailPassword(
 ): AuthPlugin<EmailPasswordEndpoints, Record<never, never>> {
   const { sendEmail, appName, checkPassword } = options
   const settings: Settings = {
-    limits: attemptLimits(options.limits),
+    limits: rateLimits(DEFAULT_LIMITS, options.limits),
     sendEmail,
     undoEmailChange: sendEmail !== undefined && (options.undoEmailChange ?? true),
     appName,

@@ -52,8 +52,7 @@ export async function rememberDevice(userId: string, context: EndpointContext): 
     const { numUpdatedRows } = await db
       .updateTable('knownDevice')
       .set({ expiresAt })
-      .where('userId', '=', userId)
-      .where('device', '=', sent ?? '')
+      .where(({ and }) => and({ userId, device: sent ?? '' }))
       .executeTakeFirst()
     if (numUpdatedRows > 0n) return false
     const known = { id: crypto.randomUUID(), device, userId, expiresAt, createdAt: now }

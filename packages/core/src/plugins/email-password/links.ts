@@ -61,16 +61,14 @@ export async function deleteOldLinks(
   const newest = await db
     .selectFrom('verification')
     .select('id')
-    .where('userId', '=', userId)
-    .where('purpose', '=', kind)
+    .where(({ and }) => and({ userId, purpose: kind }))
     .orderBy('createdAt', 'desc')
     .limit(MAX_LINKS[kind] - 1)
     .execute()
   const kept = newest.map(({ id }) => id)
   await db
     .deleteFrom('verification')
-    .where('userId', '=', userId)
-    .where('purpose', '=', kind)
+    .where(({ and }) => and({ userId, purpose: kind }))
     .$if(kept.length > 0, (older) => older.where('id', 'not in', kept))
     .execute()
 }
@@ -142,8 +140,7 @@ export async function isReserved(
   const link = await withOwnTables(db)
     .selectFrom('verification')
     .select('id')
-    .where('email', '=', email)
-    .where('purpose', '=', 'undo-email-change')
+    .where(({ and }) => and({ email, purpose: 'undo-email-change' }))
     .where('userId', '!=', userId)
     .where('expiresAt', '>', now)
     .limit(1)

@@ -2,10 +2,10 @@ import * as z from 'zod'
 import { type AuthTransaction, defineEndpoint, type Endpoint } from '../../auth.ts'
 import { ENDPOINTS, type OrganizationResponse } from '../../protocol.ts'
 import { hash } from './invitations.ts'
-import { findMembership, findRole, insertMember, lockOrganizations } from './membership.ts'
+import { findMembership, findRole, lockOrganizations } from './membership.ts'
 import { organizationResponse } from './plain-schemas.ts'
 import { organizationError } from './reasons.ts'
-import { activate } from './set-active-organization.ts'
+import { joinOrganization } from './set-active-organization.ts'
 import type { Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
@@ -30,25 +30,13 @@ export function acceptInvitation({
         const { id, organizationId, role } = await consumeInvitation(trx, { tokenHash, userId, now })
         const key = { organizationId, userId }
         if ((await findRole(trx, key)) !== null) throw organizationError('ALREADY_MEMBER')
-        await insertMember(trx, { ...key, role, createdAt: now }, maxOrganizationsPerUser)
-        await activate(withOwnTables(trx), {
-          sessionId,
-          activeOrganizationId: organizationId,
-          activeOrganizationRole: role,
-          onlyIfNone: true,
-        })
+        await joinOrganization(trx, { ...key, role, createdAt: now }, { sessionId, maxOrganizationsPerUser })
         const detail = { organizationId, role, invitationId: id }
         record({ type: 'organization:member-added', userId, actorId: null, at: now, detail })
         return { body: { organization: await findMembership(trx, key) } }
       })
     },
   })
-}
-
-interface Invitation {
-  readonly id: string
-  readonly organizationId: string
-  readonly role: string
 }
 
 interface Acceptance {
@@ -62,7 +50,7 @@ interface Acceptance {
  *
  * @throws EndpointError `INVITATION_INVALID` or `INVITATION_FOR_ANOTHER`
  */
-async function consumeInvitation(trx: AuthTransaction, acceptance: Acceptance): Promise<Invitation> {
+async function consumeInvitation(trx: AuthTransaction, acceptance: Acceptance) {
   const { organizationId } = await findInvitation(trx, acceptance)
   await lockOrganizations(trx, [organizationId])
   // Meanwhile it may have been canceled or used.
@@ -71,10 +59,7 @@ async function consumeInvitation(trx: AuthTransaction, acceptance: Acceptance): 
   return invitation
 }
 
-async function findInvitation(
-  trx: AuthTransaction,
-  { tokenHash, userId, now }: Acceptance,
-): Promise<Invitation> {
+async function findInvitation(trx: AuthTransaction, { tokenHash, userId, now }: Acceptance) {
   const db = withOwnTables(trx)
   const invitation = await db
     .selectFrom('invitation')

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 import * as z from 'zod'
 import { type AuthTables, type AuthTransaction, defineEndpoint, type Endpoint } from '../../auth.ts'
 import { ENDPOINTS, type InvitationResponse, type SuccessResponse } from '../../protocol.ts'
+import { emailAddress } from '../internal.ts'
 import { readPage } from '../pagination.ts'
 import {
   findMembership,
@@ -13,7 +14,6 @@ import {
 } from './membership.ts'
 import {
   done,
-  emailAddress,
   id,
   invitationResponse,
   type OrganizationPageInput,

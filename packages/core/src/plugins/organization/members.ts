@@ -6,7 +6,6 @@ import {
   findMembership,
   lockMembership,
   lockOrganizations,
-  type MembershipKey,
   mayManage,
   OWNER,
   requireManager,
@@ -76,14 +75,19 @@ export function setMemberRole({ roles }: Settings): Endpoint<SetMemberRoleInput,
         requireManager(caller.role, role, context)
         if (former === role) return
         if (former === OWNER) await requireOtherOwner(trx, { organizationId, userId }, at)
-        await withOwnTables(trx)
+        const db = withOwnTables(trx)
+        await db
           .updateTable('member')
           .set({ role })
-          .where('organizationId', '=', organizationId)
-          .where('userId', '=', userId)
+          .where(({ and }) => and({ organizationId, userId }))
           .execute()
+        // Invitations to roles that the member can no longer give.
         const givable = roles.filter((other) => mayManage(role, other))
-        await deleteInvitationsBy(trx, { organizationId, userId }, givable)
+        await db
+          .deleteFrom('invitation')
+          .where(({ and }) => and({ organizationId, inviterId: userId }))
+          .$if(givable.length > 0, (invitations) => invitations.where('role', 'not in', givable))
+          .execute()
         const actorId = userId === callerId ? null : callerId
         const detail = { organizationId, role }
         record({ type: 'organization:role-changed', userId, actorId, at, detail })
@@ -91,20 +95,6 @@ export function setMemberRole({ roles }: Settings): Endpoint<SetMemberRoleInput,
       return { body: { success: true } }
     },
   })
-}
-
-/** Deletes a member's invitations to roles that they can no longer give. */
-async function deleteInvitationsBy(
-  trx: AuthTransaction,
-  { organizationId, userId }: MembershipKey,
-  givableRoles: readonly string[],
-): Promise<void> {
-  let invitations = withOwnTables(trx)
-    .deleteFrom('invitation')
-    .where('organizationId', '=', organizationId)
-    .where('inviterId', '=', userId)
-  if (givableRoles.length > 0) invitations = invitations.where('role', 'not in', givableRoles)
-  await invitations.execute()
 }
 
 /** Input of `POST /organization/remove-member`. */
@@ -131,8 +121,7 @@ export const removeMember: Endpoint<RemoveMemberInput, SuccessResponse, false> =
       if (role === OWNER) await requireOtherOwner(trx, { organizationId, userId }, at)
       await withOwnTables(trx)
         .deleteFrom('member')
-        .where('organizationId', '=', organizationId)
-        .where('userId', '=', userId)
+        .where(({ and }) => and({ organizationId, userId }))
         .execute()
       const detail = { organizationId }
       const actorId = isOwn ? null : callerId

@@ -43,8 +43,7 @@ export async function findMembership(
   const found = await withOwnTables(db)
     .selectFrom('member')
     .innerJoin('organization', 'organization.id', 'member.organizationId')
-    .where('member.organizationId', '=', organizationId)
-    .where('member.userId', '=', userId)
+    .where(({ and }) => and({ 'member.organizationId': organizationId, userId }))
     .select(['organization.id', 'name', 'slug', 'role', 'organization.createdAt'])
     .executeTakeFirst()
   if (found === undefined) throw organizationError('ORGANIZATION_NOT_FOUND')
@@ -99,8 +98,7 @@ function selectRole(db: Kysely<AuthTables>, { organizationId, userId }: Membersh
   return withOwnTables(db)
     .selectFrom('member')
     .select('role')
-    .where('organizationId', '=', organizationId)
-    .where('userId', '=', userId)
+    .where(({ and }) => and({ organizationId, userId }))
 }
 
 /** Returns null if the user isn't a member. */
@@ -141,8 +139,7 @@ export async function requireOtherOwner(
     .selectFrom('member')
     .innerJoin('user', 'user.id', 'member.userId')
     .select('member.id')
-    .where('organizationId', '=', organizationId)
-    .where('member.role', '=', OWNER)
+    .where(({ and }) => and({ organizationId, 'member.role': OWNER }))
     .where('userId', '!=', userId)
     .where(({ eb, or }) =>
       or([eb('user.banned', '=', false), eb('user.banned', 'is', null), eb('user.banExpires', '<=', now)]),
@@ -150,28 +147,4 @@ export async function requireOtherOwner(
     .limit(1)
     .executeTakeFirst()
   if (other === undefined) throw organizationError('OWNER_NEEDED')
-}
-
-/**
- * Makes a user a member. The user is locked, so the number of their organizations can't change meanwhile.
- *
- * @throws EndpointError `TOO_MANY_ORGANIZATIONS`
- */
-export async function insertMember(
-  trx: AuthTransaction,
-  member: MembershipKey & { readonly role: string; readonly createdAt: Date },
-  maxOrganizations: number,
-): Promise<void> {
-  const db = withOwnTables(trx)
-  const { count } = await db
-    .selectFrom('member')
-    .select(({ fn }) => fn.countAll().as('count'))
-    .where('userId', '=', member.userId)
-    .executeTakeFirstOrThrow()
-  // PostgreSQL returns a count as text.
-  if (Number(count) >= maxOrganizations) throw organizationError('TOO_MANY_ORGANIZATIONS')
-  await db
-    .insertInto('member')
-    .values({ id: crypto.randomUUID(), ...member })
-    .execute()
 }

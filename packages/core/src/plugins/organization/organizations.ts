@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { type AuthTransaction, defineEndpoint, type Endpoint } from '../../auth.ts'
 import { denial } from '../../index.ts'
 import { ENDPOINTS, type OrganizationResponse, type SuccessResponse } from '../../protocol.ts'
-import { insertMember, lockMembership, OWNER, requireManager } from './membership.ts'
+import { lockMembership, OWNER, requireManager } from './membership.ts'
 import {
   done,
   id,
@@ -12,7 +12,7 @@ import {
   toIso,
 } from './plain-schemas.ts'
 import { organizationError } from './reasons.ts'
-import { activate } from './set-active-organization.ts'
+import { joinOrganization } from './set-active-organization.ts'
 import { CHANGES, type Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
@@ -46,13 +46,7 @@ export function createOrganization({
       return change(async (trx, record) => {
         const inserted = { id, name, slug: await insertOrganization(trx, { id, name, slug, createdAt: now }) }
         const owner = { organizationId: id, userId, role: OWNER, createdAt: now }
-        await insertMember(trx, owner, maxOrganizationsPerUser)
-        await activate(withOwnTables(trx), {
-          sessionId: session.id,
-          activeOrganizationId: id,
-          activeOrganizationRole: OWNER,
-          onlyIfNone: true,
-        })
+        await joinOrganization(trx, owner, { sessionId: session.id, maxOrganizationsPerUser })
         const detail = { organizationId: id }
         record({ type: 'organization:created', userId, actorId: null, at: now, detail })
         return { body: { organization: { ...inserted, role: OWNER, createdAt: now.toISOString() } } }

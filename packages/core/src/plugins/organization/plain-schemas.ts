@@ -36,45 +36,31 @@ export const slug: z.ZodType<string> = z
   .max(64)
   .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/)
 
-/** An email address as accounts store it: trimmed and in lower case, and only then validated. */
-export const emailAddress: z.ZodType<string> = z.string().max(320).trim().toLowerCase().pipe(z.email())
-
 /** A role that can be given. */
 export function roleSchema(roles: readonly string[]): z.ZodType<string> {
   return z.string().refine((role) => roles.includes(role))
 }
 
+const text = z.string()
+
 export const done: z.ZodType<SuccessResponse> = z.object({ success: z.literal(true) })
 
-export const organizationResponse: z.ZodType<OrganizationResponse> = z.object({
-  id: z.string(),
-  name: z.string(),
-  slug: z.string(),
-  role: z.string(),
-  createdAt: z.string(),
-})
+const organizationFields = { id: text, name: text, slug: text, role: text, createdAt: text }
+export const organizationResponse: z.ZodType<OrganizationResponse> = z.object(organizationFields)
 
 export const activeOrganization: z.ZodType<ActiveOrganizationResponse> = z.object({
-  activeOrganizationId: z.string().nullable(),
-  activeOrganizationRole: z.string().nullable(),
+  activeOrganizationId: text.nullable(),
+  activeOrganizationRole: text.nullable(),
 })
 
-export const memberResponse: z.ZodType<MemberResponse> = z.object({
-  userId: z.string(),
-  name: z.string(),
-  email: z.string(),
-  image: z.string().nullable(),
-  role: z.string(),
-  createdAt: z.string(),
-})
+const memberFields = { userId: text, name: text, email: text, role: text, createdAt: text }
+export const memberResponse: z.ZodType<MemberResponse> = z.object({ ...memberFields, image: text.nullable() })
 
+const invitationFields = { id: text, email: text, role: text, inviterId: text }
 export const invitationResponse: z.ZodType<InvitationResponse> = z.object({
-  id: z.string(),
-  email: z.string(),
-  role: z.string(),
-  inviterId: z.string(),
-  createdAt: z.string(),
-  expiresAt: z.string(),
+  ...invitationFields,
+  createdAt: text,
+  expiresAt: text,
 })
 
 export function toIso(moment: Date | string): string {

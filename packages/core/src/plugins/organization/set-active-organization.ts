@@ -1,11 +1,11 @@
 import * as z from 'zod'
-import { defineEndpoint, type Endpoint } from '../../auth.ts'
+import { type AuthTransaction, defineEndpoint, type Endpoint } from '../../auth.ts'
 import { type ActiveOrganizationResponse, ENDPOINTS } from '../../protocol.ts'
-import type { ActiveOrganization } from './active-organization.ts'
-import { lockRole } from './membership.ts'
+import { lockRole, type MembershipKey } from './membership.ts'
 import { activeOrganization, id } from './plain-schemas.ts'
+import { organizationError } from './reasons.ts'
 import { CHANGES } from './settings.ts'
-import { type OrganizationKysely, withOwnTables } from './tables.ts'
+import { withOwnTables } from './tables.ts'
 
 /** Input of `POST /organization/set-active`. */
 export interface SetActiveOrganizationInput {
@@ -26,35 +26,51 @@ export const setActiveOrganization: Endpoint<SetActiveOrganizationInput, ActiveO
       return change(async (trx, record) => {
         const role = organizationId === null ? null : await lockRole(trx, { organizationId, userId })
         const active = { activeOrganizationId: organizationId, activeOrganizationRole: role }
-        const hasChanged = await activate(withOwnTables(trx), { sessionId, ...active })
+        const { numUpdatedRows } = await withOwnTables(trx)
+          .updateTable('session')
+          .set(active)
+          .where('id', '=', sessionId)
+          .where(({ eb, or }) =>
+            or([
+              eb('activeOrganizationId', 'is distinct from', organizationId),
+              eb('activeOrganizationRole', 'is distinct from', role),
+            ]),
+          )
+          .executeTakeFirst()
         const detail = { organizationId, sessionId }
-        if (hasChanged) record({ type: 'organization:activated', userId, actorId: null, at, detail })
+        if (numUpdatedRows > 0n) record({ type: 'organization:activated', userId, actorId: null, at, detail })
         return { body: active }
       })
     },
   })
 
-/** Makes a session work in an organization and returns whether it changed. The user's membership is locked. */
-export async function activate(
-  db: OrganizationKysely,
-  {
-    sessionId,
-    onlyIfNone = false,
-    ...active
-  }: ActiveOrganization & { sessionId: string; onlyIfNone?: boolean },
-): Promise<boolean> {
-  const { activeOrganizationId, activeOrganizationRole } = active
-  let statement = db
+/**
+ * Makes a user a member. A session without an organization works in this one afterwards. The user is locked, so
+ * the number of their organizations can't change meanwhile.
+ *
+ * @throws EndpointError `TOO_MANY_ORGANIZATIONS`
+ */
+export async function joinOrganization(
+  trx: AuthTransaction,
+  member: MembershipKey & { readonly role: string; readonly createdAt: Date },
+  { sessionId, maxOrganizationsPerUser }: { sessionId: string; maxOrganizationsPerUser: number },
+): Promise<void> {
+  const db = withOwnTables(trx)
+  const { count } = await db
+    .selectFrom('member')
+    .select(({ fn }) => fn.countAll().as('count'))
+    .where('userId', '=', member.userId)
+    .executeTakeFirstOrThrow()
+  // PostgreSQL returns a count as text.
+  if (Number(count) >= maxOrganizationsPerUser) throw organizationError('TOO_MANY_ORGANIZATIONS')
+  await db
+    .insertInto('member')
+    .values({ id: crypto.randomUUID(), ...member })
+    .execute()
+  await db
     .updateTable('session')
-    .set(active)
+    .set({ activeOrganizationId: member.organizationId, activeOrganizationRole: member.role })
     .where('id', '=', sessionId)
-    .where(({ eb, or }) =>
-      or([
-        eb('activeOrganizationId', 'is distinct from', activeOrganizationId),
-        eb('activeOrganizationRole', 'is distinct from', activeOrganizationRole),
-      ]),
-    )
-  if (onlyIfNone) statement = statement.where('activeOrganizationId', 'is', null)
-  const { numUpdatedRows } = await statement.executeTakeFirst()
-  return numUpdatedRows > 0n
+    .where('activeOrganizationId', 'is', null)
+    .execute()
 }

@@ -1,10 +1,5 @@
-import {
-  ConfigurationError,
-  checkRateLimit,
-  positive,
-  type RateLimit,
-  type SessionUser,
-} from '../../index.ts'
+import { ConfigurationError, positive, type RateLimit, type SessionUser } from '../../index.ts'
+import { rateLimits } from '../internal.ts'
 
 /** An invitation to deliver. */
 export interface InvitationDelivery {
@@ -82,11 +77,9 @@ export function toSettings({
   allowCreate = () => true,
   maxOrganizationsPerUser = 100,
   invitationExpiresInSeconds = WEEK_SECONDS,
-  limits = {},
+  limits,
   ...options
 }: OrganizationOptions): Settings {
-  const limit = (name: keyof OrganizationLimits) =>
-    checkRateLimit(`limits.${name}`, limits[name] ?? DEFAULT_LIMITS[name])
   positive('maxOrganizationsPerUser', maxOrganizationsPerUser)
   positive('invitationExpiresInSeconds', invitationExpiresInSeconds, MAX_SECONDS)
   return {
@@ -95,13 +88,7 @@ export function toSettings({
     allowCreate,
     maxOrganizationsPerUser,
     invitationExpiresInSeconds,
-    limits: {
-      creations: limit('creations'),
-      invitations: limit('invitations'),
-      recipient: limit('recipient'),
-      recipientOverall: limit('recipientOverall'),
-      acceptances: limit('acceptances'),
-    },
+    limits: rateLimits(DEFAULT_LIMITS, limits),
   }
 }
 
