@@ -6,7 +6,6 @@ import { refuse } from '../../protocol/endpoint-error.ts'
 import { ENDPOINTS, type SuccessResponse } from '../../protocol.ts'
 import { adminError, type FreshAdmin } from './settings.ts'
 
-/** Input of `POST /admin/ban-user`. */
 export interface BanUserInput {
   userId: string
   /** For the records. The banned user only sees "Account banned". */

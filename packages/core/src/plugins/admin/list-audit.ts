@@ -8,7 +8,7 @@ import { type AuditRecordResponse, ENDPOINTS } from '../../protocol.ts'
 import { type PageInput, pageFields, readPage } from '../pagination.ts'
 import type { FreshAdmin } from './settings.ts'
 
-/** Input of `GET /admin/list-audit`. All filters must match. */
+/** All filters must match. */
 export interface ListAuditInput extends PageInput {
   /** The user whom the event is about. */
   userId?: string

@@ -9,7 +9,6 @@ import { type AdminUserResponse, ENDPOINTS, type SessionResponse } from '../../p
 import { type PageInput, pageFields, readPage } from '../pagination.ts'
 import { recordRead } from './list-audit.ts'
 
-/** Input of `GET /admin/list-users`. */
 export interface ListUsersInput extends PageInput {
   /** Part of an email or a name, in any case. */
   search?: string

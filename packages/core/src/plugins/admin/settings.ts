@@ -14,7 +14,6 @@ export interface AdminOptions {
   readonly freshForSeconds?: number | false
 }
 
-/** The caller that an endpoint for fresh admins requires. */
 export interface FreshAdmin {
   readonly caller: Extract<Caller, 'admin' | 'fresh-admin'>
   readonly freshForSeconds: number | undefined

@@ -76,35 +76,22 @@ export async function removePassword(
     .execute()
 }
 
-/** A new user with the hash of their password. */
-export interface NewAccount {
-  readonly name: string
-  readonly email: string
-  readonly passwordHash: string
-  readonly role: string
-  readonly now: Date
-}
+type NewAccount = { name: string; email: string; passwordHash: string; role: string; now: Date }
 
-/**
- * Creates a user with an account in a transaction.
- *
- * @throws EndpointError `EMAIL_TAKEN`
- */
+/** @throws EndpointError `EMAIL_TAKEN` */
 export async function insertAccount(
   trx: AuthTransaction,
   record: RecordEvent,
-  { name, email, passwordHash: password, role, now }: NewAccount,
+  { passwordHash: password, now, ...user }: NewAccount,
 ): Promise<{ userId: string }> {
   const userId = crypto.randomUUID()
   const created = await trx
     .insertInto('user')
     .values({
       id: userId,
-      name,
-      email,
+      ...user,
       emailVerified: false,
       image: null,
-      role,
       banned: false,
       banReason: null,
       banExpires: null,
@@ -143,9 +130,9 @@ export async function createPasswordAccount(
   options: NewPasswordAccount,
 ): Promise<{ userId: string }> {
   const { role = 'user', now } = options
-  const name = parseField('name', userName, options)
-  const email = parseField('email', emailAddress, options)
-  const password = parseField('password', newPassword, options)
+  const name = parseField('name', options.name, userName)
+  const email = parseField('email', options.email, emailAddress)
+  const password = parseField('password', options.password, newPassword)
   const { onEvent } = toSessionDatabase(database)
   const user = { id: null, name, email }
   const passwordHash = await hashNewPassword(password, { user, rules: options, now, onEvent })
@@ -154,12 +141,8 @@ export async function createPasswordAccount(
   )
 }
 
-function parseField(
-  field: 'name' | 'email' | 'password',
-  schema: z.ZodType<string>,
-  options: NewPasswordAccount,
-): string {
-  const parsed = schema.safeParse(options[field])
+function parseField(field: string, value: string, schema: z.ZodType<string>): string {
+  const parsed = schema.safeParse(value)
   if (!parsed.success) throw refuse('INVALID_INPUT', { fields: [field], cause: parsed.error })
   return parsed.data
 }

@@ -106,10 +106,7 @@ export async function countEmail(
   )
 }
 
-/**
- * Counts an email that a device which the account knows requests, and returns whether it may be sent. Others
- * can't use up this budget. Returns false for an unknown device.
- */
+/** Like {@link countEmail} for a device that the account knows: others can't use up this budget. Else false. */
 export async function countEmailOfDevice(
   address: string,
   context: EndpointContext,
@@ -120,17 +117,13 @@ export async function countEmailOfDevice(
   return isAllowed(context, `email:device:${device}:${await hashSecret(address)}`, limits.email)
 }
 
-/**
- * Counts an email that a signed-in user requests. Others can't use up this budget.
- *
- * @param budget the user's email address or id
- * @throws AuthError `RATE_LIMITED`
- */
+/** Counts an email that a signed-in user requests: by address, and by their email or id. @throws AuthError `RATE_LIMITED` */
 export async function countOwnEmail(
   budget: string,
   context: EndpointContext,
   limits: AttemptLimits,
 ): Promise<void> {
+  await countAddress(context, limits)
   await context.limit(`email:own:${await hashSecret(budget)}`, limits.email)
 }
 

@@ -13,7 +13,6 @@ import { confirmPassword } from './reauthenticate.ts'
 import { hashNewPassword, type Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
-/** Input of `POST /change-password`. */
 export interface ChangePasswordInput {
   currentPassword: string
   newPassword: string

@@ -62,18 +62,6 @@ function asLetters(text: string): string {
   return text.replace(/[0134578@$!|l+]/g, (character) => SIMILAR[character] ?? character)
 }
 
-const SIMILAR: Readonly<Record<string, string>> = {
-  '0': 'o',
-  '1': 'i',
-  '3': 'e',
-  '4': 'a',
-  '5': 's',
-  '7': 't',
-  '8': 'b',
-  '@': 'a',
-  $: 's',
-  '!': 'i',
-  '|': 'i',
-  l: 'i',
-  '+': 't',
-}
+const DIGITS = { '0': 'o', '1': 'i', '3': 'e', '4': 'a', '5': 's', '7': 't', '8': 'b' }
+const SIGNS = { '@': 'a', $: 's', '!': 'i', '|': 'i', l: 'i', '+': 't' }
+const SIMILAR: Readonly<Record<string, string>> = { ...DIGITS, ...SIGNS }

@@ -57,7 +57,14 @@ export async function rememberDevice(userId: string, context: EndpointContext): 
     if (numUpdatedRows > 0n) return false
     const known = { id: crypto.randomUUID(), device, userId, expiresAt, createdAt: now }
     await db.insertInto('knownDevice').values(known).execute()
-    await deleteOldestDevices(db, userId)
+    const devices = await db
+      .selectFrom('knownDevice')
+      .select('id')
+      .where('userId', '=', userId)
+      .orderBy('expiresAt', 'desc')
+      .execute()
+    const oldest = devices.slice(MAX_DEVICES).map(({ id }) => id)
+    if (oldest.length > 0) await db.deleteFrom('knownDevice').where('id', 'in', oldest).execute()
     return true
   })
   if (!isNew) return []
@@ -76,15 +83,4 @@ export async function deleteDevices(
     .where('userId', '=', userId)
     .where('device', '!=', except ?? '')
     .execute()
-}
-
-async function deleteOldestDevices(db: EmailPasswordKysely, userId: string): Promise<void> {
-  const devices = await db
-    .selectFrom('knownDevice')
-    .select('id')
-    .where('userId', '=', userId)
-    .orderBy('expiresAt', 'desc')
-    .execute()
-  const oldest = devices.slice(MAX_DEVICES).map(({ id }) => id)
-  if (oldest.length > 0) await db.deleteFrom('knownDevice').where('id', 'in', oldest).execute()
 }

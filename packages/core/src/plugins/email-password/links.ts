@@ -31,15 +31,8 @@ export async function createLink(
   return { kind, to, user, ...link }
 }
 
-/** Creates a link that restores an address. Earlier ones stay valid: the oldest is the first owner's. */
-export function createUndoLink(
-  trx: AuthTransaction,
-  draft: { userId: string; email: string; now: Date },
-): Promise<{ token: string; expiresAt: Date }> {
-  return insertLink(trx, { purpose: 'undo-email-change', ...draft })
-}
-
-async function insertLink(
+/** Inserts a link. Earlier undo links stay valid: the oldest is the first owner's. */
+export async function insertLink(
   trx: AuthTransaction,
   { purpose, userId, email, now }: { purpose: LinkPurpose; userId: string; email: string; now: Date },
 ): Promise<{ token: string; expiresAt: Date }> {
@@ -83,11 +76,7 @@ export interface Link {
   readonly createdAt: Date
 }
 
-interface LinkQuery {
-  readonly token: string
-  readonly kinds: readonly LinkPurpose[]
-  readonly now: Date
-}
+type LinkQuery = { token: string; kinds: readonly LinkPurpose[]; now: Date }
 
 /** @throws EndpointError `LINK_INVALID` */
 export async function findLink(db: AuthKysely, { token, kinds, now }: LinkQuery): Promise<Link> {

@@ -59,7 +59,6 @@ async function writePlaceholder(trx: AuthTransaction, now: Date): Promise<void> 
   await trx.insertInto('rateLimit').values({ key, points: 0, expire: now.getTime() }).execute()
 }
 
-/** Input of `POST /reset-password`. */
 export interface ResetPasswordInput {
   /** From the link. */
   token: string

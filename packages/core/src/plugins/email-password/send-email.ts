@@ -25,7 +25,7 @@ export interface NoticeEmail {
   readonly user: EmailUser
 }
 
-/** Tells an address that the account uses another one now. */
+/** Informs the former address that the account uses another one. */
 export type EmailChangedEmail = {
   readonly kind: 'email-changed'
   readonly to: string

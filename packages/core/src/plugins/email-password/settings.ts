@@ -45,11 +45,11 @@ export interface Settings extends PasswordRules {
   readonly undoEmailChange: boolean
 }
 
-interface NewPassword {
-  readonly user: ChosenPassword['user']
-  readonly rules: PasswordRules
-  readonly now: Date
-  readonly onEvent: EventListener | undefined
+type NewPassword = {
+  user: ChosenPassword['user']
+  rules: PasswordRules
+  now: Date
+  onEvent: EventListener | undefined
 }
 
 /**

@@ -15,7 +15,6 @@ import { emailPasswordError } from './reasons.ts'
 import type { SendEmail } from './send-email.ts'
 import type { Settings } from './settings.ts'
 
-/** Input of `POST /sign-in/email`. */
 export interface SignInInput {
   email: string
   password: string

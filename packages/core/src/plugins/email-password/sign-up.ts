@@ -14,7 +14,6 @@ import { emailPasswordError } from './reasons.ts'
 import { hashNewPassword, type Settings } from './settings.ts'
 import type { SignInInput } from './sign-in.ts'
 
-/** Input of `POST /sign-up/email`. */
 export interface SignUpInput extends SignInInput {
   name: string
 }

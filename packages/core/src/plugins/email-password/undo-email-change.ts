@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import type { AuthTransaction } from '../../database/auth-transaction.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { done } from '../../endpoints/plain-schemas.ts'
 import { deleteSessions } from '../../lifecycle/end-session.ts'
@@ -7,9 +6,9 @@ import { ENDPOINTS, type SuccessResponse } from '../../protocol.ts'
 import { findUser, removePassword } from './accounts.ts'
 import { countAddress } from './attempts.ts'
 import { deleteDevices } from './known-device.ts'
-import { consumeLink, createLink, deleteLinksSince, type Link } from './links.ts'
+import { consumeLink, createLink, deleteLinksSince } from './links.ts'
 import { emailPasswordError } from './reasons.ts'
-import { type EmailUser, requireEmail } from './send-email.ts'
+import { requireEmail } from './send-email.ts'
 import type { Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 import { moveToEmail } from './verify-email.ts'
@@ -32,7 +31,10 @@ export function undoEmailChange(settings: Settings): Endpoint<{ token: string },
       const { replaced, reset } = await context.change(async (trx, record) => {
         const link = await consumeLink(trx, { token, kinds: ['undo-email-change'], now })
         const { userId, email } = link
-        const replaced = await restore(trx, link, now)
+        const current = await findUser(trx, { id: userId })
+        // The user may have changed it back already.
+        const isBack = current?.email === email
+        const replaced = isBack ? current : (await moveToEmail(trx, { userId, email, now })).former
         await removePassword(trx, { userId, now })
         const ending = { cause: 'email-change-undone', actorId: null, at: now } as const
         await deleteSessions(trx, record, { userId, ...ending })
@@ -50,13 +52,4 @@ export function undoEmailChange(settings: Settings): Endpoint<{ token: string },
       return { body: { success: true } }
     },
   })
-}
-
-/** Returns the user with the address that is replaced. */
-async function restore(trx: AuthTransaction, { userId, email }: Link, now: Date): Promise<EmailUser> {
-  const user = await findUser(trx, { id: userId })
-  // The user may have changed it back already.
-  if (user?.email === email) return user
-  const { former } = await moveToEmail(trx, { userId, email, now })
-  return former
 }

@@ -10,7 +10,7 @@ import { ENDPOINTS, type SuccessResponse, type VerifyEmailResponse } from '../..
 import { emailAddress } from '../internal.ts'
 import { findUser } from './accounts.ts'
 import { countAddress, countEmail, countOwnEmail } from './attempts.ts'
-import { consumeLink, createLink, createUndoLink, deleteLinks, findLink, isReserved } from './links.ts'
+import { consumeLink, createLink, deleteLinks, findLink, insertLink, isReserved } from './links.ts'
 import { emailPasswordError } from './reasons.ts'
 import { type EmailChangedEmail, type EmailUser, requireEmail } from './send-email.ts'
 import type { Settings } from './settings.ts'
@@ -26,7 +26,6 @@ export function sendVerificationEmail(settings: Settings): Endpoint<object, Succ
     async run(_input, context) {
       const sendEmail = requireEmail(settings.sendEmail)
       const { id, name, email } = context.session.user
-      await countAddress(context, settings.limits)
       await countOwnEmail(email, context, settings.limits)
       const now = context.config.now()
       const link = await context.change((trx, record) => {
@@ -53,7 +52,6 @@ export function changeEmail(settings: Settings): Endpoint<{ newEmail: string }, 
     async run({ newEmail }, context) {
       const sendEmail = requireEmail(settings.sendEmail)
       const { id, name, email } = context.session.user
-      await countAddress(context, limits)
       await countOwnEmail(id, context, limits)
       // Others may have used up the budget of the new address. The response is then the same as for a taken one.
       if (!(await countEmail(newEmail, context, limits))) return { body: { success: true } }
@@ -124,21 +122,14 @@ export function verifyEmail(settings: Settings): Endpoint<{ token: string }, Ver
  *
  * @throws AuthError `RATE_LIMITED`, or what `definePayload` throws
  */
-async function prepareRenewal(
-  userId: string,
-  context: EndpointContext,
-): Promise<Awaited<ReturnType<typeof prepareTokens>> | null> {
+async function prepareRenewal(userId: string, context: EndpointContext) {
   const { sessionCookie } = context
   if (sessionCookie === null || !(await hasSecretOf(userId, context))) return null
   await countVersionChange(sessionCookie.sessionId, context)
   return prepareTokens({ id: sessionCookie.sessionId, userId }, context)
 }
 
-interface VerifiedEmail {
-  readonly userId: string
-  readonly email: string
-  readonly now: Date
-}
+type VerifiedEmail = { userId: string; email: string; now: Date }
 
 /** @throws EndpointError `LINK_INVALID` if the address has changed since the link was sent */
 async function markVerified(trx: AuthTransaction, { userId, email, now }: VerifiedEmail): Promise<void> {
@@ -151,17 +142,11 @@ async function markVerified(trx: AuthTransaction, { userId, email, now }: Verifi
   if (numUpdatedRows === 0n) throw emailPasswordError('LINK_INVALID')
 }
 
-interface Moved {
-  /** The user with the former address. */
-  readonly former: EmailUser
-  readonly wasVerified: boolean
-}
+type Moved = { former: EmailUser; wasVerified: boolean }
 
-/** Changes the email of a user. Deletes the links that were sent to the old address. */
-export async function moveToEmail(
-  trx: AuthTransaction,
-  { userId, email, now }: VerifiedEmail,
-): Promise<Moved> {
+/** Changes the email of a user, and deletes the links that were sent to the former one. */
+export async function moveToEmail(trx: AuthTransaction, move: VerifiedEmail): Promise<Moved> {
+  const { userId, email, now } = move
   if (await isTaken(trx, email)) throw emailPasswordError('EMAIL_TAKEN')
   const { emailVerified, ...former } = await trx
     .selectFrom('user')
@@ -199,5 +184,5 @@ async function createNotice(
   const { id: userId, email } = former
   const notice = { kind: 'email-changed', to: email, user: former } as const
   if (!undoEmailChange || !wasVerified) return { ...notice, token: null, expiresAt: null }
-  return { ...notice, ...(await createUndoLink(trx, { userId, email, now })) }
+  return { ...notice, ...(await insertLink(trx, { purpose: 'undo-email-change', userId, email, now })) }
 }

@@ -13,10 +13,10 @@ import { withOwnTables } from './tables.ts'
  * Makes the caller a member, once, if their account has the invited email. A session without an organization
  * works in this one afterwards.
  */
-export function acceptInvitation({
-  limits,
-  maxOrganizationsPerUser,
-}: Settings): Endpoint<{ token: string }, { organization: OrganizationResponse }, false> {
+export function acceptInvitation(
+  settings: Settings,
+): Endpoint<{ token: string }, { organization: OrganizationResponse }, false> {
+  const { limits, maxOrganizationsPerUser } = settings
   return defineEndpoint({
     ...ENDPOINTS.acceptInvitation,
     caller: 'user',

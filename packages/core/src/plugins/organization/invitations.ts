@@ -1,17 +1,9 @@
-import type { Kysely } from 'kysely'
 import * as z from 'zod'
-import { type AuthTables, type AuthTransaction, defineEndpoint, type Endpoint } from '../../auth.ts'
+import { type AuthTransaction, defineEndpoint, type Endpoint } from '../../auth.ts'
 import { ENDPOINTS, type InvitationResponse, type SuccessResponse } from '../../protocol.ts'
 import { emailAddress } from '../internal.ts'
 import { readPage } from '../pagination.ts'
-import {
-  findMembership,
-  findRole,
-  lockMembership,
-  type MembershipKey,
-  mayManage,
-  requireManager,
-} from './membership.ts'
+import { findMembership, findRole, lockMembership, mayManage, requireManager } from './membership.ts'
 import {
   done,
   id,
@@ -25,7 +17,6 @@ import { organizationError } from './reasons.ts'
 import type { Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
-/** Input of `POST /organization/invite-member`. */
 export interface InviteMemberInput {
   organizationId: string
   email: string
@@ -36,12 +27,10 @@ export interface InviteMemberInput {
  * Invites an email address, in place of a pending invitation to it. The response and the work are the same
  * whether or not an account has the address.
  */
-export function inviteMember({
-  deliverInvitation,
-  roles,
-  limits,
-  invitationExpiresInSeconds,
-}: Settings): Endpoint<InviteMemberInput, { invitation: InvitationResponse }, false> {
+export function inviteMember(
+  settings: Settings,
+): Endpoint<InviteMemberInput, { invitation: InvitationResponse }, false> {
+  const { deliverInvitation, roles, limits, invitationExpiresInSeconds } = settings
   return defineEndpoint({
     ...ENDPOINTS.inviteMember,
     caller: 'user',
@@ -52,8 +41,9 @@ export function inviteMember({
       const { session, config, limit, change, later, database } = context
       const { userId } = session
       await limit(`organization:invite:${userId}`, limits.invitations)
+      const ownRole = await findRole(database.db, { organizationId, userId })
       // Only for callers who may invite: others must not use up the invitations to an address.
-      if (await mayInvite(database.db, { organizationId, userId }, role)) {
+      if (ownRole !== null && mayManage(ownRole, role)) {
         const recipient = await hash(email)
         await limit(`organization:recipient:${organizationId}:${recipient}`, limits.recipient)
         await limit(`organization:recipient:${recipient}`, limits.recipientOverall)
@@ -68,11 +58,10 @@ export function inviteMember({
       const { name, slug } = await change(async (trx, record) => {
         const organization = await lockMembership(trx, { organizationId, userId })
         requireManager(organization.role, role, context)
-        await rejectMember(trx, row)
+        await rejectMember(trx, organizationId, email)
         const pending = await withOwnTables(trx)
           .deleteFrom('invitation')
-          .where('organizationId', '=', organizationId)
-          .where('email', '=', email)
+          .where(({ and }) => and({ organizationId, email }))
           .returning('role')
           .executeTakeFirst()
         // Only owners may replace an invitation to become an owner.
@@ -93,22 +82,12 @@ export function inviteMember({
   })
 }
 
-/** For the rate limits only: the transaction of the change decides. */
-async function mayInvite(db: Kysely<AuthTables>, inviter: MembershipKey, role: string): Promise<boolean> {
-  const own = await findRole(db, inviter)
-  return own !== null && mayManage(own, role)
-}
-
-/** @throws EndpointError `ALREADY_MEMBER`. The inviter can list the members, so this reveals nothing. */
-async function rejectMember(
-  trx: AuthTransaction,
-  { organizationId, email }: { organizationId: string; email: string },
-): Promise<void> {
+/** The inviter can list the members, so the rejection reveals nothing. */
+async function rejectMember(trx: AuthTransaction, organizationId: string, email: string): Promise<void> {
   const member = await withOwnTables(trx)
     .selectFrom('member')
     .innerJoin('user', 'user.id', 'member.userId')
-    .where('organizationId', '=', organizationId)
-    .where('user.email', '=', email)
+    .where(({ and }) => and({ organizationId, 'user.email': email }))
     .select('userId')
     .executeTakeFirst()
   if (member !== undefined) throw organizationError('ALREADY_MEMBER')
@@ -146,7 +125,6 @@ export const listInvitations: Endpoint<OrganizationPageInput, ListInvitationsOut
   },
 })
 
-/** Input of `POST /organization/cancel-invitation`. */
 export interface CancelInvitationInput {
   organizationId: string
   invitationId: string
@@ -165,8 +143,7 @@ export const cancelInvitation: Endpoint<CancelInvitationInput, SuccessResponse, 
       requireManager(role, 'member', context)
       const canceled = await withOwnTables(trx)
         .deleteFrom('invitation')
-        .where('id', '=', invitationId)
-        .where('organizationId', '=', organizationId)
+        .where(({ and }) => and({ id: invitationId, organizationId }))
         .returning('role')
         .executeTakeFirst()
       if (canceled === undefined) throw organizationError('INVITATION_NOT_FOUND')

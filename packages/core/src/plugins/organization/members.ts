@@ -50,7 +50,6 @@ export const listMembers: Endpoint<OrganizationPageInput, ListMembersOutput, fal
   },
 })
 
-/** Input of `POST /organization/set-member-role`. */
 export interface SetMemberRoleInput {
   organizationId: string
   userId: string
@@ -97,7 +96,6 @@ export function setMemberRole({ roles }: Settings): Endpoint<SetMemberRoleInput,
   })
 }
 
-/** Input of `POST /organization/remove-member`. */
 export interface RemoveMemberInput {
   organizationId: string
   /** The caller's id to leave. */

@@ -59,21 +59,18 @@ export async function findMembership(
  */
 export async function lockMembership(
   trx: AuthTransaction,
-  key: MembershipKey & { readonly others?: readonly string[] | 'all' },
+  { others = [], ...key }: MembershipKey & { readonly others?: readonly string[] | 'all' },
 ): Promise<OrganizationResponse> {
+  const { organizationId } = key
   // Before the locks: a caller who isn't a member must not make others wait.
   await findMembership(trx, key)
-  await lockMembers(trx, key)
-  await lockOrganizations(trx, [key.organizationId])
+  if (others.length > 0) await lockMembers(trx, organizationId, others)
+  await lockOrganizations(trx, [organizationId])
   // Meanwhile the caller may have been removed, or given another role.
   return findMembership(trx, key)
 }
 
-async function lockMembers(
-  trx: AuthTransaction,
-  { organizationId, others = [] }: { organizationId: string; others?: readonly string[] | 'all' },
-): Promise<void> {
-  if (others.length === 0) return
+async function lockMembers(trx: AuthTransaction, organizationId: string, others: readonly string[] | 'all') {
   const db = withOwnTables(trx)
   let members = db.selectFrom('member').select('userId').where('organizationId', '=', organizationId)
   if (others !== 'all') members = members.where('userId', 'in', others)
@@ -107,7 +104,6 @@ export async function findRole(db: Kysely<AuthTables>, key: MembershipKey): Prom
   return found?.role ?? null
 }
 
-/** @throws EndpointError `MEMBER_NOT_FOUND` */
 export async function requireRoleOf(trx: AuthTransaction, key: MembershipKey): Promise<string> {
   const role = await findRole(trx, key)
   if (role === null) throw organizationError('MEMBER_NOT_FOUND')

@@ -1,41 +1,32 @@
 import * as z from 'zod'
-import { type AuthTransaction, defineEndpoint, type Endpoint } from '../../auth.ts'
+import { type AuthTransaction, defineEndpoint, type Endpoint, userName } from '../../auth.ts'
 import { denial } from '../../index.ts'
 import { ENDPOINTS, type OrganizationResponse, type SuccessResponse } from '../../protocol.ts'
 import { lockMembership, OWNER, requireManager } from './membership.ts'
-import {
-  done,
-  id,
-  organizationName,
-  organizationResponse,
-  slug as slugSchema,
-  toIso,
-} from './plain-schemas.ts'
+import { done, id, organizationResponse, slug as slugSchema, toIso } from './plain-schemas.ts'
 import { organizationError } from './reasons.ts'
 import { joinOrganization } from './set-active-organization.ts'
 import { CHANGES, type Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
-/** Input of `POST /organization/create`. */
 export interface CreateOrganizationInput {
   name: string
   /** Lower-case letters, digits, and single dashes between them. @default derived from the name */
   slug?: string
 }
 
+type Changed = { organization: OrganizationResponse }
+
 /**
  * Creates an organization with the caller as its owner. A session without an organization works in this one
  * afterwards.
  */
-export function createOrganization({
-  allowCreate,
-  limits,
-  maxOrganizationsPerUser,
-}: Settings): Endpoint<CreateOrganizationInput, { organization: OrganizationResponse }, false> {
+export function createOrganization(settings: Settings): Endpoint<CreateOrganizationInput, Changed, false> {
+  const { allowCreate, limits, maxOrganizationsPerUser } = settings
   return defineEndpoint({
     ...ENDPOINTS.createOrganization,
     caller: 'user',
-    input: z.strictObject({ name: organizationName, slug: slugSchema.exactOptional() }),
+    input: z.strictObject({ name: userName, slug: slugSchema.exactOptional() }),
     output: z.object({ organization: organizationResponse }),
     async run({ name, slug }, { session, config, limit, change }) {
       const { userId } = session
@@ -55,13 +46,6 @@ export function createOrganization({
   })
 }
 
-interface NewOrganization {
-  readonly id: string
-  readonly name: string
-  readonly slug: string | undefined
-  readonly createdAt: Date
-}
-
 /**
  * Returns the slug. A derived one gets a suffix if it is taken.
  *
@@ -69,7 +53,7 @@ interface NewOrganization {
  */
 async function insertOrganization(
   trx: AuthTransaction,
-  { slug, ...organization }: NewOrganization,
+  { slug, ...organization }: { id: string; name: string; slug: string | undefined; createdAt: Date },
 ): Promise<string> {
   const derived = slugOf(organization.name)
   const candidates = slug === undefined ? [derived, `${derived}-${organization.id.slice(0, 8)}`] : [slug]
@@ -119,21 +103,18 @@ export const listOrganizations: Endpoint<object, { organizations: OrganizationRe
     },
   })
 
-/** Input of `POST /organization/update`. */
 export interface UpdateOrganizationInput {
   organizationId: string
   name?: string
   slug?: string
 }
 
-type Updated = { organization: OrganizationResponse }
-
-export const updateOrganization: Endpoint<UpdateOrganizationInput, Updated, false> = defineEndpoint({
+export const updateOrganization: Endpoint<UpdateOrganizationInput, Changed, false> = defineEndpoint({
   ...ENDPOINTS.updateOrganization,
   caller: 'user',
   input: z.strictObject({
     organizationId: id,
-    name: organizationName.exactOptional(),
+    name: userName.exactOptional(),
     slug: slugSchema.exactOptional(),
   }),
   output: z.object({ organization: organizationResponse }),

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { userName } from '../../auth.ts'
 import type {
   ActiveOrganizationResponse,
   InvitationResponse,
@@ -26,9 +25,6 @@ export const pageInput: z.ZodType<OrganizationPageInput> = z.strictObject({
   organizationId: id,
   ...pageFields,
 })
-
-/** Follows the rules for names of users. */
-export const organizationName: z.ZodType<string> = userName
 
 /** Words of lower-case letters and digits, with single dashes between them. */
 export const slug: z.ZodType<string> = z

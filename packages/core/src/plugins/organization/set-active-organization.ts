@@ -7,7 +7,6 @@ import { organizationError } from './reasons.ts'
 import { CHANGES } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
-/** Input of `POST /organization/set-active`. */
 export interface SetActiveOrganizationInput {
   /** Null for no organization. */
   organizationId: string | null

@@ -2,39 +2,23 @@ import type { Kysely } from 'kysely'
 import type { AuthTables, Migrations, Timestamp } from '../../auth.ts'
 import { type ActiveOrganization, activeOrganizationTriggers } from './active-organization.ts'
 
-type OrganizationTable = {
-  id: string
-  name: string
-  slug: string
-  createdAt: Timestamp
-}
-
-type MemberTable = {
-  id: string
-  organizationId: string
-  userId: string
-  role: string
-  createdAt: Timestamp
-}
-
-/** A pending invitation. */
-type InvitationTable = {
-  id: string
-  organizationId: string
-  /** In lower case. */
-  email: string
-  role: string
-  /** `sha256:<hex>` of the token that was delivered. */
-  token: string
-  inviterId: string
-  expiresAt: Timestamp
-  createdAt: Timestamp
-}
-
+/** The tables of `organization()`, and its columns of `session`. */
 export type OrganizationTables = {
-  organization: OrganizationTable
-  member: MemberTable
-  invitation: InvitationTable
+  organization: { id: string; name: string; slug: string; createdAt: Timestamp }
+  member: { id: string; organizationId: string; userId: string; role: string; createdAt: Timestamp }
+  /** Pending invitations. */
+  invitation: {
+    id: string
+    organizationId: string
+    /** In lower case. */
+    email: string
+    role: string
+    /** `sha256:<hex>` of the token that was delivered. */
+    token: string
+    inviterId: string
+    expiresAt: Timestamp
+    createdAt: Timestamp
+  }
   session: AuthTables['session'] & ActiveOrganization
 }
 
