@@ -9,14 +9,14 @@ import type { Requester } from './password.ts'
 
 /** The rate limits of `emailPassword()`. Every attempt is counted; successful sign-ins are given back. */
 export interface AttemptLimits {
-  /** Passwords for one account, from all unknown devices together and from each known one. @default 10 in 15 minutes */
+  /** Passwords for one account: all unknown devices together, and each known one. @default 10 in 15 minutes */
   readonly account: RateLimit
   /**
    * Sign-ins and sign-ups from one address, or one /64 of IPv6; ten times as many from its /48.
    * @default 100 in 15 minutes
    */
   readonly address: RateLimit
-  /** Emails to one address that one network requests, and as many for each known device. @default 5 in an hour */
+  /** Emails to one address, for one network, and as many for each known device. @default 5 in an hour */
   readonly email: RateLimit
   /** Emails to one address that unknown devices on all networks request together. @default 20 in an hour */
   readonly mailbox: RateLimit
@@ -32,8 +32,8 @@ export const DEFAULT_LIMITS: AttemptLimits = {
 type Counts = readonly (readonly [key: string, limit: RateLimit])[]
 
 /**
- * Counts a sign-in before any other work: per account, whether it exists or not, and per address. A device that
- * the account knows has a separate budget, which others can't use up. Call `giveBack` after a success.
+ * Counts a sign-in before any other work: per account, whether it exists or not, and per address. A device
+ * that the account knows has a separate budget, which others can't use up. Call `giveBack` after a success.
  *
  * @throws AuthError `RATE_LIMITED`
  */
@@ -91,8 +91,8 @@ function addressCounts({ address }: EndpointContext, limits: AttemptLimits): Cou
 
 /**
  * Counts an email that an unknown device requests, whether or not the address has an account, and returns
- * whether it may be sent. If not, respond as if it had been: a rejection would reveal others' requests and let
- * attackers block the owner.
+ * whether it may be sent. If not, respond as if it had been: a rejection would reveal others' requests and
+ * let attackers block the owner.
  */
 export async function countEmail(
   address: string,
@@ -106,7 +106,7 @@ export async function countEmail(
   )
 }
 
-/** Like {@link countEmail} for a device that the account knows: others can't use up this budget. Else false. */
+/** Like {@link countEmail} for a known device, whose budget others can't use up. False for any other. */
 export async function countEmailOfDevice(
   address: string,
   context: EndpointContext,
@@ -117,14 +117,14 @@ export async function countEmailOfDevice(
   return isAllowed(context, `email:device:${device}:${await hashSecret(address)}`, limits.email)
 }
 
-/** Counts an email that a signed-in user requests: by address, and by their email or id. @throws AuthError `RATE_LIMITED` */
+/** Counts an email that a signed-in user requests. @throws AuthError `RATE_LIMITED` */
 export async function countOwnEmail(
-  budget: string,
+  emailOrId: string,
   context: EndpointContext,
   limits: AttemptLimits,
 ): Promise<void> {
   await countAddress(context, limits)
-  await context.limit(`email:own:${await hashSecret(budget)}`, limits.email)
+  await context.limit(`email:own:${await hashSecret(emailOrId)}`, limits.email)
 }
 
 async function isAllowed(context: EndpointContext, key: string, limit: RateLimit): Promise<boolean> {

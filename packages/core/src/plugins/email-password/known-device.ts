@@ -34,8 +34,8 @@ export async function readKnownDevice(address: string, context: EndpointContext)
 
 /**
  * Remembers that this browser has signed in to an account. Returns its new cookie, or an empty array if the
- * account knows it already. Always a new secret: a cookie that the account doesn't know may have been planted.
- * Callers that send the session header keep no cookies, and must not push out a device that does.
+ * account knows it already. Always a new secret: a cookie that the account doesn't know may have been
+ * planted. Callers that send the session header keep no cookies, and must not push out a device that does.
  */
 export async function rememberDevice(userId: string, context: EndpointContext): Promise<string[]> {
   const { config, database, sessionTransport } = context

@@ -13,8 +13,8 @@ const THREADS = Number(process.env.UV_THREADPOOL_SIZE ?? 4) || 4
 const queue = pLimit(Math.max(1, Math.min(availableParallelism(), THREADS - 1)))
 
 /**
- * A longer queue would mean seconds of waiting. Unknown requesters fill at most half of it, so they can't lock
- * out known ones.
+ * A longer queue would mean seconds of waiting. Unknown requesters fill at most half of it, so they can't
+ * lock out known ones.
  */
 const MAX_QUEUE = { unknown: 100, known: 200 } as const
 

@@ -12,7 +12,7 @@ export interface LinkEmail {
   /** The page must call `verifyEmail` for the first two, `resetPassword` for the last. */
   readonly kind: 'verify-email' | 'change-email' | 'reset-password'
   readonly to: string
-  /** For the link. Put it behind a `#`, which browsers never send: `https://app.example.com/reset#token=...` */
+  /** For the link. Put it behind a `#`, which browsers never send: `https://example.com/reset#token=...` */
   readonly token: string
   readonly expiresAt: Date
   readonly user: EmailUser

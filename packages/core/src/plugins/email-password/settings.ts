@@ -17,8 +17,8 @@ export interface ChosenPassword {
 }
 
 /**
- * Checks a new password, after our own rules. Return to accept it. To reject it, throw an `EndpointError` from
- * `refusals`: the user sees its message. Any other error is a 500, and the password isn't set.
+ * Checks a new password, after our own rules. Return to accept it. To reject it, throw an `EndpointError`
+ * from `refusals`: the user sees its message. Any other error is a 500, and the password isn't set.
  *
  * @example
  * const refuse = refusals({ PASSWORD_REUSED: { status: 400, message: 'Choose a new password' } })

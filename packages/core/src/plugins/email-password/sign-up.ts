@@ -53,7 +53,7 @@ export function signUpEmail(settings: Settings): Endpoint<SignUpInput, TokenResp
         const user = { id: userId, name, email }
         const link = { kind: 'verify-email', to: email, user, now } as const
         context.later(async () => {
-          // Counted only once the account exists: sign-ups for a taken address must not use up the owner's emails.
+          // Not before the account exists: sign-ups for a taken address must not use up the owner's emails.
           if (!(await countEmail(email, context, limits))) return
           await sendEmail(await context.change((trx) => createLink(trx, link)))
         })

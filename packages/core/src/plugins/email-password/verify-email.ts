@@ -53,7 +53,7 @@ export function changeEmail(settings: Settings): Endpoint<{ newEmail: string }, 
       const sendEmail = requireEmail(settings.sendEmail)
       const { id, name, email } = context.session.user
       await countOwnEmail(id, context, limits)
-      // Others may have used up the budget of the new address. The response is then the same as for a taken one.
+      // Others may have used up the budget of the new address. Respond as for a taken one.
       if (!(await countEmail(newEmail, context, limits))) return { body: { success: true } }
       const now = context.config.now()
       const { link, isFree } = await context.change(async (trx, record) => {
@@ -117,8 +117,8 @@ export function verifyEmail(settings: Settings): Endpoint<{ token: string }, Ver
 }
 
 /**
- * Prepares new credentials for the session of the request's cookie. Returns null without the current cookie of
- * a session of this user.
+ * Prepares new credentials for the session of the request's cookie. Returns null without the current cookie
+ * of a session of this user.
  *
  * @throws AuthError `RATE_LIMITED`, or what `definePayload` throws
  */
@@ -174,8 +174,8 @@ function rethrowTaken(error: unknown): never {
 }
 
 /**
- * Creates the notice to the former address. It has an undo link only if that address was verified: otherwise it
- * may belong to someone else, by a typing error or on purpose.
+ * Creates the notice to the former address. It has an undo link only if that address was verified: otherwise
+ * it may belong to someone else, by a typing error or on purpose.
  */
 async function createNotice(
   trx: AuthTransaction,

@@ -52,8 +52,8 @@ export async function findMembership(
 
 /**
  * {@link findMembership} with locks, before a change to the organization. The order of all locks here: the
- * caller with their session, which `change` has locked; other users whose sessions will change, by id; and the
- * organization, or several by id.
+ * caller with their session, which `change` has locked; other users whose sessions will change, by id; and
+ * the organization, or several by id.
  *
  * @param key.others members whose sessions will change
  */
@@ -111,7 +111,7 @@ export async function requireRoleOf(trx: AuthTransaction, key: MembershipKey): P
 }
 
 /**
- * Locks a membership until the end of the transaction, so a later change of it finds the session that uses it.
+ * Locks a membership until the end of the transaction, so a later change of it finds the caller's session.
  *
  * @throws EndpointError `ORGANIZATION_NOT_FOUND`
  */
@@ -143,4 +143,35 @@ export async function requireOtherOwner(
     .limit(1)
     .executeTakeFirst()
   if (other === undefined) throw organizationError('OWNER_NEEDED')
+}
+
+/**
+ * Makes a user a member. A session without an organization works in this one afterwards. The user is locked,
+ * so the number of their organizations can't change meanwhile.
+ *
+ * @throws EndpointError `TOO_MANY_ORGANIZATIONS`
+ */
+export async function joinOrganization(
+  trx: AuthTransaction,
+  member: MembershipKey & { readonly role: string; readonly createdAt: Date },
+  { sessionId, maxOrganizationsPerUser }: { sessionId: string; maxOrganizationsPerUser: number },
+): Promise<void> {
+  const db = withOwnTables(trx)
+  const { count } = await db
+    .selectFrom('member')
+    .select(({ fn }) => fn.countAll().as('count'))
+    .where('userId', '=', member.userId)
+    .executeTakeFirstOrThrow()
+  // PostgreSQL returns a count as text.
+  if (Number(count) >= maxOrganizationsPerUser) throw organizationError('TOO_MANY_ORGANIZATIONS')
+  await db
+    .insertInto('member')
+    .values({ id: crypto.randomUUID(), ...member })
+    .execute()
+  await db
+    .updateTable('session')
+    .set({ activeOrganizationId: member.organizationId, activeOrganizationRole: member.role })
+    .where('id', '=', sessionId)
+    .where('activeOrganizationId', 'is', null)
+    .execute()
 }

@@ -1,9 +1,8 @@
 import * as z from 'zod'
-import { type AuthTransaction, defineEndpoint, type Endpoint } from '../../auth.ts'
+import { defineEndpoint, type Endpoint } from '../../auth.ts'
 import { type ActiveOrganizationResponse, ENDPOINTS } from '../../protocol.ts'
-import { lockRole, type MembershipKey } from './membership.ts'
+import { lockRole } from './membership.ts'
 import { activeOrganization, id } from './plain-schemas.ts'
-import { organizationError } from './reasons.ts'
 import { CHANGES } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
@@ -42,34 +41,3 @@ export const setActiveOrganization: Endpoint<SetActiveOrganizationInput, ActiveO
       })
     },
   })
-
-/**
- * Makes a user a member. A session without an organization works in this one afterwards. The user is locked, so
- * the number of their organizations can't change meanwhile.
- *
- * @throws EndpointError `TOO_MANY_ORGANIZATIONS`
- */
-export async function joinOrganization(
-  trx: AuthTransaction,
-  member: MembershipKey & { readonly role: string; readonly createdAt: Date },
-  { sessionId, maxOrganizationsPerUser }: { sessionId: string; maxOrganizationsPerUser: number },
-): Promise<void> {
-  const db = withOwnTables(trx)
-  const { count } = await db
-    .selectFrom('member')
-    .select(({ fn }) => fn.countAll().as('count'))
-    .where('userId', '=', member.userId)
-    .executeTakeFirstOrThrow()
-  // PostgreSQL returns a count as text.
-  if (Number(count) >= maxOrganizationsPerUser) throw organizationError('TOO_MANY_ORGANIZATIONS')
-  await db
-    .insertInto('member')
-    .values({ id: crypto.randomUUID(), ...member })
-    .execute()
-  await db
-    .updateTable('session')
-    .set({ activeOrganizationId: member.organizationId, activeOrganizationRole: member.role })
-    .where('id', '=', sessionId)
-    .where('activeOrganizationId', 'is', null)
-    .execute()
-}

@@ -5,7 +5,7 @@ import { rateLimits } from '../internal.ts'
 export interface InvitationDelivery {
   /** The recipient, in lower case. There may be no account with this address. */
   readonly email: string
-  /** For the link. Put it behind a `#`, which browsers never send: `https://app.example.com/join#token=...` */
+  /** For the link. Put it behind a `#`, which browsers never send: `https://example.com/join#token=...` */
   readonly token: string
   readonly role: string
   readonly expiresAt: Date
@@ -32,7 +32,7 @@ export interface OrganizationLimits {
 
 /** Options of `organization()`. */
 export interface OrganizationOptions {
-  /** Delivers invitations after the response. Without it, `inviteMember` fails with 501 `INVITATIONS_UNAVAILABLE`. */
+  /** Delivers invitations after the response. Without it, `inviteMember` is 501 `INVITATIONS_UNAVAILABLE`. */
   readonly deliverInvitation?: DeliverInvitation
   /**
    * Roles besides `owner`, `admin`, and `member`, for the app's checks. Here they may do what a member may.
