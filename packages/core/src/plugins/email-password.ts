@@ -2,7 +2,6 @@ export { createPasswordAccount, type NewPasswordAccount } from './email-password
 export type { AttemptLimits } from './email-password/attempts.ts'
 export { type BreachedPasswordsOptions, breachedPasswords } from './email-password/breached-passwords.ts'
 export type { ChangePasswordInput } from './email-password/change-password.ts'
-export type { CheckPassword, ChosenPassword } from './email-password/check-password.ts'
 export {
   type EmailPasswordEndpoints,
   type EmailPasswordOptions,
@@ -18,6 +17,6 @@ export type {
   NoticeEmail,
   SendEmail,
 } from './email-password/send-email.ts'
-export type { PasswordRules } from './email-password/settings.ts'
+export type { CheckPassword, ChosenPassword, PasswordRules } from './email-password/settings.ts'
 export type { SignInInput } from './email-password/sign-in.ts'
 export type { SignUpInput } from './email-password/sign-up.ts'

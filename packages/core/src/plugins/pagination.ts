@@ -1,19 +1,19 @@
-import { type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import * as z from 'zod'
 import { toDate } from '../database/schema.ts'
 
-/** Which part of a list is asked for. */
+/** Selects a page of a list. */
 export interface PageInput {
   /** 1 to 100. @default 50 */
   limit?: number
-  /** The `nextCursor` of the page before. */
+  /** The `nextCursor` of the previous page. */
   cursor?: string
 }
 
 /** The position of a page's last row: `<createdAt>_<id>`. */
 const CURSOR = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)_(.{1,128})$/
 
-/** The date exists, and PostgreSQL takes the id. */
+/** Whether the date exists and PostgreSQL accepts the id. */
 function isCursor(text: string): boolean {
   const [, createdAt = ''] = CURSOR.exec(text) ?? []
   return !Number.isNaN(Date.parse(createdAt)) && !text.includes('\0')
@@ -24,31 +24,15 @@ interface PageFields {
   cursor: z.ZodExactOptional<z.ZodString>
 }
 
-/** The members of {@link PageInput}. In a query, a number is a text. */
+/** Parses a {@link PageInput}. A query string carries the number as text. */
 export const pageFields: PageFields = {
   limit: z.coerce.number<number>().int().min(1).max(100).exactOptional(),
   cursor: z.string().regex(CURSOR).refine(isCursor).exactOptional(),
 }
 
-interface Position {
+interface Page extends PageInput {
   readonly table: 'user' | 'audit' | 'member' | 'invitation'
   readonly order: 'asc' | 'desc'
-  readonly cursor: string | undefined
-}
-
-/**
- * Selects the rows after a page. The `createdAt` of its last row is that of the table, which may be finer than that of the cursor. Where
- * the row is gone, rows of the same millisecond may be listed again rather than left out.
- */
-export function isAfter({ table, order, cursor }: Position): RawBuilder<boolean> {
-  const [, createdAt, id] = CURSOR.exec(cursor ?? '') ?? []
-  if (createdAt === undefined) return sql<boolean>`true`
-  const row = sql`(${sql.ref(`${table}.createdAt`)}, ${sql.ref(`${table}.id`)})`
-  const last = sql`(select "last"."createdAt" from ${sql.table(table)} as "last" where "last"."id" = ${id})`
-  const millisecond = Date.parse(createdAt)
-  return order === 'asc'
-    ? sql<boolean>`${row} > (coalesce(${last}, ${new Date(millisecond)}), ${id})`
-    : sql<boolean>`${row} < (coalesce(${last}, ${new Date(millisecond + 1)}), ${id})`
 }
 
 interface PageRow {
@@ -56,13 +40,34 @@ interface PageRow {
   readonly createdAt: Date | string
 }
 
-/** The rows of a page, of which one more than asked for was read, and the cursor of the next: null on the last. */
-export function toPage<Row extends PageRow>(
-  rows: readonly Row[],
-  limit: number,
-): { page: Row[]; nextCursor: string | null } {
+/** Reads one page of a query, sorted by time. `nextCursor` is null on the last page. */
+export async function readPage<Tables, From extends keyof Tables, Row extends PageRow>(
+  query: SelectQueryBuilder<Tables, From, Row>,
+  { table, order, limit = 50, cursor = '' }: Page,
+): Promise<{ page: Row[]; nextCursor: string | null }> {
+  const rows: Row[] = await query
+    .where(isAfter({ table, order, cursor }))
+    .orderBy(sql.ref(`${table}.createdAt`), order)
+    .orderBy(sql.ref(`${table}.id`), order)
+    .limit(limit + 1)
+    .execute()
   const page = rows.slice(0, limit)
   const last = page.at(-1)
   const hasMore = rows.length > limit && last !== undefined
   return { page, nextCursor: hasMore ? `${toDate(last.createdAt).toISOString()}_${last.id}` : null }
+}
+
+/**
+ * Selects the rows after the cursor. Compares with the `createdAt` in the table, which may be finer than the
+ * cursor's. If that row is gone, rows of the same millisecond are repeated rather than skipped.
+ */
+function isAfter({ table, order, cursor }: Required<Omit<Page, 'limit'>>): RawBuilder<boolean> {
+  const [, createdAt, id] = CURSOR.exec(cursor) ?? []
+  if (createdAt === undefined) return sql<boolean>`true`
+  const row = sql`(${sql.ref(`${table}.createdAt`)}, ${sql.ref(`${table}.id`)})`
+  const last = sql`(select "last"."createdAt" from ${sql.table(table)} as "last" where "last"."id" = ${id})`
+  const millisecond = Date.parse(createdAt)
+  return order === 'asc'
+    ? sql<boolean>`${row} > (coalesce(${last}, ${new Date(millisecond)}), ${id})`
+    : sql<boolean>`${row} < (coalesce(${last}, ${new Date(millisecond + 1)}), ${id})`
 }

@@ -2,12 +2,11 @@ import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { banUserEndpoint, unbanUserEndpoint } from './ban.ts'
 import { listAudit } from './list-audit.ts'
 import { listUserSessions, listUsers } from './list-users.ts'
-import { REASONS_OF_ADMIN } from './reasons.ts'
 import { revokeUserSession, revokeUserSessions } from './revoke-user-sessions.ts'
 import { setRole } from './set-role.ts'
-import { type AdminOptions, freshAdmin } from './settings.ts'
+import { ADMIN_ERRORS, type AdminOptions, freshAdmin } from './settings.ts'
 
-/** The endpoints of {@link admin}, by the names of their methods. */
+/** The endpoints of {@link admin}, by method name. */
 export type AdminEndpoints = {
   readonly listUsers: typeof listUsers
   readonly listUserSessions: typeof listUserSessions
@@ -20,16 +19,16 @@ export type AdminEndpoints = {
 }
 
 /**
- * Endpoints for users with the role `admin`: users, their sessions, bans, roles, and the audit trail.
+ * Adds endpoints for users with the role `admin`: users, their sessions, bans, roles, and the audit trail.
  *
  * @example admin({ freshForSeconds: 5 * 60 })
- * @throws ConfigurationError when `freshForSeconds` isn't a positive number of seconds
+ * @throws ConfigurationError if `freshForSeconds` isn't a positive number of seconds
  */
 export function admin(options: AdminOptions = {}): AuthPlugin<AdminEndpoints, Record<never, never>> {
   const fresh = freshAdmin(options)
   return {
     id: 'admin',
-    reasons: REASONS_OF_ADMIN,
+    reasons: ADMIN_ERRORS,
     endpoints: {
       listUsers,
       listUserSessions,

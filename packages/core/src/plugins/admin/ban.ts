@@ -4,22 +4,19 @@ import { done, id } from '../../endpoints/plain-schemas.ts'
 import { liftBan, setBan } from '../../lifecycle/ban-user.ts'
 import { refuse } from '../../protocol/endpoint-error.ts'
 import { ENDPOINTS, type SuccessResponse } from '../../protocol.ts'
-import { refuseAdmin } from './reasons.ts'
-import type { FreshAdmin } from './settings.ts'
+import { adminError, type FreshAdmin } from './settings.ts'
 
-/** What `POST /admin/ban-user` takes. */
 export interface BanUserInput {
   userId: string
-  /** For the records; the banned user is told no more than "Account banned". */
+  /** For the records. The banned user only sees "Account banned". */
   reason?: string
-  /** In seconds; for ever without it. */
+  /** In seconds, at most 100 years. @default never */
   expiresIn?: number
 }
 
-/** A hundred years: what is longer is for ever. */
-const LONGEST_SECONDS = 100 * 365 * 24 * 60 * 60
+const MAX_SECONDS = 100 * 365 * 24 * 60 * 60
 
-/** Bans a user. Their sessions stay in place, so that the next call answers 403 "Account banned"; their live streams end. */
+/** Bans a user. Their sessions stay, so the next call gets 403 "Account banned". Their live streams end. */
 export function banUserEndpoint(fresh: FreshAdmin): Endpoint<BanUserInput, SuccessResponse, false> {
   return defineEndpoint({
     ...ENDPOINTS.banUser,
@@ -28,11 +25,11 @@ export function banUserEndpoint(fresh: FreshAdmin): Endpoint<BanUserInput, Succe
     input: z.strictObject({
       userId: id,
       reason: z.string().trim().min(1).max(500).exactOptional(),
-      expiresIn: z.number().int().positive().max(LONGEST_SECONDS).exactOptional(),
+      expiresIn: z.number().int().positive().max(MAX_SECONDS).exactOptional(),
     }),
     output: done,
     async run({ userId, reason = null, expiresIn }, { identity, config, change }) {
-      if (userId === identity.userId) throw refuseAdmin('OWN_ACCOUNT')
+      if (userId === identity.userId) throw adminError('OWN_ACCOUNT')
       const at = config.now()
       const expiresAt = expiresIn === undefined ? null : new Date(at.getTime() + expiresIn * 1000)
       await change(async (trx, record) => {
@@ -44,7 +41,7 @@ export function banUserEndpoint(fresh: FreshAdmin): Endpoint<BanUserInput, Succe
   })
 }
 
-/** Lifts a ban. For a user who is not banned there is nothing to do. */
+/** Lifts a ban. Does nothing if the user isn't banned. */
 export function unbanUserEndpoint(fresh: FreshAdmin): Endpoint<{ userId: string }, SuccessResponse, false> {
   return defineEndpoint({
     ...ENDPOINTS.unbanUser,

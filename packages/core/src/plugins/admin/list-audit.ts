@@ -1,21 +1,20 @@
 import type { Selectable } from 'kysely'
 import * as z from 'zod'
-import type { AuthTransaction } from '../../database/auth-transaction.ts'
+import type { AuthTransaction, ChangeEvent, RecordEvent } from '../../database/auth-transaction.ts'
 import { type AuditTable, toDate } from '../../database/schema.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { id } from '../../endpoints/plain-schemas.ts'
 import { type AuditRecordResponse, ENDPOINTS } from '../../protocol.ts'
-import { isAfter, type PageInput, pageFields, toPage } from '../pagination.ts'
-import { recordRead } from './record-read.ts'
+import { type PageInput, pageFields, readPage } from '../pagination.ts'
 import type { FreshAdmin } from './settings.ts'
 
-/** What `GET /admin/list-audit` takes. All filters must match. */
+/** All filters must match. */
 export interface ListAuditInput extends PageInput {
-  /** What happened to this user. */
+  /** The user whom the event is about. */
   userId?: string
-  /** What happened to this session, and what was done with it. */
+  /** The session that the event is about, or that caused it. */
   sessionId?: string
-  /** What this admin did. */
+  /** The admin who acted. */
   actorId?: string
   /** The name of an event, such as `user.banned`. */
   type?: string
@@ -47,7 +46,7 @@ const auditRecord: z.ZodType<AuditRecordResponse> = z.object({
   createdAt: z.string(),
 })
 
-/** The audit trail, page by page. The read itself is recorded in the same transaction. */
+/** Lists the audit trail. The read itself is recorded in the same transaction. */
 export function listAudit(fresh: FreshAdmin): Endpoint<ListAuditInput, ListAuditOutput, false> {
   return defineEndpoint({
     ...ENDPOINTS.listAudit,
@@ -63,47 +62,63 @@ export function listAudit(fresh: FreshAdmin): Endpoint<ListAuditInput, ListAudit
       ...pageFields,
     }),
     output: z.object({ records: z.array(auditRecord), nextCursor: z.string().nullable() }),
-    async run({ limit = 50, cursor, ...filter }, { identity, config, change }) {
+    async run(input, { identity, config, change }) {
+      const { limit: _limit, cursor: _cursor, ...filter } = input
       const read = { userId: filter.userId ?? null, actorId: identity.userId, at: config.now() }
       const event = { type: 'admin.audit-read', ...read, filter } as const
-      const rows = await change(async (trx, record) => {
-        // Before the read is recorded: the first page would begin with it.
-        const found = await findRecords(trx, { ...filter, limit: limit + 1, cursor })
+      const { page, nextCursor } = await change(async (trx, record) => {
+        // Read first: otherwise the first page would begin with the record of this read.
+        const found = await findRecords(trx, input)
         await recordRead(trx, record, { event, sessionId: identity.sessionId })
         return found
       })
-      const { page, nextCursor } = toPage(rows, limit)
       return { body: { records: page.map(toResponse), nextCursor } }
     },
   })
 }
 
-interface RecordQuery extends Omit<ListAuditInput, 'cursor'> {
-  readonly limit: number
-  readonly cursor: string | undefined
-}
-
-function findRecords(trx: AuthTransaction, query: RecordQuery): Promise<Selectable<AuditTable>[]> {
-  const { userId, sessionId, actorId, type, since, until, limit, cursor } = query
+function findRecords(
+  trx: AuthTransaction,
+  { limit = 50, cursor = '', sessionId, since, until, ...equal }: ListAuditInput,
+): ReturnType<typeof readPage<never, never, Selectable<AuditTable>>> {
   let rows = trx
     .selectFrom('audit')
     .selectAll()
-    .where(isAfter({ table: 'audit', order: 'desc', cursor }))
-    .orderBy('createdAt', 'desc')
-    .orderBy('id', 'desc')
-    .limit(limit)
-  if (userId !== undefined) rows = rows.where('userId', '=', userId)
+    .where(({ and }) => and(equal))
   if (sessionId !== undefined)
-    rows = rows.where((where) =>
-      where.or([where('sessionId', '=', sessionId), where('actingSessionId', '=', sessionId)]),
+    rows = rows.where(({ eb, or }) =>
+      or([eb('sessionId', '=', sessionId), eb('actingSessionId', '=', sessionId)]),
     )
-  if (actorId !== undefined) rows = rows.where('actorId', '=', actorId)
-  if (type !== undefined) rows = rows.where('type', '=', type)
   if (since !== undefined) rows = rows.where('createdAt', '>=', new Date(since))
   if (until !== undefined) rows = rows.where('createdAt', '<', new Date(until))
-  return rows.execute()
+  return readPage(rows, { table: 'audit', order: 'desc', limit, cursor })
 }
 
 function toResponse({ detail, createdAt, ...row }: Selectable<AuditTable>): AuditRecordResponse {
   return { ...row, detail: JSON.parse(detail), createdAt: toDate(createdAt).toISOString() }
+}
+
+/** An open admin page repeats the same read. */
+const READ_INTERVAL_MS = 5 * 60 * 1000
+
+type ReadEvent = Extract<ChangeEvent, { type: `admin.${string}` }>
+
+/** Records what an admin read, unless the session's same read was recorded in the last 5 minutes. */
+export async function recordRead(
+  trx: AuthTransaction,
+  record: RecordEvent,
+  { event, sessionId }: { event: ReadEvent; sessionId: string },
+): Promise<void> {
+  const { type, at, userId, actorId: _actorId, ...detail } = event
+  const recorded = await trx
+    .selectFrom('audit')
+    .select('id')
+    .where('actingSessionId', '=', sessionId)
+    .where('type', '=', type)
+    .where('userId', 'is not distinct from', userId)
+    .where('detail', '=', JSON.stringify(detail))
+    .where('createdAt', '>', new Date(at.getTime() - READ_INTERVAL_MS))
+    .limit(1)
+    .executeTakeFirst()
+  if (recorded === undefined) record(event)
 }

@@ -1,4 +1,4 @@
-import { type ExpressionBuilder, sql } from 'kysely'
+import { type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import * as z from 'zod'
 import { type AuthTables, toNullableDate } from '../../database/schema.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
@@ -6,10 +6,9 @@ import { id, session } from '../../endpoints/plain-schemas.ts'
 import { listSessionsOf } from '../../endpoints/session-list.ts'
 import { toUserResponse, userFields } from '../../endpoints/user-record.ts'
 import { type AdminUserResponse, ENDPOINTS, type SessionResponse } from '../../protocol.ts'
-import { isAfter, type PageInput, pageFields, toPage } from '../pagination.ts'
-import { recordRead } from './record-read.ts'
+import { type PageInput, pageFields, readPage } from '../pagination.ts'
+import { recordRead } from './list-audit.ts'
 
-/** What `GET /admin/list-users` takes. */
 export interface ListUsersInput extends PageInput {
   /** Part of an email or a name, in any case. */
   search?: string
@@ -29,7 +28,6 @@ const adminUser = z.object({
   banExpires: z.string().nullable(),
 })
 
-/** All users, page by page. */
 export const listUsers: Endpoint<ListUsersInput, ListUsersOutput, false> = defineEndpoint({
   ...ENDPOINTS.listUsers,
   caller: 'admin',
@@ -44,22 +42,17 @@ export const listUsers: Endpoint<ListUsersInput, ListUsersOutput, false> = defin
     ...pageFields,
   }),
   output: z.object({ users: z.array(adminUser), nextCursor: z.string().nullable() }),
-  async run({ search = '', limit = 50, cursor }, { identity, config, change }) {
+  async run({ search = '', ...input }, { identity, config, change }) {
     const read = { userId: null, actorId: identity.userId, at: config.now() }
     const event = { type: 'admin.users-listed', ...read, search: search === '' ? null : search } as const
-    const rows = await change(async (trx, record) => {
+    const { page, nextCursor } = await change(async (trx, record) => {
       await recordRead(trx, record, { event, sessionId: identity.sessionId })
-      let query = trx
+      const query = trx
         .selectFrom('user')
         .selectAll()
-        .where(isAfter({ table: 'user', order: 'desc', cursor }))
-        .orderBy('createdAt', 'desc')
-        .orderBy('id', 'desc')
-        .limit(limit + 1)
-      if (search !== '') query = query.where((where) => contains(where, search))
-      return query.execute()
+        .$if(search !== '', (users) => users.where((where) => contains(where, search)))
+      return readPage(query, { table: 'user', order: 'desc', ...input })
     })
-    const { page, nextCursor } = toPage(rows, limit)
     const users = page.map((row) => ({
       ...toUserResponse(row),
       banned: Boolean(row.banned),
@@ -70,7 +63,7 @@ export const listUsers: Endpoint<ListUsersInput, ListUsersOutput, false> = defin
   },
 })
 
-/** The sessions of any user. */
+/** Lists the sessions of any user. */
 export const listUserSessions: Endpoint<{ userId: string }, { sessions: SessionResponse[] }, false> =
   defineEndpoint({
     ...ENDPOINTS.listUserSessions,
@@ -88,13 +81,12 @@ export const listUserSessions: Endpoint<{ userId: string }, { sessions: SessionR
     },
   })
 
-type UserExpression = ExpressionBuilder<AuthTables, 'user'>
-
-/** With the characters that `like` reads as patterns taken for themselves. */
-function contains(where: UserExpression, search: string) {
+/** Escapes the wildcards of `like`. */
+function contains(where: ExpressionBuilder<AuthTables, 'user'>, search: string) {
   const pattern = `%${search.replace(/[\\%_]/g, '\\$&')}%`
-  return where.or([
-    sql<boolean>`lower(${where.ref('email')}) like lower(${pattern}) escape '\\'`,
-    sql<boolean>`lower(${where.ref('name')}) like lower(${pattern}) escape '\\'`,
-  ])
+  return where.or(
+    (['email', 'name'] as const).map(
+      (column) => sql<SqlBool>`lower(${where.ref(column)}) like lower(${pattern}) escape '\\'`,
+    ),
+  )
 }

@@ -4,7 +4,7 @@ import { id, revoked, revokedCount } from '../../endpoints/plain-schemas.ts'
 import { deleteSessions } from '../../lifecycle/end-session.ts'
 import { ENDPOINTS } from '../../protocol.ts'
 
-/** Ends one session of any user. The JWT stays in that browser and is useless (spec section 4). */
+/** Ends one session of any user. That browser keeps its JWT, which no longer works (spec section 4). */
 export const revokeUserSession: Endpoint<{ sessionId: string }, { revoked: boolean }, false> = defineEndpoint(
   {
     ...ENDPOINTS.revokeUserSession,

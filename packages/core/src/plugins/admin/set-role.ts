@@ -3,12 +3,11 @@ import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { done, id } from '../../endpoints/plain-schemas.ts'
 import { refuse } from '../../protocol/endpoint-error.ts'
 import { ENDPOINTS, type SuccessResponse } from '../../protocol.ts'
-import { refuseAdmin } from './reasons.ts'
-import type { AdminOptions, FreshAdmin } from './settings.ts'
+import { type AdminOptions, adminError, type FreshAdmin } from './settings.ts'
 
 /**
- * Gives a user a role. It counts from the next call, as every call reads the row. Nobody changes their own, so that there is always an
- * admin left: whoever calls is one, and is read again in the transaction of the change.
+ * Gives a user a role, effective from their next call. Admins can't change their own, so at least one admin
+ * remains: the transaction re-reads the caller.
  */
 export function setRole(
   { roles = ['user', 'admin'] }: AdminOptions,
@@ -20,8 +19,8 @@ export function setRole(
     freshForSeconds: fresh.freshForSeconds,
     input: z.strictObject({ userId: id, role: z.string().refine((role) => roles.includes(role)) }),
     output: done,
-    async run({ userId, role }, { identity, config, change }) {
-      if (userId === identity.userId) throw refuseAdmin('OWN_ACCOUNT')
+    async run({ userId, role }, { identity: { userId: actorId }, config, change }) {
+      if (userId === actorId) throw adminError('OWN_ACCOUNT')
       const at = config.now()
       await change(async (trx, record) => {
         const user = await trx
@@ -32,7 +31,6 @@ export function setRole(
           .executeTakeFirst()
         if (user === undefined) throw refuse('USER_NOT_FOUND')
         await trx.updateTable('user').set({ role, updatedAt: at }).where('id', '=', userId).execute()
-        const actorId = identity.userId
         record({ type: 'user.role-changed', userId, from: user.role, to: role, actorId, at })
       })
       return { body: { success: true } }

@@ -6,22 +6,33 @@ import { userName } from '../../endpoints/user-record.ts'
 import { commit } from '../../lifecycle/commit.ts'
 import { refuse } from '../../protocol/endpoint-error.ts'
 import { isBanned } from '../../session/session.ts'
-import { emailAddress } from './email-address.ts'
+import { emailAddress } from '../internal.ts'
 import { newPassword } from './password.ts'
-import { refuseEmailPassword } from './reasons.ts'
+import { emailPasswordError } from './reasons.ts'
+import type { EmailUser } from './send-email.ts'
 import { hashNewPassword, type PasswordRules } from './settings.ts'
 
 /** The provider of email and password in the table `account`. */
 const CREDENTIAL = 'credential'
 
-/** An account that one signs in to by email and password. */
+export async function findUser(
+  db: AuthKysely,
+  by: { id: string } | { email: string },
+): Promise<EmailUser | undefined> {
+  return db
+    .selectFrom('user')
+    .select(['id', 'name', 'email'])
+    .where(({ and }) => and(by))
+    .executeTakeFirst()
+}
+
+/** An account with a password. */
 export interface PasswordAccount {
   readonly userId: string
   readonly password: string | null
   readonly isBanned: boolean
 }
 
-/** The account of an email address or of a user. */
 export async function findPasswordAccount(
   db: AuthKysely,
   { column, value, now }: { column: 'user.email' | 'user.id'; value: string; now: Date },
@@ -38,7 +49,7 @@ export async function findPasswordAccount(
   return { userId: found.userId, password: found.password, isBanned: isBanned(ban, now) }
 }
 
-/** Sets the password of a user, who may have signed in by other means until now. */
+/** Sets the password of a user, who may have none yet. */
 export async function setPassword(
   trx: AuthTransaction,
   { userId, password, now }: { userId: string; password: string; now: Date },
@@ -61,40 +72,26 @@ export async function removePassword(
   await trx
     .updateTable('account')
     .set({ password: null, updatedAt: now })
-    .where('userId', '=', userId)
-    .where('providerId', '=', CREDENTIAL)
+    .where(({ and }) => and({ userId, providerId: CREDENTIAL }))
     .execute()
 }
 
-/** A user to be, with the hash of their password. */
-export interface NewAccount {
-  readonly name: string
-  readonly email: string
-  readonly passwordHash: string
-  readonly role: string
-  readonly now: Date
-}
+type NewAccount = { name: string; email: string; passwordHash: string; role: string; now: Date }
 
-/**
- * Creates a user with an account in a transaction.
- *
- * @throws EndpointError `EMAIL_TAKEN`
- */
+/** @throws EndpointError `EMAIL_TAKEN` */
 export async function insertAccount(
   trx: AuthTransaction,
   record: RecordEvent,
-  { name, email, passwordHash: password, role, now }: NewAccount,
+  { passwordHash: password, now, ...user }: NewAccount,
 ): Promise<{ userId: string }> {
   const userId = crypto.randomUUID()
   const created = await trx
     .insertInto('user')
     .values({
       id: userId,
-      name,
-      email,
+      ...user,
       emailVerified: false,
       image: null,
-      role,
       banned: false,
       banReason: null,
       banExpires: null,
@@ -104,7 +101,7 @@ export async function insertAccount(
     .onConflict((conflict) => conflict.column('email').doNothing())
     .returning('id')
     .executeTakeFirst()
-  if (created === undefined) throw refuseEmailPassword('EMAIL_TAKEN')
+  if (created === undefined) throw emailPasswordError('EMAIL_TAKEN')
   await setPassword(trx, { userId, password, now })
   record({ type: 'user.created', userId, actorId: null, at: now })
   return { userId }
@@ -122,8 +119,8 @@ export interface NewPasswordAccount extends PasswordRules {
 }
 
 /**
- * Creates a user who signs in by email and password, for an app that creates its first users itself. The
- * rules of sign-up apply: pass the `appName` and `checkPassword` that `emailPassword()` has.
+ * Creates a user who signs in by email and password, such as the app's first admin. The rules of sign-up
+ * apply: pass the `appName` and `checkPassword` that `emailPassword()` has.
  *
  * @throws EndpointError `EMAIL_TAKEN`, `PASSWORD_TOO_COMMON`, what `checkPassword` throws, or
  * `INVALID_INPUT` with the field at fault
@@ -133,9 +130,9 @@ export async function createPasswordAccount(
   options: NewPasswordAccount,
 ): Promise<{ userId: string }> {
   const { role = 'user', now } = options
-  const name = parseField('name', userName, options)
-  const email = parseField('email', emailAddress, options)
-  const password = parseField('password', newPassword, options)
+  const name = parseField('name', options.name, userName)
+  const email = parseField('email', options.email, emailAddress)
+  const password = parseField('password', options.password, newPassword)
   const { onEvent } = toSessionDatabase(database)
   const user = { id: null, name, email }
   const passwordHash = await hashNewPassword(password, { user, rules: options, now, onEvent })
@@ -144,12 +141,8 @@ export async function createPasswordAccount(
   )
 }
 
-function parseField(
-  field: 'name' | 'email' | 'password',
-  schema: z.ZodType<string>,
-  options: NewPasswordAccount,
-): string {
-  const parsed = schema.safeParse(options[field])
+function parseField(field: string, value: string, schema: z.ZodType<string>): string {
+  const parsed = schema.safeParse(value)
   if (!parsed.success) throw refuse('INVALID_INPUT', { fields: [field], cause: parsed.error })
   return parsed.data
 }

@@ -1,65 +1,39 @@
 import type { AuthorizedContext, EndpointContext } from '../../endpoints/endpoint.ts'
 import { emit } from '../../events/emit.ts'
 import { isAuthError } from '../../protocol/errors.ts'
-import { checkRateLimit, type RateLimit } from '../../rate-limit/rate-limit.ts'
+import type { RateLimit } from '../../rate-limit/rate-limit.ts'
 import { addressBuckets, clientNetwork } from '../../request/address.ts'
-import { hashEmail } from './email-address.ts'
+import { hashSecret } from '../../session/secret.ts'
 import { readKnownDevice } from './known-device.ts'
-import type { Asker } from './password.ts'
+import type { Requester } from './password.ts'
 
 /** The rate limits of `emailPassword()`. Every attempt is counted; successful sign-ins are given back. */
 export interface AttemptLimits {
-  /** Passwords for one account, from all unknown devices together and from each known one. @default 10 in 15 minutes */
+  /** Passwords for one account: all unknown devices together, and each known one. @default 10 in 15 minutes */
   readonly account: RateLimit
   /**
    * Sign-ins and sign-ups from one address, or one /64 of IPv6; ten times as many from its /48.
    * @default 100 in 15 minutes
    */
   readonly address: RateLimit
-  /**
-   * Emails to one address that one network asks for, and as many again for each known device.
-   *
-   * @default 5 in an hour
-   */
+  /** Emails to one address, for one network, and as many for each known device. @default 5 in an hour */
   readonly email: RateLimit
-  /** Emails to one address that strangers on all networks together ask for. @default 20 in an hour */
+  /** Emails to one address that unknown devices on all networks request together. @default 20 in an hour */
   readonly mailbox: RateLimit
 }
 
-const DEFAULT_LIMITS: AttemptLimits = {
+export const DEFAULT_LIMITS: AttemptLimits = {
   account: { points: 10, duration: 15 * 60 },
   address: { points: 100, duration: 15 * 60 },
   email: { points: 5, duration: 60 * 60 },
   mailbox: { points: 20, duration: 60 * 60 },
 }
 
-/**
- * Fills in the defaults.
- *
- * @throws ConfigurationError naming the limit that cannot work
- */
-export function attemptLimits(given: Partial<AttemptLimits> = {}): AttemptLimits {
-  const limit = (name: keyof AttemptLimits) =>
-    checkRateLimit(`limits.${name}`, given[name] ?? DEFAULT_LIMITS[name])
-  return {
-    account: limit('account'),
-    address: limit('address'),
-    email: limit('email'),
-    mailbox: limit('mailbox'),
-  }
-}
-
-/** A sign-in that was counted. */
-export interface CountedSignIn {
-  /** `known` if the account knows the device. */
-  readonly asker: Asker
-  /** Takes the attempt back, because it succeeded. */
-  giveBack(): Promise<void>
-}
+type Counts = readonly (readonly [key: string, limit: RateLimit])[]
 
 /**
- * Counts a sign-in before anything is looked at: by the account that is tried, whether it exists or not, and by the address. A device that
- * the account knows has its own budget, which strangers can't use up.
+ * Counts a sign-in before any other work: per account, whether it exists or not, and per address. A device
+ * that the account knows has a separate budget, which others can't use up. Call `giveBack` after a success.
  *
  * @throws AuthError `RATE_LIMITED`
  */
@@ -67,82 +41,72 @@ export async function countSignIn(
   address: string,
   context: EndpointContext,
   limits: AttemptLimits,
-): Promise<CountedSignIn> {
-  const account = await hashEmail(address)
+): Promise<{ requester: Requester; giveBack(): Promise<void> }> {
+  const account = await hashSecret(address)
   const device = await readKnownDevice(address, context)
-  const counts: [string, RateLimit][] =
+  const counts: Counts =
     device === null
       ? [...addressCounts(context, limits), [`sign-in:account:${account}`, limits.account]]
       : [
-          // One device can have many accounts: together they get no more attempts than an address.
+          // A device can have many accounts: together they get no more attempts than an address.
           [`sign-in:device:${device}`, limits.address],
           [`sign-in:device:${device}:${account}`, limits.account],
         ]
-  await reportingLimit(context, async () => {
-    for (const [key, limit] of counts) await context.limit(key, limit)
-  })
+  await countAttempt(context, counts)
   return {
-    asker: device === null ? 'stranger' : 'known',
+    requester: device === null ? 'unknown' : 'known',
     async giveBack() {
       for (const [key, limit] of counts) await context.giveBack(key, limit)
     },
   }
 }
 
-/**
- * The budget of a user for password confirmations is this many times that of one session version on one
- * network.
- */
-const CONFIRMATIONS_OF_USER = 5
+/** A user's budget for password confirmations, as a multiple of one session version's on one network. */
+const CONFIRMATIONS_PER_USER = 5
 
 /**
- * Counts a password that a signed-in user gives, so a copied session can't be used to guess it. The count is
+ * Counts a password that a signed-in user sends, so a copied session can't be used to guess it. The count is
  * per session version and network, so a copy can't use up the owner's attempts.
+ *
+ * @throws AuthError `RATE_LIMITED`
  */
 export function countConfirmation(context: AuthorizedContext, { account }: AttemptLimits): Promise<void> {
   const { userId, sessionId, version } = context.identity
   const network = clientNetwork(context.address)
-  const ofUser = { ...account, points: account.points * CONFIRMATIONS_OF_USER }
-  return reportingLimit(context, async () => {
-    await context.limit(`confirm:${sessionId}:${version}:${network}`, account)
-    await context.limit(`confirm:user:${userId}`, ofUser)
-  })
+  const perUser = { ...account, points: account.points * CONFIRMATIONS_PER_USER }
+  return countAttempt(context, [
+    [`confirm:${sessionId}:${version}:${network}`, account],
+    [`confirm:user:${userId}`, perUser],
+  ])
 }
 
-/** Counts a request of someone of whom nothing but the address is known. */
+/** Counts a request by the client's address alone. @throws AuthError `RATE_LIMITED` */
 export async function countAddress(context: EndpointContext, limits: AttemptLimits): Promise<void> {
   for (const [key, limit] of addressCounts(context, limits)) await context.limit(key, limit)
 }
 
-function addressCounts({ address }: EndpointContext, limits: AttemptLimits): [string, RateLimit][] {
+function addressCounts({ address }: EndpointContext, limits: AttemptLimits): Counts {
   return addressBuckets(address, limits.address).map(({ name, limit }) => [`address:${name}`, limit])
 }
 
 /**
- * Counts an email that a stranger asks for, whether the address has an account or not. Over budget, the
- * caller sends nothing and responds as if it had: the response must neither tell strangers anything nor let
- * them block the owner.
- *
- * @returns whether the email may be sent
+ * Counts an email that an unknown device requests, whether or not the address has an account, and returns
+ * whether it may be sent. If not, respond as if it had been: a rejection would reveal others' requests and
+ * let attackers block the owner.
  */
 export async function countEmail(
   address: string,
   context: EndpointContext,
   limits: AttemptLimits,
 ): Promise<boolean> {
-  const mailbox = await hashEmail(address)
+  const mailbox = await hashSecret(address)
   return (
     (await isAllowed(context, `email:${clientNetwork(context.address)}:${mailbox}`, limits.email)) &&
     (await isAllowed(context, `email:${mailbox}`, limits.mailbox))
   )
 }
 
-/**
- * Counts an email that a device asks for that the account knows. Strangers can't use up this budget, which
- * comes on top of theirs.
- *
- * @returns whether the email may be sent; false for an unknown device
- */
+/** Like {@link countEmail} for a known device, whose budget others can't use up. False for any other. */
 export async function countEmailOfDevice(
   address: string,
   context: EndpointContext,
@@ -150,21 +114,17 @@ export async function countEmailOfDevice(
 ): Promise<boolean> {
   const device = await readKnownDevice(address, context)
   if (device === null) return false
-  return isAllowed(context, `email:device:${device}:${await hashEmail(address)}`, limits.email)
+  return isAllowed(context, `email:device:${device}:${await hashSecret(address)}`, limits.email)
 }
 
-/**
- * Counts an email that a signed-in user asks for. Strangers can't use up this budget.
- *
- * @param budget what the user shares it with: their email address, or their id
- * @throws AuthError `RATE_LIMITED`
- */
+/** Counts an email that a signed-in user requests. @throws AuthError `RATE_LIMITED` */
 export async function countOwnEmail(
-  budget: string,
+  emailOrId: string,
   context: EndpointContext,
   limits: AttemptLimits,
 ): Promise<void> {
-  await context.limit(`email:own:${await hashEmail(budget)}`, limits.email)
+  await countAddress(context, limits)
+  await context.limit(`email:own:${await hashSecret(emailOrId)}`, limits.email)
 }
 
 async function isAllowed(context: EndpointContext, key: string, limit: RateLimit): Promise<boolean> {
@@ -172,24 +132,25 @@ async function isAllowed(context: EndpointContext, key: string, limit: RateLimit
     await context.limit(key, limit)
     return true
   } catch (error) {
-    if (isAuthError(error) && error.reason === 'RATE_LIMITED') return false
+    if (isRateLimited(error)) return false
     throw error
   }
 }
 
-/** Not written to the table: whoever floods us would decide how much is written. */
-async function reportingLimit(
-  { config, database, address }: EndpointContext,
-  count: () => Promise<void>,
-): Promise<void> {
+async function countAttempt(context: EndpointContext, counts: Counts): Promise<void> {
+  const { config, database, address } = context
   try {
-    await count()
+    for (const [key, limit] of counts) await context.limit(key, limit)
   } catch (error) {
-    if (isAuthError(error) && error.reason === 'RATE_LIMITED')
-      emit(
-        { type: 'sign-in.failed', at: config.now(), userId: null, reason: error.reason, address },
-        database.onEvent,
-      )
+    // Not recorded in the table: a flood must not decide how much is written.
+    if (isRateLimited(error)) {
+      const event = { at: config.now(), userId: null, reason: 'RATE_LIMITED', address } as const
+      emit({ type: 'sign-in.failed', ...event }, database.onEvent)
+    }
     throw error
   }
+}
+
+function isRateLimited(error: unknown): boolean {
+  return isAuthError(error) && error.reason === 'RATE_LIMITED'
 }

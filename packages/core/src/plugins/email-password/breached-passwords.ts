@@ -1,6 +1,6 @@
 import { readLimited } from '../../protocol/read-limited.ts'
-import type { CheckPassword } from './check-password.ts'
-import { refuseEmailPassword } from './reasons.ts'
+import { emailPasswordError } from './reasons.ts'
+import type { CheckPassword } from './settings.ts'
 
 /** Options of {@link breachedPasswords}. */
 export interface BreachedPasswordsOptions {
@@ -12,13 +12,13 @@ export interface BreachedPasswordsOptions {
 
 const DEFAULT_URL = 'https://api.pwnedpasswords.com/range/'
 const TIMEOUT_MS = 1_000
-/** A padded answer has some 1,000 lines of 40 bytes. */
+/** A padded response has some 1,000 lines of 40 bytes. */
 const MAX_BYTES = 1_000_000
 const PREFIX_LENGTH = 5
 
 /**
- * Rejects passwords that are known from data breaches with `PASSWORD_BREACHED`. Asks a service with the
- * range protocol of Have I Been Pwned, which learns only the first 5 hexadecimal digits of the password's
+ * Rejects passwords that are known from data breaches with `PASSWORD_BREACHED`. Queries a service with
+ * the range protocol of Have I Been Pwned, which learns only the first 5 hexadecimal digits of the password's
  * SHA-1. If the service doesn't respond within a second, the password passes, and `onEvent` gets
  * `email-password:check-skipped`.
  *
@@ -30,7 +30,7 @@ export function breachedPasswords({
 }: BreachedPasswordsOptions = {}): CheckPassword {
   async function countBreaches(hash: string): Promise<number> {
     const response = await fetch(`${url}${hash.slice(0, PREFIX_LENGTH)}`, {
-      // Without it, the length of the answer tells an observer which range was asked for.
+      // Without it, the length of the response reveals to an observer which range was requested.
       headers: { 'add-padding': 'true' },
       redirect: 'error',
       signal: AbortSignal.timeout(TIMEOUT_MS),
@@ -45,11 +45,11 @@ export function breachedPasswords({
       reportSkipped(causeOf(error))
       return 0
     })
-    if (count > 0) throw refuseEmailPassword('PASSWORD_BREACHED')
+    if (count > 0) throw emailPasswordError('PASSWORD_BREACHED')
   }
 }
 
-/** How often the rest of a hash was seen; 0 if it isn't listed, and for a line that is padding. */
+/** Returns how often the rest of a hash was seen: 0 if it isn't listed, and for padding. */
 function findCount(text: string, rest: string): number {
   const lines = text.split('\n').map((line) => /^([0-9A-F]{35}):(\d+)\s*$/i.exec(line))
   if (lines.every((line) => line === null)) throw new Error('The service did not respond with a range')
@@ -57,7 +57,7 @@ function findCount(text: string, rest: string): number {
   return Number(found?.[2] ?? 0)
 }
 
-/** What went wrong. `fetch` itself only says that it failed, and keeps the reason in the cause. */
+/** Describes an error. `fetch` keeps the reason in the cause. */
 function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const { message, cause } = error

@@ -6,14 +6,13 @@ import { renewSession } from '../../endpoints/renew-session.ts'
 import { deleteSessions } from '../../lifecycle/end-session.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { setPassword } from './accounts.ts'
-import { confirmPassword } from './confirm-password.ts'
-import { forgetDevices, readDevice } from './known-device.ts'
+import { deleteDevices, readDevice } from './known-device.ts'
+import { deleteLinks } from './links.ts'
 import { givenPassword, newPassword } from './password.ts'
-import { forgetLinks } from './send-email.ts'
+import { confirmPassword } from './reauthenticate.ts'
 import { hashNewPassword, type Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
-/** What `POST /change-password` takes. */
 export interface ChangePasswordInput {
   currentPassword: string
   newPassword: string
@@ -22,14 +21,11 @@ export interface ChangePasswordInput {
 }
 
 /**
- * Changes the password of the caller and replaces the credentials of this session, so a copy of the old ones
- * is useless. Ends the caller's other sessions, unless `revokeOtherSessions` is false.
+ * Changes the caller's password and replaces the credentials of this session, so a copy of the old ones is
+ * useless. Ends the caller's other sessions, unless `revokeOtherSessions` is false.
  */
-export function changePassword({
-  limits,
-  sendEmail,
-  ...rules
-}: Settings): Endpoint<ChangePasswordInput, TokenResponse, true> {
+export function changePassword(settings: Settings): Endpoint<ChangePasswordInput, TokenResponse, true> {
+  const { limits, sendEmail } = settings
   return defineEndpoint({
     ...ENDPOINTS.changePassword,
     caller: 'user',
@@ -41,12 +37,13 @@ export function changePassword({
     }),
     output: tokens,
     async run({ currentPassword, newPassword, revokeOtherSessions = true }, context) {
-      const { identity, session, config } = context
-      const { userId, sessionId } = identity
+      const { sessionId } = context.identity
+      const { id: userId, name, email } = context.session.user
+      const user = { id: userId, name, email }
       await confirmPassword(currentPassword, context, limits)
-      const now = config.now()
+      const now = context.config.now()
       const { onEvent } = context.database
-      const password = await hashNewPassword(newPassword, { user: session.user, rules, now, onEvent })
+      const password = await hashNewPassword(newPassword, { user, rules: settings, now, onEvent })
       const device = await readDevice(context)
       const work = async (trx: AuthTransaction, record: RecordEvent) => {
         await setPassword(trx, { userId, password, now })
@@ -54,15 +51,13 @@ export function changePassword({
           const ending = { cause: 'password-changed', actorId: null, at: now } as const
           await deleteSessions(trx, record, { userId, exceptId: sessionId, ...ending })
         }
-        await forgetLinks(withOwnTables(trx), { userId, kinds: ['reset-password'] })
-        await forgetDevices(withOwnTables(trx), { userId, except: device })
+        await deleteLinks(withOwnTables(trx), { userId, kinds: ['reset-password'] })
+        await deleteDevices(withOwnTables(trx), { userId, except: device })
         record({ type: 'user.password-changed', userId, actorId: null, at: now })
       }
       const renewed = await renewSession(context, { cause: 'password-changed', work })
-      if (sendEmail !== undefined) {
-        const { id, name, email } = session.user
-        context.later(() => sendEmail({ kind: 'password-changed', to: email, user: { id, name, email } }))
-      }
+      if (sendEmail !== undefined)
+        context.later(() => sendEmail({ kind: 'password-changed', to: email, user }))
       return renewed
     },
   })

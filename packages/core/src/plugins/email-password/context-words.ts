@@ -1,5 +1,5 @@
+import { isPredictable } from './common-passwords.ts'
 import { MIN_PASSWORD_LENGTH } from './password.ts'
-import { isPredictable } from './predictable-text.ts'
 
 /** The words that an attacker tries first for one account of one app. */
 export interface PasswordContext {
@@ -22,7 +22,7 @@ export function isMadeOfContext(password: string, { appName = '', name, email }:
   const ends = text.replace(core, '')
   return (
     ((rest !== text || lettersOf(text) !== '') && consistsOf(rest, words)) ||
-    // Digits at the ends are digits: only those between letters may stand for letters.
+    // Only digits between letters may stand for letters.
     (core !== '' && consistsOf(`${ends}${asLetters(core)}`, words.map(asLetters)))
   )
 }
@@ -39,7 +39,7 @@ function without(text: string, removed: readonly string[]): string {
   return longestFirst.reduce((rest, word) => rest.replaceAll(word, ''), text)
 }
 
-/** The words of a text, and all of them together. */
+/** Returns the words of a text, and all of them together. */
 function wordsOf(text: string): string[] {
   return [lettersOf(text), ...text.split(/\P{L}+/u)]
 }
@@ -48,7 +48,7 @@ function nameOf(email: string): string {
   return email.slice(0, email.lastIndexOf('@'))
 }
 
-/** In lower case and without accents. */
+/** Returns the text in lower case and without accents. */
 function plain(text: string): string {
   return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
 }
@@ -57,23 +57,11 @@ function lettersOf(text: string): string {
   return text.replace(/\P{L}/gu, '')
 }
 
-/** Folds what is often written in place of a letter, and the letters that one character may stand for. */
+/** Replaces characters that look like a letter, and folds letters that share such a character. */
 function asLetters(text: string): string {
   return text.replace(/[0134578@$!|l+]/g, (character) => SIMILAR[character] ?? character)
 }
 
-const SIMILAR: Readonly<Record<string, string>> = {
-  '0': 'o',
-  '1': 'i',
-  '3': 'e',
-  '4': 'a',
-  '5': 's',
-  '7': 't',
-  '8': 'b',
-  '@': 'a',
-  $: 's',
-  '!': 'i',
-  '|': 'i',
-  l: 'i',
-  '+': 't',
-}
+const DIGITS = { '0': 'o', '1': 'i', '3': 'e', '4': 'a', '5': 's', '7': 't', '8': 'b' }
+const SIGNS = { '@': 'a', $: 's', '!': 'i', '|': 'i', l: 'i', '+': 't' }
+const SIMILAR: Readonly<Record<string, string>> = { ...DIGITS, ...SIGNS }

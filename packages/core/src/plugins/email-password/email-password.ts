@@ -1,25 +1,27 @@
 import type { AuthPlugin } from '../../endpoints/definition.ts'
 import type { RevocationCause } from '../../events/event.ts'
-import { type AttemptLimits, attemptLimits } from './attempts.ts'
+import { rateLimits } from '../internal.ts'
+import { type AttemptLimits, DEFAULT_LIMITS } from './attempts.ts'
 import { changePassword } from './change-password.ts'
-import type { CheckPassword } from './check-password.ts'
-import { nobodysHash } from './password.ts'
-import { REASONS_OF_EMAIL_PASSWORD } from './reasons.ts'
+import { deleteLinks } from './links.ts'
+import { dummyHash } from './password.ts'
+import { EMAIL_PASSWORD_ERRORS } from './reasons.ts'
 import { reauthenticate } from './reauthenticate.ts'
 import { requestPasswordReset, resetPassword } from './reset-password.ts'
-import { forgetLinks, type SendEmail } from './send-email.ts'
+import type { SendEmail } from './send-email.ts'
+import type { PasswordRules, Settings } from './settings.ts'
 import { signInEmail } from './sign-in.ts'
 import { signUpEmail } from './sign-up.ts'
 import { migrations, withOwnTables } from './tables.ts'
 import { undoEmailChange } from './undo-email-change.ts'
 import { changeEmail, sendVerificationEmail, verifyEmail } from './verify-email.ts'
 
-/** Endings by which someone was put out. */
+/** A session that ended for one of these may have been in an attacker's hands. */
 const SUSPECT: ReadonlySet<RevocationCause> = new Set(['revoked', 'revoked-by-admin', 'token-replayed'])
 
-/** What {@link emailPassword} takes. */
-export interface EmailPasswordOptions {
-  /** Sends the emails of recovery and verification. Without it those endpoints answer 501 `EMAIL_UNAVAILABLE`. */
+/** Options of {@link emailPassword}. */
+export interface EmailPasswordOptions extends PasswordRules {
+  /** Sends all emails. Without it, the endpoints that need it fail with 501 `EMAIL_UNAVAILABLE`. */
   readonly sendEmail?: SendEmail
   /**
    * Send the former address a link that undoes a change of the email, valid for 7 days. Anyone who reads the
@@ -27,15 +29,11 @@ export interface EmailPasswordOptions {
    * @default true
    */
   readonly undoEmailChange?: boolean
-  /** How often something may be tried; each has a default of its own. */
+  /** Rate limits. Each has a default. */
   readonly limits?: Partial<AttemptLimits>
-  /** The app's name, as its users know it. Rejected as a password, also with a few digits. */
-  readonly appName?: string
-  /** A further check of new passwords, such as `breachedPasswords()`. Never called at sign-in. */
-  readonly checkPassword?: CheckPassword
 }
 
-/** The endpoints of {@link emailPassword}, by the names of their methods. */
+/** The endpoints of {@link emailPassword}, by method name. */
 export type EmailPasswordEndpoints = {
   readonly signUpEmail: ReturnType<typeof signUpEmail>
   readonly signInEmail: ReturnType<typeof signInEmail>
@@ -50,7 +48,7 @@ export type EmailPasswordEndpoints = {
 }
 
 /**
- * Sign-up, sign-in and recovery by email and password.
+ * Adds sign-up, sign-in, and recovery by email and password.
  *
  * @example emailPassword({ sendEmail: async ({ kind, to, ...email }) => mailer.send(to, texts[kind](email)) })
  */
@@ -58,20 +56,20 @@ export function emailPassword(
   options: EmailPasswordOptions = {},
 ): AuthPlugin<EmailPasswordEndpoints, Record<never, never>> {
   const { sendEmail, appName, checkPassword } = options
-  const settings = {
-    limits: attemptLimits(options.limits),
+  const settings: Settings = {
+    limits: rateLimits(DEFAULT_LIMITS, options.limits),
     sendEmail,
     undoEmailChange: sendEmail !== undefined && (options.undoEmailChange ?? true),
     appName,
     checkPassword,
   }
-  // Begun now, so that the first sign-in takes no longer than others.
-  nobodysHash().catch(() => {})
+  // Started now, so the first sign-in takes no longer than others.
+  dummyHash().catch(() => {})
   return {
     id: 'email-password',
-    reasons: REASONS_OF_EMAIL_PASSWORD,
+    reasons: EMAIL_PASSWORD_ERRORS,
     migrations,
-    // An attacker whose copy has just stopped working may have asked for a link that moves the account to
+    // An attacker whose copy has just stopped working may have requested a link that moves the account to
     // another address.
     async onChange(event, trx) {
       const isSuspect =
@@ -79,7 +77,7 @@ export function emailPassword(
         event.type === 'user.banned' ||
         (event.type === 'session.version-changed' && event.cause !== 'email-changed') ||
         (event.type === 'session.revoked' && SUSPECT.has(event.cause))
-      if (isSuspect) await forgetLinks(withOwnTables(trx), { userId: event.userId, kinds: ['change-email'] })
+      if (isSuspect) await deleteLinks(withOwnTables(trx), { userId: event.userId, kinds: ['change-email'] })
     },
     expiringTables: ['verification', 'knownDevice'],
     endpoints: {

@@ -7,20 +7,16 @@ import { type EmailPasswordKysely, withOwnTables } from './tables.ts'
 const LIFETIME_SECONDS = 180 * 24 * 60 * 60
 const MAX_DEVICES = 20
 
-/** The hash of the device cookie; null where there is none, or where it counts for nothing. */
-export async function readDevice({
-  request,
-  config,
-  sessionTransport,
-}: EndpointContext): Promise<string | null> {
-  if (sessionTransport === 'header') return null
-  const secret = readCookie(request.header('cookie'), config.cookies.device)
+/** Returns the hash of the device cookie; null without one, and for callers that send the session header. */
+export async function readDevice(context: EndpointContext): Promise<string | null> {
+  if (context.sessionTransport === 'header') return null
+  const secret = readCookie(context.request.header('cookie'), context.config.cookies.device)
   return secret === null ? null : hashSecret(secret)
 }
 
 /**
- * The hash of the device cookie if this browser has signed in to the account of this address before, else
- * null. Attempts of a known device are counted separately, so no stranger's attempts can lock it out.
+ * Returns the hash of the device cookie if this browser has signed in to the account of this address before,
+ * else null. Attempts of a known device are counted separately, so others' attempts can't lock it out.
  */
 export async function readKnownDevice(address: string, context: EndpointContext): Promise<string | null> {
   const device = await readDevice(context)
@@ -37,9 +33,9 @@ export async function readKnownDevice(address: string, context: EndpointContext)
 }
 
 /**
- * Remembers that this browser has signed in to an account. Returns the cookie by which it will be known; an array of none or one. A cookie
- * that the account does not know may have been planted, so it is never taken over. Whoever sends the session header keeps none, and must
- * not push out one that is kept.
+ * Remembers that this browser has signed in to an account. Returns its new cookie, or an empty array if the
+ * account knows it already. Always a new secret: a cookie that the account doesn't know may have been
+ * planted. Callers that send the session header keep no cookies, and must not push out a device that does.
  */
 export async function rememberDevice(userId: string, context: EndpointContext): Promise<string[]> {
   const { config, database, sessionTransport } = context
@@ -50,19 +46,25 @@ export async function rememberDevice(userId: string, context: EndpointContext): 
   const secret = createSecret()
   const device = await hashSecret(secret)
   const isNew = await database.db.transaction().execute(async (trx) => {
-    // Gone since they signed in.
+    // The user may have been deleted since they signed in.
     if ((await lockUsers(trx, [userId])).length === 0) return false
-    const own = withOwnTables(trx)
-    const { numUpdatedRows } = await own
+    const db = withOwnTables(trx)
+    const { numUpdatedRows } = await db
       .updateTable('knownDevice')
       .set({ expiresAt })
-      .where('userId', '=', userId)
-      .where('device', '=', sent ?? '')
+      .where(({ and }) => and({ userId, device: sent ?? '' }))
       .executeTakeFirst()
     if (numUpdatedRows > 0n) return false
     const known = { id: crypto.randomUUID(), device, userId, expiresAt, createdAt: now }
-    await own.insertInto('knownDevice').values(known).execute()
-    await forgetOldest(own, userId)
+    await db.insertInto('knownDevice').values(known).execute()
+    const devices = await db
+      .selectFrom('knownDevice')
+      .select('id')
+      .where('userId', '=', userId)
+      .orderBy('expiresAt', 'desc')
+      .execute()
+    const oldest = devices.slice(MAX_DEVICES).map(({ id }) => id)
+    if (oldest.length > 0) await db.deleteFrom('knownDevice').where('id', 'in', oldest).execute()
     return true
   })
   if (!isNew) return []
@@ -71,8 +73,8 @@ export async function rememberDevice(userId: string, context: EndpointContext): 
   ]
 }
 
-/** Forgets the browsers of a user, but for the one at hand: their password is another now. */
-export async function forgetDevices(
+/** Deletes the known devices of a user after a change of the password, except the current one. */
+export async function deleteDevices(
   db: EmailPasswordKysely,
   { userId, except }: { userId: string; except: string | null },
 ): Promise<void> {
@@ -81,15 +83,4 @@ export async function forgetDevices(
     .where('userId', '=', userId)
     .where('device', '!=', except ?? '')
     .execute()
-}
-
-async function forgetOldest(db: EmailPasswordKysely, userId: string): Promise<void> {
-  const devices = await db
-    .selectFrom('knownDevice')
-    .select('id')
-    .where('userId', '=', userId)
-    .orderBy('expiresAt', 'desc')
-    .execute()
-  const oldest = devices.slice(MAX_DEVICES).map(({ id }) => id)
-  if (oldest.length > 0) await db.deleteFrom('knownDevice').where('id', 'in', oldest).execute()
 }

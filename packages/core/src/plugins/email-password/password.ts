@@ -4,63 +4,64 @@ import pLimit from 'p-limit'
 import * as z from 'zod'
 import { AuthError } from '../../protocol/errors.ts'
 
-/** OWASP Password Storage Cheat Sheet: argon2id, which is the library's default, with 19 MiB, two passes, one lane. */
+/** OWASP Password Storage Cheat Sheet: argon2id (the library's default), 19 MiB, two passes, one lane. */
 const ARGON2 = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 const CURRENT_PARAMETERS = '$argon2id$v=19$m=19456,t=2,p=1$'
 
-/** Each takes a core, 19 MiB and a thread of Node's pool, of which one is left to everyone else. */
+/** Each hash takes a core, 19 MiB, and a thread of Node's pool. One thread is left for other work. */
 const THREADS = Number(process.env.UV_THREADPOOL_SIZE ?? 4) || 4
-const atOnce = pLimit(Math.max(1, Math.min(availableParallelism(), THREADS - 1)))
+const queue = pLimit(Math.max(1, Math.min(availableParallelism(), THREADS - 1)))
 
 /**
- * Whoever comes after so many others have lined up would wait for seconds. Strangers fill half of the line at most, so that they cannot
- * keep out those whom we know.
+ * A longer queue would mean seconds of waiting. Unknown requesters fill at most half of it, so they can't
+ * lock out known ones.
  */
-const LONGEST_QUEUE = { stranger: 100, known: 200 } as const
+const MAX_QUEUE = { unknown: 100, known: 200 } as const
 
-/** Whether the password is given by someone of whom we know something: a session, or a device that signed in before. */
-export type Asker = keyof typeof LONGEST_QUEUE
+/** Known requesters have a session, or a device that signed in before. */
+export type Requester = keyof typeof MAX_QUEUE
 
 const MAX_PASSWORD_LENGTH = 256
-/** The fewest characters of a new password. */
 export const MIN_PASSWORD_LENGTH = 8
 
 /**
- * A password that may be right: text of at most 256 characters, as a person counts them. Half a character has no bytes of its own and
- * would equal any other half.
+ * A password to verify: at most 256 Unicode characters. Lone surrogates are rejected: they all encode to the
+ * same bytes, so they would equal each other.
  */
 export const givenPassword: z.ZodType<string> = z
   .string()
-  // A character is one or two units.
+  // A character is one or two code units.
   .max(2 * MAX_PASSWORD_LENGTH)
-  .refine((password) => password.isWellFormed() && characters(password) <= MAX_PASSWORD_LENGTH)
+  .refine((password) => password.isWellFormed() && [...password].length <= MAX_PASSWORD_LENGTH)
 
-/** A password that may be chosen: 8 to 256 characters of any kind. */
+/** A new password: 8 to 256 characters of any kind. */
 export const newPassword: z.ZodType<string> = givenPassword.refine(
-  (password) => characters(password) >= MIN_PASSWORD_LENGTH,
+  (password) => [...password].length >= MIN_PASSWORD_LENGTH,
 )
 
-function characters(password: string): number {
-  return [...password].length
-}
-
-/** A PHC string of argon2id. The whole password counts. */
-export function hashPassword(password: string, asker: Asker = 'stranger'): Promise<string> {
-  return inTurn(() => hash(password, ARGON2), asker)
+/**
+ * Returns a PHC string of argon2id, of the whole password.
+ *
+ * @throws AuthError `SESSIONS_UNAVAILABLE` if too many requesters wait
+ */
+export function hashPassword(password: string, requester: Requester = 'unknown'): Promise<string> {
+  return enqueue(() => hash(password, ARGON2), requester)
 }
 
 /**
- * Whether a password is the one of this hash. Where there is no hash another is verified and the answer is no, so that an
- * unknown account takes as long as a wrong password. A hash of another kind than argon2 counts as none.
+ * Whether a password matches a hash. Without a hash, or with one that isn't argon2, verifies a dummy hash and
+ * returns false, so an unknown account takes as long as a wrong password.
+ *
+ * @throws AuthError `SESSIONS_UNAVAILABLE` if too many requesters wait
  */
 export async function verifyPassword(
   password: string,
   passwordHash: string | null,
-  asker: Asker = 'stranger',
+  requester: Requester = 'unknown',
 ): Promise<boolean> {
   const isOurs = passwordHash?.startsWith('$argon2') === true
-  const compared = isOurs ? passwordHash : await nobodysHash()
-  const isRight = await inTurn(() => verify(compared, password), asker)
+  const compared = isOurs ? passwordHash : await dummyHash()
+  const isRight = await enqueue(() => verify(compared, password), requester)
   return isRight && isOurs
 }
 
@@ -69,22 +70,21 @@ export function isOutdated(passwordHash: string): boolean {
   return !passwordHash.startsWith(CURRENT_PARAMETERS)
 }
 
-let nobodys: Promise<string> | undefined
+let creatingDummy: Promise<string> | undefined
 
-/** Made before the first sign-in could need it; see {@link verifyPassword}. */
-export async function nobodysHash(): Promise<string> {
-  nobodys ??= hash(crypto.randomUUID(), ARGON2)
+/** Call it at start, so the first {@link verifyPassword} doesn't have to create it. */
+export async function dummyHash(): Promise<string> {
+  creatingDummy ??= hash(crypto.randomUUID(), ARGON2)
   try {
-    return await nobodys
+    return await creatingDummy
   } catch (error) {
-    nobodys = undefined
+    creatingDummy = undefined
     throw error
   }
 }
 
-/** @throws AuthError `SESSIONS_UNAVAILABLE` when too many wait */
-function inTurn<Result>(work: () => Promise<Result>, asker: Asker): Promise<Result> {
-  if (atOnce.pendingCount >= LONGEST_QUEUE[asker])
+function enqueue<Result>(work: () => Promise<Result>, requester: Requester): Promise<Result> {
+  if (queue.pendingCount >= MAX_QUEUE[requester])
     return Promise.reject(new AuthError('SESSIONS_UNAVAILABLE', { cause: new Error('Too many passwords') }))
-  return atOnce(work)
+  return queue(work)
 }

@@ -1,7 +1,6 @@
 import { type RefusalTable, refusals } from '../../protocol/endpoint-error.ts'
 
-/** What may be wrong with a call of an endpoint of `emailPassword()`. */
-export const REASONS_OF_EMAIL_PASSWORD = {
+export const EMAIL_PASSWORD_ERRORS = {
   PASSWORD_TOO_COMMON: { status: 400, message: 'This password is too easy to guess. Choose another one.' },
   PASSWORD_BREACHED: {
     status: 400,
@@ -12,8 +11,7 @@ export const REASONS_OF_EMAIL_PASSWORD = {
   EMAIL_TAKEN: { status: 409, message: 'There is an account with this email' },
   EMAIL_UNAVAILABLE: { status: 501, message: 'This app sends no emails' },
 } as const
-REASONS_OF_EMAIL_PASSWORD satisfies RefusalTable
+EMAIL_PASSWORD_ERRORS satisfies RefusalTable
 
-/** Makes a refusal of {@link REASONS_OF_EMAIL_PASSWORD}. */
-export const refuseEmailPassword: ReturnType<typeof refusals<typeof REASONS_OF_EMAIL_PASSWORD>> =
-  refusals(REASONS_OF_EMAIL_PASSWORD)
+export const emailPasswordError: ReturnType<typeof refusals<typeof EMAIL_PASSWORD_ERRORS>> =
+  refusals(EMAIL_PASSWORD_ERRORS)

@@ -6,20 +6,22 @@ import { deleteSessions } from '../../lifecycle/end-session.ts'
 import { lockUsers } from '../../lifecycle/lock-user.ts'
 import { ENDPOINTS, type SuccessResponse } from '../../protocol.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
-import { setPassword } from './accounts.ts'
+import { emailAddress } from '../internal.ts'
+import { findUser, setPassword } from './accounts.ts'
 import { countAddress, countEmail, countEmailOfDevice } from './attempts.ts'
-import { emailAddress } from './email-address.ts'
-import { forgetDevices } from './known-device.ts'
+import { deleteDevices } from './known-device.ts'
+import { consumeLink, createLink, deleteLinks, deleteOldLinks, findLink } from './links.ts'
 import { newPassword } from './password.ts'
-import { refuseEmailPassword } from './reasons.ts'
-import { createLink, findLink, forgetLinks, forgetOldLinks, requireEmail, takeLink } from './send-email.ts'
+import { emailPasswordError } from './reasons.ts'
+import { requireEmail } from './send-email.ts'
 import { hashNewPassword, type Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
-/** Sends a link by which a password can be set, if there is such an account. The answer does not tell. */
+/** Sends a link that sets a new password. The response doesn't reveal whether there is such an account. */
 export function requestPasswordReset(
   settings: Settings,
 ): Endpoint<{ email: string }, SuccessResponse, false> {
+  const { limits } = settings
   return defineEndpoint({
     ...ENDPOINTS.requestPasswordReset,
     caller: 'anyone',
@@ -27,59 +29,45 @@ export function requestPasswordReset(
     output: done,
     async run({ email }, context) {
       const sendEmail = requireEmail(settings.sendEmail)
-      const { limits } = settings
       if (!(await countEmailOfDevice(email, context, limits))) {
         await countAddress(context, limits)
         if (!(await countEmail(email, context, limits))) return { body: { success: true } }
       }
-      const user = await context.database.db
-        .selectFrom('user')
-        .select(['id', 'name', 'email'])
-        .where('email', '=', email)
-        .executeTakeFirst()
+      const user = await findUser(context.database.db, { email })
       const now = context.config.now()
-      // After the answer, so that its time tells no more than its bytes. The request that comes next waits for it, so where
-      // there is no account as much is written.
+      // After the response, so its time reveals no more than its bytes. The next request may wait for this
+      // work, so as much is written without an account.
       context.later(async () => {
-        const request = { type: 'recovery.requested', userId: user?.id ?? null, at: now } as const
-        if (user === undefined)
-          return context.change((trx, record) => {
-            record(request)
-            return pretendLink(trx, now)
-          })
-        const link = { kind: 'reset-password', to: email, user, now } as const
-        const created = await context.change((trx, record) => {
-          record(request)
-          return createLink(trx, link)
+        const link = await context.change(async (trx, record) => {
+          record({ type: 'recovery.requested', userId: user?.id ?? null, at: now })
+          if (user !== undefined) return createLink(trx, { kind: 'reset-password', to: email, user, now })
+          await writePlaceholder(trx, now)
+          return null
         })
-        await sendEmail(created)
+        if (link !== null) await sendEmail(link)
       })
       return { body: { success: true } }
     },
   })
 }
 
-/** Writes about as much as `createLink`, to a table that forgets it. */
-async function pretendLink(trx: AuthTransaction, now: Date): Promise<void> {
-  const key = `nobody:${await hashSecret(createSecret())}`
+/** Writes about as much as `createLink`, to a table that is pruned. */
+async function writePlaceholder(trx: AuthTransaction, now: Date): Promise<void> {
+  const key = `placeholder:${await hashSecret(createSecret())}`
   await lockUsers(trx, [key])
-  await forgetOldLinks(withOwnTables(trx), { userId: key, kind: 'reset-password' })
+  await deleteOldLinks(withOwnTables(trx), { userId: key, kind: 'reset-password' })
   await trx.insertInto('rateLimit').values({ key, points: 0, expire: now.getTime() }).execute()
 }
 
-/** What `POST /reset-password` takes. */
 export interface ResetPasswordInput {
   /** From the link. */
   token: string
   newPassword: string
 }
 
-/** Sets a password for whoever received the link, and ends all sessions of that user. */
-export function resetPassword({
-  limits,
-  sendEmail,
-  ...rules
-}: Settings): Endpoint<ResetPasswordInput, SuccessResponse, false> {
+/** Sets a password with a link that was sent by email, and ends all sessions of the user. */
+export function resetPassword(settings: Settings): Endpoint<ResetPasswordInput, SuccessResponse, false> {
+  const { limits, sendEmail } = settings
   return defineEndpoint({
     ...ENDPOINTS.resetPassword,
     caller: 'anyone',
@@ -89,13 +77,12 @@ export function resetPassword({
       await countAddress(context, limits)
       const now = context.config.now()
       const { db, onEvent } = context.database
-      const link = await findLink(db, { token, kinds: ['reset-password'], now })
-      const { name = '' } =
-        (await db.selectFrom('user').select('name').where('id', '=', link.userId).executeTakeFirst()) ?? {}
-      const chosenBy = { id: link.userId, name, email: link.email }
-      const password = await hashNewPassword(newPassword, { user: chosenBy, rules, now, onEvent })
+      const link = { token, kinds: ['reset-password'], now } as const
+      const { userId: id, email } = await findLink(db, link)
+      const chosenBy = { id, email, name: (await findUser(db, { id }))?.name ?? '' }
+      const password = await hashNewPassword(newPassword, { user: chosenBy, rules: settings, now, onEvent })
       const user = await context.change(async (trx, record) => {
-        const { userId, email } = await takeLink(trx, { token, kinds: ['reset-password'], now })
+        const { userId, email } = await consumeLink(trx, link)
         const before = await trx
           .selectFrom('user')
           .select('emailVerified')
@@ -103,19 +90,19 @@ export function resetPassword({
           .executeTakeFirst()
         const user = await trx
           .updateTable('user')
-          // Whoever has the link reads the mail of that address.
+          // The link proves that the user reads the mail of this address.
           .set({ emailVerified: true, updatedAt: now })
           .where('id', '=', userId)
           .where('email', '=', email)
           .returning(['id', 'name', 'email'])
           .executeTakeFirst()
-        // The email has been changed since the link was asked for: its mailbox no longer speaks for the account.
-        if (user === undefined) throw refuseEmailPassword('LINK_INVALID')
+        // The account's email has changed since the link was sent: the old mailbox must not reset it.
+        if (user === undefined) throw emailPasswordError('LINK_INVALID')
         if (!before?.emailVerified) record({ type: 'user.verified', userId, actorId: null, email, at: now })
         await setPassword(trx, { userId, password, now })
         await deleteSessions(trx, record, { userId, cause: 'password-reset', actorId: null, at: now })
-        await forgetLinks(withOwnTables(trx), { userId, kinds: ['reset-password', 'change-email'] })
-        await forgetDevices(withOwnTables(trx), { userId, except: null })
+        await deleteLinks(withOwnTables(trx), { userId, kinds: ['reset-password', 'change-email'] })
+        await deleteDevices(withOwnTables(trx), { userId, except: null })
         record({ type: 'user.password-changed', userId, actorId: null, at: now })
         return user
       })

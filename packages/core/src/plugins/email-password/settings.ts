@@ -1,38 +1,59 @@
 import { emit } from '../../events/emit.ts'
 import type { EventListener } from '../../events/event.ts'
 import type { AttemptLimits } from './attempts.ts'
-import type { CheckPassword, ChosenPassword } from './check-password.ts'
 import { isCommonPassword } from './common-passwords.ts'
 import { isMadeOfContext } from './context-words.ts'
 import { hashPassword } from './password.ts'
-import { refuseEmailPassword } from './reasons.ts'
+import { emailPasswordError } from './reasons.ts'
 import type { SendEmail } from './send-email.ts'
+
+/** A password that a user has chosen. */
+export interface ChosenPassword {
+  readonly password: string
+  /** The id is null at sign-up. */
+  readonly user: { readonly id: string | null; readonly name: string; readonly email: string }
+  /** Emits `email-password:check-skipped`: the check couldn't run. */
+  readonly reportSkipped: (cause: string) => void
+}
+
+/**
+ * Checks a new password, after our own rules. Return to accept it. To reject it, throw an `EndpointError`
+ * from `refusals`: the user sees its message. Any other error is a 500, and the password isn't set.
+ *
+ * @example
+ * const refuse = refusals({ PASSWORD_REUSED: { status: 400, message: 'Choose a new password' } })
+ * emailPassword({
+ *   async checkPassword({ password, user }) {
+ *     if (await wasUsed(user.id, password)) throw refuse('PASSWORD_REUSED')
+ *   },
+ * })
+ */
+export type CheckPassword = (chosen: ChosenPassword) => Promise<void>
 
 /** The rules for new passwords that an app adds to ours. */
 export interface PasswordRules {
-  /** Rejected as a password, also with a few digits. */
+  /** The app's name, as its users know it. Rejected as a password, also with a few digits. */
   readonly appName?: string | undefined
-  /** See {@link CheckPassword}. Never called at sign-in. */
+  /** Checks new passwords, such as `breachedPasswords()`. Never called at sign-in. */
   readonly checkPassword?: CheckPassword | undefined
 }
 
-/** What the endpoints of `emailPassword()` share. */
+/** The options of `emailPassword()` with their defaults. */
 export interface Settings extends PasswordRules {
   readonly limits: AttemptLimits
   readonly sendEmail: SendEmail | undefined
   readonly undoEmailChange: boolean
 }
 
-/** Whom a new password is for, and what it must follow. */
-export interface NewPassword {
-  readonly user: ChosenPassword['user']
-  readonly rules: PasswordRules
-  readonly now: Date
-  readonly onEvent: EventListener | undefined
+type NewPassword = {
+  user: ChosenPassword['user']
+  rules: PasswordRules
+  now: Date
+  onEvent: EventListener | undefined
 }
 
 /**
- * The hash of a password that a user has chosen.
+ * Checks and hashes a new password.
  *
  * @throws EndpointError `PASSWORD_TOO_COMMON`, or what `checkPassword` throws
  */
@@ -41,7 +62,7 @@ export async function hashNewPassword(
   { user, rules: { appName, checkPassword }, now, onEvent }: NewPassword,
 ): Promise<string> {
   if (isMadeOfContext(password, { ...user, appName }) || (await isCommonPassword(password)))
-    throw refuseEmailPassword('PASSWORD_TOO_COMMON')
+    throw emailPasswordError('PASSWORD_TOO_COMMON')
   const event = { type: 'email-password:check-skipped', at: now, userId: user.id, actorId: null } as const
   await checkPassword?.({
     password,

@@ -4,28 +4,23 @@ import { beginSession } from '../../endpoints/issue-tokens.ts'
 import { tokens } from '../../endpoints/plain-schemas.ts'
 import { userName } from '../../endpoints/user-record.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
+import { emailAddress } from '../internal.ts'
 import { insertAccount } from './accounts.ts'
 import { countAddress, countEmail } from './attempts.ts'
-import { emailAddress } from './email-address.ts'
 import { readDevice, rememberDevice } from './known-device.ts'
+import { createLink, isReserved } from './links.ts'
 import { newPassword } from './password.ts'
-import { refuseEmailPassword } from './reasons.ts'
-import { createLink } from './send-email.ts'
+import { emailPasswordError } from './reasons.ts'
 import { hashNewPassword, type Settings } from './settings.ts'
-import { isReserved } from './undo-link.ts'
+import type { SignInInput } from './sign-in.ts'
 
-/** What `POST /sign-up/email` takes. */
-export interface SignUpInput {
+export interface SignUpInput extends SignInInput {
   name: string
-  email: string
-  password: string
-  /** False for a session that ends with the browser, or after a day. @default true */
-  rememberMe?: boolean
 }
 
 /** Creates a user and signs them in. */
 export function signUpEmail(settings: Settings): Endpoint<SignUpInput, TokenResponse, true> {
-  const { limits, sendEmail, undoEmailChange, ...rules } = settings
+  const { limits, sendEmail, undoEmailChange } = settings
   return defineEndpoint({
     ...ENDPOINTS.signUpEmail,
     caller: 'anyone',
@@ -39,20 +34,16 @@ export function signUpEmail(settings: Settings): Endpoint<SignUpInput, TokenResp
     output: tokens,
     async run({ name, email, password, rememberMe }, context) {
       await countAddress(context, limits)
-      // Two of them are refused before there is an account.
+      // Rejects duplicate device cookies before the account exists.
       await readDevice(context)
       const now = context.config.now()
       const { onEvent } = context.database
-      const passwordHash = await hashNewPassword(password, {
-        user: { id: null, name, email },
-        rules,
-        now,
-        onEvent,
-      })
+      const newUser = { id: null, name, email }
+      const passwordHash = await hashNewPassword(password, { user: newUser, rules: settings, now, onEvent })
       const { userId } = await context.change(async (trx, record) => {
         const created = await insertAccount(trx, record, { name, email, passwordHash, role: 'user', now })
         if (undoEmailChange && (await isReserved(trx, { email, now, ...created })))
-          throw refuseEmailPassword('EMAIL_TAKEN')
+          throw emailPasswordError('EMAIL_TAKEN')
         return created
       })
       const knownDevice = context.sessionTransport === 'header' ? null : false

@@ -2,46 +2,31 @@ import type { Kysely } from 'kysely'
 import type { Migrations } from '../../database/migrations.ts'
 import type { AuthTables, Timestamp } from '../../database/schema.ts'
 
-/** A link that was sent by email and can be used once. */
-type VerificationTable = {
-  /** `sha256:<hex>` of the token in the link. */
-  id: string
-  purpose: 'verify-email' | 'change-email' | 'reset-password' | 'undo-email-change'
-  userId: string
-  /** The address that it was sent to. */
-  email: string
-  expiresAt: Timestamp
-  createdAt: Timestamp
-}
+export type LinkPurpose = 'verify-email' | 'change-email' | 'reset-password' | 'undo-email-change'
 
-/** The purpose of a link. */
-export type LinkPurpose = VerificationTable['purpose']
-
-/** A browser that has signed in to an account before. */
-type KnownDeviceTable = {
-  id: string
-  /** `sha256:<hex>` of the device cookie. */
-  device: string
-  userId: string
-  expiresAt: Timestamp
-  createdAt: Timestamp
-}
-
-/** The tables of `emailPassword()`. */
 export type EmailPasswordTables = {
-  verification: VerificationTable
-  knownDevice: KnownDeviceTable
+  /** Links that were sent by email and can be used once. */
+  verification: {
+    /** `sha256:<hex>` of the token in the link. */
+    id: string
+    purpose: LinkPurpose
+    userId: string
+    /** The address that it was sent to. */
+    email: string
+    expiresAt: Timestamp
+    createdAt: Timestamp
+  }
+  /** Browsers that have signed in to an account before. `device` is `sha256:<hex>` of the device cookie. */
+  knownDevice: { id: string; device: string; userId: string; expiresAt: Timestamp; createdAt: Timestamp }
 }
 
-/** The database with our tables and those of this plugin. */
 export type EmailPasswordKysely = Kysely<AuthTables & EmailPasswordTables>
 
-/** Lets a database or transaction see the tables of this plugin. */
+/** Adds the types of this plugin's tables. */
 export function withOwnTables(db: Kysely<AuthTables>): EmailPasswordKysely {
   return db.withTables<EmailPasswordTables>()
 }
 
-/** Creates {@link EmailPasswordTables}. */
 export const migrations: Migrations = {
   async '0001_verification'(schema, { timestamp }) {
     await schema

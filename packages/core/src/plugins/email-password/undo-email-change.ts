@@ -1,17 +1,16 @@
 import * as z from 'zod'
-import type { AuthTransaction } from '../../database/auth-transaction.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { done } from '../../endpoints/plain-schemas.ts'
 import { deleteSessions } from '../../lifecycle/end-session.ts'
 import { ENDPOINTS, type SuccessResponse } from '../../protocol.ts'
-import { removePassword } from './accounts.ts'
+import { findUser, removePassword } from './accounts.ts'
 import { countAddress } from './attempts.ts'
-import { forgetDevices } from './known-device.ts'
-import { refuseEmailPassword } from './reasons.ts'
-import { createLink, type EmailUser, type Link, requireEmail, takeLink } from './send-email.ts'
+import { deleteDevices } from './known-device.ts'
+import { consumeLink, createLink, deleteLinksSince } from './links.ts'
+import { emailPasswordError } from './reasons.ts'
+import { requireEmail } from './send-email.ts'
 import type { Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
-import { forgetLinksSince } from './undo-link.ts'
 import { moveToEmail } from './verify-email.ts'
 
 /**
@@ -27,17 +26,20 @@ export function undoEmailChange(settings: Settings): Endpoint<{ token: string },
     async run({ token }, context) {
       const sendEmail = requireEmail(settings.sendEmail)
       await countAddress(context, settings.limits)
-      if (!settings.undoEmailChange) throw refuseEmailPassword('LINK_INVALID')
+      if (!settings.undoEmailChange) throw emailPasswordError('LINK_INVALID')
       const now = context.config.now()
       const { replaced, reset } = await context.change(async (trx, record) => {
-        const link = await takeLink(trx, { token, kinds: ['undo-email-change'], now })
+        const link = await consumeLink(trx, { token, kinds: ['undo-email-change'], now })
         const { userId, email } = link
-        const replaced = await restore(trx, link, now)
+        const current = await findUser(trx, { id: userId })
+        // The user may have changed it back already.
+        const isBack = current?.email === email
+        const replaced = isBack ? current : (await moveToEmail(trx, { userId, email, now })).former
         await removePassword(trx, { userId, now })
         const ending = { cause: 'email-change-undone', actorId: null, at: now } as const
         await deleteSessions(trx, record, { userId, ...ending })
-        await forgetLinksSince(trx, link)
-        await forgetDevices(withOwnTables(trx), { userId, except: null })
+        await deleteLinksSince(trx, link)
+        await deleteDevices(withOwnTables(trx), { userId, except: null })
         const change = { from: replaced.email, to: email }
         record({ type: 'user.email-change-undone', userId, actorId: null, at: now, ...change })
         const draft = { kind: 'reset-password', to: email, user: { ...replaced, email }, now } as const
@@ -50,17 +52,4 @@ export function undoEmailChange(settings: Settings): Endpoint<{ token: string },
       return { body: { success: true } }
     },
   })
-}
-
-/** Returns the user with the address that the account had until now. */
-async function restore(trx: AuthTransaction, { userId, email }: Link, now: Date): Promise<EmailUser> {
-  const user = await trx
-    .selectFrom('user')
-    .select(['id', 'name', 'email'])
-    .where('id', '=', userId)
-    .executeTakeFirstOrThrow()
-  // The user may have changed it back already.
-  if (user.email === email) return user
-  const { former } = await moveToEmail(trx, { userId, email, now })
-  return former
 }

@@ -7,23 +7,16 @@ import { countVersionChange, hasSecretOf } from '../../endpoints/renew-session.t
 import { deleteSessions } from '../../lifecycle/end-session.ts'
 import { replaceCredentials } from '../../lifecycle/replace-credentials.ts'
 import { ENDPOINTS, type SuccessResponse, type VerifyEmailResponse } from '../../protocol.ts'
+import { emailAddress } from '../internal.ts'
+import { findUser } from './accounts.ts'
 import { countAddress, countEmail, countOwnEmail } from './attempts.ts'
-import { emailAddress } from './email-address.ts'
-import { refuseEmailPassword } from './reasons.ts'
-import {
-  createLink,
-  type EmailChangedEmail,
-  type EmailUser,
-  findLink,
-  forgetLinks,
-  requireEmail,
-  takeLink,
-} from './send-email.ts'
+import { consumeLink, createLink, deleteLinks, findLink, insertLink, isReserved } from './links.ts'
+import { emailPasswordError } from './reasons.ts'
+import { type EmailChangedEmail, type EmailUser, requireEmail } from './send-email.ts'
 import type { Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
-import { createUndoLink, isReserved } from './undo-link.ts'
 
-/** Sends the caller a link by which they prove that their email address is theirs. */
+/** Sends the caller a link that verifies their email address. */
 export function sendVerificationEmail(settings: Settings): Endpoint<object, SuccessResponse, false> {
   return defineEndpoint({
     ...ENDPOINTS.sendVerificationEmail,
@@ -32,26 +25,25 @@ export function sendVerificationEmail(settings: Settings): Endpoint<object, Succ
     output: done,
     async run(_input, context) {
       const sendEmail = requireEmail(settings.sendEmail)
-      const { config, change, later } = context
       const { id, name, email } = context.session.user
-      await countAddress(context, settings.limits)
       await countOwnEmail(email, context, settings.limits)
-      const draft = { kind: 'verify-email', to: email, user: { id, name, email }, now: config.now() } as const
-      const link = await change((trx, record) => {
-        record({ type: 'verification.requested', userId: id, actorId: null, at: draft.now })
-        return createLink(trx, draft)
+      const now = context.config.now()
+      const link = await context.change((trx, record) => {
+        record({ type: 'verification.requested', userId: id, actorId: null, at: now })
+        return createLink(trx, { kind: 'verify-email', to: email, user: { id, name, email }, now })
       })
-      later(() => sendEmail(link))
+      context.later(() => sendEmail(link))
       return { body: { success: true } }
     },
   })
 }
 
 /**
- * Sends a link to the address that the caller wants to have from now on; until it is used, nothing changes. The answer does not tell whether
- * another account has that address.
+ * Sends a link to the address that the caller wants to change to. Until it is used, nothing changes. The
+ * response doesn't reveal whether another account has that address.
  */
 export function changeEmail(settings: Settings): Endpoint<{ newEmail: string }, SuccessResponse, false> {
+  const { limits, undoEmailChange } = settings
   return defineEndpoint({
     ...ENDPOINTS.changeEmail,
     caller: 'fresh-user',
@@ -59,47 +51,33 @@ export function changeEmail(settings: Settings): Endpoint<{ newEmail: string }, 
     output: done,
     async run({ newEmail }, context) {
       const sendEmail = requireEmail(settings.sendEmail)
-      const { config, change, later } = context
       const { id, name, email } = context.session.user
-      await countAddress(context, settings.limits)
-      await countOwnEmail(id, context, settings.limits)
-      // Strangers may have used up the budget of the new address. The response is then the same as for a
-      // taken one.
-      if (!(await countEmail(newEmail, context, settings.limits))) return { body: { success: true } }
-      const draft = {
-        kind: 'change-email',
-        to: newEmail,
-        user: { id, name, email },
-        now: config.now(),
-      } as const
-      const { link, taken, reserved } = await change(async (trx, record) => {
-        const request = { userId: id, actorId: null, from: email, to: newEmail, at: draft.now }
+      await countOwnEmail(id, context, limits)
+      // Others may have used up the budget of the new address. Respond as for a taken one.
+      if (!(await countEmail(newEmail, context, limits))) return { body: { success: true } }
+      const now = context.config.now()
+      const { link, isFree } = await context.change(async (trx, record) => {
+        const request = { userId: id, actorId: null, from: email, to: newEmail, at: now }
         record({ type: 'user.email-change-requested', ...request })
-        return {
-          // Always made: otherwise the time of the response would reveal whether the address is taken.
-          link: await createLink(trx, draft),
-          taken: await trx.selectFrom('user').select('id').where('email', '=', newEmail).executeTakeFirst(),
-          reserved:
-            settings.undoEmailChange &&
-            (await isReserved(trx, { email: newEmail, userId: id, now: draft.now })),
-        }
+        const draft = { kind: 'change-email', to: newEmail, user: { id, name, email }, now } as const
+        // Always created: otherwise the time of the response would reveal whether the address is taken.
+        const link = await createLink(trx, draft)
+        const taken = await isTaken(trx, newEmail)
+        const reserved = undoEmailChange && (await isReserved(trx, { email: newEmail, userId: id, now }))
+        return { link, isFree: !taken && !reserved }
       })
-      if (taken === undefined && !reserved) later(() => sendEmail(link))
+      if (isFree) context.later(() => sendEmail(link))
       return { body: { success: true } }
     },
   })
 }
 
 /**
- * Consumes a link that proves an email address: the current one, or the one that the user wants. After a
- * change of address, the session whose current cookie came with the request gets new credentials. Without it,
- * all sessions of the user end.
+ * Consumes a link that verifies the current email address or changes it. After a change, the session whose
+ * current cookie came with the request gets new credentials. Without it, all sessions of the user end.
  */
-export function verifyEmail({
-  limits,
-  sendEmail,
-  undoEmailChange,
-}: Settings): Endpoint<{ token: string }, VerifyEmailResponse, true> {
+export function verifyEmail(settings: Settings): Endpoint<{ token: string }, VerifyEmailResponse, true> {
+  const { limits, sendEmail, undoEmailChange } = settings
   return defineEndpoint({
     ...ENDPOINTS.verifyEmail,
     caller: 'anyone',
@@ -113,26 +91,21 @@ export function verifyEmail({
       const found = await findLink(context.database.db, query)
       const issue = found.kind === 'change-email' ? await prepareRenewal(found.userId, context) : null
       const { notice, renewed } = await context.change(async (trx, record) => {
-        const link = await takeLink(trx, query)
-        const { userId } = link
+        const { kind, userId, email } = await consumeLink(trx, query)
         const change = { userId, actorId: null, at: now }
-        if (link.kind === 'verify-email') {
-          await markVerified(trx, { ...link, now })
-          record({ type: 'user.verified', ...change, email: link.email })
+        if (kind === 'verify-email') {
+          await markVerified(trx, { userId, email, now })
+          record({ type: 'user.verified', ...change, email })
           return { notice: null, renewed: null }
         }
-        const { former, wasVerified } = await moveToEmail(trx, { ...link, now })
-        record({ type: 'user.email-changed', ...change, from: former.email, to: link.email })
-        const notice = await announceChange(trx, former, {
-          wasVerified,
-          undoEmailChange,
-          newEmail: link.email,
-          now,
-        })
+        const moved = await moveToEmail(trx, { userId, email, now })
+        record({ type: 'user.email-changed', ...change, from: moved.former.email, to: email })
+        if (undoEmailChange && (await isReserved(trx, { email, userId, now })))
+          throw emailPasswordError('EMAIL_TAKEN')
+        const notice = await createNotice(trx, { ...moved, undoEmailChange, now })
         const cookie = issue === null ? null : context.sessionCookie
         const renewed = await replaceCredentials(trx, record, { userId, cookie, cause: 'email-changed', now })
-        const ending = { cause: 'email-changed', actorId: null, at: now } as const
-        if (renewed === null) await deleteSessions(trx, record, { userId, ...ending })
+        if (renewed === null) await deleteSessions(trx, record, { ...change, cause: 'email-changed' })
         return { notice, renewed }
       })
       if (sendEmail !== undefined && notice !== null) context.later(() => sendEmail(notice))
@@ -144,71 +117,37 @@ export function verifyEmail({
 }
 
 /**
- * Prepares new credentials for the session of the request's cookie.
+ * Prepares new credentials for the session of the request's cookie. Returns null without the current cookie
+ * of a session of this user.
  *
- * @returns null without the current cookie of a session of this user
  * @throws AuthError `RATE_LIMITED`, or what `definePayload` throws
  */
-async function prepareRenewal(
-  userId: string,
-  context: EndpointContext,
-): Promise<Awaited<ReturnType<typeof prepareTokens>> | null> {
+async function prepareRenewal(userId: string, context: EndpointContext) {
   const { sessionCookie } = context
   if (sessionCookie === null || !(await hasSecretOf(userId, context))) return null
   await countVersionChange(sessionCookie.sessionId, context)
   return prepareTokens({ id: sessionCookie.sessionId, userId }, context)
 }
 
-interface ProvedEmail {
-  readonly userId: string
-  readonly email: string
-  readonly now: Date
-}
+type VerifiedEmail = { userId: string; email: string; now: Date }
 
-/** Not where the address has been changed since the link was sent. */
-async function markVerified(trx: AuthTransaction, { userId, email, now }: ProvedEmail): Promise<void> {
+/** @throws EndpointError `LINK_INVALID` if the address has changed since the link was sent */
+async function markVerified(trx: AuthTransaction, { userId, email, now }: VerifiedEmail): Promise<void> {
   const { numUpdatedRows } = await trx
     .updateTable('user')
     .set({ emailVerified: true, updatedAt: now })
     .where('id', '=', userId)
     .where('email', '=', email)
     .executeTakeFirst()
-  if (numUpdatedRows === 0n) throw refuseEmailPassword('LINK_INVALID')
+  if (numUpdatedRows === 0n) throw emailPasswordError('LINK_INVALID')
 }
 
-/** In PostgreSQL someone may have taken the address since we looked. */
-function refuseTaken(error: unknown): never {
-  const isTaken = error instanceof Error && 'code' in error && error.code === '23505'
-  throw isTaken ? refuseEmailPassword('EMAIL_TAKEN') : error
-}
+type Moved = { former: EmailUser; wasVerified: boolean }
 
-/**
- * Makes the notice to the former address. It has the undo link if the user had proved that the address is theirs:
- * otherwise it may be a stranger's, by a typing error or on purpose.
- *
- * @throws EndpointError `EMAIL_TAKEN` when the new address may still be restored to another user
- */
-async function announceChange(
-  trx: AuthTransaction,
-  former: EmailUser,
-  options: { wasVerified: boolean; undoEmailChange: boolean; newEmail: string; now: Date },
-): Promise<EmailChangedEmail> {
-  const { wasVerified, undoEmailChange, newEmail, now } = options
-  const { id: userId, email } = former
-  if (undoEmailChange && (await isReserved(trx, { email: newEmail, userId, now })))
-    throw refuseEmailPassword('EMAIL_TAKEN')
-  const notice = { kind: 'email-changed', to: email, user: former } as const
-  if (!undoEmailChange || !wasVerified) return { ...notice, token: null, expiresAt: null }
-  return { ...notice, ...(await createUndoLink(trx, { userId, email, now })) }
-}
-
-/** Returns the user as they were, and whether their address was verified. Links that were sent to the old address no longer count. */
-export async function moveToEmail(
-  trx: AuthTransaction,
-  { userId, email, now }: ProvedEmail,
-): Promise<{ former: EmailUser; wasVerified: boolean }> {
-  const taken = await trx.selectFrom('user').select('id').where('email', '=', email).executeTakeFirst()
-  if (taken !== undefined) throw refuseEmailPassword('EMAIL_TAKEN')
+/** Changes the email of a user, and deletes the links that were sent to the former one. */
+export async function moveToEmail(trx: AuthTransaction, move: VerifiedEmail): Promise<Moved> {
+  const { userId, email, now } = move
+  if (await isTaken(trx, email)) throw emailPasswordError('EMAIL_TAKEN')
   const { emailVerified, ...former } = await trx
     .selectFrom('user')
     .select(['id', 'name', 'email', 'emailVerified'])
@@ -219,7 +158,31 @@ export async function moveToEmail(
     .set({ email, emailVerified: true, updatedAt: now })
     .where('id', '=', userId)
     .execute()
-    .catch(refuseTaken)
-  await forgetLinks(withOwnTables(trx), { userId, kinds: ['reset-password', 'verify-email'] })
+    .catch(rethrowTaken)
+  await deleteLinks(withOwnTables(trx), { userId, kinds: ['reset-password', 'verify-email'] })
   return { former, wasVerified: Boolean(emailVerified) }
+}
+
+async function isTaken(trx: AuthTransaction, email: string): Promise<boolean> {
+  return (await findUser(trx, { email })) !== undefined
+}
+
+/** In PostgreSQL another transaction may have taken the address since {@link isTaken}. */
+function rethrowTaken(error: unknown): never {
+  const isDuplicate = error instanceof Error && 'code' in error && error.code === '23505'
+  throw isDuplicate ? emailPasswordError('EMAIL_TAKEN') : error
+}
+
+/**
+ * Creates the notice to the former address. It has an undo link only if that address was verified: otherwise
+ * it may belong to someone else, by a typing error or on purpose.
+ */
+async function createNotice(
+  trx: AuthTransaction,
+  { former, wasVerified, undoEmailChange, now }: Moved & { undoEmailChange: boolean; now: Date },
+): Promise<EmailChangedEmail> {
+  const { id: userId, email } = former
+  const notice = { kind: 'email-changed', to: email, user: former } as const
+  if (!undoEmailChange || !wasVerified) return { ...notice, token: null, expiresAt: null }
+  return { ...notice, ...(await insertLink(trx, { purpose: 'undo-email-change', userId, email, now })) }
 }

@@ -2,13 +2,13 @@ import { type RawBuilder, sql } from 'kysely'
 import * as z from 'zod'
 import type { MigrationDialect } from '../../auth.ts'
 
-/** The columns of `session` that say in which organization it works, and as what. */
+/** The organization that a session works in, and the user's role there. Columns of `session`. */
 export type ActiveOrganization = {
   activeOrganizationId: string | null
   activeOrganizationRole: string | null
 }
 
-/** The columns of {@link ActiveOrganization}, which every Step 2 reads. */
+/** The columns of {@link ActiveOrganization}. Step 2 reads them on every call. */
 export const sessionColumns: {
   readonly [Name in keyof ActiveOrganization]: { readonly schema: z.ZodType<ActiveOrganization[Name]> }
 } = {
@@ -16,7 +16,7 @@ export const sessionColumns: {
   activeOrganizationRole: { schema: z.string().nullable() },
 }
 
-/** What the sessions of a member have to say, when the row of the membership has changed or is gone. */
+/** Copies a changed or deleted membership into the member's sessions. */
 const followMember = (row: 'old' | 'new') =>
   sql.raw(`
   update "session" set ("activeOrganizationId", "activeOrganizationRole") =
@@ -24,8 +24,8 @@ const followMember = (row: 'old' | 'new') =>
   where "userId" = ${row}."userId" and "activeOrganizationId" = ${row}."organizationId";`)
 
 /**
- * The sessions of a member say what the row of the membership says, whoever changes it and how; and whoever watches such a session is told
- * on every node, as of a role of the user.
+ * Creates triggers that keep sessions equal to the membership's row, even if it is changed by hand. A change
+ * notifies watchers of the session on every node, as a change of the user's role does.
  */
 export function activeOrganizationTriggers(engine: MigrationDialect['engine']): RawBuilder<unknown>[] {
   return engine === 'sqlite' ? sqliteTriggers() : postgresTriggers()
@@ -35,7 +35,7 @@ function sqliteTriggers(): RawBuilder<unknown>[] {
   return [
     sql`create trigger "organization_member_changed" after update on "member" begin ${followMember('old')} end`,
     sql`create trigger "organization_member_deleted" after delete on "member" begin ${followMember('old')} end`,
-    // `replace into` changes a row without its triggers.
+    // `replace into` runs no trigger for updates or deletions.
     sql`create trigger "organization_member_inserted" after insert on "member" begin ${followMember('new')} end`,
     sql`create trigger "organization_session_changed" after update on "session"
       when old."activeOrganizationId" is not null and (

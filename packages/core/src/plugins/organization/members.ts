@@ -1,20 +1,26 @@
 import * as z from 'zod'
 import { type AuthTransaction, defineEndpoint, type Endpoint, type RecordEvent } from '../../auth.ts'
-import { isBanned } from '../../index.ts'
 import { ENDPOINTS, type MemberResponse, type SuccessResponse } from '../../protocol.ts'
-import { isAfter, toPage } from '../pagination.ts'
+import { readPage } from '../pagination.ts'
 import {
   findMembership,
   lockMembership,
   lockOrganizations,
-  type MembershipKey,
+  mayManage,
+  OWNER,
   requireManager,
   requireOtherOwner,
   requireRoleOf,
 } from './membership.ts'
-import { done, id, memberAnswer, type OrganizationPageInput, pageInput, toIso } from './plain-schemas.ts'
-import { refuseOrganization } from './reasons.ts'
-import { mayManage, OWNER, roleSchema } from './roles.ts'
+import {
+  done,
+  id,
+  memberResponse,
+  type OrganizationPageInput,
+  pageInput,
+  roleSchema,
+  toIso,
+} from './plain-schemas.ts'
 import type { Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
@@ -25,38 +31,32 @@ export interface ListMembersOutput {
   nextCursor: string | null
 }
 
-/** The members of an organization, for each of them. */
+/** Lists an organization's members. Any member may call it. */
 export const listMembers: Endpoint<OrganizationPageInput, ListMembersOutput, false> = defineEndpoint({
   ...ENDPOINTS.listMembers,
   caller: 'user',
   input: pageInput,
-  output: z.object({ members: z.array(memberAnswer), nextCursor: z.string().nullable() }),
-  async run({ organizationId, limit = 50, cursor }, { identity: { userId }, database: { db } }) {
+  output: z.object({ members: z.array(memberResponse), nextCursor: z.string().nullable() }),
+  async run({ organizationId, ...input }, { identity: { userId }, database: { db } }) {
     await findMembership(db, { organizationId, userId })
-    const rows = await withOwnTables(db)
+    const query = withOwnTables(db)
       .selectFrom('member')
       .innerJoin('user', 'user.id', 'member.userId')
       .where('member.organizationId', '=', organizationId)
-      .where(isAfter({ table: 'member', order: 'asc', cursor }))
       .select(['member.id', 'userId', 'name', 'email', 'image', 'member.role', 'member.createdAt'])
-      .orderBy('member.createdAt')
-      .orderBy('member.id')
-      .limit(limit + 1)
-      .execute()
-    const { page, nextCursor } = toPage(rows, limit)
+    const { page, nextCursor } = await readPage(query, { table: 'member', order: 'asc', ...input })
     const members = page.map((row) => ({ ...row, createdAt: toIso(row.createdAt) }))
     return { body: { members, nextCursor } }
   },
 })
 
-/** What `POST /organization/set-member-role` takes. */
 export interface SetMemberRoleInput {
   organizationId: string
   userId: string
   role: string
 }
 
-/** Gives a member another role. It counts from the next call of their sessions, which every Step 2 reads. */
+/** Gives a member another role, effective from the next call of their sessions. */
 export function setMemberRole({ roles }: Settings): Endpoint<SetMemberRoleInput, SuccessResponse, false> {
   return defineEndpoint({
     ...ENDPOINTS.setMemberRole,
@@ -68,19 +68,25 @@ export function setMemberRole({ roles }: Settings): Endpoint<SetMemberRoleInput,
       const at = context.config.now()
       await context.change(async (trx, record) => {
         const caller = await lockMembership(trx, { organizationId, userId: callerId, others: [userId] })
-        // A member learns nothing of who else there is that the list of members does not say.
+        // Before the caller's role: any member can list the members, so this reveals nothing.
         const former = await requireRoleOf(trx, { organizationId, userId })
         requireManager(caller.role, former, context)
         requireManager(caller.role, role, context)
         if (former === role) return
         if (former === OWNER) await requireOtherOwner(trx, { organizationId, userId }, at)
-        await withOwnTables(trx)
+        const db = withOwnTables(trx)
+        await db
           .updateTable('member')
           .set({ role })
-          .where('organizationId', '=', organizationId)
-          .where('userId', '=', userId)
+          .where(({ and }) => and({ organizationId, userId }))
           .execute()
-        await forgetInvitations(trx, { organizationId, userId, role, roles })
+        // Invitations to roles that the member can no longer give.
+        const givable = roles.filter((other) => mayManage(role, other))
+        await db
+          .deleteFrom('invitation')
+          .where(({ and }) => and({ organizationId, inviterId: userId }))
+          .$if(givable.length > 0, (invitations) => invitations.where('role', 'not in', givable))
+          .execute()
         const actorId = userId === callerId ? null : callerId
         const detail = { organizationId, role }
         record({ type: 'organization:role-changed', userId, actorId, at, detail })
@@ -90,33 +96,13 @@ export function setMemberRole({ roles }: Settings): Endpoint<SetMemberRoleInput,
   })
 }
 
-/** Whoever may no longer give a role has given it to nobody who has not accepted yet. */
-async function forgetInvitations(
-  trx: AuthTransaction,
-  {
-    organizationId,
-    userId,
-    role,
-    roles,
-  }: MembershipKey & { readonly role: string; readonly roles: readonly string[] },
-): Promise<void> {
-  let invitations = withOwnTables(trx)
-    .deleteFrom('invitation')
-    .where('organizationId', '=', organizationId)
-    .where('inviterId', '=', userId)
-  const givable = roles.filter((other) => mayManage(role, other))
-  if (givable.length > 0) invitations = invitations.where('role', 'not in', givable)
-  await invitations.execute()
-}
-
-/** What `POST /organization/remove-member` takes. */
 export interface RemoveMemberInput {
   organizationId: string
-  /** The caller's own to leave. */
+  /** The caller's id to leave. */
   userId: string
 }
 
-/** Ends a membership. The invitations of whoever is removed no longer count, and their sessions work in no organization. */
+/** Ends a membership, with the invitations that the member sent. Their sessions leave the organization. */
 export const removeMember: Endpoint<RemoveMemberInput, SuccessResponse, false> = defineEndpoint({
   ...ENDPOINTS.removeMember,
   caller: 'user',
@@ -133,8 +119,7 @@ export const removeMember: Endpoint<RemoveMemberInput, SuccessResponse, false> =
       if (role === OWNER) await requireOtherOwner(trx, { organizationId, userId }, at)
       await withOwnTables(trx)
         .deleteFrom('member')
-        .where('organizationId', '=', organizationId)
-        .where('userId', '=', userId)
+        .where(({ and }) => and({ organizationId, userId }))
         .execute()
       const detail = { organizationId }
       const actorId = isOwn ? null : callerId
@@ -145,9 +130,9 @@ export const removeMember: Endpoint<RemoveMemberInput, SuccessResponse, false> =
 })
 
 /**
- * Ends the memberships of a user who is being deleted. An organization that they are the only member of goes with them.
+ * Ends the memberships of a user who is being deleted. Organizations without other members are deleted too.
  *
- * @throws EndpointError `OWNER_NEEDED` where others would be left in one without an owner; then the user stays
+ * @throws EndpointError `OWNER_NEEDED` if other members would be left without an owner
  */
 export async function leaveOrganizations(
   trx: AuthTransaction,
@@ -155,7 +140,7 @@ export async function leaveOrganizations(
   { userId, at }: { userId: string; at: Date },
 ): Promise<void> {
   const db = withOwnTables(trx)
-  // The user is locked: nobody else changes what they are a member of.
+  // The user is locked, so their memberships can't change meanwhile.
   const own = await db
     .selectFrom('member')
     .select(['organizationId', 'role'])
@@ -164,39 +149,23 @@ export async function leaveOrganizations(
   if (own.length === 0) return
   const organizationIds = own.map(({ organizationId }) => organizationId)
   await lockOrganizations(trx, organizationIds)
-  const left = await rolesOfOthers(trx, { userId, organizationIds, now: at })
-  for (const { organizationId, role } of own) {
-    const others = left.get(organizationId)
-    if (others !== undefined && role === OWNER && !others.has(OWNER)) throw refuseOrganization('OWNER_NEEDED')
-  }
-  await db.deleteFrom('member').where('userId', '=', userId).execute()
-  for (const { organizationId } of own) {
-    const detail = { organizationId }
-    record({ type: 'organization:member-removed', userId, actorId: null, at, detail })
-    if (left.has(organizationId)) continue
-    await db.deleteFrom('organization').where('id', '=', organizationId).execute()
-    record({ type: 'organization:deleted', userId: null, actorId: userId, at, detail })
-  }
-}
-
-/** What there is in each organization besides a user; organizations without anyone else are left out. A banned owner is as good as none. */
-async function rolesOfOthers(
-  trx: AuthTransaction,
-  { userId, organizationIds, now }: { userId: string; organizationIds: readonly string[]; now: Date },
-): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
-  const roles = new Map<string, Set<string>>()
-  const rows = await withOwnTables(trx)
+  const others = await db
     .selectFrom('member')
-    .innerJoin('user', 'user.id', 'member.userId')
-    .select(['organizationId', 'member.role', 'user.banned', 'user.banExpires'])
+    .select('organizationId')
     .distinct()
     .where('organizationId', 'in', organizationIds)
     .where('userId', '!=', userId)
     .execute()
-  for (const { organizationId, role, banned, banExpires } of rows) {
-    const of = roles.get(organizationId) ?? new Set()
-    const ban = { banned: Boolean(banned), banExpires: banExpires === null ? null : new Date(banExpires) }
-    roles.set(organizationId, isBanned(ban, now) ? of : of.add(role))
+  const shared = new Set(others.map(({ organizationId }) => organizationId))
+  for (const { organizationId, role } of own)
+    if (role === OWNER && shared.has(organizationId))
+      await requireOtherOwner(trx, { organizationId, userId }, at)
+  await db.deleteFrom('member').where('userId', '=', userId).execute()
+  for (const { organizationId } of own) {
+    const detail = { organizationId }
+    record({ type: 'organization:member-removed', userId, actorId: null, at, detail })
+    if (shared.has(organizationId)) continue
+    await db.deleteFrom('organization').where('id', '=', organizationId).execute()
+    record({ type: 'organization:deleted', userId: null, actorId: userId, at, detail })
   }
-  return roles
 }

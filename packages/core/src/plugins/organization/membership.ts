@@ -3,20 +3,38 @@ import type { AuthorizedContext, AuthTables, AuthTransaction } from '../../auth.
 import type { OrganizationResponse } from '../../protocol.ts'
 import { denial } from '../../session/report-denial.ts'
 import { toIso } from './plain-schemas.ts'
-import { refuseOrganization } from './reasons.ts'
-import { mayManage, OWNER } from './roles.ts'
+import { organizationError } from './reasons.ts'
 import { withOwnTables } from './tables.ts'
 
-/** Who asks about which organization. */
+/** The role that every organization has at least once. */
+export const OWNER = 'owner'
+
+/**
+ * Whether a member may give or take away a role, or remove its bearer. Owners may for every role, admins for
+ * all but `owner`. Roles that the app adds may do what a member may.
+ */
+export function mayManage(actorRole: string, role: string): boolean {
+  return actorRole === OWNER || (actorRole === 'admin' && role !== OWNER)
+}
+
+/** @throws AuthError `ROLE_REQUIRED` unless {@link mayManage} */
+export function requireManager(
+  actorRole: string,
+  role: string,
+  { session, config }: Pick<AuthorizedContext, 'session' | 'config'>,
+): void {
+  if (!mayManage(actorRole, role)) throw denial('ROLE_REQUIRED', session.id, config)
+}
+
 export interface MembershipKey {
   readonly organizationId: string
   readonly userId: string
 }
 
 /**
- * An organization, as one of its members sees it.
+ * Returns an organization as its member sees it.
  *
- * @throws EndpointError `ORGANIZATION_NOT_FOUND`, also for whoever is no member of it
+ * @throws EndpointError `ORGANIZATION_NOT_FOUND`, also if the user isn't a member
  */
 export async function findMembership(
   db: Kysely<AuthTables>,
@@ -25,53 +43,41 @@ export async function findMembership(
   const found = await withOwnTables(db)
     .selectFrom('member')
     .innerJoin('organization', 'organization.id', 'member.organizationId')
-    .where('member.organizationId', '=', organizationId)
-    .where('member.userId', '=', userId)
+    .where(({ and }) => and({ 'member.organizationId': organizationId, userId }))
     .select(['organization.id', 'name', 'slug', 'role', 'organization.createdAt'])
     .executeTakeFirst()
-  if (found === undefined) throw refuseOrganization('ORGANIZATION_NOT_FOUND')
+  if (found === undefined) throw organizationError('ORGANIZATION_NOT_FOUND')
   return { ...found, createdAt: toIso(found.createdAt) }
 }
 
 /**
- * {@link findMembership} for whoever is about to change something of the organization, which is locked from then on. The order of all
- * locks here: the caller with their session, which `change` has locked; other users whose sessions will say something else, by id; and
+ * {@link findMembership} with locks, before a change to the organization. The order of all locks here: the
+ * caller with their session, which `change` has locked; other users whose sessions will change, by id; and
  * the organization, or several by id.
  *
  * @param key.others members whose sessions will change
  */
 export async function lockMembership(
   trx: AuthTransaction,
-  key: MembershipKey & { readonly others?: readonly string[] | 'all' },
+  { others = [], ...key }: MembershipKey & { readonly others?: readonly string[] | 'all' },
 ): Promise<OrganizationResponse> {
-  // A stranger makes nobody wait.
+  const { organizationId } = key
+  // Before the locks: a caller who isn't a member must not make others wait.
   await findMembership(trx, key)
-  await lockMembers(trx, key)
-  await lockOrganizations(trx, [key.organizationId])
-  // While we waited for the locks the caller may have been removed, or given another role.
+  if (others.length > 0) await lockMembers(trx, organizationId, others)
+  await lockOrganizations(trx, [organizationId])
+  // Meanwhile the caller may have been removed, or given another role.
   return findMembership(trx, key)
 }
 
-async function lockMembers(
-  trx: AuthTransaction,
-  { organizationId, others = [] }: { organizationId: string; others?: readonly string[] | 'all' },
-): Promise<void> {
-  if (others.length === 0) return
-  let members = withOwnTables(trx)
-    .selectFrom('member')
-    .select('userId')
-    .where('organizationId', '=', organizationId)
+async function lockMembers(trx: AuthTransaction, organizationId: string, others: readonly string[] | 'all') {
+  const db = withOwnTables(trx)
+  let members = db.selectFrom('member').select('userId').where('organizationId', '=', organizationId)
   if (others !== 'all') members = members.where('userId', 'in', others)
-  await withOwnTables(trx)
-    .selectFrom('user')
-    .select('id')
-    .where('id', 'in', members)
-    .orderBy('id')
-    .forNoKeyUpdate()
-    .execute()
+  await db.selectFrom('user').select('id').where('id', 'in', members).orderBy('id').forNoKeyUpdate().execute()
 }
 
-/** Locks organizations: none of their members and invitations changes until the end of the transaction. */
+/** Locks organizations: their members and invitations stay as they are until the end of the transaction. */
 export async function lockOrganizations(
   trx: AuthTransaction,
   organizationIds: readonly string[],
@@ -85,44 +91,40 @@ export async function lockOrganizations(
     .execute()
 }
 
-/** @throws AuthError `ROLE_REQUIRED` where {@link mayManage} says no */
-export function requireManager(
-  actorRole: string,
-  role: string,
-  { session, config }: Pick<AuthorizedContext, 'session' | 'config'>,
-): void {
-  if (!mayManage(actorRole, role)) throw denial('ROLE_REQUIRED', session.id, config)
-}
-
-/** The role of a member; null for whoever is none. */
-export async function findRole(
-  db: Kysely<AuthTables>,
-  { organizationId, userId }: MembershipKey,
-): Promise<string | null> {
-  const found = await withOwnTables(db)
+function selectRole(db: Kysely<AuthTables>, { organizationId, userId }: MembershipKey) {
+  return withOwnTables(db)
     .selectFrom('member')
     .select('role')
-    .where('organizationId', '=', organizationId)
-    .where('userId', '=', userId)
-    .executeTakeFirst()
+    .where(({ and }) => and({ organizationId, userId }))
+}
+
+/** Returns null if the user isn't a member. */
+export async function findRole(db: Kysely<AuthTables>, key: MembershipKey): Promise<string | null> {
+  const found = await selectRole(db, key).executeTakeFirst()
   return found?.role ?? null
 }
 
-/**
- * {@link findRole} of somebody who is to be a member.
- *
- * @throws EndpointError `MEMBER_NOT_FOUND`
- */
 export async function requireRoleOf(trx: AuthTransaction, key: MembershipKey): Promise<string> {
   const role = await findRole(trx, key)
-  if (role === null) throw refuseOrganization('MEMBER_NOT_FOUND')
+  if (role === null) throw organizationError('MEMBER_NOT_FOUND')
   return role
 }
 
 /**
- * For a user who is about to be an owner no longer. The organization is locked.
+ * Locks a membership until the end of the transaction, so a later change of it finds the caller's session.
  *
- * @throws EndpointError `OWNER_NEEDED` where there is no other, or none who is not banned
+ * @throws EndpointError `ORGANIZATION_NOT_FOUND`
+ */
+export async function lockRole(trx: AuthTransaction, key: MembershipKey): Promise<string> {
+  const member = await selectRole(trx, key).forShare().executeTakeFirst()
+  if (member === undefined) throw organizationError('ORGANIZATION_NOT_FOUND')
+  return member.role
+}
+
+/**
+ * Requires an owner besides a user who is about to stop being one. The organization is locked.
+ *
+ * @throws EndpointError `OWNER_NEEDED` if every other owner is banned, or none exists
  */
 export async function requireOtherOwner(
   trx: AuthTransaction,
@@ -133,43 +135,43 @@ export async function requireOtherOwner(
     .selectFrom('member')
     .innerJoin('user', 'user.id', 'member.userId')
     .select('member.id')
-    .where('organizationId', '=', organizationId)
-    .where('member.role', '=', OWNER)
+    .where(({ and }) => and({ organizationId, 'member.role': OWNER }))
     .where('userId', '!=', userId)
-    // Whoever is banned can do nothing for it.
-    .where(({ eb, or }) => or([eb('user.banned', '=', false), eb('user.banExpires', '<=', now)]))
+    .where(({ eb, or }) =>
+      or([eb('user.banned', '=', false), eb('user.banned', 'is', null), eb('user.banExpires', '<=', now)]),
+    )
     .limit(1)
     .executeTakeFirst()
-  if (other === undefined) throw refuseOrganization('OWNER_NEEDED')
-}
-
-/** Who becomes a member, and as what. */
-export interface NewMember extends MembershipKey {
-  readonly role: string
-  readonly now: Date
+  if (other === undefined) throw organizationError('OWNER_NEEDED')
 }
 
 /**
- * Makes a user a member. The user is locked, so that their organizations are as many as are counted here.
+ * Makes a user a member. A session without an organization works in this one afterwards. The user is locked,
+ * so the number of their organizations can't change meanwhile.
  *
- * @param limits.maxOrganizationsPerUser of how many they may be a member then
  * @throws EndpointError `TOO_MANY_ORGANIZATIONS`
  */
-export async function insertMember(
+export async function joinOrganization(
   trx: AuthTransaction,
-  { organizationId, userId, role, now }: NewMember,
-  { maxOrganizationsPerUser }: { readonly maxOrganizationsPerUser: number },
+  member: MembershipKey & { readonly role: string; readonly createdAt: Date },
+  { sessionId, maxOrganizationsPerUser }: { sessionId: string; maxOrganizationsPerUser: number },
 ): Promise<void> {
   const db = withOwnTables(trx)
   const { count } = await db
     .selectFrom('member')
     .select(({ fn }) => fn.countAll().as('count'))
-    .where('userId', '=', userId)
+    .where('userId', '=', member.userId)
     .executeTakeFirstOrThrow()
-  // In PostgreSQL a count is a text.
-  if (Number(count) >= maxOrganizationsPerUser) throw refuseOrganization('TOO_MANY_ORGANIZATIONS')
+  // PostgreSQL returns a count as text.
+  if (Number(count) >= maxOrganizationsPerUser) throw organizationError('TOO_MANY_ORGANIZATIONS')
   await db
     .insertInto('member')
-    .values({ id: crypto.randomUUID(), organizationId, userId, role, createdAt: now })
+    .values({ id: crypto.randomUUID(), ...member })
+    .execute()
+  await db
+    .updateTable('session')
+    .set({ activeOrganizationId: member.organizationId, activeOrganizationRole: member.role })
+    .where('id', '=', sessionId)
+    .where('activeOrganizationId', 'is', null)
     .execute()
 }

@@ -9,12 +9,12 @@ import {
   listOrganizations,
   updateOrganization,
 } from './organizations.ts'
-import { REASONS_OF_ORGANIZATION } from './reasons.ts'
+import { ORGANIZATION_ERRORS } from './reasons.ts'
 import { setActiveOrganization } from './set-active-organization.ts'
 import { type OrganizationOptions, toSettings } from './settings.ts'
 import { migrations } from './tables.ts'
 
-/** The endpoints of {@link organization}, by the names of their methods. */
+/** The endpoints of {@link organization}, by method name. */
 export type OrganizationEndpoints = {
   readonly createOrganization: ReturnType<typeof createOrganization>
   readonly listOrganizations: typeof listOrganizations
@@ -31,12 +31,12 @@ export type OrganizationEndpoints = {
 }
 
 /**
- * Organizations: their members with a role each, invitations, and the organization that a session works in.
- *
- * `ctx.session` has `activeOrganizationId` and `activeOrganizationRole`; `requireOrganizationRole` of `@sallyport/trpc` asks for them.
+ * Adds organizations: members with roles, invitations, and the organization that a session works in.
+ * `ctx.session` gets `activeOrganizationId` and `activeOrganizationRole`. `requireOrganizationRole` of
+ * `@sallyport/trpc` checks them.
  *
  * @example organization({ deliverInvitation: async ({ email, token }) => mailer.send(email, texts.invitation(token)) })
- * @throws ConfigurationError naming the option that cannot work
+ * @throws ConfigurationError naming the option that can't work
  */
 export function organization(
   options: OrganizationOptions = {},
@@ -44,7 +44,7 @@ export function organization(
   const settings = toSettings(options)
   return {
     id: 'organization',
-    reasons: REASONS_OF_ORGANIZATION,
+    reasons: ORGANIZATION_ERRORS,
     migrations,
     sessionColumns,
     expiringTables: ['invitation'],

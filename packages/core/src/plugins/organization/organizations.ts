@@ -1,33 +1,33 @@
 import * as z from 'zod'
 import { type AuthTransaction, defineEndpoint, type Endpoint } from '../../auth.ts'
+import { userName } from '../../endpoints/user-record.ts'
 import { ENDPOINTS, type OrganizationResponse, type SuccessResponse } from '../../protocol.ts'
 import { denial } from '../../session/report-denial.ts'
-import { insertMember, lockMembership, requireManager } from './membership.ts'
-import { done, id, organizationAnswer, organizationName, slug as slugSchema, toIso } from './plain-schemas.ts'
-import { refuseOrganization } from './reasons.ts'
-import { OWNER } from './roles.ts'
-import { activate } from './set-active-organization.ts'
+import { joinOrganization, lockMembership, OWNER, requireManager } from './membership.ts'
+import { done, id, organizationResponse, slug as slugSchema, toIso } from './plain-schemas.ts'
+import { organizationError } from './reasons.ts'
 import { CHANGES, type Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
-/** What `POST /organization/create` takes. */
 export interface CreateOrganizationInput {
   name: string
-  /** Lower-case letters, digits and single dashes between them. @default one that is made of the name */
+  /** Lower-case letters, digits, and single dashes between them. @default derived from the name */
   slug?: string
 }
 
-/** Creates an organization, whose owner the caller is. A session that works in none works in this one from then on. */
-export function createOrganization({
-  allowCreate,
-  limits,
-  maxOrganizationsPerUser,
-}: Settings): Endpoint<CreateOrganizationInput, { organization: OrganizationResponse }, false> {
+type Changed = { organization: OrganizationResponse }
+
+/**
+ * Creates an organization with the caller as its owner. A session without an organization works in this one
+ * afterwards.
+ */
+export function createOrganization(settings: Settings): Endpoint<CreateOrganizationInput, Changed, false> {
+  const { allowCreate, limits, maxOrganizationsPerUser } = settings
   return defineEndpoint({
     ...ENDPOINTS.createOrganization,
     caller: 'user',
-    input: z.strictObject({ name: organizationName, slug: slugSchema.exactOptional() }),
-    output: z.object({ organization: organizationAnswer }),
+    input: z.strictObject({ name: userName, slug: slugSchema.exactOptional() }),
+    output: z.object({ organization: organizationResponse }),
     async run({ name, slug }, { session, config, limit, change }) {
       const { userId } = session
       await limit(`organization:create:${userId}`, limits.creations)
@@ -35,41 +35,28 @@ export function createOrganization({
       const now = config.now()
       const id = crypto.randomUUID()
       return change(async (trx, record) => {
-        const taken = await insertOrganization(trx, { id, name, slug, createdAt: now })
-        await insertMember(trx, { organizationId: id, userId, role: OWNER, now }, { maxOrganizationsPerUser })
-        await activate(withOwnTables(trx), {
-          sessionId: session.id,
-          activeOrganizationId: id,
-          activeOrganizationRole: OWNER,
-          onlyIfNone: true,
-        })
+        const inserted = { id, name, slug: await insertOrganization(trx, { id, name, slug, createdAt: now }) }
+        const owner = { organizationId: id, userId, role: OWNER, createdAt: now }
+        await joinOrganization(trx, owner, { sessionId: session.id, maxOrganizationsPerUser })
         const detail = { organizationId: id }
         record({ type: 'organization:created', userId, actorId: null, at: now, detail })
-        const createdAt = now.toISOString()
-        return { body: { organization: { id, name, slug: taken, role: OWNER, createdAt } } }
+        return { body: { organization: { ...inserted, role: OWNER, createdAt: now.toISOString() } } }
       })
     },
   })
 }
 
-interface NewOrganization {
-  readonly id: string
-  readonly name: string
-  readonly slug: string | undefined
-  readonly createdAt: Date
-}
-
 /**
- * Returns the slug that it got.
+ * Returns the slug. A derived one gets a suffix if it is taken.
  *
- * @throws EndpointError `SLUG_TAKEN` where it was asked for
+ * @throws EndpointError `SLUG_TAKEN` if the requested slug is taken
  */
 async function insertOrganization(
   trx: AuthTransaction,
-  { slug, ...organization }: NewOrganization,
+  { slug, ...organization }: { id: string; name: string; slug: string | undefined; createdAt: Date },
 ): Promise<string> {
-  const made = slugOf(organization.name)
-  const candidates = slug === undefined ? [made, `${made}-${organization.id.slice(0, 8)}`] : [slug]
+  const derived = slugOf(organization.name)
+  const candidates = slug === undefined ? [derived, `${derived}-${organization.id.slice(0, 8)}`] : [slug]
   for (const candidate of candidates) {
     const created = await withOwnTables(trx)
       .insertInto('organization')
@@ -79,29 +66,29 @@ async function insertOrganization(
       .executeTakeFirst()
     if (created !== undefined) return created.slug
   }
-  throw refuseOrganization('SLUG_TAKEN')
+  throw organizationError('SLUG_TAKEN')
 }
 
-const LONGEST_MADE = 40
+const MAX_DERIVED_LENGTH = 40
 
-/** `Café Ümlaut & Co.` is `cafe-umlaut-co`. */
+/** Turns `Café Ümlaut & Co.` into `cafe-umlaut-co`. */
 function slugOf(name: string): string {
   const words = name
     .normalize('NFKD')
     .replaceAll(/\p{M}/gu, '')
     .toLowerCase()
-    .slice(0, LONGEST_MADE)
+    .slice(0, MAX_DERIVED_LENGTH)
     .match(/[a-z0-9]+/g)
   return words?.join('-') ?? 'organization'
 }
 
-/** The organizations that the caller is a member of, by name. */
+/** Lists the organizations of the caller, by name. */
 export const listOrganizations: Endpoint<object, { organizations: OrganizationResponse[] }, false> =
   defineEndpoint({
     ...ENDPOINTS.listOrganizations,
     caller: 'user',
     input: z.object({}),
-    output: z.object({ organizations: z.array(organizationAnswer) }),
+    output: z.object({ organizations: z.array(organizationResponse) }),
     async run(_input, { identity: { userId }, database: { db } }) {
       const rows = await withOwnTables(db)
         .selectFrom('member')
@@ -116,27 +103,21 @@ export const listOrganizations: Endpoint<object, { organizations: OrganizationRe
     },
   })
 
-/** What `POST /organization/update` takes. */
 export interface UpdateOrganizationInput {
   organizationId: string
   name?: string
   slug?: string
 }
 
-/** Gives an organization another name or slug. */
-export const updateOrganization: Endpoint<
-  UpdateOrganizationInput,
-  { organization: OrganizationResponse },
-  false
-> = defineEndpoint({
+export const updateOrganization: Endpoint<UpdateOrganizationInput, Changed, false> = defineEndpoint({
   ...ENDPOINTS.updateOrganization,
   caller: 'user',
   input: z.strictObject({
     organizationId: id,
-    name: organizationName.exactOptional(),
+    name: userName.exactOptional(),
     slug: slugSchema.exactOptional(),
   }),
-  output: z.object({ organization: organizationAnswer }),
+  output: z.object({ organization: organizationResponse }),
   async run({ organizationId, name, slug }, context) {
     const { userId } = context.identity
     await context.limit(`organization:change:${userId}`, CHANGES)
@@ -150,24 +131,19 @@ export const updateOrganization: Endpoint<
         .set(changed)
         .where('id', '=', organizationId)
         .execute()
-        .catch(refuseTaken)
-      record({
-        type: 'organization:updated',
-        userId: null,
-        actorId: userId,
-        at,
-        detail: { organizationId, ...changed },
-      })
+        .catch(rethrowTaken)
+      const detail = { organizationId, ...changed }
+      record({ type: 'organization:updated', userId: null, actorId: userId, at, detail })
       return { body: { organization: { ...organization, ...changed } } }
     })
   },
 })
 
-/** The slug is the only thing here that must be unique. */
-function refuseTaken(error: unknown): never {
+/** Only the slug must be unique here. */
+function rethrowTaken(error: unknown): never {
   const code = error instanceof Error && 'code' in error ? error.code : null
   const isTaken = code === '23505' || code === 'SQLITE_CONSTRAINT_UNIQUE'
-  throw isTaken ? refuseOrganization('SLUG_TAKEN', { cause: error }) : error
+  throw isTaken ? organizationError('SLUG_TAKEN', { cause: error }) : error
 }
 
 /** Deletes an organization with its members and invitations. Sessions that worked in it work in none. */
@@ -183,24 +159,18 @@ export const deleteOrganization: Endpoint<{ organizationId: string }, SuccessRes
       await context.change(async (trx, record) => {
         const { role } = await lockMembership(trx, { organizationId, userId: actorId, others: 'all' })
         requireManager(role, OWNER, context)
+        const db = withOwnTables(trx)
+        const members = await db
+          .deleteFrom('member')
+          .where('organizationId', '=', organizationId)
+          .returning('userId')
+          .execute()
+        await db.deleteFrom('organization').where('id', '=', organizationId).execute()
         const detail = { organizationId }
-        for (const userId of await removeOrganization(trx, organizationId)) {
+        for (const { userId } of members)
           record({ type: 'organization:member-removed', userId, actorId, at, detail })
-        }
         record({ type: 'organization:deleted', userId: null, actorId, at, detail })
       })
       return { body: { success: true } }
     },
   })
-
-/** Returns the users who were its members. */
-async function removeOrganization(trx: AuthTransaction, organizationId: string): Promise<string[]> {
-  const db = withOwnTables(trx)
-  const members = await db
-    .deleteFrom('member')
-    .where('organizationId', '=', organizationId)
-    .returning('userId')
-    .execute()
-  await db.deleteFrom('organization').where('id', '=', organizationId).execute()
-  return members.map(({ userId }) => userId)
-}

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { userName } from '../../endpoints/user-record.ts'
 import type {
   ActiveOrganizationResponse,
   InvitationResponse,
@@ -9,15 +8,15 @@ import type {
 } from '../../protocol.ts'
 import { type PageInput, pageFields } from '../pagination.ts'
 
-/** The id of an organization, an invitation or a user. */
+/** The id of an organization, an invitation, or a user. */
 export const id: z.ZodType<string> = z
   .string()
   .min(1)
   .max(128)
-  // Which PostgreSQL does not take.
+  // PostgreSQL rejects it.
   .refine((text) => !text.includes('\0'))
 
-/** Which part of a list of an organization is asked for. */
+/** Selects a page of an organization's list. */
 export interface OrganizationPageInput extends PageInput {
   organizationId: string
 }
@@ -27,52 +26,39 @@ export const pageInput: z.ZodType<OrganizationPageInput> = z.strictObject({
   ...pageFields,
 })
 
-/** Follows the rules for names of users. */
-export const organizationName: z.ZodType<string> = userName
-
 /** Words of lower-case letters and digits, with single dashes between them. */
 export const slug: z.ZodType<string> = z
   .string()
   .max(64)
   .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/)
 
-/** An email address as accounts have it: trimmed and in lower case, and only then checked. */
-export const emailAddress: z.ZodType<string> = z.string().max(320).trim().toLowerCase().pipe(z.email())
+/** A role that can be given. */
+export function roleSchema(roles: readonly string[]): z.ZodType<string> {
+  return z.string().refine((role) => roles.includes(role))
+}
+
+const text = z.string()
 
 export const done: z.ZodType<SuccessResponse> = z.object({ success: z.literal(true) })
 
-export const organizationAnswer: z.ZodType<OrganizationResponse> = z.object({
-  id: z.string(),
-  name: z.string(),
-  slug: z.string(),
-  role: z.string(),
-  createdAt: z.string(),
-})
+const organizationFields = { id: text, name: text, slug: text, role: text, createdAt: text }
+export const organizationResponse: z.ZodType<OrganizationResponse> = z.object(organizationFields)
 
 export const activeOrganization: z.ZodType<ActiveOrganizationResponse> = z.object({
-  activeOrganizationId: z.string().nullable(),
-  activeOrganizationRole: z.string().nullable(),
+  activeOrganizationId: text.nullable(),
+  activeOrganizationRole: text.nullable(),
 })
 
-export const memberAnswer: z.ZodType<MemberResponse> = z.object({
-  userId: z.string(),
-  name: z.string(),
-  email: z.string(),
-  image: z.string().nullable(),
-  role: z.string(),
-  createdAt: z.string(),
+const memberFields = { userId: text, name: text, email: text, role: text, createdAt: text }
+export const memberResponse: z.ZodType<MemberResponse> = z.object({ ...memberFields, image: text.nullable() })
+
+const invitationFields = { id: text, email: text, role: text, inviterId: text }
+export const invitationResponse: z.ZodType<InvitationResponse> = z.object({
+  ...invitationFields,
+  createdAt: text,
+  expiresAt: text,
 })
 
-export const invitationAnswer: z.ZodType<InvitationResponse> = z.object({
-  id: z.string(),
-  email: z.string(),
-  role: z.string(),
-  inviterId: z.string(),
-  createdAt: z.string(),
-  expiresAt: z.string(),
-})
-
-/** A moment as it is answered. */
 export function toIso(moment: Date | string): string {
   return new Date(moment).toISOString()
 }

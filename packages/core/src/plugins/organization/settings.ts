@@ -1,14 +1,12 @@
+import { ConfigurationError, type RateLimit, type SessionUser } from '../../index.ts'
 import { positive } from '../../protocol/positive-integer.ts'
-import { checkRateLimit, type RateLimit } from '../../rate-limit/rate-limit.ts'
-import type { SessionUser } from '../../session/session.ts'
-import { refuseOrganization } from './reasons.ts'
-import { allRoles } from './roles.ts'
+import { rateLimits } from '../internal.ts'
 
-/** An invitation on its way to its recipient. */
+/** An invitation to deliver. */
 export interface InvitationDelivery {
-  /** The recipient, as it was given but in lower case. Whether there is an account with it nobody has asked. */
+  /** The recipient, in lower case. There may be no account with this address. */
   readonly email: string
-  /** For the link. Put it behind a `#`, which browsers send to no server: `https://app.example.com/join#token=...` */
+  /** For the link. Put it behind a `#`, which browsers never send: `https://example.com/join#token=...` */
   readonly token: string
   readonly role: string
   readonly expiresAt: Date
@@ -16,10 +14,10 @@ export interface InvitationDelivery {
   readonly inviter: { readonly id: string; readonly name: string; readonly email: string }
 }
 
-/** Delivers an invitation, in the words and the language of the app. */
+/** Delivers an invitation, in the app's words and language. */
 export type DeliverInvitation = (invitation: InvitationDelivery) => Promise<void>
 
-/** How often something may be done. Every attempt counts, the refused ones too. */
+/** The rate limits of `organization()`. Every attempt is counted, rejected ones included. */
 export interface OrganizationLimits {
   /** Organizations that one user creates. @default 20 in an hour */
   readonly creations: RateLimit
@@ -33,37 +31,37 @@ export interface OrganizationLimits {
   readonly acceptances: RateLimit
 }
 
-/** What `organization()` takes. */
+/** Options of `organization()`. */
 export interface OrganizationOptions {
-  /** Delivers the invitations, after the answer. Without it `inviteMember` answers 501 `INVITATIONS_UNAVAILABLE`. */
+  /** Delivers invitations after the response. Without it, `inviteMember` is 501 `INVITATIONS_UNAVAILABLE`. */
   readonly deliverInvitation?: DeliverInvitation
-  /** Roles besides `owner`, `admin` and `member`, for conditions of the app's own; here they may do what a member may. @default [] */
+  /**
+   * Roles besides `owner`, `admin`, and `member`, for the app's checks. Here they may do what a member may.
+   * @default []
+   */
   readonly roles?: readonly string[]
-  /** Whether a user may create an organization; else 403 `ROLE_REQUIRED`. @default everyone may */
+  /** Whether a user may create an organization; else 403 `ROLE_REQUIRED`. @default every user may */
   readonly allowCreate?: (user: SessionUser) => boolean | Promise<boolean>
-  /** Of how many organizations one may be a member. @default 100 */
+  /** @default 100 */
   readonly maxOrganizationsPerUser?: number
-  /** @default 604_800, a week */
+  /** At most 100 years. @default 604_800, a week */
   readonly invitationExpiresInSeconds?: number
-  /** How often something may be done; each has a default of its own. */
+  /** Rate limits. Each has a default. */
   readonly limits?: Partial<OrganizationLimits>
 }
 
-/** What the endpoints of `organization()` share. */
+/** {@link OrganizationOptions} with the defaults, and with all roles. */
 export interface Settings
   extends Required<Omit<OrganizationOptions, 'deliverInvitation' | 'limits'>>,
     Pick<OrganizationOptions, 'deliverInvitation'> {
-  /** All there are. */
-  readonly roles: readonly string[]
   readonly limits: OrganizationLimits
 }
 
 const HOUR_SECONDS = 60 * 60
 const WEEK_SECONDS = 7 * 24 * HOUR_SECONDS
-/** A hundred years. */
-const LONGEST_SECONDS = 100 * 365 * 24 * HOUR_SECONDS
+const MAX_SECONDS = 100 * 365 * 24 * HOUR_SECONDS
 
-/** How often one user changes which organization is active, or what one is called: each change is recorded. */
+/** How often one user switches or renames organizations. Each change writes an audit record. */
 export const CHANGES: RateLimit = { points: 300, duration: HOUR_SECONDS }
 
 const DEFAULT_LIMITS: OrganizationLimits = {
@@ -74,43 +72,32 @@ const DEFAULT_LIMITS: OrganizationLimits = {
   acceptances: { points: 30, duration: HOUR_SECONDS / 4 },
 }
 
-/**
- * Fills in the defaults.
- *
- * @throws ConfigurationError naming the option that cannot work
- */
+/** @throws ConfigurationError naming the option that can't work */
 export function toSettings({
-  deliverInvitation,
   roles = [],
   allowCreate = () => true,
   maxOrganizationsPerUser = 100,
   invitationExpiresInSeconds = WEEK_SECONDS,
-  limits = {},
+  limits,
+  ...options
 }: OrganizationOptions): Settings {
-  const limit = (name: keyof OrganizationLimits) =>
-    checkRateLimit(`limits.${name}`, limits[name] ?? DEFAULT_LIMITS[name])
+  positive('maxOrganizationsPerUser', maxOrganizationsPerUser)
+  positive('invitationExpiresInSeconds', invitationExpiresInSeconds, MAX_SECONDS)
   return {
-    ...(deliverInvitation !== undefined && { deliverInvitation }),
+    ...options,
     roles: allRoles(roles),
     allowCreate,
-    maxOrganizationsPerUser: positive('maxOrganizationsPerUser', maxOrganizationsPerUser),
-    invitationExpiresInSeconds: positive(
-      'invitationExpiresInSeconds',
-      invitationExpiresInSeconds,
-      LONGEST_SECONDS,
-    ),
-    limits: {
-      creations: limit('creations'),
-      invitations: limit('invitations'),
-      recipient: limit('recipient'),
-      recipientOverall: limit('recipientOverall'),
-      acceptances: limit('acceptances'),
-    },
+    maxOrganizationsPerUser,
+    invitationExpiresInSeconds,
+    limits: rateLimits(DEFAULT_LIMITS, limits),
   }
 }
 
-/** @throws EndpointError `INVITATIONS_UNAVAILABLE` */
-export function requireDelivery(deliverInvitation: DeliverInvitation | undefined): DeliverInvitation {
-  if (deliverInvitation === undefined) throw refuseOrganization('INVITATIONS_UNAVAILABLE')
-  return deliverInvitation
+function allRoles(added: readonly string[]): readonly string[] {
+  const roles = ['owner', 'admin', 'member', ...added]
+  const invalid = roles.find((role, index) => !/^[\w-]{1,64}$/.test(role) || roles.indexOf(role) !== index)
+  if (invalid === undefined) return roles
+  throw new ConfigurationError(
+    `organization({ roles }): ${JSON.stringify(invalid)} is a duplicate, or isn't a name of letters, digits, dashes, and underscores`,
+  )
 }

@@ -2,52 +2,33 @@ import type { Kysely } from 'kysely'
 import type { AuthTables, Migrations, Timestamp } from '../../auth.ts'
 import { type ActiveOrganization, activeOrganizationTriggers } from './active-organization.ts'
 
-type OrganizationTable = {
-  id: string
-  name: string
-  slug: string
-  createdAt: Timestamp
-}
-
-type MemberTable = {
-  id: string
-  organizationId: string
-  userId: string
-  role: string
-  createdAt: Timestamp
-}
-
-/** An invitation that nobody has accepted yet. */
-type InvitationTable = {
-  id: string
-  organizationId: string
-  /** In lower case. */
-  email: string
-  role: string
-  /** `sha256:<hex>` of the token that was delivered. */
-  token: string
-  inviterId: string
-  expiresAt: Timestamp
-  createdAt: Timestamp
-}
-
 /** The tables of `organization()`, and its columns of `session`. */
 export type OrganizationTables = {
-  organization: OrganizationTable
-  member: MemberTable
-  invitation: InvitationTable
+  organization: { id: string; name: string; slug: string; createdAt: Timestamp }
+  member: { id: string; organizationId: string; userId: string; role: string; createdAt: Timestamp }
+  /** Pending invitations. */
+  invitation: {
+    id: string
+    organizationId: string
+    /** In lower case. */
+    email: string
+    role: string
+    /** `sha256:<hex>` of the token that was delivered. */
+    token: string
+    inviterId: string
+    expiresAt: Timestamp
+    createdAt: Timestamp
+  }
   session: AuthTables['session'] & ActiveOrganization
 }
 
-/** The database with our tables and those of this plugin. */
 export type OrganizationKysely = Kysely<Omit<AuthTables, 'session'> & OrganizationTables>
 
-/** Lets a database or transaction see the tables of this plugin. */
+/** Adds the types of this plugin's tables. */
 export function withOwnTables(db: Kysely<AuthTables>): OrganizationKysely {
   return db.withTables<OrganizationTables>()
 }
 
-/** Creates {@link OrganizationTables}. */
 export const migrations: Migrations = {
   async '0001_organization'(schema, { timestamp, engine }, db) {
     await schema
@@ -67,7 +48,7 @@ export const migrations: Migrations = {
       .addColumn('role', 'text', (column) => column.notNull())
       .addColumn('createdAt', timestamp, (column) => column.notNull())
       .addUniqueConstraint('member_organizationId_userId', ['organizationId', 'userId'])
-      // Asked at the commit: the hook that hears of a deleted user still has to find what they were a member of.
+      // Checked at commit: the hook for a deleted user must still find their memberships.
       .addForeignKeyConstraint('member_user', ['userId'], 'user', ['id'], (key) =>
         key.deferrable().initiallyDeferred(),
       )
@@ -84,7 +65,7 @@ export const migrations: Migrations = {
       .addColumn('expiresAt', timestamp, (column) => column.notNull())
       .addColumn('createdAt', timestamp, (column) => column.notNull())
       .addUniqueConstraint('invitation_organizationId_email', ['organizationId', 'email'])
-      // Whoever is no member any more has invited nobody.
+      // Drops invitations sent by former members.
       .addForeignKeyConstraint(
         'invitation_inviter',
         ['organizationId', 'inviterId'],

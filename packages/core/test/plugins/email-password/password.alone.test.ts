@@ -2,12 +2,12 @@ import { hash } from '@node-rs/argon2'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import {
-  type Asker,
+  dummyHash,
   givenPassword,
   hashPassword,
   isOutdated,
   newPassword,
-  nobodysHash,
+  type Requester,
   verifyPassword,
 } from '../../../src/plugins/email-password/password.ts'
 import { reasonOf } from '../../support/reason-of.ts'
@@ -81,7 +81,7 @@ describe('a password is verified', () => {
     expect(await verifyPassword('wrong', null)).toBe(false)
     expect(argon2.verified).toHaveLength(2)
     expect(cost(argon2.verified[0])).toEqual(cost(argon2.verified[1]))
-    expect(argon2.verified[1]).toBe(await nobodysHash())
+    expect(argon2.verified[1]).toBe(await dummyHash())
   })
 })
 
@@ -91,7 +91,7 @@ test.each([
   ['that is empty', ''],
 ])('a hash %s counts as none: the same work, and no error', async (_name, hash) => {
   expect(await verifyPassword('correct horse', hash)).toBe(false)
-  expect(argon2.verified).toEqual([await nobodysHash()])
+  expect(argon2.verified).toEqual([await dummyHash()])
 })
 
 test('the password of nobody opens nothing, even to whoever knows it', async () => {
@@ -99,7 +99,7 @@ test('the password of nobody opens nothing, even to whoever knows it', async () 
   const randomUUID = vi.spyOn(crypto, 'randomUUID').mockReturnValueOnce(nobodys)
   vi.resetModules()
   const anew = await import('../../../src/plugins/email-password/password.ts')
-  expect(await anew.verifyPassword(nobodys, await anew.nobodysHash())).toBe(true)
+  expect(await anew.verifyPassword(nobodys, await anew.dummyHash())).toBe(true)
   expect(await anew.verifyPassword(nobodys, null)).toBe(false)
   randomUUID.mockRestore()
 })
@@ -124,13 +124,13 @@ test('sign-in verifies one password of the same cost, whether the account exists
 
 describe('passwords take turns', () => {
   /** Begins so many at once, none of which ends before it is let go. */
-  async function begin(count: number, asker?: Asker) {
+  async function begin(count: number, requester?: Requester) {
     const cheap = await hash('x', { memoryCost: 8, timeCost: 1, parallelism: 1 })
     let letGo: (value?: unknown) => void = () => {}
     argon2.gate = new Promise((resolve) => {
       letGo = resolve
     })
-    const answers = Array.from({ length: count }, () => reasonOf(verifyPassword('x', cheap, asker)))
+    const answers = Array.from({ length: count }, () => reasonOf(verifyPassword('x', cheap, requester)))
     for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
     return { cheap, letGo, answers: () => Promise.all(answers) }
   }
@@ -144,13 +144,13 @@ describe('passwords take turns', () => {
   })
 
   test.each([
-    ['stranger', 100, undefined],
-    ['stranger', 100, 'stranger'],
+    ['unknown', 100, undefined],
+    ['unknown', 100, 'unknown'],
     ['one whom we know', 200, 'known'],
   ] as const)(
     'and a %s who would stand behind %i others is told to come back: 503',
-    async (_name, longest, asker) => {
-      const { letGo, answers } = await begin(2 + longest + 3, asker)
+    async (_name, longest, requester) => {
+      const { letGo, answers } = await begin(2 + longest + 3, requester)
       letGo()
       const reasons = await answers()
       expect(reasons.slice(0, 2 + longest)).toEqual(Array(2 + longest).fill('accepted'))

@@ -32,6 +32,7 @@ test('is made of what any plugin has: it imports the public entries, the lists o
     '../../auth.ts',
     '../../index.ts',
     '../../protocol.ts',
+    '../internal.ts',
     '../pagination.ts',
     'kysely',
     'zod',

@@ -1,0 +1,138 @@
+import type { AuthTransaction } from '../../database/auth-transaction.ts'
+import { type AuthKysely, toDate } from '../../database/schema.ts'
+import { lockUsers } from '../../lifecycle/lock-user.ts'
+import { createSecret, hashSecret } from '../../session/secret.ts'
+import { emailPasswordError } from './reasons.ts'
+import type { LinkEmail } from './send-email.ts'
+import { type EmailPasswordKysely, type LinkPurpose, withOwnTables } from './tables.ts'
+
+/** How many links of a kind are valid at once. Only the last requested email change is intended. */
+const MAX_LINKS = { 'verify-email': 2, 'change-email': 1, 'reset-password': 2 }
+
+const LIFETIME_SECONDS = {
+  'verify-email': 24 * 60 * 60,
+  'change-email': 60 * 60,
+  'reset-password': 60 * 60,
+  'undo-email-change': 7 * 24 * 60 * 60,
+}
+
+/**
+ * Creates a link that can be used once, and locks its user. Older links for the same purpose become invalid,
+ * except the last one for a reset or a verification: otherwise an attacker's requests would invalidate the
+ * link that the owner is about to open.
+ */
+export async function createLink(
+  trx: AuthTransaction,
+  { kind, to, user, now }: Pick<LinkEmail, 'kind' | 'to' | 'user'> & { now: Date },
+): Promise<LinkEmail> {
+  await lockUsers(trx, [user.id])
+  await deleteOldLinks(withOwnTables(trx), { userId: user.id, kind })
+  const link = await insertLink(trx, { purpose: kind, userId: user.id, email: to, now })
+  return { kind, to, user, ...link }
+}
+
+/** Inserts a link. Earlier undo links stay valid: the oldest is the first owner's. */
+export async function insertLink(
+  trx: AuthTransaction,
+  { purpose, userId, email, now }: { purpose: LinkPurpose; userId: string; email: string; now: Date },
+): Promise<{ token: string; expiresAt: Date }> {
+  const token = createSecret()
+  const id = await hashSecret(token)
+  const expiresAt = new Date(now.getTime() + LIFETIME_SECONDS[purpose] * 1000)
+  await withOwnTables(trx)
+    .insertInto('verification')
+    .values({ id, purpose, userId, email, expiresAt, createdAt: now })
+    .execute()
+  return { token, expiresAt }
+}
+
+/** Deletes the oldest links of a kind, to leave room for one more. */
+export async function deleteOldLinks(
+  db: EmailPasswordKysely,
+  { userId, kind }: { userId: string; kind: LinkEmail['kind'] },
+): Promise<void> {
+  const newest = await db
+    .selectFrom('verification')
+    .select('id')
+    .where(({ and }) => and({ userId, purpose: kind }))
+    .orderBy('createdAt', 'desc')
+    .limit(MAX_LINKS[kind] - 1)
+    .execute()
+  const kept = newest.map(({ id }) => id)
+  await db
+    .deleteFrom('verification')
+    .where(({ and }) => and({ userId, purpose: kind }))
+    .$if(kept.length > 0, (older) => older.where('id', 'not in', kept))
+    .execute()
+}
+
+/** A valid link. */
+export interface Link {
+  readonly id: string
+  readonly kind: LinkPurpose
+  readonly userId: string
+  /** The address that it was sent to. */
+  readonly email: string
+  readonly createdAt: Date
+}
+
+type LinkQuery = { token: string; kinds: readonly LinkPurpose[]; now: Date }
+
+/** @throws EndpointError `LINK_INVALID` */
+export async function findLink(db: AuthKysely, { token, kinds, now }: LinkQuery): Promise<Link> {
+  const link = await withOwnTables(db)
+    .selectFrom('verification')
+    .select(['id', 'purpose as kind', 'userId', 'email', 'createdAt'])
+    .where('id', '=', await hashSecret(token))
+    .where('purpose', 'in', kinds)
+    .where('expiresAt', '>', now)
+    .executeTakeFirst()
+  if (link === undefined) throw emailPasswordError('LINK_INVALID')
+  return { ...link, createdAt: toDate(link.createdAt) }
+}
+
+/**
+ * Deletes a link and locks its user.
+ *
+ * @throws EndpointError `LINK_INVALID`
+ */
+export async function consumeLink(trx: AuthTransaction, query: LinkQuery): Promise<Link> {
+  const { userId } = await findLink(trx, query)
+  await lockUsers(trx, [userId])
+  // Meanwhile it may have been used.
+  const link = await findLink(trx, query)
+  await withOwnTables(trx).deleteFrom('verification').where('id', '=', link.id).execute()
+  return link
+}
+
+export async function deleteLinks(
+  db: EmailPasswordKysely,
+  { userId, kinds }: { userId: string; kinds: readonly LinkPurpose[] },
+): Promise<void> {
+  await db.deleteFrom('verification').where('userId', '=', userId).where('purpose', 'in', kinds).execute()
+}
+
+/** Deletes the links of a user, except older undo links: an earlier owner can still restore the account. */
+export async function deleteLinksSince(trx: AuthTransaction, { userId, createdAt }: Link): Promise<void> {
+  await withOwnTables(trx)
+    .deleteFrom('verification')
+    .where('userId', '=', userId)
+    .where(({ eb, or }) => or([eb('purpose', '!=', 'undo-email-change'), eb('createdAt', '>=', createdAt)]))
+    .execute()
+}
+
+/** Whether an address can still be restored to another user. No other account can take it until then. */
+export async function isReserved(
+  db: AuthKysely,
+  { email, userId, now }: { email: string; userId: string; now: Date },
+): Promise<boolean> {
+  const link = await withOwnTables(db)
+    .selectFrom('verification')
+    .select('id')
+    .where(({ and }) => and({ email, purpose: 'undo-email-change' }))
+    .where('userId', '!=', userId)
+    .where('expiresAt', '>', now)
+    .limit(1)
+    .executeTakeFirst()
+  return link !== undefined
+}
