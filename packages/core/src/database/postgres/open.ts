@@ -12,8 +12,7 @@ import { causeOf, connectPostgres, endPostgres, type PostgresOptions } from './c
 import { postgresDialect } from './dialect.ts'
 import { postgresFeed } from './feed.ts'
 import { postgresLimits } from './limits.ts'
-import { postgresLookups } from './sessions.ts'
-import { postgresTokens } from './tokens.ts'
+import { postgresLookups, postgresTokens } from './sessions.ts'
 
 /**
  * What {@link openPostgres} opens.
