@@ -14,24 +14,16 @@ import { postgresFeed } from './feed.ts'
 import { postgresLimits } from './limits.ts'
 import { postgresLookups, postgresTokens } from './sessions.ts'
 
-/**
- * What {@link openPostgres} opens.
- * - `db`: Kysely, on a pool; goes into the context of a call. `Tables` are the app's own
- * - `sessions`: Step 2, on connections of its own
- * - `revocations`: tells of revocations, those of other processes too
- * - `limits`: counts attempts in the same database
- * - `columns`, `types`, `migrations`: what it was opened with, and what the migrations did
- * - `close()`: closes its connections
- */
+/** A database that {@link openPostgres} opened. `Tables` are the app's own. */
 export type PostgresAuthDatabase<Tables> = OpenedDatabase<Tables>
 
 /**
- * Opens a PostgreSQL database of version 14 or later, and brings its tables up to date. Every node opens it for itself and hears of the
+ * Opens a PostgreSQL database of version 14 or later, and migrates its tables. Each node opens it once and learns of the
  * revocations of all others; see `docs/scaling.md`.
  *
  * @param url `postgres://user:password@host:5432/database`, of the primary. A pooler in between must pool sessions, not transactions.
- * @throws ConfigurationError when the URL names no PostgreSQL database, or an option cannot work
- * @throws the error of the driver when the database cannot be reached, or of the migration that failed
+ * @throws ConfigurationError if the URL isn't a PostgreSQL URL, or an option is invalid
+ * @throws the driver's error if the database can't be reached, or that of a failed migration
  */
 export function openPostgres<Tables = unknown>(
   url: string,

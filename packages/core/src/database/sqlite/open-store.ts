@@ -3,7 +3,7 @@ import Database from 'better-sqlite3'
 import { Kysely } from 'kysely'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import type { LookupRow } from '../../session/session-row.ts'
-import { checkMapping, warnWithoutVersion } from '../check-mapping.ts'
+import { checkMapping } from '../check-mapping.ts'
 import type { OpenedStore } from '../database.ts'
 import { installFeed, pruneFeedHourly } from '../install-feed.ts'
 import type { StoreMapping } from '../mapping.ts'
@@ -16,15 +16,15 @@ import type { SqliteOptions } from './open.ts'
 import { sqliteLookups } from './sessions.ts'
 import { sqliteWriteQueue } from './write-queue.ts'
 
-/** What {@link openSqliteStore} opens: `sessions`, `revocations` and `limits` of an `AuthStore`, and `close()`. */
+/** An open {@link openSqliteStore store}: for `withAuthStore`, and `close()`. */
 export type SqliteStore = OpenedStore
 
 /**
- * Step 2, the feed and the rate limits on tables that another library owns, such as those of Better Auth: they are read, and triggers on
- * them tell of revocations, but nothing of ours writes to them. For `withAuthStore`.
+ * Opens Step 2, the feed, and the rate limits on tables that another library owns, such as Better Auth's. It only reads those
+ * tables, and adds triggers that report revocations. For `withAuthStore`.
  *
- * @param options `mapping`: how those tables are named and write their dates. A row is read to check it
- * @throws ConfigurationError when there is no such file, or the mapping does not fit its tables
+ * @param options.mapping the names and date encoding of those tables. One row is read to check it
+ * @throws ConfigurationError if the file doesn't exist, or the mapping doesn't fit its tables
  */
 export async function openSqliteStore(
   url: string,
@@ -42,8 +42,7 @@ export async function openSqliteStore(
     counter.close()
   }
   try {
-    readOneRow(reader, mapping)
-    warnWithoutVersion(mapping)
+    await checkMapping('sqlite', mapping, async (statement) => reader.prepare<[], LookupRow>(statement).get())
     const kysely = new Kysely<AuthTables>({ dialect: sqliteWriteQueue(counter, { busyTimeoutMs }) })
     await installFeed(kysely, 'sqlite', mapping)
     const revocations = sqliteFeed(reader)
@@ -61,21 +60,5 @@ export async function openSqliteStore(
   } catch (error) {
     await close()
     throw error
-  }
-}
-
-function readOneRow(reader: Database.Database, mapping: StoreMapping): void {
-  const { session, user } = sessionSql('sqlite', mapping)
-  try {
-    const row = reader
-      .prepare<[], LookupRow>(
-        `select s.${session.id}, u.${user.id}, ${session.columns}, ${user.columns}
-          from ${session.table} s join ${user.table} u on u.${user.id} = s.${session.userId} limit 1`,
-      )
-      .get()
-    checkMapping(row, 'sqlite', mapping)
-  } catch (cause) {
-    if (!(cause instanceof Database.SqliteError)) throw cause
-    throw new ConfigurationError(`mapping: ${cause.message}`, { cause })
   }
 }

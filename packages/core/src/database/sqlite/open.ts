@@ -16,33 +16,25 @@ import { sqliteLimits } from './limits.ts'
 import { sqliteSessions } from './sessions.ts'
 import { sqliteWriteQueue } from './write-queue.ts'
 
-/** What {@link openSqlite} takes. */
+/** Options of {@link openSqlite}. */
 export interface SqliteOptions extends ColumnsOptions {
-  /** How long a write waits for another process to release the file before it is 503, in milliseconds. @default 5_000 */
+  /** How long a write waits while another process has the file locked, before it is 503, in milliseconds. @default 5_000 */
   readonly busyTimeoutMs?: number
-  /** Whether a file that is not there is made. @default true */
+  /** Whether to create a missing file. @default true */
   readonly create?: boolean
 }
 
-/**
- * What {@link openSqlite} opens.
- * - `db`: Kysely, on the write queue; goes into the context of a call. `Tables` are the app's own
- * - `sessions`: Step 2, on a connection of its own that only reads
- * - `revocations`: tells of revocations, those of other processes too
- * - `limits`: counts attempts in the same database; in memory for `:memory:`
- * - `columns`, `types`, `migrations`: what it was opened with, and what the migrations did
- * - `close()`: closes its connections
- */
+/** A database that {@link openSqlite} opened. `Tables` are the app's own. */
 export type SqliteAuthDatabase<Tables> = OpenedDatabase<Tables>
 
 /**
- * Opens a SQLite file, creates it where it is missing, and brings its tables up to date.
+ * Opens a SQLite file, creates it if it is missing, and migrates its tables.
  *
- * A new file is readable by its owner alone, since it holds password hashes. `:memory:` is for tests: its one connection reads
- * and writes, so Step 2 also sees a transaction that is still open.
+ * Only its owner can read a new file, since it holds password hashes. `:memory:` is for tests: one connection reads and writes,
+ * so Step 2 also sees open transactions.
  *
- * @param url `file:` followed by a path, a bare path, or `:memory:`
- * @throws ConfigurationError when the URL names no SQLite file, or one that is not there and is not to be made
+ * @param url `file:` followed by a path, a path, or `:memory:`
+ * @throws ConfigurationError if the URL isn't one of a SQLite file, or the file is missing and `create` is false
  */
 export function openSqlite<Tables = unknown>(
   url: string,
@@ -66,7 +58,7 @@ export async function openSqlite(
     const reader = isMemory ? writer : new Database(path, { readonly: true, timeout: 0 })
     const counter = isMemory ? null : openCounter(path)
     const sessions = sqliteSessions(reader, columns)
-    // Of what is in memory this process is the only one.
+    // Only this process can change a database in memory.
     const feed = isMemory ? null : sqliteFeed(reader)
     const revocations = feed ?? memoryFeed()
     const limits = counter === null ? memoryLimits() : sqliteLimits(counter, { busyTimeoutMs })
@@ -79,7 +71,7 @@ export async function openSqlite(
         feed?.close()
         reader.close()
         counter?.close()
-        // Kysely stays, so that a late write is refused with 503 like one to any other database that is gone.
+        // Kysely stays open, so a late write is 503.
         writer.close()
       },
     }
