@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { AuthTransaction } from './auth-transaction.ts'
 import { type Engine, namesOf, quote, type StoreMapping } from './mapping.ts'
 import { createRateLimitTable } from './migrations.ts'
-import { LOG_KEPT_MS, revocationLogStatements } from './revocation-log.ts'
+import { LOG_RETENTION_MS, revocationLogStatements } from './revocation-log.ts'
 import type { AuthKysely } from './schema.ts'
 
 /** The number of an advisory lock: of several nodes that start at once, one after the other makes the triggers. */
@@ -46,11 +46,11 @@ async function isInstalled(trx: AuthTransaction, mapping: StoreMapping, version:
 export function pruneFeedHourly(db: AuthKysely): () => void {
   async function prune(): Promise<void> {
     const now = Date.now()
-    const upTo = new Date(now - LOG_KEPT_MS)
+    const upTo = new Date(now - LOG_RETENTION_MS)
     await db.deleteFrom('revocation_log').where('at', '<=', upTo).execute()
     await db.deleteFrom('rateLimit').where('expire', '<=', now).execute()
   }
-  const timer = setInterval(() => void prune().catch(() => {}), LOG_KEPT_MS)
+  const timer = setInterval(() => void prune().catch(() => {}), LOG_RETENTION_MS)
   timer.unref()
   return () => clearInterval(timer)
 }

@@ -1,5 +1,5 @@
 import { type AnyDatabase, toSessionDatabase } from '../database/any-database.ts'
-import { LOG_KEPT_MS } from '../database/revocation-log.ts'
+import { LOG_RETENTION_MS } from '../database/revocation-log.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
 import { positive } from '../protocol/positive-integer.ts'
 import { commit } from './commit.ts'
@@ -58,7 +58,7 @@ export async function prune(given: AnyDatabase, options: PruneOptions): Promise<
     await inBatches('audit', () => removeOld(database, old))
   }
   await inBatches('rateLimit', () => removeCounters(database, { now, batchSize }))
-  const upTo = new Date(now.getTime() - LOG_KEPT_MS)
+  const upTo = new Date(now.getTime() - LOG_RETENTION_MS)
   await inBatches('revocation_log', () => removeLog(database, { upTo, batchSize }))
   for (const table of ['serviceToken', 'serviceCall', ...tables])
     await inBatches(table, () => removeOld(database, { table, column: 'expiresAt', upTo: now, batchSize }))
