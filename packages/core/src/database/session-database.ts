@@ -7,23 +7,25 @@ import type { AuthTransaction, ChangeEvent, RecordEvent } from './auth-transacti
 import type { MigrationDialect } from './migrations.ts'
 import type { AuthKysely } from './schema.ts'
 
-/** A database that sessions can begin and end in: what `openSqlite` returns. */
+/** A database in which sessions begin and end, such as `openSqlite` returns. */
 export interface SessionDatabase {
   readonly db: AuthKysely
+  /** Step 2, on separate connections that only read. */
   readonly sessions: SessionStore
+  /** Publishes revocations, including those of other processes. */
   readonly revocations: RevocationFeed
+  /** Counts attempts in the same database, or in memory for `:memory:`. */
   readonly limits: RateLimitStore
-  /** The columns besides ours that Step 2 reads here. */
+  /** The added columns that Step 2 reads. */
   readonly columns: AddedColumns
-  /** How migrations write their types here. */
+  /** How migrations write their types. */
   readonly types: MigrationDialect
-  /** Hears of events after their commit. */
+  /** Called with each event after its commit. */
   readonly onEvent?: EventListener | undefined
-  /** Where the changes come from that are made through this object; recorded with each of them. */
+  /** The origin that is recorded with each change made through this object. */
   readonly origin?: EventOrigin
-  /** Run inside the transaction of a change; one that throws undoes it. */
   readonly hooks?: readonly ChangeHook[]
 }
 
-/** Takes part in a change, in its transaction. What it records, hooks are told of as well. */
+/** Runs in the transaction of a change, and undoes it by throwing. Hooks also receive the events it records. */
 export type ChangeHook = (event: ChangeEvent, trx: AuthTransaction, record: RecordEvent) => Promise<void>
