@@ -12,13 +12,7 @@ import { orUnavailable } from './errors.ts'
 /** Kysely over a pool. Errors of the connection become `SESSIONS_UNAVAILABLE`. */
 export function postgresDialect(pool: Pool): Dialect {
   const config = { pool }
-  const dialect = new PostgresDialect(config)
-  return {
-    createAdapter: () => dialect.createAdapter(),
-    createIntrospector: (db) => dialect.createIntrospector(db),
-    createQueryCompiler: () => dialect.createQueryCompiler(),
-    createDriver: () => new PoolDriver(config),
-  }
+  return Object.assign(new PostgresDialect(config), { createDriver: () => new PoolDriver(config) })
 }
 
 type Connection = Parameters<PostgresDriver['rollbackTransaction']>[0]

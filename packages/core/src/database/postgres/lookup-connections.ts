@@ -9,7 +9,6 @@ interface ConnectionOptions {
   readonly connector: PostgresConnector
   /** Prepares a new connection, so a failover costs no more than the lookup. */
   readonly prepare: (client: Client) => Promise<void>
-  /** Called when a connection was added. */
   readonly onReady: () => void
   /** Called when no connection is left and an attempt to connect has failed. */
   readonly onOutage: (error: unknown) => void
@@ -19,19 +18,13 @@ interface ConnectionOptions {
 export interface LookupConnections {
   /** Returns the connection for the next statement, if one is ready. */
   current(): Client | undefined
-  /** Closes a connection and opens another. */
   replace(client: Client): void
-  /** Closes all connections once `running`, the statement under way, has finished. */
+  /** Closes all connections once `running`, the current statement, has finished. */
   close(running: Promise<void> | null): Promise<void>
 }
 
 /** Keeps two connections for lookups, and replaces one that fails. */
-export function lookupConnections({
-  connector,
-  prepare,
-  onReady,
-  onOutage,
-}: ConnectionOptions): LookupConnections {
+export function lookupConnections(options: ConnectionOptions): LookupConnections {
   const clients: Client[] = []
   let preparing: Promise<void> | null = null
   let isConnecting = false
@@ -47,7 +40,7 @@ export function lookupConnections({
         failures = 0
       } catch (error) {
         failures++
-        if (clients.length === 0) onOutage(error)
+        if (clients.length === 0) options.onOutage(error)
         await new Promise((resolve) => setTimeout(resolve, backOff(failures, RECONNECT_PAUSE)).unref())
       }
     }
@@ -55,9 +48,9 @@ export function lookupConnections({
   }
 
   async function addClient(): Promise<void> {
-    const client = await connector.connect('sallyport-lookup')
+    const client = await options.connector.connect('sallyport-lookup')
     if (isClosed) return void client.end()
-    preparing = prepare(client)
+    preparing = options.prepare(client)
     await preparing.catch((error: unknown) => {
       void client.end().catch(() => {})
       throw error
@@ -65,7 +58,7 @@ export function lookupConnections({
     if (isClosed) return void client.end()
     client.once('end', () => replace(client))
     clients.push(client)
-    onReady()
+    options.onReady()
   }
 
   function replace(client: Client): void {

@@ -2,8 +2,9 @@ import type { Client } from 'pg'
 import { DeadlineError } from '../../protocol/deadline.ts'
 import { AuthError } from '../../protocol/errors.ts'
 import type { SessionKey, StoredSession } from '../../session/session.ts'
+import type { PostgresConnector } from './connector.ts'
 import { isStatementFault, sqlState } from './errors.ts'
-import type { LookupConnections } from './lookup-connections.ts'
+import { lookupConnections } from './lookup-connections.ts'
 
 const MAX_BATCH = 256
 
@@ -22,28 +23,24 @@ interface Lookup {
 }
 
 interface QueueOptions {
-  readonly connections: Pick<LookupConnections, 'current' | 'replace'>
+  readonly connector: PostgresConnector
+  /** Prepares a new connection. */
+  readonly prepare: (client: Client) => Promise<void>
   /** Runs one statement for all keys, and returns their sessions in the same order. */
-  readonly findAll: (
-    client: Client,
-    keys: readonly SessionKey[],
-  ) => Promise<readonly (StoredSession | null)[]>
+  readonly findAll: (client: Client, keys: readonly SessionKey[]) => Promise<(StoredSession | null)[]>
   readonly timeoutMs: number
 }
 
 /** The lookups that wait for a connection. */
 export interface LookupQueue {
   find(key: SessionKey): Promise<StoredSession | null>
-  /** Ends an outage: a connection is ready. */
-  resume(): void
-  /** Rejects all lookups that wait, and later ones until `resume`. */
-  fail(error: unknown): void
-  /** Returns the statement under way. */
-  running(): Promise<void> | null
+  /** Rejects waiting and later lookups. Resolves when no statement is running. */
+  close(): Promise<void>
 }
 
 /** Sends lookups in batches, one statement at a time. See `postgresLookups`. */
-export function lookupQueue({ connections, findAll, timeoutMs }: QueueOptions): LookupQueue {
+export function lookupQueue({ connector, prepare, findAll, timeoutMs }: QueueOptions): LookupQueue {
+  const connections = lookupConnections({ connector, prepare, onReady: resume, onOutage: rejectUntilReady })
   let queue: Lookup[] = []
   let running: Promise<void> | null = null
   let outage: unknown = null
@@ -99,10 +96,15 @@ export function lookupQueue({ connections, findAll, timeoutMs }: QueueOptions): 
     rejectAll(isLost ? batch.filter(({ isRetry }) => isRetry) : batch, error)
     for (const lookup of retries) lookup.isRetry = true
     queue = [...retries, ...queue]
-    if (outage !== null) fail(outage)
+    if (outage !== null) rejectUntilReady(outage)
   }
 
-  function fail(error: unknown): void {
+  function resume(): void {
+    outage = null
+    send()
+  }
+
+  function rejectUntilReady(error: unknown): void {
     outage = error
     rejectAll(queue.splice(0), error)
   }
@@ -115,12 +117,10 @@ export function lookupQueue({ connections, findAll, timeoutMs }: QueueOptions): 
         send()
       })
     },
-    resume() {
-      outage = null
-      send()
+    async close() {
+      rejectUntilReady(new Error('The database is closed'))
+      await connections.close(running)
     },
-    fail,
-    running: () => running,
   }
 }
 

@@ -8,10 +8,10 @@ import type { SessionSql } from '../session-sql.ts'
 import type { PostgresConnector } from './connector.ts'
 import { orUnavailable } from './errors.ts'
 import { type IdTypes, isIdOf } from './ids.ts'
-import { type LookupConnections, lookupConnections } from './lookup-connections.ts'
-import { lookupQueue } from './lookup-queue.ts'
+import { type LookupQueue, lookupQueue } from './lookup-queue.ts'
 
-interface LookupOptions {
+/** How lookups run. */
+export interface LookupOptions {
   readonly connector: PostgresConnector
   readonly sql: SessionSql
   readonly ids: IdTypes
@@ -20,11 +20,8 @@ interface LookupOptions {
   readonly lookupTimeoutMs: number
 }
 
-/** Step 2 on its own connections. */
-export interface PostgresLookups extends AuthAdapter {
-  /** Resolves when no statement is under way. */
-  close(): Promise<void>
-}
+/** Step 2 on separate connections. */
+export interface PostgresLookups extends AuthAdapter, Pick<LookupQueue, 'close'> {}
 
 /** Step 2 as one statement for any number of sessions. `place` is the position of the key, from 1. */
 export function batchStatement({ session, user, added }: SessionSql, ids: IdTypes): string {
@@ -35,33 +32,22 @@ export function batchStatement({ session, user, added }: SessionSql, ids: IdType
 }
 
 /**
- * Runs Step 2 in batches. The first lookup is sent at once. Lookups that arrive while it runs are sent together when it returns,
- * as one prepared statement: the busier the node, the fewer statements. None joins a statement that was already sent, so each
- * lookup sees everything that was committed before it was called.
+ * Runs Step 2 in batches. The first lookup is sent at once. Lookups that arrive while it runs are sent together when
+ * it returns, as one prepared statement: the busier the node, the fewer statements. None joins a statement that was
+ * already sent, so each lookup sees everything that was committed before it was called.
  *
- * A connection that doesn't respond in time is replaced by the standby. Lookups on a broken connection are retried once. While
- * there is no connection, lookups wait for the current attempt to connect; if it fails, they are 503.
+ * A connection that doesn't respond in time is replaced by the standby. Lookups on a broken connection are retried
+ * once. Without a connection, lookups wait for the current attempt to connect; if it fails, they are 503.
  */
-export function postgresLookups({
-  connector,
-  sql,
-  ids,
-  columns = NO_COLUMNS,
-  lookupTimeoutMs,
-}: LookupOptions): PostgresLookups {
+export function postgresLookups(options: LookupOptions): PostgresLookups {
+  const { connector, sql, ids, columns = NO_COLUMNS, lookupTimeoutMs: timeoutMs } = options
   const text = batchStatement(sql, ids)
   const added = addedLists(columns)
 
-  async function findAll(
-    client: Client,
-    keys: readonly SessionKey[],
-  ): Promise<readonly (StoredSession | null)[]> {
+  async function findAll(client: Client, keys: readonly SessionKey[]): Promise<(StoredSession | null)[]> {
     const values = [keys.map(({ sessionId }) => sessionId), keys.map(({ userId }) => userId)]
     const query = { name: 'sallyport_lookup', text, values, rowMode: 'array' }
-    const { rows } = await withDeadline(
-      client.query<[place: number, ...LookupValues]>(query),
-      lookupTimeoutMs,
-    )
+    const { rows } = await withDeadline(client.query<[place: number, ...LookupValues]>(query), timeoutMs)
     const found = new Map(rows.map(([place, ...values]) => [place, values]))
     return keys.map((key, index) => {
       const values = found.get(index + 1)
@@ -71,27 +57,15 @@ export function postgresLookups({
 
   async function prepare(client: Client): Promise<void> {
     // The planner assumes ten keys and would plan each statement again, which costs more than running it.
-    await withDeadline(client.query('set plan_cache_mode = force_generic_plan'), lookupTimeoutMs)
+    await withDeadline(client.query('set plan_cache_mode = force_generic_plan'), timeoutMs)
     await findAll(client, [])
   }
 
-  const connections: LookupConnections = lookupConnections({
-    connector,
-    prepare,
-    onReady: () => queue.resume(),
-    onOutage: (error) => queue.fail(error),
-  })
-  const queue = lookupQueue({ connections, findAll, timeoutMs: lookupTimeoutMs })
-
+  const { find, close } = lookupQueue({ connector, prepare, findAll, timeoutMs })
   return {
-    findSession(key) {
-      if (!isIdOf(ids.session, key.sessionId) || !isIdOf(ids.user, key.userId)) return null
-      return queue.find(key)
-    },
-    async close() {
-      queue.fail(new Error('The database is closed'))
-      await connections.close(queue.running())
-    },
+    findSession: (key) =>
+      isIdOf(ids.session, key.sessionId) && isIdOf(ids.user, key.userId) ? find(key) : null,
+    close,
   }
 }
 

@@ -24,13 +24,11 @@ interface WritableDatabase extends SqliteDatabase {
  * @param options.busyTimeoutMs after which a statement fails with `SESSIONS_UNAVAILABLE`
  */
 export function sqliteWriteQueue(database: WritableDatabase, options: { busyTimeoutMs: number }): Dialect {
-  const dialect = new SqliteDialect({ database })
-  return {
+  return Object.assign(new SqliteDialect({ database }), {
     createAdapter: () => new WriteQueueAdapter(),
-    createIntrospector: (db) => dialect.createIntrospector(db),
     createQueryCompiler: () => new WriteQueueCompiler(),
     createDriver: () => new WriteQueueDriver(database, options.busyTimeoutMs),
-  }
+  })
 }
 
 class WriteQueueAdapter extends SqliteAdapter {
