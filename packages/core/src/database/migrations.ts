@@ -54,7 +54,15 @@ export async function migrate<Tables>(
 ): Promise<MigrationReport> {
   const migrator = new Migrator({
     db,
-    provider: { getMigrations: async () => toKysely(migrations, dialect) },
+    provider: {
+      async getMigrations() {
+        const entries = Object.entries(migrations).map(([name, up]): [string, Migration] => [
+          name,
+          { up: (db: Kysely<unknown>) => up(db.schema, dialect, db) },
+        ])
+        return Object.fromEntries(entries)
+      },
+    },
     migrationTableName: `${owner}_migration`,
     migrationLockTableName: `${owner}_migration_lock`,
   })
@@ -76,11 +84,6 @@ export function createRateLimitTable(schema: SchemaModule): { execute(): Promise
     .addColumn('key', 'text', (column) => column.primaryKey())
     .addColumn('points', 'integer', (column) => column.notNull())
     .addColumn('expire', 'bigint')
-}
-
-function toKysely(migrations: Migrations, dialect: MigrationDialect): Record<string, Migration> {
-  const up = (migrate: Migrations[string]) => (db: Kysely<unknown>) => migrate(db.schema, dialect, db)
-  return Object.fromEntries(Object.entries(migrations).map(([name, migrate]) => [name, { up: up(migrate) }]))
 }
 
 const CORE: { owner: string; migrations: Migrations } = {

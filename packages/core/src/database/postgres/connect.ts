@@ -1,4 +1,4 @@
-import { ConfigurationError, isAuthError } from '../../protocol/errors.ts'
+import { ConfigurationError } from '../../protocol/errors.ts'
 import { positive } from '../../protocol/positive-integer.ts'
 import { MAX_TIMEOUT_MS, type PostgresConnector, postgresConnector } from './connector.ts'
 
@@ -46,9 +46,4 @@ export function connectPostgres(
 /** Closes the pool. Later statements are 503. */
 export async function endPostgres({ pool }: PostgresConnector): Promise<void> {
   if (!pool.ended && !pool.ending) await pool.end()
-}
-
-/** Returns the driver's error behind a 503, which says more while a program starts. */
-export function causeOf(error: unknown): unknown {
-  return isAuthError(error) && error.cause !== undefined ? error.cause : error
 }

@@ -23,14 +23,11 @@ interface ConnectorOptions {
 }
 
 /**
- * Makes one attempt to connect at a time, so a server that comes back isn't stormed. After a failed attempt, others fail with its
- * error for up to half a second. A server in recovery is rejected: its data is stale.
+ * Makes one attempt to connect at a time, so a server that comes back isn't stormed. After a failed attempt, others
+ * fail with its error for up to half a second. A server in recovery is rejected: its data is stale.
  */
-export function postgresConnector({
-  config,
-  poolSize,
-  connectTimeoutMs,
-}: ConnectorOptions): PostgresConnector {
+export function postgresConnector(options: ConnectorOptions): PostgresConnector {
+  const { config, poolSize, connectTimeoutMs } = options
   let lastAttempt: Promise<unknown> = Promise.resolve()
   let failures = 0
   let failed: { readonly error: unknown; readonly until: number } | null = null
@@ -58,7 +55,7 @@ export function postgresConnector({
   class PrimaryClient extends Client {
     constructor(options?: ClientConfig) {
       super({ ...options, connectionTimeoutMillis: connectTimeoutMs })
-      // The query under way gets the error too. Without a listener an idle connection would end the process.
+      // A running query gets the error too. Without a listener an idle connection would end the process.
       this.on('error', () => {})
     }
 
@@ -71,7 +68,7 @@ export function postgresConnector({
       return undefined
     }
 
-    /** Whether no statement is under way (the driver's types lack `readyForQuery`) and no transaction is open. */
+    /** Whether no statement is running (the driver's types lack `readyForQuery`) and no transaction is open. */
     isIdle(): boolean {
       const isReady = 'readyForQuery' in this && this.readyForQuery === true
       return isReady && this.getTransactionStatus() === 'I'

@@ -138,19 +138,14 @@ export async function postgresFeed(
   }
 
   void listen()
-  return {
-    get revision() {
-      return local.revision
-    },
-    subscribe: local.subscribe,
-    publish: local.publish,
+  return Object.assign(local, {
     async close() {
       isClosed = true
       // PostgreSQL finishes the statement of a closed connection and keeps its locks.
       await reading.catch(() => {})
       void client?.end().catch(() => {})
     },
-  }
+  })
 }
 
 async function oldestOpenTransaction(connection: Pick<Pool, 'query'> | Client): Promise<string> {

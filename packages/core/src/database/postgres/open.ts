@@ -1,4 +1,5 @@
 import { Kysely, sql } from 'kysely'
+import { isAuthError } from '../../protocol/errors.ts'
 import { NO_COLUMNS } from '../../session/added-columns.ts'
 import { withAuthStore } from '../../session/direct-adapter.ts'
 import type { LookupRow } from '../../session/session-row.ts'
@@ -11,7 +12,7 @@ import { namesOf, type StoreMapping } from '../mapping.ts'
 import { migrate, postgresTypes } from '../migrations.ts'
 import type { AuthTables } from '../schema.ts'
 import { sessionSql } from '../session-sql.ts'
-import { causeOf, connectPostgres, endPostgres, type PostgresOptions } from './connect.ts'
+import { connectPostgres, endPostgres, type PostgresOptions } from './connect.ts'
 import { postgresDialect } from './dialect.ts'
 import { postgresFeed } from './feed.ts'
 import { readIdTypes } from './ids.ts'
@@ -105,7 +106,8 @@ async function openNode<Result>(
     return await prepare(new Kysely<AuthTables>({ dialect: postgresDialect(connector.pool) }), node)
   } catch (error) {
     await endPostgres(connector)
-    throw causeOf(error)
+    // While a program starts, the driver's error says more than a 503.
+    throw isAuthError(error) ? (error.cause ?? error) : error
   }
 }
 

@@ -83,13 +83,10 @@ export function sqliteFeed(reader: Database): SqliteFeed {
     }
   }
 
-  return {
-    get revision() {
-      return local.revision
-    },
-    publish: local.publish,
-    subscribe(key, listener) {
-      const unsubscribe = local.subscribe(key, listener)
+  const { subscribe } = local
+  return Object.assign(local, {
+    subscribe(...subscription: Parameters<typeof subscribe>) {
+      const unsubscribe = subscribe(...subscription)
       subscribers++
       if (timer === undefined) start()
       let isSubscribed = true
@@ -102,5 +99,5 @@ export function sqliteFeed(reader: Database): SqliteFeed {
       }
     },
     close: stop,
-  }
+  })
 }
