@@ -1,7 +1,7 @@
 import type { AuthDatabase } from '../session/direct-adapter.ts'
 import type { SessionDatabase } from './session-database.ts'
 
-/** A {@link SessionDatabase} that may have more tables, which TypeScript before 6 doesn't assign to a Kysely with fewer. */
+/** A {@link SessionDatabase} that may have more tables. TypeScript before 6 rejects a Kysely with more. */
 export type AnyDatabase = SessionDatabase | (Omit<SessionDatabase, 'db'> & { readonly db: AuthDatabase })
 
 /** Returns the same database, typed with our tables. */

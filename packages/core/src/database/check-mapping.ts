@@ -8,8 +8,8 @@ const MIN_DATE = Date.UTC(2000, 0)
 const MAX_DATE = Date.UTC(10_000, 0)
 
 /**
- * Reads one row of the mapped tables and checks its dates: a wrong encoding makes every session look expired, or none. Warns
- * about a mapping without a version column.
+ * Reads one row of the mapped tables and checks its dates: a wrong encoding makes every session look expired,
+ * or none. Warns about a mapping without a version column.
  *
  * @throws ConfigurationError if the row can't be read, or a date makes no sense
  */

@@ -13,8 +13,8 @@ const INSTALLING = 7_255_597
 const TRIGGERS = 6
 
 /**
- * Creates the log, its triggers on another library's tables, and the table of the rate limits. Skipped in PostgreSQL
- * if they are up to date: creating a trigger blocks on every open transaction of its table, and blocks others.
+ * Creates the log, its triggers on another library's tables, and the table of the rate limits. In PostgreSQL,
+ * skips triggers that are up to date: creating one waits for every open transaction of its table.
  */
 export async function installFeed(db: AuthKysely, engine: Engine, mapping: StoreMapping): Promise<void> {
   const statements = revocationLogStatements(engine, mapping)
@@ -38,7 +38,7 @@ async function isInstalled(trx: AuthTransaction, mapping: StoreMapping, version:
   return rows[0]?.isInstalled === true
 }
 
-/** Deletes old entries and counters every hour, and returns a function that stops. The next run makes up for a failed one. */
+/** Deletes old entries and counters every hour until the returned function is called. */
 export function pruneFeedHourly(db: AuthKysely): () => void {
   async function prune(): Promise<void> {
     const now = Date.now()

@@ -1,8 +1,6 @@
 import { ConfigurationError } from '../protocol/errors.ts'
 
-/**
- * How a database stores dates: `timestamp` (one without a time zone is UTC), ISO 8601 text, or a number since 1970.
- */
+/** How a database stores dates. A `timestamp` without a time zone is UTC, and numbers count from 1970. */
 export type DateEncoding = 'timestamp' | 'iso' | 'seconds' | 'milliseconds'
 
 /** The names of a table and its columns. */
@@ -21,8 +19,8 @@ export interface SessionColumns {
   /** If the table has no such column, name its `createdAt`. Without either, no session is ever fresh. */
   readonly lastAuthenticatedAt: string | null
   /**
-   * An integer that increases when older tokens of the session must stop working. Without it, a copied token is
-   * valid until it expires.
+   * An integer that increases when older tokens of the session must stop working. Without it, a copied token
+   * is valid until it expires.
    * @default null
    */
   readonly version: string | null

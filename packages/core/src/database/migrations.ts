@@ -42,8 +42,8 @@ export interface MigrationReport {
 }
 
 /**
- * Runs the pending migrations of one owner in one transaction. Safe to call at every start and from several processes
- * at once. Each owner has a separate list, so a plugin can be added and removed.
+ * Runs the pending migrations of one owner in one transaction. Safe to call at every start and from several
+ * processes at once. Each owner has a separate list, so a plugin can be added and removed.
  *
  * @throws the error of a failed migration; then none is applied
  */

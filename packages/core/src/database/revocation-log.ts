@@ -1,15 +1,15 @@
 import { type DateEncoding, type Engine, type Names, namesOf, quote, type StoreMapping } from './mapping.ts'
 
-/** How long an entry is kept: longer than streams go on without a database, which is the lease of seconds. */
+/** How long an entry is kept: longer than the lease for which a stream continues without a database. */
 export const LOG_RETENTION_MS: number = 60 * 60 * 1000
 
 /** The channel that PostgreSQL notifies. */
 export const CHANNEL = 'sallyport_revocation'
 
 /**
- * Returns the statements that create the table `revocation_log` and its triggers. Each can run again. A trigger
+ * Returns statements that create the table `revocation_log` and its triggers. Each can run again. A trigger
  * appends in the transaction of the change, also when rows are changed by hand:
- * - a session is deleted before it expires, its `expiresAt` moves earlier, or its `userId` or `version` changes
+ * - a session is deleted before it expires, its `expiresAt` decreases, or its `userId` or `version` changes
  * - `banned`, `banExpires`, or `role` of a user changes, or a user is deleted
  * - in PostgreSQL, a table is truncated
  *
@@ -53,7 +53,7 @@ function sqliteStatements(names: Names): string[] {
     isFuture: (column) => `${column} > ${now[dates]}`,
     differs: 'is not',
   })
-  // Trigger names are unique per file in SQLite, so they contain the table. Another mapping may have left one.
+  // SQLite trigger names are unique per file, so they contain the table. Another mapping may have left one.
   const trigger = (name: string, when: string, values: string) => [
     `drop trigger if exists ${quote(`sallyport_${name}`)}`,
     `create trigger ${quote(`sallyport_${name}`)} ${when} begin
@@ -70,7 +70,8 @@ function sqliteStatements(names: Names): string[] {
     `before insert on ${table} when exists (select 1 from ${table} where ${id} = new.${id})`
   const ofSession = `values (old.${sessionId}, old.${sessionUserId})`
   const ofUser = `values (null, old.${userId})`
-  const replacedSession = `select ${sessionId}, ${sessionUserId} from ${sessions} where ${sessionId} = new.${sessionId}`
+  const replacedSession = `select ${sessionId}, ${sessionUserId} from ${sessions}
+    where ${sessionId} = new.${sessionId}`
   return [
     `create table if not exists revocation_log (
       seq integer primary key autoincrement,
@@ -123,7 +124,7 @@ function postgresStatements(names: Names): string[] {
     )`,
     'create index if not exists revocation_log_xid on revocation_log (xid, seq)',
     'create index if not exists revocation_log_at on revocation_log (at)',
-    // Runs with its owner's rights, since roles that change sessions may not be allowed to write the log. Names
+    // Runs with its owner's rights: a role that may change sessions need not be allowed to write the log. Names
     // the schema, or a temporary table of the same name would come first.
     `do $install$ begin execute format($create$
       create or replace function sallyport_log_revocation() returns trigger

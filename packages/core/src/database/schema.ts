@@ -1,6 +1,6 @@
 import type { ColumnType, Generated, InsertType, Kysely, SelectType, UpdateType } from 'kysely'
 
-/** A moment, written as a `Date`. SQLite returns ISO 8601 text and PostgreSQL a `Date`: read it with `new Date(value)`. */
+/** A moment. Write a `Date`; SQLite returns ISO 8601 text and PostgreSQL a `Date`: use `new Date(value)`. */
 export type Timestamp = ColumnType<Date | string, Date, Date>
 /** A {@link Timestamp} that may be null. */
 export type NullableTimestamp = ColumnType<Date | string | null, Date | null, Date | null>

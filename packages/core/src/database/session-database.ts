@@ -27,5 +27,5 @@ export interface SessionDatabase {
   readonly hooks?: readonly ChangeHook[]
 }
 
-/** Runs in the transaction of a change, and undoes it by throwing. Hooks also receive the events it records. */
+/** Runs in the transaction of a change, and undoes it by throwing. Hooks also receive events it records. */
 export type ChangeHook = (event: ChangeEvent, trx: AuthTransaction, record: RecordEvent) => Promise<void>

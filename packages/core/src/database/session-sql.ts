@@ -63,7 +63,7 @@ export function sessionSql(
 
 const MOMENTS = new Set(['expiresAt', 'lastAuthenticatedAt', 'rotatedAt', 'banExpires'])
 
-/** Every driver reads numbers the same way. ISO text isn't converted, so an invalid date fails only its own row. */
+/** All drivers read numbers the same way. ISO text isn't converted, so an invalid date fails only one row. */
 function moment(column: string, engine: Engine, dates: DateEncoding): string {
   if (dates === 'iso') return column
   if (dates === 'timestamp') return `(extract(epoch from ${column}) * 1000)::float8`

@@ -6,7 +6,7 @@ import { MAX_TIMEOUT_MS, type PostgresConnector, postgresConnector } from './con
 export interface PostgresOptions {
   /** Size of the pool. Lookups and the feed have three more connections. @default 10 */
   readonly poolSize?: number
-  /** Timeout of a Step 2 lookup, which is then 503 and its connection replaced, in milliseconds. @default 2_000 */
+  /** Timeout of a Step 2 lookup, after which it is 503, in milliseconds. @default 2_000 */
   readonly lookupTimeoutMs?: number
   /** Timeout of any other statement, in milliseconds. @default 5_000 */
   readonly statementTimeoutMs?: number

@@ -23,8 +23,8 @@ interface ConnectorOptions {
 }
 
 /**
- * Makes one attempt to connect at a time, so a server that comes back isn't stormed. After a failed attempt, others
- * fail with its error for up to half a second. A server in recovery is rejected: its data is stale.
+ * Makes one attempt to connect at a time, so a server that comes back isn't stormed. After a failed attempt,
+ * others fail with its error for up to half a second. A server in recovery is rejected: its data is stale.
  */
 export function postgresConnector(options: ConnectorOptions): PostgresConnector {
   const { config, poolSize, connectTimeoutMs } = options
@@ -68,7 +68,7 @@ export function postgresConnector(options: ConnectorOptions): PostgresConnector 
       return undefined
     }
 
-    /** Whether no statement is running (the driver's types lack `readyForQuery`) and no transaction is open. */
+    /** Whether no statement or transaction is open. The driver's types lack `readyForQuery`. */
     isIdle(): boolean {
       const isReady = 'readyForQuery' in this && this.readyForQuery === true
       return isReady && this.getTransactionStatus() === 'I'
@@ -93,7 +93,7 @@ export function postgresConnector(options: ConnectorOptions): PostgresConnector 
     ...config,
     application_name: 'sallyport',
     max: poolSize,
-    // Also covers the wait for a connection that others use: the queue and the attempt have their own timeouts.
+    // Also covers waiting for a free connection. The queue and the attempt have separate timeouts.
     connectionTimeoutMillis: Math.min(2 * connectTimeoutMs, MAX_TIMEOUT_MS),
     allowExitOnIdle: true,
     Client: PrimaryClient,

@@ -28,8 +28,8 @@ export interface PostgresFeed extends RevocationFeed {
 }
 
 /**
- * Publishes changes of this process at once, and those of other processes as the database notifies one connection of the node. A
- * new connection reads from the log what was missed. The lease of the streams bounds how late anything else is found.
+ * Publishes changes of this process at once, and those of others when the database notifies this node. A new
+ * connection reads from the log what was missed. The lease of a stream bounds how late it learns of the rest.
  *
  * @param options.timeoutMs after which a connection that doesn't respond is closed
  */
@@ -38,7 +38,7 @@ export async function postgresFeed(
   { timeoutMs }: { timeoutMs: number },
 ): Promise<PostgresFeed> {
   const local = memoryFeed()
-  /** The oldest transaction that may have been open at the last read: sequence numbers don't follow the order of commits. */
+  /** The oldest open transaction at the last read: sequence numbers don't follow the order of commits. */
   let since = await oldestOpenTransaction(connector.pool)
   /** Entries of later transactions that were already read. */
   let known = new Set<string>()
@@ -155,7 +155,7 @@ async function oldestOpenTransaction(connection: Pick<Pool, 'query'> | Client): 
   return rows[0]?.xmin ?? '0'
 }
 
-/** Returns null if the entry was too long for a notification, or another program notified: the log has the truth. */
+/** Returns null if the entry was too long for a notification, or another program sent it. */
 function parseEntry(payload = ''): Entry | null {
   try {
     const entry: unknown = JSON.parse(payload)

@@ -74,7 +74,7 @@ export function lookupConnections(options: ConnectionOptions): LookupConnections
     replace,
     async close(running) {
       isClosed = true
-      // PostgreSQL finishes the statement of a closed connection and keeps its locks: the app may migrate next.
+      // PostgreSQL finishes the statement of a closed connection and keeps its locks. The app may migrate.
       await Promise.allSettled([running, preparing])
       for (const client of clients.splice(0)) void client.end()
     },

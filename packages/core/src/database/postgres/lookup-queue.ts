@@ -124,7 +124,7 @@ export function lookupQueue({ connector, prepare, findAll, timeoutMs }: QueueOpt
   }
 }
 
-/** Each result resumes its caller at once, so a large batch is spread over several turns of the event loop. */
+/** Spreads a large batch over several turns of the event loop, since each result resumes its caller. */
 function resolveAll(batch: readonly Lookup[], sessions: readonly (StoredSession | null)[]): void {
   for (const [index, { resolve }] of batch.slice(0, MAX_RESULTS_PER_TURN).entries())
     resolve(sessions[index] ?? null)

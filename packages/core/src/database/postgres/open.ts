@@ -26,11 +26,11 @@ export type PostgresAuthDatabase<Tables> = OpenedDatabase<Tables>
 export type PostgresStore = OpenedStore
 
 /**
- * Opens a PostgreSQL database of version 14 or later, and migrates its tables. Each node opens it once and learns of
- * the revocations of all others; see `docs/scaling.md`.
+ * Opens a PostgreSQL database of version 14 or later, and migrates its tables. Each node opens it and learns
+ * of the revocations of the others; see `docs/scaling.md`.
  *
- * @param url `postgres://user:password@host:5432/database`, of the primary. A pooler in between must pool sessions,
- * not transactions.
+ * @param url `postgres://user:password@host:5432/database`, of the primary. A pooler must pool sessions, not
+ * transactions.
  * @throws ConfigurationError if the URL isn't a PostgreSQL URL, or an option is invalid
  * @throws the driver's error if the database can't be reached, or that of a failed migration
  */
@@ -56,8 +56,8 @@ export function openPostgres(
 }
 
 /**
- * Opens Step 2, the feed, and the rate limits on tables that another library owns, such as Better Auth's. It only
- * reads those tables, and adds triggers that report revocations.
+ * Opens Step 2, the feed, and the rate limits on tables that another library owns, such as Better Auth's. It
+ * only reads those tables, and adds triggers that report revocations.
  *
  * @param options.mapping the names and date encoding of those tables. One row is read to check it
  * @throws ConfigurationError if the mapping doesn't fit the tables

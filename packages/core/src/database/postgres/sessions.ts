@@ -32,11 +32,11 @@ export function batchStatement({ session, user, added }: SessionSql, ids: IdType
 }
 
 /**
- * Runs Step 2 in batches. The first lookup is sent at once. Lookups that arrive while it runs are sent together when
- * it returns, as one prepared statement: the busier the node, the fewer statements. None joins a statement that was
- * already sent, so each lookup sees everything that was committed before it was called.
+ * Runs Step 2 in batches. The first lookup is sent at once. Those that arrive while it runs are sent together
+ * when it returns, as one prepared statement. None joins a statement that was sent before, so each lookup sees
+ * everything that was committed before it was called.
  *
- * A connection that doesn't respond in time is replaced by the standby. Lookups on a broken connection are retried
+ * The standby replaces a connection that doesn't respond in time. Lookups on a broken connection are retried
  * once. Without a connection, lookups wait for the current attempt to connect; if it fails, they are 503.
  */
 export function postgresLookups(options: LookupOptions): PostgresLookups {
@@ -69,8 +69,8 @@ export function postgresLookups(options: LookupOptions): PostgresLookups {
   }
 }
 
-const TOKEN_STATEMENT = `select "userId", token, "previousToken", "rotatedAt", "tokenFamily", version, "provedVersion",
-  "expiresAt", "createdAt", "lastSeenAt", remembered from session where id = $1`
+const TOKEN_STATEMENT = `select "userId", token, "previousToken", "rotatedAt", "tokenFamily", version,
+  "provedVersion", "expiresAt", "createdAt", "lastSeenAt", remembered from session where id = $1`
 
 /** Reads what the token endpoint needs from our own table `session`. */
 export function postgresTokens(pool: Pool): SessionStore['findToken'] {

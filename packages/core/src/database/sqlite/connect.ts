@@ -31,14 +31,14 @@ export function openWriter(path: string): Database.Database {
   return new Database(path, { timeout: 0 })
 }
 
-/** Opens the connection that counts attempts. Its writes may be lost in a power failure, so they don't wait for the disk. */
+/** Opens the connection that counts attempts. A power failure may lose them: they don't wait for the disk. */
 export function openCounter(path: string): Database.Database {
   const counter = new Database(path, { timeout: 0 })
   counter.pragma('synchronous = NORMAL')
   return counter
 }
 
-/** Configures the writer. Retries while the file is busy: when several processes open a new file, only one can switch it to WAL. */
+/** Configures the writer. Retries while another process that opened the same new file switches it to WAL. */
 export async function configure(writer: Database.Database, busyTimeoutMs: number): Promise<void> {
   const deadline = performance.now() + busyTimeoutMs
   for (;;) {

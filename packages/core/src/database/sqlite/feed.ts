@@ -20,8 +20,8 @@ export interface SqliteFeed extends RevocationFeed {
 }
 
 /**
- * Publishes changes of this process at once. While there are subscribers, polls `data_version`, which changes when another
- * connection writes, then reads the log. A failed read is retried at the next poll; the lease of the streams bounds the delay.
+ * Publishes changes of this process at once. While there are subscribers, polls `data_version`, which changes
+ * when another connection writes, then reads the log. A failed read is retried at the next poll.
  *
  * @param reader a connection that never writes: `data_version` doesn't reflect its own writes
  */

@@ -38,11 +38,11 @@ export type SqliteStore = OpenedStore
 /**
  * Opens a SQLite file, creates it if it is missing, and migrates its tables.
  *
- * Only its owner can read a new file, since it holds password hashes. `:memory:` is for tests: one connection reads
- * and writes, so Step 2 also sees open transactions.
+ * Only its owner can read a new file, since it holds password hashes. `:memory:` is for tests: one connection
+ * reads and writes, so Step 2 also sees open transactions.
  *
  * @param url `file:` followed by a path, a path, or `:memory:`
- * @throws ConfigurationError if the URL isn't one of a SQLite file, or the file is missing and `create` is false
+ * @throws ConfigurationError if the URL isn't a SQLite URL, or the file is missing and `create` is false
  */
 export function openSqlite<Tables = unknown>(
   url: string,
@@ -88,8 +88,8 @@ export async function openSqlite(
 }
 
 /**
- * Opens Step 2, the feed, and the rate limits on tables that another library owns, such as Better Auth's. It only
- * reads those tables, and adds triggers that report revocations. For `withAuthStore`.
+ * Opens Step 2, the feed, and the rate limits on tables that another library owns, such as Better Auth's. It
+ * only reads those tables, and adds triggers that report revocations.
  *
  * @param options.mapping the names and date encoding of those tables. One row is read to check it
  * @throws ConfigurationError if the file doesn't exist, or the mapping doesn't fit its tables

@@ -82,7 +82,7 @@ class WriteQueueDriver extends SqliteDriver {
     await connection.executeQuery(CompiledQuery.raw('begin immediate'))
   }
 
-  /** After some errors, such as a full disk, SQLite has already rolled back. Rolling back again would hide them. */
+  /** After some errors, such as a full disk, SQLite has rolled back. A second rollback would hide them. */
   override rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     return this.#seal.around(connection, async () => {
       if (this.#database.inTransaction) await super.rollbackTransaction(connection)
