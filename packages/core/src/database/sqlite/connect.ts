@@ -1,9 +1,9 @@
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import { ConfigurationError } from '../../protocol/errors.ts'
+import { ConfigurationError, isAuthError } from '../../protocol/errors.ts'
 import { nodeVersionFault } from '../../protocol/node-version.ts'
+import { createBusyRetry } from './errors.ts'
 
 /**
  * Returns the path of a database URL.
@@ -40,17 +40,15 @@ export function openCounter(path: string): Database.Database {
 
 /** Configures the writer. Retries while another process that opened the same new file switches it to WAL. */
 export async function configure(writer: Database.Database, busyTimeoutMs: number): Promise<void> {
-  const deadline = performance.now() + busyTimeoutMs
-  for (;;) {
-    try {
+  const retryWhileBusy = createBusyRetry(busyTimeoutMs)
+  try {
+    await retryWhileBusy(async () => {
       writer.pragma('journal_mode = WAL')
       writer.pragma('synchronous = FULL')
       writer.pragma('foreign_keys = ON')
-      return
-    } catch (error) {
-      const isBusy = error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')
-      if (!isBusy || performance.now() >= deadline) throw error
-    }
-    await sleep(10)
+    })
+  } catch (error) {
+    // While a program starts, the driver's error says more than a 503.
+    throw isAuthError(error) ? error.cause : error
   }
 }

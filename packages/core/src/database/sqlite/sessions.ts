@@ -62,9 +62,6 @@ export function sqliteLookups(
 ): AuthAdapter {
   const added = addedLists(columns)
   const lookup = reader.prepare<[string, string], LookupValues>(lookupStatement(sql)).raw()
-  const begin = reader.prepare('begin')
-  const commit = reader.prepare('commit')
-  const rollback = reader.prepare('rollback')
   let queue: Lookup[] = []
   let lookupsThisTurn = 0
   let isBusy = false
@@ -81,30 +78,17 @@ export function sqliteLookups(
     lookupsThisTurn = 0
     const batch = queue
     queue = []
-    if (batch.length > 0) findAll(batch)
-  }
-
-  function findAll(batch: readonly Lookup[]): void {
-    // `:memory:` has one connection, which may be in a transaction already.
-    const isOwnTransaction = !reader.inTransaction
     try {
-      if (isOwnTransaction) begin.run()
-      for (const { key, resolve } of batch) resolve(find(key))
-      if (isOwnTransaction) commit.run()
+      if (batch.length > 0) findAll(batch)
     } catch (error) {
       // Has no effect on lookups that were resolved before the error.
       for (const { reject } of batch) reject(error)
-      if (isOwnTransaction) rollBack()
     }
   }
 
-  function rollBack(): void {
-    try {
-      if (reader.inTransaction) rollback.run()
-    } catch {
-      // The connection is lost, and the lookups were rejected.
-    }
-  }
+  const findAll = reader.transaction((batch: readonly Lookup[]) => {
+    for (const { key, resolve } of batch) resolve(find(key))
+  })
 
   return {
     findSession(key) {

@@ -1,20 +1,16 @@
+import type { Database } from 'better-sqlite3'
 import {
   CompiledQuery,
   type DatabaseConnection,
   type Dialect,
   type SelectModifierNode,
   SqliteAdapter,
-  type SqliteDatabase,
   SqliteDialect,
   SqliteDriver,
   SqliteQueryCompiler,
 } from 'kysely'
 import { transactionSeal } from '../transaction-seal.ts'
 import { createBusyRetry, type RetryWhileBusy } from './errors.ts'
-
-interface WritableDatabase extends SqliteDatabase {
-  readonly inTransaction: boolean
-}
 
 /**
  * Kysely over the one connection that writes. Statements are queued, and a transaction has the connection to
@@ -23,7 +19,7 @@ interface WritableDatabase extends SqliteDatabase {
  *
  * @param options.busyTimeoutMs after which a statement fails with `SESSIONS_UNAVAILABLE`
  */
-export function sqliteWriteQueue(database: WritableDatabase, options: { busyTimeoutMs: number }): Dialect {
+export function sqliteWriteQueue(database: Database, options: { busyTimeoutMs: number }): Dialect {
   return Object.assign(new SqliteDialect({ database }), {
     createAdapter: () => new WriteQueueAdapter(),
     createQueryCompiler: () => new WriteQueueCompiler(),
@@ -55,11 +51,11 @@ class WriteQueueCompiler extends SqliteQueryCompiler {
 }
 
 class WriteQueueDriver extends SqliteDriver {
-  readonly #database: WritableDatabase
+  readonly #database: Database
   readonly #retryWhileBusy: RetryWhileBusy
   readonly #seal = transactionSeal()
 
-  constructor(database: WritableDatabase, busyTimeoutMs: number) {
+  constructor(database: Database, busyTimeoutMs: number) {
     super({ database })
     this.#database = database
     this.#retryWhileBusy = createBusyRetry(busyTimeoutMs)

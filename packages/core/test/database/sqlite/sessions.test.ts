@@ -25,7 +25,8 @@ beforeEach(async () => {
   ada = await auth.signIn({ userId })
   bob = await auth.signIn({ userId })
   statements = []
-  const verbose = (statement?: unknown) => statements.push(String(statement).trim().split(/\s/)[0] ?? '')
+  const verbose = (statement?: unknown) =>
+    statements.push(/^\S+/.exec(String(statement).trim())?.[0].toLowerCase() ?? '')
   reader = new Database(path, { readonly: true, verbose })
   sessions = sqliteSessions(reader)
 })
