@@ -3,8 +3,12 @@ import { type LockSession, lockSessionIn } from './lifecycle/lock-session.ts'
 export type { DateEncoding, StoreMapping } from './database/mapping.ts'
 export type { MigrationReport } from './database/migrations.ts'
 export type { PostgresOptions } from './database/postgres/connect.ts'
-export { openPostgres, type PostgresAuthDatabase } from './database/postgres/open.ts'
-export { openPostgresStore, type PostgresStore } from './database/postgres/open-store.ts'
+export {
+  openPostgres,
+  openPostgresStore,
+  type PostgresAuthDatabase,
+  type PostgresStore,
+} from './database/postgres/open.ts'
 export type {
   AccountTable,
   AuditTable,

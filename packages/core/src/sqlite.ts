@@ -12,8 +12,13 @@ export type {
   Timestamp,
   UserTable,
 } from './database/schema.ts'
-export { openSqlite, type SqliteAuthDatabase, type SqliteOptions } from './database/sqlite/open.ts'
-export { openSqliteStore, type SqliteStore } from './database/sqlite/open-store.ts'
+export {
+  openSqlite,
+  openSqliteStore,
+  type SqliteAuthDatabase,
+  type SqliteOptions,
+  type SqliteStore,
+} from './database/sqlite/open.ts'
 export type { Execute, LockSession, LockSessionOptions } from './lifecycle/lock-session.ts'
 
 /** Locks a session in a transaction of the app's own: see {@link LockSession}. */

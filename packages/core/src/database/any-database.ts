@@ -1,13 +1,10 @@
 import type { AuthDatabase } from '../session/direct-adapter.ts'
 import type { SessionDatabase } from './session-database.ts'
 
-/**
- * A {@link SessionDatabase}, also one with further tables of the app: TypeScript before 6 takes no Kysely with more tables for one with
- * fewer.
- */
+/** A {@link SessionDatabase} that may have more tables. TypeScript before 6 rejects a Kysely with more. */
 export type AnyDatabase = SessionDatabase | (Omit<SessionDatabase, 'db'> & { readonly db: AuthDatabase })
 
-/** The same database, as far as our tables go. */
+/** Returns the same database, typed with our tables. */
 export function toSessionDatabase<Members extends keyof SessionDatabase>(
   database: Pick<AnyDatabase, Members>,
 ): Pick<SessionDatabase, Members>

@@ -5,8 +5,8 @@ import type { AuthTables } from './schema.ts'
 /** A transaction on our tables. */
 export type AuthTransaction = Transaction<AuthTables>
 
-/** An event that tells of a change; the change and its row in `audit` are committed together. */
+/** An event that is committed with its change, as a row in `audit`. */
 export type ChangeEvent = Exclude<AuthEvent, { type: 'decision.denied' }>
 
-/** Notes an event of the transaction under way. */
+/** Records an event in the current transaction. */
 export type RecordEvent = (event: ChangeEvent) => void

@@ -3,7 +3,7 @@ import type { AuthPlugin } from '../endpoints/definition.ts'
 import type { AddedColumns, ColumnShape } from '../session/added-columns.ts'
 import type { MigrationDialect } from './migrations.ts'
 
-/** The columns that the plugins of a definition, and the app itself, add to `user` and `session`. */
+/** Returns the columns that the plugins and the app add to `user` and `session`. */
 export function columnsOf({ plugins }: { readonly plugins: readonly AuthPlugin[] }): AddedColumns {
   const shapes = (of: (plugin: AuthPlugin) => Readonly<Record<string, Partial<ColumnShape>>> | undefined) =>
     Object.fromEntries(
@@ -21,21 +21,20 @@ export function columnsOf({ plugins }: { readonly plugins: readonly AuthPlugin[]
 }
 
 /**
- * Adds those columns to the tables that are not there yet. Safe to call at every start and from several processes at once.
+ * Adds the missing columns. Safe to call at every start and from several processes at once.
  *
- * @returns the names of those that were missing, such as `user.locale`
+ * @returns the names of the columns it added, such as `user.locale`
  */
 export async function addColumns<Tables>(
   db: Kysely<Tables>,
   types: MigrationDialect,
   columns: AddedColumns,
 ): Promise<string[]> {
-  if (isNone(columns)) return []
-  const known = await missingColumns(db, types, columns)
-  // Whoever alters a table waits for all others, so nobody does who need not.
-  if (known.length === 0) return []
+  if (Object.keys({ ...columns.user, ...columns.session }).length === 0) return []
+  // `ALTER TABLE` blocks on every open transaction, so skip it when nothing is missing.
+  if ((await missingColumns(db, types, columns)).length === 0) return []
   return db.transaction().execute(async (trx) => {
-    // In PostgreSQL until the end of the transaction; in SQLite it has the file to itself.
+    // A transaction of SQLite has the file to itself.
     if (types.engine === 'postgres') await sql`select pg_advisory_xact_lock(${ADDING_COLUMNS})`.execute(trx)
     const missing = await missingColumns(trx, types, columns)
     for (const { table, name, shape } of missing) {
@@ -46,7 +45,7 @@ export async function addColumns<Tables>(
   })
 }
 
-/** Any number that no other lock of ours has. */
+/** The number of an advisory lock. */
 const ADDING_COLUMNS = 7_255_301
 
 interface MissingColumn {
@@ -88,11 +87,7 @@ function declaration({ type, default: value }: ColumnShape, types: MigrationDial
   return sql`${written[type]} not null default ${literal}`
 }
 
-function isNone({ user, session }: AddedColumns): boolean {
-  return Object.keys(user).length + Object.keys(session).length === 0
-}
-
-/** The columns of a definition that Step 2 does not read from a database. */
+/** Returns the columns of a definition that Step 2 doesn't read from a database. */
 export function unreadColumns(wanted: AddedColumns, read: AddedColumns): string[] {
   return (['user', 'session'] as const).flatMap((table) =>
     Object.entries(wanted[table])

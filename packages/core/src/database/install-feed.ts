@@ -3,18 +3,18 @@ import { sql } from 'kysely'
 import type { AuthTransaction } from './auth-transaction.ts'
 import { type Engine, namesOf, quote, type StoreMapping } from './mapping.ts'
 import { createRateLimitTable } from './migrations.ts'
-import { LOG_KEPT_MS, revocationLogStatements } from './revocation-log.ts'
+import { LOG_RETENTION_MS, revocationLogStatements } from './revocation-log.ts'
 import type { AuthKysely } from './schema.ts'
 
-/** The number of an advisory lock: of several nodes that start at once, one after the other makes the triggers. */
+/** The number of an advisory lock: nodes that start together create the triggers one after another. */
 const INSTALLING = 7_255_597
 
-/** The triggers that {@link revocationLogStatements} makes in PostgreSQL. */
+/** How many triggers {@link revocationLogStatements} creates in PostgreSQL. */
 const TRIGGERS = 6
 
 /**
- * Makes the log, its triggers on the tables of another library, and the table of the rate limits. In PostgreSQL only where they are not
- * there as they should be: a trigger waits for every transaction on its table, and every other one waits behind it.
+ * Creates the log, its triggers on another library's tables, and the table of the rate limits. In PostgreSQL,
+ * skips triggers that are up to date: creating one waits for every open transaction of its table.
  */
 export async function installFeed(db: AuthKysely, engine: Engine, mapping: StoreMapping): Promise<void> {
   const statements = revocationLogStatements(engine, mapping)
@@ -38,19 +38,17 @@ async function isInstalled(trx: AuthTransaction, mapping: StoreMapping, version:
   return rows[0]?.isInstalled === true
 }
 
-/**
- * Removes what is of no use any more, every hour. What fails is made up for by the next time.
- *
- * @returns what ends it
- */
+/** Deletes old entries and counters every hour until the returned function is called. */
 export function pruneFeedHourly(db: AuthKysely): () => void {
   async function prune(): Promise<void> {
     const now = Date.now()
-    const upTo = new Date(now - LOG_KEPT_MS)
-    await db.deleteFrom('revocation_log').where('at', '<=', upTo).execute()
+    await db
+      .deleteFrom('revocation_log')
+      .where('at', '<=', new Date(now - LOG_RETENTION_MS))
+      .execute()
     await db.deleteFrom('rateLimit').where('expire', '<=', now).execute()
   }
-  const timer = setInterval(() => void prune().catch(() => {}), LOG_KEPT_MS)
+  const timer = setInterval(() => void prune().catch(() => {}), LOG_RETENTION_MS)
   timer.unref()
   return () => clearInterval(timer)
 }

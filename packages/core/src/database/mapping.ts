@@ -1,16 +1,13 @@
 import { ConfigurationError } from '../protocol/errors.ts'
 
-/**
- * How a database writes moments: `timestamp` with or without a time zone, where one without is UTC; ISO 8601 text; or a number of
- * seconds or milliseconds since 1970.
- */
+/** How a database stores dates. A `timestamp` without a time zone is UTC, and numbers count from 1970. */
 export type DateEncoding = 'timestamp' | 'iso' | 'seconds' | 'milliseconds'
 
-/** The names of a table and its columns; see {@link StoreMapping}. */
+/** The names of a table and its columns. */
 export interface TableMapping<Columns> {
-  /** Its name, after that of its schema and a dot where it is in another. */
+  /** Its name, with a schema and a dot before it if needed. */
   readonly table?: string
-  /** Null for a column that there is none of. */
+  /** Null for a column that the table doesn't have. */
   readonly columns?: Partial<Columns>
 }
 
@@ -19,11 +16,11 @@ export interface SessionColumns {
   readonly id: string
   readonly userId: string
   readonly expiresAt: string
-  /** A table without it may name its `createdAt`. Without either, no session is ever fresh. */
+  /** If the table has no such column, name its `createdAt`. Without either, no session is ever fresh. */
   readonly lastAuthenticatedAt: string | null
   /**
-   * An integer that increases when older tokens of the session must stop working. Step 2 compares it with the
-   * JWT. Without it a copied token stays valid until it expires.
+   * An integer that increases when older tokens of the session must stop working. Without it, a copied token
+   * is valid until it expires.
    * @default null
    */
   readonly version: string | null
@@ -34,47 +31,44 @@ export interface UserColumnNames {
   readonly id: string
   readonly name: string | null
   readonly email: string | null
-  /** Without it everyone has the role `user`. */
+  /** Without it, every user has the role `user`. */
   readonly role: string | null
-  /** Without it nobody is banned. */
+  /** Without it, no user is banned. */
   readonly banned: string | null
-  /** Without it a ban has no end. */
+  /** Without it, bans don't expire. */
   readonly banExpires: string | null
 }
 
-/** How the tables of another library are named and write their dates. What is left out is as in ours. */
+/** The names and date encoding of another library's tables. The defaults are the names of our own tables. */
 export interface StoreMapping {
   readonly session?: TableMapping<SessionColumns>
   readonly user?: TableMapping<UserColumnNames>
   /** @default 'iso' in SQLite, 'timestamp' in PostgreSQL */
   readonly dates?: DateEncoding
   /**
-   * The issuer of these sessions, one of `trustedIssuers`. Tokens of any other issuer are `TOKEN_INVALID`
-   * here.
+   * The issuer of these sessions, one of `trustedIssuers`. Tokens of other issuers are `TOKEN_INVALID`.
    * @default our own
    */
   readonly issuer?: string
 }
 
-/** A {@link StoreMapping} with nothing left out. */
+interface OwnSessionColumns extends SessionColumns {
+  readonly issuer: string | null
+  readonly rotatedAt: string | null
+}
+
+/** A {@link StoreMapping} with its defaults. */
 export interface Names {
-  readonly session: { readonly table: string; readonly columns: SessionColumns & OwnColumns }
+  readonly session: { readonly table: string; readonly columns: OwnSessionColumns }
   readonly user: { readonly table: string; readonly columns: UserColumnNames }
   readonly dates: DateEncoding
   /** The issuer of all sessions in a mapped table, which has no column for it. */
   readonly issuer: string | null
 }
 
-/** The columns of a session that only our own table has. */
-interface OwnColumns {
-  readonly issuer: string | null
-  readonly rotatedAt: string | null
-}
-
-/** The databases that there is a store for. */
 export type Engine = 'sqlite' | 'postgres'
 
-const MAPPED_SESSION: SessionColumns & OwnColumns = {
+const MAPPED_SESSION: OwnSessionColumns = {
   id: 'id',
   userId: 'userId',
   expiresAt: 'expiresAt',
@@ -84,7 +78,7 @@ const MAPPED_SESSION: SessionColumns & OwnColumns = {
   rotatedAt: null,
 }
 
-const OWN_SESSION: SessionColumns & OwnColumns = {
+const OWN_SESSION: OwnSessionColumns = {
   ...MAPPED_SESSION,
   version: 'version',
   issuer: 'issuer',
@@ -101,33 +95,29 @@ const USER: UserColumnNames = {
 }
 
 /**
- * Fills in the names that a mapping leaves out. Without a mapping they are those of our own tables.
+ * Returns the names of a mapping, or those of our own tables.
  *
  * @throws ConfigurationError if a column that Step 2 needs is null
  */
 export function namesOf(engine: Engine, mapping?: StoreMapping): Names {
   const { session, user, dates, issuer = null } = mapping ?? {}
   const columns = mapping === undefined ? OWN_SESSION : { ...MAPPED_SESSION, ...session?.columns }
-  const names: Names = {
+  const userColumns = { ...USER, ...user?.columns }
+  const { id, userId, expiresAt } = columns
+  const needed = { id, userId, expiresAt, 'id of the user': userColumns.id }
+  for (const [name, column] of Object.entries(needed)) {
+    if (typeof column !== 'string')
+      throw new ConfigurationError(`mapping: the column ${name} must have a name`)
+  }
+  return {
     session: { table: session?.table ?? 'session', columns },
-    user: { table: user?.table ?? 'user', columns: { ...USER, ...user?.columns } },
+    user: { table: user?.table ?? 'user', columns: userColumns },
     dates: dates ?? (engine === 'sqlite' ? 'iso' : 'timestamp'),
     issuer,
   }
-  const { id, userId, expiresAt } = names.session.columns
-  for (const [name, column] of Object.entries({
-    id,
-    userId,
-    expiresAt,
-    'id of the user': names.user.columns.id,
-  })) {
-    if (typeof column !== 'string')
-      throw new ConfigurationError(`mapping: the column ${name} has to be named`)
-  }
-  return names
 }
 
-/** A name as SQL takes it; one with a dot is that of a schema and of something in it. */
+/** Quotes a name for SQL. A dot separates the schema. */
 export function quote(name: string): string {
   return name
     .split('.')

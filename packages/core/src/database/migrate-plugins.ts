@@ -4,9 +4,9 @@ import { addColumns, columnsOf } from './columns.ts'
 import { type MigrationReport, migrate } from './migrations.ts'
 
 /**
- * Brings the tables and columns of the plugins up to date: the columns that they declare, then the migrations of one plugin after the other.
+ * Adds the columns that the plugins declare, then runs the migrations of each plugin.
  *
- * @throws the error of the migration that failed; then none of that plugin is applied
+ * @throws the error of a failed migration; then none of that plugin is applied
  */
 export async function migratePlugins(
   plugins: readonly AuthPlugin[],

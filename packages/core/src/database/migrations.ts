@@ -3,9 +3,9 @@ import { type Migration, Migrator } from 'kysely/migration'
 import type { Engine } from './mapping.ts'
 import { revocationLogStatements } from './revocation-log.ts'
 
-/** How a database writes the types that differ; everything else in a migration is the same on all of them. */
+/** The types that differ between databases. */
 export interface MigrationDialect {
-  /** For what one database alone can do, such as a trigger. */
+  /** For statements that only one database has, such as a trigger. */
   readonly engine: Engine
   readonly timestamp: RawBuilder<unknown>
   readonly flag: RawBuilder<unknown>
@@ -13,7 +13,7 @@ export interface MigrationDialect {
   readonly yes: RawBuilder<unknown>
 }
 
-/** ISO 8601 text and 0 or 1. */
+/** ISO 8601 text, and 0 or 1. */
 export const sqliteTypes: MigrationDialect = {
   engine: 'sqlite',
   timestamp: sql`text`,
@@ -22,7 +22,6 @@ export const sqliteTypes: MigrationDialect = {
   yes: sql`1`,
 }
 
-/** The types of PostgreSQL. */
 export const postgresTypes: MigrationDialect = {
   engine: 'postgres',
   timestamp: sql`timestamptz`,
@@ -31,23 +30,22 @@ export const postgresTypes: MigrationDialect = {
   yes: sql`true`,
 }
 
-/** Changes of the schema by name, such as `0001_devices`. They run in the order of their names, each once. `db` is for what the
- * builder of schemas cannot say. */
+/** Migrations by name, such as `0001_devices`. Each runs once, in the order of names. `db` is for raw SQL. */
 export type Migrations = Readonly<
   Record<string, (schema: SchemaModule, types: MigrationDialect, db: Kysely<unknown>) => Promise<void>>
 >
 
-/** What a migration run did. */
+/** The migrations that ran. */
 export interface MigrationReport {
-  /** Names of the migrations that ran now, in order. */
+  /** Their names, in order. */
   readonly applied: string[]
 }
 
 /**
- * Brings the tables of one owner up to date, in one transaction. Safe to call at every start and from several processes at once. Each
- * owner has a list of its own, so that a plugin can come and go.
+ * Runs the pending migrations of one owner in one transaction. Safe to call at every start and from several
+ * processes at once. Each owner has a separate list, so a plugin can be added and removed.
  *
- * @throws the error of the migration that failed; then none is applied
+ * @throws the error of a failed migration; then none is applied
  */
 export async function migrate<Tables>(
   db: Kysely<Tables>,
@@ -56,12 +54,20 @@ export async function migrate<Tables>(
 ): Promise<MigrationReport> {
   const migrator = new Migrator({
     db,
-    provider: { getMigrations: async () => toKysely(migrations, dialect) },
+    provider: {
+      async getMigrations() {
+        const entries = Object.entries(migrations).map(([name, up]): [string, Migration] => [
+          name,
+          { up: (db: Kysely<unknown>) => up(db.schema, dialect, db) },
+        ])
+        return Object.fromEntries(entries)
+      },
+    },
     migrationTableName: `${owner}_migration`,
     migrationLockTableName: `${owner}_migration_lock`,
   })
   const known = await migrator.getMigrations()
-  // Where nothing is left to do nothing is written, so a start need not wait for another process that writes.
+  // Without pending migrations nothing is written, so a start doesn't wait for another process that writes.
   const isUpToDate = known.every(({ executedAt }) => executedAt !== undefined)
   const { error, results = [] } = await migrator.migrateToLatest({ disableTransactions: isUpToDate })
   if (error !== undefined) throw error
@@ -70,7 +76,7 @@ export async function migrate<Tables>(
   }
 }
 
-/** The counters of rate limits; a store on the tables of another library has them too. */
+/** Also used by a store on another library's tables. */
 export function createRateLimitTable(schema: SchemaModule): { execute(): Promise<void> } {
   return schema
     .createTable('rateLimit')
@@ -78,14 +84,6 @@ export function createRateLimitTable(schema: SchemaModule): { execute(): Promise
     .addColumn('key', 'text', (column) => column.primaryKey())
     .addColumn('points', 'integer', (column) => column.notNull())
     .addColumn('expire', 'bigint')
-}
-
-function toKysely(migrations: Migrations, dialect: MigrationDialect): Record<string, Migration> {
-  const entries = Object.entries(migrations).map(([name, change]): [string, Migration] => [
-    name,
-    { up: (db: Kysely<unknown>) => change(db.schema, dialect, db) },
-  ])
-  return Object.fromEntries(entries)
 }
 
 const CORE: { owner: string; migrations: Migrations } = {
@@ -158,7 +156,7 @@ const CORE: { owner: string; migrations: Migrations } = {
       await createRateLimitTable(schema).execute()
     },
     async '0003_revocation_log'(_schema, { engine }, db) {
-      // The columns of these triggers that a later migration adds don't exist yet.
+      // An empty mapping: 0005 adds the other columns of these triggers.
       for (const statement of revocationLogStatements(engine, {})) await sql.raw(statement).execute(db)
     },
     async '0004_service_calls'(schema, { timestamp }) {

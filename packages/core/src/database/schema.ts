@@ -1,24 +1,21 @@
 import type { ColumnType, Generated, InsertType, Kysely, SelectType, UpdateType } from 'kysely'
 
-/**
- * A moment. Written as a `Date` on every database; read as ISO 8601 text from SQLite and as a `Date` from PostgreSQL, so read
- * it with `new Date(value)` unless it is one already.
- */
+/** A moment. Write a `Date`; SQLite returns ISO 8601 text and PostgreSQL a `Date`: use `new Date(value)`. */
 export type Timestamp = ColumnType<Date | string, Date, Date>
 /** A {@link Timestamp} that may be null. */
 export type NullableTimestamp = ColumnType<Date | string | null, Date | null, Date | null>
-/** Read as 0 or 1 from SQLite. */
+/** A boolean. SQLite returns 0 or 1. */
 export type Flag = ColumnType<boolean | number, boolean, boolean>
 /** A {@link Flag} that may be null. */
 export type NullableFlag = ColumnType<boolean | number | null, boolean | null, boolean | null>
-/** A column with a default: an insert may leave it out. */
+/** A column with a default, which an insert may omit. */
 export type Defaulted<Column> = ColumnType<
   SelectType<Column>,
   InsertType<Column> | undefined,
   UpdateType<Column>
 >
 
-/** A person. Names and types are Better Auth's, so that its databases can be read in place. */
+/** A user. Names and types are Better Auth's, so its databases can be read in place. */
 export interface UserTable {
   id: string
   name: string
@@ -33,28 +30,25 @@ export interface UserTable {
   updatedAt: Timestamp
 }
 
-/** A session record (spec section 2). */
+/** A session (spec section 2). */
 export interface SessionTable {
   id: string
-  /** `sha256:<hex>` of the secret in the session cookie; the secret itself is stored nowhere. */
+  /** `sha256:<hex>` of the secret in the session cookie. The secret isn't stored. */
   token: string
   userId: string
   ipAddress: string | null
   userAgent: string | null
   expiresAt: Timestamp
-  /** When the user last proved who they are: at sign-in or by `reauthenticate`. */
+  /** When the user last proved who they are. */
   lastAuthenticatedAt: Timestamp
-  /** When a JWT was last issued for it, to the minute. */
+  /** When a JWT was last issued, to the minute. */
   lastSeenAt: Timestamp
-  /** False where the user did not want to be remembered: it ends with the browser, or after a day. */
+  /** If false, the session ends with the browser, or after a day. */
   remembered: Flag
-  /** The `token` before this one, which still counts for a moment after `rotatedAt`. */
+  /** The `token` before this one, valid for a short time after `rotatedAt`. */
   previousToken: string | null
   rotatedAt: NullableTimestamp
-  /**
-   * The key of the MAC in this session's secrets, by which an earlier secret is recognized without being
-   * stored.
-   */
+  /** The key of the MAC in the session's secrets, which recognizes an earlier secret without storing it. */
   tokenFamily: string | null
   /** Increases with the secret. Step 2 rejects a JWT of another version. */
   version: Generated<number>
@@ -66,7 +60,7 @@ export interface SessionTable {
   updatedAt: Timestamp
 }
 
-/** A way to sign in; `credential` is the provider of email and password. */
+/** A way to sign in. The provider of email and password is `credential`. */
 export interface AccountTable {
   id: string
   userId: string
@@ -78,18 +72,18 @@ export interface AccountTable {
   updatedAt: Timestamp
 }
 
-/** What happened to sessions and users: one row for each event that told of a change. Has no foreign keys, as it outlives both. */
+/** One row for each change of a session or user. Without foreign keys, since it outlives both. */
 export interface AuditTable {
   id: string
   /** Such as `session.revoked`. */
   type: string
   userId: string | null
   sessionId: string | null
-  /** The admin who did it; null when the user did, or the app's own code. */
+  /** The admin who made the change. Null if the user or the app's code did. */
   actorId: string | null
-  /** The client's address; null where it is unknown, or where the app's own code made the change. */
+  /** The client's address. Null if it's unknown or the app's code made the change. */
   address: string | null
-  /** What the client sent as `User-Agent`. */
+  /** The client's `User-Agent`. */
   userAgent: string | null
   /** The session that made the call. */
   actingSessionId: string | null
@@ -98,7 +92,7 @@ export interface AuditTable {
   createdAt: Timestamp
 }
 
-/** Counters of rate limits. The columns are those of `rate-limiter-flexible`. */
+/** Counters of rate limits, with the columns of `rate-limiter-flexible`. */
 export interface RateLimitTable {
   key: string
   points: number
@@ -106,39 +100,39 @@ export interface RateLimitTable {
   expire: number | null
 }
 
-/** What may have ended sessions, by triggers of the database; see `revocationLogStatements`. */
+/** Changes that may have ended sessions, written by triggers; see `revocationLogStatements`. */
 export interface RevocationLogTable {
-  /** In PostgreSQL a text, as it may be too large for a number. */
+  /** PostgreSQL returns text, since it may exceed a safe integer. */
   seq: Generated<number | string>
-  /** Null concerns every session of the user. */
+  /** Null means every session of the user. */
   sessionId: string | null
-  /** Null concerns everyone. */
+  /** Null means every user. */
   userId: string | null
   at: Generated<Date | string>
 }
 
-/** Service JWTs that have been used. Their rows outlive them, as the clocks of nodes differ. */
+/** Used service JWTs. A row outlives its JWT, since the clocks of nodes differ. */
 export interface ServiceTokenTable {
   /** The claim `jti`. */
   id: string
   expiresAt: Timestamp
 }
 
-/** Calls of internal functions that may be sent again; see `runOnce`. */
+/** Calls of internal functions with an idempotency key; see `runOnce`. */
 export interface ServiceCallTable {
-  /** Stands for the acting user and the idempotency key. */
+  /** A hash of the acting user and the idempotency key. */
   id: string
   /** The path of the function. */
   fn: string
-  /** SHA-256 of what it was called with. */
+  /** SHA-256 of the input. */
   body: string
   userId: string | null
-  /** The outcome as JSON; null while it is not known. */
+  /** The result as JSON. Null until it's known. */
   result: string | null
   expiresAt: Timestamp
 }
 
-/** The tables that sessions live in. An app adds its own: `Kysely<AuthTables & MyTables>`. */
+/** Our tables. An app adds its own: `Kysely<AuthTables & MyTables>`. */
 export interface AuthTables {
   user: UserTable
   session: SessionTable
@@ -150,10 +144,9 @@ export interface AuthTables {
   serviceCall: ServiceCallTable
 }
 
-/** Any Kysely database that has our tables. */
 export type AuthKysely = Kysely<AuthTables>
 
-/** A timestamp column as a `Date`; text that is no date becomes an invalid one, which counts as expired. */
+/** Returns a timestamp as a `Date`. Invalid text becomes an invalid date, which is treated as expired. */
 export function toDate(value: Date | string): Date {
   return value instanceof Date ? value : new Date(value)
 }

@@ -7,17 +7,20 @@ import type { AuthTransaction, ChangeEvent, RecordEvent } from './auth-transacti
 import type { MigrationDialect } from './migrations.ts'
 import type { AuthKysely } from './schema.ts'
 
-/** A database that sessions can begin and end in: what `openSqlite` returns. */
+/** A database in which sessions begin and end, such as `openSqlite` returns. */
 export interface SessionDatabase {
   readonly db: AuthKysely
+  /** Step 2, on separate connections that only read. */
   readonly sessions: SessionStore
+  /** Publishes revocations, including those of other processes. */
   readonly revocations: RevocationFeed
+  /** Counts attempts in the same database, or in memory for `:memory:`. */
   readonly limits: RateLimitStore
-  /** The columns besides ours that Step 2 reads here. */
+  /** The added columns that Step 2 reads. */
   readonly columns: AddedColumns
-  /** How migrations write their types here. */
+  /** How migrations write their types. */
   readonly types: MigrationDialect
-  /** Hears of events after their commit. */
+  /** Called with each event after its commit. */
   readonly onEvent?: EventListener | undefined
   /** The request that causes the changes made through this object; recorded with each. */
   readonly request?: EventRequest
@@ -25,5 +28,5 @@ export interface SessionDatabase {
   readonly hooks?: readonly ChangeHook[]
 }
 
-/** Takes part in a change, in its transaction. What it records, hooks are told of as well. */
+/** Runs in the transaction of a change, and undoes it by throwing. Hooks also receive events it records. */
 export type ChangeHook = (event: ChangeEvent, trx: AuthTransaction, record: RecordEvent) => Promise<void>

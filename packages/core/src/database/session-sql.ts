@@ -1,10 +1,10 @@
 import { type AddedColumns, addedLists, NO_COLUMNS } from '../session/added-columns.ts'
 import { type DateEncoding, type Engine, namesOf, quote, type StoreMapping } from './mapping.ts'
 
-/** The parts of the statements that read a session `s` and its user `u`, written for one database. */
+/** The parts of statements that read a session `s` and its user `u`. */
 export interface SessionSql {
   readonly engine: Engine
-  /** Quoted names, and the select list of a `LookupRow` as far as the table has it. */
+  /** Quoted names, and the columns of a `LookupRow`. */
   readonly session: {
     readonly table: string
     readonly id: string
@@ -12,11 +12,10 @@ export interface SessionSql {
     readonly columns: string
   }
   readonly user: { readonly table: string; readonly id: string; readonly columns: string }
-  /** What a definition adds to both, after a comma; empty where that is nothing. */
+  /** The added columns of both tables, each after a comma. */
   readonly added: string
 }
 
-/** The parts of the statements for one database. */
 export function sessionSql(
   engine: Engine,
   mapping?: StoreMapping,
@@ -29,7 +28,7 @@ export function sessionSql(
         if (column === null) return `null as ${quote(alias)}`
         const reference = `${table}.${quote(column)}`
         if (MOMENTS.has(alias)) return `${moment(reference, engine, dates)} as ${quote(alias)}`
-        // A row without a version equals no token. Drivers read a bigint as text, hence the cast.
+        // A row without a version matches no token. The cast is for drivers that read a bigint as text.
         if (alias === 'version')
           return `coalesce(${reference}, 0)${engine === 'postgres' ? '::float8' : ''} as ${quote(alias)}`
         return `${reference} as ${quote(alias)}`
@@ -64,11 +63,11 @@ export function sessionSql(
 
 const MOMENTS = new Set(['expiresAt', 'lastAuthenticatedAt', 'rotatedAt', 'banExpires'])
 
-/** Numbers are read alike by every driver and library; text stays text, so that what is no date fails for its own row alone. */
+/** All drivers read numbers the same way. ISO text isn't converted, so an invalid date fails only one row. */
 function moment(column: string, engine: Engine, dates: DateEncoding): string {
   if (dates === 'iso') return column
   if (dates === 'timestamp') return `(extract(epoch from ${column}) * 1000)::float8`
-  // As a float first: the seconds of an integer column would not fit when multiplied.
+  // As a float, since seconds in an integer column could overflow when multiplied.
   const number = engine === 'postgres' ? `${column}::float8` : column
   return dates === 'seconds' ? `(${number} * 1000)` : number
 }

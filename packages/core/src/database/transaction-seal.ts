@@ -2,15 +2,15 @@ import type { DatabaseConnection } from 'kysely'
 
 /** Keeps statements of a transaction from running after its end. */
 export interface TransactionSeal {
-  /** @throws Error while a transaction is being ended on the connection */
+  /** @throws Error while a transaction is ending on the connection */
   check(connection: DatabaseConnection): void
-  /** Calls what ends the transaction, and refuses every statement after it until Kysely does. */
+  /** Calls `end`, which commits or rolls back, and rejects later statements until Kysely does. */
   around(connection: DatabaseConnection, end: () => Promise<void>): Promise<void>
 }
 
 /**
- * Kysely refuses what is still tried on a transaction once its `commit` or `rollback` has been answered. What comes between would be
- * a statement of its own, whose effect stays.
+ * Closes a gap in Kysely, which rejects statements of a transaction only once its `commit` or `rollback` has
+ * returned. A statement in between would run outside the transaction and be committed alone.
  */
 export function transactionSeal(): TransactionSeal {
   const ending = new WeakSet<DatabaseConnection>()
@@ -21,9 +21,9 @@ export function transactionSeal(): TransactionSeal {
     around(connection, end) {
       const ended = end()
       ending.add(connection)
-      const settled = () => {}
-      // A turn later, when Kysely has heard of it; its migrations go on with the same connection.
-      void ended.then(settled, settled).then(() => ending.delete(connection))
+      const ignore = () => {}
+      // One turn later, once Kysely rejects them; its migrations reuse the connection.
+      void ended.then(ignore, ignore).then(() => ending.delete(connection))
       return ended
     },
   }

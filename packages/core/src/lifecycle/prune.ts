@@ -1,5 +1,5 @@
 import { type AnyDatabase, toSessionDatabase } from '../database/any-database.ts'
-import { LOG_KEPT_MS } from '../database/revocation-log.ts'
+import { LOG_RETENTION_MS } from '../database/revocation-log.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
 import { positive } from '../protocol/positive-integer.ts'
 import { commit } from './commit.ts'
@@ -60,7 +60,11 @@ export async function prune(given: AnyDatabase, options: PruneOptions): Promise<
     await remove('audit', { column: 'createdAt', upTo: new Date(now.getTime() - keptMs) })
   }
   await remove('rateLimit', { key: 'key', column: 'expire', upTo: now.getTime() })
-  await remove('revocation_log', { key: 'seq', column: 'at', upTo: new Date(now.getTime() - LOG_KEPT_MS) })
+  await remove('revocation_log', {
+    key: 'seq',
+    column: 'at',
+    upTo: new Date(now.getTime() - LOG_RETENTION_MS),
+  })
   for (const table of ['serviceToken', 'serviceCall', ...tables])
     await remove(table, { column: 'expiresAt', upTo: now })
   return report

@@ -87,7 +87,7 @@ describe.each(all)('$name', ({ kind, dates, type, write }) => {
     })
   })
 
-  test('a change by hand is heard', async () => {
+  test('a change by hand reaches the feed', async () => {
     const listener = vi.fn<() => void>()
     const begun = database.rows('select count(*) as n from revocation_log')
     onTestFinished(store.revocations.subscribe({ sessionId: 's4', userId: 'u2' }, listener))
@@ -122,9 +122,9 @@ describe.each(all)('$name', ({ kind, dates, type, write }) => {
 
   const others = all.filter((other) => other.kind === kind && other.type !== type && other.dates !== dates)
   test.each(others.map((other) => [other.dates]))('their dates are not taken for %s', async (wrong) => {
-    const refusal = database.openStore({ ...mapping, dates: wrong })
-    await expect(refusal).rejects.toThrow(ConfigurationError)
-    await expect(refusal).rejects.toThrow(/^mapping: /)
+    const opening = database.openStore({ ...mapping, dates: wrong })
+    await expect(opening).rejects.toThrow(ConfigurationError)
+    await expect(opening).rejects.toThrow(/^mapping: /)
   })
 })
 
@@ -168,7 +168,7 @@ describe.each(kinds)('$name', (kind) => {
 
   test.each([
     ['a table of sessions', { ...none, session: { ...none.session, table: 'nowhere' } }, 'nowhere'],
-    ['a table of users', { ...none, user: { ...none.user, table: 'nobody' } }, 'nobody'],
+    ['a table of users', { ...none, user: { ...none.user, table: 'nowhere' } }, 'nowhere'],
     ['the id of a session', { ...none, session: { columns: { ...none.session.columns, id: 'sid' } } }, 'sid'],
     ['the id of a user', { ...none, user: { columns: { ...none.user.columns, id: 'uid' } } }, 'uid'],
     [
@@ -180,13 +180,13 @@ describe.each(kinds)('$name', (kind) => {
     ['a role', { ...none, user: { columns: { ...none.user.columns, role: 'rank' } } }, 'rank'],
     ['a column that we have too', {}, 'lastAuthenticatedAt'],
   ] satisfies [string, StoreMapping, string][])(
-    '%s that is not there is refused by its name',
+    '%s that is missing is rejected by name',
     async (_name, mapping, missing) => {
       const database = await createTables(`, "expiresAt" ${type}`)
-      const refusal = database.openStore(mapping)
-      await expect(refusal).rejects.toThrow(ConfigurationError)
-      await expect(refusal).rejects.toThrow(missing)
-      // Nothing is made in a database that we do not understand.
+      const opening = database.openStore(mapping)
+      await expect(opening).rejects.toThrow(ConfigurationError)
+      await expect(opening).rejects.toThrow(missing)
+      // Nothing is created in a database that does not fit.
       await expect(database.rows('select * from revocation_log')).rejects.toThrow()
     },
   )
@@ -259,7 +259,7 @@ describe.each(kinds)('$name', (kind) => {
 const [sqlite, postgres] = kinds
 if (sqlite === undefined || postgres === undefined) throw new Error('Both databases are tested')
 
-test('a SQLite file that is not there is refused, and not made', async () => {
+test('a missing SQLite file is rejected, and not created', async () => {
   const { openSqliteStore } = await import('@sallyport/core/sqlite')
   const { existsSync } = await import('node:fs')
   await expect(openSqliteStore('/nowhere/app.db', { mapping: {} })).rejects.toThrow(ConfigurationError)
@@ -300,7 +300,7 @@ describe('PostgreSQL, with ids', () => {
     },
     { type: 'varchar(40)', make: uuid, malformed: MALFORMED },
   ])(
-    'of the type $type finds sessions, and malformed ones cost nobody an answer',
+    'of the type $type finds sessions, and malformed ones do not fail the others',
     async ({ type, make, malformed }) => {
       const database = await postgres.create()
       await database.run(`
@@ -319,8 +319,14 @@ describe('PostgreSQL, with ids', () => {
         user: { table: 'app.users', columns: { name: null, email: null } },
       })
       const [ada = { sessionId: '', userId: '', ...OURS }] = keys
-      const asked = malformed.flatMap((id) => [{ ...ada, sessionId: id }, ...keys, { ...ada, userId: id }])
-      const found = await Promise.all(asked.map(async (key) => (await sessions.findSession(key))?.id ?? null))
+      const keysToFind = malformed.flatMap((id) => [
+        { ...ada, sessionId: id },
+        ...keys,
+        { ...ada, userId: id },
+      ])
+      const found = await Promise.all(
+        keysToFind.map(async (key) => (await sessions.findSession(key))?.id ?? null),
+      )
       expect(found).toEqual(malformed.flatMap(() => [null, ...keys.map(({ sessionId }) => sessionId), null]))
       expect(await reasonOf(validateSession(ada, sessions, config))).toBe('accepted')
       const listener = vi.fn<() => void>()
@@ -345,7 +351,7 @@ describe('PostgreSQL, with ids', () => {
     },
   )
 
-  test('a uuid is found as the database writes it alone, as it is in what the database tells of it', async () => {
+  test('a uuid is found only as the database writes it, as in the revocation log', async () => {
     const database = await postgres.create()
     const id = 'abcdefab-cdef-4bcd-8bcd-abcdefabcdef'
     await database.run(`
@@ -359,14 +365,14 @@ describe('PostgreSQL, with ids', () => {
     expect(await sessions.findSession({ sessionId: id, userId: id.toUpperCase() })).toBeNull()
   })
 
-  test('of a type that is none is refused by its name', async () => {
+  test('of a type that no id has is rejected by name', async () => {
     const database = await postgres.create()
     await database.run('create table "user" (id text); create table session (id boolean, "userId" text)')
     await expect(database.openStore({})).rejects.toThrow('session.id is boolean')
   })
 })
 
-test('a session of a connection in another time zone is read, and told of, alike', async () => {
+test('a session of a connection in another time zone is read and revoked the same way', async () => {
   const database = await postgres.create()
   const name = new URL(database.url).pathname.slice(1)
   await database.run(`

@@ -49,7 +49,7 @@ test('each plugin gets its migrations in the order of their names, and the next 
   expect(await migratePlugins([colors, late], database)).toEqual({ applied: [] })
 })
 
-test('each plugin has a list of its own, so that two may give one name', async () => {
+test('each plugin has a separate list, so two can use the same name', async () => {
   const database = await open()
   const one = plugin('one', { '0001_first': creates('color') })
   const two = plugin('two', { '0001_first': creates('shape') })

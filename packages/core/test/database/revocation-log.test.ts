@@ -55,7 +55,7 @@ describe.each(all)('$name', ({ kind, dates, type, write }) => {
 
   test.each([
     ['banned', `update "user" set banned = true where id = 'ada'`],
-    ['banned, where nobody knew before', `update "user" set banned = null where id = 'ada'`],
+    ['banned, made null', `update "user" set banned = null where id = 'ada'`],
     ['banExpires set', `update "user" set "banExpires" = ${later} where id = 'ada'`],
     ['role changed', `update "user" set role = 'admin' where id = 'ada'`],
     ['role lost', `update "user" set role = null where id = 'ada'`],
@@ -119,16 +119,16 @@ describe.each(all)('$name', ({ kind, dates, type, write }) => {
       `update "user" set role = 'user', banned = false, "banExpires" = null`,
     ],
     ['nothing deleted', `delete from session where id = 'none'`],
-  ] satisfies Change[])('%s concerns nobody', async (_name, statement) => {
+  ] satisfies Change[])('%s appends nothing', async (_name, statement) => {
     expect(await changes(statement)).toEqual([])
   })
 
-  test('a change that is undone concerns nobody', async () => {
+  test('a change that is rolled back appends nothing', async () => {
     const undone = `begin; delete from session; update "user" set banned = true; delete from "user"; rollback`
     expect(await changes(undone)).toEqual([])
   })
 
-  test('a session that was extended after it was over and is then deleted counts as live', async () => {
+  test('a session that was extended after it expired and is then deleted is live', async () => {
     await changes(`update session set "expiresAt" = ${soon} where id = 'over'`)
     expect(await changes(`delete from session where id = 'over'`)).toEqual([['over', 'ada']])
     await changes(`update session set "expiresAt" = ${longPast} where id = 'live'`)
@@ -226,7 +226,7 @@ describe('PostgreSQL', () => {
     expect(await takeLog(database)).toEqual(log)
   })
 
-  test('logs what someone changes who may change sessions but not write the log', async () => {
+  test('logs changes of a role that may change sessions but not write the log', async () => {
     await database.run('create role app; grant select, update, delete on session, "user" to app')
     for (const statement of ['insert into revocation_log default values', 'select * from revocation_log'])
       await expect(database.run(`set local role app; ${statement}`)).rejects.toThrow('permission denied')
@@ -240,7 +240,7 @@ describe('PostgreSQL', () => {
     ])
   })
 
-  test('logs in the log alone, whatever temporary table has its name', async () => {
+  test('logs only in the log, even if a temporary table has its name', async () => {
     await database.run(`create temporary table revocation_log (like public.revocation_log including all)`)
     try {
       await database.run(`delete from session where id = ${literal(ada.sessionId)}`)
@@ -250,7 +250,7 @@ describe('PostgreSQL', () => {
     expect(await takeLog(database)).toEqual([[ada.sessionId, ada.userId]])
   })
 
-  test('logs what someone changes whose search_path is another', async () => {
+  test('logs changes made with another search_path', async () => {
     const { sessionId } = ada
     await database.run(
       `set search_path to pg_catalog; delete from public.session where id = ${literal(sessionId)}; reset search_path`,

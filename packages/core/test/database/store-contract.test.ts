@@ -97,8 +97,8 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
 
     test('each of many at once is found, and only those that there are', async () => {
       const keys = await Promise.all(Array.from({ length: 20 }, () => storeSession(database)))
-      const asked = keys.flatMap((key) => [key, { ...key, userId: ada.userId }, key])
-      const found = await Promise.all(asked.map(find))
+      const keysToFind = keys.flatMap((key) => [key, { ...key, userId: ada.userId }, key])
+      const found = await Promise.all(keysToFind.map(find))
       expect(found.map((session) => session?.id ?? null)).toEqual(
         keys.flatMap(({ sessionId }) => [sessionId, null, sessionId]),
       )
@@ -187,7 +187,7 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
       expect(await validate()).toBe(reason)
     })
 
-    test.each(['x', 2, -1])('a flag that nobody has thought of is a ban: %j', async (value) => {
+    test.each(['x', 2, -1])('an unknown flag is a ban: %j', async (value) => {
       if (name === 'PostgreSQL') return expect(change('user', `banned = '${value}x'`)).rejects.toThrow()
       await change('user', `banned = '${value}'`)
       expect(await validate()).toBe('ACCOUNT_BANNED')
@@ -195,7 +195,7 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
   })
 
   describe('what decides about a session cookie', () => {
-    test('is found by the id alone, as it was written', async () => {
+    test('is found only by the id as it was written', async () => {
       const changed = {
         previousToken: 'sha256:previous',
         rotatedAt: new Date('2026-11-21T10:00:00.007Z'),
@@ -222,7 +222,7 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
       })
     })
 
-    test('with an expiry that is no date is a date all the same', async () => {
+    test('with an invalid expiry still has a date', async () => {
       await change('session', `"expiresAt" = ${name === 'SQLite' ? `'soon'` : `'infinity'`}`)
       const found = await opened.sessions.findToken(ada.sessionId)
       expect(found?.expiresAt.getTime()).toBeNaN()
@@ -312,10 +312,10 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
     test('are shared by all that have opened the database: exactly so many of any number at once', async () => {
       const [key, other] = [crypto.randomUUID(), await database.open()]
       const both = [opened.limits, other.limits]
-      const answers = await Promise.all(
+      const results = await Promise.all(
         both.flatMap((limits) => Array.from({ length: 40 }, () => limits.consume(key, LIMIT))),
       )
-      expect(answers.filter((answer) => answer === null)).toHaveLength(3)
+      expect(results.filter((result) => result === null)).toHaveLength(3)
     })
 
     test('allow what another process gave back, though it rejected the key before', async () => {
@@ -327,7 +327,7 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
       expect(await opened.limits.consume(key, LIMIT)).toBe(60)
     })
 
-    test('write nothing for whoever has had enough', async () => {
+    test('write nothing once the limit is reached', async () => {
       const key = crypto.randomUUID()
       for (let i = 0; i < 3; i++) await opened.limits.consume(key, LIMIT)
       const counts = () => database.rows(`select * from "rateLimit" where key like '%${key}'`)
@@ -341,7 +341,7 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
       const [key, limit] = [crypto.randomUUID(), { points: 1, duration: 60 }]
       const { promise: undone, resolve: undo } = Promise.withResolvers<void>()
       const transaction = opened.db.transaction().execute(async (trx) => {
-        await trx.deleteFrom('user').where('id', '=', 'nobody').execute()
+        await trx.deleteFrom('user').where('id', '=', 'missing').execute()
         await undone
         throw new Error('undone')
       })
@@ -396,7 +396,7 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
     })
     const findCarol = async () => wide.sessions.findSession(carol)
 
-    test('are made where they are missing, by one of all that open at once, and read with the session', async () => {
+    test('are added if missing, by one of several that open at once, and read with the session', async () => {
       expect(wide.migrations.applied).toEqual([
         ...CORE,
         'user.theme',
@@ -415,7 +415,7 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
       expect(both.flatMap(({ migrations }) => migrations.applied)).toEqual(['user.city'])
     })
 
-    test('are read alike by Step 2 and under the locks of a transaction', async () => {
+    test('are read the same way by Step 2 and under the locks of a transaction', async () => {
       const at = '2026-01-02T03:04:05.678Z'
       const written = name === 'SQLite' ? 0 : false
       await wide.db
@@ -443,7 +443,7 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
       expect(locked).toEqual(found)
     })
 
-    test('are not read where they were not asked for', async () => {
+    test('are not read if they were not declared', async () => {
       const narrow = await ofColumns.open()
       const session = await narrow.sessions.findSession(carol)
       expect(session).not.toHaveProperty('team')

@@ -1,26 +1,23 @@
-import { ConfigurationError, isAuthError } from '../../protocol/errors.ts'
+import { ConfigurationError } from '../../protocol/errors.ts'
 import { positive } from '../../protocol/positive-integer.ts'
-import { type PostgresConnector, postgresConnector } from './connector.ts'
+import { MAX_TIMEOUT_MS, type PostgresConnector, postgresConnector } from './connector.ts'
 
-/** What {@link openPostgres} takes. */
+/** Options of a PostgreSQL database. */
 export interface PostgresOptions {
-  /** Connections besides the three that lookups and the feed have. @default 10 */
+  /** Size of the pool. Lookups and the feed have three more connections. @default 10 */
   readonly poolSize?: number
-  /** How long a lookup of Step 2 may take before it is 503 and its connection is replaced, in milliseconds. @default 2_000 */
+  /** Timeout of a Step 2 lookup, after which it is 503, in milliseconds. @default 2_000 */
   readonly lookupTimeoutMs?: number
-  /** How long any other statement may take, in milliseconds. @default 5_000 */
+  /** Timeout of any other statement, in milliseconds. @default 5_000 */
   readonly statementTimeoutMs?: number
-  /** How long an attempt to connect may take, in milliseconds. @default 2_000 */
+  /** Timeout of an attempt to connect, in milliseconds. @default 2_000 */
   readonly connectTimeoutMs?: number
 }
 
-/** A timer that is set to more fires at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
-
 /**
- * What makes the connections of a node.
+ * Creates the connector of a node.
  *
- * @throws ConfigurationError when the URL names no PostgreSQL database, or an option cannot work
+ * @throws ConfigurationError if the URL isn't a PostgreSQL URL, or an option is invalid
  */
 export function connectPostgres(
   url: string,
@@ -30,29 +27,23 @@ export function connectPostgres(
     throw new ConfigurationError(
       'A PostgreSQL database URL looks like postgres://user:password@host:5432/database, with the password in encodeURIComponent()',
     )
-  const milliseconds = (name: keyof PostgresOptions, value: number) => positive(name, value, LONGEST_TIMER_MS)
-  const lookupTimeoutMs = milliseconds('lookupTimeoutMs', options.lookupTimeoutMs ?? 2_000)
+  const milliseconds = (name: keyof PostgresOptions, value: number) => positive(name, value, MAX_TIMEOUT_MS)
   const statementTimeoutMs = milliseconds('statementTimeoutMs', options.statementTimeoutMs ?? 5_000)
   const connector = postgresConnector({
     config: {
       connectionString: url,
       statement_timeout: statementTimeoutMs,
-      // Where the server cannot keep that promise any more, such as one that has been stopped.
-      query_timeout: Math.min(statementTimeoutMs + 1_000, LONGEST_TIMER_MS),
+      // A server that was stopped can't enforce its own timeout.
+      query_timeout: Math.min(statementTimeoutMs + 1_000, MAX_TIMEOUT_MS),
       keepAlive: true,
     },
     poolSize: positive('poolSize', options.poolSize ?? 10),
     connectTimeoutMs: milliseconds('connectTimeoutMs', options.connectTimeoutMs ?? 2_000),
   })
-  return { connector, lookupTimeoutMs }
+  return { connector, lookupTimeoutMs: milliseconds('lookupTimeoutMs', options.lookupTimeoutMs ?? 2_000) }
 }
 
-/** A late statement is answered with 503 like one to any other database that is gone. */
+/** Closes the pool. Later statements are 503. */
 export async function endPostgres({ pool }: PostgresConnector): Promise<void> {
   if (!pool.ended && !pool.ending) await pool.end()
-}
-
-/** While a program starts, what is wrong underneath is what has to be told. */
-export function causeOf(error: unknown): unknown {
-  return isAuthError(error) && error.cause !== undefined ? error.cause : error
 }

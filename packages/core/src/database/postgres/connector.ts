@@ -2,42 +2,40 @@ import { Client, type ClientConfig, Pool } from 'pg'
 import { DeadlineError, withDeadline } from '../../protocol/deadline.ts'
 import { backOff } from '../../protocol.ts'
 
-/** How long to wait after failures in a row. */
+/** How long to wait after consecutive failures. */
 export const RECONNECT_PAUSE: { minMs: number; maxMs: number } = { minMs: 50, maxMs: 500 }
 
-/** Makes all connections of a node to its database. */
+/** A longer timer fires at once. */
+export const MAX_TIMEOUT_MS: number = 2 ** 31 - 1
+
+/** Opens all connections of a node to its database. */
 export interface PostgresConnector {
-  /** A connection of one's own. Errors that come when nothing is asked of it end it, and are no exceptions. */
+  /** Opens a dedicated connection. A connection error ends it and is never an uncaught exception. */
   connect(name: string): Promise<Client>
-  /** Connections that are shared. */
   readonly pool: Pool
 }
 
-/** What {@link postgresConnector} takes. */
-export interface ConnectorOptions {
+interface ConnectorOptions {
   readonly config: ClientConfig
   readonly poolSize: number
-  /** How long an attempt may take, and how long one waits for a connection of the pool, in milliseconds. */
+  /** Timeout of an attempt, and of the wait for a connection of the pool. */
   readonly connectTimeoutMs: number
 }
 
 /**
- * One attempt at a time, however many wait for one: a server that comes back is not stormed. After an attempt that failed, others fail
- * with its error for up to half a second. A server in recovery is refused like one that is down: what it says is out of date.
+ * Makes one attempt to connect at a time, so a server that comes back isn't stormed. After a failed attempt,
+ * others fail with its error for up to half a second. A server in recovery is rejected: its data is stale.
  */
-export function postgresConnector({
-  config,
-  poolSize,
-  connectTimeoutMs,
-}: ConnectorOptions): PostgresConnector {
-  let line: Promise<unknown> = Promise.resolve()
+export function postgresConnector(options: ConnectorOptions): PostgresConnector {
+  const { config, poolSize, connectTimeoutMs } = options
+  let lastAttempt: Promise<unknown> = Promise.resolve()
   let failures = 0
   let failed: { readonly error: unknown; readonly until: number } | null = null
 
-  function inLine<Connection>(attempt: () => Promise<Connection>): Promise<Connection> {
-    const joinedAt = performance.now()
-    const turn = line.then(async () => {
-      if (performance.now() - joinedAt > connectTimeoutMs) throw new DeadlineError('No connection in time')
+  function enqueue<Connection>(attempt: () => Promise<Connection>): Promise<Connection> {
+    const queuedAt = performance.now()
+    const connection = lastAttempt.then(async () => {
+      if (performance.now() - queuedAt > connectTimeoutMs) throw new DeadlineError('No connection in time')
       if (failed !== null && performance.now() < failed.until) throw failed.error
       try {
         const connection = await attempt()
@@ -50,29 +48,28 @@ export function postgresConnector({
         throw error
       }
     })
-    line = turn.catch(() => {})
-    return turn
+    lastAttempt = connection.catch(() => {})
+    return connection
   }
 
-  /** A connection that waits in line, and is made only to a primary. */
   class PrimaryClient extends Client {
     constructor(options?: ClientConfig) {
       super({ ...options, connectionTimeoutMillis: connectTimeoutMs })
-      // The query under way is told as well; one that comes in between must not end the process.
+      // A running query gets the error too. Without a listener an idle connection would end the process.
       this.on('error', () => {})
     }
 
     override connect(): Promise<this>
     override connect(callback: (error: Error) => void): void
     override connect(callback?: (error: Error) => void): Promise<this> | undefined {
-      const connected = inLine(() => this.#connectToPrimary())
+      const connected = enqueue(() => this.#connectToPrimary())
       if (callback === undefined) return connected.then(() => this)
       connected.then(() => (callback as () => void)(), callback)
       return undefined
     }
 
-    /** Whether nothing is under way, neither a statement, which the types of the driver do not tell of, nor a transaction. */
-    isAtRest(): boolean {
+    /** Whether no statement or transaction is open. The driver's types lack `readyForQuery`. */
+    isIdle(): boolean {
       const isReady = 'readyForQuery' in this && this.readyForQuery === true
       return isReady && this.getTransactionStatus() === 'I'
     }
@@ -84,8 +81,7 @@ export function postgresConnector({
           this.query<{ standby: boolean }>('select pg_is_in_recovery() as standby'),
           connectTimeoutMs,
         )
-        if (rows[0]?.standby !== false)
-          throw new Error('The server is in recovery, so what it says is out of date')
+        if (rows[0]?.standby !== false) throw new Error('The server is in recovery, so its data is stale')
       } catch (error) {
         void this.end()
         throw error
@@ -97,15 +93,15 @@ export function postgresConnector({
     ...config,
     application_name: 'sallyport',
     max: poolSize,
-    // The line and the attempt have a bound each; this one is for a connection of the pool that others have.
-    connectionTimeoutMillis: Math.min(2 * connectTimeoutMs, 2 ** 31 - 1),
+    // Also covers waiting for a free connection. The queue and the attempt have separate timeouts.
+    connectionTimeoutMillis: Math.min(2 * connectTimeoutMs, MAX_TIMEOUT_MS),
     allowExitOnIdle: true,
     Client: PrimaryClient,
   })
   pool.on('error', () => {})
-  // One whose statement is still under way, or that was left in a transaction when it was given up, must not be used again.
+  // Never reuse a connection that was abandoned in a statement or transaction.
   pool.on('release', (_error, client) => {
-    if (client instanceof PrimaryClient && !client.isAtRest()) void client.end().catch(() => {})
+    if (client instanceof PrimaryClient && !client.isIdle()) void client.end().catch(() => {})
   })
 
   return {

@@ -9,16 +9,10 @@ import type { Pool } from 'pg'
 import { transactionSeal } from '../transaction-seal.ts'
 import { orUnavailable } from './errors.ts'
 
-/** Kysely over a pool. A database that cannot answer is `SESSIONS_UNAVAILABLE`. */
+/** Kysely over a pool. Errors of the connection become `SESSIONS_UNAVAILABLE`. */
 export function postgresDialect(pool: Pool): Dialect {
   const config = { pool }
-  const dialect = new PostgresDialect(config)
-  return {
-    createAdapter: () => dialect.createAdapter(),
-    createIntrospector: (db) => dialect.createIntrospector(db),
-    createQueryCompiler: () => dialect.createQueryCompiler(),
-    createDriver: () => new PoolDriver(config),
-  }
+  return Object.assign(new PostgresDialect(config), { createDriver: () => new PoolDriver(config) })
 }
 
 type Connection = Parameters<PostgresDriver['rollbackTransaction']>[0]
@@ -31,7 +25,7 @@ class PoolDriver extends PostgresDriver {
     const connection = await orUnavailable(super.acquireConnection(options))
     if (!this.#known.has(connection)) {
       this.#known.add(connection)
-      // The driver knows its connections by their identity, so this one is changed rather than wrapped.
+      // The driver identifies connections by reference, so this one is patched instead of wrapped.
       const execute = connection.executeQuery.bind(connection)
       connection.executeQuery = async (query, options) => {
         this.#seal.check(connection)

@@ -7,13 +7,12 @@ import { CHANNEL } from '../revocation-log.ts'
 import { type PostgresConnector, RECONNECT_PAUSE } from './connector.ts'
 import { isStatementFault } from './errors.ts'
 
-/** How often the log is read though nothing was told, in milliseconds: a connection may be dead without knowing it. */
+/** How often the log is read without a notification: the connection may be dead unnoticed. */
 const HEARTBEAT_MS = 5_000
 
-/** Entries that are read and told in one turn of the event loop. */
-const ENTRIES_AT_ONCE = 500
+/** The size of a page of the log. Each page is published in a separate turn of the event loop. */
+const PAGE_SIZE = 500
 
-/** An entry of the log. */
 interface Entry extends Revocation {
   readonly seq: string
 }
@@ -24,41 +23,39 @@ interface LogRow extends Entry {
 
 /** A feed for all processes that share a database. */
 export interface PostgresFeed extends RevocationFeed {
-  /** Resolves when the log is not being read any more. */
+  /** Resolves once the log is no longer being read. */
   close(): Promise<void>
 }
 
 /**
- * Changes of this process are told at once; of others the database notifies one connection of the node. Whenever that connection is new,
- * it catches up from the log on what was notified while there was none. What neither can tell is bounded by the lease of the streams.
+ * Publishes changes of this process at once, and those of others when the database notifies this node. A new
+ * connection reads from the log what was missed. The lease of a stream bounds how late it learns of the rest.
  *
- * @param options.timeoutMs after which a connection that does not answer is given up
+ * @param options.timeoutMs after which a connection that doesn't respond is closed
  */
 export async function postgresFeed(
   connector: PostgresConnector,
   { timeoutMs }: { timeoutMs: number },
 ): Promise<PostgresFeed> {
   const local = memoryFeed()
-  /** The oldest transaction that may still have been under way at the last reading: the numbers of entries are no order of commits. */
-  let since = await oldestUnderWay(connector.pool)
-  /** Entries of later transactions that were read already. */
+  /** The oldest open transaction at the last read: sequence numbers don't follow the order of commits. */
+  let since = await oldestOpenTransaction(connector.pool)
+  /** Entries of later transactions that were already read. */
   let known = new Set<string>()
-  /** Entries that were notified since. Anybody may notify, so these keep nothing but the log from being told again. */
-  let heard = new Set<string>()
+  /** Entries notified since. Anyone may notify, so this only skips the same entries of the log. */
+  let notified = new Set<string>()
   let isClosed = false
-  /** In a row, until the log has been read again. */
   let failures = 0
   let client: Client | null = null
   let reading: Promise<void> = Promise.resolve()
-  /** Makes the log be read before its time. */
-  let wake = () => {}
+  let readNow = () => {}
 
   async function listen(): Promise<void> {
     while (!isClosed) {
       try {
         await listenOnce()
       } catch {
-        // What the log is read for is made up for by the next connection.
+        // The next connection reads from the log what this one missed.
         failures++
         await new Promise((resolve) => setTimeout(resolve, backOff(failures, RECONNECT_PAUSE)).unref())
       }
@@ -72,19 +69,21 @@ export async function postgresFeed(
     let hasEnded = isClosed
     listener.once('end', () => {
       hasEnded = true
-      wake()
+      readNow()
     })
-    listener.on('notification', hear)
+    listener.on('notification', receive)
     try {
-      if (!hasEnded) await listenOn(listener)
+      if (!hasEnded) await startListening(listener)
       while (!hasEnded && !isClosed) {
-        // Made before the log is read: what is told meanwhile may not be in it yet.
-        const woken = new Promise<void>((resolve) => {
-          wake = resolve
+        // Created before the read, which may miss what is notified meanwhile.
+        const requested = new Promise<void>((resolve) => {
+          readNow = resolve
         })
-        reading = catchUp(listener)
+        reading = readLog(listener)
         await reading
-        if (!hasEnded) await atLatest(woken, HEARTBEAT_MS)
+        const timer = setTimeout(readNow, HEARTBEAT_MS).unref()
+        if (!hasEnded) await requested
+        clearTimeout(timer)
       }
     } finally {
       client = null
@@ -92,47 +91,46 @@ export async function postgresFeed(
     }
   }
 
-  async function listenOn(listener: Client): Promise<void> {
+  async function startListening(listener: Client): Promise<void> {
     try {
       await withDeadline(listener.query(`listen ${CHANNEL}`), timeoutMs)
     } catch (error) {
-      // A database that is compatible but for this is read every few seconds.
+      // A compatible database without LISTEN: its log is read at every heartbeat.
       if (!isStatementFault(error)) throw error
     }
   }
 
-  function hear({ payload }: Notification): void {
-    // One that was on its way when the feed was closed.
+  function receive({ payload }: Notification): void {
     if (isClosed) return
     const entry = parseEntry(payload)
-    if (entry === null) wake()
+    if (entry === null) readNow()
     else if (!known.has(entry.seq)) {
-      heard.add(entry.seq)
+      notified.add(entry.seq)
       local.publish(entry)
     }
   }
 
-  async function catchUp(listener: Client): Promise<void> {
-    const oldest = await withDeadline(oldestUnderWay(listener), timeoutMs)
-    const heardBefore = heard
-    heard = new Set()
+  async function readLog(listener: Client): Promise<void> {
+    const oldest = await withDeadline(oldestOpenTransaction(listener), timeoutMs)
+    const notifiedBefore = notified
+    notified = new Set()
     const read = new Set<string>()
     for (let last: LogRow = { xid: since, seq: '0', sessionId: null, userId: null }; ; ) {
-      const page = await withDeadline(
+      const { rows } = await withDeadline(
         listener.query<LogRow>(
           `select xid, seq, "sessionId", "userId" from revocation_log
-            where (xid, seq) > ($1::text::xid8, $2::bigint) order by xid, seq limit ${ENTRIES_AT_ONCE}`,
+            where (xid, seq) > ($1::text::xid8, $2::bigint) order by xid, seq limit ${PAGE_SIZE}`,
           [last.xid, last.seq],
         ),
         timeoutMs,
       )
-      for (const entry of page.rows) {
+      for (const entry of rows) {
         read.add(entry.seq)
-        const isTold = known.has(entry.seq) || heardBefore.has(entry.seq) || heard.has(entry.seq)
-        if (!isTold && !isClosed) local.publish(entry)
+        const isPublished = [known, notifiedBefore, notified].some((entries) => entries.has(entry.seq))
+        if (!isPublished && !isClosed) local.publish(entry)
         last = entry
       }
-      if (page.rows.length < ENTRIES_AT_ONCE || isClosed) break
+      if (rows.length < PAGE_SIZE || isClosed) break
     }
     since = oldest
     known = read
@@ -140,36 +138,30 @@ export async function postgresFeed(
   }
 
   void listen()
-  return {
-    get revision() {
-      return local.revision
-    },
-    subscribe: local.subscribe,
-    publish: local.publish,
+  return Object.assign(local, {
     async close() {
       isClosed = true
-      // As with lookups: the statement of a connection that is gone keeps its locks.
+      // PostgreSQL finishes the statement of a closed connection and keeps its locks.
       await reading.catch(() => {})
       void client?.end().catch(() => {})
     },
-  }
+  })
 }
 
-async function oldestUnderWay(connection: Pick<Pool, 'query'> | Client): Promise<string> {
+async function oldestOpenTransaction(connection: Pick<Pool, 'query'> | Client): Promise<string> {
   const { rows } = await connection.query<{ xmin: string }>(
     'select pg_snapshot_xmin(pg_current_snapshot())::text as xmin',
   )
   return rows[0]?.xmin ?? '0'
 }
 
-/** Null where the entry was too long for a notification, or someone else has notified: the log tells what there is. */
+/** Returns null if the entry was too long for a notification, or another program sent it. */
 function parseEntry(payload = ''): Entry | null {
   try {
     const entry: unknown = JSON.parse(payload)
-    if (!Array.isArray(entry)) return null
-    const [seq, sessionId, userId, ...further]: unknown[] = entry
-    const isEntry =
-      typeof seq === 'string' && isTextOrNull(sessionId) && isTextOrNull(userId) && further.length === 0
+    if (!Array.isArray(entry) || entry.length !== 3) return null
+    const [seq, sessionId, userId]: unknown[] = entry
+    const isEntry = typeof seq === 'string' && isTextOrNull(sessionId) && isTextOrNull(userId)
     return isEntry ? { seq, sessionId, userId } : null
   } catch {
     return null
@@ -178,16 +170,4 @@ function parseEntry(payload = ''): Entry | null {
 
 function isTextOrNull(value: unknown): value is string | null {
   return value === null || typeof value === 'string'
-}
-
-/** Resolves when something has happened, or after a time. */
-function atLatest(event: Promise<void>, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    timer.unref()
-    void event.then(() => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })
 }

@@ -2,27 +2,26 @@ import type { Pool } from 'pg'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { type Names, quote } from '../mapping.ts'
 
-/** How a database keeps an id. */
 type IdType = 'text' | 'uuid' | 'bigint'
 
-/** The types of the ids of sessions and users. */
+/** The column types of the ids of sessions and users. */
 export interface IdTypes {
   readonly session: IdType
   readonly user: IdType
 }
 
-const GREATEST = 2n ** 63n - 1n
+const MAX_BIGINT = 2n ** 63n - 1n
 
-/** Whether a column of this type could hold this id: one that it could not would fail the whole statement that it is in. */
+/** Whether a column of this type could hold this id. One that it can't hold would fail the whole batch. */
 export function isIdOf(type: IdType, id: string): boolean {
   switch (type) {
     case 'text':
       return !id.includes('\0') && id.isWellFormed()
     case 'uuid':
-      // As the database writes it, which is how it names the session when it is revoked.
+      // The spelling of the database, which the revocation log uses too.
       return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id)
     case 'bigint':
-      return /^(0|[1-9]\d{0,18})$/.test(id) && BigInt(id) <= GREATEST
+      return /^(0|[1-9]\d{0,18})$/.test(id) && BigInt(id) <= MAX_BIGINT
   }
 }
 
@@ -38,7 +37,7 @@ const TYPES: Readonly<Record<string, IdType>> = {
 /**
  * Reads the types of the ids from the catalog.
  *
- * @throws ConfigurationError when a column is not there, or of a type that is no id
+ * @throws ConfigurationError if a column is missing, or its type can't be that of an id
  */
 export async function readIdTypes(pool: Pool, { session, user }: Names): Promise<IdTypes> {
   async function typeOf(table: string, column: string): Promise<IdType> {
@@ -49,10 +48,10 @@ export async function readIdTypes(pool: Pool, { session, user }: Names): Promise
     )
     const [found] = rows
     if (found === undefined)
-      throw new ConfigurationError(`mapping: there is no table ${table}, or no column ${column} in it`)
+      throw new ConfigurationError(`mapping: there is no table ${table}, or it has no column ${column}`)
     const type = TYPES[found.type]
     if (type !== undefined) return type
-    throw new ConfigurationError(`mapping: ${table}.${column} is ${found.type}, which is no type of an id`)
+    throw new ConfigurationError(`mapping: ${table}.${column} is ${found.type}, which can't be an id`)
   }
   return {
     session: await typeOf(session.table, session.columns.id),

@@ -4,7 +4,7 @@ import { RateLimiterPostgres } from 'rate-limiter-flexible'
 import { type FlexibleLimits, flexibleLimits } from '../../rate-limit/flexible-limits.ts'
 import { orUnavailable } from './errors.ts'
 
-/** Counts in the table `rateLimit`, for all processes that share the database. */
+/** Counts attempts in the table `rateLimit`, for all processes that share the database. */
 export function postgresLimits(pool: Pool): FlexibleLimits {
   const limits = flexibleLimits({
     createLimiter: (options) =>
@@ -32,11 +32,11 @@ const SUBTRACT = `
   update "rateLimit" set points = points - 1 where key = $1 and points > 0 and expire > $2 and expire <= $3
 `
 
-/** What the index of the table takes. */
-const LONGEST_KEY = 1_000
+/** Keeps a key within what the index of the table can hold. */
+const MAX_KEY_LENGTH = 1_000
 
-/** A key that the database could not take must not keep anyone from being counted. */
+/** Hashes a key that the database couldn't store, so its attempts are counted too. */
 function storable(key: string): string {
-  const isStorable = key.length <= LONGEST_KEY && !key.includes('\0') && key.isWellFormed()
+  const isStorable = key.length <= MAX_KEY_LENGTH && !key.includes('\0') && key.isWellFormed()
   return isStorable ? key : createHash('sha256').update(key).digest('hex')
 }

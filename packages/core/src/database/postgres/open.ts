@@ -1,76 +1,130 @@
 import { Kysely, sql } from 'kysely'
-import type { SessionStore } from '../../session/adapter.ts'
+import { isAuthError } from '../../protocol/errors.ts'
 import { NO_COLUMNS } from '../../session/added-columns.ts'
 import { withAuthStore } from '../../session/direct-adapter.ts'
+import type { LookupRow } from '../../session/session-row.ts'
 import type { AuthTransaction } from '../auth-transaction.ts'
+import { checkMapping } from '../check-mapping.ts'
 import { addColumns } from '../columns.ts'
-import type { ColumnsOptions, OpenedDatabase } from '../database.ts'
+import type { ColumnsOptions, OpenedDatabase, OpenedStore } from '../database.ts'
+import { installFeed, pruneFeedHourly } from '../install-feed.ts'
+import { namesOf, type StoreMapping } from '../mapping.ts'
 import { migrate, postgresTypes } from '../migrations.ts'
 import type { AuthTables } from '../schema.ts'
 import { sessionSql } from '../session-sql.ts'
-import { causeOf, connectPostgres, endPostgres, type PostgresOptions } from './connect.ts'
+import { connectPostgres, endPostgres, type PostgresOptions } from './connect.ts'
 import { postgresDialect } from './dialect.ts'
 import { postgresFeed } from './feed.ts'
+import { readIdTypes } from './ids.ts'
 import { postgresLimits } from './limits.ts'
-import { postgresLookups } from './sessions.ts'
-import { postgresTokens } from './tokens.ts'
+import { type LookupOptions, postgresLookups, postgresTokens } from './sessions.ts'
 
-/**
- * What {@link openPostgres} opens.
- * - `db`: Kysely, on a pool; goes into the context of a call. `Tables` are the app's own
- * - `sessions`: Step 2, on connections of its own
- * - `revocations`: tells of revocations, those of other processes too
- * - `limits`: counts attempts in the same database
- * - `columns`, `types`, `migrations`: what it was opened with, and what the migrations did
- * - `close()`: closes its connections
- */
+/** A database that {@link openPostgres} opened. `Tables` are the app's own. */
 export type PostgresAuthDatabase<Tables> = OpenedDatabase<Tables>
 
+/** A store that {@link openPostgresStore} opened: for `withAuthStore`, and `close()`. */
+export type PostgresStore = OpenedStore
+
 /**
- * Opens a PostgreSQL database of version 14 or later, and brings its tables up to date. Every node opens it for itself and hears of the
- * revocations of all others; see `docs/scaling.md`.
+ * Opens a PostgreSQL database of version 14 or later, and migrates its tables. Each node opens it and learns
+ * of the revocations of the others; see `docs/scaling.md`.
  *
- * @param url `postgres://user:password@host:5432/database`, of the primary. A pooler in between must pool sessions, not transactions.
- * @throws ConfigurationError when the URL names no PostgreSQL database, or an option cannot work
- * @throws the error of the driver when the database cannot be reached, or of the migration that failed
+ * @param url `postgres://user:password@host:5432/database`, of the primary. A pooler must pool sessions, not
+ * transactions.
+ * @throws ConfigurationError if the URL isn't a PostgreSQL URL, or an option is invalid
+ * @throws the driver's error if the database can't be reached, or that of a failed migration
  */
 export function openPostgres<Tables = unknown>(
   url: string,
   options?: PostgresOptions & ColumnsOptions,
 ): Promise<PostgresAuthDatabase<Tables>>
-export async function openPostgres(
+export function openPostgres(
   url: string,
   { columns = NO_COLUMNS, ...options }: PostgresOptions & ColumnsOptions = {},
 ): Promise<PostgresAuthDatabase<unknown>> {
-  const { connector, lookupTimeoutMs } = connectPostgres(url, options)
-  const { pool } = connector
-  try {
-    const kysely = new Kysely<AuthTables>({ dialect: postgresDialect(pool) })
+  return openNode(url, options, async (kysely, node) => {
     const { applied } = await migrate(kysely, postgresTypes)
     const added = await addColumns(kysely, postgresTypes, columns)
-    const revocations = await postgresFeed(connector, { timeoutMs: lookupTimeoutMs })
-    const lookups = postgresLookups({
-      connector,
-      sql: sessionSql('postgres', undefined, columns),
-      columns,
-      ids: { session: 'text', user: 'text' },
-      lookupTimeoutMs,
-    })
-    const sessions: SessionStore = { findSession: lookups.findSession, findToken: postgresTokens(pool) }
-    const limits = postgresLimits(pool)
+    const ids = { session: 'text', user: 'text' } as const
+    const lookup = { sql: sessionSql('postgres', undefined, columns), columns, ids }
+    const { findSession, revocations, limits, close } = await startNode(node, lookup)
+    const sessions = { findSession, findToken: postgresTokens(node.connector.pool) }
     const database = { db: kysely, sessions, revocations, limits, columns, types: postgresTypes }
+    const db = withAuthStore(kysely, { sessions, revocations, limits, database, limitStatements })
+    return { ...database, db, migrations: { applied: [...applied, ...added] }, close }
+  })
+}
+
+/**
+ * Opens Step 2, the feed, and the rate limits on tables that another library owns, such as Better Auth's. It
+ * only reads those tables, and adds triggers that report revocations.
+ *
+ * @param options.mapping the names and date encoding of those tables. One row is read to check it
+ * @throws ConfigurationError if the mapping doesn't fit the tables
+ * @example
+ * const store = await openPostgresStore(env.DATABASE_URL, { mapping: { session: { table: 'sessions' } } })
+ * export const db = withAuthStore(drizzle(client), store)
+ */
+export function openPostgresStore(
+  url: string,
+  options: PostgresOptions & { readonly mapping: StoreMapping },
+): Promise<PostgresStore> {
+  const { mapping } = options
+  return openNode(url, options, async (kysely, node) => {
+    const { pool } = node.connector
+    const ids = await readIdTypes(pool, namesOf('postgres', mapping))
+    await checkMapping('postgres', mapping, async (statement) => {
+      const { rows } = await pool.query<LookupRow>(statement)
+      return rows[0]
+    })
+    await installFeed(kysely, 'postgres', mapping)
+    const lookup = { sql: sessionSql('postgres', mapping), ids }
+    const { findSession, close, ...store } = await startNode(node, lookup)
+    const stopPruning = pruneFeedHourly(kysely)
     return {
-      ...database,
-      db: withAuthStore(kysely, { sessions, revocations, limits, database, limitStatements }),
-      migrations: { applied: [...applied, ...added] },
-      async close() {
-        await Promise.all([revocations.close(), lookups.close()])
-        await endPostgres(connector)
+      ...store,
+      sessions: { findSession },
+      close() {
+        stopPruning()
+        return close()
       },
     }
+  })
+}
+
+type Node = ReturnType<typeof connectPostgres>
+
+/** Connects, and closes the connections if `prepare` fails. */
+async function openNode<Result>(
+  url: string,
+  options: PostgresOptions,
+  prepare: (kysely: Kysely<AuthTables>, node: Node) => Promise<Result>,
+): Promise<Result> {
+  const node = connectPostgres(url, options)
+  const { connector } = node
+  try {
+    return await prepare(new Kysely<AuthTables>({ dialect: postgresDialect(connector.pool) }), node)
   } catch (error) {
     await endPostgres(connector)
-    throw causeOf(error)
+    // While a program starts, the driver's error says more than a 503.
+    throw isAuthError(error) ? (error.cause ?? error) : error
+  }
+}
+
+async function startNode(
+  { connector, lookupTimeoutMs }: Node,
+  lookup: Pick<LookupOptions, 'sql' | 'ids' | 'columns'>,
+) {
+  const revocations = await postgresFeed(connector, { timeoutMs: lookupTimeoutMs })
+  const { findSession, close } = postgresLookups({ connector, lookupTimeoutMs, ...lookup })
+  return {
+    findSession,
+    revocations,
+    limits: postgresLimits(connector.pool),
+    async close() {
+      await Promise.all([revocations.close(), close()])
+      await endPostgres(connector)
+    },
   }
 }
 

@@ -4,32 +4,32 @@ import { backOff } from '../../protocol.ts'
 
 const BUSY_PAUSE = { minMs: 1, maxMs: 50 }
 
-/** Runs a statement as soon as the file is free. */
-export type WhenFree = <Result>(execute: () => Promise<Result>) => Promise<Result>
+/** Runs a statement, and retries it while the file is busy. */
+export type RetryWhileBusy = <Result>(execute: () => Promise<Result>) => Promise<Result>
 
 /**
- * Waits while another process holds the write lock. Asynchronously: the driver's own waiting would stop the event loop.
+ * Retries while another process holds the write lock. Asynchronous: the driver would block the event loop.
  *
- * @param timeoutMs how long, before it is given up with `SESSIONS_UNAVAILABLE`
+ * @param timeoutMs after which the statement fails with `SESSIONS_UNAVAILABLE`
  */
-export function createPatience(timeoutMs: number): WhenFree {
-  let exhaustedAt = Number.NEGATIVE_INFINITY
+export function createBusyRetry(timeoutMs: number): RetryWhileBusy {
+  let timedOutAt = Number.NEGATIVE_INFINITY
 
-  return async function whenFree(execute) {
+  return async function retryWhileBusy(execute) {
     const startedAt = performance.now()
-    // Whoever stood in line behind a statement that was given up has waited as long: it is tried once.
-    const givenUpAt = startedAt - exhaustedAt < timeoutMs ? startedAt : startedAt + timeoutMs
+    // A statement queued behind one that timed out has waited as long, so it gets one attempt.
+    const deadline = startedAt - timedOutAt < timeoutMs ? startedAt : startedAt + timeoutMs
     for (let attempts = 1; ; attempts++) {
       try {
         const result = await execute()
-        exhaustedAt = Number.NEGATIVE_INFINITY
+        timedOutAt = Number.NEGATIVE_INFINITY
         return result
       } catch (error) {
         if (isStatementFault(error)) throw error
         const isBusy = sqliteCode(error).startsWith('SQLITE_BUSY')
         const now = performance.now()
-        if (isBusy && now >= givenUpAt) exhaustedAt = now
-        if (!isBusy || now >= givenUpAt) throw new AuthError('SESSIONS_UNAVAILABLE', { cause: error })
+        if (isBusy && now >= deadline) timedOutAt = now
+        if (!isBusy || now >= deadline) throw new AuthError('SESSIONS_UNAVAILABLE', { cause: error })
       }
       await sleep(backOff(attempts, BUSY_PAUSE))
     }
@@ -40,7 +40,7 @@ function sqliteCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }
 
-/** The statement is at fault, not the database: a broken constraint, wrong SQL, a value that cannot be bound. */
+/** Whether the statement is at fault: a broken constraint, wrong SQL, or a value that can't be bound. */
 function isStatementFault(error: unknown): boolean {
   const code = sqliteCode(error)
   if (code === '') return !(error instanceof TypeError && error.message.includes('connection is not open'))

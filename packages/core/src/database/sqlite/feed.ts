@@ -2,16 +2,14 @@ import type { Database } from 'better-sqlite3'
 import type { Revocation, RevocationFeed } from '../../revocations/feed.ts'
 import { memoryFeed } from '../../revocations/memory-feed.ts'
 
-/** How often another process's writes are looked for, in milliseconds. */
+/** How often to look for writes of other processes. */
 const POLL_MS = 100
 
-/** Entries that are read in one turn of the event loop. */
-const ENTRIES_AT_ONCE = 500
+/** How many entries are read in one turn of the event loop. */
+const PAGE_SIZE = 500
 
-interface Entry {
+interface Entry extends Revocation {
   readonly seq: number
-  readonly sessionId: string | null
-  readonly userId: string | null
 }
 
 const EVERYONE: Revocation = { sessionId: null, userId: null }
@@ -22,10 +20,10 @@ export interface SqliteFeed extends RevocationFeed {
 }
 
 /**
- * Changes of this process are told at once. While anyone listens, `data_version` says every 100 ms whether another connection has written,
- * and the log what. What cannot be read is tried again the next time; the lease of the streams bounds what that can cost.
+ * Publishes changes of this process at once. While there are subscribers, polls `data_version`, which changes
+ * when another connection writes, then reads the log. A failed read is retried at the next poll.
  *
- * @param reader a connection that never writes: `data_version` is blind to the writes of its own
+ * @param reader a connection that never writes: `data_version` doesn't reflect its own writes
  */
 export function sqliteFeed(reader: Database): SqliteFeed {
   const local = memoryFeed()
@@ -33,12 +31,12 @@ export function sqliteFeed(reader: Database): SqliteFeed {
   const entriesAfter = reader.prepare<[number, number], Entry>(
     'select seq, sessionId, userId from revocation_log where seq > ? order by seq limit ?',
   )
-  let listeners = 0
+  let subscribers = 0
   let timer: ReturnType<typeof setInterval> | undefined
   let version: unknown
-  /** The rest of the entries is read in the next turn. */
-  let isReadingOn = false
-  /** Null while nobody knows what was written before. */
+  /** The next page is read in the next turn. */
+  let hasNextPage = false
+  /** Null until the first read since polling started. */
   let lastSeq: number | null = null
 
   function start(): void {
@@ -54,62 +52,52 @@ export function sqliteFeed(reader: Database): SqliteFeed {
   }
 
   function poll(): void {
-    if (timer === undefined || isReadingOn) return
-    for (const revocation of news()) local.publish(revocation)
+    if (timer === undefined || hasNextPage) return
+    for (const revocation of readLog()) local.publish(revocation)
   }
 
-  function pollOn(): void {
-    isReadingOn = false
+  function readNextPage(): void {
+    hasNextPage = false
     poll()
   }
 
-  function news(): readonly Revocation[] {
+  function readLog(): readonly Revocation[] {
     try {
       const current = reader.pragma('data_version', { simple: true })
-      return lastSeq === null ? beginAt(current) : readOn(lastSeq, current)
+      if (lastSeq === null) {
+        lastSeq = newest.get() ?? 0
+        version = current
+        // Nothing was read since the last subscriber left, so every subscriber must check its session.
+        return [EVERYONE]
+      }
+      if (current === version) return []
+      const entries = entriesAfter.all(lastSeq, PAGE_SIZE)
+      lastSeq = entries.at(-1)?.seq ?? lastSeq
+      hasNextPage = entries.length === PAGE_SIZE
+      if (hasNextPage) setImmediate(readNextPage)
+      else version = current
+      return entries
     } catch {
       if (!reader.open) stop()
       return []
     }
   }
 
-  /** Nobody has looked since the last listener left, so whoever listens now is told to look. */
-  function beginAt(current: unknown): readonly Revocation[] {
-    lastSeq = newest.get() ?? 0
-    version = current
-    return [EVERYONE]
-  }
-
-  function readOn(seq: number, current: unknown): readonly Revocation[] {
-    if (current === version) return []
-    const entries = entriesAfter.all(seq, ENTRIES_AT_ONCE)
-    lastSeq = entries.at(-1)?.seq ?? seq
-    if (entries.length < ENTRIES_AT_ONCE) version = current
-    else {
-      isReadingOn = true
-      setImmediate(pollOn)
-    }
-    return entries
-  }
-
-  return {
-    get revision() {
-      return local.revision
-    },
-    publish: local.publish,
-    subscribe(key, listener) {
-      const unsubscribe = local.subscribe(key, listener)
-      listeners++
+  const { subscribe } = local
+  return Object.assign(local, {
+    subscribe(...subscription: Parameters<typeof subscribe>) {
+      const unsubscribe = subscribe(...subscription)
+      subscribers++
       if (timer === undefined) start()
       let isSubscribed = true
       return () => {
         if (!isSubscribed) return
         isSubscribed = false
         unsubscribe()
-        listeners--
-        if (listeners === 0) stop()
+        subscribers--
+        if (subscribers === 0) stop()
       }
     },
     close: stop,
-  }
+  })
 }

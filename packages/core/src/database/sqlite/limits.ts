@@ -1,14 +1,14 @@
 import type { Database } from 'better-sqlite3'
 import { RateLimiterSQLite } from 'rate-limiter-flexible'
 import { type FlexibleLimits, flexibleLimits } from '../../rate-limit/flexible-limits.ts'
-import { createPatience } from './errors.ts'
+import { createBusyRetry } from './errors.ts'
 
 /**
- * Counts in the table `rateLimit`, for all processes that share the file. On a connection of its own, as the library would
- * otherwise write into the transaction that another caller has open.
+ * Counts attempts in the table `rateLimit`, for all processes that share the file. On a separate connection,
+ * since the library would write into the open transaction of another caller.
  */
 export function sqliteLimits(database: Database, options: { busyTimeoutMs: number }): FlexibleLimits {
-  const whenFree = createPatience(options.busyTimeoutMs)
+  const retryWhileBusy = createBusyRetry(options.busyTimeoutMs)
   const limits = flexibleLimits({
     createLimiter: (options) =>
       new RateLimiterSQLite({
@@ -21,10 +21,10 @@ export function sqliteLimits(database: Database, options: { busyTimeoutMs: numbe
         tableCreated: true,
       }),
     subtract: (limiter, key, { now, lastEnd }) =>
-      whenFree(async () => void database.prepare(SUBTRACT).run(limiter.getKey(key), now, lastEnd)),
+      retryWhileBusy(async () => void database.prepare(SUBTRACT).run(limiter.getKey(key), now, lastEnd)),
   })
   return {
-    consume: (key, limit) => whenFree(() => limits.consume(key, limit)),
+    consume: (key, limit) => retryWhileBusy(() => limits.consume(key, limit)),
     giveBack: limits.giveBack,
   }
 }

@@ -6,43 +6,43 @@ import { memoryLimits } from '../../rate-limit/memory-limits.ts'
 import { memoryFeed } from '../../revocations/memory-feed.ts'
 import { NO_COLUMNS } from '../../session/added-columns.ts'
 import { withAuthStore } from '../../session/direct-adapter.ts'
+import type { LookupRow } from '../../session/session-row.ts'
+import { checkMapping } from '../check-mapping.ts'
 import { addColumns } from '../columns.ts'
-import type { ColumnsOptions, OpenedDatabase } from '../database.ts'
+import type { ColumnsOptions, OpenedDatabase, OpenedStore } from '../database.ts'
+import { installFeed, pruneFeedHourly } from '../install-feed.ts'
+import type { StoreMapping } from '../mapping.ts'
 import { migrate, sqliteTypes } from '../migrations.ts'
 import type { AuthTables } from '../schema.ts'
+import { sessionSql } from '../session-sql.ts'
 import { configure, openCounter, openWriter, toPath } from './connect.ts'
 import { sqliteFeed } from './feed.ts'
 import { sqliteLimits } from './limits.ts'
-import { sqliteSessions } from './sessions.ts'
+import { sqliteLookups, sqliteSessions } from './sessions.ts'
 import { sqliteWriteQueue } from './write-queue.ts'
 
-/** What {@link openSqlite} takes. */
+/** Options of {@link openSqlite}. */
 export interface SqliteOptions extends ColumnsOptions {
-  /** How long a write waits for another process to release the file before it is 503, in milliseconds. @default 5_000 */
+  /** How long a write waits for other processes before it is 503, in milliseconds. @default 5_000 */
   readonly busyTimeoutMs?: number
-  /** Whether a file that is not there is made. @default true */
+  /** Whether to create a missing file. @default true */
   readonly create?: boolean
 }
 
-/**
- * What {@link openSqlite} opens.
- * - `db`: Kysely, on the write queue; goes into the context of a call. `Tables` are the app's own
- * - `sessions`: Step 2, on a connection of its own that only reads
- * - `revocations`: tells of revocations, those of other processes too
- * - `limits`: counts attempts in the same database; in memory for `:memory:`
- * - `columns`, `types`, `migrations`: what it was opened with, and what the migrations did
- * - `close()`: closes its connections
- */
+/** A database that {@link openSqlite} opened. `Tables` are the app's own. */
 export type SqliteAuthDatabase<Tables> = OpenedDatabase<Tables>
 
+/** A store that {@link openSqliteStore} opened: for `withAuthStore`, and `close()`. */
+export type SqliteStore = OpenedStore
+
 /**
- * Opens a SQLite file, creates it where it is missing, and brings its tables up to date.
+ * Opens a SQLite file, creates it if it is missing, and migrates its tables.
  *
- * A new file is readable by its owner alone, since it holds password hashes. `:memory:` is for tests: its one connection reads
- * and writes, so Step 2 also sees a transaction that is still open.
+ * Only its owner can read a new file, since it holds password hashes. `:memory:` is for tests: one connection
+ * reads and writes, so Step 2 also sees open transactions.
  *
- * @param url `file:` followed by a path, a bare path, or `:memory:`
- * @throws ConfigurationError when the URL names no SQLite file, or one that is not there and is not to be made
+ * @param url `file:` followed by a path, a path, or `:memory:`
+ * @throws ConfigurationError if the URL isn't a SQLite URL, or the file is missing and `create` is false
  */
 export function openSqlite<Tables = unknown>(
   url: string,
@@ -53,20 +53,18 @@ export async function openSqlite(
   { busyTimeoutMs = 5_000, create = true, columns = NO_COLUMNS }: SqliteOptions = {},
 ): Promise<SqliteAuthDatabase<unknown>> {
   const path = toPath(url)
-  if (!create && path !== ':memory:' && !existsSync(path)) {
-    throw new ConfigurationError(`There is no database ${path}`)
-  }
+  const isMemory = path === ':memory:'
+  if (!create && !isMemory) requireFile(path)
   const writer = openWriter(path)
   const kysely = new Kysely<AuthTables>({ dialect: sqliteWriteQueue(writer, { busyTimeoutMs }) })
   try {
     await configure(writer, busyTimeoutMs)
     const { applied } = await migrate(kysely, sqliteTypes)
     const added = await addColumns(kysely, sqliteTypes, columns)
-    const isMemory = path === ':memory:'
     const reader = isMemory ? writer : new Database(path, { readonly: true, timeout: 0 })
     const counter = isMemory ? null : openCounter(path)
     const sessions = sqliteSessions(reader, columns)
-    // Of what is in memory this process is the only one.
+    // Only this process can change a database in memory.
     const feed = isMemory ? null : sqliteFeed(reader)
     const revocations = feed ?? memoryFeed()
     const limits = counter === null ? memoryLimits() : sqliteLimits(counter, { busyTimeoutMs })
@@ -79,7 +77,7 @@ export async function openSqlite(
         feed?.close()
         reader.close()
         counter?.close()
-        // Kysely stays, so that a late write is refused with 503 like one to any other database that is gone.
+        // Kysely stays open, so a late write is 503.
         writer.close()
       },
     }
@@ -87,4 +85,50 @@ export async function openSqlite(
     writer.close()
     throw error
   }
+}
+
+/**
+ * Opens Step 2, the feed, and the rate limits on tables that another library owns, such as Better Auth's. It
+ * only reads those tables, and adds triggers that report revocations.
+ *
+ * @param options.mapping the names and date encoding of those tables. One row is read to check it
+ * @throws ConfigurationError if the file doesn't exist, or the mapping doesn't fit its tables
+ */
+export async function openSqliteStore(
+  url: string,
+  options: Pick<SqliteOptions, 'busyTimeoutMs'> & { readonly mapping: StoreMapping },
+): Promise<SqliteStore> {
+  const { mapping, busyTimeoutMs = 5_000 } = options
+  const path = toPath(url)
+  requireFile(path)
+  const counter = openCounter(path)
+  const reader = new Database(path, { readonly: true, timeout: 0 })
+  const closeFile = () => {
+    reader.close()
+    counter.close()
+  }
+  try {
+    await checkMapping('sqlite', mapping, async (statement) => reader.prepare<[], LookupRow>(statement).get())
+    const kysely = new Kysely<AuthTables>({ dialect: sqliteWriteQueue(counter, { busyTimeoutMs }) })
+    await installFeed(kysely, 'sqlite', mapping)
+    const revocations = sqliteFeed(reader)
+    const stopPruning = pruneFeedHourly(kysely)
+    return {
+      sessions: sqliteLookups(reader, sessionSql('sqlite', mapping)),
+      revocations,
+      limits: sqliteLimits(counter, { busyTimeoutMs }),
+      async close() {
+        stopPruning()
+        revocations.close()
+        closeFile()
+      },
+    }
+  } catch (error) {
+    closeFile()
+    throw error
+  }
+}
+
+function requireFile(path: string): void {
+  if (!existsSync(path)) throw new ConfigurationError(`There is no database ${path}`)
 }

@@ -1,14 +1,15 @@
 import type { Database } from 'better-sqlite3'
+import type { Selectable } from 'kysely'
 import type { AuthAdapter, SessionStore, SessionToken } from '../../session/adapter.ts'
 import { type AddedColumns, addedLists, NO_COLUMNS } from '../../session/added-columns.ts'
 import type { SessionKey, StoredSession } from '../../session/session.ts'
 import { type LookupValues, sessionOf } from '../../session/session-row.ts'
-import { toDate, toNullableDate } from '../schema.ts'
+import { type SessionTable, toDate, toNullableDate } from '../schema.ts'
 import { type SessionSql, sessionSql } from '../session-sql.ts'
 
 /**
- * Step 2 as one statement. The unary plus keeps SQLite from preparing the statement again for every new value, which its
- * statistics otherwise make it do.
+ * Returns Step 2 as one statement. The unary plus stops SQLite from preparing the statement again for every
+ * new value because of its statistics.
  */
 export function lookupStatement({ session, user, added }: SessionSql): string {
   return `select ${session.columns}, ${user.columns}${added}
@@ -16,29 +17,15 @@ export function lookupStatement({ session, user, added }: SessionSql): string {
     where s.${session.id} = +? and s.${session.userId} = +?`
 }
 
-interface TokenRow {
-  userId: string
-  token: string
-  previousToken: string | null
-  rotatedAt: string | null
-  tokenFamily: string | null
-  version: number
-  provedVersion: number
-  expiresAt: string
-  createdAt: string
-  lastSeenAt: string
-  remembered: number
-}
-
-interface Waiting {
+interface Lookup {
   readonly key: SessionKey
   readonly resolve: (session: StoredSession | null) => void
   readonly reject: (error: unknown) => void
 }
 
-/** Step 2 and session cookies on a connection that only reads. */
+/** Reads sessions and session cookies on a connection that only reads. */
 export function sqliteSessions(reader: Database, columns: AddedColumns = NO_COLUMNS): SessionStore {
-  const findToken = reader.prepare<[string], TokenRow>(
+  const findToken = reader.prepare<[string], Pick<Selectable<SessionTable>, keyof SessionToken>>(
     `select userId, token, previousToken, rotatedAt, tokenFamily, version, provedVersion, expiresAt, createdAt,
         lastSeenAt, remembered
       from session where id = +?`,
@@ -48,17 +35,25 @@ export function sqliteSessions(reader: Database, columns: AddedColumns = NO_COLU
     async findToken(sessionId) {
       if (!sessionId.isWellFormed()) return null
       const row = findToken.get(sessionId)
-      return row === undefined ? null : toSessionToken(row)
+      if (row === undefined) return null
+      return {
+        ...row,
+        rotatedAt: toNullableDate(row.rotatedAt),
+        expiresAt: toDate(row.expiresAt),
+        createdAt: toDate(row.createdAt),
+        lastSeenAt: toDate(row.lastSeenAt),
+        remembered: row.remembered !== 0,
+      }
     },
   }
 }
 
 /**
- * Step 2 on a connection that only reads.
+ * Runs Step 2 on a connection that only reads.
  *
- * While lookups come one in a turn of the event loop, each runs at once. When a turn has brought several, those of the next one
- * wait for its end and run together in one read transaction, which costs half as much. The transaction is over before anything else
- * can happen, so every lookup sees all writes that were committed before it was asked for.
+ * While each turn of the event loop has one lookup, it runs at once. After a turn with several, the lookups
+ * of the next turn run together at its end in one read transaction, which costs half as much. The transaction
+ * is synchronous, so each lookup sees everything that was committed before it was called.
  */
 export function sqliteLookups(
   reader: Database,
@@ -67,15 +62,12 @@ export function sqliteLookups(
 ): AuthAdapter {
   const added = addedLists(columns)
   const lookup = reader.prepare<[string, string], LookupValues>(lookupStatement(sql)).raw()
-  const begin = reader.prepare('begin')
-  const commit = reader.prepare('commit')
-  const rollback = reader.prepare('rollback')
-  let waiting: Waiting[] = []
+  let queue: Lookup[] = []
   let lookupsThisTurn = 0
   let isBusy = false
 
   function find(key: SessionKey): StoredSession | null {
-    // The driver would replace what is no text, and ask for another session.
+    // The driver would replace malformed text, and find another session.
     if (!key.sessionId.isWellFormed() || !key.userId.isWellFormed()) return null
     const row = lookup.get(key.sessionId, key.userId)
     return row === undefined ? null : sessionOf(key, row, added)
@@ -84,50 +76,26 @@ export function sqliteLookups(
   function endTurn(): void {
     isBusy = lookupsThisTurn > 1
     lookupsThisTurn = 0
-    const batch = waiting
-    waiting = []
-    if (batch.length > 0) findTogether(batch)
-  }
-
-  function findTogether(batch: readonly Waiting[]): void {
-    // In memory there is one connection for everything, which may be inside a transaction already.
-    const isOwnTransaction = !reader.inTransaction
+    const batch = queue
+    queue = []
     try {
-      if (isOwnTransaction) begin.run()
-      for (const { key, resolve } of batch) resolve(find(key))
-      if (isOwnTransaction) commit.run()
+      if (batch.length > 0) findAll(batch)
     } catch (error) {
-      // Those answered before the failure stay answered; a promise settles once.
+      // Has no effect on lookups that were resolved before the error.
       for (const { reject } of batch) reject(error)
-      if (isOwnTransaction) giveUpTransaction()
     }
   }
 
-  function giveUpTransaction(): void {
-    try {
-      if (reader.inTransaction) rollback.run()
-    } catch {
-      // The connection is lost, as the callers have just been told.
-    }
-  }
+  const findAll = reader.transaction((batch: readonly Lookup[]) => {
+    for (const { key, resolve } of batch) resolve(find(key))
+  })
 
   return {
     findSession(key) {
       lookupsThisTurn++
       if (lookupsThisTurn === 1) setImmediate(endTurn)
       if (!isBusy) return find(key)
-      return new Promise((resolve, reject) => waiting.push({ key, resolve, reject }))
+      return new Promise((resolve, reject) => queue.push({ key, resolve, reject }))
     },
-  }
-}
-
-function toSessionToken(row: TokenRow): SessionToken {
-  return {
-    ...row,
-    rotatedAt: toNullableDate(row.rotatedAt),
-    expiresAt: toDate(row.expiresAt),
-    createdAt: toDate(row.createdAt),
-    lastSeenAt: toDate(row.lastSeenAt),
-    remembered: row.remembered !== 0,
   }
 }

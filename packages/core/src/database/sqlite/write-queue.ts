@@ -1,41 +1,34 @@
+import type { Database } from 'better-sqlite3'
 import {
   CompiledQuery,
   type DatabaseConnection,
   type Dialect,
   type SelectModifierNode,
   SqliteAdapter,
-  type SqliteDatabase,
   SqliteDialect,
   SqliteDriver,
   SqliteQueryCompiler,
 } from 'kysely'
-import { type TransactionSeal, transactionSeal } from '../transaction-seal.ts'
-import { createPatience, type WhenFree } from './errors.ts'
-
-/** The driver's database, which knows whether a transaction is open. */
-interface WritableDatabase extends SqliteDatabase {
-  readonly inTransaction: boolean
-}
+import { transactionSeal } from '../transaction-seal.ts'
+import { createBusyRetry, type RetryWhileBusy } from './errors.ts'
 
 /**
- * Kysely over the one connection that writes. Statements wait in line; a transaction keeps the connection to itself until
- * it ends, so no other caller's statement can end up inside it. While another process holds the write lock a statement waits
- * asynchronously: the driver's own waiting would stop the event loop.
+ * Kysely over the one connection that writes. Statements are queued, and a transaction has the connection to
+ * itself until it ends, so it never contains another caller's statement. While another process holds the
+ * write lock, a statement waits asynchronously: the driver would block the event loop.
  *
- * @param options.busyTimeoutMs how long it waits before it is given up with `SESSIONS_UNAVAILABLE`
+ * @param options.busyTimeoutMs after which a statement fails with `SESSIONS_UNAVAILABLE`
  */
-export function sqliteWriteQueue(database: WritableDatabase, options: { busyTimeoutMs: number }): Dialect {
-  const dialect = new SqliteDialect({ database })
-  return {
+export function sqliteWriteQueue(database: Database, options: { busyTimeoutMs: number }): Dialect {
+  return Object.assign(new SqliteDialect({ database }), {
     createAdapter: () => new WriteQueueAdapter(),
-    createIntrospector: (db) => dialect.createIntrospector(db),
     createQueryCompiler: () => new WriteQueueCompiler(),
     createDriver: () => new WriteQueueDriver(database, options.busyTimeoutMs),
-  }
+  })
 }
 
-/** SQLite can undo what creates tables, and its write lock is what makes a second process that migrates wait. */
 class WriteQueueAdapter extends SqliteAdapter {
+  /** SQLite can roll back DDL, and in a transaction its write lock makes a second migrating process wait. */
   override get supportsTransactionalDdl(): boolean {
     return true
   }
@@ -50,7 +43,7 @@ const LOCKS = new Set<string>([
   'SkipLocked',
 ] satisfies SelectModifierNode['modifier'][])
 
-/** A transaction has the whole file to itself, so there are no rows to lock: what PostgreSQL needs of `for update` is left out. */
+/** Omits the row locks that PostgreSQL needs: a transaction has the whole file to itself. */
 class WriteQueueCompiler extends SqliteQueryCompiler {
   protected override visitSelectModifier(node: SelectModifierNode): void {
     if (node.modifier === undefined || !LOCKS.has(node.modifier)) super.visitSelectModifier(node)
@@ -58,26 +51,34 @@ class WriteQueueCompiler extends SqliteQueryCompiler {
 }
 
 class WriteQueueDriver extends SqliteDriver {
-  readonly #database: WritableDatabase
-  readonly #whenFree: WhenFree
+  readonly #database: Database
+  readonly #retryWhileBusy: RetryWhileBusy
   readonly #seal = transactionSeal()
 
-  constructor(database: WritableDatabase, busyTimeoutMs: number) {
+  constructor(database: Database, busyTimeoutMs: number) {
     super({ database })
     this.#database = database
-    this.#whenFree = createPatience(busyTimeoutMs)
+    this.#retryWhileBusy = createBusyRetry(busyTimeoutMs)
   }
 
   override async acquireConnection(): Promise<DatabaseConnection> {
-    return patient(await super.acquireConnection(), this.#whenFree, this.#seal)
+    const inner = await super.acquireConnection()
+    const connection: DatabaseConnection = {
+      executeQuery: async (query) => {
+        this.#seal.check(connection)
+        return this.#retryWhileBusy(() => inner.executeQuery(encode(query)))
+      },
+      streamQuery: (query, chunkSize) => inner.streamQuery(encode(query), chunkSize),
+    }
+    return connection
   }
 
-  /** Takes the write lock at once: a transaction that reads first and writes later could fail half-way. */
+  /** Takes the write lock at once: a transaction that reads first and writes later could fail midway. */
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('begin immediate'))
   }
 
-  /** After some failures, such as a full disk, SQLite has undone it already; the failure itself is what has to be told. */
+  /** After some errors, such as a full disk, SQLite has rolled back. A second rollback would hide them. */
   override rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     return this.#seal.around(connection, async () => {
       if (this.#database.inTransaction) await super.rollbackTransaction(connection)
@@ -89,22 +90,7 @@ class WriteQueueDriver extends SqliteDriver {
   }
 }
 
-function patient(
-  connection: DatabaseConnection,
-  whenFree: WhenFree,
-  seal: TransactionSeal,
-): DatabaseConnection {
-  const patientConnection: DatabaseConnection = {
-    async executeQuery(query) {
-      seal.check(patientConnection)
-      return whenFree(() => connection.executeQuery(encode(query)))
-    },
-    streamQuery: (query, chunkSize) => connection.streamQuery(encode(query), chunkSize),
-  }
-  return patientConnection
-}
-
-/** SQLite has neither dates nor booleans: ISO 8601 text in UTC with milliseconds, and 0 or 1. */
+/** Encodes dates as ISO 8601 text in UTC with milliseconds, and booleans as 0 or 1. */
 function encode<Query extends { readonly parameters: readonly unknown[] }>(query: Query): Query {
   return { ...query, parameters: query.parameters.map(encodeValue) }
 }

@@ -32,7 +32,7 @@ beforeEach(async () => {
 /** Waits until so many listen and have caught up, and these know it. */
 async function listeners(count: number, ...databases: OpenDatabase[]): Promise<void> {
   await until(async () => (await listenerPids()).length === count)
-  await settled(...databases)
+  await delivered(...databases)
 }
 
 /** Of the connections that listen, and have nothing else to do. */
@@ -51,18 +51,18 @@ function listen({ revocations }: Pick<OpenDatabase, 'revocations'>, key: Session
 
 const remove = ({ sessionId }: SessionKey) =>
   database.run(`delete from session where id = ${literal(sessionId)}`)
-const heard = (...fns: (() => void)[]) => until(() => fns.every((fn) => vi.mocked(fn).mock.calls.length > 0))
+const called = (...fns: (() => void)[]) => until(() => fns.every((fn) => vi.mocked(fn).mock.calls.length > 0))
 
-/** Everything that was told before has arrived: notifications come in the order of the commits. */
-async function settled(...databases: OpenDatabase[]): Promise<void> {
+/** Waits until every earlier notification has arrived: they come in the order of the commits. */
+async function delivered(...databases: OpenDatabase[]): Promise<void> {
   const last = await storeSession(database)
-  const told = databases.map((opened) => {
+  const listening = databases.map((opened) => {
     const listener = vi.fn<() => void>()
     return { listener, unsubscribe: opened.revocations.subscribe(last, listener) }
   })
   await remove(last)
-  await heard(...told.map(({ listener }) => listener))
-  for (const { unsubscribe } of told) unsubscribe()
+  await called(...listening.map(({ listener }) => listener))
+  for (const { unsubscribe } of listening) unsubscribe()
 }
 
 async function connectByHand(): Promise<pg.Client> {
@@ -88,27 +88,27 @@ describe('a change', () => {
       () => database.run(`update session set "expiresAt" = now() where id = ${literal(ada.sessionId)}`),
     ],
     ['that deletes the user', () => database.run(`delete from "user" where id = ${literal(ada.userId)}`)],
-  ])('%s is heard by both, and by those alone whom it concerns', async (_name, change) => {
+  ])('%s reaches both, and only the listeners that it concerns', async (_name, change) => {
     const concerned = [listen(here, ada), listen(there, ada)]
     const others = [listen(here, bob), listen(there, { ...ada, userId: bob.userId })]
     await change()
-    await heard(...concerned)
-    await settled(here, there)
+    await called(...concerned)
+    await delivered(here, there)
     for (const other of others) expect(other).not.toHaveBeenCalled()
   })
 
-  test('of all sessions at once by truncate is heard by everyone', async () => {
+  test('of all sessions at once by truncate reaches every listener', async () => {
     const everyone = [listen(here, ada), listen(there, ada), listen(there, bob)]
     await database.run('truncate session')
-    await heard(...everyone)
+    await called(...everyone)
   })
 
-  test('that is undone, or ends nothing, is heard by nobody', async () => {
+  test('that is rolled back, or ends nothing, reaches no listener', async () => {
     const listener = listen(there, ada)
     await database.run(`begin; delete from session where id = ${literal(ada.sessionId)}; rollback;
       update session set "expiresAt" = ${literal(inHours(2).toISOString())} where id = ${literal(ada.sessionId)};
       update "user" set name = 'A' where id = ${literal(ada.userId)}`)
-    await settled(there)
+    await delivered(there)
     expect(listener).not.toHaveBeenCalled()
   })
 
@@ -117,19 +117,19 @@ describe('a change', () => {
     await earlier.query('begin; select pg_current_xact_id()')
     const listener = listen(there, ada)
     await remove(ada)
-    await heard(listener)
+    await called(listener)
     // Notified, and then read.
     for (let look = 0; look < 3; look++) {
       const reads = spyOnLog()
       await database.run(`notify sallyport_revocation, 'look'`)
       await until(() => reads() >= 2)
-      await settled(here, there)
+      await delivered(here, there)
     }
     expect(listener.mock.calls.length).toBeLessThanOrEqual(2)
     await earlier.query('commit')
   })
 
-  test('raises the revision before anyone is told', async () => {
+  test('raises the revision before any listener is called', async () => {
     const before = there.revocations.revision
     const revision = new Promise<number>((resolve) => {
       onTestFinished(there.revocations.subscribe(ada, () => resolve(there.revocations.revision)))
@@ -138,23 +138,23 @@ describe('a change', () => {
     expect(await revision).toBeGreaterThan(before)
   })
 
-  test('of this process is heard at once when it is published', () => {
+  test('of this process calls the listeners at once when it is published', () => {
     const listener = listen(here, ada)
     here.revocations.publish(ada)
     expect(listener).toHaveBeenCalledOnce()
   })
 
-  test('of a session whose id is too long for a notification is heard all the same', async () => {
+  test('of a session whose id is too long for a notification still reaches the listeners', async () => {
     const long = await storeSession(database, { userId: `${'é'.repeat(1_200)}`, id: `${'\\'.repeat(2_600)}` })
     const longer = await storeSession(database, { userId: `${'x'.repeat(8_100)}` })
-    const told = [listen(there, long), listen(here, longer)]
+    const listening = [listen(there, long), listen(here, longer)]
     await remove(long)
     await remove(longer)
-    await heard(...told)
+    await called(...listening)
   })
 })
 
-describe('a notification of somebody else', () => {
+describe('a notification of another program', () => {
   test.each([
     ['nothing', ''],
     ['no JSON', 'x'],
@@ -168,14 +168,14 @@ describe('a notification of somebody else', () => {
     ['numbers', '[1,2,3]'],
     ['a nested list', '[["1"],null,null]'],
     ['7,999 bytes', `${'['.repeat(7_999)}`],
-  ])('of %s costs a read of the log, and the next change is heard', async (_name, payload) => {
+  ])('of %s costs a read of the log, and the next change arrives', async (_name, payload) => {
     const reads = spyOnLog()
     const pids = await listenerPids()
     const listener = listen(there, ada)
     await database.run(`notify sallyport_revocation, ${literal(payload)}`)
-    await settled(here, there)
+    await delivered(here, there)
     await remove(ada)
-    await heard(listener)
+    await called(listener)
     // One for each of the two that listen, well before they would look by themselves.
     await until(() => reads() >= 2)
     expect(reads()).toBe(2)
@@ -184,7 +184,7 @@ describe('a notification of somebody else', () => {
   })
 })
 
-/** Counts how often the log is read. */
+/** Returns how often the log is read. */
 function spyOnLog(): () => number {
   const query = vi.spyOn(pg.Client.prototype, 'query')
   onTestFinished(() => query.mockRestore())
@@ -206,22 +206,22 @@ describe('a listener that is cut off', () => {
 
   test('catches up on what was notified meanwhile', async () => {
     const { proxy, opened, cutOff } = await openThroughProxy()
-    const told = [ada, bob].map((key) => listen(opened, key))
+    const listening = [ada, bob].map((key) => listen(opened, key))
     const other = listen(opened, await storeSession(database))
     proxy.hold()
     await cutOff()
     await remove(ada)
     await database.run(`update "user" set banned = true where id = ${literal(bob.userId)}`)
-    await settled(there)
-    for (const listener of told) expect(listener).not.toHaveBeenCalled()
+    await delivered(there)
+    for (const listener of listening) expect(listener).not.toHaveBeenCalled()
     proxy.release()
-    await heard(...told)
+    await called(...listening)
     await listeners(3)
-    for (const listener of told) expect(listener).toHaveBeenCalledOnce()
+    for (const listener of listening) expect(listener).toHaveBeenCalledOnce()
     expect(other).not.toHaveBeenCalled()
   })
 
-  test('is not told of what was before it began', async () => {
+  test('does not publish what happened before it began', async () => {
     const before = await storeSession(database)
     await remove(before)
     const { opened, cutOff } = await openThroughProxy()
@@ -231,41 +231,41 @@ describe('a listener that is cut off', () => {
     expect(listener).not.toHaveBeenCalled()
   })
 
-  test('hears of a transaction that took its number early and was committed late', async () => {
+  test('publishes a transaction that took its number early and was committed late', async () => {
     const { proxy, opened, cutOff } = await openThroughProxy()
-    const told = { early: listen(opened, ada), late: listen(opened, bob) }
+    const listening = { early: listen(opened, ada), late: listen(opened, bob) }
     const late = await connectByHand()
     // Numbered first, committed last.
     await late.query('begin')
     await late.query('delete from session where id = $1', [bob.sessionId])
     await remove(ada)
-    await heard(told.early)
+    await called(listening.early)
     // Reads the log in between, and begins after it.
     await cutOff()
     await listeners(3)
-    expect(told.late).not.toHaveBeenCalled()
+    expect(listening.late).not.toHaveBeenCalled()
     proxy.hold()
     const [pid] = (await listenerPids()).slice(-1)
     await database.rows(`select pg_terminate_backend(${pid}, 5000)`)
     await late.query('commit')
-    await settled(there)
-    expect(told.late).not.toHaveBeenCalled()
+    await delivered(there)
+    expect(listening.late).not.toHaveBeenCalled()
     proxy.release()
-    await heard(told.late)
+    await called(listening.late)
   })
 
-  test('by a server that does not answer any more is replaced', async () => {
+  test('by a server that no longer responds is replaced', async () => {
     const { proxy, opened } = await openThroughProxy()
     const listener = listen(opened, ada)
     proxy.cut()
     await remove(ada)
-    await heard(listener)
+    await called(listener)
   })
 })
 
-describe('a server that lets the listener in and then refuses', () => {
-  /** How often a node connects in so long, while something is refused to its listener. */
-  async function attemptsIn(ms: number, refused: string): Promise<number> {
+describe('a server that accepts the listener and then rejects', () => {
+  /** How often a node connects in that time, while a statement of its listener is rejected. */
+  async function attemptsIn(ms: number, rejected: string): Promise<number> {
     const proxy = await startProxy(server.port)
     const { query } = pg.Client.prototype
     const spy = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (
@@ -273,8 +273,8 @@ describe('a server that lets the listener in and then refuses', () => {
       ...args: unknown[]
     ) {
       const [statement] = args
-      if (typeof statement === 'string' && statement.includes(refused))
-        return Promise.reject(new Error('refused'))
+      if (typeof statement === 'string' && statement.includes(rejected))
+        return Promise.reject(new Error('rejected'))
       return Reflect.apply(query, this, args)
     })
     onTestFinished(() => spy.mockRestore())
@@ -288,13 +288,13 @@ describe('a server that lets the listener in and then refuses', () => {
   test.each([
     ['to listen', 'listen sallyport'],
     ['to read the log', 'from revocation_log'],
-  ])('%s is not stormed', async (_name, refused) => {
+  ])('%s is not stormed', async (_name, rejected) => {
     // Pauses that grow to half a second let through about five, and the lookups connect twice.
-    expect(await attemptsIn(1_500, refused)).toBeLessThan(10)
+    expect(await attemptsIn(1_500, rejected)).toBeLessThan(10)
   })
 })
 
-test('what happens before the listener has its connection is heard', async () => {
+test('what happens before the listener has its connection arrives', async () => {
   const proxy = await startProxy(server.port)
   const opening = openPostgres(database.url.replace(`:${server.port}/`, `:${proxy.port}/`), {
     connectTimeoutMs: 15_000,
@@ -306,22 +306,22 @@ test('what happens before the listener has its connection is heard', async () =>
   proxy.cut()
   const listener = listen(opened, ada)
   await remove(ada)
-  await settled(there)
+  await delivered(there)
   proxy.release()
-  await heard(listener)
+  await called(listener)
 })
 
-test('100,000 entries that it catches up on are told in many turns, and every one is', async () => {
+test('100,000 entries that were missed are all published, in many turns', async () => {
   const proxy = await startProxy(server.port)
   const opened = await openPostgres(database.url.replace(`:${server.port}/`, `:${proxy.port}/`))
   onTestFinished(opened.close)
   await listeners(3, opened)
-  const told = listen(opened, ada)
+  const listening = listen(opened, ada)
   proxy.hold()
   proxy.cut()
-  // Told by the log alone: no trigger notifies of these.
+  // Only in the log: no trigger notifies of these.
   await database.run(
-    `insert into revocation_log ("sessionId", "userId") select n::text, 'nobody' from generate_series(1, 99999) n`,
+    `insert into revocation_log ("sessionId", "userId") select n::text, 'missing' from generate_series(1, 99999) n`,
   )
   await database.run(
     `insert into revocation_log ("sessionId", "userId") values (${literal(ada.sessionId)}, ${literal(ada.userId)})`,
@@ -334,28 +334,28 @@ test('100,000 entries that it catches up on are told in many turns, and every on
     most = Math.max(most, opened.revocations.revision - revision)
     revision = opened.revocations.revision
   }
-  await heard(told)
+  await called(listening)
   await takeLog(database)
   expect(most).toBeLessThanOrEqual(5_000)
 })
 
-test('a notification made up by somebody else keeps nobody from hearing of the change of its number', async () => {
+test('a forged notification does not hide the change with its number', async () => {
   const listener = listen(there, ada)
   const [{ next } = {}] = await database.rows(`select (coalesce(max(seq), 0) + 1)::text as next from (
     select last_value as seq from revocation_log_seq_seq) s`)
   const made = [0, 1, 2].map((more) => `notify sallyport_revocation, '["${Number(next) + more}","x","y"]'`)
   await database.run(made.join(';'))
   await remove(ada)
-  await heard(listener)
+  await called(listener)
 })
 
-test('after it is closed nothing is heard, and no connection is left', async () => {
+test('after it is closed nothing is published, and no connection is left', async () => {
   const closed = await openPostgres(database.url)
   await listeners(3, closed)
   const listener = listen(closed, ada)
   await closed.close()
   await remove(ada)
-  await settled(there)
+  await delivered(there)
   expect(listener).not.toHaveBeenCalled()
   await listeners(2)
 })

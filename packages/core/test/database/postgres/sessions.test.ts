@@ -66,7 +66,7 @@ function lookupIds(statement: unknown): string[][] {
   return name === 'sallyport_lookup' && values !== undefined && values[0].length > 0 ? [values[0]] : []
 }
 
-/** Of the connections for lookups that are ready, in the order they were made in. */
+/** The ready connections for lookups, oldest first. */
 async function lookupPids(): Promise<number[]> {
   const found =
     await database.rows(`select pid from pg_stat_activity where application_name = 'sallyport-lookup'
@@ -81,9 +81,9 @@ const outcome = (lookup: Promise<string | null>) =>
     throw error
   })
 
-const key = (sessionId: string) => ({ sessionId, userId: 'nobody' })
+const key = (sessionId: string) => ({ sessionId, userId: 'missing' })
 
-/** Makes lookups wait for their answer until it is released. */
+/** Makes lookups wait until it is released. */
 async function lockSessions() {
   const locker = new pg.Client(database.url)
   locker.on('error', () => {})
@@ -112,7 +112,7 @@ describe('lookups', () => {
     expect(await second).toBe(bob.sessionId)
   })
 
-  test('that come while one is under way leave together when it is answered', async () => {
+  test('that come while one is under way leave together when it returns', async () => {
     const { find, sent } = await open()
     const all = [ada, bob, key('x'), ada, bob].map(find)
     expect(sent()).toEqual([[ada.sessionId]])
@@ -125,16 +125,16 @@ describe('lookups', () => {
   test('leave 256 at a time at most, in the order they came in', async () => {
     const { find, sent } = await open()
     const keys = Array.from({ length: 600 }, (_, n) => key(String(n)))
-    const answered: string[] = []
+    const returned: string[] = []
     await Promise.all(
-      keys.map(async (asked) => {
-        await find(asked)
-        answered.push(asked.sessionId)
+      keys.map(async (lookup) => {
+        await find(lookup)
+        returned.push(lookup.sessionId)
       }),
     )
     expect(sent().map(({ length }) => length)).toEqual([1, 256, 256, 87])
     expect(sent().flat()).toEqual(keys.map(({ sessionId }) => sessionId))
-    expect(answered).toEqual(sent().flat())
+    expect(returned).toEqual(sent().flat())
   })
 
   test('are one prepared statement', async () => {
@@ -149,7 +149,7 @@ describe('lookups', () => {
     for (const statement of statements) expect(statement).toMatchObject({ name: 'sallyport_lookup', text })
   })
 
-  test('never join a statement that was sent: each sees all that was committed before it was asked for', async () => {
+  test('never join a statement that was sent: each sees all that was committed before it was called', async () => {
     const { find, sent, proxy } = await open()
     proxy.pauseAnswers()
     const first = [find(ada)]
@@ -164,7 +164,7 @@ describe('lookups', () => {
     expect(sent()).toHaveLength(2)
   })
 
-  test('with an id that no column can hold are not sent, and the others of their statement are answered', async () => {
+  test('with an id that no column can hold are not sent, and the others of their statement return', async () => {
     const { find, sent } = await open()
     const bad = ['\0', 'x\0', '\ud83d', 'x\udc00y'].flatMap((id) => [
       { ...ada, sessionId: id },
@@ -180,8 +180,8 @@ describe('lookups', () => {
   })
 })
 
-describe('a lookup that is not answered in time', () => {
-  test('is 503, and those that came later are answered by the connection that stands by', async () => {
+describe('a lookup that takes too long', () => {
+  test('is 503, and later ones run on the standby', async () => {
     const { find, sent } = await open({ lookupTimeoutMs: 400 })
     const pids = await lookupPids()
     const [stuck = 0] = pids
@@ -190,22 +190,22 @@ describe('a lookup that is not answered in time', () => {
     const timedOut = outcome(find(ada))
     const asLong = outcome(find(bob))
     await sleep(200)
-    const later = [ada, bob].map((asked) => outcome(find(asked)))
+    const later = [ada, bob].map((key) => outcome(find(key)))
     expect(await timedOut).toBe('SESSIONS_UNAVAILABLE')
     expect(await Promise.all(later)).toEqual([ada.sessionId, bob.sessionId])
-    // Who has waited as long as the first has given up too, and is not asked for.
+    // One that has waited as long as the first was given up too, and is not sent.
     expect(await asLong).toBe('SESSIONS_UNAVAILABLE')
     expect(sent()).toEqual([[ada.sessionId], [ada.sessionId, bob.sessionId]])
-    // It is replaced, and never asked again.
+    // It is replaced, and never used again.
     await until(async () => (await lookupPids()).length === 3)
     expect(await find(ada)).toBe(ada.sessionId)
     expect((await lookupPids()).slice(0, 2)).toEqual(pids)
   })
 
-  test('for a lock is 503, and once the lock is gone lookups are answered', async () => {
+  test('for a lock is 503, and once the lock is gone lookups return', async () => {
     const { find } = await open({ lookupTimeoutMs: 150, statementTimeoutMs: 400 })
     const lock = await lockSessions()
-    const lookups = [ada, bob, ada].map((asked) => outcome(find(asked)))
+    const lookups = [ada, bob, ada].map((key) => outcome(find(key)))
     expect(await Promise.all(lookups)).toEqual(Array(3).fill('SESSIONS_UNAVAILABLE'))
     await lock.release()
     await until(async () => (await outcome(find(ada))) === ada.sessionId)
@@ -214,7 +214,7 @@ describe('a lookup that is not answered in time', () => {
 })
 
 describe('a connection that is killed', () => {
-  test('with a lookup under way costs no 503: it is asked once more', async () => {
+  test('with a lookup under way costs no 503: it is retried once', async () => {
     const { find, sent } = await open()
     const lock = await lockSessions()
     const lookups = [ada, bob].map(find)
@@ -228,12 +228,12 @@ describe('a connection that is killed', () => {
     expect(await Promise.all(lookups)).toEqual([ada.sessionId, bob.sessionId])
   })
 
-  test('twice with the same lookup is 503, and the next is answered', async () => {
+  test('twice with the same lookup is 503, and the next returns', async () => {
     const { find, sent } = await open()
     const lock = await lockSessions()
     const lookup = outcome(find(ada))
     for (let kill = 1; kill <= 2; kill++) {
-      // The connection that replaces another waits as well, after the one that asks.
+      // The connection that replaces another waits as well, after the one in use.
       await until(async () => (await waitingForLock()).length === kill && sent().length === kill)
       const [pid] = await waitingForLock()
       await database.rows(`select pg_terminate_backend(${pid}, 5000)`)
@@ -245,10 +245,10 @@ describe('a connection that is killed', () => {
   })
 
   test.each([
-    ['the one that asks', [0]],
-    ['the one that stands by', [1]],
+    ['the one in use', [0]],
+    ['the standby', [1]],
     ['both', [0, 1]],
-  ])('while nothing is asked is replaced: %s', async (_name, places) => {
+  ])('while idle is replaced: %s', async (_name, places) => {
     const { find } = await open()
     const pids = await lookupPids()
     for (const place of places) await database.rows(`select pg_terminate_backend(${pids[place]}, 5000)`)
@@ -287,7 +287,7 @@ describe('a statement that is at fault', () => {
   })
 })
 
-test('a server that lets the connections in and refuses the statement is not stormed', async () => {
+test('a server that accepts the connections and rejects the statement is not stormed', async () => {
   const { proxy } = await open()
   const pids = await lookupPids()
   await database.run('alter table session rename column "expiresAt" to gone')
@@ -302,7 +302,7 @@ test('a server that lets the connections in and refuses the statement is not sto
 test('after it is closed every lookup is 503, those that wait and those under way too, and no connection is left', async () => {
   const { find, opened } = await open()
   const lock = await lockSessions()
-  const lookups = [ada, bob, ada].map((asked) => outcome(find(asked)))
+  const lookups = [ada, bob, ada].map((key) => outcome(find(key)))
   await until(async () => (await waitingForLock()).length === 1)
   await opened.close()
   expect(await Promise.all(lookups)).toEqual(Array(3).fill('SESSIONS_UNAVAILABLE'))
@@ -311,7 +311,7 @@ test('after it is closed every lookup is 503, those that wait and those under wa
   await until(async () => (await lookupPids()).length === 0)
 })
 
-test('it is closed when the statement under way has ended, which is answered', async () => {
+test('it is closed when the running statement has ended, which returns', async () => {
   const { find, opened } = await open()
   const lock = await lockSessions()
   const lookup = outcome(find(ada))
@@ -328,11 +328,11 @@ describe('while the server is down', () => {
     const write = () =>
       opened.db.updateTable('user').set({ name: 'A' }).where('id', '=', ada.userId).execute()
     await server.crash()
-    const asked = proxy.attempts
+    const attempts = proxy.attempts
     const until503 = async () => {
       for (let i = 0; i < 10; i++) {
-        const answers = await Promise.all([ada, bob, ada].map((asked) => outcome(find(asked))))
-        expect(new Set(answers)).toEqual(new Set(['SESSIONS_UNAVAILABLE']))
+        const outcomes = await Promise.all([ada, bob, ada].map((key) => outcome(find(key))))
+        expect(new Set(outcomes)).toEqual(new Set(['SESSIONS_UNAVAILABLE']))
         const writes = await Promise.all(Array.from({ length: 20 }, () => reasonOf(write())))
         expect(new Set(writes)).toEqual(new Set(['SESSIONS_UNAVAILABLE']))
       }
@@ -346,13 +346,13 @@ describe('while the server is down', () => {
       ...Array.from({ length: 20 }, () => outcome(find(bob))),
     ])
     expect(await find(bob)).toBe(bob.sessionId)
-    expect(proxy.attempts).toBeGreaterThan(asked)
+    expect(proxy.attempts).toBeGreaterThan(attempts)
     expect(proxy.mostUnanswered).toBe(1)
     expect(await isReady(config, opened.sessions)).toBe(true)
   })
 })
 
-test('a server in recovery is refused: what it says is out of date', async () => {
+test('a server in recovery is rejected: its data is stale', async () => {
   const standby = await startPostgres()
   onTestFinished(() => standby.stop())
   const url = await standby.createDatabase('app')

@@ -27,8 +27,8 @@ const byHand = { run: async (sql: string) => void hand.exec(sql) }
 const ada = await storeSession(byHand)
 const bob = await storeSession(byHand)
 
-/** A feed on a connection of its own, and what it asks of it. */
-function openFeed(): { feed: SqliteFeed; reader: Database.Database; asked: () => string[] } {
+/** A feed on a separate connection, and the statements that it runs. */
+function openFeed(): { feed: SqliteFeed; reader: Database.Database; statementsRun: () => string[] } {
   const statements: string[] = []
   const reader = new Database(path, { readonly: true, verbose: (sql) => statements.push(String(sql)) })
   const feed = sqliteFeed(reader)
@@ -36,10 +36,10 @@ function openFeed(): { feed: SqliteFeed; reader: Database.Database; asked: () =>
     feed.close()
     reader.close()
   })
-  return { feed, reader, asked: () => statements.splice(0) }
+  return { feed, reader, statementsRun: () => statements.splice(0) }
 }
 
-/** Someone who listens, and has been told to look once, as after every idle time. */
+/** A listener that was called once, as after every idle time. */
 function listen(feed: Pick<SqliteFeed, 'subscribe'>, key = ada) {
   const listener = vi.fn<() => void>()
   const unsubscribe = feed.subscribe(key, listener)
@@ -57,7 +57,7 @@ const revoke = (...keys: { sessionId: string; userId: string }[]) => {
 }
 
 describe('what another connection has changed', () => {
-  test('is heard within 100 ms, by those whom it concerns', async () => {
+  test('arrives within 100 ms, at the listeners that it concerns', async () => {
     const { feed } = openFeed()
     const [adas, bobs] = [listen(feed), listen(feed, bob)]
     revoke(ada)
@@ -70,7 +70,7 @@ describe('what another connection has changed', () => {
     expect(adas.listener).toHaveBeenCalledOnce()
   })
 
-  test('raises the revision before anyone is told', () => {
+  test('raises the revision before any listener is called', () => {
     const { feed } = openFeed()
     listen(feed, bob)
     const before = feed.revision
@@ -81,7 +81,7 @@ describe('what another connection has changed', () => {
     expect(revisions).toEqual([before + 2])
   })
 
-  test('is heard by every process that has opened the file, whoever has changed it', async () => {
+  test('reaches every process that has the file open', async () => {
     const opened = { here: listen(here.revocations).listener, there: listen(there.revocations).listener }
     const changes = {
       'one of them': () =>
@@ -114,15 +114,15 @@ describe('what another connection has changed', () => {
   })
 })
 
-test('what this process publishes is heard at once', () => {
+test('what this process publishes arrives at once', () => {
   const { feed } = openFeed()
   const { listener } = listen(feed)
   feed.publish(ada)
   expect(listener).toHaveBeenCalledOnce()
 })
 
-describe('whoever begins to listen', () => {
-  test('after nobody did is told once to look, as nobody knows what has happened since', () => {
+describe('a new listener', () => {
+  test('after an idle time is called once, since changes may have been missed', () => {
     const { feed } = openFeed()
     const listener = vi.fn<() => void>()
     const unsubscribe = feed.subscribe(ada, listener)
@@ -138,7 +138,7 @@ describe('whoever begins to listen', () => {
     expect(listener).toHaveBeenCalledTimes(2)
   })
 
-  test('and stops and begins again in one turn is told once', () => {
+  test('that unsubscribes and subscribes again in one turn is called once', () => {
     const { feed } = openFeed()
     const listener = vi.fn<() => void>()
     feed.subscribe(ada, listener)()
@@ -147,7 +147,7 @@ describe('whoever begins to listen', () => {
     expect(listener).toHaveBeenCalledOnce()
   })
 
-  test('while others do is not told of what was before', () => {
+  test('beside others is not called for earlier changes', () => {
     const { feed } = openFeed()
     listen(feed)
     const listener = vi.fn<() => void>()
@@ -157,61 +157,61 @@ describe('whoever begins to listen', () => {
   })
 })
 
-describe('the file is asked', () => {
-  test('nothing while nobody listens, and there is no timer', () => {
-    const { asked } = openFeed()
-    asked()
+describe('statements run', () => {
+  test('never without a listener, and there is no timer', () => {
+    const { statementsRun } = openFeed()
+    statementsRun()
     vi.advanceTimersByTime(10 * POLL_MS)
-    expect(asked()).toEqual([])
+    expect(statementsRun()).toEqual([])
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('for its version alone while nobody writes', () => {
-    const { feed, asked } = openFeed()
+  test('only for the version while there are no writes', () => {
+    const { feed, statementsRun } = openFeed()
     listen(feed)
-    asked()
+    statementsRun()
     vi.advanceTimersByTime(3 * POLL_MS)
-    expect(asked()).toEqual(Array(3).fill('PRAGMA data_version'))
+    expect(statementsRun()).toEqual(Array(3).fill('PRAGMA data_version'))
   })
 
   test('as often however many listen', () => {
-    const { feed, asked } = openFeed()
+    const { feed, statementsRun } = openFeed()
     for (let i = 0; i < 20; i++) listen(feed)
-    asked()
+    statementsRun()
     vi.advanceTimersByTime(POLL_MS)
-    expect(asked()).toHaveLength(1)
+    expect(statementsRun()).toHaveLength(1)
   })
 
   test('nothing any more after the last has gone', () => {
-    const { feed, asked } = openFeed()
+    const { feed, statementsRun } = openFeed()
     const [one, other] = [listen(feed), listen(feed, bob)]
     one.unsubscribe()
     one.unsubscribe()
-    asked()
+    statementsRun()
     vi.advanceTimersByTime(POLL_MS)
-    expect(asked()).toHaveLength(1)
+    expect(statementsRun()).toHaveLength(1)
     other.unsubscribe()
     vi.advanceTimersByTime(10 * POLL_MS)
-    expect(asked()).toEqual([])
+    expect(statementsRun()).toEqual([])
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('nothing any more after it is closed, even if somebody listens then', () => {
-    const { feed, asked, reader } = openFeed()
+  test('never after it is closed, even with a new listener', () => {
+    const { feed, statementsRun, reader } = openFeed()
     listen(feed)
     feed.close()
     reader.close()
-    asked()
+    statementsRun()
     vi.advanceTimersByTime(10 * POLL_MS)
     const listener = vi.fn<() => void>()
     onTestFinished(feed.subscribe(bob, listener))
     vi.advanceTimersByTime(10 * POLL_MS)
-    expect(asked()).toEqual([])
+    expect(statementsRun()).toEqual([])
     expect(vi.getTimerCount()).toBe(0)
   })
 })
 
-test('100,000 entries at once are read 500 in a turn, however often it looks meanwhile, and every one is told', async () => {
+test('100,000 entries at once are read 500 in a turn, however often it polls meanwhile, and all are published', async () => {
   vi.useRealTimers()
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
@@ -223,9 +223,9 @@ test('100,000 entries at once are read 500 in a turn, however often it looks mea
   revoke(...Array(99_999).fill(bob), ada)
   onTestFinished(() => void hand.exec('delete from revocation_log'))
   const before = feed.revision
-  const told = () => feed.revision - before
+  const published = () => feed.revision - before
   const perTurn: number[] = []
-  for (let turn = 0; told() < 100_000; turn++) {
+  for (let turn = 0; published() < 100_000; turn++) {
     if (turn % 20 === 0) vi.advanceTimersByTime(POLL_MS)
     const revision = feed.revision
     expect(listener).not.toHaveBeenCalled()
@@ -233,11 +233,11 @@ test('100,000 entries at once are read 500 in a turn, however often it looks mea
     perTurn.push(feed.revision - revision)
   }
   expect(Math.max(...perTurn)).toBe(500)
-  expect(told()).toBe(100_000)
+  expect(published()).toBe(100_000)
   expect(listener).toHaveBeenCalledOnce()
 })
 
-test('entries that are pruned while they are waited for lose nobody who comes later', () => {
+test('entries that are pruned before they are read do not hide later ones', () => {
   const { feed } = openFeed()
   const { listener } = listen(feed)
   revoke(bob)

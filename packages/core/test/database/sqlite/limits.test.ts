@@ -26,12 +26,12 @@ async function openAgain(options?: { busyTimeoutMs: number }) {
 describe('a store on a file', () => {
   testRateLimitStore(limits)
 
-  test('shares its counts with every other on it', async () => {
+  test('shares its counts with every other', async () => {
     const [key, other] = [newKey(), await openAgain()]
-    const answers = await Promise.all(
+    const results = await Promise.all(
       Array.from({ length: 40 }, (_, i) => (i % 2 === 0 ? limits : other.limits).consume(key, LIMIT)),
     )
-    expect(answers.filter((answer) => answer === null)).toHaveLength(3)
+    expect(results.filter((result) => result === null)).toHaveLength(3)
   })
 
   test('allows what another process gave back, though it rejected the key before', async () => {
@@ -51,7 +51,7 @@ describe('a store on a file', () => {
     expect(await (await openAgain()).limits.consume(key, LIMIT)).toBe(60)
   })
 
-  test('writes nothing for whoever has had enough', async () => {
+  test('writes nothing once the limit is reached', async () => {
     const key = newKey()
     for (let i = 0; i < 3; i++) await limits.consume(key, LIMIT)
     const before = await rows()
@@ -59,7 +59,7 @@ describe('a store on a file', () => {
     expect(await rows()).toEqual(before)
   })
 
-  test('counts what is tried while a transaction is open, even if that is undone', async () => {
+  test('counts what is tried while a transaction is open, even if it is rolled back', async () => {
     const key = newKey()
     const { promise: undone, resolve: undo } = Promise.withResolvers<void>()
     const transaction = db.transaction().execute(async (trx) => {

@@ -18,14 +18,15 @@ let ada: TestSession
 let bob: TestSession
 let reader: Database.Database
 let sessions: SessionStore
-/** What the connection that reads was told, by the first word. */
+/** The first words of the statements that the reader ran. */
 let statements: string[]
 
 beforeEach(async () => {
   ada = await auth.signIn({ userId })
   bob = await auth.signIn({ userId })
   statements = []
-  const verbose = (statement?: unknown) => statements.push(String(statement).trim().split(/\s/)[0] ?? '')
+  const verbose = (statement?: unknown) =>
+    statements.push(/^\S+/.exec(String(statement).trim())?.[0].toLowerCase() ?? '')
   reader = new Database(path, { readonly: true, verbose })
   sessions = sqliteSessions(reader)
 })
@@ -134,7 +135,7 @@ describe('what stands in the row', () => {
   })
 })
 
-describe('what decides about a session cookie is found by the id alone', () => {
+describe('the data of a session cookie is found by the id only', () => {
   test('with the owner, and the secret as a hash', async () => {
     const now = auth.clock.now()
     expect(await sessions.findToken(ada.sessionId)).toEqual({
@@ -200,7 +201,7 @@ describe('lookups of one turn of the event loop', () => {
     expect(statements.filter((word) => word !== 'select')).toEqual([])
   })
 
-  test('each see every write that was committed before they were asked for', async () => {
+  test('each see every write that was committed before they were called', async () => {
     await makeBusy()
     const first = idOf(bob)
     await withWriter((writer) => writer.prepare('delete from session where id = ?').run(ada.sessionId))
@@ -238,7 +239,7 @@ describe('lookups of one turn of the event loop', () => {
     expect(await Promise.all([idOf(ada), idOf(bob)])).toEqual([ada.sessionId, bob.sessionId])
   })
 
-  test('are answered in memory too while a transaction is open on the one connection there is', async () => {
+  test('return in memory too while a transaction is open on the only connection', async () => {
     const memory = await createTestAuth()
     const carol = await memory.signIn()
     const twice = () => Promise.all([1, 2].map(() => memory.database.sessions.findSession(carol)))
@@ -267,7 +268,7 @@ describe('while another process holds the write lock', () => {
   })
   afterEach(() => writer.kill())
 
-  test('Step 2 answers, with what was committed before', async () => {
+  test('Step 2 returns what was committed before', async () => {
     const found = await Promise.all([auth.database.sessions.findSession(ada), idOf(ada), idOf(bob)])
     expect(found).toEqual([expect.objectContaining({ id: ada.sessionId }), ada.sessionId, bob.sessionId])
   })

@@ -132,7 +132,7 @@ describe('an error', () => {
     expect(texts()).toEqual([])
   })
 
-  test('does not stop the line', async () => {
+  test('does not stop the queue', async () => {
     await insert('a')
     await Promise.allSettled([insert('a'), insert('a'), insert('b')])
     expect(texts()).toEqual(['a', 'b'])
@@ -183,7 +183,7 @@ describe('while another connection holds the write lock', () => {
     expect(await reason).toBe('SESSIONS_UNAVAILABLE')
   })
 
-  test('those in line behind a write that was given up are not made to wait as long again', async () => {
+  test('writes queued behind one that timed out do not wait as long again', async () => {
     const reasons = Promise.all(['a', 'b', 'c', 'd'].map((text) => reasonOf(insert(text))))
     await pass(BUSY_TIMEOUT_MS)
     expect(await reasons).toEqual(Array(4).fill('SESSIONS_UNAVAILABLE'))
@@ -199,7 +199,7 @@ describe('while another connection holds the write lock', () => {
       },
     ],
     ['as much time has passed', () => pass(BUSY_TIMEOUT_MS)],
-  ])('after a write was given up and %s, patience is back', async (_name, given) => {
+  ])('after a write timed out and %s, the full timeout is back', async (_name, given) => {
     const late = reasonOf(insert('late'))
     await pass(BUSY_TIMEOUT_MS)
     expect(await late).toBe('SESSIONS_UNAVAILABLE')

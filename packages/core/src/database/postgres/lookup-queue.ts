@@ -1,0 +1,141 @@
+import type { Client } from 'pg'
+import { DeadlineError } from '../../protocol/deadline.ts'
+import { AuthError } from '../../protocol/errors.ts'
+import type { SessionKey, StoredSession } from '../../session/session.ts'
+import type { PostgresConnector } from './connector.ts'
+import { isStatementFault, sqlState } from './errors.ts'
+import { lookupConnections } from './lookup-connections.ts'
+
+const MAX_BATCH = 256
+
+const MAX_RESULTS_PER_TURN = 64
+
+/** The SQLSTATE of `cached plan must not change result type`. */
+const OUTDATED_PLAN = '0A000'
+
+interface Lookup {
+  readonly key: SessionKey
+  readonly resolve: (session: StoredSession | null) => void
+  readonly reject: (error: unknown) => void
+  /** When the caller gives up, on the monotonic clock. */
+  readonly deadline: number
+  isRetry: boolean
+}
+
+interface QueueOptions {
+  readonly connector: PostgresConnector
+  /** Prepares a new connection. */
+  readonly prepare: (client: Client) => Promise<void>
+  /** Runs one statement for all keys, and returns their sessions in the same order. */
+  readonly findAll: (client: Client, keys: readonly SessionKey[]) => Promise<(StoredSession | null)[]>
+  readonly timeoutMs: number
+}
+
+/** The lookups that wait for a connection. */
+export interface LookupQueue {
+  find(key: SessionKey): Promise<StoredSession | null>
+  /** Rejects waiting and later lookups. Resolves when no statement is running. */
+  close(): Promise<void>
+}
+
+/** Sends lookups in batches, one statement at a time. See `postgresLookups`. */
+export function lookupQueue({ connector, prepare, findAll, timeoutMs }: QueueOptions): LookupQueue {
+  const connections = lookupConnections({ connector, prepare, onReady: resume, onOutage: rejectUntilReady })
+  let queue: Lookup[] = []
+  let running: Promise<void> | null = null
+  let outage: unknown = null
+  let lastDurationMs = 0
+
+  function send(): void {
+    if (running !== null) return
+    const client = connections.current()
+    if (client === undefined) return
+    rejectLate()
+    if (queue.length === 0) return
+    const batch = queue.slice(0, MAX_BATCH)
+    queue = queue.slice(MAX_BATCH)
+    running = run(client, batch).then(() => {
+      running = null
+      send()
+    })
+  }
+
+  /** A database that is too slow must not spend its time on callers that will have given up by then. */
+  function rejectLate(): void {
+    const respondsAt = performance.now() + lastDurationMs
+    const first = queue.findIndex(({ deadline }) => deadline >= respondsAt)
+    const late = queue.splice(0, first === -1 ? queue.length : first)
+    rejectAll(late, new DeadlineError('No answer in time'))
+  }
+
+  async function run(client: Client, batch: readonly Lookup[]): Promise<void> {
+    const sentAt = performance.now()
+    try {
+      const keys = batch.map(({ key }) => key)
+      const sessions = await findAll(client, keys)
+      // Capped, or a lookup that was just queued could seem late.
+      lastDurationMs = Math.min(performance.now() - sentAt, timeoutMs / 2)
+      resolveAll(batch, sessions)
+    } catch (error) {
+      lastDurationMs = 0
+      await recover(client, batch, error)
+    }
+  }
+
+  async function recover(client: Client, batch: readonly Lookup[], error: unknown): Promise<void> {
+    // The outdated plan belongs to the connection, so it is replaced.
+    const isAtFault = isStatementFault(error) && sqlState(error) !== OUTDATED_PLAN
+    if (isAtFault && batch.length > 1) {
+      // One id that the database can't take must not fail the others.
+      for (const lookup of batch) await run(client, [lookup])
+      return
+    }
+    if (!isAtFault) connections.replace(client)
+    const isLost = !isAtFault && !(error instanceof DeadlineError)
+    const retries = isLost ? batch.filter(({ isRetry }) => !isRetry) : []
+    rejectAll(isLost ? batch.filter(({ isRetry }) => isRetry) : batch, error)
+    for (const lookup of retries) lookup.isRetry = true
+    queue = [...retries, ...queue]
+    if (outage !== null) rejectUntilReady(outage)
+  }
+
+  function resume(): void {
+    outage = null
+    send()
+  }
+
+  function rejectUntilReady(error: unknown): void {
+    outage = error
+    rejectAll(queue.splice(0), error)
+  }
+
+  return {
+    async find(key) {
+      if (outage !== null) throw unavailable(outage)
+      return new Promise((resolve, reject) => {
+        queue.push({ key, resolve, reject, deadline: performance.now() + timeoutMs, isRetry: false })
+        send()
+      })
+    },
+    async close() {
+      rejectUntilReady(new Error('The database is closed'))
+      await connections.close(running)
+    },
+  }
+}
+
+/** Spreads a large batch over several turns of the event loop, since each result resumes its caller. */
+function resolveAll(batch: readonly Lookup[], sessions: readonly (StoredSession | null)[]): void {
+  for (const [index, { resolve }] of batch.slice(0, MAX_RESULTS_PER_TURN).entries())
+    resolve(sessions[index] ?? null)
+  if (batch.length > MAX_RESULTS_PER_TURN)
+    setImmediate(resolveAll, batch.slice(MAX_RESULTS_PER_TURN), sessions.slice(MAX_RESULTS_PER_TURN))
+}
+
+function rejectAll(lookups: readonly Lookup[], error: unknown): void {
+  for (const { reject } of lookups) reject(unavailable(error))
+}
+
+function unavailable(cause: unknown): AuthError {
+  return new AuthError('SESSIONS_UNAVAILABLE', { cause })
+}
