@@ -1,35 +1,21 @@
 import type { HydrationState } from '@sallyport/core/protocol'
-import type { AuthState } from './auth-state.ts'
-import type { ClientSession } from './client-session.ts'
+import type { ClientSession, SessionStore } from './client-session.ts'
 import { accept, catchUp, followTabs } from './credentials.ts'
-import { hydrate } from './hydrate.ts'
 import { isTokenResponse } from './receipt.ts'
-import { createRefresher, type Refresher } from './refresh.ts'
+import { createRefresher } from './refresh.ts'
 import { scheduleRefresh } from './schedule-refresh.ts'
-import { type SessionEvent, transition } from './session-state.ts'
-import type { SessionStore } from './session-store.ts'
+import { hydrate, type SessionEvent, transition } from './session-state.ts'
 import { signOut } from './sign-out.ts'
 import { createStore } from './store.ts'
 
-/** A client session, and what the client itself does with it. */
-export interface OwnedClientSession extends ClientSession, Pick<Refresher, 'refresh'> {
-  /** Runs a call that may change who is signed in, while no other tab does, and takes over its response. */
-  change(call: () => Promise<object>): Promise<object>
-  /** Never rejects: the state says how it went. */
-  signOut(): Promise<AuthState>
-}
-
-/** Knows who is signed in, and keeps the JWT fresh while there are listeners. Nothing begins before the first listener or call. */
-export function createClientSession({
-  rendered,
-  ...given
-}: Omit<SessionStore, 'get' | 'subscribe' | 'dispatch'> & {
-  /** What the server rendered. */
-  rendered: HydrationState | undefined
-}): OwnedClientSession {
+/** Creates the session of a client. It does nothing before the first listener or call, and keeps the JWT fresh while it has listeners. */
+export function createClientSession(
+  rendered: HydrationState | undefined,
+  options: Pick<SessionStore, 'fetchEndpoint' | 'tabs' | 'tokens'>,
+): ClientSession {
   const { get, set, subscribe } = createStore(hydrate(rendered))
-  const { tabs } = given
-  const store = { ...given, get, subscribe, dispatch }
+  const { tabs } = options
+  const store = { ...options, get, subscribe, dispatch }
   const getState = () => get().shown
   let listeners = 0
   let stop: (() => void) | null = null

@@ -6,8 +6,8 @@ export function isHidden(): boolean {
 }
 
 /**
- * Calls the listener when the page becomes visible, focused, or online: its timers may have been paused. A page that comes back from the
- * history is as old as when the user left it.
+ * Calls the listener when the page becomes visible, focused, or online: its timers may have been paused. A page
+ * that comes back from the history is as old as when the user left it.
  */
 export function onFocus(listener: (isFromHistory: boolean) => void): () => void {
   if (!globalThis.document) return () => {}

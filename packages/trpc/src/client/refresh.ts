@@ -1,37 +1,32 @@
 import { ENDPOINTS, type Route } from '@sallyport/core/protocol'
 import {
   type AuthClientError,
+  clientError,
   isSignedOut,
   isSuperseded,
-  ownError,
   signedOut,
   toClientError,
   userChanged,
 } from './auth-client-error.ts'
 import type { AuthState } from './auth-state.ts'
-import { TIMEOUT_MS } from './call-endpoint.ts'
-import type { ClientSession } from './client-session.ts'
+import { pause } from './back-off.ts'
+import type { ClientSession, SessionStore } from './client-session.ts'
 import { accept, end, latestReceipt, receive } from './credentials.ts'
-import { pause } from './pause.ts'
-import { hold, isTokenResponse } from './receipt.ts'
-import type { SessionStore } from './session-store.ts'
-import { isDue } from './when-to-refresh.ts'
+import { hold, isDue, isTokenResponse } from './receipt.ts'
 
 /** Refreshes that rejected calls may cause in a minute: more would be a loop. */
-const MAX_A_MINUTE = 3
+const MAX_PER_MINUTE = 3
 
 /** Pauses before each further attempt with a superseded secret, in milliseconds: the current one may be on its way. */
 const RETRY_PAUSES_MS = [200, 1_000, 3_000] as const
 
-/** Asks the token endpoint for a new JWT: one request at a time, shared by all callers and tabs. */
-export interface Refresher extends Pick<ClientSession, 'refreshAfter' | 'refreshIfDue' | 'report'> {
-  /** Never rejects: the state says how it went. */
-  refresh(): Promise<AuthState>
+/** Requests new JWTs from the token endpoint: one request at a time, shared by all callers and tabs. */
+interface Refresher extends Pick<ClientSession, 'refresh' | 'refreshAfter' | 'refreshIfDue' | 'report'> {
   /** Aborts the request. */
   abort(): void
 }
 
-/** What was known when a refresh began. */
+/** The state when a refresh began. */
 interface Begun {
   readonly revision: number
   /** The newest JWT. */
@@ -59,7 +54,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
   async function start(): Promise<void> {
     const { revision, held } = get()
     try {
-      // What another tab received before may be of a session that has ended since.
+      // What another tab received before may belong to a session that has ended since.
       const seq = held?.seq ?? (tokens ? 0 : ((await tabs.latest?.())?.seq ?? 0))
       await tabs.exclusively(() => retrySuperseded({ revision, seq }))
     } catch (cause) {
@@ -79,7 +74,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
     }
     if (error === null || (await isAnswered(begun))) return
     await end(store, error, Math.max(begun.seq, get().held?.seq ?? 0))
-    // For such a cookie the server clears the cookies and leaves the session as it is.
+    // With a superseded cookie, a sign-out clears the cookies and leaves the session as it is.
     if (!tokens) await call(ENDPOINTS.signOut).catch(() => {})
   }
 
@@ -91,7 +86,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
     isCaused = false
     try {
       const response = await call(ENDPOINTS.token)
-      if (!isTokenResponse(response)) throw ownError('UNKNOWN', 200)
+      if (!isTokenResponse(response)) throw clientError('UNKNOWN', 200)
       await accept(store, response, begun)
       return null
     } catch (cause) {
@@ -101,7 +96,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
     }
   }
 
-  /** Another tab may have been faster, or another user may have signed in. */
+  /** Whether another tab was faster, or another user has signed in. */
   async function isAnswered({ revision, seq }: Begun): Promise<boolean> {
     const isOver = () => get().revision !== revision || get().shown.status === 'signing-out'
     const { held } = get()
@@ -116,14 +111,14 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
 
   function call(route: Route): Promise<object> {
     aborter = new AbortController()
-    return store.callEndpoint(route, {}, aborter, TIMEOUT_MS)
+    return store.fetchEndpoint(route, { aborter })
   }
 
   /** Refreshes for a rejected call. Returns null after three in a minute. */
   function refreshForCall(): Promise<AuthState> | null {
     const now = performance.now()
     causedAt = causedAt.filter((at) => now - at < 60_000)
-    if (running === null) isCaused = causedAt.length < MAX_A_MINUTE
+    if (running === null) isCaused = causedAt.length < MAX_PER_MINUTE
     return running || isCaused ? refresh() : null
   }
 
@@ -142,7 +137,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
       if (shown.status === 'unauthenticated') throw ended.error
       if (running === null && isScheduled() && failures > 0 && shown.error) throw shown.error
       const refreshing = refreshForCall()
-      if (refreshing === null) dispatch({ type: 'looped', error: ownError('REFRESH_LOOP', 401) })
+      if (refreshing === null) dispatch({ type: 'looped', error: clientError('REFRESH_LOOP', 401) })
       await refreshing
       if (isNewer()) return
       const { status, error } = get().shown
@@ -150,8 +145,8 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
     },
     report(reason, userChanges) {
       const { shown } = get()
-      const isMine = userChanges === shown.userChanges && shown.status === 'authenticated'
-      if (isMine && shown.error?.code !== reason) void refreshForCall()
+      const isCurrent = userChanges === shown.userChanges && shown.status === 'authenticated'
+      if (isCurrent && shown.error?.code !== reason) void refreshForCall()
     },
   }
 }

@@ -1,17 +1,18 @@
 import { isTokenReason } from '@sallyport/core/protocol'
 import type { TRPCClientError } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
-import { signedOut, toClientError } from '../client/auth-client-error.ts'
-import { authDataOf, isUndecided, toCallError } from './call-error.ts'
+import { isRejection, signedOut, toClientError } from '../client/auth-client-error.ts'
+import { authDataOf, toCallError } from './call-error.ts'
 import { decidedState } from './decided-state.ts'
 import type { Call } from './send-call.ts'
 
 /**
- * Resolves with true once a rejected call can be sent again: once with a newer JWT, and again only if that one was superseded meanwhile.
+ * Resolves with true once a rejected call can be sent again: once with a newer JWT, and a second time only if
+ * that one was superseded meanwhile.
  *
  * @throws TRPCClientError why there is no newer JWT
  */
-export type Replay<Router extends AnyTRPCRouter> = (
+type Replay<Router extends AnyTRPCRouter> = (
   rejected: TRPCClientError<Router>,
   attempt: {
     readonly generation: number
@@ -22,11 +23,7 @@ export type Replay<Router extends AnyTRPCRouter> = (
   },
 ) => Promise<boolean>
 
-/**
- * The replay of one call.
- *
- * @param onOutage called when the call has to wait until its JWT can be renewed
- */
+/** Creates the replay of one call. `onOutage` is called if the call must wait until its JWT can be renewed. */
 export function createReplay<Router extends AnyTRPCRouter>(
   { session, op, signal }: Call<Router>,
   onOutage: (error: TRPCClientError<Router>) => void,
@@ -35,7 +32,8 @@ export function createReplay<Router extends AnyTRPCRouter>(
 
   async function refresh(generation: number, rejected: TRPCClientError<Router>): Promise<void> {
     let failure = await session.refreshAfter(generation).then(() => null, toClientError)
-    if (failure && isUndecided(failure) && op.type !== 'mutation') {
+    const isTransient = failure && (!isRejection(failure) || failure.code === 'UNKNOWN')
+    if (failure && isTransient && op.type !== 'mutation') {
       onOutage(toCallError(failure, rejected))
       const { status, error } = await decidedState(session, signal)
       failure = status === 'unauthenticated' ? signedOut() : error

@@ -1,15 +1,14 @@
 import type { Operation, TRPCClientError } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
-import { backOff } from '../client/back-off.ts'
-import { pause } from '../client/pause.ts'
+import { backOff, pause } from '../client/back-off.ts'
 import { authDataOf, isOutage } from './call-error.ts'
 import type { Call, Envelope, Intercept } from './send-call.ts'
 
-/** After this long, a subscription counts as healthy and its back-off starts over, in milliseconds. */
+/** After this long, a subscription counts as healthy and its back-off starts over. */
 const HEALTHY_MS = 30_000
 
 /** Keeps a subscription alive through outages. */
-export interface Resumption<Router extends AnyTRPCRouter> {
+interface Resumption<Router extends AnyTRPCRouter> {
   /** Begins another attempt: returns the operation, to continue after its last event. */
   begin(): Operation
   readonly intercept: Intercept<Router>
@@ -21,12 +20,8 @@ export interface Resumption<Router extends AnyTRPCRouter> {
   wait(error: TRPCClientError<Router>): Promise<void>
 }
 
-/** The resumption of one subscription. */
-export function createResumption<Router extends AnyTRPCRouter>({
-  op,
-  observer,
-  signal,
-}: Call<Router>): Resumption<Router> {
+export function createResumption<Router extends AnyTRPCRouter>(call: Call<Router>): Resumption<Router> {
+  const { op, observer, signal } = call
   let failures = 0
   let hasBegun = false
   let sentAt = 0
@@ -66,30 +61,27 @@ export function createResumption<Router extends AnyTRPCRouter>({
     async wait(error) {
       show(error)
       const { retryAfterSeconds = null } = authDataOf(error)
-      await pause(backOff(++failures, retryAfterSeconds), (end) => onAbort(signal, end))
+      await pause(backOff(++failures, retryAfterSeconds), (end) => {
+        signal.addEventListener('abort', end)
+        return () => signal.removeEventListener('abort', end)
+      })
     },
   }
 }
 
-function onAbort(signal: AbortSignal, listener: () => void): () => void {
-  signal.addEventListener('abort', listener)
-  return () => signal.removeEventListener('abort', listener)
-}
-
-/** Continues a subscription after an event, as tRPC's own links ask for it: by the input. */
+/** Continues a subscription after an event, through its input, as tRPC's own links do. */
 function afterEvent(op: Operation, lastEventId: string | undefined): Operation {
   const { input } = op
   if (!lastEventId || typeof (input ?? {}) !== 'object') return op
   return { ...op, input: { ...(input as object | null), lastEventId } }
 }
 
-/** Data, that the subscription started or stopped, or the state of its connection. */
+/** Data, a start or stop of the subscription, or the state of its connection. */
 interface AnyResult<Router extends AnyTRPCRouter> {
   readonly type?: string
-  /** Of data that the server sent with `tracked()`. */
+  /** Set if the server used `tracked()`. */
   readonly id?: string
   readonly error?: TRPCClientError<Router> | null
 }
 
-/** A connection state, as tRPC's links emit it. */
 type ConnectionState<Router extends AnyTRPCRouter> = Extract<Envelope<Router>['result'], { type: 'state' }>

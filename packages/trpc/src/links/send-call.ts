@@ -8,7 +8,7 @@ import { toCallError } from './call-error.ts'
 /** What tRPC's links emit for a call. */
 export type Envelope<Router extends AnyTRPCRouter> = OperationResultEnvelope<unknown, TRPCClientError<Router>>
 
-/** A call, as tRPC hands it to a link. */
+/** A call, as tRPC passes it to a link. */
 export type LinkCall<Router extends AnyTRPCRouter> = Parameters<OperationLink<Router>>[0]
 
 /** Returns true to pass an envelope on, false to drop it, or an error that ends this attempt. */
@@ -28,11 +28,7 @@ export interface Call<Router extends AnyTRPCRouter> extends LinkCall<Router> {
   report(error: unknown): void
 }
 
-/**
- * Sends a call, passes on what it emits, and resolves with the error that ends it.
- *
- * @param options.op the operation to send
- */
+/** Sends a call, passes on what it emits, and resolves with the error that ends it. */
 export async function sendCall<Router extends AnyTRPCRouter>(
   call: Call<Router>,
   { op, intercept }: { op: Operation; intercept?: Intercept<Router> | undefined },
@@ -57,7 +53,7 @@ export async function sendCall<Router extends AnyTRPCRouter>(
       error: end,
       complete: () => isDone || observer.complete(),
     })
-    // An envelope that came at once may have made the caller unsubscribe.
+    // An envelope that arrived at once may have made the caller unsubscribe.
     if (signal.aborted) unsubscribe()
   })
   signal.removeEventListener('abort', unsubscribe)
@@ -65,7 +61,7 @@ export async function sendCall<Router extends AnyTRPCRouter>(
   return error
 }
 
-/** A query may return a stream, which is read long after the query is over. */
+/** Guards the stream that a query may return: the app reads it long after the query has ended. */
 function guardStream<Router extends AnyTRPCRouter>(
   envelope: Envelope<Router>,
   call: Call<Router>,

@@ -1,3 +1,4 @@
+import { CLIENT_HEADER, ENDPOINTS } from '@sallyport/core/protocol'
 import {
   createWSClient,
   type OperationLink,
@@ -7,20 +8,18 @@ import {
   wsLink,
 } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
-import type { AuthClientError } from '../client/auth-client-error.ts'
+import { AuthClientError } from '../client/auth-client-error.ts'
 import { backOff } from '../client/back-off.ts'
 import type { ClientSession } from '../client/client-session.ts'
-import { callByCall } from './call-by-call.ts'
-import { findPageError } from './find-page-error.ts'
 
-/** What `webSocketLink` takes: the options of `createWSClient` and `wsLink`, except the credentials. */
+/** The options of `createWSClient` and `wsLink`, except the credentials. */
 export type WebSocketLinkOptions<Router extends AnyTRPCRouter> = Omit<
   WebSocketClientOptions,
   'connectionParams'
 > &
   Omit<WsLinkOptions<Router>, 'client'>
 
-/** The code that the server closes the socket of a banned user with. */
+/** The close code of a banned user's socket. */
 const BANNED = 4403
 
 /** The close code of a socket whose credentials were superseded. */
@@ -61,7 +60,7 @@ export function openUserSocket<Router extends AnyTRPCRouter>(pool: SocketPool<Ro
   const client = createWSClient({
     retryDelayMs: (attempts) => backOff(attempts + 1, null),
     ...options,
-    WebSocket: callByCall(options.WebSocket ?? WebSocket),
+    WebSocket: oneCallPerFrame(options.WebSocket ?? WebSocket),
     async url() {
       if (generation > pool.rejected) await session.refreshIfDue()
       // Without a newer JWT the server rejects each call and says why.
@@ -78,7 +77,7 @@ export function openUserSocket<Router extends AnyTRPCRouter>(pool: SocketPool<Ro
       onOpen?.()
     },
     onClose(cause) {
-      if (!isOpen && !isClosed) void stopIfRejected()
+      if (!isOpen && !isClosed) void closeIfRejected()
       isOpen = false
       if (cause?.code === BANNED) {
         session.report('ACCOUNT_BANNED', userChanges)
@@ -93,11 +92,11 @@ export function openUserSocket<Router extends AnyTRPCRouter>(pool: SocketPool<Ro
     const state = session.getState()
     if (state.userChanges === userChanges && state.status !== 'signing-out') return
     socket.close()
-    // A sign-out waits for no response but those to the user's own queries and mutations.
+    // A sign-out waits only for responses to the user's own queries and mutations.
     if (state.userChanges !== userChanges || socket.calls === 0) client.connection?.ws.close()
   })
 
-  async function stopIfRejected(): Promise<void> {
+  async function closeIfRejected(): Promise<void> {
     pool.pageError ??= await findPageError(session)
     if (pool.pageError !== null) socket.close()
   }
@@ -115,4 +114,39 @@ export function openUserSocket<Router extends AnyTRPCRouter>(pool: SocketPool<Ro
     },
   }
   return socket
+}
+
+/**
+ * tRPC sends all calls of a moment in one frame, and all subscriptions when it reconnects. The server rejects a
+ * frame of more than 20 calls, and closes the connection at one of more than 64 KB.
+ */
+function oneCallPerFrame(Base: typeof WebSocket): typeof WebSocket {
+  return class extends Base {
+    override send(data: Parameters<WebSocket['send']>[0]): void {
+      // The app's own encoder sends no JSON, or a frame of one call.
+      if (typeof data !== 'string' || data[0] !== '[') super.send(data)
+      else for (const call of JSON.parse(data)) super.send(JSON.stringify(call))
+    }
+  }
+}
+
+/**
+ * Asks the server whether it rejects WebSockets from this page. Returns null if it accepts them, or if the client
+ * couldn't find out. With bearer transport, any page may open one.
+ */
+async function findPageError(session: ClientSession): Promise<AuthClientError | null> {
+  const origin = globalThis.location?.origin
+  if (origin === undefined || session.tokens) return null
+  const headers = { [CLIENT_HEADER]: origin }
+  const code = await session.fetchEndpoint(ENDPOINTS.getSession, { headers }).then(
+    () => null,
+    ({ code }) => code,
+  )
+  if (code !== 'ORIGIN_REJECTED') return null
+  const error = new AuthClientError(403, {
+    code,
+    message: `The server rejects WebSockets from ${origin}. Open the app at its base URL, or add ${origin} to allowedOrigins.`,
+  })
+  session.dispatch({ type: 'page-rejected', error })
+  return error
 }

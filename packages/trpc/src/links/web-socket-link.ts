@@ -9,12 +9,12 @@ import type { LinkCall } from './send-call.ts'
 import { openUserSocket, type SocketPool, type UserSocket, type WebSocketLinkOptions } from './user-socket.ts'
 
 /**
- * Calls over a WebSocket, behind {@link authLink}, with tRPC's `createWSClient` and `wsLink`. The first call
- * of a user opens it, and it is closed when they sign out or are banned. Each connection is made with fresh
- * cookies or a fresh token, which travels in the first message and never in the URL. A socket whose JWT the
- * server rejects is replaced once there is a newer one. A socket whose credentials were superseded, such as
- * by a change of the password, reconnects with the new ones. If the server rejects the origin of the page,
- * the link stops trying: calls and `state.error` get `ORIGIN_REJECTED`, whose message says how to allow it.
+ * Creates a link for calls over a WebSocket, behind {@link authLink}, with tRPC's `createWSClient` and `wsLink`. The
+ * first call of a user opens the socket, which closes when the user signs out or is banned. Each connection uses
+ * fresh cookies or a fresh token, which travels in the first message and never in the URL. After the server rejects
+ * the JWT of a socket, or supersedes its credentials, such as by a password change, calls use a socket with newer
+ * ones. If the server rejects the origin of the page, the link stops trying: calls and `state.error` get
+ * `ORIGIN_REJECTED`, whose message says how to allow the origin.
  *
  * @example
  * createTRPCClient<AppRouter>({
@@ -67,7 +67,7 @@ function observeCall<Router extends AnyTRPCRouter>(
   })
 }
 
-/** The socket for the next call: another one if the server rejected the JWT of this one and there is a newer JWT. */
+/** Returns the socket for the next call: a new one if the server rejected the JWT of this one and there is a newer. */
 function currentSocket<Router extends AnyTRPCRouter>(pool: SocketPool<Router>): UserSocket<Router> {
   const { session, current } = pool
   pool.rejected = Math.max(pool.rejected, session.get().oldestGeneration - 1)

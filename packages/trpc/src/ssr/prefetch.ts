@@ -1,4 +1,4 @@
-/** As much of a TanStack `QueryClient` as prefetching needs. */
+/** The part of a TanStack `QueryClient` that prefetching uses. */
 export interface PrefetchQueryClient {
   fetchQuery(options: PrefetchOptions): Promise<unknown>
   fetchInfiniteQuery(options: PrefetchOptions & { readonly initialPageParam: unknown }): Promise<unknown>
@@ -11,14 +11,8 @@ export interface PrefetchOptions {
   readonly queryKey: readonly unknown[]
 }
 
-/** Fetches into the query client, once: the attempts that an app allows its browsers would keep the page waiting. */
+/** Fetches into the query client, without the retries that an app uses in browsers: they would delay the page. */
 export function fetchInto(queryClient: PrefetchQueryClient, options: PrefetchOptions): Promise<unknown> {
   const once = { ...options, retry: false }
-  return isInfinite(once) ? queryClient.fetchInfiniteQuery(once) : queryClient.fetchQuery(once)
-}
-
-function isInfinite<Options extends object>(
-  options: Options,
-): options is Options & { initialPageParam: unknown } {
-  return 'initialPageParam' in options
+  return 'initialPageParam' in once ? queryClient.fetchInfiniteQuery(once) : queryClient.fetchQuery(once)
 }

@@ -1,23 +1,22 @@
-import { isAuthError, type Reason } from '@sallyport/core'
-import { isReason } from './reason.ts'
+import { isAuthError, REASONS, type Reason } from '@sallyport/core'
 
-/** Why the router refused. */
-export interface Refusal {
+/** Why the router rejected a call. */
+export interface Rejection {
   readonly reason: Reason
-  /** Whether a guard refused before the resolver ran, as far as the error tells. */
+  /** Whether a guard rejected it before the resolver ran, as far as the error says. */
   readonly isReplayable: boolean
 }
 
-/** The refusal in what a caller threw, or a client of a router in another process; null when it is none of ours. */
-export function refusalOf(error: unknown): Refusal | null {
-  if (isAuthError(error)) return { reason: error.reason, isReplayable: true }
-  if (typeof error !== 'object' || error === null) return null
-  if ('cause' in error && isAuthError(error.cause)) return { reason: error.cause.reason, isReplayable: true }
-  const auth = memberOf(memberOf(error, 'data'), 'auth')
-  const reason = memberOf(auth, 'reason')
-  return isReason(reason) ? { reason, isReplayable: memberOf(auth, 'replay') === true } : null
+/** Returns the rejection in the error of a caller, or of a client of another process; null for any other error. */
+export function rejectionOf(error: unknown): Rejection | null {
+  const { cause, data }: { cause?: unknown; data?: unknown } = Object(error)
+  const authError = [error, cause].find(isAuthError)
+  if (authError !== undefined) return { reason: authError.reason, isReplayable: true }
+  const { auth }: { auth?: unknown } = Object(data)
+  const { reason, replay }: { reason?: unknown; replay?: unknown } = Object(auth)
+  return isReason(reason) ? { reason, isReplayable: replay === true } : null
 }
 
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+export function isReason(value: unknown): value is Reason {
+  return typeof value === 'string' && Object.hasOwn(REASONS, value)
 }

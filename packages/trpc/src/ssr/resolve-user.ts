@@ -7,91 +7,89 @@ import {
   readCredentials,
 } from '@sallyport/core'
 import { isSessionOver, isTokenReason } from '@sallyport/core/protocol'
-import { askTokenEndpoint } from './ask-token-endpoint.ts'
-import { isWithoutLaxCookies, type Page, withHeaders } from './page.ts'
-import type { AskForToken } from './token-source.ts'
+import { isWithoutLaxCookies, type Page } from './page.ts'
+import type { FetchToken } from './token-source.ts'
 import { withCookies, withoutCookies } from './with-cookies.ts'
 
-/** What Step 1 and the token endpoint say of the user of a page. */
-export type Standing =
+/** The user of a page, according to Step 1 and the token endpoint. */
+export type PageUser =
   | {
       readonly status: 'authenticated'
       readonly identity: Identity
-      /** Those of the page, with the cookies that its browser has now. */
+      /** The headers of the page, with the cookies that its browser has now. */
       readonly headers: Headers
-      /** Whether the JWT is the browser's own and nobody has been asked for another. */
+      /** Whether the JWT is the browser's own and no other one was requested. */
       readonly isRefreshable: boolean
     }
   | {
       readonly status: 'unauthenticated' | 'unknown'
-      /** Null for someone who shows nothing. */
+      /** Null without credentials. */
       readonly reason: Reason | null
       readonly headers: Headers
     }
 
-/** A standing, and what the browser has to be given with it. */
-export interface Found {
-  readonly standing: Standing
+export interface ResolvedUser {
+  readonly user: PageUser
+  /** For the browser. */
   readonly setCookies: readonly string[]
 }
 
 /** What a server renders all its pages with. */
 export interface PageServer {
   readonly config: AuthConfig
-  readonly ask: AskForToken
-  readonly timeoutMs: number
+  readonly fetchToken: FetchToken
   readonly onError: (error: unknown) => void
 }
 
-/** A JWT that has only so long left, in seconds, might expire before the page is done. */
+/** A JWT with less time left might expire before the page is done. */
 const RENDER_SECONDS = 10
 
-/** By the JWT in the cookie where it is good for a while, else by the token endpoint. Never rejects. */
-export async function findStanding(page: Page, server: PageServer): Promise<Found> {
+/** Resolves the user by the JWT in the cookie if it lasts long enough, else by the token endpoint. Never rejects. */
+export async function resolveUser(page: Page, server: PageServer): Promise<ResolvedUser> {
   const { config } = server
+  const { headers } = page
   const { identity, reason } = await identifyPage(page, config)
   if (reason !== null && !isTokenReason(reason)) return unknown(page, reason)
   const { token, sessionCookie } = readCredentials(page.header, config)
   if (identity !== null) {
     const isLasting = secondsLeft(identity, config) > RENDER_SECONDS || sessionCookie === null
-    const own = found({ status: 'authenticated', identity, headers: page.headers, isRefreshable: isLasting })
-    if (isLasting) return own
+    const current = resolved({ status: 'authenticated', identity, headers, isRefreshable: isLasting })
+    if (isLasting) return current
     const refreshed = await refresh(page, 'TOKEN_EXPIRED', server)
-    return isUndecided(refreshed.standing) ? own : refreshed
+    return isTransient(refreshed.user) ? current : refreshed
   }
   if (token === null && sessionCookie === null) {
     if (isWithoutLaxCookies(page)) return unknown(page, reason)
-    return found({ status: 'unauthenticated', reason: null, headers: page.headers })
+    return resolved({ status: 'unauthenticated', reason: null, headers })
   }
   return refresh(page, reason, server)
 }
 
 /**
- * Asks the token endpoint for a JWT in place of the one that was refused for this reason, where it can say anything. What comes back has
- * to pass Step 1 like any other before it is used or handed on. Never rejects.
+ * Requests a JWT from the token endpoint after the current one was rejected. The new one must pass Step 1 before it is
+ * used or sent to the browser. Never rejects.
  */
-export async function refresh(page: Page, refused: Reason, server: PageServer): Promise<Found> {
+export async function refresh(page: Page, rejected: Reason, server: PageServer): Promise<ResolvedUser> {
   const { config, onError } = server
   const { sessionCookie, transport } = readCredentials(page.header, config)
-  if (transport === 'bearer') return unknown(page, refused)
-  // The endpoint goes by that cookie alone.
-  if (sessionCookie === null) return over(page, 'SESSION_NOT_FOUND', { config, setCookies: [] })
-  if (!page.mayMint) return unknown(page, refused)
+  if (transport === 'bearer') return unknown(page, rejected)
+  // The endpoint reads only that cookie.
+  if (sessionCookie === null) return signedOut(page, 'SESSION_NOT_FOUND', { config, setCookies: [] })
+  if (!page.mayRefresh) return unknown(page, rejected)
   try {
-    // Without keys nobody could tell what a JWT is worth.
+    // Without keys, the new JWT couldn't be verified.
     await config.issuers[0].jwks.ready()
-    const { reason, setCookies } = await askTokenEndpoint(page, server)
+    const { reason, setCookies } = await server.fetchToken(page)
     if (reason !== null)
-      return isSessionOver(reason) ? over(page, reason, { config, setCookies }) : unknown(page, reason)
+      return isSessionOver(reason) ? signedOut(page, reason, { config, setCookies }) : unknown(page, reason)
     const headers = withCookies(page.headers, setCookies)
-    const fresh = await identifyPage(withHeaders(page, headers), config)
-    // A cache on the way may have kept what another user was answered, both cookies included.
-    if (fresh.identity !== null && fresh.identity.sessionId === sessionCookie.sessionId) {
-      const { identity } = fresh
-      return { standing: { status: 'authenticated', identity, headers, isRefreshable: false }, setCookies }
-    }
+    const fresh = await identifyPage({ ...page, headers, header: (name) => headers.get(name) }, config)
+    const { identity } = fresh
+    // A cache in between may return the response to another user, with both cookies.
+    if (identity !== null && identity.sessionId === sessionCookie.sessionId)
+      return { user: { status: 'authenticated', identity, headers, isRefreshable: false }, setCookies }
     const wrong = fresh.reason ?? 'TOKEN_INVALID'
-    onError(new Error(`The token endpoint sent a JWT that is refused here: ${wrong}`))
+    onError(new Error(`The JWT from the token endpoint was rejected: ${wrong}`))
     return unknown(page, wrong)
   } catch (error) {
     if (isAuthError(error)) return unknown(page, error.reason)
@@ -100,17 +98,17 @@ export async function refresh(page: Page, refused: Reason, server: PageServer): 
   }
 }
 
-/** A ban and a superseded secret are decisions: the browser's own JWT is rejected as well. */
-function isUndecided(standing: Standing): boolean {
-  if (standing.status !== 'unknown') return false
-  return standing.reason !== 'ACCOUNT_BANNED' && standing.reason !== 'SECRET_SUPERSEDED'
+/** Whether a later attempt may succeed. A ban and a superseded secret are final: the browser's own JWT is rejected too. */
+function isTransient(user: PageUser): boolean {
+  if (user.status !== 'unknown') return false
+  return user.reason !== 'ACCOUNT_BANNED' && user.reason !== 'SECRET_SUPERSEDED'
 }
 
 type Step1 =
   | { readonly identity: Identity; readonly reason: null }
   | { readonly identity: null; readonly reason: Reason }
 
-/** As the router will do it; it is no refusal yet that anyone should hear of. */
+/** Runs Step 1 as the router will do it, but without events: nothing has been rejected yet. */
 async function identifyPage(page: Page, config: AuthConfig): Promise<Step1> {
   try {
     const identity = await identify(page, 'query', { ...config, onEvent: undefined })
@@ -120,25 +118,24 @@ async function identifyPage(page: Page, config: AuthConfig): Promise<Step1> {
   }
 }
 
-/** Seconds until the JWT expires. */
+/** Returns the seconds until the JWT expires. */
 export function secondsLeft({ expiresAt }: Identity, { now }: AuthConfig): number {
   return Math.max(0, Math.floor((expiresAt.getTime() - now().getTime()) / 1000))
 }
 
-/** The session has ended: whatever is asked for from now on is asked for by a stranger. */
-export function over(
+/** Returns the user after the session has ended: later calls are anonymous. */
+export function signedOut(
   { headers }: Page,
   reason: Reason,
   { config, setCookies }: { config: AuthConfig; setCookies: readonly string[] },
-): Found {
-  const standing = { status: 'unauthenticated', reason, headers: withoutCookies(headers, config) } as const
-  return { standing, setCookies }
+): ResolvedUser {
+  return { user: { status: 'unauthenticated', reason, headers: withoutCookies(headers, config) }, setCookies }
 }
 
-function unknown({ headers }: Page, reason: Reason): Found {
-  return found({ status: 'unknown', reason, headers })
+function unknown({ headers }: Page, reason: Reason): ResolvedUser {
+  return resolved({ status: 'unknown', reason, headers })
 }
 
-function found(standing: Standing): Found {
-  return { standing, setCookies: [] }
+function resolved(user: PageUser): ResolvedUser {
+  return { user, setCookies: [] }
 }

@@ -327,7 +327,7 @@ describe('a refusal is an AuthClientError', () => {
     expect(await errorOf(client.listSessions?.() ?? Promise.resolve())).toMatchObject({
       code: 'UNKNOWN',
       status,
-      message: 'No answer of an auth endpoint',
+      message: 'The response is not from an auth endpoint',
       fields: [],
       retryAfterSeconds: null,
     })

@@ -24,9 +24,9 @@ test('whoever waits is told of the first answer that stands', async () => {
   expect(client.getState().status).toBe('unknown')
   server.answer(TOKEN, () => tokens())
   await vi.advanceTimersByTimeAsync(30_000)
-  expect(await waiting).toBe(client.getState())
+  expect(await waiting).toEqual(client.getState())
   expect(client.getState()).toMatchObject({ status: 'authenticated', error: null })
-  expect(await decidedState(session, over.signal)).toBe(client.getState())
+  expect(await decidedState(session, over.signal)).toEqual(client.getState())
 })
 
 test('so is a user whose page may not open a WebSocket, which says nothing about calls over HTTP', async () => {

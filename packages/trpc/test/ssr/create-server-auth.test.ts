@@ -262,7 +262,7 @@ describe('what goes wrong on the way', () => {
   test('is told when the endpoint takes too long', async () => {
     scene.endpoint = 'slow'
     await scene.serverAuth(pageRequest(await withoutJwt()))
-    expect(scene.errors).toEqual([new Error('The token endpoint has not answered in 1 ms')])
+    expect(scene.errors).toEqual([new Error('The token endpoint did not respond within 1 ms')])
   })
 
   test('does not become worse by a listener that fails', async () => {

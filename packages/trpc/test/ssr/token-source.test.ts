@@ -121,7 +121,7 @@ describe('over HTTP', () => {
     const errors: unknown[] = []
     const page = await pageOf(await listen(redirecting), errors)
     expect([page.state, page.reason]).toEqual([{ status: 'unknown' }, 'SESSIONS_UNAVAILABLE'])
-    expect(errors).toEqual([new Error(`The token endpoint answered ${status}`)])
+    expect(errors).toEqual([new Error(`The token endpoint responded with ${status}`)])
     expect(received).toEqual([])
   })
 
