@@ -25,30 +25,23 @@ export class AuthClientError extends Error {
   }
 }
 
-const MESSAGES = {
-  ACCOUNT_BANNED: 'Account banned',
-  BEARER_DISABLED: 'The server lacks `bearer: true`',
-  REFRESH_LOOP: 'The server rejects new tokens',
-  SECRET_SUPERSEDED: 'This session has new credentials. Reload the page or sign in.',
-  SESSION_NOT_FOUND: 'The session has ended',
-  UNKNOWN: 'The response is not from an auth endpoint',
-  UNREACHABLE: 'No connection to the server',
-  USER_CHANGED: 'The user has changed',
+/** The status and message of each error that the client itself reports. */
+const ERRORS = {
+  ACCOUNT_BANNED: [403, 'Account banned'],
+  BEARER_DISABLED: [200, 'The server lacks `bearer: true`'],
+  REFRESH_LOOP: [401, 'The server rejects new tokens'],
+  SECRET_SUPERSEDED: [409, 'This session has new credentials. Reload the page or sign in.'],
+  SESSION_NOT_FOUND: [401, 'The session has ended'],
+  UNKNOWN: [200, 'The response is not from an auth endpoint'],
+  UNREACHABLE: [0, 'No connection to the server'],
+  USER_CHANGED: [499, 'The user has changed'],
 } as const
 
-/** Creates an error that the client itself reports. */
-export function clientError(code: keyof typeof MESSAGES, status = 0, cause?: unknown): AuthClientError {
-  return new AuthClientError(status, { code, message: MESSAGES[code] }, cause)
-}
-
-/** Creates the error of a call that needs a session when no user is signed in. */
-export function signedOut(): AuthClientError {
-  return clientError('SESSION_NOT_FOUND', 401)
-}
-
-/** Creates the error of a call whose response belongs to a former user. */
-export function userChanged(): AuthClientError {
-  return clientError('USER_CHANGED', 499)
+export function clientError(
+  code: keyof typeof ERRORS,
+  { status = ERRORS[code][0], cause }: { status?: number; cause?: unknown } = {},
+): AuthClientError {
+  return new AuthClientError(status, { code, message: ERRORS[code][1] }, cause)
 }
 
 /** Returns an error as an `AuthClientError`; anything else becomes its cause. */

@@ -1,5 +1,5 @@
 import { ENDPOINTS, type HydrationState, type Route } from '@sallyport/core/protocol'
-import { userChanged } from './auth-client-error.ts'
+import { clientError } from './auth-client-error.ts'
 import type { AuthState } from './auth-state.ts'
 import { callOnBehalf } from './call-on-behalf.ts'
 import { type ClientSession, clientSession } from './client-session.ts'
@@ -109,18 +109,18 @@ export function createAuthClient<Api = object>(
     if (method === 'signOut') {
       const { status, error } = await session.signOut()
       if (status === 'unauthenticated') return { success: true }
-      throw error ?? userChanged()
+      throw error ?? clientError('USER_CHANGED')
     }
     const isQuery = route.method === 'GET' && method !== 'token'
     const { userChanges } = session.getState()
     const isAbandoned = () => session.getState().userChanges !== userChanges
     const attempt = () => {
       // It may have waited for a refresh or for another tab, so the cookies may be those of another user.
-      if (isAbandoned() && !SIGNS_IN.test(route.path)) throw userChanged()
+      if (isAbandoned() && !SIGNS_IN.test(route.path)) throw clientError('USER_CHANGED')
       return fetchEndpoint(route, { input, timeoutMs: 30_000 })
     }
     const response = await callOnBehalf(session, isQuery ? attempt : () => session.change(attempt))
-    if (isQuery && isAbandoned()) throw userChanged()
+    if (isQuery && isAbandoned()) throw clientError('USER_CHANGED')
     const mayHaveEnded = ENDS.test(method) && !('sessionId' in response)
     if (mayHaveEnded && session.getState().status === 'authenticated') await session.refresh()
     return response

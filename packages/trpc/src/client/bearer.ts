@@ -34,7 +34,7 @@ export function bearer(storage: BearerStorage): OpenTransport {
           return stored
         },
         async keep({ token, sessionToken = stored?.sessionToken }, receipt) {
-          if (!token || !sessionToken) throw clientError('BEARER_DISABLED', 200)
+          if (!token || !sessionToken) throw clientError('BEARER_DISABLED')
           stored = { ...receipt, token, sessionToken }
           await storage.setItem(key, JSON.stringify(stored))
         },

@@ -1,5 +1,5 @@
 import type { TokenResponse } from '@sallyport/core/protocol'
-import { type AuthClientError, clientError, signedOut } from './auth-client-error.ts'
+import { type AuthClientError, clientError } from './auth-client-error.ts'
 import type { SessionStore } from './client-session.ts'
 import { hold, type Receipt } from './receipt.ts'
 import type { TabMessage } from './tabs.ts'
@@ -67,7 +67,7 @@ export function followTabs(store: SessionStore, refresh: () => unknown): (() => 
     } else if (message.sessionId === null) refresh()
     else if (message.sessionId === sessionId) {
       const { supersededSeq: seq } = message
-      const error = seq === undefined ? signedOut() : clientError('SECRET_SUPERSEDED', 409)
+      const error = clientError(seq === undefined ? 'SESSION_NOT_FOUND' : 'SECRET_SUPERSEDED')
       dispatch({ type: 'ended', error, seq })
     }
   }

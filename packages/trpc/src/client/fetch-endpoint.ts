@@ -47,14 +47,14 @@ export function createEndpointFetch(
       signal: aborter.signal,
     }).catch((cause: unknown) => {
       clearTimeout(timer)
-      throw clientError('UNREACHABLE', 0, cause)
+      throw clientError('UNREACHABLE', { cause })
     })
     const body: unknown = await response.json().catch(() => null)
     clearTimeout(timer)
     if (response.ok && typeof body === 'object' && body !== null) return body
     throw isErrorResponse(body)
       ? new AuthClientError(response.status, body)
-      : clientError('UNKNOWN', response.status)
+      : clientError('UNKNOWN', { status: response.status })
   }
 }
 

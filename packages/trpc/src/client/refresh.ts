@@ -4,9 +4,7 @@ import {
   clientError,
   isSignedOut,
   isSuperseded,
-  signedOut,
   toClientError,
-  userChanged,
 } from './auth-client-error.ts'
 import type { AuthState } from './auth-state.ts'
 import { pause } from './back-off.ts'
@@ -86,7 +84,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
     isCaused = false
     try {
       const response = await call(ENDPOINTS.token)
-      if (!isTokenResponse(response)) throw clientError('UNKNOWN', 200)
+      if (!isTokenResponse(response)) throw clientError('UNKNOWN')
       await accept(store, response, begun)
       return null
     } catch (cause) {
@@ -103,7 +101,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
     if (isOver() || ((held?.seq ?? 0) > seq && !isDue(held))) return true
     const known = await latestReceipt(store)
     if (isOver()) return true
-    if (known === null && tokens) dispatch({ type: 'ended', error: signedOut() })
+    if (known === null && tokens) dispatch({ type: 'ended', error: clientError('SESSION_NOT_FOUND') })
     else if (known && known.seq > seq && !isDue(hold(known))) receive(store, known)
     else return false
     return true
@@ -137,11 +135,11 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
       if (shown.status === 'unauthenticated') throw ended.error
       if (running === null && isScheduled() && failures > 0 && shown.error) throw shown.error
       const refreshing = refreshForCall()
-      if (refreshing === null) dispatch({ type: 'looped', error: clientError('REFRESH_LOOP', 401) })
+      if (refreshing === null) dispatch({ type: 'looped', error: clientError('REFRESH_LOOP') })
       await refreshing
       if (isNewer()) return
       const { status, error } = get().shown
-      throw status === 'unauthenticated' ? get().ended.error : (error ?? userChanged())
+      throw status === 'unauthenticated' ? get().ended.error : (error ?? clientError('USER_CHANGED'))
     },
     report(reason, userChanges) {
       const { shown } = get()

@@ -1,5 +1,5 @@
 import type { HydrationState } from '@sallyport/core/protocol'
-import { type AuthClientError, clientError, isSuperseded, signedOut } from './auth-client-error.ts'
+import { type AuthClientError, clientError, isSuperseded } from './auth-client-error.ts'
 import type { AuthState, AuthStatus } from './auth-state.ts'
 import { type Held, hold } from './receipt.ts'
 
@@ -55,7 +55,7 @@ export function hydrate(rendered: HydrationState | undefined): SessionState {
       userChanges: 0,
       userId: user?.userId ?? null,
       sessionId: user?.sessionId ?? null,
-      error: isBanned ? clientError('ACCOUNT_BANNED', 403) : null,
+      error: isBanned ? clientError('ACCOUNT_BANNED') : null,
     },
     // The JWT that the page came with is as old as the first byte of the page.
     held: user && hold({ ...user, seq: Date.now() - performance.now() + responseStart() }),
@@ -63,7 +63,7 @@ export function hydrate(rendered: HydrationState | undefined): SessionState {
     oldestGeneration: generation,
     failures: 0,
     revision: 0,
-    ended: { sessionId: null, seq: 0, error: signedOut() },
+    ended: { sessionId: null, seq: 0, error: clientError('SESSION_NOT_FOUND') },
     isRestored: false,
     pageError: null,
   }

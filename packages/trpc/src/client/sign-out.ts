@@ -1,5 +1,5 @@
 import { ENDPOINTS } from '@sallyport/core/protocol'
-import { clientError, isRejection, isSignedOut, signedOut, toClientError } from './auth-client-error.ts'
+import { clientError, isRejection, isSignedOut, toClientError } from './auth-client-error.ts'
 import { backOff, pause } from './back-off.ts'
 import type { SessionStore } from './client-session.ts'
 import { catchUp, end } from './credentials.ts'
@@ -21,9 +21,9 @@ export async function signOut(store: SessionStore): Promise<void> {
         await catchUp(store)
         if (isOver()) return
         const response = await fetchEndpoint(ENDPOINTS.signOut)
-        if (!('success' in response)) throw clientError('UNKNOWN', 200)
+        if (!('success' in response)) throw clientError('UNKNOWN')
       })
-      .then(signedOut, toClientError)
+      .then(() => clientError('SESSION_NOT_FOUND'), toClientError)
     // Another tab has signed the same user out, or another user has signed in.
     if (isOver()) return
     if (isSignedOut(error)) return end(store, error)

@@ -2,14 +2,14 @@ import { TRPCClientError, type TRPCLink } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import { observable } from '@trpc/server/observable'
 import type { AuthClient } from '../client/auth-client.ts'
-import { userChanged } from '../client/auth-client-error.ts'
+import { clientError } from '../client/auth-client-error.ts'
 import { mayEnd } from '../client/call-on-behalf.ts'
 import { clientSession } from '../client/client-session.ts'
 import { authDataOf, isOutage, toCallError } from './call-error.ts'
 import { decidedState } from './decided-state.ts'
-import { createReplay } from './replay.ts'
+import { prepareReplay } from './replay.ts'
 import { createResumption } from './resume.ts'
-import { type Call, type LinkCall, sendCall } from './send-call.ts'
+import { type Call, type CallError, type LinkCall, sendCall } from './send-call.ts'
 
 /**
  * Creates the first of the links. A call waits for a fresh JWT if the current one is due. If the guard rejects
@@ -35,9 +35,7 @@ export function authLink<Router extends AnyTRPCRouter>(
 }
 
 /** Starts a call of the current user, and ends it when the user changes. Returns what cancels it. */
-function startCall<Router extends AnyTRPCRouter>(
-  options: LinkCall<Router> & Pick<Call<Router>, 'session' | 'observer'>,
-): () => void {
+function startCall(options: LinkCall & Pick<Call, 'session' | 'observer'>): () => void {
   const { session, observer, op } = options
   const { userChanges } = session.getState()
   const isSubscription = op.type === 'subscription'
@@ -51,7 +49,7 @@ function startCall<Router extends AnyTRPCRouter>(
   function isAbandoned(): boolean {
     const state = session.getState()
     const isGone = state.userChanges !== userChanges || (isSubscription && state.status === 'signing-out')
-    if (isGone) stop(toCallError(userChanged()))
+    if (isGone) stop(toCallError(clientError('USER_CHANGED')))
     return isGone
   }
 
@@ -74,30 +72,35 @@ function startCall<Router extends AnyTRPCRouter>(
 }
 
 /** @throws TRPCClientError the error of the call */
-async function runCall<Router extends AnyTRPCRouter>(call: Call<Router>): Promise<void> {
+async function runCall(call: Call): Promise<void> {
   const { session, op, signal, isAbandoned } = call
   const resumption = op.type === 'subscription' ? createResumption(call) : null
-  const replay = createReplay(call, (error) => resumption?.showOutage(error))
+  let isReplay = false
   if (isAbandoned()) return
   while (!signal.aborted) {
     await waitUntilReady(call)
     if (signal.aborted || isAbandoned()) return
     const { generation } = session
-    const error = await sendCall(call, { op: resumption?.begin() ?? op, intercept: resumption?.intercept })
+    const error = await sendCall(call, resumption?.begin() ?? op, resumption?.intercept)
     if (signal.aborted || isAbandoned()) return
     call.report(error)
-    const { isHealthy = false, hasBegun = false } = resumption?.end() ?? {}
-    if (await replay(error, { generation, wasAccepted: isHealthy, isResumable: hasBegun })) continue
+    const { isHealthy, hasBegun: isResumable = false } = resumption?.end() ?? {}
+    // The server accepted the JWT before: this is the first rejection of another one.
+    if (isHealthy) isReplay = false
+    const onOutage = (error: CallError) => resumption?.showOutage(error)
+    if (await prepareReplay(call, error, { generation, isResumable, isReplay, onOutage })) {
+      isReplay = true
+      continue
+    }
     if (!resumption || !isOutage(error)) throw error
     await resumption.wait(error)
   }
 }
 
 /** Waits for a fresh JWT, and for the result of a sign-out. */
-async function waitUntilReady<Router extends AnyTRPCRouter>(call: Call<Router>): Promise<void> {
-  const { session, op, signal } = call
+async function waitUntilReady({ session, op, signal }: Call): Promise<void> {
   await session.refreshIfDue()
   if (session.getState().status !== 'signing-out') return
-  if (op.type === 'mutation') throw toCallError(userChanged())
+  if (op.type === 'mutation') throw toCallError(clientError('USER_CHANGED'))
   await decidedState(session, signal)
 }

@@ -26,13 +26,11 @@ const NAMES: Readonly<Record<number, string>> = TRPC_ERROR_CODES_BY_NUMBER
  * Returns the error of a call that the client itself ends, in the shape of a rejection by the server. `data.auth`
  * says why there is no new JWT, and `cause` is the error of the auth client. If the user has changed, it is 499
  * `CLIENT_CLOSED_REQUEST`.
- *
- * @param rejected the error from the server, if it rejected the call
  */
-export function toCallError<Router extends AnyTRPCRouter>(
+export function toCallError(
   cause: AuthClientError,
-  rejected?: TRPCClientError<Router>,
-): TRPCClientError<Router> {
+  rejected?: TRPCClientError<AnyTRPCRouter>,
+): TRPCClientError<AnyTRPCRouter> {
   const { message, retryAfterSeconds } = cause
   const auth = authDataOf(rejected)
   let { status, code: reason } = cause

@@ -1,27 +1,25 @@
-import type { Operation, TRPCClientError } from '@trpc/client'
-import type { AnyTRPCRouter } from '@trpc/server'
+import type { Operation } from '@trpc/client'
 import { backOff, pause } from '../client/back-off.ts'
 import { authDataOf, isOutage } from './call-error.ts'
-import type { Call, Envelope, Intercept } from './send-call.ts'
+import type { Call, CallError, Envelope, Intercept } from './send-call.ts'
 
 /** After this long, a subscription counts as healthy and its back-off starts over. */
 const HEALTHY_MS = 30_000
 
 /** Keeps a subscription alive through outages. */
-interface Resumption<Router extends AnyTRPCRouter> {
+interface Resumption {
   /** Begins another attempt: returns the operation, to continue after its last event. */
   begin(): Operation
-  readonly intercept: Intercept<Router>
+  readonly intercept: Intercept
   /** Shows an error in the connection state. */
-  showOutage(error: TRPCClientError<Router>): void
+  showOutage(error: CallError): void
   /** Whether the server accepted the attempt that ended, or it lasted. */
   end(): { hasBegun: boolean; isHealthy: boolean }
   /** Waits before the next attempt. */
-  wait(error: TRPCClientError<Router>): Promise<void>
+  wait(error: CallError): Promise<void>
 }
 
-export function createResumption<Router extends AnyTRPCRouter>(call: Call<Router>): Resumption<Router> {
-  const { op, observer, signal } = call
+export function createResumption({ op, observer, signal }: Call): Resumption {
   let failures = 0
   let hasBegun = false
   let sentAt = 0
@@ -29,10 +27,10 @@ export function createResumption<Router extends AnyTRPCRouter>(call: Call<Router
   /** Whether the connection state shows an error. */
   let isOut = false
 
-  function show(error: TRPCClientError<Router> | null): void {
+  function show(error: CallError | null): void {
     isOut = error !== null
     const state = error ? 'connecting' : 'pending'
-    observer.next({ result: { type: 'state', state, error } as ConnectionState<Router> })
+    observer.next({ result: { type: 'state', state, error } as ConnectionState })
   }
 
   return {
@@ -42,7 +40,7 @@ export function createResumption<Router extends AnyTRPCRouter>(call: Call<Router
       return afterEvent(op, lastEventId)
     },
     intercept({ result }) {
-      const { type, error, id } = result as AnyResult<Router>
+      const { type, error, id }: AnyResult = result
       if (type !== 'state') {
         hasBegun = true
         if (isOut) show(null)
@@ -77,11 +75,11 @@ function afterEvent(op: Operation, lastEventId: string | undefined): Operation {
 }
 
 /** Data, a start or stop of the subscription, or the state of its connection. */
-interface AnyResult<Router extends AnyTRPCRouter> {
+interface AnyResult {
   readonly type?: string
   /** Set if the server used `tracked()`. */
   readonly id?: string
-  readonly error?: TRPCClientError<Router> | null
+  readonly error?: CallError | null
 }
 
-type ConnectionState<Router extends AnyTRPCRouter> = Extract<Envelope<Router>['result'], { type: 'state' }>
+type ConnectionState = Extract<Envelope['result'], { type: 'state' }>

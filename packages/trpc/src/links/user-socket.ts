@@ -2,10 +2,9 @@ import { CLIENT_HEADER, ENDPOINTS } from '@sallyport/core/protocol'
 import {
   createWSClient,
   type OperationLink,
-  type TRPCLink,
+  type TRPCWebSocketClient,
   type WebSocketClientOptions,
   type WebSocketLinkOptions as WsLinkOptions,
-  wsLink,
 } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import { AuthClientError } from '../client/auth-client-error.ts'
@@ -13,11 +12,10 @@ import { backOff } from '../client/back-off.ts'
 import type { ClientSession } from '../client/client-session.ts'
 
 /** The options of `createWSClient` and `wsLink`, except the credentials. */
-export type WebSocketLinkOptions<Router extends AnyTRPCRouter> = Omit<
-  WebSocketClientOptions,
-  'connectionParams'
-> &
+export type WebSocketLinkOptions<Router extends AnyTRPCRouter> = SocketOptions &
   Omit<WsLinkOptions<Router>, 'client'>
+
+type SocketOptions = Omit<WebSocketClientOptions, 'connectionParams'>
 
 /** The close code of a banned user's socket. */
 const BANNED = 4403
@@ -26,8 +24,8 @@ const BANNED = 4403
 const SUPERSEDED = 4401
 
 /** The connection of one user. */
-export interface UserSocket<Router extends AnyTRPCRouter> {
-  readonly send: OperationLink<Router>
+export interface UserSocket {
+  readonly send: OperationLink<AnyTRPCRouter>
   /** The generation of the newest JWT when the latest connection was opened. */
   readonly generation: number
   /** Calls in flight. */
@@ -36,12 +34,12 @@ export interface UserSocket<Router extends AnyTRPCRouter> {
 }
 
 /** What the sockets of one link share. */
-export interface SocketPool<Router extends AnyTRPCRouter> {
+export interface SocketPool {
   readonly session: ClientSession
-  readonly options: WebSocketLinkOptions<Router>
-  readonly runtime: Parameters<TRPCLink<Router>>[0]
+  readonly options: SocketOptions
+  createLink(client: TRPCWebSocketClient): OperationLink<AnyTRPCRouter>
   /** The socket for the next call. */
-  current: UserSocket<Router> | null
+  current: UserSocket | null
   /** The newest JWT that the server has rejected. */
   rejected: number
   /** Why the server rejects sockets from this page. */
@@ -49,8 +47,8 @@ export interface SocketPool<Router extends AnyTRPCRouter> {
 }
 
 /** Opens a socket for the current user. It closes when the user changes, signs out, or is banned. */
-export function openUserSocket<Router extends AnyTRPCRouter>(pool: SocketPool<Router>): UserSocket<Router> {
-  const { session, options, runtime } = pool
+export function openUserSocket(pool: SocketPool): UserSocket {
+  const { session, options } = pool
   const { url, onOpen, onClose } = options
   const { userChanges } = session.getState()
   let { generation } = session
@@ -101,8 +99,8 @@ export function openUserSocket<Router extends AnyTRPCRouter>(pool: SocketPool<Ro
     if (pool.pageError !== null) socket.close()
   }
 
-  const socket: UserSocket<Router> = {
-    send: wsLink<Router>({ ...options, client } as WsLinkOptions<Router>)(runtime),
+  const socket: UserSocket = {
+    send: pool.createLink(client),
     get generation() {
       return generation
     },

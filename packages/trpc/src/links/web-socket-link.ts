@@ -1,5 +1,11 @@
 import { isTokenReason } from '@sallyport/core/protocol'
-import { type OperationLink, TRPCClientError, type TRPCLink } from '@trpc/client'
+import {
+  type OperationLink,
+  TRPCClientError,
+  type TRPCLink,
+  type WebSocketLinkOptions as WsLinkOptions,
+  wsLink,
+} from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import { observable } from '@trpc/server/observable'
 import type { AuthClient } from '../client/auth-client.ts'
@@ -27,10 +33,10 @@ export function webSocketLink<Router extends AnyTRPCRouter>(
 ): TRPCLink<Router> {
   const session = authClient[clientSession]
   return (runtime) => {
-    const pool: SocketPool<Router> = {
+    const pool: SocketPool = {
       session,
       options,
-      runtime,
+      createLink: (client) => wsLink<Router>({ ...options, client } as WsLinkOptions<Router>)(runtime),
       current: null,
       rejected: -1,
       pageError: null,
@@ -39,10 +45,7 @@ export function webSocketLink<Router extends AnyTRPCRouter>(
   }
 }
 
-function observeCall<Router extends AnyTRPCRouter>(
-  pool: SocketPool<Router>,
-  call: LinkCall<Router>,
-): ReturnType<OperationLink<Router>> {
+function observeCall(pool: SocketPool, call: LinkCall): ReturnType<OperationLink<AnyTRPCRouter>> {
   return observable((observer) => {
     if (pool.pageError !== null) return observer.error(TRPCClientError.from(pool.pageError))
     const socket = currentSocket(pool)
@@ -68,7 +71,7 @@ function observeCall<Router extends AnyTRPCRouter>(
 }
 
 /** Returns the socket for the next call: a new one if the server rejected the JWT of this one and there is a newer. */
-function currentSocket<Router extends AnyTRPCRouter>(pool: SocketPool<Router>): UserSocket<Router> {
+function currentSocket(pool: SocketPool): UserSocket {
   const { session, current } = pool
   pool.rejected = Math.max(pool.rejected, session.get().oldestGeneration - 1)
   if (current && current.generation <= pool.rejected && pool.rejected < session.generation) {

@@ -12,27 +12,22 @@ import type { FetchToken } from './token-source.ts'
 import { withCookies, withoutCookies } from './with-cookies.ts'
 
 /** The user of a page, according to Step 1 and the token endpoint. */
-export type PageUser =
+export type PageUser = {
+  /** The headers of the page, with the cookies that its browser has now. */
+  readonly headers: Headers
+  /** For the browser. */
+  readonly setCookies: readonly string[]
+} & (
   | {
       readonly status: 'authenticated'
+      readonly reason: null
       readonly identity: Identity
-      /** The headers of the page, with the cookies that its browser has now. */
-      readonly headers: Headers
       /** Whether the JWT is the browser's own and no other one was requested. */
       readonly isRefreshable: boolean
     }
-  | {
-      readonly status: 'unauthenticated' | 'unknown'
-      /** Null without credentials. */
-      readonly reason: Reason | null
-      readonly headers: Headers
-    }
-
-export interface ResolvedUser {
-  readonly user: PageUser
-  /** For the browser. */
-  readonly setCookies: readonly string[]
-}
+  /** The reason is null without credentials. */
+  | { readonly status: 'unauthenticated' | 'unknown'; readonly reason: Reason | null }
+)
 
 /** What a server renders all its pages with. */
 export interface PageServer {
@@ -44,32 +39,35 @@ export interface PageServer {
 /** A JWT with less time left might expire before the page is done. */
 const RENDER_SECONDS = 10
 
+const AUTHENTICATED = { status: 'authenticated', reason: null } as const
+
 /** Resolves the user by the JWT in the cookie if it lasts long enough, else by the token endpoint. Never rejects. */
-export async function resolveUser(page: Page, server: PageServer): Promise<ResolvedUser> {
+export async function resolveUser(page: Page, server: PageServer): Promise<PageUser> {
   const { config } = server
   const { headers } = page
-  const { identity, reason } = await identifyPage(page, config)
-  if (reason !== null && !isTokenReason(reason)) return unknown(page, reason)
+  const result = await identifyPage(page, config)
+  if (typeof result === 'string' && !isTokenReason(result)) return unknown(page, result)
   const { token, sessionCookie } = readCredentials(page.header, config)
-  if (identity !== null) {
-    const isLasting = secondsLeft(identity, config) > RENDER_SECONDS || sessionCookie === null
-    const current = resolved({ status: 'authenticated', identity, headers, isRefreshable: isLasting })
-    if (isLasting) return current
-    const refreshed = await refresh(page, 'TOKEN_EXPIRED', server)
-    return isTransient(refreshed.user) ? current : refreshed
+  if (typeof result === 'string') {
+    if (token !== null || sessionCookie !== null) return refresh(page, result, server)
+    if (isWithoutLaxCookies(page)) return unknown(page, result)
+    return { status: 'unauthenticated', reason: null, headers, setCookies: [] }
   }
-  if (token === null && sessionCookie === null) {
-    if (isWithoutLaxCookies(page)) return unknown(page, reason)
-    return resolved({ status: 'unauthenticated', reason: null, headers })
-  }
-  return refresh(page, reason, server)
+  const isLasting = secondsLeft(result, config) > RENDER_SECONDS || sessionCookie === null
+  const current = { ...AUTHENTICATED, identity: result, headers, setCookies: [], isRefreshable: isLasting }
+  if (isLasting) return current
+  const refreshed = await refresh(page, 'TOKEN_EXPIRED', server)
+  const { status, reason } = refreshed
+  // A ban and a superseded secret are final: the browser's own JWT is rejected too.
+  const isFinal = status !== 'unknown' || reason === 'ACCOUNT_BANNED' || reason === 'SECRET_SUPERSEDED'
+  return isFinal ? refreshed : current
 }
 
 /**
  * Requests a JWT from the token endpoint after the current one was rejected. The new one must pass Step 1 before it is
  * used or sent to the browser. Never rejects.
  */
-export async function refresh(page: Page, rejected: Reason, server: PageServer): Promise<ResolvedUser> {
+export async function refresh(page: Page, rejected: Reason, server: PageServer): Promise<PageUser> {
   const { config, onError } = server
   const { sessionCookie, transport } = readCredentials(page.header, config)
   if (transport === 'bearer') return unknown(page, rejected)
@@ -83,12 +81,11 @@ export async function refresh(page: Page, rejected: Reason, server: PageServer):
     if (reason !== null)
       return isSessionOver(reason) ? signedOut(page, reason, { config, setCookies }) : unknown(page, reason)
     const headers = withCookies(page.headers, setCookies)
-    const fresh = await identifyPage({ ...page, headers, header: (name) => headers.get(name) }, config)
-    const { identity } = fresh
+    const result = await identifyPage({ ...page, headers, header: (name) => headers.get(name) }, config)
     // A cache in between may return the response to another user, with both cookies.
-    if (identity !== null && identity.sessionId === sessionCookie.sessionId)
-      return { user: { status: 'authenticated', identity, headers, isRefreshable: false }, setCookies }
-    const wrong = fresh.reason ?? 'TOKEN_INVALID'
+    if (typeof result !== 'string' && result.sessionId === sessionCookie.sessionId)
+      return { ...AUTHENTICATED, identity: result, headers, setCookies, isRefreshable: false }
+    const wrong = typeof result === 'string' ? result : 'TOKEN_INVALID'
     onError(new Error(`The JWT from the token endpoint was rejected: ${wrong}`))
     return unknown(page, wrong)
   } catch (error) {
@@ -98,23 +95,12 @@ export async function refresh(page: Page, rejected: Reason, server: PageServer):
   }
 }
 
-/** Whether a later attempt may succeed. A ban and a superseded secret are final: the browser's own JWT is rejected too. */
-function isTransient(user: PageUser): boolean {
-  if (user.status !== 'unknown') return false
-  return user.reason !== 'ACCOUNT_BANNED' && user.reason !== 'SECRET_SUPERSEDED'
-}
-
-type Step1 =
-  | { readonly identity: Identity; readonly reason: null }
-  | { readonly identity: null; readonly reason: Reason }
-
 /** Runs Step 1 as the router will do it, but without events: nothing has been rejected yet. */
-async function identifyPage(page: Page, config: AuthConfig): Promise<Step1> {
+async function identifyPage(page: Page, config: AuthConfig): Promise<Identity | Reason> {
   try {
-    const identity = await identify(page, 'query', { ...config, onEvent: undefined })
-    return { identity, reason: null }
+    return await identify(page, 'query', { ...config, onEvent: undefined })
   } catch (error) {
-    return { identity: null, reason: isAuthError(error) ? error.reason : 'KEYS_UNAVAILABLE' }
+    return isAuthError(error) ? error.reason : 'KEYS_UNAVAILABLE'
   }
 }
 
@@ -125,17 +111,13 @@ export function secondsLeft({ expiresAt }: Identity, { now }: AuthConfig): numbe
 
 /** Returns the user after the session has ended: later calls are anonymous. */
 export function signedOut(
-  { headers }: Page,
+  page: Page,
   reason: Reason,
   { config, setCookies }: { config: AuthConfig; setCookies: readonly string[] },
-): ResolvedUser {
-  return { user: { status: 'unauthenticated', reason, headers: withoutCookies(headers, config) }, setCookies }
+): PageUser {
+  return { status: 'unauthenticated', reason, headers: withoutCookies(page.headers, config), setCookies }
 }
 
-function unknown({ headers }: Page, reason: Reason): ResolvedUser {
-  return resolved({ status: 'unknown', reason, headers })
-}
-
-function resolved(user: PageUser): ResolvedUser {
-  return { user, setCookies: [] }
+function unknown({ headers }: Page, reason: Reason): PageUser {
+  return { status: 'unknown', reason, headers, setCookies: [] }
 }

@@ -3,7 +3,7 @@ import { type HydrationState, isSessionOver, isTokenReason } from '@sallyport/co
 import type { Page } from './page.ts'
 import { fetchInto, type PrefetchOptions, type PrefetchQueryClient } from './prefetch.ts'
 import { rejectionOf } from './rejection.ts'
-import { type PageServer, type ResolvedUser, refresh, secondsLeft, signedOut } from './resolve-user.ts'
+import { type PageServer, type PageUser, refresh, secondsLeft, signedOut } from './resolve-user.ts'
 
 /** The user that a page is rendered for. One per request. */
 export interface ServerAuth {
@@ -34,54 +34,50 @@ export interface ServerAuth {
   prefetch(queryClient: PrefetchQueryClient, queries: readonly PrefetchOptions[]): Promise<void>
 }
 
-export function openServerAuth(page: Page, resolved: ResolvedUser, server: PageServer): ServerAuth {
+export function openServerAuth(page: Page, resolved: PageUser, server: PageServer): ServerAuth {
   const { config } = server
-  let { user, setCookies } = resolved
+  let user = resolved
   let refreshing: Promise<void> | null = null
   const filled = new Set<PrefetchQueryClient>()
   let isCleared = false
 
-  async function attempt<Result>(work: (headers: Headers) => Promise<Result>): Promise<Result> {
-    try {
-      return await work(user.headers)
-    } catch (error) {
-      const rejection = rejectionOf(error)
-      if (rejection !== null) apply(rejection.reason)
-      throw error
-    }
-  }
-
-  /** Applies a result of Step 2, or of the token endpoint. */
-  function apply(reason: Reason): void {
-    const isBanned = reason === 'ACCOUNT_BANNED'
-    if (isSessionOver(reason)) user = signedOut(page, reason, { config, setCookies }).user
+  /** Applies a rejection by Step 2, or by the token endpoint. */
+  function apply(reason: Reason | null): void {
+    if (reason !== null && isSessionOver(reason))
+      user = signedOut(page, reason, { config, setCookies: user.setCookies })
+    else if (reason !== 'ACCOUNT_BANNED') return
     // The client asks the token endpoint, which responds with the ban.
-    else if (isBanned && user.status === 'authenticated')
-      user = { status: 'unknown', reason, headers: user.headers }
-    if (!isBanned && !isSessionOver(reason)) return
+    else if (user.status === 'authenticated')
+      user = { status: 'unknown', reason, headers: user.headers, setCookies: user.setCookies }
     // The page must not contain data of a user that it isn't for.
     isCleared = true
     for (const queryClient of filled) queryClient.clear()
   }
 
+  async function attempt<Result>(work: (headers: Headers) => Promise<Result>): Promise<Result> {
+    try {
+      return await work(user.headers)
+    } catch (error) {
+      apply(rejectionOf(error)?.reason ?? null)
+      throw error
+    }
+  }
+
   /** Refreshes once for all calls of the page, also those that are rejected later. */
   function refreshOnce(rejected: Reason): Promise<void> {
     refreshing ??= refresh(page, rejected, server).then((refreshed) => {
-      setCookies = refreshed.setCookies
-      if (user.status === 'authenticated') user = refreshed.user
-      if (refreshed.user.status !== 'authenticated' && refreshed.user.reason !== null)
-        apply(refreshed.user.reason)
+      user = user.status === 'authenticated' ? refreshed : { ...user, setCookies: refreshed.setCookies }
+      apply(refreshed.reason)
     })
     return refreshing
   }
 
   async function call<Result>(work: (headers: Headers) => Promise<Result>): Promise<Result> {
-    const used = user
+    const isRefreshable = user.status === 'authenticated' && user.isRefreshable
     try {
       return await attempt(work)
     } catch (error) {
       const rejection = rejectionOf(error)
-      const isRefreshable = used.status === 'authenticated' && used.isRefreshable
       if (!isRefreshable || !rejection?.isReplayable || !isTokenReason(rejection.reason)) throw error
       await refreshOnce(rejection.reason)
       if (user.status !== 'authenticated') throw error
@@ -91,21 +87,21 @@ export function openServerAuth(page: Page, resolved: ResolvedUser, server: PageS
 
   return {
     get state(): HydrationState {
-      if (user.status !== 'authenticated') {
-        const { status, reason } = user
-        return status === 'unknown' && reason === 'ACCOUNT_BANNED' ? { status, reason } : { status }
+      if (user.status === 'authenticated') {
+        const { userId, sessionId } = user.identity
+        return { status: user.status, userId, sessionId, expiresIn: secondsLeft(user.identity, config) }
       }
-      const { userId, sessionId } = user.identity
-      return { status: 'authenticated', userId, sessionId, expiresIn: secondsLeft(user.identity, config) }
+      const { status, reason } = user
+      return status === 'unknown' && reason === 'ACCOUNT_BANNED' ? { status, reason } : { status }
     },
     get reason() {
-      return user.status === 'authenticated' ? null : user.reason
+      return user.reason
     },
     get headers() {
       return user.headers
     },
     get setCookies() {
-      return setCookies
+      return user.setCookies
     },
     call,
     async prefetch(queryClient, queries) {
