@@ -63,7 +63,7 @@ export interface AuthClient<Api = object> {
    * client refreshes the JWT ahead of time and follows the other tabs of the browser.
    */
   subscribe(listener: () => void): () => void
-  /** Asks the server now. Never rejects: read the returned state. */
+  /** Never rejects: read the returned state. */
   refresh(): Promise<AuthState>
   /**
    * Signs out: the status is `signing-out` until the server confirms it, then `unauthenticated`. During an outage
@@ -96,7 +96,14 @@ export function createAuthClient<Api = object>(
     ? [options?: AuthClientOptions & RoutesOption<Api>]
     : [options: AuthClientOptions & RoutesOption<Api>]
 ): AuthClient<Api> {
-  const { routes, fetch = globalThis.fetch, hydrate, ...rest }: AnyOptions = options ?? {}
+  const {
+    routes,
+    fetch = globalThis.fetch,
+    hydrate,
+    ...rest
+  }: AuthClientOptions & {
+    routes?: Readonly<Record<string, Route>>
+  } = options ?? {}
   const baseUrl = rest.baseUrl?.replace(/\/$/, '') ?? ''
   const name = `sallyport ${baseUrl}`
   const transport = rest.transport?.(name) ?? cookieTransport
@@ -152,7 +159,3 @@ const SIGNS_IN = /^\/sign-(in|up)/
 
 /** Endpoints that may end the session of their caller, unless they respond with new tokens for it. */
 const ENDS = /^(revokeSessions?|deleteUser|verifyEmail)$/
-
-interface AnyOptions extends AuthClientOptions {
-  readonly routes?: Readonly<Record<string, Route>>
-}

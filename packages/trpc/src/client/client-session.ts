@@ -24,23 +24,15 @@ export interface ClientSession extends Omit<SessionStore, 'subscribe'> {
   readonly generation: number
   getState(): AuthState
   subscribe(listener: () => void): () => void
-  /** Refreshes now. Never rejects: read the returned state. */
+  /** Never rejects: read the returned state. */
   refresh(): Promise<AuthState>
   /** Waits for a refresh, shared by all callers, if the JWT is due. Never rejects: the server decides the call. */
   refreshIfDue(): Promise<void>
-  /**
-   * Waits for a JWT newer than that generation.
-   *
-   * @throws AuthClientError `SESSION_NOT_FOUND` or `SESSION_EXPIRED` if the client is signed out,
-   * `REFRESH_LOOP` after three attempts in a minute, or why the refresh failed
-   */
+  /** Waits for a JWT newer than that generation, or throws why there is none. Only three calls a minute may cause a request. */
   refreshAfter(generation: number): Promise<void>
   /** Waits for the changes in flight in any tab, and returns whether there is a JWT newer than that generation. */
   isOvertaken(generation: number): Promise<boolean>
-  /**
-   * Reports that a call, made at this count of user changes, was rejected because its session ended or its
-   * user is banned. Asks the token endpoint: only its response changes the state.
-   */
+  /** Asks the token endpoint after a call, made at this count of user changes, was rejected: only its response changes the state. */
   report(reason: Reason, userChanges: number): void
   /** Runs a call that may change the user, while no other tab does, and stores the credentials that it returns. */
   change(call: () => Promise<object>): Promise<object>

@@ -2,11 +2,7 @@ import { AUTH_PATH, type ErrorResponse, type Route } from '@sallyport/core/proto
 import { AuthClientError, clientError } from './auth-client-error.ts'
 import type { Transport } from './transport.ts'
 
-/**
- * Sends a request to an auth endpoint and returns the body of its response.
- *
- * @throws AuthClientError
- */
+/** Sends a request to an auth endpoint and returns the body of its response, or throws `AuthClientError`. */
 export type EndpointFetch = (
   route: Route,
   options?: {
@@ -19,7 +15,6 @@ export type EndpointFetch = (
   },
 ) => Promise<object>
 
-/** Creates the function that calls the auth endpoints of a server. */
 export function createEndpointFetch(
   baseUrl: string,
   { transport, fetch }: { transport: Transport; fetch: typeof globalThis.fetch },
@@ -36,14 +31,15 @@ export function createEndpointFetch(
     // React Native lacks `AbortSignal.timeout`.
     const timer = setTimeout(() => aborter.abort(), timeoutMs)
     const isQuery = method === 'GET'
-    const query = isQuery ? toQuery(input) : ''
+    const json = JSON.stringify(input)
+    const query = isQuery ? String(new URLSearchParams(JSON.parse(json))) : ''
     const response = await fetch(`${baseUrl}${AUTH_PATH}${path}${query && '?'}${query}`, {
       method,
       // The target of a redirect must see neither the headers nor the body.
       redirect: 'error',
       credentials: transport.credentials,
       headers: { ...headers, ...(!isQuery && { 'content-type': 'application/json' }) },
-      ...(!isQuery && { body: JSON.stringify(input) }),
+      ...(!isQuery && { body: json }),
       signal: aborter.signal,
     }).catch((cause: unknown) => {
       clearTimeout(timer)
@@ -61,9 +57,4 @@ export function createEndpointFetch(
 function isErrorResponse(body: unknown): body is ErrorResponse {
   const { code, message } = Object(body)
   return typeof code === 'string' && typeof message === 'string'
-}
-
-/** Omits undefined members, as JSON does. */
-function toQuery(input: object): string {
-  return String(new URLSearchParams(JSON.parse(JSON.stringify(input))))
 }

@@ -11,7 +11,6 @@ export interface Held extends Receipt {
   readonly heldSinceMs: number
 }
 
-/** Starts to measure the age of a receipt. */
 export function hold(receipt: Receipt): Held {
   return { ...receipt, heldSinceMs: performance.now() - Math.max(0, Date.now() - receipt.seq) }
 }
@@ -19,9 +18,7 @@ export function hold(receipt: Receipt): Held {
 /**
  * Returns the milliseconds until a JWT is due for a refresh: the leeway, or half of a short lifetime, before it
  * expires. Of two clocks the later counts: the system clock may be set back, and the other one may stop while
- * the machine sleeps. At worst, that is a refresh too early.
- *
- * @param earlier a share of the leeway
+ * the machine sleeps. At worst, that is a refresh too early. `earlier` is a share of the leeway.
  */
 export function dueInMs({ expiresIn, seq, heldSinceMs }: Held, earlier = 0): number {
   const lifetime = expiresIn * 1_000
@@ -30,7 +27,6 @@ export function dueInMs({ expiresIn, seq, heldSinceMs }: Held, earlier = 0): num
   return lifetime - leeway * (1 + earlier) - age
 }
 
-/** Whether a JWT is due for a refresh. */
 export function isDue(held: Held | null): boolean {
   return held !== null && dueInMs(held) <= 0
 }

@@ -1,7 +1,6 @@
 import { isDecided } from './auth-client-error.ts'
 import { backOff, MAX_TIMER_MS } from './back-off.ts'
 import type { SessionStore } from './client-session.ts'
-import { isHidden, onFocus } from './focus.ts'
 import { dueInMs, isDue } from './receipt.ts'
 import type { SessionState } from './session-state.ts'
 
@@ -42,12 +41,10 @@ export function scheduleRefresh(
   }
 }
 
-/** Whether to refresh now: for a first response, or a new JWT. */
 function isRefreshDue({ shown: { status }, held }: SessionState): boolean {
   return status === 'loading' || status === 'unknown' || isDue(held)
 }
 
-/** Whether the user has signed out. */
 function isOut({ shown: { status } }: SessionState): boolean {
   return status === 'unauthenticated' || status === 'signing-out'
 }
@@ -61,4 +58,25 @@ function nextRefreshInMs(state: SessionState): number | null {
   const dueIn = held === null ? 0 : dueInMs(held, Math.random() * JITTER)
   const delay = error ? backOff(failures, error.retryAfterSeconds) : dueIn
   return Math.max(MIN_TIMER_MS, Math.min(delay, MAX_TIMER_MS))
+}
+
+const FOCUS_EVENTS = ['visibilitychange', 'focus', 'online', 'pageshow']
+
+/**
+ * Calls the listener when the page becomes visible, focused, or online: its timers may have been paused. A page
+ * that comes back from the history is as old as when the user left it.
+ */
+export function onFocus(listener: (isFromHistory: boolean) => void): () => void {
+  if (!globalThis.document) return () => {}
+  const notify = (event: Event) => {
+    if (!isHidden()) listener('persisted' in event && event.persisted === true)
+  }
+  for (const type of FOCUS_EVENTS) window.addEventListener(type, notify)
+  return () => {
+    for (const type of FOCUS_EVENTS) window.removeEventListener(type, notify)
+  }
+}
+
+function isHidden(): boolean {
+  return globalThis.document?.hidden ?? false
 }

@@ -3,11 +3,9 @@ import { type AuthClientError, clientError, isSuperseded } from './auth-client-e
 import type { AuthState, AuthStatus } from './auth-state.ts'
 import { type Held, hold } from './receipt.ts'
 
-/** What a client knows. Only {@link transition} changes it. */
+/** What a client knows, with its newest JWT in `held`. Only {@link transition} changes it. */
 export interface SessionState {
-  /** What the app sees. */
   readonly shown: AuthState
-  /** The newest JWT. */
   readonly held: Held | null
   /** JWTs received so far. */
   readonly generation: number
@@ -18,11 +16,7 @@ export interface SessionState {
   /** Counts sessions and sign-outs. Drop the response to a request that began before the latest. */
   readonly revision: number
   /** Why the latest session ended. Its JWTs up to `seq` no longer work. */
-  readonly ended: {
-    readonly sessionId: string | null
-    readonly seq: number
-    readonly error: AuthClientError
-  }
+  readonly ended: Pick<AuthState, 'sessionId'> & { readonly seq: number; readonly error: AuthClientError }
   /** Whether the page came back from the history: the cookies may belong to another user by now. */
   readonly isRestored: boolean
   /** Why the server rejects WebSockets from this page. */
@@ -40,7 +34,6 @@ export type SessionEvent =
   | { readonly type: 'signing-out' }
   /** The server rejects each new JWT. */
   | { readonly type: 'looped'; readonly error: AuthClientError }
-  /** The server rejects WebSockets from this page. */
   | { readonly type: 'page-rejected'; readonly error: AuthClientError }
   | { readonly type: 'restored' }
 
@@ -49,6 +42,8 @@ export function hydrate(rendered: HydrationState | undefined): SessionState {
   const user = rendered?.status === 'authenticated' ? rendered : null
   const isBanned = rendered?.status === 'unknown' && rendered.reason === 'ACCOUNT_BANNED'
   const generation = user ? 1 : 0
+  const [page] = performance.getEntriesByType?.('navigation') ?? []
+  const { responseStart = performance.now() }: Partial<PerformanceResourceTiming> = Object(page)
   return {
     shown: {
       status: rendered?.status ?? 'loading',
@@ -58,7 +53,7 @@ export function hydrate(rendered: HydrationState | undefined): SessionState {
       error: isBanned ? clientError('ACCOUNT_BANNED') : null,
     },
     // The JWT that the page came with is as old as the first byte of the page.
-    held: user && hold({ ...user, seq: Date.now() - performance.now() + responseStart() }),
+    held: user && hold({ ...user, seq: Date.now() - performance.now() + responseStart }),
     generation,
     oldestGeneration: generation,
     failures: 0,
@@ -67,12 +62,6 @@ export function hydrate(rendered: HydrationState | undefined): SessionState {
     isRestored: false,
     pageError: null,
   }
-}
-
-function responseStart(): number {
-  const [page] = performance.getEntriesByType?.('navigation') ?? []
-  const { responseStart = performance.now() } = Object(page) as Partial<PerformanceResourceTiming>
-  return responseStart
 }
 
 /** Returns the state after an event, or the same object if the event is outdated. The table is in `docs/clients.md`. */

@@ -12,7 +12,6 @@ export interface Transport {
 
 /** The tokens of a program without cookies. */
 export interface TokenStore {
-  /** Returns the JWT. */
   current(): string | null
   /** Reads the stored tokens; null if no user is signed in. */
   recall(): Promise<Receipt | null>

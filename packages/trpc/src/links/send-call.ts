@@ -13,7 +13,6 @@ export type Envelope = OperationResultEnvelope<unknown, CallError>
 /** Returns true to pass an envelope on, false to drop it, or an error that ends this attempt. */
 export type Intercept = (envelope: Envelope) => boolean | CallError
 
-/** A call as tRPC passes it to a link. */
 export type LinkCall = Parameters<OperationLink<AnyTRPCRouter>>[0]
 
 /** A call of one user. */

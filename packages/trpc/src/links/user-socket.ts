@@ -23,13 +23,11 @@ const BANNED = 4403
 /** The close code of a socket whose credentials were superseded. */
 const SUPERSEDED = 4401
 
-/** The connection of one user. */
 export interface UserSocket {
   readonly send: OperationLink<AnyTRPCRouter>
   /** The generation of the newest JWT when the latest connection was opened. */
   readonly generation: number
-  /** Calls in flight. */
-  calls: number
+  callsInFlight: number
   close(): void
 }
 
@@ -91,7 +89,7 @@ export function openUserSocket(pool: SocketPool): UserSocket {
     if (state.userChanges === userChanges && state.status !== 'signing-out') return
     socket.close()
     // A sign-out waits only for responses to the user's own queries and mutations.
-    if (state.userChanges !== userChanges || socket.calls === 0) client.connection?.ws.close()
+    if (state.userChanges !== userChanges || socket.callsInFlight === 0) client.connection?.ws.close()
   })
 
   async function closeIfRejected(): Promise<void> {
@@ -104,7 +102,7 @@ export function openUserSocket(pool: SocketPool): UserSocket {
     get generation() {
       return generation
     },
-    calls: 0,
+    callsInFlight: 0,
     close() {
       isClosed = true
       if (pool.current === socket) pool.current = null

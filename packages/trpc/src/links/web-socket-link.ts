@@ -49,12 +49,12 @@ function observeCall(pool: SocketPool, call: LinkCall): ReturnType<OperationLink
   return observable((observer) => {
     if (pool.pageError !== null) return observer.error(TRPCClientError.from(pool.pageError))
     const socket = currentSocket(pool)
-    socket.calls++
+    socket.callsInFlight++
     const subscription = socket.send(call).subscribe({
       ...observer,
       error(error) {
-        if (isTokenReason(authDataOf(error).reason ?? ''))
-          pool.rejected = Math.max(pool.rejected, socket.generation)
+        const { reason = '' } = authDataOf(error)
+        if (isTokenReason(reason)) pool.rejected = Math.max(pool.rejected, socket.generation)
         observer.error(pool.pageError === null ? error : TRPCClientError.from(pool.pageError))
       },
       complete() {
@@ -65,7 +65,7 @@ function observeCall(pool: SocketPool, call: LinkCall): ReturnType<OperationLink
     })
     return () => {
       subscription.unsubscribe()
-      if (--socket.calls === 0 && socket !== pool.current) socket.close()
+      if (--socket.callsInFlight === 0 && socket !== pool.current) socket.close()
     }
   })
 }
@@ -76,7 +76,7 @@ function currentSocket(pool: SocketPool): UserSocket {
   pool.rejected = Math.max(pool.rejected, session.get().oldestGeneration - 1)
   if (current && current.generation <= pool.rejected && pool.rejected < session.generation) {
     pool.current = null
-    if (current.calls === 0) current.close()
+    if (current.callsInFlight === 0) current.close()
   }
   pool.current ??= openUserSocket(pool)
   return pool.current

@@ -23,41 +23,31 @@ export interface Confirmation extends Pick<Store<Prompt>, 'get' | 'subscribe'> {
 
 const CLOSED: Prompt = { isAsking: false, error: null }
 
-/** An open prompt. */
-interface Pending {
-  readonly isConfirmed: Promise<boolean>
-  end(isConfirmed: boolean): void
-}
-
-/** Creates the confirmation of a client. */
 export function createConfirmation(client: HookClient): Confirmation {
   const { get, set, subscribe } = createStore(CLOSED)
   let confirmations = 0
-  let pending: Pending | null = null
+  let prompted: Promise<boolean> = Promise.resolve(false)
+  /** Closes the open prompt. */
+  let close: ((isConfirmed: boolean) => void) | null = null
 
   const isSignedIn = (userChanges: number) => {
     const state = client.getState()
     return state.status === 'authenticated' && state.userChanges === userChanges
   }
 
-  function prompt(userChanges: number): Pending {
-    let resolve = (_isConfirmed: boolean): void => {}
-    const isConfirmed = new Promise<boolean>((settle) => {
-      resolve = settle
-    })
-    const unsubscribe = client.subscribe(() => {
-      if (!isSignedIn(userChanges)) pending?.end(false)
-    })
+  function prompt(userChanges: number): Promise<boolean> {
     set({ isAsking: true, error: null })
-    return {
-      isConfirmed,
-      end(isConfirmed) {
+    return new Promise((resolve) => {
+      const unsubscribe = client.subscribe(() => {
+        if (!isSignedIn(userChanges)) close?.(false)
+      })
+      close = (isConfirmed) => {
         unsubscribe()
-        pending = null
+        close = null
         set(CLOSED)
         resolve(isConfirmed)
-      },
-    }
+      }
+    })
   }
 
   return {
@@ -72,25 +62,25 @@ export function createConfirmation(client: HookClient): Confirmation {
         if (!isNotFresh(error) || !isSignedIn(userChanges)) throw error
         // If the user has confirmed since the call was sent, repeat it without a prompt.
         if (confirmations === before) {
-          pending ??= prompt(userChanges)
-          if (!(await pending.isConfirmed)) throw error
+          if (close === null) prompted = prompt(userChanges)
+          if (!(await prompted)) throw error
         }
         return call()
       }
     },
     async confirm(input) {
-      const prompted = pending
-      if (prompted === null) return
+      const current = close
+      if (current === null) return
       const error = await client.api.reauthenticate?.(input).then(
         () => null,
         (error: AuthClientError) => error,
       )
-      if (prompted !== pending) return
+      if (current !== close) return
       if (error) return set({ isAsking: true, error })
       confirmations++
-      prompted.end(true)
+      current(true)
     },
-    cancel: () => pending?.end(false),
+    cancel: () => close?.(false),
   }
 }
 

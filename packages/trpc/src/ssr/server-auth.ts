@@ -1,9 +1,21 @@
 import type { Reason } from '@sallyport/core'
 import { type HydrationState, isSessionOver, isTokenReason } from '@sallyport/core/protocol'
 import type { Page } from './page.ts'
-import { fetchInto, type PrefetchOptions, type PrefetchQueryClient } from './prefetch.ts'
 import { rejectionOf } from './rejection.ts'
 import { type PageServer, type PageUser, refresh, secondsLeft, signedOut } from './resolve-user.ts'
+
+/** The part of a TanStack `QueryClient` that prefetching uses. */
+export interface PrefetchQueryClient {
+  fetchQuery(options: PrefetchOptions): Promise<unknown>
+  fetchInfiniteQuery(options: PrefetchOptions & { readonly initialPageParam: unknown }): Promise<unknown>
+  removeQueries(filters: { readonly queryKey: readonly unknown[]; readonly exact: true }): void
+  clear(): void
+}
+
+/** What `queryOptions` and `infiniteQueryOptions` return. */
+export interface PrefetchOptions {
+  readonly queryKey: readonly unknown[]
+}
 
 /** The user that a page is rendered for. One per request. */
 export interface ServerAuth {
@@ -115,4 +127,10 @@ export function openServerAuth(page: Page, resolved: PageUser, server: PageServe
       if (isCleared) queryClient.clear()
     },
   }
+}
+
+/** Fetches into the query client, without the retries that an app uses in browsers: they would delay the page. */
+function fetchInto(queryClient: PrefetchQueryClient, options: PrefetchOptions): Promise<unknown> {
+  const once = { ...options, retry: false }
+  return 'initialPageParam' in once ? queryClient.fetchInfiniteQuery(once) : queryClient.fetchQuery(once)
 }
