@@ -2,7 +2,7 @@ import type { AuthClientError } from './auth-client-error.ts'
 
 /**
  * Whether a user is signed in.
- * - `loading`: the client hasn't asked yet, or waits for the first response
+ * - `loading`: the client has sent no request yet, or waits for the first response
  * - `authenticated`
  * - `unauthenticated`
  * - `signing-out`: the user signed out and the server hasn't confirmed it yet

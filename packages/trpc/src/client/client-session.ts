@@ -32,7 +32,7 @@ export interface ClientSession extends Omit<SessionStore, 'subscribe'> {
   refreshAfter(generation: number): Promise<void>
   /** Waits for the changes in flight in any tab, and returns whether there is a JWT newer than that generation. */
   isOvertaken(generation: number): Promise<boolean>
-  /** Asks the token endpoint after a call, made at this count of user changes, was rejected: only its response changes the state. */
+  /** Refreshes after the rejection of a call from this count of user changes: only the token endpoint decides. */
   report(reason: Reason, userChanges: number): void
   /** Runs a call that may change the user, while no other tab does, and stores the credentials that it returns. */
   change(call: () => Promise<object>): Promise<object>

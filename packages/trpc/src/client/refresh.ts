@@ -70,15 +70,15 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
       await pause(milliseconds, store.subscribe)
       error = await request(begun)
     }
-    if (error === null || (await isAnswered(begun))) return
+    if (error === null || (await isDone(begun))) return
     await end(store, error, Math.max(begun.seq, get().held?.seq ?? 0))
     // With a superseded cookie, a sign-out clears the cookies and leaves the session as it is.
     if (!tokens) await call(ENDPOINTS.signOut).catch(() => {})
   }
 
-  /** Returns the error if the session secret was superseded, null after any other answer. */
+  /** Returns the error if the session secret was superseded, null after any other response. */
   async function request(begun: Begun): Promise<AuthClientError | null> {
-    if (await isAnswered(begun)) return null
+    if (await isDone(begun)) return null
     // Credentials from another tab need no request, so they don't count as a loop.
     if (isCaused) causedAt.push(performance.now())
     isCaused = false
@@ -95,7 +95,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
   }
 
   /** Whether another tab was faster, or another user has signed in. */
-  async function isAnswered({ revision, seq }: Begun): Promise<boolean> {
+  async function isDone({ revision, seq }: Begun): Promise<boolean> {
     const isOver = () => get().revision !== revision || get().shown.status === 'signing-out'
     const { held } = get()
     if (isOver() || ((held?.seq ?? 0) > seq && !isDue(held))) return true

@@ -127,7 +127,7 @@ function oneCallPerFrame(Base: typeof WebSocket): typeof WebSocket {
 }
 
 /**
- * Asks the server whether it rejects WebSockets from this page. Returns null if it accepts them, or if the client
+ * Requests whether the server rejects WebSockets from this page. Returns null if it accepts them, or if the client
  * couldn't find out. With bearer transport, any page may open one.
  */
 async function findPageError(session: ClientSession): Promise<AuthClientError | null> {

@@ -14,7 +14,7 @@ interface Prompt {
   readonly error: AuthClientError | null
 }
 
-/** Asks the user to confirm, once for all calls that need it. */
+/** Prompts the user to confirm, once for all calls that need it. */
 export interface Confirmation extends Pick<Store<Prompt>, 'get' | 'subscribe'> {
   run<Result>(call: () => Promise<Result>): Promise<Result>
   confirm(input: ConfirmationInput): Promise<void>

@@ -58,7 +58,7 @@ export function openServerAuth(page: Page, resolved: PageUser, server: PageServe
     if (reason !== null && isSessionOver(reason))
       user = signedOut(page, reason, { config, setCookies: user.setCookies })
     else if (reason !== 'ACCOUNT_BANNED') return
-    // The client asks the token endpoint, which responds with the ban.
+    // The client calls the token endpoint, which responds with the ban.
     else if (user.status === 'authenticated')
       user = { status: 'unknown', reason, headers: user.headers, setCookies: user.setCookies }
     // The page must not contain data of a user that it isn't for.
