@@ -461,7 +461,7 @@ describe('a page', () => {
     },
   )
 
-  test('that nobody sees asks nothing', async () => {
+  test('in the background sends no request', async () => {
     const { server, client } = await open()
     server.answer(TOKEN, () => refusal(503, 'SESSIONS_UNAVAILABLE'))
     await client.refresh()

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { rejectionOf } from '../../src/ssr/rejection.ts'
 
 const cause = new AuthError('TOKEN_EXPIRED')
-const remote = (auth: unknown) => Object.assign(new Error('refused'), { data: { auth } })
+const remote = (auth: unknown) => Object.assign(new Error('rejected'), { data: { auth } })
 
 test.each([
   ['an AuthError', cause, { reason: 'TOKEN_EXPIRED', isReplayable: true }],
