@@ -6,10 +6,7 @@ import type { ClientSession } from './client-session.ts'
  * Calls an auth endpoint for the current user, with a fresh JWT, and again after a rejection of that JWT.
  * Endpoints verify the JWT before they do anything, so nothing runs twice.
  */
-export async function callOnBehalf<Result>(
-  session: ClientSession,
-  call: () => Promise<Result>,
-): Promise<Result> {
+export async function callOnBehalf(session: ClientSession, call: () => Promise<object>): Promise<object> {
   await session.refreshIfDue()
   const { userChanges } = session.getState()
   for (let isReplay = false; ; isReplay = true) {

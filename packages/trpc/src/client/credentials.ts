@@ -33,11 +33,8 @@ export async function accept(
 }
 
 /** Ends the session here and in the other tabs; with `seq`, only in tabs without a newer JWT. */
-export async function end(
-  { get, dispatch, tabs, tokens }: SessionStore,
-  error: AuthClientError,
-  seq?: number,
-): Promise<void> {
+export async function end(store: SessionStore, error: AuthClientError, seq?: number): Promise<void> {
+  const { get, dispatch, tabs, tokens } = store
   const { status, sessionId } = get().shown
   dispatch({ type: 'ended', error, seq })
   await tokens?.forget()

@@ -11,10 +11,8 @@ const JITTER = 1 / 6
 const MIN_TIMER_MS = 1_000
 
 /** Keeps the JWT fresh, by a timer and when the page is focused. Returns what stops it. */
-export function scheduleRefresh(
-  { get, subscribe, dispatch }: SessionStore,
-  refresh: () => unknown,
-): () => void {
+export function scheduleRefresh(store: SessionStore, refresh: () => unknown): () => void {
+  const { get, subscribe, dispatch } = store
   let timer: ReturnType<typeof setTimeout> | undefined
 
   function schedule(): void {

@@ -5,11 +5,11 @@ import type { AuthClient } from '../client/auth-client.ts'
 import { clientError } from '../client/auth-client-error.ts'
 import { mayEnd } from '../client/call-on-behalf.ts'
 import { clientSession } from '../client/client-session.ts'
-import { authDataOf, isOutage, toCallError } from './call-error.ts'
+import { authDataOf, type CallError, isOutage, toCallError } from './call-error.ts'
 import { decidedState } from './decided-state.ts'
 import { prepareReplay } from './replay.ts'
 import { createResumption } from './resume.ts'
-import { type Call, type CallError, type LinkCall, sendCall } from './send-call.ts'
+import { type Call, type LinkCall, sendCall } from './send-call.ts'
 
 /**
  * Creates the first of the links. A call waits for a fresh JWT if the current one is due. If the guard rejects

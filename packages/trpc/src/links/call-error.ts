@@ -4,6 +4,8 @@ import type { AnyTRPCRouter } from '@trpc/server'
 import { TRPC_ERROR_CODES_BY_NUMBER } from '@trpc/server/rpc'
 import type { AuthClientError } from '../client/auth-client-error.ts'
 
+export type CallError = TRPCClientError<AnyTRPCRouter>
+
 /** The error of a call. Two copies of tRPC may be installed, so its class says nothing. */
 interface ErrorLike {
   readonly data?: { readonly httpStatus?: number; readonly auth?: AuthErrorData | null } | null | undefined
@@ -27,10 +29,7 @@ const NAMES: Readonly<Record<number, string>> = TRPC_ERROR_CODES_BY_NUMBER
  * says why there is no new JWT, and `cause` is the error of the auth client. If the user has changed, it is 499
  * `CLIENT_CLOSED_REQUEST`.
  */
-export function toCallError(
-  cause: AuthClientError,
-  rejected?: TRPCClientError<AnyTRPCRouter>,
-): TRPCClientError<AnyTRPCRouter> {
+export function toCallError(cause: AuthClientError, rejected?: CallError): CallError {
   const { message, retryAfterSeconds } = cause
   const auth = authDataOf(rejected)
   let { status, code: reason } = cause

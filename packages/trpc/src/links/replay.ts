@@ -1,8 +1,8 @@
 import { isTokenReason } from '@sallyport/core/protocol'
 import { clientError, isRejection, toClientError } from '../client/auth-client-error.ts'
-import { authDataOf, toCallError } from './call-error.ts'
+import { authDataOf, type CallError, toCallError } from './call-error.ts'
 import { decidedState } from './decided-state.ts'
-import type { Call, CallError } from './send-call.ts'
+import type { Call } from './send-call.ts'
 
 /** The latest attempt of a call, which the server rejected. */
 interface Attempt {

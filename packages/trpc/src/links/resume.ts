@@ -1,7 +1,7 @@
 import type { Operation } from '@trpc/client'
 import { backOff, pause } from '../client/back-off.ts'
-import { authDataOf, isOutage } from './call-error.ts'
-import type { Call, CallError, Envelope, Intercept } from './send-call.ts'
+import { authDataOf, type CallError, isOutage } from './call-error.ts'
+import type { Call, Envelope, Intercept } from './send-call.ts'
 
 /** After this long, a subscription counts as healthy and its back-off starts over. */
 const HEALTHY_MS = 30_000

@@ -1,11 +1,9 @@
-import type { Operation, OperationLink, OperationResultEnvelope, TRPCClientError } from '@trpc/client'
+import type { Operation, OperationLink, OperationResultEnvelope } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import type { Observer, Unsubscribable } from '@trpc/server/observable'
 import { clientError } from '../client/auth-client-error.ts'
 import type { ClientSession } from '../client/client-session.ts'
-import { toCallError } from './call-error.ts'
-
-export type CallError = TRPCClientError<AnyTRPCRouter>
+import { type CallError, toCallError } from './call-error.ts'
 
 /** What tRPC's links emit for a call. */
 export type Envelope = OperationResultEnvelope<unknown, CallError>
@@ -65,17 +63,14 @@ function guardStream(envelope: Envelope, call: Call): Envelope {
   return { ...envelope, result: { data: guardValues(data as AsyncIterable<unknown>, call) } }
 }
 
-async function* guardValues(
-  stream: AsyncIterable<unknown>,
-  { isAbandoned, report }: Call,
-): AsyncGenerator<unknown, void> {
+async function* guardValues(stream: AsyncIterable<unknown>, call: Call): AsyncGenerator<unknown, void> {
   try {
     for await (const value of stream) {
-      if (isAbandoned()) throw toCallError(clientError('USER_CHANGED'))
+      if (call.isAbandoned()) throw toCallError(clientError('USER_CHANGED'))
       yield value
     }
   } catch (error) {
-    report(error)
+    call.report(error)
     throw error
   }
 }
