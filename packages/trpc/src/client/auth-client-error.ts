@@ -13,9 +13,9 @@ export class AuthClientError extends Error {
   declare readonly code: string
   /** The HTTP status, or a matching one; 0 if there was no response. */
   declare readonly status: number
-  /** Names of the fields at fault, with `INVALID_INPUT`. */
+  /** The invalid fields, with `INVALID_INPUT`. */
   declare readonly fields: readonly string[]
-  /** Seconds to wait before another attempt; null where waiting does not help. */
+  /** Seconds to wait before another attempt; null if waiting doesn't help. */
   declare readonly retryAfterSeconds: number | null
 
   constructor(status: number, response: ErrorResponse, cause?: unknown) {
@@ -25,62 +25,47 @@ export class AuthClientError extends Error {
   }
 }
 
-/** An error of the client's own. */
-export function ownError(code: keyof typeof MESSAGES, status = 0, cause?: unknown): AuthClientError {
-  return new AuthClientError(status, { code, message: MESSAGES[code] }, cause)
-}
-
-const MESSAGES = {
-  ACCOUNT_BANNED: 'Account banned',
-  BEARER_DISABLED: 'The server lacks `bearer: true`',
-  REFRESH_LOOP: 'New tokens are refused',
-  SECRET_SUPERSEDED: 'This session has new credentials. Reload the page or sign in.',
-  SESSION_NOT_FOUND: 'The session has ended',
-  UNKNOWN: 'No answer of an auth endpoint',
-  UNREACHABLE: 'No connection to the server',
-  USER_CHANGED: 'The user has changed',
+/** The status and message of each error that the client itself reports. */
+const ERRORS = {
+  ACCOUNT_BANNED: [403, 'Account banned'],
+  BEARER_DISABLED: [200, 'The server lacks `bearer: true`'],
+  REFRESH_LOOP: [401, 'The server rejects new tokens'],
+  SECRET_SUPERSEDED: [409, 'This session has new credentials. Reload the page or sign in.'],
+  SESSION_NOT_FOUND: [401, 'The session has ended'],
+  UNKNOWN: [200, 'The response is not from an auth endpoint'],
+  UNREACHABLE: [0, 'No connection to the server'],
+  USER_CHANGED: [499, 'The user has changed'],
 } as const
 
-/** What a call fails with that needs a session, where nobody is signed in. */
-export function signedOut(): AuthClientError {
-  return ownError('SESSION_NOT_FOUND', 401)
+export function clientError(
+  code: keyof typeof ERRORS,
+  { status = ERRORS[code][0], cause }: { status?: number; cause?: unknown } = {},
+): AuthClientError {
+  return new AuthClientError(status, { code, message: ERRORS[code][1] }, cause)
 }
 
-/** What a call fails with whose answer belongs to a user who is no longer the one. */
-export function userChanged(): AuthClientError {
-  return ownError('USER_CHANGED', 499)
+/** Returns an error as an `AuthClientError`; anything else becomes its cause. */
+export function toClientError(cause: unknown): AuthClientError {
+  if (cause instanceof AuthClientError) return cause
+  return new AuthClientError(0, { code: 'UNKNOWN', message: String(cause) }, cause)
 }
 
-/** Whether an error says for certain that the session has ended: nothing else signs a client out. */
+/** Whether the session has definitely ended. No other error signs a client out. */
 export function isSignedOut({ status, code }: AuthClientError): boolean {
   return status === 401 && isSessionOver(code)
 }
 
-/** The error of a tab after another tab of this browser was signed out with `SECRET_SUPERSEDED`. */
-export function superseded(): AuthClientError {
-  return ownError('SECRET_SUPERSEDED', 409)
-}
-
-/**
- * Whether the token endpoint rejected the session secret because a newer one replaced it. The session itself
- * goes on.
- */
+/** Whether a newer session secret replaced the one that the client sent. The session itself goes on. */
 export function isSuperseded({ status, code }: AuthClientError): boolean {
   return status === 409 && code === 'SECRET_SUPERSEDED'
 }
 
-/** Whether an error is an answer that asking again by itself would not change. */
+/** Whether automatic retries would get the same response. */
 export function isDecided({ code }: AuthClientError): boolean {
   return code === 'ACCOUNT_BANNED' || code === 'COOKIE_CONFLICT' || code === 'REFRESH_LOOP'
 }
 
-/** Whether asking again, with the same cookies and from the same page, would be refused again. */
-export function isRefusal({ status }: AuthClientError): boolean {
+/** Whether the server rejected the request: a 4xx other than 408 and 429. */
+export function isRejection({ status }: AuthClientError): boolean {
   return /^4(?!08|29)/.test(String(status))
-}
-
-/** An error as one of ours; what was thrown is its cause. */
-export function toClientError(cause: unknown): AuthClientError {
-  if (cause instanceof AuthClientError) return cause
-  return new AuthClientError(0, { code: 'UNKNOWN', message: String(cause) }, cause)
 }

@@ -1,37 +1,27 @@
 import type { AuthClientError } from './auth-client-error.ts'
 
 /**
- * Whether someone is signed in.
- * - `loading`: not asked yet, or the first answer is on its way
+ * Whether a user is signed in.
+ * - `loading`: the client has sent no request yet, or waits for the first response
  * - `authenticated`
  * - `unauthenticated`
- * - `signing-out`: the user has asked for it and the server has not confirmed it yet
- * - `unknown`: asked, and nobody could say; it is asked again
+ * - `signing-out`: the user signed out and the server hasn't confirmed it yet
+ * - `unknown`: the client got no first response, and retries
  */
 export type AuthStatus = 'loading' | 'authenticated' | 'unauthenticated' | 'signing-out' | 'unknown'
 
-/** Who is signed in, as far as the client knows. A state never changes: another one takes its place. */
+/** What the client knows about the user. Immutable: each change creates a new object. */
 export interface AuthState {
   readonly status: AuthStatus
-  /** Counts the changes of who is signed in. What was read before the latest may be another user's. */
+  /** Counts the changes of the user. Data from before the latest may belong to another user. */
   readonly userChanges: number
-  /** Null where nobody is signed in, or nobody knows. */
+  /** Null if no user is signed in, or the client doesn't know. */
   readonly userId: string | null
   readonly sessionId: string | null
   /**
-   * Why the latest attempt got nowhere, for the page to show: no connection, a database that is down,
-   * `ACCOUNT_BANNED`, `COOKIE_CONFLICT`. Null when all is well. The status is what it was before. Only
+   * Why the latest attempt failed, for the page to show: no connection, a database that is down,
+   * `ACCOUNT_BANNED`, `COOKIE_CONFLICT`. Null after a success. The status stays what it was. Only
    * `SECRET_SUPERSEDED` comes with `unauthenticated`: newer credentials replaced those of this browser.
    */
   readonly error: AuthClientError | null
-}
-
-/** Whether nobody is signed in, or about to be nobody. */
-export function isOut({ status }: AuthState): boolean {
-  return status === 'unauthenticated' || status === 'signing-out'
-}
-
-/** Whether nobody could say yet who is signed in. */
-export function isUnanswered({ status }: AuthState): boolean {
-  return status === 'loading' || status === 'unknown'
 }

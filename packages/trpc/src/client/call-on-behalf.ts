@@ -3,13 +3,10 @@ import { toClientError } from './auth-client-error.ts'
 import type { ClientSession } from './client-session.ts'
 
 /**
- * Calls an auth endpoint for whoever is signed in: with a JWT that is fresh, and once more where it is refused nevertheless. Endpoints look
- * at it before they do anything, so that nothing is done twice.
+ * Calls an auth endpoint for the current user, with a fresh JWT, and again after a rejection of that JWT.
+ * Endpoints verify the JWT before they do anything, so nothing runs twice.
  */
-export async function callOnBehalf<Result>(
-  session: ClientSession,
-  call: () => Promise<Result>,
-): Promise<Result> {
+export async function callOnBehalf(session: ClientSession, call: () => Promise<object>): Promise<object> {
   await session.refreshIfDue()
   const { userChanges } = session.getState()
   for (let isReplay = false; ; isReplay = true) {

@@ -1,35 +1,22 @@
-import type { HydrationState } from '@sallyport/core/internal/protocol'
-import type { AuthState } from './auth-state.ts'
-import type { ClientSession } from './client-session.ts'
-import { accept, catchUp, followTabs } from './credentials.ts'
-import { hydrate } from './hydrate.ts'
+import { ENDPOINTS, type HydrationState } from '@sallyport/core/internal/protocol'
+import { clientError, isRejection, isSignedOut, toClientError } from './auth-client-error.ts'
+import { backOff, pause } from './back-off.ts'
+import type { ClientSession, SessionStore } from './client-session.ts'
+import { accept, catchUp, end, followTabs } from './credentials.ts'
 import { isTokenResponse } from './receipt.ts'
-import { createRefresher, type Refresher } from './refresh.ts'
-import { scheduleRefresh } from './schedule-refresh.ts'
-import { type SessionEvent, transition } from './session-state.ts'
-import type { SessionStore } from './session-store.ts'
-import { signOut } from './sign-out.ts'
+import { createRefresher } from './refresh.ts'
+import { onFocus, scheduleRefresh } from './schedule-refresh.ts'
+import { hydrate, type SessionEvent, transition } from './session-state.ts'
 import { createStore } from './store.ts'
 
-/** A client session, and what the client itself does with it. */
-export interface OwnedClientSession extends ClientSession, Pick<Refresher, 'refresh'> {
-  /** Runs a call that may change who is signed in, while no other tab does, and takes over its response. */
-  change(call: () => Promise<object>): Promise<object>
-  /** Never rejects: the state says how it went. */
-  signOut(): Promise<AuthState>
-}
-
-/** Knows who is signed in, and keeps the JWT fresh while there are listeners. Nothing begins before the first listener or call. */
-export function createClientSession({
-  rendered,
-  ...given
-}: Omit<SessionStore, 'get' | 'subscribe' | 'dispatch'> & {
-  /** What the server rendered. */
-  rendered: HydrationState | undefined
-}): OwnedClientSession {
+/** Creates the session of a client. It does nothing before the first listener or call, and keeps the JWT fresh while it has listeners. */
+export function createClientSession(
+  rendered: HydrationState | undefined,
+  options: Pick<SessionStore, 'fetchEndpoint' | 'tabs' | 'tokens'>,
+): ClientSession {
   const { get, set, subscribe } = createStore(hydrate(rendered))
-  const { tabs } = given
-  const store = { ...given, get, subscribe, dispatch }
+  const { tabs } = options
+  const store = { ...options, get, subscribe, dispatch }
   const getState = () => get().shown
   let listeners = 0
   let stop: (() => void) | null = null
@@ -88,5 +75,33 @@ export function createClientSession({
       })
       return signingOut.then(getState)
     },
+  }
+}
+
+/** Signs out: retries until the server confirms or rejects it, and stops if another user signs in. */
+async function signOut(store: SessionStore): Promise<void> {
+  const { get, dispatch, tabs, fetchEndpoint } = store
+  const { status } = get().shown
+  dispatch({ type: 'signing-out' })
+  const { revision } = get()
+  const isOver = () => get().revision !== revision
+
+  // React renders in a microtask: the page drops the user's data before the request is sent.
+  await null
+  while (!isOver()) {
+    const error = await tabs
+      .exclusively(async () => {
+        await catchUp(store)
+        if (isOver()) return
+        const response = await fetchEndpoint(ENDPOINTS.signOut)
+        if (!('success' in response)) throw clientError('UNKNOWN')
+      })
+      .then(() => clientError('SESSION_NOT_FOUND'), toClientError)
+    // Another tab has signed the same user out, or another user has signed in.
+    if (isOver()) return
+    if (isSignedOut(error)) return end(store, error)
+    if (isRejection(error)) return dispatch({ type: 'failed', error, status })
+    dispatch({ type: 'failed', error })
+    await pause(backOff(get().failures, error.retryAfterSeconds), onFocus)
   }
 }

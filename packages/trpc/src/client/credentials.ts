@@ -1,10 +1,10 @@
 import type { TokenResponse } from '@sallyport/core/internal/protocol'
-import { type AuthClientError, signedOut, superseded } from './auth-client-error.ts'
+import { type AuthClientError, clientError } from './auth-client-error.ts'
+import type { SessionStore } from './client-session.ts'
 import { hold, type Receipt } from './receipt.ts'
-import type { SessionStore } from './session-store.ts'
 import type { TabMessage } from './tabs.ts'
 
-/** Within `exclusively`: the newest JWT that the program stored or another tab received. */
+/** Within `exclusively`: returns the newest JWT that the program stored or another tab received. */
 export function latestReceipt({ tokens, tabs }: SessionStore): Promise<Receipt | null> | undefined {
   return tokens ? tokens.recall() : tabs.latest?.()
 }
@@ -14,7 +14,7 @@ export function receive(store: SessionStore, receipt: Receipt, isNew = false): v
   store.dispatch({ type: 'received', jwt: hold(receipt), isNew })
 }
 
-/** Stores a response and tells the other tabs, unless the session has changed since that revision. */
+/** Stores a response and notifies the other tabs, unless the session has changed since that revision. */
 export async function accept(
   store: SessionStore,
   response: TokenResponse,
@@ -29,20 +29,17 @@ export async function accept(
   await tokens?.keep(response, receipt)
   if (get().revision !== revision) return
   receive(store, receipt, isNew)
-  await tabs.tell?.({ type: 'received', receipt, isNew })
+  await tabs.notify?.({ type: 'received', receipt, isNew })
 }
 
 /** Ends the session here and in the other tabs; with `seq`, only in tabs without a newer JWT. */
-export async function end(
-  { get, dispatch, tabs, tokens }: SessionStore,
-  error: AuthClientError,
-  seq?: number,
-): Promise<void> {
+export async function end(store: SessionStore, error: AuthClientError, seq?: number): Promise<void> {
+  const { get, dispatch, tabs, tokens } = store
   const { status, sessionId } = get().shown
   dispatch({ type: 'ended', error, seq })
   await tokens?.forget()
   if (sessionId !== null || status === 'signing-out')
-    await tabs.tell?.({ type: 'ended', sessionId, supersededSeq: seq })
+    await tabs.notify?.({ type: 'ended', sessionId, supersededSeq: seq })
 }
 
 /** Within `exclusively`: takes over what another tab received, whose message may not have arrived yet. */
@@ -52,12 +49,12 @@ export async function catchUp(store: SessionStore): Promise<void> {
   if (known && sessionId) receive(store, known, known.sessionId !== sessionId)
 }
 
-/** Takes over what other tabs tell, and refreshes if that isn't clear. Returns what stops it. */
+/** Applies the messages of other tabs, and refreshes if one isn't clear. Returns what stops it. */
 export function followTabs(store: SessionStore, refresh: () => unknown): (() => void) | undefined {
   const { get, dispatch, tabs, tokens } = store
 
-  async function hear(message: TabMessage): Promise<void> {
-    // The other tab has put the tokens there.
+  async function apply(message: TabMessage): Promise<void> {
+    // The other tab has stored the tokens.
     await tokens?.recall()
     const { status, sessionId } = get().shown
     if (message.type === 'received') {
@@ -67,7 +64,8 @@ export function followTabs(store: SessionStore, refresh: () => unknown): (() => 
     } else if (message.sessionId === null) refresh()
     else if (message.sessionId === sessionId) {
       const { supersededSeq: seq } = message
-      dispatch({ type: 'ended', error: seq === undefined ? signedOut() : superseded(), seq })
+      const error = clientError(seq === undefined ? 'SESSION_NOT_FOUND' : 'SECRET_SUPERSEDED')
+      dispatch({ type: 'ended', error, seq })
     }
   }
 
@@ -75,5 +73,5 @@ export function followTabs(store: SessionStore, refresh: () => unknown): (() => 
   void tabs.latest?.().then((known) => {
     if (known && known.sessionId !== get().shown.sessionId) refresh()
   })
-  return tabs.listen?.((message) => void hear(message).catch(refresh))
+  return tabs.listen?.((message) => void apply(message).catch(refresh))
 }

@@ -1,8 +1,8 @@
 import { CLIENT_LEEWAY_SECONDS, type TokenResponse } from '@sallyport/core/internal/protocol'
 
-/** A JWT as it was received, in a form that the tabs of a browser can hand to each other. */
+/** A received JWT, without the token, in a form that the tabs of a browser can share. */
 export interface Receipt extends Pick<TokenResponse, 'userId' | 'sessionId' | 'expiresIn'> {
-  /** When it was received, in milliseconds since 1970; larger than that of every receipt before it. */
+  /** When it was received, in milliseconds since 1970; greater than that of every earlier receipt. */
   readonly seq: number
 }
 
@@ -11,24 +11,24 @@ export interface Held extends Receipt {
   readonly heldSinceMs: number
 }
 
-/** Begins to measure the age of a receipt. */
 export function hold(receipt: Receipt): Held {
   return { ...receipt, heldSinceMs: performance.now() - Math.max(0, Date.now() - receipt.seq) }
 }
 
 /**
- * In how many milliseconds a JWT is to be refreshed: the leeway before it expires, or half of its life where that is short.
- *
- * Two clocks, and by which it is older counts: that of the system may be set back, and the other one may stand still while the machine
- * sleeps. At worst that is a refresh too early.
- *
- * @param earlier a share of the leeway
+ * Returns the milliseconds until a JWT is due for a refresh: the leeway, or half of a short lifetime, before it
+ * expires. Of two clocks the later counts: the system clock may be set back, and the other one may stop while
+ * the machine sleeps. At worst, that is a refresh too early. `earlier` is a share of the leeway.
  */
 export function dueInMs({ expiresIn, seq, heldSinceMs }: Held, earlier = 0): number {
   const lifetime = expiresIn * 1_000
   const age = Math.max(performance.now() - heldSinceMs, Date.now() - seq)
   const leeway = Math.min(CLIENT_LEEWAY_SECONDS * 1_000, lifetime / 2)
   return lifetime - leeway * (1 + earlier) - age
+}
+
+export function isDue(held: Held | null): boolean {
+  return held !== null && dueInMs(held) <= 0
 }
 
 /** Whether the response of an endpoint has new credentials. */

@@ -1,37 +1,30 @@
 import { ENDPOINTS, type Route } from '@sallyport/core/internal/protocol'
 import {
   type AuthClientError,
+  clientError,
   isSignedOut,
   isSuperseded,
-  ownError,
-  signedOut,
   toClientError,
-  userChanged,
 } from './auth-client-error.ts'
 import type { AuthState } from './auth-state.ts'
-import { TIMEOUT_MS } from './call-endpoint.ts'
-import type { ClientSession } from './client-session.ts'
+import { pause } from './back-off.ts'
+import type { ClientSession, SessionStore } from './client-session.ts'
 import { accept, end, latestReceipt, receive } from './credentials.ts'
-import { pause } from './pause.ts'
-import { hold, isTokenResponse } from './receipt.ts'
-import type { SessionStore } from './session-store.ts'
-import { isDue } from './when-to-refresh.ts'
+import { hold, isDue, isTokenResponse } from './receipt.ts'
 
 /** Refreshes that rejected calls may cause in a minute: more would be a loop. */
-const MAX_A_MINUTE = 3
+const MAX_PER_MINUTE = 3
 
 /** Pauses before each further attempt with a superseded secret, in milliseconds: the current one may be on its way. */
 const RETRY_PAUSES_MS = [200, 1_000, 3_000] as const
 
-/** Asks the token endpoint for a new JWT: one request at a time, shared by all callers and tabs. */
-export interface Refresher extends Pick<ClientSession, 'refreshAfter' | 'refreshIfDue' | 'report'> {
-  /** Never rejects: the state says how it went. */
-  refresh(): Promise<AuthState>
+/** Requests new JWTs from the token endpoint: one request at a time, shared by all callers and tabs. */
+interface Refresher extends Pick<ClientSession, 'refresh' | 'refreshAfter' | 'refreshIfDue' | 'report'> {
   /** Aborts the request. */
   abort(): void
 }
 
-/** What was known when a refresh began. */
+/** The state when a refresh began. */
 interface Begun {
   readonly revision: number
   /** The newest JWT. */
@@ -59,7 +52,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
   async function start(): Promise<void> {
     const { revision, held } = get()
     try {
-      // What another tab received before may be of a session that has ended since.
+      // What another tab received before may belong to a session that has ended since.
       const seq = held?.seq ?? (tokens ? 0 : ((await tabs.latest?.())?.seq ?? 0))
       await tabs.exclusively(() => retrySuperseded({ revision, seq }))
     } catch (cause) {
@@ -77,21 +70,21 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
       await pause(milliseconds, store.subscribe)
       error = await request(begun)
     }
-    if (error === null || (await isAnswered(begun))) return
+    if (error === null || (await isDone(begun))) return
     await end(store, error, Math.max(begun.seq, get().held?.seq ?? 0))
-    // For such a cookie the server clears the cookies and leaves the session as it is.
+    // With a superseded cookie, a sign-out clears the cookies and leaves the session as it is.
     if (!tokens) await call(ENDPOINTS.signOut).catch(() => {})
   }
 
-  /** Returns the error if the session secret was superseded, null after any other answer. */
+  /** Returns the error if the session secret was superseded, null after any other response. */
   async function request(begun: Begun): Promise<AuthClientError | null> {
-    if (await isAnswered(begun)) return null
+    if (await isDone(begun)) return null
     // Credentials from another tab need no request, so they don't count as a loop.
     if (isCaused) causedAt.push(performance.now())
     isCaused = false
     try {
       const response = await call(ENDPOINTS.token)
-      if (!isTokenResponse(response)) throw ownError('UNKNOWN', 200)
+      if (!isTokenResponse(response)) throw clientError('UNKNOWN')
       await accept(store, response, begun)
       return null
     } catch (cause) {
@@ -101,14 +94,14 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
     }
   }
 
-  /** Another tab may have been faster, or another user may have signed in. */
-  async function isAnswered({ revision, seq }: Begun): Promise<boolean> {
+  /** Whether another tab was faster, or another user has signed in. */
+  async function isDone({ revision, seq }: Begun): Promise<boolean> {
     const isOver = () => get().revision !== revision || get().shown.status === 'signing-out'
     const { held } = get()
     if (isOver() || ((held?.seq ?? 0) > seq && !isDue(held))) return true
     const known = await latestReceipt(store)
     if (isOver()) return true
-    if (known === null && tokens) dispatch({ type: 'ended', error: signedOut() })
+    if (known === null && tokens) dispatch({ type: 'ended', error: clientError('SESSION_NOT_FOUND') })
     else if (known && known.seq > seq && !isDue(hold(known))) receive(store, known)
     else return false
     return true
@@ -116,14 +109,14 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
 
   function call(route: Route): Promise<object> {
     aborter = new AbortController()
-    return store.callEndpoint(route, {}, aborter, TIMEOUT_MS)
+    return store.fetchEndpoint(route, { aborter })
   }
 
   /** Refreshes for a rejected call. Returns null after three in a minute. */
   function refreshForCall(): Promise<AuthState> | null {
     const now = performance.now()
     causedAt = causedAt.filter((at) => now - at < 60_000)
-    if (running === null) isCaused = causedAt.length < MAX_A_MINUTE
+    if (running === null) isCaused = causedAt.length < MAX_PER_MINUTE
     return running || isCaused ? refresh() : null
   }
 
@@ -142,16 +135,16 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
       if (shown.status === 'unauthenticated') throw ended.error
       if (running === null && isScheduled() && failures > 0 && shown.error) throw shown.error
       const refreshing = refreshForCall()
-      if (refreshing === null) dispatch({ type: 'looped', error: ownError('REFRESH_LOOP', 401) })
+      if (refreshing === null) dispatch({ type: 'looped', error: clientError('REFRESH_LOOP') })
       await refreshing
       if (isNewer()) return
       const { status, error } = get().shown
-      throw status === 'unauthenticated' ? get().ended.error : (error ?? userChanged())
+      throw status === 'unauthenticated' ? get().ended.error : (error ?? clientError('USER_CHANGED'))
     },
     report(reason, userChanges) {
       const { shown } = get()
-      const isMine = userChanges === shown.userChanges && shown.status === 'authenticated'
-      if (isMine && shown.error?.code !== reason) void refreshForCall()
+      const isCurrent = userChanges === shown.userChanges && shown.status === 'authenticated'
+      if (isCurrent && shown.error?.code !== reason) void refreshForCall()
     },
   }
 }

@@ -1,13 +1,18 @@
-import { isOut } from './auth-state.ts'
-import { isHidden, onFocus } from './focus.ts'
-import type { SessionStore } from './session-store.ts'
-import { isRefreshDue, nextRefreshInMs } from './when-to-refresh.ts'
+import { isDecided } from './auth-client-error.ts'
+import { backOff, MAX_TIMER_MS } from './back-off.ts'
+import type { SessionStore } from './client-session.ts'
+import { dueInMs, isDue } from './receipt.ts'
+import type { SessionState } from './session-state.ts'
+
+/** By what share of the leeway a timer may fire early, so that not all devices refresh at once. */
+const JITTER = 1 / 6
+
+/** The JWTs of a session that is about to end are due at once. */
+const MIN_TIMER_MS = 1_000
 
 /** Keeps the JWT fresh, by a timer and when the page is focused. Returns what stops it. */
-export function scheduleRefresh(
-  { get, subscribe, dispatch }: SessionStore,
-  refresh: () => unknown,
-): () => void {
+export function scheduleRefresh(store: SessionStore, refresh: () => unknown): () => void {
+  const { get, subscribe, dispatch } = store
   let timer: ReturnType<typeof setTimeout> | undefined
 
   function schedule(): void {
@@ -21,8 +26,8 @@ export function scheduleRefresh(
   const unfocus = onFocus((isFromHistory) => {
     if (isFromHistory) dispatch({ type: 'restored' })
     const state = get()
-    const { shown, isRestored } = state
-    if (isRestored || (!isOut(shown) && (shown.error !== null || isRefreshDue(state)))) refresh()
+    const isWanted = !isOut(state) && (state.shown.error !== null || isRefreshDue(state))
+    if (state.isRestored || isWanted) refresh()
     else schedule()
   })
   if (isRefreshDue(get())) refresh()
@@ -32,4 +37,44 @@ export function scheduleRefresh(
     unsubscribe()
     unfocus()
   }
+}
+
+function isRefreshDue({ shown: { status }, held }: SessionState): boolean {
+  return status === 'loading' || status === 'unknown' || isDue(held)
+}
+
+function isOut({ shown: { status } }: SessionState): boolean {
+  return status === 'unauthenticated' || status === 'signing-out'
+}
+
+/** Returns the milliseconds until the next refresh; null if it would change nothing. */
+function nextRefreshInMs(state: SessionState): number | null {
+  const { shown, held, failures } = state
+  // Without a failure, an error says nothing about the token endpoint.
+  const error = failures > 0 ? shown.error : null
+  if (isOut(state) || (error && isDecided(error))) return null
+  const dueIn = held === null ? 0 : dueInMs(held, Math.random() * JITTER)
+  const delay = error ? backOff(failures, error.retryAfterSeconds) : dueIn
+  return Math.max(MIN_TIMER_MS, Math.min(delay, MAX_TIMER_MS))
+}
+
+const FOCUS_EVENTS = ['visibilitychange', 'focus', 'online', 'pageshow']
+
+/**
+ * Calls the listener when the page becomes visible, focused, or online: its timers may have been paused. A page
+ * that comes back from the history is as old as when the user left it.
+ */
+export function onFocus(listener: (isFromHistory: boolean) => void): () => void {
+  if (!globalThis.document) return () => {}
+  const notify = (event: Event) => {
+    if (!isHidden()) listener('persisted' in event && event.persisted === true)
+  }
+  for (const type of FOCUS_EVENTS) window.addEventListener(type, notify)
+  return () => {
+    for (const type of FOCUS_EVENTS) window.removeEventListener(type, notify)
+  }
+}
+
+function isHidden(): boolean {
+  return globalThis.document?.hidden ?? false
 }

@@ -1,12 +1,11 @@
-import { type AuthClientError, isSuperseded } from './auth-client-error.ts'
+import type { HydrationState } from '@sallyport/core/internal/protocol'
+import { type AuthClientError, clientError, isSuperseded } from './auth-client-error.ts'
 import type { AuthState, AuthStatus } from './auth-state.ts'
-import type { Held } from './receipt.ts'
+import { type Held, hold } from './receipt.ts'
 
-/** What a client knows. Only {@link transition} changes it. */
+/** What a client knows, with its newest JWT in `held`. Only {@link transition} changes it. */
 export interface SessionState {
-  /** What the app sees. */
   readonly shown: AuthState
-  /** The newest JWT; null without one. */
   readonly held: Held | null
   /** JWTs received so far. */
   readonly generation: number
@@ -14,14 +13,10 @@ export interface SessionState {
   readonly oldestGeneration: number
   /** Attempts to refresh or to sign out that failed in a row. */
   readonly failures: number
-  /** Counts sessions and sign-outs: drop the response to a refresh that began before the latest. */
+  /** Counts sessions and sign-outs. Drop the response to a request that began before the latest. */
   readonly revision: number
   /** Why the latest session ended. Its JWTs up to `seq` no longer work. */
-  readonly ended: {
-    readonly sessionId: string | null
-    readonly seq: number
-    readonly error: AuthClientError
-  }
+  readonly ended: Pick<AuthState, 'sessionId'> & { readonly seq: number; readonly error: AuthClientError }
   /** Whether the page came back from the history: the cookies may belong to another user by now. */
   readonly isRestored: boolean
   /** Why the server rejects WebSockets from this page. */
@@ -34,14 +29,40 @@ export type SessionEvent =
   | { readonly type: 'received'; readonly jwt: Held; readonly isNew: boolean }
   /** The session ended, or only its JWTs up to `seq` were superseded. */
   | { readonly type: 'ended'; readonly error: AuthClientError; readonly seq?: number | undefined }
-  /** A refresh or a sign-out failed without an answer about the session. A rejected sign-out restores the status before it. */
+  /** A refresh or a sign-out got no answer about the session. A rejected sign-out restores the status before it. */
   | { readonly type: 'failed'; readonly error: AuthClientError; readonly status?: AuthStatus }
   | { readonly type: 'signing-out' }
   /** The server rejects each new JWT. */
   | { readonly type: 'looped'; readonly error: AuthClientError }
-  /** The server rejects WebSockets from this page. */
   | { readonly type: 'page-rejected'; readonly error: AuthClientError }
   | { readonly type: 'restored' }
+
+/** Returns the first state: the one that the server rendered, or `loading`. */
+export function hydrate(rendered: HydrationState | undefined): SessionState {
+  const user = rendered?.status === 'authenticated' ? rendered : null
+  const isBanned = rendered?.status === 'unknown' && rendered.reason === 'ACCOUNT_BANNED'
+  const generation = user ? 1 : 0
+  const [page] = performance.getEntriesByType?.('navigation') ?? []
+  const { responseStart = performance.now() }: Partial<PerformanceResourceTiming> = Object(page)
+  return {
+    shown: {
+      status: rendered?.status ?? 'loading',
+      userChanges: 0,
+      userId: user?.userId ?? null,
+      sessionId: user?.sessionId ?? null,
+      error: isBanned ? clientError('ACCOUNT_BANNED') : null,
+    },
+    // The JWT that the page came with is as old as the first byte of the page.
+    held: user && hold({ ...user, seq: Date.now() - performance.now() + responseStart }),
+    generation,
+    oldestGeneration: generation,
+    failures: 0,
+    revision: 0,
+    ended: { sessionId: null, seq: 0, error: clientError('SESSION_NOT_FOUND') },
+    isRestored: false,
+    pageError: null,
+  }
+}
 
 /** Returns the state after an event, or the same object if the event is outdated. The table is in `docs/clients.md`. */
 export function transition(state: SessionState, event: SessionEvent): SessionState {
@@ -83,7 +104,7 @@ export function transition(state: SessionState, event: SessionEvent): SessionSta
   }
 }
 
-/** It is certain who is signed in. */
+/** Returns the state once the server has said whether a user is signed in. */
 function decide(
   state: SessionState,
   { userId, sessionId }: Pick<AuthState, 'userId' | 'sessionId'>,
@@ -93,7 +114,7 @@ function decide(
   const isOther = sessionId !== former
   // New credentials for the session don't cancel its sign-out.
   const signedIn = status === 'signing-out' && !isOther ? status : 'authenticated'
-  // The first answer changes no user, unless calls may have been answered for another one before it.
+  // The first answer changes no user, unless the server may have answered calls of another one before it.
   const isChange = (isOther && (isNew || status !== 'loading')) || status === 'unknown'
   return {
     ...state,

@@ -2,11 +2,10 @@
 export interface Store<Value> {
   get(): Value
   set(next: Value): void
-  /** The returned function reports whether it removed the listener. */
+  /** Returns a function that removes the listener, and returns whether it was still there. */
   subscribe(listener: () => void): () => boolean
 }
 
-/** Makes a store that holds a value from the start. */
 export function createStore<Value>(value: Value): Store<Value> {
   let current = value
   const listeners = new Set<() => void>()

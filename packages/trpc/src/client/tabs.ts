@@ -1,10 +1,11 @@
+import { pause } from './back-off.ts'
 import type { Receipt } from './receipt.ts'
 
-/** What the tabs of a browser tell each other. */
+/** What the tabs of a browser send each other. */
 export type TabMessage =
-  /** A JWT has come; by a sign-in, or for the session that there was. */
+  /** A JWT arrived; `isNew` after a sign-in or a confirmation. */
   | { readonly type: 'received'; readonly receipt: Receipt; readonly isNew: boolean }
-  /** A session has ended for certain; null where the tab did not know which. */
+  /** A session has definitely ended; null if the tab didn't know which. */
   | {
       readonly type: 'ended'
       readonly sessionId: string | null
@@ -12,25 +13,25 @@ export type TabMessage =
       readonly supersededSeq?: number | undefined
     }
 
-/** The tabs of one browser, which share its cookies. */
+/** The tabs of one browser, which share its cookies. Outside a browser the optional members are absent. */
 export interface Tabs {
   /** Runs work that may change the cookies, while no other tab does. */
   exclusively<Result>(work: () => Promise<Result>): Promise<Result>
-  /** Within `exclusively`: what another tab has received, where it is still open. Like the others absent where there are no tabs. */
+  /** Within `exclusively`: returns the newest JWT that another open tab has received. */
   latest?(): Promise<Receipt | null>
-  tell?(message: TabMessage): Promise<void>
-  /** Listens until the function that it returns is called. */
+  notify?(message: TabMessage): Promise<void>
+  /** Returns a function that stops listening. */
   listen?(listener: (message: TabMessage) => void): () => void
 }
 
-/** How long to wait for another tab, in milliseconds: it may have been frozen. */
-const PATIENCE_MS = 15_000
+/** How long to wait for another tab, in milliseconds: it may be frozen. */
+const TAB_TIMEOUT_MS = 15_000
 
-/** How long a tab listens for others that want the same, in milliseconds, where the browser has no locks. */
+/** How long a tab waits for competing claims, in milliseconds, in a browser without locks. */
 const CLAIM_MS = 50
 
-/** For a program, and a page without the APIs: it waits for nobody but itself. */
-function stayAlone(): Tabs {
+/** For a program, and a page without the APIs. */
+function singleTab(): Tabs {
   let last: Promise<unknown> = Promise.resolve()
   return {
     exclusively(work) {
@@ -41,13 +42,13 @@ function stayAlone(): Tabs {
   }
 }
 
-/** The tabs whose pages have this origin and use this name. Elsewhere cookies are not shared, and nothing is. */
+/** Connects to the tabs of the same origin that use this name. */
 export function connectTabs(name: string): Tabs {
-  if (!globalThis.document || !globalThis.BroadcastChannel) return stayAlone()
+  if (!globalThis.document || !globalThis.BroadcastChannel) return singleTab()
   const { locks } = navigator
   let channel: BroadcastChannel | null = null
-  /** The receipt that this tab shows the others by a lock. */
-  let shownSeq = 0
+  /** The receipt that this tab publishes as the name of a lock. */
+  let publishedSeq = 0
   let release = (): void => {}
 
   return {
@@ -60,13 +61,13 @@ export function connectTabs(name: string): Tabs {
         .map((lock): Receipt => JSON.parse(lock.slice(name.length)))
       return receipts.sort((a, b) => b.seq - a.seq)[0] ?? null
     },
-    async tell(message) {
+    async notify(message) {
       release()
-      // A message may still be on its way when the next tab has its turn. Locks are granted and listed by one authority, so that it is sure
-      // to see one whose name says what was received.
+      // A message may still be on its way when the next tab gets the lock. One authority grants and lists all
+      // locks, so that tab sees a lock whose name is the receipt.
       if (locks && channel && message.type === 'received') {
         const { receipt } = message
-        shownSeq = receipt.seq
+        publishedSeq = receipt.seq
         release = await hold(`${name} ${JSON.stringify(receipt)}`)
       }
       const sender = channel ?? new BroadcastChannel(name)
@@ -79,7 +80,7 @@ export function connectTabs(name: string): Tabs {
       listening.onmessage = ({ data }: MessageEvent<TabMessage>) => {
         const seq =
           data.type === 'received' ? data.receipt.seq : (data.supersededSeq ?? Number.POSITIVE_INFINITY)
-        if (seq >= shownSeq) release()
+        if (seq >= publishedSeq) release()
         listener(data)
       }
       return () => {
@@ -91,7 +92,7 @@ export function connectTabs(name: string): Tabs {
   }
 }
 
-/** Takes a lock that no other tab wants, and returns what releases it. */
+/** Takes a lock that no other tab requests, and returns what releases it. */
 function hold(name: string): Promise<() => void> {
   return new Promise((resolve, reject) => {
     navigator.locks.request(name, () => new Promise<void>(resolve)).catch(reject)
@@ -101,7 +102,7 @@ function hold(name: string): Promise<() => void> {
 async function lockWhile<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
   let isOurs = false
   try {
-    return await navigator.locks.request(name, { signal: AbortSignal.timeout(PATIENCE_MS) }, () => {
+    return await navigator.locks.request(name, { signal: AbortSignal.timeout(TAB_TIMEOUT_MS) }, () => {
       isOurs = true
       return work()
     })
@@ -111,11 +112,11 @@ async function lockWhile<Result>(name: string, work: () => Promise<Result>): Pro
   }
 }
 
-/** Whoever has the lowest number goes first, and tells the others that it is at it. */
+/** The tab with the lowest number goes first. It sends 0 while it works and 1 when it is done. */
 async function claimWhile<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
   const channel = new BroadcastChannel(`${name} claims`)
   const own = Math.random()
-  const until = performance.now() + PATIENCE_MS
+  const until = performance.now() + TAB_TIMEOUT_MS
   let isOurs = false
   let isTaken = true
   let free = (): void => {}
@@ -132,7 +133,7 @@ async function claimWhile<Result>(name: string, work: () => Promise<Result>): Pr
       })
       channel.postMessage(own)
       await pause(CLAIM_MS)
-      if (isTaken) await Promise.race([freed, pause(PATIENCE_MS)])
+      if (isTaken) await Promise.race([freed, pause(TAB_TIMEOUT_MS)])
     }
     isOurs = true
     return await work()
@@ -140,8 +141,4 @@ async function claimWhile<Result>(name: string, work: () => Promise<Result>): Pr
     channel.postMessage(1)
     channel.close()
   }
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds))
 }

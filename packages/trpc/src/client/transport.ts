@@ -4,27 +4,26 @@ import type { Receipt } from './receipt.ts'
 /** How credentials travel. */
 export interface Transport {
   readonly credentials: RequestCredentials
-  /** The headers of a call; with those that only an auth endpoint may see. */
+  /** Returns the headers of a call; with `forEndpoint`, also those that only an auth endpoint may see. */
   headers(forEndpoint?: boolean): Record<string, string>
-  /** Where the program keeps the tokens itself. */
+  /** Absent if the browser keeps cookies. */
   readonly tokens?: TokenStore
 }
 
-/** The tokens of a program that keeps no cookies. */
+/** The tokens of a program without cookies. */
 export interface TokenStore {
-  /** The JWT; null where there is none. */
   current(): string | null
-  /** What was received before; null says that nobody is signed in. */
+  /** Reads the stored tokens; null if no user is signed in. */
   recall(): Promise<Receipt | null>
-  /** Keeps the tokens of a response: the JWT, and the session token if it is a new one. */
+  /** Stores the tokens of a response: the JWT, and the session token if it is a new one. */
   keep(response: TokenResponse, receipt: Receipt): Promise<void>
   forget(): Promise<void>
 }
 
-/** Makes the transport of a client; the key tells its server from others. */
+/** Creates the transport of a client. The key identifies its server. */
 export type OpenTransport = (key: string) => Transport
 
-/** The browser keeps the cookies, and no script sees them. */
+/** The browser keeps the cookies, which no script can read. */
 export const cookieTransport: Transport = {
   credentials: 'include',
   headers: () => ({ [CLIENT_HEADER]: '1' }),

@@ -1,26 +1,26 @@
-import { type OperationLink, TRPCClientError, type TRPCLink } from '@trpc/client'
+import { TRPCClientError, type TRPCLink } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import { observable } from '@trpc/server/observable'
 import type { AuthClient } from '../client/auth-client.ts'
-import { userChanged } from '../client/auth-client-error.ts'
+import { clientError } from '../client/auth-client-error.ts'
 import { mayEnd } from '../client/call-on-behalf.ts'
-import { type ClientSession, clientSession } from '../client/client-session.ts'
-import { authDataOf, isOutage, toCallError } from './call-error.ts'
+import { clientSession } from '../client/client-session.ts'
+import { authDataOf, type CallError, isOutage, toCallError } from './call-error.ts'
 import { decidedState } from './decided-state.ts'
-import { createReplay } from './replay.ts'
+import { prepareReplay } from './replay.ts'
 import { createResumption } from './resume.ts'
 import { type Call, type LinkCall, sendCall } from './send-call.ts'
 
 /**
- * The first of the links. A call waits for a fresh JWT where the one at hand is due. One that is refused for its JWT is sent again once, with
- * a new one, where the guard says that nothing has been run. What a call of one user is answered never reaches the next: it fails with
- * `CLIENT_CLOSED_REQUEST`.
+ * Creates the first of the links. A call waits for a fresh JWT if the current one is due. If the guard rejects
+ * the JWT before the resolver ran, the call is sent again once with a new JWT. A response to a call of one user
+ * never reaches the next: the call fails with `CLIENT_CLOSED_REQUEST`.
  *
- * While nobody can say whether the session counts, queries that need a new JWT wait, and mutations fail. A query that begins during a
- * sign-out waits for its outcome, and is not sent when it has succeeded.
+ * While the server can't validate the session, queries that need a new JWT wait, and mutations fail. A query
+ * that begins during a sign-out waits for its result, and isn't sent after a sign-out.
  *
- * Subscriptions outlast outages: the connection state shows the error, and they are sent again, later and later, to go on after their last
- * event. They end when the user signs out.
+ * Subscriptions outlast outages: the connection state shows the error, and the link sends them again, with
+ * back-off, to continue after their last event. They end when the user signs out.
  *
  * @example
  * createTRPCClient<AppRouter>({
@@ -31,21 +31,12 @@ export function authLink<Router extends AnyTRPCRouter>(
   authClient: Pick<AuthClient, typeof clientSession>,
 ): TRPCLink<Router> {
   const session = authClient[clientSession]
-  return () => (call) => observeCall(session, call)
-}
-
-function observeCall<Router extends AnyTRPCRouter>(
-  session: ClientSession,
-  call: LinkCall<Router>,
-): ReturnType<OperationLink<Router>> {
-  return observable((observer) => startCall({ ...call, session, observer }))
+  return () => (call) => observable((observer) => startCall({ ...call, session, observer }))
 }
 
 /** Starts a call of the current user, and ends it when the user changes. Returns what cancels it. */
-function startCall<Router extends AnyTRPCRouter>(
-  given: LinkCall<Router> & Pick<Call<Router>, 'session' | 'observer'>,
-): () => void {
-  const { session, observer, op } = given
+function startCall(options: LinkCall & Pick<Call, 'session' | 'observer'>): () => void {
+  const { session, observer, op } = options
   const { userChanges } = session.getState()
   const isSubscription = op.type === 'subscription'
   const over = new AbortController()
@@ -58,7 +49,7 @@ function startCall<Router extends AnyTRPCRouter>(
   function isAbandoned(): boolean {
     const state = session.getState()
     const isGone = state.userChanges !== userChanges || (isSubscription && state.status === 'signing-out')
-    if (isGone) stop(toCallError(userChanged()))
+    if (isGone) stop(toCallError(clientError('USER_CHANGED')))
     return isGone
   }
 
@@ -70,7 +61,7 @@ function startCall<Router extends AnyTRPCRouter>(
   const abort = () => stop(op.signal?.reason)
   const unfollow = isSubscription ? session.subscribe(isAbandoned) : undefined
   op.signal?.addEventListener('abort', abort)
-  const call = { ...given, signal: over.signal, isAbandoned, report }
+  const call = { ...options, signal: over.signal, isAbandoned, report }
   if (op.signal?.aborted) abort()
   else runCall(call).catch((error) => observer.error(TRPCClientError.from(error)))
   return () => {
@@ -80,34 +71,36 @@ function startCall<Router extends AnyTRPCRouter>(
   }
 }
 
-/** @throws TRPCClientError what the call fails with */
-async function runCall<Router extends AnyTRPCRouter>(call: Call<Router>): Promise<void> {
+/** @throws TRPCClientError the error of the call */
+async function runCall(call: Call): Promise<void> {
   const { session, op, signal, isAbandoned } = call
   const resumption = op.type === 'subscription' ? createResumption(call) : null
-  const replay = createReplay(call, (error) => resumption?.showOutage(error))
+  let isReplay = false
   if (isAbandoned()) return
   while (!signal.aborted) {
     await waitUntilReady(call)
     if (signal.aborted || isAbandoned()) return
     const { generation } = session
-    const error = await sendCall(call, { op: resumption?.begin() ?? op, intercept: resumption?.intercept })
+    const error = await sendCall(call, resumption?.begin() ?? op, resumption?.intercept)
     if (signal.aborted || isAbandoned()) return
     call.report(error)
-    const { isHealthy = false, hasBegun = false } = resumption?.end() ?? {}
-    if (await replay(error, { generation, wasAccepted: isHealthy, isResumable: hasBegun })) continue
+    const { isHealthy, hasBegun: isResumable = false } = resumption?.end() ?? {}
+    // The server accepted the JWT before: this is the first rejection of another one.
+    if (isHealthy) isReplay = false
+    const onOutage = (error: CallError) => resumption?.showOutage(error)
+    if (await prepareReplay(call, error, { generation, isResumable, isReplay, onOutage })) {
+      isReplay = true
+      continue
+    }
     if (!resumption || !isOutage(error)) throw error
     await resumption.wait(error)
   }
 }
 
-/** Waits for a fresh JWT, and for the outcome of a sign-out. */
-async function waitUntilReady<Router extends AnyTRPCRouter>({
-  session,
-  op,
-  signal,
-}: Call<Router>): Promise<void> {
+/** Waits for a fresh JWT, and for the result of a sign-out. */
+async function waitUntilReady({ session, op, signal }: Call): Promise<void> {
   await session.refreshIfDue()
   if (session.getState().status !== 'signing-out') return
-  if (op.type === 'mutation') throw toCallError(userChanged())
+  if (op.type === 'mutation') throw toCallError(clientError('USER_CHANGED'))
   await decidedState(session, signal)
 }

@@ -2,45 +2,38 @@ import type { AuthErrorData } from '@sallyport/core/internal/protocol'
 import { TRPCClientError } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import { TRPC_ERROR_CODES_BY_NUMBER } from '@trpc/server/rpc'
-import { type AuthClientError, isRefusal } from '../client/auth-client-error.ts'
+import type { AuthClientError } from '../client/auth-client-error.ts'
 
-/** What is read of an error of a call. Two copies of tRPC may be installed, so that its class says nothing. */
+export type CallError = TRPCClientError<AnyTRPCRouter>
+
+/** The error of a call. Two copies of tRPC may be installed, so its class says nothing. */
 interface ErrorLike {
   readonly data?: { readonly httpStatus?: number; readonly auth?: AuthErrorData | null } | null | undefined
   readonly cause?: unknown
 }
 
-/** Why a guard of ours refused a call; empty where something else went wrong. */
+/** Returns why the guard rejected a call; empty for any other error. */
 export function authDataOf(error: unknown): Partial<AuthErrorData> {
   return (error as ErrorLike | null | undefined)?.data?.auth ?? {}
 }
 
-/** Whether an error is no answer, or none that lasts: the connection was lost, or a guard could not find out if the session counts. */
+/** Whether the connection was lost, or the server temporarily couldn't respond. */
 export function isOutage({ data, cause }: ErrorLike): boolean {
   return data ? (data.httpStatus ?? 0) > 501 : !(cause instanceof Error)
 }
 
-/** Whether waiting may help. */
-export function isUndecided(error: AuthClientError): boolean {
-  return !isRefusal(error) || error.code === 'UNKNOWN'
-}
-
-/** JSON-RPC's number of a refusal ends in the digits of its HTTP status. */
 const NAMES: Readonly<Record<number, string>> = TRPC_ERROR_CODES_BY_NUMBER
 
 /**
- * What a call fails with that the client itself gives up, in the shape of a refusal by the server: `data.auth` says why there is no new JWT,
- * and `cause` is what the auth client says. It is 499 `CLIENT_CLOSED_REQUEST` where the call belongs to a user who is no longer the one.
- *
- * @param refused the error that the call was refused with, where it was
+ * Returns the error of a call that the client itself ends, in the shape of a rejection by the server. `data.auth`
+ * says why there is no new JWT, and `cause` is the error of the auth client. If the user has changed, it is 499
+ * `CLIENT_CLOSED_REQUEST`.
  */
-export function toCallError<Router extends AnyTRPCRouter>(
-  cause: AuthClientError,
-  refused?: TRPCClientError<Router>,
-): TRPCClientError<Router> {
+export function toCallError(cause: AuthClientError, rejected?: CallError): CallError {
   const { message, retryAfterSeconds } = cause
-  const auth = authDataOf(refused)
+  const auth = authDataOf(rejected)
   let { status, code: reason } = cause
+  // The JSON-RPC number of a rejection ends in its HTTP status.
   let number = -31600 - status
   let name = NAMES[number]
   if (reason === 'REFRESH_LOOP') reason = auth.reason ?? reason
@@ -51,7 +44,7 @@ export function toCallError<Router extends AnyTRPCRouter>(
     status = 503
   }
   const data = {
-    ...refused?.data,
+    ...rejected?.data,
     code: name,
     httpStatus: status,
     auth: status === 499 ? null : { ...auth, reason, retryAfterSeconds },

@@ -1,58 +1,46 @@
 import { isTokenReason } from '@sallyport/core/internal/protocol'
-import type { TRPCClientError } from '@trpc/client'
-import type { AnyTRPCRouter } from '@trpc/server'
-import { signedOut, toClientError } from '../client/auth-client-error.ts'
-import { authDataOf, isUndecided, toCallError } from './call-error.ts'
+import { clientError, isRejection, toClientError } from '../client/auth-client-error.ts'
+import { authDataOf, type CallError, toCallError } from './call-error.ts'
 import { decidedState } from './decided-state.ts'
 import type { Call } from './send-call.ts'
 
+/** The latest attempt of a call, which the server rejected. */
+interface Attempt {
+  readonly generation: number
+  /** Whether the call may be sent again although it has run. */
+  readonly isResumable: boolean
+  /** Whether a rejection caused this attempt: it is sent again only if its JWT was superseded meanwhile. */
+  readonly isReplay: boolean
+  /** Called if the call must wait until its JWT can be renewed. */
+  onOutage(error: CallError): void
+}
+
 /**
- * Resolves with true once a rejected call can be sent again: once with a newer JWT, and again only if that one was superseded meanwhile.
+ * Waits for a newer JWT after a rejection, and returns whether to send the call again.
  *
  * @throws TRPCClientError why there is no newer JWT
  */
-export type Replay<Router extends AnyTRPCRouter> = (
-  rejected: TRPCClientError<Router>,
-  attempt: {
-    readonly generation: number
-    /** Whether the server accepted the JWT before: this is the first rejection of another one. */
-    readonly wasAccepted: boolean
-    /** Whether the call may be sent again although it has run. */
-    readonly isResumable: boolean
-  },
-) => Promise<boolean>
+export async function prepareReplay(call: Call, rejected: CallError, attempt: Attempt): Promise<boolean> {
+  const { session } = call
+  const { generation, isResumable, isReplay } = attempt
+  const { reason = '', replay } = authDataOf(rejected)
+  const mayResend = replay || isResumable
+  if (!isTokenReason(reason)) return false
+  if (isReplay) return mayResend && session.isOvertaken(generation)
+  if (mayResend) await refresh(call, rejected, attempt)
+  // For the next call: the resolver of this one has run.
+  else session.refreshAfter(generation).catch(() => {})
+  return mayResend
+}
 
-/**
- * The replay of one call.
- *
- * @param onOutage called when the call has to wait until its JWT can be renewed
- */
-export function createReplay<Router extends AnyTRPCRouter>(
-  { session, op, signal }: Call<Router>,
-  onOutage: (error: TRPCClientError<Router>) => void,
-): Replay<Router> {
-  let isReplayed = false
-
-  async function refresh(generation: number, rejected: TRPCClientError<Router>): Promise<void> {
-    let failure = await session.refreshAfter(generation).then(() => null, toClientError)
-    if (failure && isUndecided(failure) && op.type !== 'mutation') {
-      onOutage(toCallError(failure, rejected))
-      const { status, error } = await decidedState(session, signal)
-      failure = status === 'unauthenticated' ? signedOut() : error
-    }
-    if (failure) throw toCallError(failure, rejected)
+async function refresh(call: Call, rejected: CallError, { generation, onOutage }: Attempt): Promise<void> {
+  const { session, op, signal } = call
+  let failure = await session.refreshAfter(generation).then(() => null, toClientError)
+  const isTransient = failure && (!isRejection(failure) || failure.code === 'UNKNOWN')
+  if (failure && isTransient && op.type !== 'mutation') {
+    onOutage(toCallError(failure, rejected))
+    const { status, error } = await decidedState(session, signal)
+    failure = status === 'unauthenticated' ? clientError('SESSION_NOT_FOUND') : error
   }
-
-  return async (rejected, { generation, wasAccepted, isResumable }) => {
-    const { reason = '', replay } = authDataOf(rejected)
-    const mayResend = replay || isResumable
-    if (wasAccepted) isReplayed = false
-    if (!isTokenReason(reason)) return false
-    if (isReplayed) return mayResend && session.isOvertaken(generation)
-    isReplayed = true
-    if (mayResend) await refresh(generation, rejected)
-    // For the next call: the resolver of this one has run.
-    else session.refreshAfter(generation).catch(() => {})
-    return mayResend
-  }
+  if (failure) throw toCallError(failure, rejected)
 }

@@ -1,32 +1,25 @@
-import type { Operation, TRPCClientError } from '@trpc/client'
-import type { AnyTRPCRouter } from '@trpc/server'
-import { backOff } from '../client/back-off.ts'
-import { pause } from '../client/pause.ts'
-import { authDataOf, isOutage } from './call-error.ts'
+import type { Operation } from '@trpc/client'
+import { backOff, pause } from '../client/back-off.ts'
+import { authDataOf, type CallError, isOutage } from './call-error.ts'
 import type { Call, Envelope, Intercept } from './send-call.ts'
 
-/** After this long, a subscription counts as healthy and its back-off starts over, in milliseconds. */
+/** After this long, a subscription counts as healthy and its back-off starts over. */
 const HEALTHY_MS = 30_000
 
 /** Keeps a subscription alive through outages. */
-export interface Resumption<Router extends AnyTRPCRouter> {
+interface Resumption {
   /** Begins another attempt: returns the operation, to continue after its last event. */
   begin(): Operation
-  readonly intercept: Intercept<Router>
+  readonly intercept: Intercept
   /** Shows an error in the connection state. */
-  showOutage(error: TRPCClientError<Router>): void
+  showOutage(error: CallError): void
   /** Whether the server accepted the attempt that ended, or it lasted. */
   end(): { hasBegun: boolean; isHealthy: boolean }
   /** Waits before the next attempt. */
-  wait(error: TRPCClientError<Router>): Promise<void>
+  wait(error: CallError): Promise<void>
 }
 
-/** The resumption of one subscription. */
-export function createResumption<Router extends AnyTRPCRouter>({
-  op,
-  observer,
-  signal,
-}: Call<Router>): Resumption<Router> {
+export function createResumption({ op, observer, signal }: Call): Resumption {
   let failures = 0
   let hasBegun = false
   let sentAt = 0
@@ -34,10 +27,10 @@ export function createResumption<Router extends AnyTRPCRouter>({
   /** Whether the connection state shows an error. */
   let isOut = false
 
-  function show(error: TRPCClientError<Router> | null): void {
+  function show(error: CallError | null): void {
     isOut = error !== null
     const state = error ? 'connecting' : 'pending'
-    observer.next({ result: { type: 'state', state, error } as ConnectionState<Router> })
+    observer.next({ result: { type: 'state', state, error } as ConnectionState })
   }
 
   return {
@@ -47,7 +40,7 @@ export function createResumption<Router extends AnyTRPCRouter>({
       return afterEvent(op, lastEventId)
     },
     intercept({ result }) {
-      const { type, error, id } = result as AnyResult<Router>
+      const { type, error, id }: AnyResult = result
       if (type !== 'state') {
         hasBegun = true
         if (isOut) show(null)
@@ -66,30 +59,27 @@ export function createResumption<Router extends AnyTRPCRouter>({
     async wait(error) {
       show(error)
       const { retryAfterSeconds = null } = authDataOf(error)
-      await pause(backOff(++failures, retryAfterSeconds), (end) => onAbort(signal, end))
+      await pause(backOff(++failures, retryAfterSeconds), (end) => {
+        signal.addEventListener('abort', end)
+        return () => signal.removeEventListener('abort', end)
+      })
     },
   }
 }
 
-function onAbort(signal: AbortSignal, listener: () => void): () => void {
-  signal.addEventListener('abort', listener)
-  return () => signal.removeEventListener('abort', listener)
-}
-
-/** Continues a subscription after an event, as tRPC's own links ask for it: by the input. */
+/** Continues a subscription after an event, through its input, as tRPC's own links do. */
 function afterEvent(op: Operation, lastEventId: string | undefined): Operation {
   const { input } = op
   if (!lastEventId || typeof (input ?? {}) !== 'object') return op
   return { ...op, input: { ...(input as object | null), lastEventId } }
 }
 
-/** Data, that the subscription started or stopped, or the state of its connection. */
-interface AnyResult<Router extends AnyTRPCRouter> {
+/** Data, a start or stop of the subscription, or the state of its connection. */
+interface AnyResult {
   readonly type?: string
-  /** Of data that the server sent with `tracked()`. */
+  /** Set if the server used `tracked()`. */
   readonly id?: string
-  readonly error?: TRPCClientError<Router> | null
+  readonly error?: CallError | null
 }
 
-/** A connection state, as tRPC's links emit it. */
-type ConnectionState<Router extends AnyTRPCRouter> = Extract<Envelope<Router>['result'], { type: 'state' }>
+type ConnectionState = Extract<Envelope['result'], { type: 'state' }>

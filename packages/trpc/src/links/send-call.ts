@@ -1,25 +1,22 @@
-import type { Operation, OperationLink, OperationResultEnvelope, TRPCClientError } from '@trpc/client'
+import type { Operation, OperationLink, OperationResultEnvelope } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import type { Observer, Unsubscribable } from '@trpc/server/observable'
-import { userChanged } from '../client/auth-client-error.ts'
+import { clientError } from '../client/auth-client-error.ts'
 import type { ClientSession } from '../client/client-session.ts'
-import { toCallError } from './call-error.ts'
+import { type CallError, toCallError } from './call-error.ts'
 
 /** What tRPC's links emit for a call. */
-export type Envelope<Router extends AnyTRPCRouter> = OperationResultEnvelope<unknown, TRPCClientError<Router>>
-
-/** A call, as tRPC hands it to a link. */
-export type LinkCall<Router extends AnyTRPCRouter> = Parameters<OperationLink<Router>>[0]
+export type Envelope = OperationResultEnvelope<unknown, CallError>
 
 /** Returns true to pass an envelope on, false to drop it, or an error that ends this attempt. */
-export type Intercept<Router extends AnyTRPCRouter> = (
-  envelope: Envelope<Router>,
-) => boolean | TRPCClientError<Router>
+export type Intercept = (envelope: Envelope) => boolean | CallError
+
+export type LinkCall = Parameters<OperationLink<AnyTRPCRouter>>[0]
 
 /** A call of one user. */
-export interface Call<Router extends AnyTRPCRouter> extends LinkCall<Router> {
+export interface Call extends LinkCall {
   readonly session: ClientSession
-  readonly observer: Observer<Envelope<Router>, TRPCClientError<Router>>
+  readonly observer: Observer<Envelope, CallError>
   /** Aborts when the caller unsubscribes. */
   readonly signal: AbortSignal
   /** Whether the user changed, which ends the call. */
@@ -28,22 +25,15 @@ export interface Call<Router extends AnyTRPCRouter> extends LinkCall<Router> {
   report(error: unknown): void
 }
 
-/**
- * Sends a call, passes on what it emits, and resolves with the error that ends it.
- *
- * @param options.op the operation to send
- */
-export async function sendCall<Router extends AnyTRPCRouter>(
-  call: Call<Router>,
-  { op, intercept }: { op: Operation; intercept?: Intercept<Router> | undefined },
-): Promise<TRPCClientError<Router>> {
+/** Sends a call, passes on what it emits, and resolves with the error that ends it. */
+export async function sendCall(call: Call, op: Operation, intercept?: Intercept): Promise<CallError> {
   const { next, observer, signal } = call
   let sent: Unsubscribable | undefined
   const unsubscribe = () => sent?.unsubscribe()
   signal.addEventListener('abort', unsubscribe)
-  const error = await new Promise<TRPCClientError<Router>>((resolve) => {
+  const error = await new Promise<CallError>((resolve) => {
     let isDone = false
-    const end = (error: TRPCClientError<Router>) => {
+    const end = (error: CallError) => {
       isDone = true
       resolve(error)
     }
@@ -57,7 +47,7 @@ export async function sendCall<Router extends AnyTRPCRouter>(
       error: end,
       complete: () => isDone || observer.complete(),
     })
-    // An envelope that came at once may have made the caller unsubscribe.
+    // An envelope that arrived at once may have made the caller unsubscribe.
     if (signal.aborted) unsubscribe()
   })
   signal.removeEventListener('abort', unsubscribe)
@@ -65,28 +55,22 @@ export async function sendCall<Router extends AnyTRPCRouter>(
   return error
 }
 
-/** A query may return a stream, which is read long after the query is over. */
-function guardStream<Router extends AnyTRPCRouter>(
-  envelope: Envelope<Router>,
-  call: Call<Router>,
-): Envelope<Router> {
+/** Guards the stream that a query may return: the app reads it long after the query has ended. */
+function guardStream(envelope: Envelope, call: Call): Envelope {
   const data: unknown = 'data' in envelope.result ? envelope.result.data : null
   const isStream = typeof data === 'object' && data !== null && Symbol.asyncIterator in data
   if (!isStream) return envelope
   return { ...envelope, result: { data: guardValues(data as AsyncIterable<unknown>, call) } }
 }
 
-async function* guardValues<Router extends AnyTRPCRouter>(
-  stream: AsyncIterable<unknown>,
-  { isAbandoned, report }: Call<Router>,
-): AsyncGenerator<unknown, void> {
+async function* guardValues(stream: AsyncIterable<unknown>, call: Call): AsyncGenerator<unknown, void> {
   try {
     for await (const value of stream) {
-      if (isAbandoned()) throw toCallError(userChanged())
+      if (call.isAbandoned()) throw toCallError(clientError('USER_CHANGED'))
       yield value
     }
   } catch (error) {
-    report(error)
+    call.report(error)
     throw error
   }
 }

@@ -3,24 +3,23 @@ import type { AnyTRPCRouter } from '@trpc/server'
 import type { AuthClient } from '../client/auth-client.ts'
 import { clientSession } from '../client/client-session.ts'
 
-/** What a class of event sources has to have, for tRPC. */
 type AnyEventSource = NonNullable<Parameters<typeof httpSubscriptionLink>[0]['EventSource']>
 
-/** What {@link subscriptionLink} takes: what `httpSubscriptionLink` does, but for the credentials. */
+/** The options of `httpSubscriptionLink`, except the credentials. */
 export type SubscriptionLinkOptions<Router extends AnyTRPCRouter> = Omit<
   Parameters<typeof httpSubscriptionLink<Router, AnyEventSource>>[0],
   'connectionParams' | 'eventSourceOptions'
 >
 
 /**
- * Subscriptions over server-sent events, behind {@link authLink}, with tRPC's `httpSubscriptionLink`. Each connection is made with fresh
- * cookies or a fresh token: one that is lost is not made again by the event source, which would do so every few seconds and with what it
- * had, but by `authLink`.
+ * Creates a link for subscriptions over server-sent events, behind {@link authLink}, with tRPC's
+ * `httpSubscriptionLink`. Each connection uses fresh cookies or a fresh token: `authLink` reconnects, not the
+ * event source, which would retry every few seconds with the old ones.
  *
- * The browser's own `EventSource` sends cookies and nothing else, so bearer transport needs one that takes a `fetch`, such as that of the
- * package `eventsource`.
+ * The browser's own `EventSource` sends only cookies. With bearer transport, pass one that takes a `fetch`, such as
+ * that of the package `eventsource`.
  *
- * @throws TypeError where there is none
+ * @throws TypeError if bearer transport has no `EventSource` option
  * @example
  * splitLink({
  *   condition: ({ type }) => type === 'subscription',

@@ -1,48 +1,43 @@
+import { CLIENT_HEADER, ENDPOINTS } from '@sallyport/core/internal/protocol'
 import {
   createWSClient,
   type OperationLink,
-  type TRPCLink,
+  type TRPCWebSocketClient,
   type WebSocketClientOptions,
   type WebSocketLinkOptions as WsLinkOptions,
-  wsLink,
 } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
-import type { AuthClientError } from '../client/auth-client-error.ts'
+import { AuthClientError } from '../client/auth-client-error.ts'
 import { backOff } from '../client/back-off.ts'
 import type { ClientSession } from '../client/client-session.ts'
-import { callByCall } from './call-by-call.ts'
-import { findPageError } from './find-page-error.ts'
 
-/** What `webSocketLink` takes: the options of `createWSClient` and `wsLink`, except the credentials. */
-export type WebSocketLinkOptions<Router extends AnyTRPCRouter> = Omit<
-  WebSocketClientOptions,
-  'connectionParams'
-> &
+/** The options of `createWSClient` and `wsLink`, except the credentials. */
+export type WebSocketLinkOptions<Router extends AnyTRPCRouter> = SocketOptions &
   Omit<WsLinkOptions<Router>, 'client'>
 
-/** The code that the server closes the socket of a banned user with. */
+type SocketOptions = Omit<WebSocketClientOptions, 'connectionParams'>
+
+/** The close code of a banned user's socket. */
 const BANNED = 4403
 
 /** The close code of a socket whose credentials were superseded. */
 const SUPERSEDED = 4401
 
-/** The connection of one user. */
-export interface UserSocket<Router extends AnyTRPCRouter> {
-  readonly send: OperationLink<Router>
+export interface UserSocket {
+  readonly send: OperationLink<AnyTRPCRouter>
   /** The generation of the newest JWT when the latest connection was opened. */
   readonly generation: number
-  /** Calls in flight. */
-  calls: number
+  callsInFlight: number
   close(): void
 }
 
 /** What the sockets of one link share. */
-export interface SocketPool<Router extends AnyTRPCRouter> {
+export interface SocketPool {
   readonly session: ClientSession
-  readonly options: WebSocketLinkOptions<Router>
-  readonly runtime: Parameters<TRPCLink<Router>>[0]
+  readonly options: SocketOptions
+  createLink(client: TRPCWebSocketClient): OperationLink<AnyTRPCRouter>
   /** The socket for the next call. */
-  current: UserSocket<Router> | null
+  current: UserSocket | null
   /** The newest JWT that the server has rejected. */
   rejected: number
   /** Why the server rejects sockets from this page. */
@@ -50,8 +45,8 @@ export interface SocketPool<Router extends AnyTRPCRouter> {
 }
 
 /** Opens a socket for the current user. It closes when the user changes, signs out, or is banned. */
-export function openUserSocket<Router extends AnyTRPCRouter>(pool: SocketPool<Router>): UserSocket<Router> {
-  const { session, options, runtime } = pool
+export function openUserSocket(pool: SocketPool): UserSocket {
+  const { session, options } = pool
   const { url, onOpen, onClose } = options
   const { userChanges } = session.getState()
   let { generation } = session
@@ -61,7 +56,7 @@ export function openUserSocket<Router extends AnyTRPCRouter>(pool: SocketPool<Ro
   const client = createWSClient({
     retryDelayMs: (attempts) => backOff(attempts + 1, null),
     ...options,
-    WebSocket: callByCall(options.WebSocket ?? WebSocket),
+    WebSocket: oneCallPerFrame(options.WebSocket ?? WebSocket),
     async url() {
       if (generation > pool.rejected) await session.refreshIfDue()
       // Without a newer JWT the server rejects each call and says why.
@@ -78,7 +73,7 @@ export function openUserSocket<Router extends AnyTRPCRouter>(pool: SocketPool<Ro
       onOpen?.()
     },
     onClose(cause) {
-      if (!isOpen && !isClosed) void stopIfRejected()
+      if (!isOpen && !isClosed) void closeIfRejected()
       isOpen = false
       if (cause?.code === BANNED) {
         session.report('ACCOUNT_BANNED', userChanges)
@@ -93,21 +88,21 @@ export function openUserSocket<Router extends AnyTRPCRouter>(pool: SocketPool<Ro
     const state = session.getState()
     if (state.userChanges === userChanges && state.status !== 'signing-out') return
     socket.close()
-    // A sign-out waits for no response but those to the user's own queries and mutations.
-    if (state.userChanges !== userChanges || socket.calls === 0) client.connection?.ws.close()
+    // A sign-out waits only for responses to the user's own queries and mutations.
+    if (state.userChanges !== userChanges || socket.callsInFlight === 0) client.connection?.ws.close()
   })
 
-  async function stopIfRejected(): Promise<void> {
+  async function closeIfRejected(): Promise<void> {
     pool.pageError ??= await findPageError(session)
     if (pool.pageError !== null) socket.close()
   }
 
-  const socket: UserSocket<Router> = {
-    send: wsLink<Router>({ ...options, client } as WsLinkOptions<Router>)(runtime),
+  const socket: UserSocket = {
+    send: pool.createLink(client),
     get generation() {
       return generation
     },
-    calls: 0,
+    callsInFlight: 0,
     close() {
       isClosed = true
       if (pool.current === socket) pool.current = null
@@ -115,4 +110,39 @@ export function openUserSocket<Router extends AnyTRPCRouter>(pool: SocketPool<Ro
     },
   }
   return socket
+}
+
+/**
+ * tRPC sends all calls of a moment in one frame, and all subscriptions when it reconnects. The server rejects a
+ * frame of more than 20 calls, and closes the connection at one of more than 64 KB.
+ */
+function oneCallPerFrame(Base: typeof WebSocket): typeof WebSocket {
+  return class extends Base {
+    override send(data: Parameters<WebSocket['send']>[0]): void {
+      // The app's own encoder sends no JSON, or a frame of one call.
+      if (typeof data !== 'string' || data[0] !== '[') super.send(data)
+      else for (const call of JSON.parse(data)) super.send(JSON.stringify(call))
+    }
+  }
+}
+
+/**
+ * Requests whether the server rejects WebSockets from this page. Returns null if it accepts them, or if the client
+ * couldn't find out. With bearer transport, any page may open one.
+ */
+async function findPageError(session: ClientSession): Promise<AuthClientError | null> {
+  const origin = globalThis.location?.origin
+  if (origin === undefined || session.tokens) return null
+  const headers = { [CLIENT_HEADER]: origin }
+  const code = await session.fetchEndpoint(ENDPOINTS.getSession, { headers }).then(
+    () => null,
+    ({ code }) => code,
+  )
+  if (code !== 'ORIGIN_REJECTED') return null
+  const error = new AuthClientError(403, {
+    code,
+    message: `The server rejects WebSockets from ${origin}. Open the app at its base URL, or add ${origin} to allowedOrigins.`,
+  })
+  session.dispatch({ type: 'page-rejected', error })
+  return error
 }

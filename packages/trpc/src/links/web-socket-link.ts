@@ -1,5 +1,11 @@
 import { isTokenReason } from '@sallyport/core/internal/protocol'
-import { type OperationLink, TRPCClientError, type TRPCLink } from '@trpc/client'
+import {
+  type OperationLink,
+  TRPCClientError,
+  type TRPCLink,
+  type WebSocketLinkOptions as WsLinkOptions,
+  wsLink,
+} from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import { observable } from '@trpc/server/observable'
 import type { AuthClient } from '../client/auth-client.ts'
@@ -9,12 +15,12 @@ import type { LinkCall } from './send-call.ts'
 import { openUserSocket, type SocketPool, type UserSocket, type WebSocketLinkOptions } from './user-socket.ts'
 
 /**
- * Calls over a WebSocket, behind {@link authLink}, with tRPC's `createWSClient` and `wsLink`. The first call
- * of a user opens it, and it is closed when they sign out or are banned. Each connection is made with fresh
- * cookies or a fresh token, which travels in the first message and never in the URL. A socket whose JWT the
- * server rejects is replaced once there is a newer one. A socket whose credentials were superseded, such as
- * by a change of the password, reconnects with the new ones. If the server rejects the origin of the page,
- * the link stops trying: calls and `state.error` get `ORIGIN_REJECTED`, whose message says how to allow it.
+ * Creates a link for calls over a WebSocket, behind {@link authLink}, with tRPC's `createWSClient` and `wsLink`. The
+ * first call of a user opens the socket, which closes when the user signs out or is banned. Each connection uses
+ * fresh cookies or a fresh token, which travels in the first message and never in the URL. After the server rejects
+ * the JWT of a socket, or supersedes its credentials, such as by a password change, calls use a socket with newer
+ * ones. If the server rejects the origin of the page, the link stops trying: calls and `state.error` get
+ * `ORIGIN_REJECTED`, whose message says how to allow the origin.
  *
  * @example
  * createTRPCClient<AppRouter>({
@@ -27,10 +33,10 @@ export function webSocketLink<Router extends AnyTRPCRouter>(
 ): TRPCLink<Router> {
   const session = authClient[clientSession]
   return (runtime) => {
-    const pool: SocketPool<Router> = {
+    const pool: SocketPool = {
       session,
       options,
-      runtime,
+      createLink: (client) => wsLink<Router>({ ...options, client } as WsLinkOptions<Router>)(runtime),
       current: null,
       rejected: -1,
       pageError: null,
@@ -39,19 +45,16 @@ export function webSocketLink<Router extends AnyTRPCRouter>(
   }
 }
 
-function observeCall<Router extends AnyTRPCRouter>(
-  pool: SocketPool<Router>,
-  call: LinkCall<Router>,
-): ReturnType<OperationLink<Router>> {
+function observeCall(pool: SocketPool, call: LinkCall): ReturnType<OperationLink<AnyTRPCRouter>> {
   return observable((observer) => {
     if (pool.pageError !== null) return observer.error(TRPCClientError.from(pool.pageError))
     const socket = currentSocket(pool)
-    socket.calls++
+    socket.callsInFlight++
     const subscription = socket.send(call).subscribe({
       ...observer,
       error(error) {
-        if (isTokenReason(authDataOf(error).reason ?? ''))
-          pool.rejected = Math.max(pool.rejected, socket.generation)
+        const { reason = '' } = authDataOf(error)
+        if (isTokenReason(reason)) pool.rejected = Math.max(pool.rejected, socket.generation)
         observer.error(pool.pageError === null ? error : TRPCClientError.from(pool.pageError))
       },
       complete() {
@@ -62,18 +65,18 @@ function observeCall<Router extends AnyTRPCRouter>(
     })
     return () => {
       subscription.unsubscribe()
-      if (--socket.calls === 0 && socket !== pool.current) socket.close()
+      if (--socket.callsInFlight === 0 && socket !== pool.current) socket.close()
     }
   })
 }
 
-/** The socket for the next call: another one if the server rejected the JWT of this one and there is a newer JWT. */
-function currentSocket<Router extends AnyTRPCRouter>(pool: SocketPool<Router>): UserSocket<Router> {
+/** Returns the socket for the next call: a new one if the server rejected the JWT of this one and there is a newer. */
+function currentSocket(pool: SocketPool): UserSocket {
   const { session, current } = pool
   pool.rejected = Math.max(pool.rejected, session.get().oldestGeneration - 1)
   if (current && current.generation <= pool.rejected && pool.rejected < session.generation) {
     pool.current = null
-    if (current.calls === 0) current.close()
+    if (current.callsInFlight === 0) current.close()
   }
   pool.current ??= openUserSocket(pool)
   return pool.current

@@ -1,21 +1,19 @@
 import { createElement, Fragment, type ReactNode, useMemo, useSyncExternalStore } from 'react'
-import { AuthContext } from './auth-context.ts'
+import { AuthContext, sharedBy } from './auth-context.ts'
 import { type AuthQueryClient, followUser } from './follow-user.ts'
 import type { HookClient } from './hook-client.ts'
-import { sharedBy } from './shared-by.ts'
 
-/** What {@link AuthProvider} takes. */
 export interface AuthProviderProps {
-  /** Made by `createAuthClient`; the same one for as long as the provider is there. */
+  /** From `createAuthClient`; the same one on every render. */
   readonly client: HookClient
-  /** The app's `QueryClient`, to be emptied when another user signs in or out. */
+  /** The app's `QueryClient`, cleared when the user changes. */
   readonly queryClient?: AuthQueryClient
   readonly children?: ReactNode
 }
 
 /**
- * Tells the hooks and components below it who is signed in. When that changes, the query client is emptied first, and then everything below
- * is built anew: no data, state or ref of the former user is left.
+ * Provides the auth state to the hooks and components below it. When the user changes, it clears the query client
+ * first and then remounts everything below: no data, state, or ref of the former user is left.
  *
  * @example
  * <QueryClientProvider client={queryClient}>
@@ -27,7 +25,7 @@ export interface AuthProviderProps {
 export function AuthProvider({ client, queryClient, children }: AuthProviderProps): ReactNode {
   const shared = sharedBy(client)
   const state = useSyncExternalStore(client.subscribe, client.getState, client.getServerState)
-  // Before anything below is rendered, also where the user has changed while no provider was there.
+  // Before anything below renders, also if the user changed while no provider was mounted.
   if (queryClient) followUser(queryClient, { userChanges: state.userChanges, seen: shared.seen })
   const value = useMemo(() => ({ client, state, ...shared }), [client, state, shared])
   return createElement(AuthContext, { value }, createElement(Fragment, { key: state.userChanges }, children))

@@ -3,62 +3,51 @@ import type { AuthClientError } from '../client/auth-client-error.ts'
 import { createStore, type Store } from '../client/store.ts'
 import type { HookClient } from './hook-client.ts'
 
-/** What proves that it is still the user. */
+/** What proves the identity of the user. */
 export interface ConfirmationInput {
   readonly password: string
 }
 
-/** Whether the user is being asked for a proof. */
-export interface Asking {
+interface Prompt {
   readonly isAsking: boolean
-  /** Why the latest proof was refused. */
+  /** Why the latest confirmation was rejected. */
   readonly error: AuthClientError | null
 }
 
-/** Asks the user of a client for a proof, once for all calls that want one. */
-export interface Confirmation extends Pick<Store<Asking>, 'get' | 'subscribe'> {
+/** Prompts the user to confirm, once for all calls that need it. */
+export interface Confirmation extends Pick<Store<Prompt>, 'get' | 'subscribe'> {
   run<Result>(call: () => Promise<Result>): Promise<Result>
   confirm(input: ConfirmationInput): Promise<void>
   cancel(): void
 }
 
-const NOT_ASKING: Asking = { isAsking: false, error: null }
+const CLOSED: Prompt = { isAsking: false, error: null }
 
-/** One time of asking, for all calls that came meanwhile. */
-interface Question {
-  readonly isConfirmed: Promise<boolean>
-  end(isConfirmed: boolean): void
-}
-
-/** The confirmation of a client. */
 export function createConfirmation(client: HookClient): Confirmation {
-  const { get, set, subscribe } = createStore(NOT_ASKING)
+  const { get, set, subscribe } = createStore(CLOSED)
   let confirmations = 0
-  let question: Question | null = null
+  let prompted: Promise<boolean> = Promise.resolve(false)
+  /** Closes the open prompt. */
+  let close: ((isConfirmed: boolean) => void) | null = null
 
-  const isStillIn = (userChanges: number) => {
+  const isSignedIn = (userChanges: number) => {
     const state = client.getState()
     return state.status === 'authenticated' && state.userChanges === userChanges
   }
 
-  function ask(userChanges: number): Question {
-    let resolve = (_isConfirmed: boolean): void => {}
-    const isConfirmed = new Promise<boolean>((settle) => {
-      resolve = settle
-    })
-    const unsubscribe = client.subscribe(() => {
-      if (!isStillIn(userChanges)) question?.end(false)
-    })
+  function prompt(userChanges: number): Promise<boolean> {
     set({ isAsking: true, error: null })
-    return {
-      isConfirmed,
-      end(isConfirmed) {
+    return new Promise((resolve) => {
+      const unsubscribe = client.subscribe(() => {
+        if (!isSignedIn(userChanges)) close?.(false)
+      })
+      close = (isConfirmed) => {
         unsubscribe()
-        question = null
-        set(NOT_ASKING)
+        close = null
+        set(CLOSED)
         resolve(isConfirmed)
-      },
-    }
+      }
+    })
   }
 
   return {
@@ -70,32 +59,32 @@ export function createConfirmation(client: HookClient): Confirmation {
       try {
         return await call()
       } catch (error) {
-        if (!isNotFresh(error) || !isStillIn(userChanges)) throw error
-        // Whoever has confirmed since the call was sent is not asked again for it.
+        if (!isNotFresh(error) || !isSignedIn(userChanges)) throw error
+        // If the user has confirmed since the call was sent, repeat it without a prompt.
         if (confirmations === before) {
-          question ??= ask(userChanges)
-          if (!(await question.isConfirmed)) throw error
+          if (close === null) prompted = prompt(userChanges)
+          if (!(await prompted)) throw error
         }
         return call()
       }
     },
     async confirm(input) {
-      const asked = question
-      if (asked === null) return
-      const refusal = await client.api.reauthenticate?.(input).then(
+      const current = close
+      if (current === null) return
+      const error = await client.api.reauthenticate?.(input).then(
         () => null,
         (error: AuthClientError) => error,
       )
-      if (asked !== question) return
-      if (refusal) return set({ isAsking: true, error: refusal })
+      if (current !== close) return
+      if (error) return set({ isAsking: true, error })
       confirmations++
-      asked.end(true)
+      current(true)
     },
-    cancel: () => question?.end(false),
+    cancel: () => close?.(false),
   }
 }
 
-/** A refusal of a procedure says so in its data, one of an auth endpoint by its code. */
+/** A procedure puts the reason into its error data, an auth endpoint into its code. */
 function isNotFresh(error: unknown): boolean {
   const { code, data }: { code?: unknown; data?: { auth?: AuthErrorData | null } | null } = Object(error)
   const reason: Reason = 'SESSION_NOT_FRESH'

@@ -3,48 +3,49 @@ import type { AuthClientError } from '../client/auth-client-error.ts'
 import { createStore, type Store } from '../client/store.ts'
 import type { HookClient } from './hook-client.ts'
 
-/** The latest answer of `GET /session`. */
-export interface SessionAnswer {
-  /** `userChanges` when it was asked. After another change it doesn't count. */
+/** The latest result of `GET /session`. */
+interface SessionResult {
+  /** `userChanges` of the request. Ignore the result after another change. */
   readonly userChanges: number
   /** Kept when a later attempt fails. */
   readonly data: CurrentSessionResponse | null
-  /** Why the latest attempt failed; null when it did not. */
+  /** Why the latest attempt failed. */
   readonly error: AuthClientError | null
   /** Attempts that have failed in a row. */
   readonly failures: number
 }
 
-/** The session and the user of a client, asked for once however many components want them. */
-export interface CurrentSession extends Pick<Store<SessionAnswer>, 'get' | 'subscribe'> {
-  /** Asks, unless it is being asked already. */
+/** The session and the user of a client, fetched once for all components. */
+export interface CurrentSession extends Pick<Store<SessionResult>, 'get' | 'subscribe'> {
+  /** Fetches, unless a request is in flight. */
   load(): void
-  /** Asks again: of several answers the one to the latest question counts. */
+  /** Fetches again. Only the response to the latest request is used. */
   reload(): Promise<void>
 }
 
-const NOTHING: SessionAnswer = { userChanges: -1, data: null, error: null, failures: 0 }
+const NO_RESULT: SessionResult = { userChanges: -1, data: null, error: null, failures: 0 }
 
-/** The current session of a client. Nothing is asked before the first `load`. */
+/** Sends no request before the first `load`. */
 export function createCurrentSession(client: HookClient): CurrentSession {
-  const { get, set, subscribe } = createStore(NOTHING)
-  let question = 0
-  let askedIn = -1
+  const { get, set, subscribe } = createStore(NO_RESULT)
+  let requests = 0
+  /** `userChanges` of the request in flight. */
+  let loadingFor = -1
 
   async function reload(): Promise<void> {
     const { userChanges } = client.getState()
-    const own = ++question
-    askedIn = userChanges
-    const answer = await client.api.getSession().then(
-      (data) => ({ ...NOTHING, data }),
+    const own = ++requests
+    loadingFor = userChanges
+    const result = await client.api.getSession().then(
+      (data) => ({ ...NO_RESULT, data }),
       (error: AuthClientError) => {
-        const before = get().userChanges === userChanges ? get() : NOTHING
+        const before = get().userChanges === userChanges ? get() : NO_RESULT
         return { ...before, error, failures: before.failures + 1 }
       },
     )
-    if (own !== question) return
-    askedIn = -1
-    if (userChanges === client.getState().userChanges) set({ ...answer, userChanges })
+    if (own !== requests) return
+    loadingFor = -1
+    if (userChanges === client.getState().userChanges) set({ ...result, userChanges })
   }
 
   return {
@@ -52,7 +53,7 @@ export function createCurrentSession(client: HookClient): CurrentSession {
     subscribe,
     reload,
     load() {
-      if (askedIn !== client.getState().userChanges) void reload()
+      if (loadingFor !== client.getState().userChanges) void reload()
     },
   }
 }

@@ -1,4 +1,4 @@
-/** As much of TanStack's `QueryClient` as it takes to empty it when the user changes. */
+/** The part of TanStack's `QueryClient` that {@link followUser} uses. */
 export interface AuthQueryClient {
   cancelQueries(): Promise<void>
   getMutationCache(): { getAll(): readonly { options: object }[] }
@@ -6,7 +6,7 @@ export interface AuthQueryClient {
 }
 
 /**
- * Empties a query client if the user has changed since the last time.
+ * Clears a query client if the user has changed since the last call, so nothing in flight lands in its caches.
  *
  * @param options.seen the latest `userChanges` of each query client
  */
@@ -16,16 +16,9 @@ export function followUser(
 ): void {
   const latest = seen.get(queryClient) ?? userChanges
   seen.set(queryClient, Math.max(userChanges, latest))
-  if (userChanges > latest) forgetUser(queryClient)
-}
-
-/**
- * Removes all that the caches of a query client hold, so that nothing which is still on its way lands in them: queries are cancelled, and
- * mutations lose their callbacks, which might put back what they had replaced, and their function, which a retry would call for the next
- * user.
- */
-function forgetUser(queryClient: AuthQueryClient): void {
+  if (userChanges <= latest) return
   void queryClient.cancelQueries()
+  // Callbacks could restore what a mutation replaced, and a retry would run it for the next user.
   for (const mutation of queryClient.getMutationCache().getAll()) mutation.options = {}
   queryClient.clear()
 }

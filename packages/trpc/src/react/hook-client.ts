@@ -1,11 +1,11 @@
 import type { CurrentSessionResponse } from '@sallyport/core/internal/protocol'
 import type { AuthState } from '../client/auth-state.ts'
 
-/** What the hooks need of an auth client: one that `createAuthClient<typeof auth.api>()` makes has it, whatever its further endpoints. */
+/** The part of an auth client that the hooks use. Any client from `createAuthClient` has it. */
 export interface HookClient {
   readonly api: {
     getSession(): Promise<CurrentSessionResponse>
-    /** Of the plugin `emailPassword()`. */
+    /** From the plugin `emailPassword()`. */
     reauthenticate?(input: { password: string }): Promise<unknown>
   }
   getState(): AuthState

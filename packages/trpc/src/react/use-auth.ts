@@ -2,19 +2,18 @@ import type { AuthState } from '../client/auth-state.ts'
 import { useAuthContext } from './auth-context.ts'
 import type { HookClient } from './hook-client.ts'
 
-/** What {@link useAuth} returns. */
 export interface UseAuthResult<Client extends HookClient = HookClient> extends AuthState {
-  /** False from the moment that the user asks to sign out. */
+  /** False as soon as the user signs out. */
   readonly isAuthenticated: boolean
-  /** Asks for a new JWT now. It happens by itself before one expires. */
+  /** Requests a new JWT now. The client also does it automatically before one expires. */
   readonly refresh: Client['refresh']
-  /** Resolves when the server has confirmed it, or refused; until then the status is `signing-out`, and `error` says what it waits for. */
+  /** Resolves when the server has confirmed or rejected it. Until then the status is `signing-out`, and `error` says why it waits. */
   readonly signOut: Client['signOut']
   readonly client: Client
 }
 
 /**
- * Who is signed in.
+ * Returns the auth state and its client.
  *
  * @example
  * const { status, error, isAuthenticated, signOut } = useAuth()
@@ -25,12 +24,7 @@ export interface UseAuthResult<Client extends HookClient = HookClient> extends A
 export function useAuth<Client extends HookClient = HookClient>(): UseAuthResult<Client> {
   const { client, state } = useAuthContext()
   const isAuthenticated = state.status === 'authenticated'
-  return {
-    ...state,
-    isAuthenticated,
-    refresh: client.refresh,
-    signOut: client.signOut,
-    // The provider was given that client: only the app knows more of its type.
-    client: client as Client,
-  }
+  const { refresh, signOut } = client
+  // Only the app knows the full type of the client that it passed to the provider.
+  return { ...state, isAuthenticated, refresh, signOut, client: client as Client }
 }

@@ -1,22 +1,19 @@
 import type { CurrentSessionResponse } from '@sallyport/core/internal/protocol'
-import { useEffect } from 'react'
-import { type AuthClientError, isRefusal } from '../client/auth-client-error.ts'
+import { useEffect, useSyncExternalStore } from 'react'
+import { type AuthClientError, isRejection } from '../client/auth-client-error.ts'
 import { backOff } from '../client/back-off.ts'
 import { useAuthContext } from './auth-context.ts'
-import type { SessionAnswer } from './current-session.ts'
 import type { HookClient } from './hook-client.ts'
-import { useStore } from './use-store.ts'
 
-/** What the server of a client answers to `GET /session`, with the members that plugins add. */
-export type CurrentSessionOf<Client extends HookClient> = Awaited<ReturnType<Client['api']['getSession']>>
+/** The response of `GET /session`, with the members that plugins add. */
+type ResponseOf<Client extends HookClient> = Awaited<ReturnType<Client['api']['getSession']>>
 
-/** What {@link useSession} returns. */
 export type UseSessionResult<Current extends CurrentSessionResponse = CurrentSessionResponse> = {
-  /** Why the latest attempt failed. One that may succeed later is repeated. */
+  /** Why the latest attempt failed. The hook retries it if that may help. */
   readonly error: AuthClientError | null
-  /** Whether there is neither an answer nor an error yet, unless certainly nobody is signed in. */
+  /** Whether there is neither a response nor an error yet, unless no user is signed in. */
   readonly isPending: boolean
-  /** Asks again, such as after `updateUser`. Never rejects. */
+  /** Fetches again, such as after `updateUser`. Never rejects. */
   readonly refetch: () => Promise<void>
 } & (
   | { readonly session: Current['session']; readonly user: Current['user'] }
@@ -24,41 +21,33 @@ export type UseSessionResult<Current extends CurrentSessionResponse = CurrentSes
 )
 
 /**
- * The session and the user of `GET /session`, asked for once for all components, when someone is signed in.
+ * Returns the session and the user of `GET /session`, fetched once for all components while a user is signed in.
  *
  * @example
  * const { user, isPending, error } = useSession<typeof authClient>()
  */
-export function useSession<Client extends HookClient = HookClient>(): UseSessionResult<
-  CurrentSessionOf<Client>
-> {
+export function useSession<Client extends HookClient = HookClient>(): UseSessionResult<ResponseOf<Client>> {
   const { state, currentSession } = useAuthContext()
-  const { load, reload } = currentSession
-  const latest = useStore(currentSession)
-  const answer = latest.userChanges === state.userChanges ? latest : null
+  const { get, subscribe, load, reload } = currentSession
+  const latest = useSyncExternalStore(subscribe, get, get)
+  const result = latest.userChanges === state.userChanges ? latest : null
   const isAuthenticated = state.status === 'authenticated'
 
   useEffect(() => {
     if (!isAuthenticated) return
-    if (answer === null) return load()
-    const delay = retryDelay(answer)
-    if (delay === null) return
-    const timer = setTimeout(load, delay)
+    if (result === null) return load()
+    const { error, failures } = result
+    if (error === null || isRejection(error)) return
+    const timer = setTimeout(load, backOff(failures, error.retryAfterSeconds))
     return () => clearTimeout(timer)
-  }, [isAuthenticated, answer, load])
+  }, [isAuthenticated, result, load])
 
-  // The type that the app has named is that of its server.
-  const current = answer?.data as CurrentSessionOf<Client> | null | undefined
+  // The app states the type of its server.
+  const current = result?.data as ResponseOf<Client> | null | undefined
   return {
     ...(current ?? { session: null, user: null }),
-    error: answer?.error ?? null,
-    isPending: answer === null && state.status !== 'unauthenticated',
+    error: result?.error ?? null,
+    isPending: result === null && state.status !== 'unauthenticated',
     refetch: reload,
   }
-}
-
-/** How long to wait before it is asked again, in milliseconds; null where there is an answer, or asking again would not change it. */
-function retryDelay({ error, failures }: SessionAnswer): number | null {
-  if (error === null || isRefusal(error)) return null
-  return backOff(failures, error.retryAfterSeconds)
 }

@@ -1,26 +1,26 @@
 import type { AuthConfig } from '@sallyport/core'
 import { positive, safely, trustProxies } from '@sallyport/core/internal/server'
 import { type PageOptions, type PageRequest, readPage } from './page.ts'
+import { type PageServer, resolveUser } from './resolve-user.ts'
 import { openServerAuth, type ServerAuth } from './server-auth.ts'
-import { findStanding, type PageServer } from './standing.ts'
-import { openTokenSource, type TokenSource } from './token-source.ts'
+import { createFetchToken, type TokenSource } from './token-source.ts'
 
-/** What {@link createServerAuth} takes. */
 export interface ServerAuthOptions {
   readonly config: AuthConfig
-  /** Where JWTs come from: `auth.handler`, or `{ url }` where the auth server is another process. */
+  /** Where JWTs come from: `auth.handler`, or `{ url }` if the auth server is another process. */
   readonly token: TokenSource
-  /** Milliseconds after which the token endpoint is given up. @default 5_000 */
+  /** Timeout of the token endpoint, in milliseconds. @default 5_000 */
   readonly timeoutMs?: number
-  /** Is told why nobody could say who is signed in: a network that fails, a JWT that is refused here. @default console.error */
+  /** Receives why the user is unknown: a network error, or a JWT that was rejected here. @default console.error */
   readonly onError?: (error: unknown) => void
 }
 
 /**
- * Finds out for whom a page is rendered: Step 1 here, by the JWT in the cookie or one from the token endpoint. Step 2 is the router's, in
- * every call. The returned function never rejects, and asks the token endpoint at most once for a request.
+ * Creates the function that resolves the user of a page. It runs Step 1, with the JWT in the cookie or one from the
+ * token endpoint; the router runs Step 2 in every call. The function never rejects, and calls the token endpoint at
+ * most once per request.
  *
- * @throws ConfigurationError where `token.url` or `timeoutMs` cannot work
+ * @throws ConfigurationError if `token.url` or `timeoutMs` can't work
  * @example
  * const serverAuth = createServerAuth({ config: authConfig, token: auth.handler })
  * const page = await serverAuth(request, { remoteAddress })
@@ -34,23 +34,20 @@ export function createServerAuth({
 }: ServerAuthOptions): (request: PageRequest, options?: PageOptions) => Promise<ServerAuth> {
   const server: PageServer = {
     config,
-    ask: openTokenSource(token, config),
-    timeoutMs: positive('timeoutMs', timeoutMs),
+    fetchToken: createFetchToken(token, { config, timeoutMs: positive('timeoutMs', timeoutMs) }),
     onError: safely(onError),
   }
   const trustsProxy = trustProxies(config.trustedProxies)
-  const opened = new WeakMap<PageRequest, Promise<ServerAuth>>()
+  const cache = new WeakMap<PageRequest, Promise<ServerAuth>>()
 
   async function open(request: PageRequest, options: PageOptions): Promise<ServerAuth> {
     const page = readPage(request, options, { config, trustsProxy })
-    return openServerAuth(page, await findStanding(page, server), server)
+    return openServerAuth(page, await resolveUser(page, server), server)
   }
 
   return (request, options = {}) => {
-    const known = opened.get(request)
-    if (known !== undefined) return known
-    const auth = open(request, options)
-    opened.set(request, auth)
+    const auth = cache.get(request) ?? open(request, options)
+    cache.set(request, auth)
     return auth
   }
 }

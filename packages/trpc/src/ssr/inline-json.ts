@@ -1,6 +1,6 @@
 /**
- * JSON for a `<script type="application/json">`: whatever a user has written into the data, it cannot end the element or begin a comment.
- * In an attribute or a script that runs it is not safe.
+ * Returns JSON for a `<script type="application/json">`: no value can end the element or begin a comment. Not safe in
+ * an attribute or in a script that runs.
  *
  * @example <script type="application/json" id="state" dangerouslySetInnerHTML={{ __html: inlineJson(state) }} />
  */

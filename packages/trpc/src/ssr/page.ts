@@ -1,25 +1,24 @@
-import type { AuthConfig, HeaderReader, OriginRequest } from '@sallyport/core'
+import type { AuthConfig, OriginRequest } from '@sallyport/core'
 import { clientAddress, type ProxyTrust } from '@sallyport/core/internal/server'
 
 /**
- * The request that a page is rendered for. Where a framework shows only its headers, as Next.js does to server components, those: such code
- * cannot set cookies either.
+ * The request that a page is rendered for, or its headers if a framework shows nothing else, as Next.js does in
+ * server components: such code can't set cookies either.
  */
 export type PageRequest = { readonly method: string; readonly headers: Headers } | Headers
 
-/** What does not stand in a {@link PageRequest}. */
 export interface PageOptions {
-  /** The address of the connection, such as `socket.remoteAddress` or what the platform says. It is passed on to the token endpoint. */
+  /** The address of the connection, such as `socket.remoteAddress`. Passed on to the token endpoint. */
   readonly remoteAddress?: string | undefined
 }
 
-/** A page request as the two steps and the token endpoint need it. */
+/** A page request, as both steps and the token endpoint need it. */
 export interface Page extends OriginRequest {
   readonly headers: Headers
-  /** The address of the client; null where nobody said. */
+  /** The address of the client, if known. */
   readonly address: string | null
-  /** Whether a JWT may be asked for on its behalf. */
-  readonly mayMint: boolean
+  /** Whether to request a new JWT for it. */
+  readonly mayRefresh: boolean
 }
 
 export function readPage(
@@ -27,31 +26,25 @@ export function readPage(
   { remoteAddress = null }: { readonly remoteAddress?: string | null | undefined },
   { config, trustsProxy }: { config: AuthConfig; trustsProxy: ProxyTrust },
 ): Page {
-  // `headers` would not do: the class behind the headers of Next.js has a member of that name.
-  const isWhole = 'method' in request
-  const headers = new Headers(isWhole ? request.headers : request)
+  // Not `'headers' in request`: the class behind the headers of Next.js has a member of that name.
+  const isRequest = 'method' in request
+  const headers = new Headers(isRequest ? request.headers : request)
   const header = (name: string) => headers.get(name)
-  const method = isWhole ? request.method : 'GET'
+  const method = isRequest ? request.method : 'GET'
+  const isPrefetch = PREFETCH_HEADERS.some((name) => header(name)?.toLowerCase().includes('prefetch'))
   return {
     method,
     headers,
     header,
     address: clientAddress(remoteAddress, header('x-forwarded-for'), trustsProxy),
-    // Nobody asked for what a prefetch would bring. And a new secret that cannot be given to the browser would cost it the session.
-    mayMint: method !== 'HEAD' && !isPrefetch(header) && (isWhole || !config.rotateSessionToken),
+    // The user didn't request a prefetch. A rotated secret that can't reach the browser would cost it the session.
+    mayRefresh: method !== 'HEAD' && !isPrefetch && (isRequest || !config.rotateSessionToken),
   }
 }
 
-/** The same page with other headers. */
-export function withHeaders(page: Page, headers: Headers): Page {
-  return { ...page, headers, header: (name) => headers.get(name) }
-}
+const PREFETCH_HEADERS = ['sec-purpose', 'purpose', 'x-moz']
 
-function isPrefetch(header: HeaderReader): boolean {
-  return ['sec-purpose', 'purpose', 'x-moz'].some((name) => header(name)?.toLowerCase().includes('prefetch'))
-}
-
-/** Browsers keep cookies of ours back from what another site posts, so that it has none says nothing about its user. */
+/** Whether the browser may have withheld our `SameSite=Lax` cookies, so their absence says nothing about the user. */
 export function isWithoutLaxCookies({ method, header }: OriginRequest): boolean {
   return header('sec-fetch-site') === 'cross-site' && method !== 'GET' && method !== 'HEAD'
 }

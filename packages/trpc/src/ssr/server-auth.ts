@@ -1,134 +1,136 @@
 import type { Reason } from '@sallyport/core'
 import { type HydrationState, isSessionOver, isTokenReason } from '@sallyport/core/internal/protocol'
 import type { Page } from './page.ts'
-import { fetchInto, type PrefetchOptions, type PrefetchQueryClient } from './prefetch.ts'
-import { refusalOf } from './refusal-of.ts'
-import { type Found, over, type PageServer, refresh, secondsLeft } from './standing.ts'
+import { rejectionOf } from './rejection.ts'
+import { type PageServer, type PageUser, refresh, secondsLeft, signedOut } from './resolve-user.ts'
 
-/** Who a page is rendered for. One a request, whoever asks for it. */
+/** The part of a TanStack `QueryClient` that prefetching uses. */
+export interface PrefetchQueryClient {
+  fetchQuery(options: PrefetchOptions): Promise<unknown>
+  fetchInfiniteQuery(options: PrefetchOptions & { readonly initialPageParam: unknown }): Promise<unknown>
+  removeQueries(filters: { readonly queryKey: readonly unknown[]; readonly exact: true }): void
+  clear(): void
+}
+
+/** What `queryOptions` and `infiniteQueryOptions` return. */
+export interface PrefetchOptions {
+  readonly queryKey: readonly unknown[]
+}
+
+/** The user that a page is rendered for. One per request. */
 export interface ServerAuth {
   /**
-   * For the client of the page: `createAuthClient({ hydrate: state })`. Take it last, when everything is fetched: its seconds count from
-   * this moment, and a call may have found the session ended.
+   * For the client of the page: `createAuthClient({ hydrate: state })`. Read it last, after all calls: a call may find
+   * that the session ended, and its seconds count from this moment.
    */
   readonly state: HydrationState
-  /** Why nobody is signed in, or nobody knows; null for someone who is, and for a stranger. With `ACCOUNT_BANNED` the page can say so. */
+  /** Why the page has no user; null if it has one, and without credentials. The page can show `ACCOUNT_BANNED`. */
   readonly reason: Reason | null
   /** The headers of the page with the cookies that its browser has now: for `createAuthContext(config).headers`. */
   readonly headers: Headers
-  /** To be sent to the browser, each in a `Set-Cookie` of its own, with the page. */
+  /** Send each to the browser in its own `Set-Cookie`. */
   readonly setCookies: readonly string[]
   /**
-   * Asks the app's own router. When that refuses a JWT that the browser had, the work is done once more with a fresh one. So let it read:
-   * it may run twice.
+   * Calls the app's own router. If the router rejects the browser's JWT, the work runs again with a fresh one, so it
+   * should only read.
    *
    * @throws what `work` throws
    */
   call<Result>(work: (headers: Headers) => Promise<Result>): Promise<Result>
   /**
-   * Fetches what the page will ask for into the `QueryClient` of this one request. Never rejects: a query that fails leaves nothing
-   * behind, and the browser asks again. When the session turns out to have ended, or its user to be banned, whoever hears of it and
-   * whenever, nothing at all is left.
+   * Fetches queries into the `QueryClient` of this request. Never rejects: a query that fails leaves nothing behind, and
+   * the browser fetches it again. If any call finds that the session ended or the user is banned, it clears everything.
    *
    * @param queries what `queryOptions()` or `infiniteQueryOptions()` return
    */
   prefetch(queryClient: PrefetchQueryClient, queries: readonly PrefetchOptions[]): Promise<void>
 }
 
-/** Opens the page of a user who was found. */
-export function openServerAuth(page: Page, found: Found, server: PageServer): ServerAuth {
+export function openServerAuth(page: Page, resolved: PageUser, server: PageServer): ServerAuth {
   const { config } = server
-  let { standing, setCookies } = found
+  let user = resolved
   let refreshing: Promise<void> | null = null
   const filled = new Set<PrefetchQueryClient>()
-  let isEmptied = false
+  let isCleared = false
+
+  /** Applies a rejection by Step 2, or by the token endpoint. */
+  function apply(reason: Reason | null): void {
+    if (reason !== null && isSessionOver(reason))
+      user = signedOut(page, reason, { config, setCookies: user.setCookies })
+    else if (reason !== 'ACCOUNT_BANNED') return
+    // The client calls the token endpoint, which responds with the ban.
+    else if (user.status === 'authenticated')
+      user = { status: 'unknown', reason, headers: user.headers, setCookies: user.setCookies }
+    // The page must not contain data of a user that it isn't for.
+    isCleared = true
+    for (const queryClient of filled) queryClient.clear()
+  }
 
   async function attempt<Result>(work: (headers: Headers) => Promise<Result>): Promise<Result> {
     try {
-      return await work(standing.headers)
+      return await work(user.headers)
     } catch (error) {
-      const refusal = refusalOf(error)
-      if (refusal !== null) note(refusal.reason)
+      apply(rejectionOf(error)?.reason ?? null)
       throw error
     }
   }
 
-  /** What Step 2 has found, or the token endpoint. */
-  function note(reason: Reason): void {
-    if (isSessionOver(reason)) {
-      standing = over(page, reason, { config, setCookies }).standing
-      empty()
-    } else if (reason === 'ACCOUNT_BANNED') {
-      // The client asks who is signed in, and hears of the ban from the token endpoint.
-      if (standing.status === 'authenticated')
-        standing = { status: 'unknown', reason, headers: standing.headers }
-      empty()
-    }
-  }
-
-  /** The page is no longer its user's: nothing of theirs stands beside a state that is not. */
-  function empty(): void {
-    isEmptied = true
-    for (const queryClient of filled) queryClient.clear()
-  }
-
-  /** One for all calls of the page, also those that are refused later. */
-  function refreshOnce(refused: Reason): Promise<void> {
-    refreshing ??= refresh(page, refused, server).then((refreshed) => {
-      setCookies = refreshed.setCookies
-      if (standing.status === 'authenticated') standing = refreshed.standing
-      if (refreshed.standing.status !== 'authenticated' && refreshed.standing.reason !== null)
-        note(refreshed.standing.reason)
+  /** Refreshes once for all calls of the page, also those that are rejected later. */
+  function refreshOnce(rejected: Reason): Promise<void> {
+    refreshing ??= refresh(page, rejected, server).then((refreshed) => {
+      user = user.status === 'authenticated' ? refreshed : { ...user, setCookies: refreshed.setCookies }
+      apply(refreshed.reason)
     })
     return refreshing
   }
 
   async function call<Result>(work: (headers: Headers) => Promise<Result>): Promise<Result> {
-    const used = standing
+    const isRefreshable = user.status === 'authenticated' && user.isRefreshable
     try {
       return await attempt(work)
     } catch (error) {
-      const refusal = refusalOf(error)
-      const isRefreshable = used.status === 'authenticated' && used.isRefreshable
-      if (!isRefreshable || refusal === null || !refusal.isReplayable || !isTokenReason(refusal.reason))
-        throw error
-      await refreshOnce(refusal.reason)
-      if (standing.status !== 'authenticated') throw error
+      const rejection = rejectionOf(error)
+      if (!isRefreshable || !rejection?.isReplayable || !isTokenReason(rejection.reason)) throw error
+      await refreshOnce(rejection.reason)
+      if (user.status !== 'authenticated') throw error
       return attempt(work)
     }
   }
 
   return {
     get state(): HydrationState {
-      if (standing.status !== 'authenticated') {
-        const { status, reason } = standing
-        return status === 'unknown' && reason === 'ACCOUNT_BANNED' ? { status, reason } : { status }
+      if (user.status === 'authenticated') {
+        const { userId, sessionId } = user.identity
+        return { status: user.status, userId, sessionId, expiresIn: secondsLeft(user.identity, config) }
       }
-      const { userId, sessionId } = standing.identity
-      const expiresIn = secondsLeft(standing.identity, config)
-      return { status: 'authenticated', userId, sessionId, expiresIn }
+      const { status, reason } = user
+      return status === 'unknown' && reason === 'ACCOUNT_BANNED' ? { status, reason } : { status }
     },
     get reason() {
-      return standing.status === 'authenticated' ? null : standing.reason
+      return user.reason
     },
     get headers() {
-      return standing.headers
+      return user.headers
     },
     get setCookies() {
-      return setCookies
+      return user.setCookies
     },
     call,
     async prefetch(queryClient, queries) {
       filled.add(queryClient)
-      const fetched = queries.map(async (query) => {
-        try {
-          await call(() => fetchInto(queryClient, query))
-        } catch {
+      const fetched = queries.map((query) =>
+        call(() => fetchInto(queryClient, query)).catch(() => {
           queryClient.removeQueries({ queryKey: query.queryKey, exact: true })
-        }
-      })
+        }),
+      )
       await Promise.all(fetched)
-      if (isEmptied) queryClient.clear()
+      if (isCleared) queryClient.clear()
     },
   }
+}
+
+/** Fetches into the query client, without the retries that an app uses in browsers: they would delay the page. */
+function fetchInto(queryClient: PrefetchQueryClient, options: PrefetchOptions): Promise<unknown> {
+  const once = { ...options, retry: false }
+  return 'initialPageParam' in once ? queryClient.fetchInfiniteQuery(once) : queryClient.fetchQuery(once)
 }

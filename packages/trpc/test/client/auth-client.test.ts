@@ -100,7 +100,7 @@ async function signInAdmin() {
 /** Without the endpoint of the plugin. */
 type OwnApi = Omit<Api, keyof typeof routes>
 
-/** The error of a call that is refused. */
+/** The error of a call that is rejected. */
 async function errorOf(call: Promise<unknown>): Promise<AuthClientError> {
   const error: unknown = await call.then(
     () => null,
@@ -279,9 +279,9 @@ describe('over a socket', () => {
 describe('a refusal is an AuthClientError', () => {
   test('with code, status and text', async () => {
     const { client, email } = await signUp()
-    const stranger = open().client
+    const visitor = open().client
     for (const attempted of [email, newEmail()]) {
-      const error = await errorOf(stranger.signInEmail({ email: attempted, password: 'a wrong password' }))
+      const error = await errorOf(visitor.signInEmail({ email: attempted, password: 'a wrong password' }))
       expect(error).toBeInstanceOf(Error)
       expect(error).toMatchObject({
         name: 'AuthClientError',
@@ -329,13 +329,13 @@ describe('a refusal is an AuthClientError', () => {
     expect(await errorOf(client.listSessions?.() ?? Promise.resolve())).toMatchObject({
       code: 'UNKNOWN',
       status,
-      message: 'No answer of an auth endpoint',
+      message: 'The response is not from an auth endpoint',
       fields: [],
       retryAfterSeconds: null,
     })
   })
 
-  test('and UNREACHABLE where nobody answers, with what fetch throws as its cause', async () => {
+  test('and UNREACHABLE without a response, with what fetch throws as its cause', async () => {
     const { api } = createAuthClient<OwnApi>({ baseUrl: 'http://localhost:1' })
     const error = await errorOf(api.listSessions())
     expect(error).toMatchObject({ code: 'UNREACHABLE', status: 0, cause: expect.any(TypeError) })

@@ -46,7 +46,7 @@ async function signedIn(options: Options = {}) {
 
 const ada = { status: 'authenticated', userId: 'ada', sessionId: 'ada-1', error: null }
 const grace = { status: 'authenticated', userId: 'grace', sessionId: 'grace-1', error: null }
-const nobody = { status: 'unauthenticated', userId: null, sessionId: null, error: null }
+const noUser = { status: 'unauthenticated', userId: null, sessionId: null, error: null }
 const asGrace = () => tokens({ userId: 'grace', sessionId: 'grace-1' })
 const signIn = (client: AuthClient<Api>) =>
   client.api.signInEmail({ email: 'grace@example.com', password: 'x' })
@@ -85,7 +85,7 @@ describe('the first answer', () => {
     const { client, server, listen } = open()
     server.answer(TOKEN, () => tokens())
     await vi.advanceTimersByTimeAsync(3_600_000)
-    expect(client.getState()).toEqual({ ...nobody, status: 'loading', userChanges: 0 })
+    expect(client.getState()).toEqual({ ...noUser, status: 'loading', userChanges: 0 })
     expect(server.sent).toEqual([])
     const stop = listen()
     expect(client.getState().status).toBe('loading')
@@ -107,12 +107,12 @@ describe('the first answer', () => {
     expect(server.count(TOKEN)).toBe(1)
   })
 
-  test.each(ENDS)('%s: nobody is signed in', async (_code, answer) => {
+  test.each(ENDS)('%s: no user is signed in', async (_code, answer) => {
     const { client, server, listen } = open()
     server.answer(TOKEN, answer)
     listen()
     await vi.advanceTimersByTimeAsync(3_600_000)
-    expect(client.getState()).toEqual({ ...nobody, userChanges: 0 })
+    expect(client.getState()).toEqual({ ...noUser, userChanges: 0 })
     expect(server.count(TOKEN)).toBe(1)
   })
 
@@ -121,7 +121,7 @@ describe('the first answer', () => {
     server.answer(TOKEN, answer)
     listen()
     await settle()
-    expect(client.getState()).toMatchObject({ ...nobody, status: 'unknown', userChanges: 0, error: { code } })
+    expect(client.getState()).toMatchObject({ ...noUser, status: 'unknown', userChanges: 0, error: { code } })
     server.answer(TOKEN, () => tokens())
     await client.refresh()
     // Calls may have been answered for somebody meanwhile.
@@ -154,7 +154,7 @@ describe('who is signed in stays signed in', () => {
     const { client, server, states } = await signedIn()
     server.answer(TOKEN, answer)
     await vi.advanceTimersByTimeAsync(3_600_000)
-    expect(client.getState()).toEqual({ ...nobody, userChanges: 1 })
+    expect(client.getState()).toEqual({ ...noUser, userChanges: 1 })
     expect(states).toEqual(['unauthenticated'])
     expect(server.count(TOKEN)).toBe(1)
   })
@@ -173,7 +173,7 @@ describe('who is signed in stays signed in', () => {
     expect(pauses.slice(0, 9)).toEqual([0, 1, 2, 4, 8, 16, 30, 30, 30])
   })
 
-  test('and the server may ask for more patience', async () => {
+  test('and the server may request a longer wait', async () => {
     const { server } = await signedIn()
     server.answer(TOKEN, () => refusal(429, 'RATE_LIMITED', { retryAfterSeconds: 300 }))
     await vi.advanceTimersByTimeAsync(850_000)
@@ -184,7 +184,7 @@ describe('who is signed in stays signed in', () => {
     expect(server.count(TOKEN)).toBe(2)
   })
 
-  test('and patience that no timer has is no storm', async () => {
+  test('and a wait longer than any timer causes no storm', async () => {
     const { server } = await signedIn()
     server.answer(TOKEN, () => refusal(429, 'RATE_LIMITED', { retryAfterSeconds: 1e12 }))
     await vi.advanceTimersByTimeAsync(3_600_000)
@@ -271,9 +271,9 @@ const rendered = { status: 'authenticated', userId: 'ada', sessionId: 'ada-1', e
 describe('a page that was rendered on a server', () => {
   test.each([
     { hydrate: rendered, state: ada, requests: 0 },
-    { hydrate: { status: 'unauthenticated' } as const, state: nobody, requests: 0 },
-    { hydrate: { status: 'unknown' } as const, state: { ...nobody, status: 'unknown' }, requests: 1 },
-    { hydrate: undefined, state: { ...nobody, status: 'loading' }, requests: 1 },
+    { hydrate: { status: 'unauthenticated' } as const, state: noUser, requests: 0 },
+    { hydrate: { status: 'unknown' } as const, state: { ...noUser, status: 'unknown' }, requests: 1 },
+    { hydrate: undefined, state: { ...noUser, status: 'loading' }, requests: 1 },
   ])('begins as $state.status', async ({ hydrate, state, requests }) => {
     const { client, server, listen } = open({ hydrate })
     server.answer(TOKEN, () => tokens())
@@ -290,7 +290,7 @@ describe('a page that was rendered on a server', () => {
     const { client, server, listen } = open({ hydrate: { status: 'unknown', reason: 'ACCOUNT_BANNED' } })
     server.answer(TOKEN, () => tokens())
     const banned = { status: 403, code: 'ACCOUNT_BANNED', message: 'Account banned' }
-    expect(client.getState()).toMatchObject({ ...nobody, status: 'unknown', userChanges: 0, error: banned })
+    expect(client.getState()).toMatchObject({ ...noUser, status: 'unknown', userChanges: 0, error: banned })
     listen()
     await settle()
     expect(client.getState()).toEqual({ ...ada, userChanges: 1 })
@@ -311,7 +311,7 @@ describe('a page that was rendered on a server', () => {
   })
 })
 
-describe('a refused call', () => {
+describe('a rejected call', () => {
   test('of an older JWT needs no refresh', async () => {
     const { server, session } = await signedIn()
     await session.refreshAfter(session.generation - 1)
@@ -328,7 +328,7 @@ describe('a refused call', () => {
     expect(session.generation).toBe(generation + 1)
   })
 
-  test('is told of a loop after three a minute', async () => {
+  test('gets REFRESH_LOOP after three a minute', async () => {
     const { client, server, session } = await signedIn()
     for (let i = 0; i < 3; i++) await session.refreshAfter(session.generation)
     const error = await session.refreshAfter(session.generation).catch((error: unknown) => error)
@@ -341,7 +341,7 @@ describe('a refused call', () => {
     expect(server.count(TOKEN)).toBe(4)
   })
 
-  test('of somebody who is signed out asks nobody', async () => {
+  test('of a user who is signed out sends no request', async () => {
     const { server, session } = open({ hydrate: { status: 'unauthenticated' } })
     await expect(session.refreshAfter(session.generation)).rejects.toMatchObject({
       code: 'SESSION_NOT_FOUND',
@@ -353,7 +353,7 @@ describe('a refused call', () => {
     const { client, server, session } = await signedIn()
     server.answer(TOKEN, answer)
     await expect(session.refreshAfter(session.generation)).rejects.toMatchObject({ code, status: 401 })
-    expect(client.getState()).toEqual({ ...nobody, userChanges: 1 })
+    expect(client.getState()).toEqual({ ...noUser, userChanges: 1 })
     await expect(session.refreshAfter(session.generation)).rejects.toMatchObject({ code, status: 401 })
     expect(server.count(TOKEN)).toBe(1)
   })
@@ -377,7 +377,7 @@ describe('a call that was told that its session has ended', () => {
     session.report('SESSION_NOT_FOUND', 0)
     session.report('SESSION_NOT_FOUND', 0)
     await settle()
-    expect(client.getState()).toEqual({ ...nobody, userChanges: 1 })
+    expect(client.getState()).toEqual({ ...noUser, userChanges: 1 })
     expect(server.count(TOKEN)).toBe(1)
     expect(code).toMatch(/^SESSION_/)
   })
@@ -446,7 +446,7 @@ describe('signing out', () => {
     answer.resolve(Response.json({ success: true }))
     await done
     expect(order).toEqual(['signing-out', 'POST', 'unauthenticated', 'done'])
-    expect(client.getState()).toEqual({ ...nobody, userChanges: 1 })
+    expect(client.getState()).toEqual({ ...noUser, userChanges: 1 })
     expect(states).toEqual(['signing-out', 'unauthenticated'])
     await vi.advanceTimersByTimeAsync(3_600_000)
     expect(server.sent).toHaveLength(1)
@@ -465,7 +465,7 @@ describe('signing out', () => {
       server.answer(SIGN_OUT, () => Response.json({ success: true }))
       await vi.advanceTimersByTimeAsync(30_000)
       await done
-      expect(client.getState()).toEqual({ ...nobody, userChanges: 1 })
+      expect(client.getState()).toEqual({ ...noUser, userChanges: 1 })
       expect(new Set(states.slice(0, -1))).toEqual(new Set(['signing-out']))
     },
   )
@@ -473,7 +473,7 @@ describe('signing out', () => {
   test.each([
     ['COOKIE_CONFLICT', 401],
     ['ORIGIN_REJECTED', 403],
-  ])('that is refused with %s leaves the user signed in and says so', async (code, status) => {
+  ])('that is rejected with %s leaves the user signed in and says so', async (code, status) => {
     const { client, server } = await signedIn()
     server.answer(SIGN_OUT, () => refusal(status, code))
     expect((await client.signOut()).error).toMatchObject({ code, status })
@@ -496,7 +496,7 @@ describe('signing out', () => {
     const { client, server } = await signedIn()
     server.answer(SIGN_OUT, answer)
     await client.signOut()
-    expect(client.getState()).toEqual({ ...nobody, userChanges: 1 })
+    expect(client.getState()).toEqual({ ...noUser, userChanges: 1 })
   })
 
   test('by a client that does not know yet who is signed in asks the server all the same', async () => {
@@ -510,7 +510,7 @@ describe('signing out', () => {
     late.resolve(tokens())
     await done
     await refreshing
-    expect(client.getState()).toEqual({ ...nobody, userChanges: 0 })
+    expect(client.getState()).toEqual({ ...noUser, userChanges: 0 })
     expect(states).toEqual(['signing-out', 'unauthenticated'])
     expect(server.count(SIGN_OUT)).toBe(1)
   })
@@ -535,7 +535,7 @@ describe('signing out', () => {
     await refreshing
     expect(await refreshed).toMatchObject({ code: 'USER_CHANGED' })
     await settle()
-    expect(client.getState()).toEqual({ ...nobody, userChanges: 1 })
+    expect(client.getState()).toEqual({ ...noUser, userChanges: 1 })
     expect(states).toEqual(['signing-out', 'unauthenticated'])
     // It was called off rather than waited for.
     expect(server.sent[0]?.init.signal?.aborted).toBe(true)
@@ -656,7 +656,7 @@ describe('calls of the auth endpoints', () => {
     expect(client.getState()).toEqual({ ...ada, userChanges: 0 })
     server.answer(TOKEN, () => refusal(401, 'SESSION_NOT_FOUND'))
     await call({ sessionId: 'ada-1' })
-    expect(client.getState()).toEqual({ ...nobody, userChanges: 1 })
+    expect(client.getState()).toEqual({ ...noUser, userChanges: 1 })
     expect(server.count(TOKEN)).toBe(2)
   })
 })

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { AuthClientError, type AuthState, type AuthStatus } from '@sallyport/trpc/client'
 import { describe, expect, test } from 'vitest'
-import { hydrate } from '../../src/client/hydrate.ts'
-import { type SessionEvent, type SessionState, transition } from '../../src/client/session-state.ts'
+import { hydrate, type SessionEvent, type SessionState, transition } from '../../src/client/session-state.ts'
 
 const outage = new AuthClientError(503, { code: 'SESSIONS_UNAVAILABLE', message: '' })
 const superseded = new AuthClientError(409, { code: 'SECRET_SUPERSEDED', message: '' })

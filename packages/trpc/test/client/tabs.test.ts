@@ -140,10 +140,10 @@ describe('what another tab tells', () => {
 
   test('of a session that is not ours changes nothing', async () => {
     const { client, other } = await open()
-    await other.tell({ type: 'ended', sessionId: 'grace-1' })
+    await other.notify({ type: 'ended', sessionId: 'grace-1' })
     await soon()
     expect(client.getState()).toMatchObject({ status: 'authenticated', userChanges: 0 })
-    await other.tell({ type: 'ended', sessionId: 'ada-1' })
+    await other.notify({ type: 'ended', sessionId: 'ada-1' })
     await vi.waitFor(() =>
       expect(client.getState()).toMatchObject({ status: 'unauthenticated', userChanges: 1 }),
     )
@@ -155,7 +155,7 @@ describe('what another tab tells', () => {
     server.answer(TOKEN, () => late.promise)
     const refreshing = client.refresh()
     await vi.waitFor(() => expect(server.count(TOKEN)).toBe(2))
-    await other.tell({ type: 'ended', sessionId: 'ada-1' })
+    await other.notify({ type: 'ended', sessionId: 'ada-1' })
     await vi.waitFor(() => expect(client.getState().status).toBe('unauthenticated'))
     late.resolve(tokens())
     expect(await refreshing).toMatchObject({ status: 'unauthenticated', userChanges: 1 })
@@ -167,7 +167,7 @@ describe('what another tab tells', () => {
     server.answer('/sign-out', () => late.promise)
     const done = client.signOut()
     const receipt = { userId: 'ada', sessionId: 'ada-1', expiresIn: 900, seq: Date.now() + 1_000 }
-    await other.tell({ type: 'received', receipt, isNew: false })
+    await other.notify({ type: 'received', receipt, isNew: false })
     await soon()
     expect(client.getState().status).toBe('signing-out')
     late.resolve(Response.json({ success: true }))
@@ -180,10 +180,10 @@ describe('what another tab tells', () => {
     server.answer('/sign-out', () => Response.json({ success: true }))
     await client.signOut()
     const receipt = { userId: 'ada', sessionId: 'ada-1', expiresIn: 900, seq: Date.now() + 1_000 }
-    await other.tell({ type: 'received', receipt, isNew: false })
+    await other.notify({ type: 'received', receipt, isNew: false })
     await soon()
     expect(client.getState().status).toBe('unauthenticated')
-    await other.tell({ type: 'received', receipt: { ...receipt, sessionId: 'ada-2' }, isNew: true })
+    await other.notify({ type: 'received', receipt: { ...receipt, sessionId: 'ada-2' }, isNew: true })
     await vi.waitFor(() => expect(client.getState()).toMatchObject({ sessionId: 'ada-2', userChanges: 2 }))
   })
 
@@ -195,7 +195,7 @@ describe('what another tab tells', () => {
     server.answer('/sign-out', () => signOut.promise)
     const done = client?.signOut()
     const receipt = { userId: 'ada', sessionId: 'ada-1', expiresIn: 900, seq: Date.now() + 1_000 }
-    await connectTabs(`sallyport ${baseUrl}`).tell({ type: 'received', receipt, isNew: false })
+    await connectTabs(`sallyport ${baseUrl}`).notify({ type: 'received', receipt, isNew: false })
     await soon()
     expect(client?.getState().status).toBe('signing-out')
     first.resolve(tokens())
@@ -207,7 +207,7 @@ describe('what another tab tells', () => {
   test('who did not know which session has ended makes the others ask', async () => {
     const { server, client, other } = await open()
     server.answer(TOKEN, () => refusal(401, 'SESSION_EXPIRED'))
-    await other.tell({ type: 'ended', sessionId: null })
+    await other.notify({ type: 'ended', sessionId: null })
     await vi.waitFor(() => expect(client.getState().status).toBe('unauthenticated'))
     expect(server.count(TOKEN)).toBe(2)
   })
@@ -218,7 +218,7 @@ describe('what another tab tells', () => {
     const done = client.signOut()
     await vi.waitFor(() => expect(server.count('/sign-out')).toBe(1))
     const receipt = { userId: 'grace', sessionId: 'grace-1', expiresIn: 900, seq: Date.now() + 1_000 }
-    await other.tell({ type: 'received', receipt, isNew: false })
+    await other.notify({ type: 'received', receipt, isNew: false })
     await vi.waitFor(() => expect(client.getState()).toMatchObject({ userId: 'grace', userChanges: 1 }))
     page.dispatchEvent(new Event('focus'))
     expect(await done).toMatchObject({ userId: 'grace', userChanges: 1 })
@@ -234,7 +234,7 @@ describe('what another tab tells', () => {
     onTestFinished(() => void vi.restoreAllMocks())
     const done = other.exclusively(async () => {
       await late.promise
-      await other.tell({ type: 'received', receipt, isNew: true })
+      await other.notify({ type: 'received', receipt, isNew: true })
     })
     return async () => {
       late.resolve()
@@ -272,7 +272,7 @@ describe('what another tab tells', () => {
     server.answer(TOKEN, () => refusal(401, 'SESSION_NOT_FOUND'))
     await vi.waitFor(() => expect(clients[0]?.getState().status).toBe('unauthenticated'))
     const receipt = { userId: 'ada', sessionId: 'ada-1', expiresIn: 900, seq: Date.now() - 1_000 }
-    await other.tell({ type: 'received', receipt, isNew: false })
+    await other.notify({ type: 'received', receipt, isNew: false })
     const late = createAuthClient({ baseUrl, fetch: server.fetch })
     onTestFinished(late.subscribe(() => {}))
     await vi.waitFor(() => expect(late.getState().status).toBe('unauthenticated'))
@@ -287,7 +287,7 @@ describe('what another tab tells', () => {
     const other = connectTabs(`sallyport ${baseUrl}`)
     onTestFinished(other.listen(() => {}))
     const receipt = { userId: 'grace', sessionId: 'grace-1', expiresIn: 900, seq: Date.now() }
-    await other.tell({ type: 'received', receipt, isNew: true })
+    await other.notify({ type: 'received', receipt, isNew: true })
     server.answer(TOKEN, () => tokens({ userId: 'grace', sessionId: 'grace-1' }))
     const hydrate = { status: 'authenticated', userId: 'ada', sessionId: 'ada-1', expiresIn: 900 } as const
     const client = createAuthClient({ baseUrl, fetch: server.fetch, hydrate })
@@ -344,7 +344,7 @@ describe('a superseded secret', () => {
     const other = connectTabs(`sallyport ${baseUrl}`)
     const refreshing = clients[0]?.refresh()
     await vi.waitFor(() => expect(server.count(TOKEN)).toBe(1))
-    await other.tell({ type: 'received', receipt: newer, isNew: true })
+    await other.notify({ type: 'received', receipt: newer, isNew: true })
     expect(await refreshing).toMatchObject({ status: 'authenticated', userChanges: 0, error: null })
     expect(server.count(TOKEN)).toBe(1)
     expect(server.count('/sign-out')).toBe(0)
@@ -353,12 +353,12 @@ describe('a superseded secret', () => {
   test('of another tab leaves a tab with newer credentials signed in', async () => {
     const { clients, baseUrl, server } = await open(1)
     const other = connectTabs(`sallyport ${baseUrl}`)
-    await other.tell({ type: 'received', receipt: newer, isNew: true })
+    await other.notify({ type: 'received', receipt: newer, isNew: true })
     await vi.waitFor(() => expect(clients[0]?.[clientSession].generation).toBe(2))
-    await other.tell({ type: 'ended', sessionId: 'ada-1', supersededSeq: newer.seq - 1 })
+    await other.notify({ type: 'ended', sessionId: 'ada-1', supersededSeq: newer.seq - 1 })
     await new Promise((resolve) => setTimeout(resolve, 30))
     expect(clients[0]?.getState().status).toBe('authenticated')
-    await other.tell({ type: 'ended', sessionId: 'ada-1', supersededSeq: newer.seq })
+    await other.notify({ type: 'ended', sessionId: 'ada-1', supersededSeq: newer.seq })
     await vi.waitFor(() =>
       expect(clients[0]?.getState()).toMatchObject({
         status: 'unauthenticated',
@@ -389,10 +389,10 @@ describe('a superseded secret', () => {
   test('does not keep a tab from newer credentials of the same session', async () => {
     const { clients, baseUrl } = await open(1)
     const other = connectTabs(`sallyport ${baseUrl}`)
-    await other.tell({ type: 'ended', sessionId: 'ada-1', supersededSeq: Date.now() })
+    await other.notify({ type: 'ended', sessionId: 'ada-1', supersededSeq: Date.now() })
     await vi.waitFor(() => expect(clients[0]?.getState().status).toBe('unauthenticated'))
-    await other.tell({ type: 'received', receipt: { ...newer, seq: 1 }, isNew: false })
-    await other.tell({ type: 'received', receipt: newer, isNew: true })
+    await other.notify({ type: 'received', receipt: { ...newer, seq: 1 }, isNew: false })
+    await other.notify({ type: 'received', receipt: newer, isNew: true })
     await vi.waitFor(() =>
       expect(clients[0]?.getState()).toMatchObject({ status: 'authenticated', userChanges: 2 }),
     )
@@ -409,14 +409,14 @@ describe('a receipt', () => {
     onTestFinished(first.listen((message) => heard.push(message)))
     onTestFinished(second.listen(() => {}))
     expect(await second.latest()).toBeNull()
-    await first.tell({ type: 'received', receipt: receipt(1), isNew: false })
+    await first.notify({ type: 'received', receipt: receipt(1), isNew: false })
     expect(await second.latest()).toEqual(receipt(1))
-    await second.tell({ type: 'received', receipt: receipt(2), isNew: false })
+    await second.notify({ type: 'received', receipt: receipt(2), isNew: false })
     expect(await first.latest()).toEqual(receipt(2))
     await vi.waitFor(() => expect(heard).toEqual([{ type: 'received', receipt: receipt(2), isNew: false }]))
     const held = (await navigator.locks.query()).held ?? []
     expect(held.filter((lock) => lock.name?.startsWith(`${name} `))).toHaveLength(1)
-    await first.tell({ type: 'ended', sessionId: 'ada-1' })
+    await first.notify({ type: 'ended', sessionId: 'ada-1' })
     await vi.waitFor(async () => expect(await first.latest()).toBeNull())
   })
 
@@ -425,7 +425,7 @@ describe('a receipt', () => {
     for (const other of [`${name} bearer`, `${name}0`]) {
       const tabs = connectTabs(other)
       onTestFinished(tabs.listen(() => {}))
-      await tabs.tell({ type: 'received', receipt: receipt(1), isNew: false })
+      await tabs.notify({ type: 'received', receipt: receipt(1), isNew: false })
       expect(await tabs.latest()).toEqual(receipt(1))
     }
     expect(await connectTabs(name).latest()).toBeNull()
@@ -461,7 +461,7 @@ describe('a page', () => {
     },
   )
 
-  test('that nobody sees asks nothing', async () => {
+  test('in the background sends no request', async () => {
     const { server, client } = await open()
     server.answer(TOKEN, () => refusal(503, 'SESSIONS_UNAVAILABLE'))
     await client.refresh()

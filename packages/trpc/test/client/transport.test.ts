@@ -131,7 +131,7 @@ describe('with bearer tokens and a storage', () => {
     ['what is not JSON', { [key]: 'hello' }],
     ['what is not ours', { [key]: '{"token":1}' }],
     ['null', { [key]: 'null' }],
-  ])('a storage with %s: nobody is signed in, and nobody is asked', async (_what, items) => {
+  ])('a storage with %s: no user is signed in, and no request is sent', async (_what, items) => {
     const { client, requests } = open(openStorage(items))
     expect(await client.refresh()).toMatchObject({ status: 'unauthenticated', userChanges: 0 })
     expect(requests).toEqual([])

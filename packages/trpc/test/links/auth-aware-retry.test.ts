@@ -18,7 +18,7 @@ function answered(
   const data = { httpStatus, auth: auth && { retryAfterSeconds: null, replay: false, ...auth } }
   return TRPCClientError.from({ error: { code: -32000, message: String(httpStatus), data } })
 }
-const refused = (reason: Reason) => answered(REASONS[reason].status, { reason })
+const rejected = (reason: Reason) => answered(REASONS[reason].status, { reason })
 /** An error of tRPC's client for an answer that was none of tRPC's. */
 const page = (status: number) =>
   TRPCClientError.from(new SyntaxError('Unexpected token <'), { meta: { response: { status } } })
@@ -36,13 +36,13 @@ const OUTAGES: readonly Reason[] = ['RATE_LIMITED', 'SESSIONS_UNAVAILABLE', 'KEY
 const REFUSALS = (Object.keys(REASONS) as Reason[]).filter((reason) => !OUTAGES.includes(reason))
 
 describe('a query', () => {
-  test.each(REFUSALS)('that was refused with %s is not tried again', (reason) => {
-    expect(retriesOf(refused(reason))).toBe(0)
+  test.each(REFUSALS)('that was rejected with %s is not tried again', (reason) => {
+    expect(retriesOf(rejected(reason))).toBe(0)
     expect(retriesOf(ofAuthClient(REASONS[reason].status, reason))).toBe(0)
   })
 
   test.each(OUTAGES)('that was answered %s is tried again six times', (reason) => {
-    expect(retriesOf(refused(reason))).toBe(6)
+    expect(retriesOf(rejected(reason))).toBe(6)
     expect(retriesOf(ofAuthClient(REASONS[reason].status, reason))).toBe(6)
   })
 
@@ -67,7 +67,7 @@ describe('a query', () => {
     expect(retriesOf(error)).toBe(retries)
   })
 
-  test('that is told to wait for more than half a minute is not tried again', () => {
+  test('that should wait for more than half a minute is not tried again', () => {
     expect(retriesOf(answered(429, { reason: 'RATE_LIMITED', retryAfterSeconds: 30 }))).toBe(6)
     expect(retriesOf(answered(429, { reason: 'RATE_LIMITED', retryAfterSeconds: 31 }))).toBe(0)
     expect(retriesOf(ofAuthClient(429, 'RATE_LIMITED', 31))).toBe(0)
@@ -80,7 +80,7 @@ describe('the pause', () => {
     { chance: 'highest', value: 1, pauses: [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000] },
   ])('becomes longer, up to 30 seconds, with the $chance chance', ({ value, pauses }) => {
     vi.spyOn(Math, 'random').mockReturnValue(value)
-    const error = refused('SESSIONS_UNAVAILABLE')
+    const error = rejected('SESSIONS_UNAVAILABLE')
     expect(pauses.map((_, failures) => authAwareRetryDelay(failures, error))).toEqual(pauses)
   })
 
@@ -99,14 +99,14 @@ test('TanStack Query asks them', async () => {
     defaultOptions: { queries: { retry: authAwareRetry, retryDelay: authAwareRetryDelay } },
   })
   onTestFinished(() => queryClient.clear())
-  const lose = vi.fn(() => Promise.reject(refused('SESSIONS_UNAVAILABLE')))
-  const refuse = vi.fn(() => Promise.reject(refused('ROLE_REQUIRED')))
+  const lose = vi.fn(() => Promise.reject(rejected('SESSIONS_UNAVAILABLE')))
+  const reject = vi.fn(() => Promise.reject(rejected('ROLE_REQUIRED')))
   const failures = [
     queryClient.fetchQuery({ queryKey: ['lost'], queryFn: lose }),
-    queryClient.fetchQuery({ queryKey: ['refused'], queryFn: refuse }),
+    queryClient.fetchQuery({ queryKey: ['rejected'], queryFn: reject }),
   ].map((call) => call.catch(() => {}))
   await vi.advanceTimersByTimeAsync(120_000)
   await Promise.all(failures)
   expect(lose).toHaveBeenCalledTimes(7)
-  expect(refuse).toHaveBeenCalledTimes(1)
+  expect(reject).toHaveBeenCalledTimes(1)
 })

@@ -185,7 +185,7 @@ describe('the error in a connection state', () => {
   })
 })
 
-test('a subscription that is unsubscribed by what it is told at once is not left open', async () => {
+test('a subscription that is unsubscribed by its first envelope is closed', async () => {
   const { authClient } = await open()
   let isOpen = false
   const lastLink: TRPCLink<AppRouter> = () => () =>
@@ -270,7 +270,7 @@ describe('a subscription that is sent again', () => {
   })
 })
 
-describe('a subscription whose JWT is refused', () => {
+describe('a subscription whose JWT is rejected', () => {
   test('goes on with a new one where it had begun, as when the key of the old one was removed', async () => {
     const { sent, server, seen, last } = await open()
     last().next(started)
@@ -292,7 +292,7 @@ describe('a subscription whose JWT is refused', () => {
     expect(seen).toEqual(['pending', 'failed: 401'])
   })
 
-  test('fails where the new one is refused at once', async () => {
+  test('fails where the new one is rejected at once', async () => {
     const { sent, seen, last } = await open()
     last().error(tokenRefused(true))
     await settle()
@@ -313,7 +313,7 @@ describe('a subscription whose JWT is refused', () => {
     expect(seen).toEqual([])
   })
 
-  test('shows that nobody can say whether its session counts, and goes on when it is known', async () => {
+  test('shows that the server cannot validate its session, and goes on when it is known', async () => {
     const { sent, server, seen, last } = await open()
     server.answer(TOKEN, () => refusal(503, 'SESSIONS_UNAVAILABLE'))
     last().error(tokenRefused(true))

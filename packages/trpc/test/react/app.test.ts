@@ -196,7 +196,7 @@ test('a session that ends elsewhere is shown to have ended, without a reload', a
   expect(await run('cached')).toEqual([])
 })
 
-test('a ban is shown, and what it refuses is not asked for again by itself', async () => {
+test('a ban is shown, and what it rejects is not asked for again by itself', async () => {
   await using site = await serveApp({ entry })
   const { profile, session } = await openProfile(site)
   await profile.fakeClock()
@@ -295,7 +295,7 @@ describe('a page that was rendered on the server', () => {
     }
   }
 
-  test('for a user who is signed in begins signed in, and asks nobody', async () => {
+  test('for a user who is signed in begins signed in, and sends no request', async () => {
     const { log, refreshes } = await open('/', ({ userId, sessionId }) => ({
       status: 'authenticated',
       userId,
@@ -309,7 +309,7 @@ describe('a page that was rendered on the server', () => {
   test.each([
     { path: '/', when: '' },
     { path: '/late', when: ', also where the client knows it before React has begun' },
-  ])('while nobody could say who it is begins like that and asks$when', async ({ path }) => {
+  ])('while the user is unknown begins like that and asks$when', async ({ path }) => {
     const { log, refreshes } = await open(path, () => ({ status: 'unknown' }))
     expect(log).toEqual(['shown: unknown, false', 'shown: authenticated, true', 'seen: authenticated'])
     expect(refreshes).toBe(1)

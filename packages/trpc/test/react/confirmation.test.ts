@@ -17,7 +17,7 @@ afterAll(() => server.close())
 
 type Api = TestServer['auth']['api']
 
-/** A browser whose user has signed in so long ago that a payment is refused, and the confirmation that its hooks share. */
+/** A browser whose user has signed in so long ago that a payment is rejected, and the confirmation that its hooks share. */
 async function open() {
   const { auth, host } = server
   const sent: string[] = []
@@ -68,7 +68,7 @@ const notFresh = { data: { auth: { reason: 'SESSION_NOT_FRESH' } } }
 const confirmations = (sent: readonly string[]) => sent.filter((path) => path.endsWith('/reauthenticate'))
 
 describe('a call', () => {
-  test('that is let in runs once, and nobody is asked', async () => {
+  test('that is accepted runs once, and no request is sent', async () => {
     const { run, trpc, userId, get } = await open()
     const me = vi.fn(() => trpc.me.query())
     expect(await run(me)).toBe(userId)
@@ -76,7 +76,7 @@ describe('a call', () => {
     expect(get()).toEqual(isNotAsking)
   })
 
-  test('that is refused because the sign-in was long ago is repeated after the user has confirmed', async () => {
+  test('that is rejected because the sign-in was long ago is repeated after the user has confirmed', async () => {
     const { run, pay, get, confirm, client } = await open()
     const paid = run(pay)
     await vi.waitFor(() => expect(get()).toEqual(isAsking))
@@ -111,7 +111,7 @@ describe('a call', () => {
     { failure: 'of the app', error: { data: { code: 'NOT_FOUND', auth: null } } },
     { failure: 'without data', error: new Error('offline') },
     { failure: 'that is nothing', error: undefined },
-  ])('that fails with an error $failure fails, and nobody is asked', async ({ error }) => {
+  ])('that fails with an error $failure fails, and no request is sent', async ({ error }) => {
     const { run, get } = await open()
     const call = vi.fn(() => Promise.reject(error))
     const failed = await run(call).then(
@@ -123,7 +123,7 @@ describe('a call', () => {
     expect(get()).toEqual(isNotAsking)
   })
 
-  test('that is refused again after the user has confirmed fails, instead of asking for ever', async () => {
+  test('that is rejected again after the user has confirmed fails, instead of asking for ever', async () => {
     const { run, get, confirm } = await open()
     const call = vi.fn(() => Promise.reject(notFresh))
     const failed = expect(run(call)).rejects.toBe(notFresh)
@@ -159,7 +159,7 @@ describe('the user', () => {
     expect(confirmations(sent)).toEqual([])
   })
 
-  test('is asked once for calls that are refused at once', async () => {
+  test('is asked once for calls that are rejected at once', async () => {
     const { run, pay, trpc, get, subscribe, confirm, client, sent } = await open()
     let times = 0
     subscribe(() => {
@@ -173,14 +173,14 @@ describe('the user', () => {
     expect([times, confirmations(sent).length]).toEqual([1, 1])
   })
 
-  test('is not asked for a call that was sent before they confirmed and is refused afterwards', async () => {
+  test('is not asked for a call that was sent before they confirmed and is rejected afterwards', async () => {
     const { run, pay, get, confirm } = await open()
-    const { promise: refusal, reject: refuse } = Promise.withResolvers<string>()
+    const { promise: refusal, reject } = Promise.withResolvers<string>()
     const late = vi.fn(() => Promise.resolve('done')).mockReturnValueOnce(refusal)
     const both = Promise.all([run(late), run(pay)])
     await vi.waitFor(() => expect(get()).toEqual(isAsking))
     await confirm(right)
-    refuse(notFresh)
+    reject(notFresh)
     expect((await both)[0]).toBe('done')
     expect(get()).toEqual(isNotAsking)
   })
@@ -274,12 +274,12 @@ describe('a question ends', () => {
     await second
   })
 
-  test('before it begins where the call is refused after the user has signed out', async () => {
+  test('before it begins where the call is rejected after the user has signed out', async () => {
     const { run, get, client } = await open()
-    const { promise: refusal, reject: refuse } = Promise.withResolvers<string>()
+    const { promise: refusal, reject } = Promise.withResolvers<string>()
     const failed = expect(run(() => refusal)).rejects.toBe(notFresh)
     await client.signOut()
-    refuse(notFresh)
+    reject(notFresh)
     await failed
     expect(get()).toEqual(isNotAsking)
   })

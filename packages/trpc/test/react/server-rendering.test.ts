@@ -53,7 +53,7 @@ describe('a page that is rendered on a server', () => {
     )
   })
 
-  test('asks nobody, and leaves nothing behind that goes on', () => {
+  test('sends no request, and leaves nothing behind that goes on', () => {
     const fetch = vi.spyOn(globalThis, 'fetch')
     const timer = vi.spyOn(globalThis, 'setTimeout')
     onTestFinished(() => void vi.restoreAllMocks())

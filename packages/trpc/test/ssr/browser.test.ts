@@ -140,7 +140,7 @@ test('a user who was revoked a moment ago, with a JWT that is still good, is sho
   expect(await tab.page.content()).not.toContain(ada.userId)
 })
 
-test('a banned user is told so', async () => {
+test('a banned user sees why', async () => {
   await using site = await serveNotes()
   const profile = await browser.openProfile(site)
   const ada = await site.auth.expireJwt(await site.auth.signIn())
@@ -151,7 +151,7 @@ test('a banned user is told so', async () => {
   expect(await profile.context.cookies()).toHaveLength(2)
 })
 
-test('while the database is down nobody is shown the way in, and the page goes on when it is back', async () => {
+test('while the database is down the sign-in page is not shown, and the page goes on when it is back', async () => {
   await using site = await serveNotes({ token: 'elsewhere' })
   const profile = await browser.openProfile(site)
   await watch(profile)
@@ -176,7 +176,7 @@ test('of a user who has signed out nothing is left in the page', async () => {
   expect(await tab.page.content()).not.toContain(ada.userId)
 })
 
-test('what a page of Next.js was rendered with is put into the cache of its own user, and of nobody after that', async () => {
+test('what a page of Next.js was rendered with is put into the cache of its own user, and of no later one', async () => {
   await using site = await servePage({
     entry: new URL('./pages/hydrated-page.tsx', import.meta.url),
     router: appRouter,

@@ -53,7 +53,7 @@ describe('the token endpoint', () => {
   })
 })
 
-describe('nobody is asked', () => {
+describe('no request is sent', () => {
   test.each([
     ['no cookie', null],
     ["somebody else's cookies", 'theme=dark; service.jwtx=1'],
@@ -131,7 +131,7 @@ describe('nobody is asked', () => {
   })
 })
 
-test('a link from another site is followed by whoever is signed in', async () => {
+test('a link from another site keeps the user signed in', async () => {
   const headers = { 'sec-fetch-site': 'cross-site' }
   const page = await scene.serverAuth(pageRequest(await withoutJwt(), { headers }))
   expect(page.state.status).toBe('authenticated')
@@ -175,7 +175,7 @@ test('a rotated secret is handed on, and is the one in the headers', async () =>
   }
 })
 
-test('of someone whose session is over nothing is shown to the router: to it they are a stranger', async () => {
+test('of someone whose session is over the router sees no cookie of ours: the call is anonymous', async () => {
   const session = await signIn()
   await scene.auth.revoke(session)
   const page = await scene.serverAuth(pageRequest(await cookieWith('expired', scene, session)))
@@ -193,7 +193,7 @@ test('the seconds are those that are left when the state is taken, never less th
   expect([0, 100, 1000].map(secondsAfter)).toEqual([900, 800, 0])
 })
 
-test('where the keys cannot be had it is open who is signed in, and nobody is asked for what nobody could verify', async () => {
+test('where the keys cannot be had it is open who is signed in, and no token that cannot be verified is requested', async () => {
   const [own] = scene.auth.config.issuers
   const jwks = {
     ...own.jwks,
@@ -223,7 +223,7 @@ function countingHandler(): [(request: Request) => Promise<Response>, () => numb
   ]
 }
 
-test('refusals of Step 1 on the way are no refusals: the app is told of none', async () => {
+test('rejections by Step 1 on the way cause no event', async () => {
   const events: unknown[] = []
   const config = { ...scene.auth.config, onEvent: (event: unknown) => void events.push(event) }
   const serverAuth = createServerAuth({ config, token: scene.auth.handler })
@@ -239,7 +239,7 @@ describe('with bearer transport', () => {
   })
   afterAll(() => bearer.close())
 
-  test('a JWT in the header stands for the cookies, and nobody is asked for another', async () => {
+  test('a JWT in the header stands for the cookies, and no other one is requested', async () => {
     const session = await bearer.auth.signIn()
     const headers = { authorization: `Bearer ${session.token}` }
     const request = () => pageRequest(session.cookie, { headers })
@@ -252,17 +252,17 @@ describe('with bearer transport', () => {
 })
 
 describe('what goes wrong on the way', () => {
-  test('is told, and who is signed in remains open', async () => {
+  test('calls onError, and the user is unknown', async () => {
     scene.endpoint = 'down'
     const page = await scene.serverAuth(pageRequest(await withoutJwt()))
     expect(page.state).toEqual({ status: 'unknown' })
     expect(scene.errors).toEqual([new TypeError('fetch failed')])
   })
 
-  test('is told when the endpoint takes too long', async () => {
+  test('calls onError when the endpoint takes too long', async () => {
     scene.endpoint = 'slow'
     await scene.serverAuth(pageRequest(await withoutJwt()))
-    expect(scene.errors).toEqual([new Error('The token endpoint has not answered in 1 ms')])
+    expect(scene.errors).toEqual([new Error('The token endpoint did not respond within 1 ms')])
   })
 
   test('does not become worse by a listener that fails', async () => {
@@ -279,7 +279,7 @@ describe('what goes wrong on the way', () => {
   })
 })
 
-describe('a setting that cannot work is refused at once', () => {
+describe('a setting that cannot work is rejected at once', () => {
   test.each([
     [{ timeoutMs: 0 }, /timeoutMs/],
     [{ token: { url: 'auth.example.com' } }, /token\.url/],

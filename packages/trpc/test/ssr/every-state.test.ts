@@ -21,7 +21,7 @@ interface Outcome {
 const SET = ['service.jwt set']
 const CLEARED = ['service.jwt deleted', 'service.session deleted']
 
-/** What Step 2 makes of a JWT that Step 1 has let in. */
+/** What Step 2 makes of a JWT that Step 1 has accepted. */
 const decided = {
   valid: { last: 'authenticated', reason: null, answer: 'the user' },
   expired: { last: 'unauthenticated', reason: 'SESSION_EXPIRED', answer: 'SESSION_EXPIRED' },
@@ -30,7 +30,7 @@ const decided = {
 } as const
 
 /** What Step 1 makes of the browser's own JWT. */
-const refused = { expired: 'TOKEN_EXPIRED', missing: 'TOKEN_MISSING', garbage: 'TOKEN_INVALID' } as const
+const rejected = { expired: 'TOKEN_EXPIRED', missing: 'TOKEN_MISSING', garbage: 'TOKEN_INVALID' } as const
 
 const byOwnJwt = (session: SessionState, calls: number): Outcome => ({
   first: 'authenticated',
@@ -63,7 +63,7 @@ function expected(jwt: (typeof JWTS)[number], session: SessionState, isUp: boole
   if (jwt === 'about to expire') {
     return isUp ? { ...unknown('ACCOUNT_BANNED', 'ACCOUNT_BANNED') } : byOwnJwt(session, 1)
   }
-  return unknown(isUp ? 'ACCOUNT_BANNED' : 'SESSIONS_UNAVAILABLE', refused[jwt])
+  return unknown(isUp ? 'ACCOUNT_BANNED' : 'SESSIONS_UNAVAILABLE', rejected[jwt])
 }
 
 const rows = JWTS.flatMap((jwt) =>

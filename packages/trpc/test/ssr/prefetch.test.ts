@@ -203,7 +203,7 @@ describe.each([
   })
 })
 
-test('while nobody can say who it is, what was fetched stays', async () => {
+test('while the user is unknown, what was fetched stays', async () => {
   const { page, queryClient, trpc } = await openPage()
   await page.prefetch(queryClient, [trpc.me.queryOptions()])
   scene.auth.clock.advance(901)
@@ -213,7 +213,7 @@ test('while nobody can say who it is, what was fetched stays', async () => {
   expect(page.state).toEqual({ status: 'unknown' })
 })
 
-test('a stranger is shown what everyone may see', async () => {
+test('an anonymous visitor sees public data', async () => {
   const queryClient = new QueryClient()
   const page = await scene.serverAuth(pageRequest(null))
   const trpc = routerProxy(page, queryClient)

@@ -68,7 +68,7 @@ export async function createScene(
       onError: (error) => scene.errors.push(error),
     })
   const patient = open(5_000)
-  // For an endpoint that never answers, so that nobody waits for it.
+  // For an endpoint that never answers, so tests don't wait for it.
   const impatient = open(1)
   const scene: Scene = {
     auth,

@@ -51,7 +51,7 @@ describe('a JWT that dies while the page is rendered', () => {
     expect(page.headers.get('cookie')).toBe(shown[1])
   })
 
-  test('is replaced once for all calls, those included that are refused later', async () => {
+  test('is replaced once for all calls, those included that are rejected later', async () => {
     const page = await openPage()
     expireJwt()
     const late = deferred<void>()
@@ -66,7 +66,7 @@ describe('a JWT that dies while the page is rendered', () => {
     expect(scene.asked).toHaveLength(1)
   })
 
-  test('is not replaced when the token endpoint cannot say: the call is refused and who it is remains open', async () => {
+  test('is not replaced when the token endpoint cannot say: the call is rejected and who it is remains open', async () => {
     const page = await openPage()
     expireJwt()
     scene.endpoint = '503'
@@ -120,16 +120,16 @@ test('nor is one that outlived an answer that could not be had', async () => {
   expect(scene.asked).toHaveLength(1)
 })
 
-describe('a call that is refused', () => {
+describe('a call that is rejected', () => {
   const errorOf = (reason: Reason) => {
     const { code, message } = REASONS[reason]
     return new TRPCError({ code, message, cause: new AuthError(reason) })
   }
   const remoteError = (reason: Reason, replay: boolean) =>
-    Object.assign(new Error('refused'), { data: { auth: { reason, retryAfterSeconds: null, replay } } })
+    Object.assign(new Error('rejected'), { data: { auth: { reason, retryAfterSeconds: null, replay } } })
 
   /** How often the work is done, and what is known of the user afterwards. */
-  async function refuse(error: unknown) {
+  async function reject(error: unknown) {
     const page = await openPage()
     let runs = 0
     const call = page.call(() => {
@@ -144,9 +144,9 @@ describe('a call that is refused', () => {
     '%s again and again is done twice, with one JWT from the endpoint',
     async (reason) => {
       const outcome = { runs: 2, calls: 1, status: 'authenticated', reason: null }
-      expect(await refuse(errorOf(reason))).toEqual(outcome)
+      expect(await reject(errorOf(reason))).toEqual(outcome)
       scene.asked.length = 0
-      expect(await refuse(remoteError(reason, true))).toEqual(outcome)
+      expect(await reject(remoteError(reason, true))).toEqual(outcome)
     },
   )
 
@@ -163,16 +163,16 @@ describe('a call that is refused', () => {
     ['SESSION_EXPIRED', { ...kept, status: 'unauthenticated', reason: 'SESSION_EXPIRED' }],
     ['ACCOUNT_BANNED', { ...kept, status: 'unknown', reason: 'ACCOUNT_BANNED' }],
   ] as const)('%s is done once', async (reason, outcome) => {
-    expect(await refuse(errorOf(reason))).toEqual(outcome)
-    expect(await refuse(remoteError(reason, true))).toEqual(outcome)
+    expect(await reject(errorOf(reason))).toEqual(outcome)
+    expect(await reject(remoteError(reason, true))).toEqual(outcome)
   })
 
   test('after its resolver has run is done once', async () => {
-    expect(await refuse(remoteError('TOKEN_EXPIRED', false))).toEqual(kept)
+    expect(await reject(remoteError('TOKEN_EXPIRED', false))).toEqual(kept)
   })
 
   test('by the app itself is done once', async () => {
-    expect(await refuse(new TRPCError({ code: 'UNAUTHORIZED', message: 'TOKEN_EXPIRED' }))).toEqual(kept)
+    expect(await reject(new TRPCError({ code: 'UNAUTHORIZED', message: 'TOKEN_EXPIRED' }))).toEqual(kept)
   })
 })
 
@@ -215,7 +215,7 @@ describe('a browser whose credentials were superseded', () => {
   })
 })
 
-test('once a session has turned out to be over, the rest of the page is for a stranger', async () => {
+test('once a session has turned out to be over, the rest of the page is anonymous', async () => {
   const page = await openPage()
   await scene.auth.revoke(session)
   expect(await scene.me(page)).toBe('SESSION_NOT_FOUND')

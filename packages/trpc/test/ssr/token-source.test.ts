@@ -43,13 +43,13 @@ describe.each(SOURCES)('a token endpoint %s', (source) => {
   })
 
   test.each([
-    ['nobody knows', undefined, undefined, null],
-    ['nobody vouches for', undefined, '203.0.113.9', null],
+    ['that is unknown', undefined, undefined, null],
+    ['from an untrusted proxy', undefined, '203.0.113.9', null],
     ['of the connection', '203.0.113.9', undefined, '203.0.113.9'],
     ['of the connection, whatever it says of itself', '203.0.113.9', '198.51.100.1', '203.0.113.9'],
     ['that our own proxy has seen', '10.0.0.1', '198.51.100.1, 203.0.113.9', '203.0.113.9'],
     ['before two proxies of ours', '10.0.0.1', '198.51.100.1, 203.0.113.9, 10.0.0.2', '203.0.113.9'],
-  ])('is told the address %s', async (_what, remoteAddress, forwardedFor, address) => {
+  ])('gets the address %s', async (_what, remoteAddress, forwardedFor, address) => {
     const headers: Record<string, string> =
       forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor }
     await scene.serverAuth(pageRequest(cookie, { headers }), { remoteAddress })
@@ -121,11 +121,11 @@ describe('over HTTP', () => {
     const errors: unknown[] = []
     const page = await pageOf(await listen(redirecting), errors)
     expect([page.state, page.reason]).toEqual([{ status: 'unknown' }, 'SESSIONS_UNAVAILABLE'])
-    expect(errors).toEqual([new Error(`The token endpoint answered ${status}`)])
+    expect(errors).toEqual([new Error(`The token endpoint responded with ${status}`)])
     expect(received).toEqual([])
   })
 
-  test('one that nobody listens to decides nothing', async () => {
+  test('one that is down decides nothing', async () => {
     const gone = createServer()
     const url = await listen(gone)
     await new Promise((resolve) => gone.close(resolve))

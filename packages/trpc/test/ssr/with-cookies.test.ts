@@ -35,13 +35,13 @@ describe('the cookies of a browser', () => {
     expect(withCookies(headers(before), setCookies).get('cookie')).toBe(after)
   })
 
-  test('of ours each is there once, so that nobody reads another than the one that was given', () => {
+  test('of ours each is there once, so readers get the one that was set', () => {
     const jar = 'service.jwt=1; x=2;service.jwt=3 ;\tservice.jwt=4'
     const cookie = withCookies(headers(jar), ['service.jwt=5; Path=/']).get('cookie')
     expect(readCookie(cookie, 'service.jwt')).toBe('5')
   })
 
-  test('are those of others alone when nobody is signed in', () => {
+  test('are those of others alone when no user is signed in', () => {
     const jar = 'service.jwt=1; x=2; service.session=3; service.device=4'
     expect(withoutCookies(headers(jar), config).get('cookie')).toBe('x=2; service.device=4')
   })

@@ -34,23 +34,23 @@ const answerWith =
       status,
       headers: setCookies.map((setCookie): [string, string] => ['set-cookie', setCookie]),
     })
-const refuseWith = (code: string, status: number, setCookies?: string[]) =>
+const rejectWith = (code: string, status: number, setCookies?: string[]) =>
   answerWith(JSON.stringify({ code, message: '' }), status, setCookies)
 
 describe('an answer that is not plainly one of ours decides nothing, and sets no cookie', () => {
   test.each([
-    ['200 without a JWT', answerWith('{}', 200), 'answered 200 without a JWT'],
-    ['200 with a page', answerWith('<html>', 200), 'answered 200 without a JWT'],
-    ['401 of a gateway', answerWith('Unauthorized', 401), 'answered 401'],
-    ['401 with JSON of a gateway', answerWith('null', 401), 'answered 401'],
-    ['401 with a code of a gateway', refuseWith('UNAUTHORIZED', 401), 'answered 401'],
-    ['401 with no code', answerWith('{"code":401}', 401), 'answered 401'],
-    ['a reason with the status of another', refuseWith('SESSION_NOT_FOUND', 403), 'answered 403'],
-    ['a reason with success', refuseWith('SESSION_NOT_FOUND', 200), 'answered 200 without a JWT'],
-    ['500', refuseWith('INTERNAL_ERROR', 500), 'answered 500'],
-    ['404', refuseWith('NOT_FOUND', 404), 'answered 404'],
-    ['502 of a proxy', answerWith('<h1>Bad Gateway</h1>', 502), 'answered 502'],
-    ['a redirect', answerWith(null, 302), 'answered 302'],
+    ['200 without a JWT', answerWith('{}', 200), 'responded with 200 without a JWT'],
+    ['200 with a page', answerWith('<html>', 200), 'responded with 200 without a JWT'],
+    ['401 of a gateway', answerWith('Unauthorized', 401), 'responded with 401'],
+    ['401 with JSON of a gateway', answerWith('null', 401), 'responded with 401'],
+    ['401 with a code of a gateway', rejectWith('UNAUTHORIZED', 401), 'responded with 401'],
+    ['401 with no code', answerWith('{"code":401}', 401), 'responded with 401'],
+    ['a reason with the status of another', rejectWith('SESSION_NOT_FOUND', 403), 'responded with 403'],
+    ['a reason with success', rejectWith('SESSION_NOT_FOUND', 200), 'responded with 200 without a JWT'],
+    ['500', rejectWith('INTERNAL_ERROR', 500), 'responded with 500'],
+    ['404', rejectWith('NOT_FOUND', 404), 'responded with 404'],
+    ['502 of a proxy', answerWith('<h1>Bad Gateway</h1>', 502), 'responded with 502'],
+    ['a redirect', answerWith(null, 302), 'responded with 302'],
   ])('%s', async (_what, answer, error) => {
     const { page, errors } = await pageAfter(answer)
     expect([page.state, page.reason, page.setCookies]).toEqual([
@@ -71,7 +71,7 @@ describe('an answer that is not plainly one of ours decides nothing, and sets no
     ['KEYS_UNAVAILABLE', 503],
   ])('nor does the refusal %s, which is known', async (reason, status) => {
     const { page, errors } = await pageAfter(
-      refuseWith(reason, status, [jwtCookie(''), jwtCookie(ada.token)]),
+      rejectWith(reason, status, [jwtCookie(''), jwtCookie(ada.token)]),
     )
     // The script shows a ban before it has asked.
     const state = reason === 'ACCOUNT_BANNED' ? { status: 'unknown', reason } : { status: 'unknown' }
@@ -80,14 +80,14 @@ describe('an answer that is not plainly one of ours decides nothing, and sets no
   })
 })
 
-describe('a JWT that is refused here is neither used nor handed on', () => {
+describe('a JWT that is rejected here is neither used nor handed on', () => {
   test('such as one that a cache kept from another user', async () => {
     const { page, errors } = await pageAfter(
       answerWith('{}', 200, [jwtCookie(grace.token), `service.session=${grace.sessionCookie}; Path=/`]),
     )
     expect([page.state, page.reason, page.setCookies]).toEqual([{ status: 'unknown' }, 'TOKEN_INVALID', []])
     expect(page.headers.get('cookie')).toBe(`service.session=${ada.sessionCookie}`)
-    expect(errors).toEqual(['Error: The token endpoint sent a JWT that is refused here: TOKEN_INVALID'])
+    expect(errors).toEqual(['Error: The JWT from the token endpoint was rejected: TOKEN_INVALID'])
   })
 
   test('even where the cache has kept the cookies of both', async () => {
@@ -115,7 +115,7 @@ test('cookies of a proxy on the way are not handed on', async () => {
 
 test.each(['SESSION_NOT_FOUND', 'SESSION_EXPIRED'])('401 %s is definite', async (reason) => {
   const deletion = 'service.jwt=; Max-Age=0; Path=/'
-  const { page, errors } = await pageAfter(refuseWith(reason, 401, [deletion, 'sticky=1']))
+  const { page, errors } = await pageAfter(rejectWith(reason, 401, [deletion, 'sticky=1']))
   expect([page.state, page.reason, page.setCookies]).toEqual([
     { status: 'unauthenticated' },
     reason,

@@ -1,10 +1,10 @@
 import { AuthError } from '@sallyport/core'
 import { TRPCError } from '@trpc/server'
 import { expect, test } from 'vitest'
-import { refusalOf } from '../../src/ssr/refusal-of.ts'
+import { rejectionOf } from '../../src/ssr/rejection.ts'
 
 const cause = new AuthError('TOKEN_EXPIRED')
-const remote = (auth: unknown) => Object.assign(new Error('refused'), { data: { auth } })
+const remote = (auth: unknown) => Object.assign(new Error('rejected'), { data: { auth } })
 
 test.each([
   ['an AuthError', cause, { reason: 'TOKEN_EXPIRED', isReplayable: true }],
@@ -29,6 +29,6 @@ test.each([
   ['an error without data', remote(null), null],
   ['no error', undefined, null],
   ['a text', 'TOKEN_EXPIRED', null],
-])('%s', (_what, error, refusal) => {
-  expect(refusalOf(error)).toEqual(refusal)
+])('%s', (_what, error, rejection) => {
+  expect(rejectionOf(error)).toEqual(rejection)
 })

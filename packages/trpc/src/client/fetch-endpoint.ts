@@ -1,0 +1,60 @@
+import { AUTH_PATH, type ErrorResponse, type Route } from '@sallyport/core/internal/protocol'
+import { AuthClientError, clientError } from './auth-client-error.ts'
+import type { Transport } from './transport.ts'
+
+/** Sends a request to an auth endpoint and returns the body of its response, or throws `AuthClientError`. */
+export type EndpointFetch = (
+  route: Route,
+  options?: {
+    readonly input?: object | undefined
+    /** @default those of the transport */
+    readonly headers?: Readonly<Record<string, string>>
+    readonly aborter?: AbortController
+    /** @default 10_000 */
+    readonly timeoutMs?: number
+  },
+) => Promise<object>
+
+export function createEndpointFetch(
+  baseUrl: string,
+  { transport, fetch }: { transport: Transport; fetch: typeof globalThis.fetch },
+): EndpointFetch {
+  return async (
+    { method, path },
+    {
+      input = {},
+      headers = transport.headers(true),
+      aborter = new AbortController(),
+      timeoutMs = 10_000,
+    } = {},
+  ) => {
+    // React Native lacks `AbortSignal.timeout`.
+    const timer = setTimeout(() => aborter.abort(), timeoutMs)
+    const isQuery = method === 'GET'
+    const json = JSON.stringify(input)
+    const query = isQuery ? String(new URLSearchParams(JSON.parse(json))) : ''
+    const response = await fetch(`${baseUrl}${AUTH_PATH}${path}${query && '?'}${query}`, {
+      method,
+      // The target of a redirect must see neither the headers nor the body.
+      redirect: 'error',
+      credentials: transport.credentials,
+      headers: { ...headers, ...(!isQuery && { 'content-type': 'application/json' }) },
+      ...(!isQuery && { body: json }),
+      signal: aborter.signal,
+    }).catch((cause: unknown) => {
+      clearTimeout(timer)
+      throw clientError('UNREACHABLE', { cause })
+    })
+    const body: unknown = await response.json().catch(() => null)
+    clearTimeout(timer)
+    if (response.ok && typeof body === 'object' && body !== null) return body
+    throw isErrorResponse(body)
+      ? new AuthClientError(response.status, body)
+      : clientError('UNKNOWN', { status: response.status })
+  }
+}
+
+function isErrorResponse(body: unknown): body is ErrorResponse {
+  const { code, message } = Object(body)
+  return typeof code === 'string' && typeof message === 'string'
+}

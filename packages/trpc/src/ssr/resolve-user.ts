@@ -1,0 +1,117 @@
+import { type AuthConfig, type Identity, identify, isAuthError, type Reason } from '@sallyport/core'
+import { isSessionOver, isTokenReason } from '@sallyport/core/internal/protocol'
+import { readCredentials } from '@sallyport/core/internal/server'
+import { isWithoutLaxCookies, type Page } from './page.ts'
+import type { FetchToken } from './token-source.ts'
+import { withCookies, withoutCookies } from './with-cookies.ts'
+
+/** The user of a page, according to Step 1 and the token endpoint. */
+export type PageUser = {
+  /** The headers of the page, with the cookies that its browser has now. */
+  readonly headers: Headers
+  /** For the browser. */
+  readonly setCookies: readonly string[]
+} & (
+  | {
+      readonly status: 'authenticated'
+      readonly reason: null
+      readonly identity: Identity
+      /** Whether the JWT is the browser's own and no other one was requested. */
+      readonly isRefreshable: boolean
+    }
+  /** The reason is null without credentials. */
+  | { readonly status: 'unauthenticated' | 'unknown'; readonly reason: Reason | null }
+)
+
+/** What a server renders all its pages with. */
+export interface PageServer {
+  readonly config: AuthConfig
+  readonly fetchToken: FetchToken
+  readonly onError: (error: unknown) => void
+}
+
+/** A JWT with less time left might expire before the page is done. */
+const RENDER_SECONDS = 10
+
+const AUTHENTICATED = { status: 'authenticated', reason: null } as const
+
+/** Resolves the user by the JWT in the cookie if it lasts long enough, else by the token endpoint. Never rejects. */
+export async function resolveUser(page: Page, server: PageServer): Promise<PageUser> {
+  const { config } = server
+  const { headers } = page
+  const result = await identifyPage(page, config)
+  if (typeof result === 'string' && !isTokenReason(result)) return unknown(page, result)
+  const { token, sessionCookie } = readCredentials(page.header, config)
+  if (typeof result === 'string') {
+    if (token !== null || sessionCookie !== null) return refresh(page, result, server)
+    if (isWithoutLaxCookies(page)) return unknown(page, result)
+    return { status: 'unauthenticated', reason: null, headers, setCookies: [] }
+  }
+  const isLasting = secondsLeft(result, config) > RENDER_SECONDS || sessionCookie === null
+  const current = { ...AUTHENTICATED, identity: result, headers, setCookies: [], isRefreshable: isLasting }
+  if (isLasting) return current
+  const refreshed = await refresh(page, 'TOKEN_EXPIRED', server)
+  const { status, reason } = refreshed
+  // A ban and a superseded secret are final: the browser's own JWT is rejected too.
+  const isFinal = status !== 'unknown' || reason === 'ACCOUNT_BANNED' || reason === 'SECRET_SUPERSEDED'
+  return isFinal ? refreshed : current
+}
+
+/**
+ * Requests a JWT from the token endpoint after the current one was rejected. The new one must pass Step 1 before it is
+ * used or sent to the browser. Never rejects.
+ */
+export async function refresh(page: Page, rejected: Reason, server: PageServer): Promise<PageUser> {
+  const { config, onError } = server
+  const { sessionCookie, transport } = readCredentials(page.header, config)
+  if (transport === 'bearer') return unknown(page, rejected)
+  // The endpoint reads only that cookie.
+  if (sessionCookie === null) return signedOut(page, 'SESSION_NOT_FOUND', { config, setCookies: [] })
+  if (!page.mayRefresh) return unknown(page, rejected)
+  try {
+    // Without keys, the new JWT couldn't be verified.
+    await config.issuers[0].jwks.ready()
+    const { reason, setCookies } = await server.fetchToken(page)
+    if (reason !== null)
+      return isSessionOver(reason) ? signedOut(page, reason, { config, setCookies }) : unknown(page, reason)
+    const headers = withCookies(page.headers, setCookies)
+    const result = await identifyPage({ ...page, headers, header: (name) => headers.get(name) }, config)
+    // A cache in between may return the response to another user, with both cookies.
+    if (typeof result !== 'string' && result.sessionId === sessionCookie.sessionId)
+      return { ...AUTHENTICATED, identity: result, headers, setCookies, isRefreshable: false }
+    const wrong = typeof result === 'string' ? result : 'TOKEN_INVALID'
+    onError(new Error(`The JWT from the token endpoint was rejected: ${wrong}`))
+    return unknown(page, wrong)
+  } catch (error) {
+    if (isAuthError(error)) return unknown(page, error.reason)
+    onError(error)
+    return unknown(page, 'SESSIONS_UNAVAILABLE')
+  }
+}
+
+/** Runs Step 1 as the router will do it, but without events: nothing has been rejected yet. */
+async function identifyPage(page: Page, config: AuthConfig): Promise<Identity | Reason> {
+  try {
+    return await identify(page, 'query', { ...config, onEvent: undefined })
+  } catch (error) {
+    return isAuthError(error) ? error.reason : 'KEYS_UNAVAILABLE'
+  }
+}
+
+/** Returns the seconds until the JWT expires. */
+export function secondsLeft({ expiresAt }: Identity, { now }: AuthConfig): number {
+  return Math.max(0, Math.floor((expiresAt.getTime() - now().getTime()) / 1000))
+}
+
+/** Returns the user after the session has ended: later calls are anonymous. */
+export function signedOut(
+  page: Page,
+  reason: Reason,
+  { config, setCookies }: { config: AuthConfig; setCookies: readonly string[] },
+): PageUser {
+  return { status: 'unauthenticated', reason, headers: withoutCookies(page.headers, config), setCookies }
+}
+
+function unknown({ headers }: Page, reason: Reason): PageUser {
+  return { status: 'unknown', reason, headers, setCookies: [] }
+}
