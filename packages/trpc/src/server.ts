@@ -1,5 +1,6 @@
 export type { AuthErrorData, EndpointErrorData } from '@sallyport/core/protocol'
 export { assertGuarded } from './server/assert-guarded.ts'
+export { authErrorMiddleware } from './server/auth-error-middleware.ts'
 export type { AuthHandle, Transport } from './server/auth-handle.ts'
 export {
   type BoundSession,
@@ -27,7 +28,6 @@ export {
   optionalSessionMiddleware,
 } from './server/optional-session-middleware.ts'
 export { type RateLimitContext, type RateLimitOptions, rateLimit } from './server/rate-limit.ts'
-export { refusalMiddleware } from './server/refusal-middleware.ts'
 export { type OrganizationContext, requireOrganizationRole } from './server/require-organization-role.ts'
 export { requireRole } from './server/require-role.ts'
 export {

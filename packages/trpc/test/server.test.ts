@@ -6,6 +6,7 @@ test('@sallyport/trpc exports what its users rely on, and nothing else', () => {
     [
       "assertGuarded",
       "authErrorData",
+      "authErrorMiddleware",
       "authHandlerOptions",
       "authResponseMeta",
       "bindSession",
@@ -15,7 +16,6 @@ test('@sallyport/trpc exports what its users rely on, and nothing else', () => {
       "getSession",
       "optionalSessionMiddleware",
       "rateLimit",
-      "refusalMiddleware",
       "requireOrganizationRole",
       "requireRole",
       "sensitiveSessionMiddleware",

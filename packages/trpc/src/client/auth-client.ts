@@ -6,7 +6,7 @@ import { callOnBehalf } from './call-on-behalf.ts'
 import { type ClientSession, clientSession } from './client-session.ts'
 import { createClientSession } from './create-client-session.ts'
 import { connectTabs } from './tabs.ts'
-import { cookieTransport, type OpenTransport, type Transport } from './transport.ts'
+import { type CredentialTransport, cookieTransport, type OpenTransport } from './transport.ts'
 
 /** What {@link createAuthClient} takes. */
 export interface AuthClientOptions {
@@ -101,7 +101,7 @@ export function createAuthClient<Api = object>(
   const baseUrl = given.baseUrl?.replace(/\/$/, '') ?? ''
   const name = `sallyport ${baseUrl}`
   const transport = given.transport?.(name) ?? cookieTransport
-  const reach = (by: Transport) => reachEndpoints(baseUrl, by, fetch)
+  const reach = (by: CredentialTransport) => reachEndpoints(baseUrl, by, fetch)
   const callEndpoint = reach(transport)
   const tabs = connectTabs(transport.tokens ? `${name} bearer` : name)
   const session = createClientSession({

@@ -1,7 +1,7 @@
 import { CLIENT_HEADER, NO_SESSION, SESSION_HEADER } from '@sallyport/core/protocol'
 import { ownError } from './auth-client-error.ts'
 import type { Receipt } from './receipt.ts'
-import type { OpenTransport, Transport } from './transport.ts'
+import type { CredentialTransport, OpenTransport } from './transport.ts'
 
 /** Where a program keeps its bearer tokens, such as `localStorage` or the keychain of a phone. It may answer at once or later. */
 export interface BearerStorage {
@@ -30,7 +30,7 @@ interface Kept extends Receipt {
   readonly sessionToken: string
 }
 
-function openBearer(storage: BearerStorage, key: string): Transport {
+function openBearer(storage: BearerStorage, key: string): CredentialTransport {
   let kept: Kept | null = null
   return {
     credentials: 'omit',

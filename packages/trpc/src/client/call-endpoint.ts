@@ -1,6 +1,6 @@
 import { AUTH_PATH, type ErrorResponse, type Route } from '@sallyport/core/protocol'
 import { AuthClientError, ownError } from './auth-client-error.ts'
-import type { Transport } from './transport.ts'
+import type { CredentialTransport } from './transport.ts'
 
 /**
  * Sends a request to an auth endpoint and returns what it answers.
@@ -24,7 +24,7 @@ const LONGEST_MS = 30_000
 /** The way to the auth endpoints of a server. */
 export function reachEndpoints(
   baseUrl: string,
-  transport: Transport,
+  transport: CredentialTransport,
   fetch: typeof globalThis.fetch,
 ): CallEndpoint {
   return async ({ method, path }, input = {}, aborter = new AbortController(), milliseconds = LONGEST_MS) => {

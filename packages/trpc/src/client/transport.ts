@@ -2,7 +2,7 @@ import { CLIENT_HEADER, type TokenResponse } from '@sallyport/core/protocol'
 import type { Receipt } from './receipt.ts'
 
 /** How credentials travel. */
-export interface Transport {
+export interface CredentialTransport {
   readonly credentials: RequestCredentials
   /** The headers of a call; with those that only an auth endpoint may see. */
   headers(forEndpoint?: boolean): Record<string, string>
@@ -22,10 +22,10 @@ export interface TokenStore {
 }
 
 /** Makes the transport of a client; the key tells its server from others. */
-export type OpenTransport = (key: string) => Transport
+export type OpenTransport = (key: string) => CredentialTransport
 
 /** The browser keeps the cookies, and no script sees them. */
-export const cookieTransport: Transport = {
+export const cookieTransport: CredentialTransport = {
   credentials: 'include',
   headers: () => ({ [CLIENT_HEADER]: '1' }),
 }

@@ -10,11 +10,11 @@ export interface AuthContextValue extends Shared {
 }
 
 /** Null outside of a provider. */
-export const AuthContext: Context<AuthContextValue | null> = createContext<AuthContextValue | null>(null)
+export const AuthReactContext: Context<AuthContextValue | null> = createContext<AuthContextValue | null>(null)
 
 /** What the nearest provider hands down. */
 export function useAuthContext(): AuthContextValue {
-  const value = useContext(AuthContext)
+  const value = useContext(AuthReactContext)
   if (value === null) throw new Error('No <AuthProvider>')
   return value
 }

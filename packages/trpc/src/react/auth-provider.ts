@@ -1,5 +1,5 @@
 import { createElement, Fragment, type ReactNode, useMemo, useSyncExternalStore } from 'react'
-import { AuthContext } from './auth-context.ts'
+import { AuthReactContext } from './auth-context.ts'
 import { type AuthQueryClient, followUser } from './follow-user.ts'
 import type { HookClient } from './hook-client.ts'
 import { sharedBy } from './shared-by.ts'
@@ -30,5 +30,9 @@ export function AuthProvider({ client, queryClient, children }: AuthProviderProp
   // Before anything below is rendered, also where the user has changed while no provider was there.
   if (queryClient) followUser(queryClient, { userChanges: state.userChanges, seen: shared.seen })
   const value = useMemo(() => ({ client, state, ...shared }), [client, state, shared])
-  return createElement(AuthContext, { value }, createElement(Fragment, { key: state.userChanges }, children))
+  return createElement(
+    AuthReactContext,
+    { value },
+    createElement(Fragment, { key: state.userChanges }, children),
+  )
 }

@@ -7,9 +7,9 @@ import type { Middleware } from './guard.ts'
  * For procedures that call `auth.api` or `createSession`: what those refuse keeps its status and its text, and
  * `endpointErrorData` tells the client its code. tRPC would answer 500.
  *
- * @example t.procedure.use(refusalMiddleware).mutation(({ ctx, input }) => auth.api.signInEmail({ ...input, request: ctx.request }))
+ * @example t.procedure.use(authErrorMiddleware).mutation(({ ctx, input }) => auth.api.signInEmail({ ...input, request: ctx.request }))
  */
-export const refusalMiddleware: Middleware<object, object> = async ({ next }) => {
+export const authErrorMiddleware: Middleware<object, object> = async ({ next }) => {
   const result = await next()
   if (result.ok) return result
   const { cause, code } = result.error

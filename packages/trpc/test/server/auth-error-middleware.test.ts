@@ -1,5 +1,5 @@
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
-import { authErrorData, refusalMiddleware } from '@sallyport/trpc'
+import { authErrorData, authErrorMiddleware } from '@sallyport/trpc'
 import { initTRPC, TRPCError } from '@trpc/server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as z from 'zod'
@@ -14,7 +14,7 @@ beforeAll(async () => {
 
 const request = new Request('http://localhost:3000/trpc', { method: 'POST', headers: { 'x-sallyport': '1' } })
 const t = initTRPC.create()
-const procedure = t.procedure.use(refusalMiddleware)
+const procedure = t.procedure.use(authErrorMiddleware)
 const caller = t
   .router({
     signIn: procedure
