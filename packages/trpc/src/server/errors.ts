@@ -7,8 +7,8 @@ import { type AuthHandle, authRequest } from './auth-handle.ts'
 const guardedPaths = new WeakMap<Error, string | null>()
 
 /**
- * Converts an error to one that tRPC sends, with the code of its reason. Anything but an {@link AuthError} came from code that failed
- * to decide, so it becomes `SESSIONS_UNAVAILABLE`. A configuration error keeps its message.
+ * Converts an error to one that tRPC sends, with the code of its reason. A configuration error keeps its message. Any
+ * other error came from code that failed to decide, so it becomes `SESSIONS_UNAVAILABLE`.
  *
  * @param guarded the path of the procedure, if its guard throws the error before the resolver runs
  */
@@ -29,10 +29,10 @@ function createTRPCError(error: unknown): TRPCError {
 }
 
 /**
- * The reason of a refusal for the app's error formatter, or null when the error is none of ours.
+ * Returns the reason of a rejection for the app's error formatter; null for any other error.
  *
- * @param options what tRPC hands to the formatter; the path tells a refusal of this call from one that its resolver ran into,
- * unless a public procedure calls a guarded one of the very same path
+ * @param options the formatter's argument. `replay` is true only if the guard of this very path rejected the call. It
+ * can't tell if a public procedure calls a guarded one of the same path.
  * @example
  * initTRPC.context<Context>().create({
  *   errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),
@@ -46,8 +46,8 @@ export function authErrorData(options: { error: TRPCError; path: string | undefi
 }
 
 /**
- * What an auth endpoint refused that a resolver called, for the app's error formatter; null when it was none. A {@link authErrorData}
- * is not among them.
+ * Returns the error of an auth endpoint that a resolver called, for the app's error formatter; null for any other
+ * error, also one of {@link authErrorData}.
  *
  * @example
  * initTRPC.context<Context>().create({
@@ -64,8 +64,9 @@ export function endpointErrorData({ error }: { error: TRPCError }): EndpointErro
 }
 
 /**
- * The response meta of an HTTP handler: `Cache-Control: no-store` for every answer that may be one caller's alone, and `Retry-After` where
- * the status itself is 429 or 503. A stream is always 200 and a mixed batch 207; there the seconds are in `error.data.auth`.
+ * Returns the response meta of an HTTP handler: `Cache-Control: no-store` if the response may be meant for one caller,
+ * and `Retry-After` if the status is 429 or 503. A stream is always 200 and a mixed batch 207; their seconds are only
+ * in `error.data.auth`.
  *
  * @example fetchRequestHandler({ endpoint: '/trpc', req, router, createContext, responseMeta: authResponseMeta })
  */
@@ -73,9 +74,9 @@ export function authResponseMeta({ ctx, data, errors, eagerGeneration }: Respons
   headers?: Headers
 } {
   const headers = new Headers()
-  // Of a stream the head is sent before any procedure has asked.
+  // The head of a stream is sent before any guard runs.
   const isPublic =
-    ctx !== undefined && !ctx.auth[authRequest].wasAsked() && errors.length === 0 && !eagerGeneration
+    ctx !== undefined && !ctx.auth[authRequest].wasChecked() && errors.length === 0 && !eagerGeneration
   if (!isPublic) headers.set('cache-control', 'no-store')
   // A response can contain text from users. A browser must not treat it as a page or a script.
   headers.set('x-content-type-options', 'nosniff')
@@ -86,9 +87,9 @@ export function authResponseMeta({ ctx, data, errors, eagerGeneration }: Respons
   return { headers }
 }
 
-/** What tRPC hands to a response meta. */
+/** The part of tRPC's argument to a response meta that is used. */
 interface ResponseMetaOptions {
-  /** Absent where it could not be made. */
+  /** Absent if `createContext` failed. */
   readonly ctx?: { readonly auth: AuthHandle } | undefined
   readonly data: readonly unknown[]
   readonly errors: readonly TRPCError[]

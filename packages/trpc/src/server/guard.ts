@@ -12,14 +12,13 @@ export interface AuthorizedHandle extends AuthHandle {
   readonly signal: AbortSignal
 }
 
-/** What a session middleware adds to the context. */
+/** The context members that a session middleware adds. */
 export interface SessionContext {
   readonly auth: AuthorizedHandle
-  /** What Step 1 proved. */
+  /** The result of Step 1. */
   readonly identity: Identity
-  /** What Step 2 read for this call. */
+  /** The result of Step 2 for this call. */
   readonly session: Session
-  /** The user of the session. */
   readonly user: SessionUser
 }
 
@@ -37,9 +36,8 @@ export type CallOptions<Context extends AuthContext = StoreContext> = Pick<
   Parameters<Middleware<Context, SessionContext>>[0],
   'ctx' | 'next' | 'signal' | 'type' | 'path'
 >
-type Result = Awaited<ReturnType<Middleware<DatabaseContext, SessionContext>>>
 
-/** Seconds to wait: by then the socket may have a place for another subscription. */
+/** When a client over the subscription limit may retry: by then the socket may have a free place. */
 const RETRY_AFTER_SECONDS = 5
 
 const brand = Symbol.for('sallyport.guard')
@@ -50,23 +48,21 @@ export function isGuard(middleware: unknown): boolean {
 }
 
 type Get = (ctx: DatabaseContext) => Promise<Session>
-type Further<Added extends object> = (call: CallOptions, lease: CallLease) => Added
+type Add<Added extends object> = (call: CallOptions, lease: CallLease) => Added
 
-/** Creates a session middleware: it accepts a call for which `get` returns a session, and adds that to the context. */
-export function createGuard(get: Get): Middleware<DatabaseContext, SessionContext>
-/** @param further returns what else is added */
-export function createGuard<Added extends object>(
+/**
+ * Creates a session middleware: it accepts a call for which `get` returns a session, and adds the session to the
+ * context, with the result of `add`.
+ */
+export function createGuard<Added extends object = object>(
   get: Get,
-  further: Further<Added>,
+  add?: Add<Added>,
 ): Middleware<DatabaseContext, SessionContext & Added>
-export function createGuard(
-  get: Get,
-  further?: Further<object>,
-): Middleware<DatabaseContext, SessionContext> {
+export function createGuard(get: Get, add?: Add<object>): Middleware<DatabaseContext, SessionContext> {
   const guard: Middleware<DatabaseContext, SessionContext> = async (call) => {
     const auth = handleOf(call)
     const session = await orReject(call, get({ db: call.ctx.db, auth }))
-    return runAuthorized(call, { auth, session, added: further?.(call, auth[callLease]) })
+    return runAuthorized(call, { auth, session, added: add?.(call, auth[callLease]) })
   }
   return markGuard(guard)
 }
@@ -77,7 +73,7 @@ export function markGuard<Guard extends object>(guard: Guard): Guard {
   return guard
 }
 
-/** Rejects a call with the error of a promise. The resolver hasn't run yet, so the client may send the call again. */
+/** Rejects a call with the error of a promise. The resolver hasn't run yet, so the client may replay the call. */
 export async function orReject<Value>(
   call: { readonly path: string },
   promise: Promise<Value>,
@@ -90,20 +86,16 @@ export async function orReject<Value>(
 }
 
 /**
- * Creates the handle of a call, with which `getSession` authenticates it as the procedure that it is. Names the members one by one:
- * spreading the handle of another guard would use its signal.
+ * Creates the handle of a call, with the type of its procedure. Copies the members one by one: spreading the handle
+ * of another guard would use its signal.
  */
-export function handleOf({
-  ctx,
-  type,
-  signal: caller,
-}: CallOptions<AuthContext>): AuthorizedHandle & LeasedHandle {
-  const { transport, address, [authRequest]: request } = ctx.auth
-  const lease = new CallLease(ctx.auth, { config: request.config, caller })
+export function handleOf(call: CallOptions<AuthContext>): AuthorizedHandle & LeasedHandle {
+  const { transport, address, [authRequest]: request } = call.ctx.auth
+  const lease = new CallLease(call.ctx.auth, { config: request.config, caller: call.signal })
   return {
     transport,
     address,
-    [authRequest]: { ...request, kind: type },
+    [authRequest]: { ...request, kind: call.type },
     [callLease]: lease,
     get signal() {
       return lease.signal
@@ -111,12 +103,7 @@ export function handleOf({
   }
 }
 
-/**
- * Runs the rest of an authorized call. The session is leased while a stream is being read, and if the resolver uses the signal; any other
- * call pays nothing for it.
- *
- * @param options.added what else is added to the context
- */
+/** Runs the rest of an authorized call, with `added` in its context. */
 export async function runAuthorized(
   call: CallOptions<AuthContext>,
   {
@@ -124,25 +111,21 @@ export async function runAuthorized(
     session,
     added,
   }: { auth: AuthorizedHandle & LeasedHandle; session: Session; added?: object | undefined },
-): Promise<Result> {
+): ReturnType<Middleware<DatabaseContext, SessionContext>> {
   const { ctx, next, type } = call
+  const { carriesStreams, limiter } = ctx.auth[authRequest]
   const lease = auth[callLease]
   const { identity } = lease.read
   auth[authRequest].identity = identity
-  const onStream = reserveSubscription(call)
+  const release = reserveSubscription(call)
   const result = await next({ ctx: { ...added, identity, session, user: session.user, auth } })
-  const { carriesStreams, limiter } = ctx.auth[authRequest]
 
-  if (!result.ok || !isStream(result.data)) onStream?.()
+  if (!result.ok || !isStream(result.data)) release?.()
   if (result.ok) {
     // This transport never reads the stream, so abort it here or the resolver's work leaks.
     if (type !== 'subscription' && !carriesStreams && isStream(result.data)) lease.abandon()
-    const data = guardOutput(result.data, {
-      lease,
-      onStream,
-      isStreamed: carriesStreams,
-      writable: limiter?.writable,
-    })
+    const options = { lease, onStream: release, isStreamed: carriesStreams, writable: limiter?.writable }
+    const data = guardOutput(result.data, options)
     if (data !== result.data) return { ...result, data }
   }
   lease.end()
@@ -153,7 +136,10 @@ export async function runAuthorized(
   return result
 }
 
-/** Reserves a place for a subscription on its socket, once per call. Rejects the call if none is left. */
+/**
+ * Reserves a place for a subscription on its socket, once per call, and returns a function that releases it. Rejects
+ * the call if there is none.
+ */
 function reserveSubscription({ ctx, type, path }: CallOptions<AuthContext>): (() => void) | null {
   const { limiter } = ctx.auth[authRequest]
   if (type !== 'subscription' || limiter === undefined || isLeased(ctx.auth)) return null

@@ -1,6 +1,5 @@
 import { FrameQueue } from './frame-queue.ts'
 import { OpenSubscriptions } from './open-subscriptions.ts'
-import { isOpen } from './ready-state.ts'
 import type { SocketLimits } from './socket-limits.ts'
 import { isBatch, splitBatch } from './split-frame.ts'
 
@@ -41,6 +40,9 @@ const RATE_LIMITED_CODE = 4429
 /** The close code of a socket that hasn't authenticated in time. */
 const NOT_AUTHENTICATED_CODE = 4408
 
+/** The `readyState` of an open socket (RFC 6455; `WebSocket.OPEN`). */
+const OPEN = 1
+
 /** The timeout of the closing handshake, in milliseconds. */
 const CLOSE_WITHIN_MS = 1_000
 
@@ -51,6 +53,11 @@ const DRAIN_CHECK_MS = 20
 export function limiterOf(socket: object | undefined): SocketLimiter | undefined {
   if (socket === undefined || !(socketLimiter in socket)) return undefined
   return socket[socketLimiter] as SocketLimiter
+}
+
+/** Whether neither side of a WebSocket has begun to close it. */
+export function isOpen({ readyState }: { readonly readyState: number }): boolean {
+  return readyState === OPEN
 }
 
 /** Returns a subclass that enforces the limits from the first frame on, before any listener is called. */

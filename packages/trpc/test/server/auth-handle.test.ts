@@ -50,7 +50,7 @@ describe('whether anyone has asked who the caller is', () => {
   test('nobody has before a guard does, whatever else is read', async () => {
     const auth = handle(browser(await server.auth.signIn()).headers)
     expect(auth.hasSessionCookie()).toBe(true)
-    expect([auth.kind, auth.wasAsked()]).toEqual(['query', false])
+    expect([auth.kind, auth.wasChecked()]).toEqual(['query', false])
   })
 
   test.each(['authenticate', 'authenticateFresh'] as const)(
@@ -58,9 +58,9 @@ describe('whether anyone has asked who the caller is', () => {
     async (method) => {
       const auth = handle(browser(await server.auth.signIn()).headers)
       const answer = auth[method](server.db[authStore], 'query')
-      expect(auth.wasAsked()).toBe(true)
+      expect(auth.wasChecked()).toBe(true)
       await answer
-      expect(auth.wasAsked()).toBe(true)
+      expect(auth.wasChecked()).toBe(true)
     },
   )
 
@@ -70,7 +70,7 @@ describe('whether anyone has asked who the caller is', () => {
   ])('someone has who was told $refusal', async ({ refusal, headers }) => {
     const auth = handle(headers)
     await expect(auth.authenticate(server.db[authStore], 'query')).rejects.toMatchObject({ reason: refusal })
-    expect(auth.wasAsked()).toBe(true)
+    expect(auth.wasChecked()).toBe(true)
   })
 
   test('someone has whom nobody could answer', async () => {
@@ -79,7 +79,7 @@ describe('whether anyone has asked who the caller is', () => {
     await expect(auth.authenticate(server.db[authStore], 'query')).rejects.toMatchObject({
       reason: 'KEYS_UNAVAILABLE',
     })
-    expect(auth.wasAsked()).toBe(true)
+    expect(auth.wasChecked()).toBe(true)
   })
 
   test('the handle of a guarded call says the same', async () => {
@@ -90,7 +90,7 @@ describe('whether anyone has asked who the caller is', () => {
     const router = t.router({
       me: t.procedure
         .use(sessionMiddleware)
-        .query(({ ctx }) => [ctx.auth[authRequest].wasAsked(), ctx.auth.address()]),
+        .query(({ ctx }) => [ctx.auth[authRequest].wasChecked(), ctx.auth.address()]),
     })
     expect(await router.createCaller({ auth, db: server.db }).me()).toEqual([true, '192.0.2.1'])
   })

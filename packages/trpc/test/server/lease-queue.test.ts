@@ -52,7 +52,7 @@ test('no timer runs before anything is kept, nor when nothing is kept any more',
   expect(vi.getTimerCount()).toBe(1)
   for (const item of [0, 1, 2]) renewals.drop(item)
   expect(vi.getTimerCount()).toBe(1)
-  renewals.settle(4)
+  renewals.cancelRetry(4)
   expect(vi.getTimerCount()).toBe(0)
 })
 
@@ -101,7 +101,7 @@ test('one that failed is renewed again after half a second, kept or not, until i
   vi.advanceTimersByTime(10_000)
   expect(renewed).toHaveLength(1)
   renewals.retry(7)
-  renewals.settle(7)
+  renewals.cancelRetry(7)
   vi.advanceTimersByTime(10_000)
   expect(renewed).toHaveLength(1)
 })
