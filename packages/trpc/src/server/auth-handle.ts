@@ -156,12 +156,14 @@ export function createAuthHandle(
   async function authenticate(store: AuthStore, callKind: RequestKind): Promise<SessionRead> {
     if (pendingHandshake !== null) await afterHandshake(pendingHandshake)
     const identity = await identifyOnce(callKind)
-    if (lastRead === null || performance.now() - lastRead.startedAt > MAX_AGE_MS)
-      return readNow(identity, store)
-    const read = await lastRead.result
-    // The read began before this call: a revocation since then must not be missed.
-    const isCurrent = read.revision === store.revocations.revision && read.keysVersion === keysVersion(config)
-    return isCurrent ? read : readNow(identity, store)
+    if (lastRead !== null && performance.now() - lastRead.startedAt <= MAX_AGE_MS) {
+      const read = await lastRead.result
+      // The read began before this call: a revocation since then must not be missed.
+      if (read.revision === store.revocations.revision && read.keysVersion === keysVersion(config))
+        return read
+    }
+    // Awaited here, so the calls of a batch continue in order.
+    return await readNow(identity, store)
   }
 
   function readNow(identity: Identity, store: AuthStore): Promise<SessionRead> {

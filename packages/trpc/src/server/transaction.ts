@@ -5,12 +5,12 @@ import type { CallLease, Condition } from './call-lease.ts'
 import type { CallOptions } from './guard.ts'
 import { storeOf } from './store-of.ts'
 
-/** A Kysely database, as far as its transactions go. */
+/** The part of a Kysely database that starts transactions. */
 type Transactional<Trx> = {
   transaction(): { execute(callback: (trx: Trx) => Promise<unknown>): unknown }
 }
 
-/** The transaction of a database: one of Kysely has the tables of the app, any other has ours. */
+/** The transaction of a database: a Kysely database has the tables of the app, any other has ours. */
 export type TransactionOf<Db> =
   Db extends Transactional<infer Trx>
     ? Trx
@@ -18,23 +18,24 @@ export type TransactionOf<Db> =
       ? Trx
       : never
 
-/** What a sensitive session middleware adds to the context. */
+/** The context member that a sensitive session middleware adds. */
 export interface TransactionContext {
   /**
-   * Writes on behalf of the session: locks and reads the user and the session again, then runs `fn` in that transaction. What it writes is
-   * committed before a revocation of the session or not at all. **Only** writes by `trx` carry that promise: what `fn` does by `ctx.db`, in
-   * another database or in the rest of the world does not, and in SQLite a write by `ctx.db` inside `fn` waits for the very transaction
-   * that waits for it, until the 2 s are over.
+   * Writes on behalf of the session: locks and reads the user and the session again, then runs `fn` in that
+   * transaction. Its writes commit before a revocation of the session, or not at all. This holds **only** for writes
+   * by `trx`, not for those by `ctx.db` or in other systems. In SQLite, a write by `ctx.db` inside `fn` deadlocks
+   * with the transaction until the 2 s are over.
    *
-   * `fn` has 2 s from the moment that the locks are held. After that, or when the caller goes away, everything is undone and `trx`
-   * refuses every call. It is never run twice. One transaction at a time: inside `fn`, use its `trx`.
+   * `fn` has 2 s from the moment that the locks are held. After that, or when the caller goes away, everything is
+   * rolled back and `trx` rejects every call. `fn` never runs twice. One transaction at a time: inside `fn`, use its
+   * `trx`.
    *
    * Call it as `ctx.transaction(...)`: the tables of `trx` are those of `ctx.db`.
    *
-   * @throws AuthError `SESSION_NOT_FOUND`, `SESSION_EXPIRED`, `ACCOUNT_BANNED`, `TOKEN_INVALID`, `SESSION_NOT_FRESH` or `ROLE_REQUIRED`
-   * where that has come about since the call was authorized; `SESSIONS_UNAVAILABLE` when `fn` takes too long, gets into a deadlock or the
-   * database is gone. Let it out of the resolver: the client is told the reason
-   * @throws ConfigurationError where the database of the app is not Kysely's; there `lockSession` does the same in a transaction of its own
+   * @throws AuthError `SESSION_NOT_FOUND`, `SESSION_EXPIRED`, `ACCOUNT_BANNED`, `TOKEN_INVALID`, `SESSION_NOT_FRESH`,
+   * or `ROLE_REQUIRED` if that has become true since the call was authorized; `SESSIONS_UNAVAILABLE` if `fn` takes too
+   * long or deadlocks, or the database is gone. Don't catch it: the client needs the reason
+   * @throws ConfigurationError if the app's database isn't Kysely's; call `lockSession` in your own transaction instead
    */
   transaction<Db, Result>(
     this: { readonly db: Db },
@@ -43,7 +44,7 @@ export interface TransactionContext {
 }
 
 /**
- * Creates `ctx.transaction` for a call. Under the locks it checks the conditions again that the session met before the resolver ran.
+ * Creates `ctx.transaction` for a call. Under the locks it checks the conditions of all guards again.
  *
  * @param condition that of the guard itself
  */
@@ -54,12 +55,12 @@ export function createTransaction(
 ): TransactionContext['transaction'] {
   let isOpen = false
 
-  function admit(session: Session): void {
+  function authorize(session: Session): void {
     const error = condition(session) ?? lease.errorOf(session)
     if (error !== null) throw error
   }
 
-  async function run<Result>(fn: (trx: never) => Promise<Result>): Promise<Result> {
+  return async (fn) => {
     const { database, limitStatements } = storeOf(ctx)
     if (database === undefined)
       throw new ConfigurationError(
@@ -70,13 +71,9 @@ export function createTransaction(
     isOpen = true
     const { config } = ctx.auth[authRequest]
     const { db, columns } = database
+    const options = { config, columns, admit: authorize, signal, limitStatements }
     try {
-      return await transact(
-        db,
-        lease.read.identity,
-        { config, columns, admit, signal, limitStatements },
-        (trx) => fn(trx as never),
-      )
+      return await transact(db, lease.read.identity, options, (trx) => fn(trx as never))
     } catch (cause) {
       throw signal?.aborted && cause === signal.reason
         ? new TRPCError({ code: 'CLIENT_CLOSED_REQUEST', cause })
@@ -85,6 +82,4 @@ export function createTransaction(
       isOpen = false
     }
   }
-
-  return (fn) => run(fn)
 }
