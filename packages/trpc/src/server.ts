@@ -1,6 +1,5 @@
 export type { AuthErrorData, EndpointErrorData } from '@sallyport/core/protocol'
 export { assertGuarded } from './server/assert-guarded.ts'
-export { authErrorMiddleware } from './server/auth-error-middleware.ts'
 export type { AuthHandle, Transport } from './server/auth-handle.ts'
 export {
   type BoundSession,
@@ -20,7 +19,7 @@ export {
   type StoreContext,
   type WsContextOptions,
 } from './server/context.ts'
-export { authErrorData, authResponseMeta, endpointErrorData } from './server/errors.ts'
+export { authErrorData, authErrorMiddleware, authResponseMeta, endpointErrorData } from './server/errors.ts'
 export { getSession } from './server/get-session.ts'
 export type { AuthorizedHandle, Middleware, SessionContext } from './server/guard.ts'
 export { type RateLimitContext, type RateLimitOptions, rateLimit } from './server/rate-limit.ts'

@@ -2,9 +2,9 @@ import type { AnyTRPCRouter } from '@trpc/server'
 import { isGuard } from './guard.ts'
 
 /**
- * Throws when a procedure of the router has no session middleware and isn't listed as public, or when it parses its
- * input before the guard, which would tell anonymous callers what the input should be. Call it at start or in a test.
- * A router behind tRPC's `lazy()` can't be checked from here, so it fails too: check it in its own module.
+ * Throws when a procedure has no session middleware and isn't listed as public, or when it parses its input before the
+ * guard, which shows anonymous callers the input's shape. Call it at start or in a test. A router behind tRPC's
+ * `lazy()` fails too: check it in its module.
  *
  * @param options.public paths of the procedures that anyone may call, such as `health` or `posts.list`
  * @example assertGuarded(appRouter, { public: ['health'] })

@@ -14,12 +14,11 @@ import {
 import { clientAddress, type ProxyTrust } from '@sallyport/core/address'
 import type { SocketLimiter } from './limit-sockets.ts'
 
-/** A session that passed both steps, with what shows whether it is still current. */
+/** A session that passed both steps. */
 export interface SessionRead extends Authenticated {
   readonly store: AuthStore
   /** The revision of the revocation feed before the read. If it has changed, the session may have ended. */
   readonly revision: number
-  /** The version of the key sets before the read. */
   readonly keysVersion: number
   /** When the read began, on the monotonic clock. */
   readonly readAt: number
@@ -31,10 +30,7 @@ export type Transport = 'http' | 'ws' | 'headers'
 /** The key of the {@link AuthRequest} in a handle. */
 export const authRequest: unique symbol = Symbol.for('sallyport.authRequest') as never
 
-/**
- * The credentials of one HTTP request or WebSocket connection, in the context as `ctx.auth`. Over HTTP, they are
- * checked when a guard runs; over WebSocket, at the handshake.
- */
+/** The credentials of one HTTP request or WebSocket connection, in the context as `ctx.auth`. */
 export interface AuthHandle {
   readonly transport: Transport
   /** Returns the address of the client according to `trustedProxies`; null if unknown. */
@@ -46,7 +42,6 @@ export interface AuthHandle {
 /** The request behind a handle, for this package. Apps use the guards and `getSession`. */
 export interface AuthRequest {
   readonly request: OriginRequest
-  /** The address of the connection. */
   readonly remoteAddress: string | null
   readonly config: AuthConfig
   /** The procedure type. Before a guard runs, it is the strictest one that tRPC's information allows. */
@@ -57,13 +52,12 @@ export interface AuthRequest {
   readonly carriesStreams: boolean
   /** Set once a guard has accepted the call. */
   identity?: Identity
-  /** The limits of the call's WebSocket; absent over HTTP, and without `webSocketOptions`. */
+  /** Absent over HTTP, and without `webSocketOptions`. */
   readonly limiter?: SocketLimiter | undefined
   /** The store of an action, whose context has no database. */
   store?: AuthStore
   /**
-   * Runs both steps. Over HTTP, all calls of the request share one read, until anything is revoked and for at most
-   * a second. Over WebSocket, every call reads.
+   * Runs both steps. Over HTTP, the calls of a request share a read until anything is revoked, for at most a second.
    *
    * @throws AuthError
    */
@@ -85,15 +79,9 @@ export interface Connection {
   onError(error: unknown): void
 }
 
-/** How long the calls of a request may share a read. */
-const MAX_AGE_MS = 1_000
+const MAX_SHARED_READ_MS = 1_000
 
-/**
- * Creates the handle of a request. The kind `upgrade` is a WebSocket connection, which keeps its identity until it
- * closes.
- *
- * @param options.handshake checks the credentials at once: Step 1, and then Step 2 if there is a store
- */
+/** @param options.handshake checks the credentials at once: Step 1, and then Step 2 if there is a store */
 export function createAuthHandle(
   request: OriginRequest,
   options: {
@@ -156,7 +144,7 @@ export function createAuthHandle(
   async function authenticate(store: AuthStore, callKind: RequestKind): Promise<SessionRead> {
     if (pendingHandshake !== null) await afterHandshake(pendingHandshake)
     const identity = await identifyOnce(callKind)
-    if (lastRead !== null && performance.now() - lastRead.startedAt <= MAX_AGE_MS) {
+    if (lastRead !== null && performance.now() - lastRead.startedAt <= MAX_SHARED_READ_MS) {
       const read = await lastRead.result
       // The read began before this call: a revocation since then must not be missed.
       if (read.revision === store.revocations.revision && read.keysVersion === keysVersion(config))
@@ -196,7 +184,6 @@ export function createAuthHandle(
   }
 }
 
-/** Step 2. */
 async function readSession(
   identity: Identity,
   { store, config, readAt }: { store: AuthStore; config: AuthConfig; readAt: number },

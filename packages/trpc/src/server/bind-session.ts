@@ -17,21 +17,22 @@ interface Typed<Definition extends AuthDefinition> {
   readonly user: UserOf<Definition>
 }
 
-/** {@link SessionContext} with the columns that a definition adds. */
-export type SessionContextOf<Definition extends AuthDefinition> = Omit<SessionContext, 'session' | 'user'> &
-  Typed<Definition>
+/** The context of a session middleware with the columns that a definition adds. */
+export type SessionContextOf<
+  Definition extends AuthDefinition,
+  Context extends SessionContext = SessionContext,
+> = Omit<Context, 'session' | 'user'> & Typed<Definition>
 
 /** {@link SensitiveSessionContext} with the columns that a definition adds. */
-export type SensitiveSessionContextOf<Definition extends AuthDefinition> = Omit<
-  SensitiveSessionContext,
-  'session' | 'user'
-> &
-  Typed<Definition>
+export type SensitiveSessionContextOf<Definition extends AuthDefinition> = SessionContextOf<
+  Definition,
+  SensitiveSessionContext
+>
 
 /** {@link OptionalSessionContext} with the columns that a definition adds. */
-export type OptionalSessionContextOf<Definition extends AuthDefinition> = Omit<
+export type OptionalSessionContextOf<Definition extends AuthDefinition> = Pick<
   OptionalSessionContext,
-  'session' | 'user'
+  'identity'
 > & { readonly [Name in keyof Typed<Definition>]: Typed<Definition>[Name] | null }
 
 /** The result of {@link bindSession}: the functions of this package, typed by a definition. */

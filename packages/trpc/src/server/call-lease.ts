@@ -4,7 +4,6 @@ import { toTRPCError } from './errors.ts'
 import type { LeaseSubscriber } from './session-lease.ts'
 import { type LeaseSubscription, subscribeToLease } from './session-leases.ts'
 
-/** The key of the lease in the handle of a call. */
 export const callLease: unique symbol = Symbol('callLease')
 
 /** The handle of a guarded call. */
@@ -15,9 +14,8 @@ export interface LeasedHandle {
 /** Returns an error if a call may not continue with a session. */
 export type Condition = (session: Session) => AuthError | null
 
-/** The lease of a call as one of its streams sees it. */
 export interface StreamLease extends LeaseSubscription {
-  /** Aborts with the error of the stream when the session ends, or when the caller goes away. */
+  /** Aborts with the error of the stream when the session ends or the caller goes away. */
   readonly signal: AbortSignal
 }
 
@@ -54,7 +52,6 @@ export class CallLease implements LeaseSubscriber {
     this.#read ??= read
   }
 
-  /** The signal for the resolver. */
   get signal(): AbortSignal {
     // After the call, nothing would end the subscription.
     if (!this.#isOver) this.#subscribe()
@@ -117,7 +114,7 @@ export class CallLease implements LeaseSubscriber {
     this.#subscription = null
   }
 
-  /** Ends the lease because the caller is gone, and aborts the signal. */
+  /** Ends the lease because the caller is gone. */
   abandon(): void {
     this.end()
     this.#controller.abort(this.#caller?.reason)

@@ -2,18 +2,16 @@ import {
   type AuthConfig,
   type AuthDatabase,
   authStore,
-  checkOrigin,
   type HeaderReader,
   readCredentials,
 } from '@sallyport/core'
 import { trustProxies } from '@sallyport/core/address'
 import { type AuthHandle, createAuthHandle } from './auth-handle.ts'
 import { type ClosableSocket, guardSocket } from './guard-socket.ts'
-import { headerReader, type NodeHeaders } from './request-headers.ts'
+import { headerReader, isOwnOrigin, type NodeHeaders } from './request-headers.ts'
 
 /** The part of the context that every guard needs. */
 export interface AuthContext {
-  /** The credentials of the call. */
   readonly auth: AuthHandle
 }
 
@@ -25,9 +23,7 @@ export interface DatabaseContext extends AuthContext {
 
 /** The context of actions: no database, but functions that have one (spec section 1). */
 export interface ActionContext extends AuthContext {
-  /** Runs a query, such as that of `localRunner` or `httpRunner`. */
   readonly runQuery: object
-  /** Runs a mutation. */
   readonly runMutation: object
 }
 
@@ -41,7 +37,7 @@ export interface HttpContextOptions {
     readonly headers: Headers | NodeHeaders
     readonly socket?: { readonly remoteAddress?: string | undefined }
   }
-  /** The address of the connection if `req` has no socket, as with the fetch adapter. Rate limits use it. */
+  /** The address of the connection, for adapters whose `req` has no socket. Rate limits use it. */
   readonly remoteAddress?: string | undefined
   readonly info: {
     readonly type: 'query' | 'mutation' | 'subscription' | 'unknown'
@@ -57,11 +53,11 @@ export interface WsContextOptions {
     readonly socket?: { readonly remoteAddress?: string | undefined }
   }
   readonly info: { readonly connectionParams: Readonly<Record<string, string | undefined>> | null }
-  /** The WebSocket: it is closed with code 4403 when its user is banned, and its limits apply to its calls. */
+  /** The WebSocket. It is closed with code 4403 when its user is banned. */
   readonly res?: ClosableSocket
 }
 
-/** The context of each transport; see {@link createAuthContext}. */
+/** The result of {@link createAuthContext}. */
 export interface AuthContextFactory {
   /** For HTTP requests and server-sent events. */
   http(options: HttpContextOptions): AuthContext
@@ -73,17 +69,13 @@ export interface AuthContextFactory {
 
 /** Options of {@link createAuthContext}. */
 export interface AuthContextOptions {
-  /**
-   * Where the session is looked up at a WebSocket handshake. Without it, as in an action, the handshake only
-   * verifies the JWT.
-   */
+  /** Looks up the session at a WebSocket handshake. Without it, the handshake only verifies the JWT. */
   readonly db?: AuthDatabase
 }
 
 /**
- * Creates the functions that put the credentials of a request into the context, one for each transport. They never
- * throw: the first guard reports what is wrong with a request. Over WebSocket both steps start at the handshake, and
- * calls wait for them. A check that fails leaves the connection open.
+ * Creates the functions that put the credentials of a request into the context. They never throw: the first guard
+ * reports errors. Over WebSocket both steps start at the handshake. If they fail, the connection stays open.
  *
  * @throws ConfigurationError when `trustedProxies` has an entry that isn't an address or a range
  * @example
@@ -147,14 +139,5 @@ function webSocketHeaders(header: HeaderReader, token: string | undefined, confi
   return (name) => {
     if (name === 'authorization' && token !== undefined) return `Bearer ${token}`
     return name === 'cookie' && !mayUseCookies ? null : header(name)
-  }
-}
-
-function isOwnOrigin(header: HeaderReader, config: AuthConfig): boolean {
-  try {
-    checkOrigin({ method: 'GET', header }, 'upgrade', config)
-    return true
-  } catch {
-    return false
   }
 }

@@ -1,14 +1,14 @@
 import { AuthError, isAuthError, isConfigurationError, isEndpointError, REASONS } from '@sallyport/core'
 import type { AuthErrorData, EndpointErrorData } from '@sallyport/core/protocol'
-import { TRPCError } from '@trpc/server'
+import { TRPCError, type TRPCMiddlewareFunction } from '@trpc/server'
 import { type AuthHandle, authRequest } from './auth-handle.ts'
 
 /** Errors of {@link toTRPCError}. If a guard threw one, with the path of the procedure whose resolver didn't run. */
 const guardedPaths = new WeakMap<Error, string | null>()
 
 /**
- * Converts an error to one that tRPC sends, with the code of its reason. A configuration error keeps its message. Any
- * other error came from code that failed to decide, so it becomes `SESSIONS_UNAVAILABLE`.
+ * Converts an error to one that tRPC sends, with the code of its reason. An unknown error becomes
+ * `SESSIONS_UNAVAILABLE`, since the code that threw it failed to decide.
  *
  * @param guarded the path of the procedure, if its guard throws the error before the resolver runs
  */
@@ -29,10 +29,9 @@ function createTRPCError(error: unknown): TRPCError {
 }
 
 /**
- * Returns the reason of a rejection for the app's error formatter; null for any other error.
+ * Returns the reason of a rejection for the app's error formatter; null for any other error. `replay` is true only if
+ * the guard of this path rejected the call.
  *
- * @param options the formatter's argument. `replay` is true only if the guard of this very path rejected the call. It
- * can't tell if a public procedure calls a guarded one of the same path.
  * @example
  * initTRPC.context<Context>().create({
  *   errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),
@@ -46,8 +45,7 @@ export function authErrorData(options: { error: TRPCError; path: string | undefi
 }
 
 /**
- * Returns the error of an auth endpoint that a resolver called, for the app's error formatter; null for any other
- * error, also one of {@link authErrorData}.
+ * Returns the error of an auth endpoint that a resolver called, for the app's error formatter; null for any other.
  *
  * @example
  * initTRPC.context<Context>().create({
@@ -63,10 +61,39 @@ export function endpointErrorData({ error }: { error: TRPCError }): EndpointErro
   return { code, fields }
 }
 
+const ENDPOINT_CODES: Readonly<Record<number, TRPCError['code']>> = {
+  400: 'BAD_REQUEST',
+  401: 'UNAUTHORIZED',
+  403: 'FORBIDDEN',
+  404: 'NOT_FOUND',
+  409: 'CONFLICT',
+  429: 'TOO_MANY_REQUESTS',
+  501: 'NOT_IMPLEMENTED',
+}
+
+/**
+ * For procedures that call `auth.api` or `createSession`: keeps the status and message of their errors, and their code
+ * for `endpointErrorData`. Without it, tRPC responds with 500.
+ *
+ * @example t.procedure.use(authErrorMiddleware).mutation(({ ctx, input }) => auth.api.signInEmail({ ...input, request: ctx.request }))
+ */
+export const authErrorMiddleware: TRPCMiddlewareFunction<object, object, object, object, unknown> = async ({
+  next,
+}) => {
+  const result = await next()
+  if (result.ok) return result
+  const { cause, code } = result.error
+  // An error of a guard already has its code, and whether the call may be replayed.
+  if (isAuthError(cause) && code === 'INTERNAL_SERVER_ERROR') return { ...result, error: toTRPCError(cause) }
+  if (!isEndpointError(cause)) return result
+  const { status, message } = cause
+  const error = new TRPCError({ code: ENDPOINT_CODES[status] ?? 'INTERNAL_SERVER_ERROR', message, cause })
+  return { ...result, error }
+}
+
 /**
  * Returns the response meta of an HTTP handler: `Cache-Control: no-store` if the response may be meant for one caller,
- * and `Retry-After` if the status is 429 or 503. A stream is always 200 and a mixed batch 207; their seconds are only
- * in `error.data.auth`.
+ * and `Retry-After` if the status is 429 or 503. For a stream or a mixed batch, use `error.data.auth`.
  *
  * @example fetchRequestHandler({ endpoint: '/trpc', req, router, createContext, responseMeta: authResponseMeta })
  */
@@ -87,7 +114,6 @@ export function authResponseMeta({ ctx, data, errors, eagerGeneration }: Respons
   return { headers }
 }
 
-/** The part of tRPC's argument to a response meta that is used. */
 interface ResponseMetaOptions {
   /** Absent if `createContext` failed. */
   readonly ctx?: { readonly auth: AuthHandle } | undefined

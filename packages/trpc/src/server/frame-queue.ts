@@ -5,9 +5,8 @@ export const WINDOW_MS = 100
 const MAX_COUNTED_MS = 2 * WINDOW_MS
 
 /**
- * Enforces the frame budget of one socket. Over budget, reading pauses, and frames that are already parsed wait: one
- * network chunk can hold thousands. A timer ends each window, not the clock. Otherwise a machine that needs 100 ms
- * for 50 frames would handle a whole chunk in one turn of the event loop.
+ * Enforces the frame budget of one socket. Over budget, reading pauses, and parsed frames wait: one network chunk can
+ * hold thousands. A timer ends each window, since with the clock a slow machine would handle a whole chunk in one turn.
  */
 export class FrameQueue {
   readonly #limits: { readonly framesPer100Ms: number; readonly overBudgetMs: number }
@@ -22,7 +21,6 @@ export class FrameQueue {
   #timer: ReturnType<typeof setTimeout> | undefined
   #isDiscarding = false
 
-  /** @param effects.onOverBudget called when the socket has been over its budget for too long */
   constructor(
     limits: { readonly framesPer100Ms: number; readonly overBudgetMs: number },
     effects: { pause(): void; resume(): void; onOverBudget(): void },
@@ -39,11 +37,7 @@ export class FrameQueue {
     return true
   }
 
-  /**
-   * Handles as many calls of a frame as the budget allows; the others wait.
-   *
-   * @param deliverNext handles the next call, and returns whether there are more
-   */
+  /** Handles the calls of a frame within the budget. `deliverNext` handles one, and returns whether there are more. */
   add(deliverNext: () => boolean): void {
     while (this.spend()) if (this.#isDiscarding || !deliverNext()) return
     if (!this.#isDiscarding) this.#waiting.push(deliverNext)
@@ -58,7 +52,6 @@ export class FrameQueue {
     this.#waiting = []
   }
 
-  /** Stops the queue when its socket closes. */
   close(): void {
     this.discard()
     clearTimeout(this.#timer)

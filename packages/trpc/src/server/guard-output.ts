@@ -5,8 +5,8 @@ import { type GuardOptions, guardIterable, guardObservable, guardPromise } from 
 /**
  * Returns the output of a resolver with every stream in it guarded, or the same output if nothing in it streams.
  *
- * @param options.isStreamed whether it is sent as JSON lines: those also carry promises and async iterables that are
- * values of a plain object, at the top and inside other streams
+ * @param options.isStreamed whether it is sent as JSON lines, which also carry promises and async iterables that are
+ * values of a plain object
  * @param options.onStream called when a stream is first read
  */
 export function guardOutput(

@@ -16,23 +16,20 @@ export interface ClosableSocket {
 const BANNED_CODE = 4403
 const CREDENTIALS_REPLACED_CODE = 4401
 
-/** tRPC's client opens a new connection, with fresh credentials, before it leaves this one. */
+/** tRPC's client then opens a new connection, with fresh credentials. */
 const RECONNECT = JSON.stringify({ id: null, method: 'reconnect' })
 
 /** How long streams and calls have to send their errors before the socket is closed. */
 const CLOSE_AFTER_MS = 100
 
-/** When a client over the socket limit may retry: by then another socket may have closed. */
 const RETRY_AFTER_SECONDS = 5
 
-/** How many sockets of this process each session has. */
 const socketsByStore = new WeakMap<AuthStore, Map<string, number>>()
 
 /**
- * Closes the socket of a banned user, and a socket whose credentials were replaced or whose key leaked, after each
- * stream and call has sent its error. It subscribes to the lease of the session from the first authorized call on,
- * so it works while nothing is called. Rejects the calls of a session that has too many sockets. A session that has
- * ended leaves the socket open, and so does a token that was invalid from the start.
+ * Closes the socket of a banned user, and a socket whose credentials were replaced or whose key leaked, also while
+ * nothing is called. Rejects the calls of a session that has too many sockets. A session that has ended leaves the
+ * socket open, and so does a token that was invalid from the start.
  */
 export function guardSocket(socket: ClosableSocket, config: AuthConfig): Connection {
   const limiter = limiterOf(socket)

@@ -3,7 +3,6 @@ import { type Observable, observable } from '@trpc/server/observable'
 import type { StreamLease } from './call-lease.ts'
 import { toTRPCError } from './errors.ts'
 
-/** How a stream is guarded. */
 export interface GuardOptions {
   /** Called when the stream is first read: tRPC doesn't read one that its transport can't carry. */
   readonly openStream: () => StreamLease

@@ -6,7 +6,6 @@ import type { AuthContext, DatabaseContext, StoreContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
 import { guardOutput, isStream } from './guard-output.ts'
 
-/** The handle of a guarded call. */
 export interface AuthorizedHandle extends AuthHandle {
   /** Aborts when the session ends or the caller goes away. Pass it to everything that the resolver starts. */
   readonly signal: AbortSignal
@@ -31,13 +30,11 @@ export type Middleware<NeededContext, AddedContext> = TRPCMiddlewareFunction<
   unknown
 >
 
-/** A call as a middleware receives it. */
 export type CallOptions<Context extends AuthContext = StoreContext> = Pick<
   Parameters<Middleware<Context, SessionContext>>[0],
   'ctx' | 'next' | 'signal' | 'type' | 'path'
 >
 
-/** When a client over the subscription limit may retry: by then the socket may have a free place. */
 const RETRY_AFTER_SECONDS = 5
 
 const brand = Symbol.for('sallyport.guard')
@@ -50,10 +47,7 @@ export function isGuard(middleware: unknown): boolean {
 type Get = (ctx: DatabaseContext) => Promise<Session>
 type Add<Added extends object> = (call: CallOptions, lease: CallLease) => Added
 
-/**
- * Creates a session middleware: it accepts a call for which `get` returns a session, and adds the session to the
- * context, with the result of `add`.
- */
+/** Creates a middleware that accepts a call if `get` returns a session, and adds that and the result of `add`. */
 export function createGuard<Added extends object = object>(
   get: Get,
   add?: Add<Added>,
@@ -85,10 +79,7 @@ export async function orReject<Value>(
   }
 }
 
-/**
- * Creates the handle of a call, with the type of its procedure. Copies the members one by one: spreading the handle
- * of another guard would use its signal.
- */
+/** Creates the handle of a call. Doesn't spread the handle of an outer guard, since that would use its signal. */
 export function handleOf(call: CallOptions<AuthContext>): AuthorizedHandle & LeasedHandle {
   const { transport, address, [authRequest]: request } = call.ctx.auth
   const lease = new CallLease(call.ctx.auth, { config: request.config, caller: call.signal })
@@ -136,10 +127,7 @@ export async function runAuthorized(
   return result
 }
 
-/**
- * Reserves a place for a subscription on its socket, once per call, and returns a function that releases it. Rejects
- * the call if there is none.
- */
+/** Reserves a place for a subscription on its socket, once per call, and returns a function that releases it. */
 function reserveSubscription({ ctx, type, path }: CallOptions<AuthContext>): (() => void) | null {
   const { limiter } = ctx.auth[authRequest]
   if (type !== 'subscription' || limiter === undefined || isLeased(ctx.auth)) return null

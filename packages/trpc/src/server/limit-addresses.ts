@@ -5,15 +5,13 @@ import { countDown, countUp } from './count.ts'
 import { headerReader } from './request-headers.ts'
 import type { SocketLimits } from './socket-limits.ts'
 
-/** The window in which handshakes are counted. */
 const HANDSHAKE_WINDOW_MS = 10_000
 
 type Upgrade = Pick<IncomingMessage, 'headers' | 'socket'>
 
 /**
- * Counts handshakes and sockets of each client address, in this process. An IPv6 address counts as its /64, and the
- * /48 around it has ten times the limit. Returns a function that counts a handshake, and returns the seconds to wait
- * if there are too many, else null.
+ * Returns a function that counts a handshake and the socket of a client address, in this process, and returns the
+ * seconds to wait if there are too many, else null.
  */
 export function limitAddresses(
   { trustedProxies }: AuthConfig,

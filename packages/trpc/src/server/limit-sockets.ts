@@ -16,7 +16,7 @@ export interface SocketLimiter {
   authenticated(): void
 }
 
-/** The part of the class `WebSocket` of `ws` 8 that a limited socket uses. */
+/** The part of a `WebSocket` of `ws` 8 that is used here. */
 export interface ServerSocket {
   readonly readyState: number
   readonly bufferedAmount: number
@@ -30,17 +30,15 @@ export interface ServerSocket {
 
 export type SocketClass = new (...args: never[]) => ServerSocket
 
-/** Close codes: 4000 plus an HTTP status, for broken limits and for a socket that hasn't authenticated in time. */
+/** Close codes: 4000 plus an HTTP status. */
 const RATE_LIMITED_CODE = 4429
 const NOT_AUTHENTICATED_CODE = 4408
 
-/** The timeout of the closing handshake. */
 const CLOSE_TIMEOUT_MS = 1_000
 
-/** How often a stream checks whether its client has read the buffered data. */
 const DRAIN_CHECK_MS = 20
 
-/** The `readyState` of an open socket (RFC 6455; `WebSocket.OPEN`). */
+/** `WebSocket.OPEN` (RFC 6455). */
 const OPEN = 1
 
 /** Whether neither side of a WebSocket has begun to close it. */
@@ -53,7 +51,7 @@ export function limiterOf(socket: object): SocketLimiter | undefined {
   return socketLimiter in socket ? (socket[socketLimiter] as SocketLimiter) : undefined
 }
 
-/** Returns a subclass that enforces the limits from the first frame on, before any listener is called. */
+/** Returns a subclass that enforces the limits before any listener is called. */
 export function limitSockets(Base: SocketClass, limits: SocketLimits): SocketClass {
   return class extends Base {
     readonly #frames = new FrameQueue(limits, {

@@ -5,20 +5,18 @@ import { toTRPCError } from './errors.ts'
 import type { Middleware } from './guard.ts'
 import { storeOf } from './store-of.ts'
 
-/** The context of {@link rateLimit}. Limits by user need the session. */
+/** The context of {@link rateLimit}. */
 export type RateLimitContext = StoreContext & { readonly session?: Session | null | undefined }
 
 /** Options of {@link rateLimit}. */
 export interface RateLimitOptions {
-  /** Calls that are allowed. */
+  /** The number of calls that are allowed. */
   readonly points: number
   /** Seconds from the first call until the count begins anew. */
   readonly duration: number
   /**
-   * Which calls share a count: those of a user, of an address (or one /64 of IPv6, with ten times the points for its
-   * /48), or of the name that the function returns.
-   *
-   * @default 'user' after a session middleware, else 'address'
+   * Which calls share a count: those of a user, of an address (for IPv6 a /64, with ten times the points for its /48),
+   * or of the name that the function returns. @default 'user' after a session middleware, else 'address'
    */
   readonly by?:
     | 'user'

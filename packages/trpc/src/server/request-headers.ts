@@ -1,4 +1,4 @@
-import type { HeaderReader } from '@sallyport/core'
+import { type AuthConfig, checkOrigin, type HeaderReader } from '@sallyport/core'
 
 /** Headers of a Node request, with lower-case names. */
 export type NodeHeaders = Readonly<Record<string, string | string[] | undefined>>
@@ -9,5 +9,15 @@ export function headerReader(headers: Headers | NodeHeaders): HeaderReader {
   return (name) => {
     const value = headers[name]
     return (Array.isArray(value) ? value.join(', ') : value) ?? null
+  }
+}
+
+/** Whether a WebSocket upgrade comes from an origin that may use the cookies. */
+export function isOwnOrigin(header: HeaderReader, config: AuthConfig): boolean {
+  try {
+    checkOrigin({ method: 'GET', header }, 'upgrade', config)
+    return true
+  } catch {
+    return false
   }
 }

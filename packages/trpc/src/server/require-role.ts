@@ -24,7 +24,6 @@ export function requireRole(
   }
 }
 
-/** The columns that `organization()` adds to a session. */
 interface ActiveOrganization {
   readonly activeOrganizationId: string | null
   readonly activeOrganizationRole: string | null
@@ -32,15 +31,13 @@ interface ActiveOrganization {
 
 /** The context members that {@link requireOrganizationRole} adds. */
 export interface OrganizationContext {
-  /** The active organization of the session, and the user's role in it. */
   readonly organization: { readonly id: string; readonly role: string }
 }
 
 /**
- * Accepts a call only if the user has one of these roles in the active organization of their session, and adds it as
- * `ctx.organization`. Comes after the session middleware of `session.ts`, whose sessions have the columns of
- * `organization()`. A stream ends with `ROLE_REQUIRED` as soon as the user loses the role or the session changes to
- * another organization. `ctx.transaction` checks the role again under its locks.
+ * Accepts a call only if the user has one of these roles in the active organization of their session, and adds
+ * `ctx.organization`. Comes after a session middleware whose sessions have the columns of `organization()`. A stream
+ * ends with `ROLE_REQUIRED` as soon as the user loses the role or the session's active organization changes.
  *
  * @example
  * export const staffProcedure = protectedProcedure.use(requireOrganizationRole('owner', 'admin'))

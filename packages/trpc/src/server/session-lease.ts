@@ -15,7 +15,7 @@ import { LEASE_MS, type ReadQueue, type Renewals } from './lease-queue.ts'
 
 /** A call or a socket that depends on a session. */
 export interface LeaseSubscriber {
-  /** Whether it emits. If so, the session is read again before the lease ends; otherwise only after an event. */
+  /** If true, the session is read again before the lease ends; otherwise only after an event. */
   readonly emits: boolean
   /** Called after each read that found the session valid. */
   onSession(session: Session): void
@@ -30,7 +30,7 @@ interface SharedByLeases {
   readonly renewals: Renewals<SessionLease>
 }
 
-/** The credentials of a subscriber. Those with the same key share a result. */
+/** The credentials of a subscriber. Equal keys share a result. */
 interface Proof {
   readonly key: string
   readonly identity: Identity
@@ -47,12 +47,10 @@ export class SessionLease {
   #readAt = 0
   /** When the session expires, or this version if that comes first, in milliseconds since 1970. */
   #validUntil = Number.POSITIVE_INFINITY
-  /** Whether a refresh has rotated this version out. */
   #isRotatedOut = false
   #expiry: ReturnType<typeof setTimeout> | undefined
   /** Checks that have no result yet. */
   #pendingChecks = 0
-  /** Whether one of them is in the queue. */
   #isQueued = false
   #nextResult: PromiseWithResolvers<void> | null = null
 
@@ -109,7 +107,7 @@ export class SessionLease {
     this.#nextResult = null
   }
 
-  /** Reads the session before the lease ends. Nothing waits for the result. */
+  /** Nothing waits for the result of this read. */
   renew(): void {
     this.#shared.queue(() => this.#read({ isRenewal: true }))
   }

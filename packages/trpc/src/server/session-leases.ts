@@ -3,7 +3,6 @@ import type { SessionRead } from './auth-handle.ts'
 import { createReadQueue, createRenewals } from './lease-queue.ts'
 import { type LeaseSubscriber, SessionLease } from './session-lease.ts'
 
-/** A subscriber's part of the lease of its session. */
 export interface LeaseSubscription {
   /** Returns a promise to await before emitting, then call it again; null while the session is known to be valid. */
   pending(): Promise<void> | null
@@ -15,8 +14,7 @@ type Subscribe = (read: SessionRead, subscriber: LeaseSubscriber) => LeaseSubscr
 const leasesByStore = new WeakMap<AuthStore, WeakMap<AuthConfig, Subscribe>>()
 
 /**
- * Subscribes a call or a socket to the lease of its session. In this process, each session of a store has one lease
- * for all subscribers.
+ * Subscribes a call or a socket to the lease of its session, which all subscribers of this process share.
  *
  * @param read the read that authorized the call or the socket
  */

@@ -24,12 +24,11 @@ import { createTransaction, type TransactionContext } from './transaction.ts'
  */
 export const sessionMiddleware: Middleware<DatabaseContext, SessionContext> = createGuard(getSession)
 
-/** The context members that {@link sensitiveSessionMiddleware} adds. */
 export interface SensitiveSessionContext extends SessionContext, TransactionContext {}
 
 /**
- * Like {@link sessionMiddleware}, for work that must not happen after a revocation: reads the session for this call
- * alone (spec section 4), and adds `ctx.transaction`, which locks the session while it writes.
+ * Like {@link sessionMiddleware}, but reads the session for this call alone (spec section 4), and adds
+ * `ctx.transaction`, which locks the session while it writes.
  *
  * @example
  * export const sensitiveProcedure = t.procedure.use(sensitiveSessionMiddleware)
@@ -46,8 +45,7 @@ export interface SensitiveSessionOptions {
 }
 
 /**
- * Like {@link sensitiveSessionMiddleware}, and rejects a call with `SESSION_NOT_FRESH` if the user last proved who they
- * are longer ago than `maxAge`.
+ * Like {@link sensitiveSessionMiddleware}, and rejects with `SESSION_NOT_FRESH` after `maxAge`.
  *
  * @example export const paymentProcedure = t.procedure.use(createSensitiveSessionMiddleware({ maxAge: 5 * 60 }))
  */
@@ -80,7 +78,6 @@ function sensitive(
   )
 }
 
-/** The context members that {@link optionalSessionMiddleware} adds. */
 export interface OptionalSessionContext {
   readonly identity: Identity | null
   readonly session: Session | null
@@ -88,8 +85,8 @@ export interface OptionalSessionContext {
 }
 
 /**
- * Adds `ctx.session`, which is null for an anonymous caller. A caller whose JWT must be refreshed isn't anonymous, so
- * that call is still rejected; so are a banned account, a foreign origin, and anything that can't be decided.
+ * Adds `ctx.session`, which is null for an anonymous caller. Still rejects a JWT that must be refreshed, a banned
+ * account, a foreign origin, and anything that can't be decided.
  *
  * @example const greeting = t.procedure.use(optionalSessionMiddleware).query(({ ctx }) => ctx.session?.user.name ?? 'guest')
  */
@@ -115,16 +112,9 @@ async function getSessionOrNull(ctx: DatabaseContext, path: string): Promise<Ses
 
 /** Returns null if the caller is anonymous, otherwise the error. */
 function rejectionOf(error: AuthError, { auth }: DatabaseContext): AuthError | null {
-  switch (error.reason) {
-    case 'SESSION_NOT_FOUND':
-    case 'SESSION_EXPIRED':
-      return null
-    case 'TOKEN_MISSING':
-      return auth[authRequest].hasSessionCookie() ? new AuthError('TOKEN_EXPIRED') : null
-    case 'TOKEN_EXPIRED':
-    case 'TOKEN_INVALID':
-      return auth[authRequest].hasSessionCookie() ? new AuthError('TOKEN_EXPIRED', { cause: error }) : error
-    default:
-      return error
-  }
+  const { reason } = error
+  if (reason === 'SESSION_NOT_FOUND' || reason === 'SESSION_EXPIRED') return null
+  const isToken = reason === 'TOKEN_MISSING' || reason === 'TOKEN_EXPIRED' || reason === 'TOKEN_INVALID'
+  if (isToken && auth[authRequest].hasSessionCookie()) return new AuthError('TOKEN_EXPIRED', { cause: error })
+  return reason === 'TOKEN_MISSING' ? null : error
 }

@@ -1,11 +1,8 @@
 import { positive } from '@sallyport/core'
 
-/** The limits of {@link webSocketOptions} for each client. Every limit has a default. */
+/** Limits of {@link webSocketOptions}. */
 export interface WebSocketLimits {
-  /**
-   * Frames of one socket that are handled within 100 ms. Each call in a frame is one. Further frames wait, and the
-   * server stops reading. @default 50
-   */
+  /** Calls of one socket that are handled within 100 ms. Others wait, and the server stops reading. @default 50 */
   readonly framesPer100Ms?: number
   /** A socket that stays over that budget for this many milliseconds is closed with 4429. @default 5_000 */
   readonly overBudgetMs?: number
@@ -27,7 +24,6 @@ export interface WebSocketLimits {
 
 type LimitWithDefault = Exclude<keyof WebSocketLimits, 'authenticateWithinMs'>
 
-/** The limits with their defaults. */
 export type SocketLimits = Required<Pick<WebSocketLimits, LimitWithDefault>> & WebSocketLimits
 
 const DEFAULT_LIMITS: Readonly<Record<LimitWithDefault, number>> = {
@@ -41,7 +37,7 @@ const DEFAULT_LIMITS: Readonly<Record<LimitWithDefault, number>> = {
   maxHandshakesPerAddress: 100,
 }
 
-/** The longest delay that a timer can have. */
+/** The longest delay of a timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**

@@ -5,7 +5,6 @@ import type { CallLease, Condition } from './call-lease.ts'
 import type { CallOptions } from './guard.ts'
 import { storeOf } from './store-of.ts'
 
-/** The part of a Kysely database that starts transactions. */
 type Transactional<Trx> = {
   transaction(): { execute(callback: (trx: Trx) => Promise<unknown>): unknown }
 }
@@ -18,17 +17,14 @@ export type TransactionOf<Db> =
       ? Trx
       : never
 
-/** The context member that a sensitive session middleware adds. */
 export interface TransactionContext {
   /**
-   * Writes on behalf of the session: locks and reads the user and the session again, then runs `fn` in that
-   * transaction. Its writes commit before a revocation of the session, or not at all. This holds **only** for writes
-   * by `trx`, not for those by `ctx.db` or in other systems. In SQLite, a write by `ctx.db` inside `fn` deadlocks
-   * with the transaction until the 2 s are over.
+   * Locks and reads the user and the session again, then runs `fn` in that transaction. Its writes commit before a
+   * revocation of the session, or not at all. This holds **only** for writes by `trx`, not for those by `ctx.db` or
+   * in other systems. In SQLite, a write by `ctx.db` inside `fn` deadlocks until the 2 s are over.
    *
    * `fn` has 2 s from the moment that the locks are held. After that, or when the caller goes away, everything is
-   * rolled back and `trx` rejects every call. `fn` never runs twice. One transaction at a time: inside `fn`, use its
-   * `trx`.
+   * rolled back and `trx` rejects every call. `fn` never runs twice, and transactions of a call can't overlap.
    *
    * Call it as `ctx.transaction(...)`: the tables of `trx` are those of `ctx.db`.
    *
@@ -43,11 +39,7 @@ export interface TransactionContext {
   ): Promise<Result>
 }
 
-/**
- * Creates `ctx.transaction` for a call. Under the locks it checks the conditions of all guards again.
- *
- * @param condition that of the guard itself
- */
+/** Creates `ctx.transaction` for a call. Under the locks it checks the conditions of all guards again. */
 export function createTransaction(
   { ctx, signal }: CallOptions,
   lease: CallLease,

@@ -1,14 +1,11 @@
 import type { IncomingMessage } from 'node:http'
-import { type AuthConfig, checkOrigin, isAuthError, MAX_BATCH_SIZE, MAX_PAYLOAD_BYTES } from '@sallyport/core'
+import { type AuthConfig, MAX_BATCH_SIZE, MAX_PAYLOAD_BYTES } from '@sallyport/core'
 import { limitAddresses } from './limit-addresses.ts'
 import { limitSockets, type SocketClass } from './limit-sockets.ts'
-import { headerReader } from './request-headers.ts'
+import { headerReader, isOwnOrigin } from './request-headers.ts'
 import { type SocketLimits, socketLimits, type WebSocketLimits } from './socket-limits.ts'
 
-/**
- * Options of tRPC's handlers: at most 20 calls in an HTTP batch, and bodies of at most 64 KB in the Node adapters. The
- * fetch adapter reads a body of any size, so limit it before the adapter.
- */
+/** At most 20 calls in an HTTP batch, and 64 KB in a body. The fetch adapter ignores that: limit bodies before it. */
 export const authHandlerOptions: { readonly maxBatchSize: number; readonly maxBodySize: number } = {
   maxBatchSize: MAX_BATCH_SIZE,
   maxBodySize: MAX_PAYLOAD_BYTES,
@@ -24,7 +21,6 @@ type Upgrade = Pick<IncomingMessage, 'headers' | 'url' | 'socket'>
 
 /** Options of a `WebSocketServer` of `ws`. */
 export interface WebSocketOptions {
-  /** The most bytes in a message. */
   readonly maxPayload: number
   readonly maxFragments: number
   readonly maxBufferedChunks: number
@@ -49,11 +45,11 @@ interface Rejection {
 
 /**
  * Returns options for the `WebSocketServer` of `ws` 8.7 or later, also that of `@fastify/websocket`: messages of at
- * most 64 KB, the upgrade check, and the limits of each socket, session, and address, which apply from the upgrade on.
+ * most 64 KB, the upgrade check, and the limits of each socket, session, and address.
  *
  * Browsers send cookies along with a WebSocket from any site, so the upgrade of a foreign origin is rejected with 403
- * `ORIGIN_REJECTED`. With bearer transport, it is accepted, but its cookies are ignored. A request whose `Host` and
- * path make no URL gets 400. A request from an address with too many connections gets 429.
+ * `ORIGIN_REJECTED`. With bearer transport, it is accepted, but its cookies are ignored. An invalid `Host` or path
+ * gets 400. An address with too many connections gets 429.
  *
  * @throws ConfigurationError naming the limit that is wrong
  * @example const wss = new WebSocketServer({ server, path: '/trpc', ...webSocketOptions(authConfig) })
@@ -112,11 +108,6 @@ function checkUpgrade(
   const retryAfter = countAddress(req)
   if (retryAfter !== null)
     return { status: 429, message: 'RATE_LIMITED', headers: { 'retry-after': String(retryAfter) } }
-  if (config.bearer) return null
-  try {
-    checkOrigin({ method: 'GET', header: headerReader(headers) }, 'upgrade', config)
-    return null
-  } catch (error) {
-    return { status: 403, message: isAuthError(error) ? error.reason : 'ORIGIN_REJECTED' }
-  }
+  if (config.bearer || isOwnOrigin(headerReader(headers), config)) return null
+  return { status: 403, message: 'ORIGIN_REJECTED' }
 }
