@@ -1,4 +1,11 @@
-import { AuthError, isAuthError, isConfigurationError, isEndpointError, REASONS } from '@sallyport/core'
+import {
+  AuthError,
+  type EndpointError,
+  isAuthError,
+  isConfigurationError,
+  isEndpointError,
+  REASONS,
+} from '@sallyport/core'
 import type { AuthErrorData, EndpointErrorData } from '@sallyport/core/protocol'
 import { TRPCError, type TRPCMiddlewareFunction } from '@trpc/server'
 import { type AuthHandle, authRequest } from './auth-handle.ts'
@@ -85,10 +92,12 @@ export const authErrorMiddleware: TRPCMiddlewareFunction<object, object, object,
   const { cause, code } = result.error
   // An error of a guard already has its code, and whether the call may be replayed.
   if (isAuthError(cause) && code === 'INTERNAL_SERVER_ERROR') return { ...result, error: toTRPCError(cause) }
-  if (!isEndpointError(cause)) return result
+  return isEndpointError(cause) ? { ...result, error: toEndpointTRPCError(cause) } : result
+}
+
+function toEndpointTRPCError(cause: EndpointError): TRPCError {
   const { status, message } = cause
-  const error = new TRPCError({ code: ENDPOINT_CODES[status] ?? 'INTERNAL_SERVER_ERROR', message, cause })
-  return { ...result, error }
+  return new TRPCError({ code: ENDPOINT_CODES[status] ?? 'INTERNAL_SERVER_ERROR', message, cause })
 }
 
 /**

@@ -1,3 +1,8 @@
+import type { SocketLimits } from './socket-limits.ts'
+
+type FrameLimits = Pick<SocketLimits, 'framesPer100Ms' | 'overBudgetMs'>
+type FrameEffects = { pause(): void; resume(): void; onOverBudget(): void }
+
 /** The window of the frame budget. */
 export const WINDOW_MS = 100
 
@@ -9,8 +14,8 @@ const MAX_COUNTED_MS = 2 * WINDOW_MS
  * hold thousands. A timer ends each window, since with the clock a slow machine would handle a whole chunk in one turn.
  */
 export class FrameQueue {
-  readonly #limits: { readonly framesPer100Ms: number; readonly overBudgetMs: number }
-  readonly #effects: { pause(): void; resume(): void; onOverBudget(): void }
+  readonly #limits: FrameLimits
+  readonly #effects: FrameEffects
   #waiting: (() => boolean)[] = []
   #spent = 0
   /** Whether more frames came in this window than the budget allows. */
@@ -21,10 +26,7 @@ export class FrameQueue {
   #timer: ReturnType<typeof setTimeout> | undefined
   #isDiscarding = false
 
-  constructor(
-    limits: { readonly framesPer100Ms: number; readonly overBudgetMs: number },
-    effects: { pause(): void; resume(): void; onOverBudget(): void },
-  ) {
+  constructor(limits: FrameLimits, effects: FrameEffects) {
     this.#limits = limits
     this.#effects = effects
   }
