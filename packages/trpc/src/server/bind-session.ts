@@ -6,28 +6,24 @@ import {
   createSensitiveSessionMiddleware,
   type OptionalSessionContext,
   optionalSessionMiddleware,
-  type SensitiveSessionContext,
   type SensitiveSessionOptions,
   sensitiveSessionMiddleware,
   sessionMiddleware,
 } from './session-middleware.ts'
+import type { TransactionContext } from './transaction.ts'
 
 interface Typed<Definition extends AuthDefinition> {
   readonly session: SessionOf<Definition>
   readonly user: UserOf<Definition>
 }
 
-/** The context of a session middleware with the columns that a definition adds. */
-export type SessionContextOf<
-  Definition extends AuthDefinition,
-  Context extends SessionContext = SessionContext,
-> = Omit<Context, 'session' | 'user'> & Typed<Definition>
+/** {@link SessionContext} with the columns that a definition adds. */
+export type SessionContextOf<Definition extends AuthDefinition> = Omit<SessionContext, 'session' | 'user'> &
+  Typed<Definition>
 
-/** {@link SensitiveSessionContext} with the columns that a definition adds. */
-export type SensitiveSessionContextOf<Definition extends AuthDefinition> = SessionContextOf<
-  Definition,
-  SensitiveSessionContext
->
+/** `SensitiveSessionContext` with the columns that a definition adds. */
+export type SensitiveSessionContextOf<Definition extends AuthDefinition> = SessionContextOf<Definition> &
+  TransactionContext
 
 /** {@link OptionalSessionContext} with the columns that a definition adds. */
 export type OptionalSessionContextOf<Definition extends AuthDefinition> = Pick<

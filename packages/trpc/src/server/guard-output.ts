@@ -1,5 +1,4 @@
 import { isObservable } from '@trpc/server/observable'
-import type { CallLease } from './call-lease.ts'
 import { type GuardOptions, guardIterable, guardObservable, guardPromise } from './guard-stream.ts'
 
 /**
@@ -7,26 +6,11 @@ import { type GuardOptions, guardIterable, guardObservable, guardPromise } from 
  *
  * @param options.isStreamed whether it is sent as JSON lines, which also carry promises and async iterables that are
  * values of a plain object
- * @param options.onStream called when a stream is first read
  */
 export function guardOutput(
   output: unknown,
-  {
-    lease,
-    isStreamed,
-    onStream,
-    writable,
-  }: Pick<GuardOptions, 'writable'> & {
-    lease: Pick<CallLease, 'openStream'>
-    isStreamed: boolean
-    onStream?: (() => void) | null
-  },
+  { openStream, isStreamed, writable }: Omit<GuardOptions, 'guardValue'> & { isStreamed: boolean },
 ): unknown {
-  function openStream(): ReturnType<CallLease['openStream']> {
-    onStream?.()
-    return lease.openStream()
-  }
-
   /** Finds the streams that tRPC would find. */
   function guardValue(value: unknown): unknown {
     if (isAsyncIterable(value)) return guardIterable(value, { openStream, guardValue })

@@ -44,15 +44,15 @@ export function isGuard(middleware: unknown): boolean {
   return typeof middleware === 'function' && brand in middleware
 }
 
-type Get = (ctx: DatabaseContext) => Promise<Session>
-type Add<Added extends object> = (call: CallOptions, lease: CallLease) => Added
-
 /** Creates a middleware that accepts a call if `get` returns a session, and adds that and the result of `add`. */
 export function createGuard<Added extends object = object>(
-  get: Get,
-  add?: Add<Added>,
+  get: (ctx: DatabaseContext) => Promise<Session>,
+  add?: (call: CallOptions, lease: CallLease) => Added,
 ): Middleware<DatabaseContext, SessionContext & Added>
-export function createGuard(get: Get, add?: Add<object>): Middleware<DatabaseContext, SessionContext> {
+export function createGuard(
+  get: (ctx: DatabaseContext) => Promise<Session>,
+  add?: (call: CallOptions, lease: CallLease) => object,
+): Middleware<DatabaseContext, SessionContext> {
   const guard: Middleware<DatabaseContext, SessionContext> = async (call) => {
     const auth = handleOf(call)
     const session = await orReject(call, get({ db: call.ctx.db, auth }))
@@ -115,7 +115,11 @@ export async function runAuthorized(
   if (result.ok) {
     // This transport never reads the stream, so abort it here or the resolver's work leaks.
     if (type !== 'subscription' && !carriesStreams && isStream(result.data)) lease.abandon()
-    const options = { lease, onStream: release, isStreamed: carriesStreams, writable: limiter?.writable }
+    const openStream = () => {
+      release?.()
+      return lease.openStream()
+    }
+    const options = { openStream, isStreamed: carriesStreams, writable: limiter?.writable }
     const data = guardOutput(result.data, options)
     if (data !== result.data) return { ...result, data }
   }

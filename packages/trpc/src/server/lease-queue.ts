@@ -44,68 +44,70 @@ export function createReadQueue(): ReadQueue {
   }
 }
 
-/** Schedules the renewal of leases. */
-export interface Renewals<Lease> {
-  /** Renews a lease regularly, until it is dropped. */
-  keep(lease: Lease): void
-  drop(lease: Lease): void
-  /** Renews a lease soon, kept or not, until that is canceled. */
-  retry(lease: Lease): void
-  cancelRetry(lease: Lease): void
-}
-
 /** Calls `renew` for each lease that is due, oldest first, in chunks with pauses. Without leases it has no timer. */
-export function createRenewals<Lease>(renew: (lease: Lease) => void): Renewals<Lease> {
+export class Renewals<Lease> {
+  readonly #renew: (lease: Lease) => void
   /** When each lease is due, earliest first. */
-  const due = new Map<Lease, number>()
-  const retries = new Map<Lease, number>()
-  let lastChunkAt = 0
-  let timerEndsAt = 0
-  let timer: ReturnType<typeof setTimeout> | undefined
+  readonly #due = new Map<Lease, number>()
+  readonly #retries = new Map<Lease, number>()
+  #lastChunkAt = 0
+  #timerEndsAt = 0
+  #timer: ReturnType<typeof setTimeout> | undefined
 
-  function schedule(): void {
-    const next = Math.min(earliest(due), earliest(retries))
+  constructor(renew: (lease: Lease) => void) {
+    this.#renew = renew
+  }
+
+  /** Renews a lease regularly, until it is dropped. */
+  keep(lease: Lease): void {
+    this.#due.set(lease, performance.now() + RENEW_AFTER_MS)
+    this.#schedule()
+  }
+
+  drop(lease: Lease): void {
+    this.#remove(this.#due, lease)
+  }
+
+  /** Renews a lease soon, kept or not, until that is canceled. */
+  retry(lease: Lease): void {
+    this.#retries.delete(lease)
+    this.#retries.set(lease, performance.now() + RETRY_AFTER_MS)
+    this.#schedule()
+  }
+
+  cancelRetry(lease: Lease): void {
+    this.#remove(this.#retries, lease)
+  }
+
+  #remove(times: Map<Lease, number>, lease: Lease): void {
+    if (!times.delete(lease) || this.#due.size + this.#retries.size > 0) return
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+
+  #schedule(): void {
+    const next = Math.min(earliest(this.#due), earliest(this.#retries))
     if (next === Number.POSITIVE_INFINITY) return
-    const pause = Math.min(MAX_PAUSE_MS, (SPREAD_MS * MAX_CHUNK) / Math.max(due.size, 1))
-    const at = Math.max(next, lastChunkAt + pause)
-    if (timer !== undefined && timerEndsAt <= at) return
-    clearTimeout(timer)
-    timerEndsAt = at
-    timer = setTimeout(renewChunk, Math.max(0, Math.ceil(at - performance.now())))
+    const pause = Math.min(MAX_PAUSE_MS, (SPREAD_MS * MAX_CHUNK) / Math.max(this.#due.size, 1))
+    const at = Math.max(next, this.#lastChunkAt + pause)
+    if (this.#timer !== undefined && this.#timerEndsAt <= at) return
+    clearTimeout(this.#timer)
+    this.#timerEndsAt = at
+    this.#timer = setTimeout(() => this.#renewChunk(), Math.max(0, Math.ceil(at - performance.now())))
   }
 
-  function remove(times: Map<Lease, number>, lease: Lease): void {
-    if (!times.delete(lease) || due.size + retries.size > 0) return
-    clearTimeout(timer)
-    timer = undefined
-  }
-
-  function renewChunk(): void {
-    timer = undefined
+  #renewChunk(): void {
+    this.#timer = undefined
     const now = performance.now()
-    lastChunkAt = now
-    const chunk = [...take(retries, now, MAX_CHUNK)]
-    chunk.push(...take(due, now, MAX_CHUNK - chunk.length))
+    this.#lastChunkAt = now
+    const chunk = [...take(this.#retries, now, MAX_CHUNK)]
+    chunk.push(...take(this.#due, now, MAX_CHUNK - chunk.length))
     for (const lease of chunk) {
-      retries.delete(lease)
-      if (due.delete(lease)) due.set(lease, now + RENEW_AFTER_MS)
-      renew(lease)
+      this.#retries.delete(lease)
+      if (this.#due.delete(lease)) this.#due.set(lease, now + RENEW_AFTER_MS)
+      this.#renew(lease)
     }
-    schedule()
-  }
-
-  return {
-    keep(lease) {
-      due.set(lease, performance.now() + RENEW_AFTER_MS)
-      schedule()
-    },
-    drop: (lease) => remove(due, lease),
-    retry(lease) {
-      retries.delete(lease)
-      retries.set(lease, performance.now() + RETRY_AFTER_MS)
-      schedule()
-    },
-    cancelRetry: (lease) => remove(retries, lease),
+    this.#schedule()
   }
 }
 

@@ -138,16 +138,14 @@ export class SessionLease {
     }
     const identities = new Map<string, Identity>()
     for (const { key, identity } of this.#subscribers.values()) identities.set(key, identity)
-    const errors = new Map<string, unknown>()
     let session: Session | null = null
     for (const [key, identity] of identities) {
       try {
         session = await validateIdentity(identity, options)
       } catch (error) {
-        errors.set(key, error)
+        this.#reject(key, { error, isRenewal })
       }
     }
-    for (const [key, error] of errors) this.#reject(key, { error, isRenewal })
     if (session !== null) this.#accept(session, startedAt)
   }
 

@@ -1,6 +1,6 @@
 import { type AuthConfig, type AuthStore, keysVersion } from '@sallyport/core'
 import type { SessionRead } from './auth-handle.ts'
-import { createReadQueue, createRenewals } from './lease-queue.ts'
+import { createReadQueue, Renewals } from './lease-queue.ts'
 import { type LeaseSubscriber, SessionLease } from './session-lease.ts'
 
 export interface LeaseSubscription {
@@ -32,7 +32,7 @@ export function subscribeToLease(
 
 function createLeases(store: AuthStore, config: AuthConfig): Subscribe {
   const leases = new Map<string, SessionLease>()
-  const renewals = createRenewals<SessionLease>((lease) => lease.renew())
+  const renewals = new Renewals<SessionLease>((lease) => lease.renew())
   const shared = { store, config, renewals, queue: createReadQueue() }
   let unsubscribeFromKeys: (() => void)[] = []
 

@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import {
   createReadQueue,
-  createRenewals,
   LEASE_MS,
   MAX_READS_PER_TURN,
   type ReadQueue,
-  type Renewals,
+  Renewals,
 } from '../../src/server/lease-queue.ts'
 
 interface Renewal {
@@ -24,7 +23,7 @@ beforeEach(() => {
   renewed = []
   begun = []
   queue = createReadQueue()
-  renewals = createRenewals((item) => renewed.push({ item, at: performance.now() - startedAt }))
+  renewals = new Renewals((item) => renewed.push({ item, at: performance.now() - startedAt }))
 })
 afterEach(() => {
   vi.restoreAllMocks()
@@ -126,7 +125,7 @@ test('no timer is set to a moment that has passed, of which the platform would w
   let spentMs = 0
   vi.spyOn(performance, 'now').mockImplementation(() => now + spentMs)
   const setTimer = vi.spyOn(globalThis, 'setTimeout')
-  const slow = createRenewals(() => {
+  const slow = new Renewals(() => {
     spentMs += 1
   })
   for (let item = 0; item < 1_000; item++) slow.keep(item)
