@@ -39,7 +39,7 @@ const errorOf = (call: Promise<unknown>) =>
     (error: unknown) => error,
   )
 
-describe('what auth.api refuses keeps its code and its text', () => {
+describe('a rejection by auth.api keeps its code and its message', () => {
   test('a wrong password is 401, and one too many is 429 with the seconds to wait', async () => {
     const wrong = { email: ada.email, password: 'another password' }
     expect(await errorOf(caller.signIn(wrong))).toMatchObject({

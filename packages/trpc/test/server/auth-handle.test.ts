@@ -43,18 +43,18 @@ function passTime(ms: number): void {
   vi.spyOn(performance, 'now').mockImplementation(() => now() + ms)
 }
 
-describe('whether anyone has asked who the caller is', () => {
+describe('whether the caller was checked', () => {
   const handle = (headers: Record<string, string>) =>
     createAuthContext(server.config).headers(headers).auth[authRequest]
 
-  test('nobody has before a guard does, whatever else is read', async () => {
+  test('is false until a guard runs', async () => {
     const auth = handle(browser(await server.auth.signIn()).headers)
     expect(auth.hasSessionCookie()).toBe(true)
     expect([auth.kind, auth.wasChecked()]).toEqual(['query', false])
   })
 
   test.each(['authenticate', 'authenticateFresh'] as const)(
-    'someone has from the moment at which %s is called',
+    'is true as soon as %s is called',
     async (method) => {
       const auth = handle(browser(await server.auth.signIn()).headers)
       const answer = auth[method](server.db[authStore], 'query')
@@ -73,7 +73,7 @@ describe('whether anyone has asked who the caller is', () => {
     expect(auth.wasChecked()).toBe(true)
   })
 
-  test('someone has whom nobody could answer', async () => {
+  test('is true if the check failed', async () => {
     const auth = handle(browser(await server.auth.signIn()).headers)
     server.keys.fault = new Error('down')
     await expect(auth.authenticate(server.db[authStore], 'query')).rejects.toMatchObject({
@@ -244,7 +244,7 @@ describe('the session that a request remembers', () => {
     expect(await finish()).toEqual([null, 'ACCOUNT_BANNED'])
   })
 
-  test("dies with anybody's revocation, which costs a lookup and refuses nobody else", async () => {
+  test('is discarded by any revocation, which costs a lookup and rejects no other user', async () => {
     const { finish } = await startBatch()
     await server.auth.revoke(await server.auth.signIn())
     expect(await finish()).toEqual([null, null])
