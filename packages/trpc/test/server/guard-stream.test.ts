@@ -156,7 +156,7 @@ test.each([
   expect(elapsed).toBeLessThan(1_000)
 })
 
-describe('a source that ignores its signal does not delay the client's error', () => {
+describe('a source that ignores its signal does not delay the error for the client', () => {
   test.each<{ source: string; open: Open }>([
     { source: 'deaf, over WebSocket', open: overWebSocket('deaf') },
     { source: 'deaf, over server-sent events', open: overEvents('node', 'deaf') },
