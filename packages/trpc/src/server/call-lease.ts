@@ -76,7 +76,10 @@ export class CallLease implements LeaseSubscriber {
   #subscribe(): void {
     if (this.#subscription !== null || this.#controller.signal.aborted) return
     const caller = this.#caller
-    if (caller?.aborted) return this.abandon()
+    if (caller?.aborted) {
+      this.abandon()
+      return
+    }
     const abandon = () => this.abandon()
     const { pending, end } = subscribeToLease(this.read, this, this.#config)
     caller?.addEventListener('abort', abandon, { once: true })
