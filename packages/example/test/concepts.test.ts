@@ -13,7 +13,7 @@ const CONCEPTS: [concept: string, file: string, code: RegExp][] = [
   [
     'An admin mutation',
     'src/routers/admin.ts',
-    /: adminProcedure\s+\.use\(refusalMiddleware\)[\s\S]+\.mutation\(/,
+    /: adminProcedure\s+\.use\(authErrorMiddleware\)[\s\S]+\.mutation\(/,
   ],
   [
     '`ctx.auth.api` in an authed action',

@@ -19,24 +19,20 @@ export {
   type StoreContext,
   type WsContextOptions,
 } from './server/context.ts'
-export { authErrorData, authResponseMeta, endpointErrorData } from './server/errors.ts'
+export { authErrorData, authErrorMiddleware, authResponseMeta, endpointErrorData } from './server/errors.ts'
 export { getSession } from './server/get-session.ts'
 export type { AuthorizedHandle, Middleware, SessionContext } from './server/guard.ts'
-export {
-  type OptionalSessionContext,
-  optionalSessionMiddleware,
-} from './server/optional-session-middleware.ts'
 export { type RateLimitContext, type RateLimitOptions, rateLimit } from './server/rate-limit.ts'
-export { refusalMiddleware } from './server/refusal-middleware.ts'
-export { type OrganizationContext, requireOrganizationRole } from './server/require-organization-role.ts'
-export { requireRole } from './server/require-role.ts'
+export { type OrganizationContext, requireOrganizationRole, requireRole } from './server/require-role.ts'
 export {
   createSensitiveSessionMiddleware,
+  type OptionalSessionContext,
+  optionalSessionMiddleware,
   type SensitiveSessionContext,
   type SensitiveSessionOptions,
   sensitiveSessionMiddleware,
-} from './server/sensitive-session-middleware.ts'
-export { sessionMiddleware } from './server/session-middleware.ts'
+  sessionMiddleware,
+} from './server/session-middleware.ts'
 export type { WebSocketLimits } from './server/socket-limits.ts'
 export type { TransactionContext, TransactionOf } from './server/transaction.ts'
 export { authHandlerOptions, type WebSocketOptions, webSocketOptions } from './server/web-socket-options.ts'

@@ -1,5 +1,5 @@
 import type { AuditRecordResponse } from '@sallyport/core'
-import { refusalMiddleware, requireRole } from '@sallyport/trpc'
+import { authErrorMiddleware, requireRole } from '@sallyport/trpc'
 import * as z from 'zod'
 import { authedAction } from '../authed-action.ts'
 import { getAuth } from '../get-auth.ts'
@@ -20,7 +20,7 @@ export const adminRouter = router({
     .query(({ ctx, input }) => ctx.auth.api.listUserSessions(input)),
 
   revokeSession: adminProcedure
-    .use(refusalMiddleware)
+    .use(authErrorMiddleware)
     .input(z.object({ sessionId: z.string() }))
     .mutation(({ ctx, input }) => getAuth(ctx).api.revokeUserSession(input)),
 

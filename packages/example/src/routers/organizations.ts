@@ -1,11 +1,11 @@
-import { refusalMiddleware, requireOrganizationRole } from '@sallyport/trpc'
+import { authErrorMiddleware, requireOrganizationRole } from '@sallyport/trpc'
 import * as z from 'zod'
 import { getAuth } from '../get-auth.ts'
 import { protectedProcedure, router } from '../procedures.ts'
 import { organizationQueries } from './organization-queries.ts'
 
 /** For what calls `auth.api`, whose refusals keep their code. */
-const procedure = protectedProcedure.use(refusalMiddleware)
+const procedure = protectedProcedure.use(authErrorMiddleware)
 
 export const organizationsRouter = router({
   ...organizationQueries,

@@ -6,8 +6,8 @@ import type { GetAuth } from '../runtime/get-auth.ts'
 import type { Runner } from '../runtime/runner/runner.ts'
 import type { FunctionContext } from '../runtime/runtime-context.ts'
 import type { AuthContext } from '../server/context.ts'
+import { authErrorMiddleware } from '../server/errors.ts'
 import type { AuthorizedHandle, Middleware, SessionContext } from '../server/guard.ts'
-import { refusalMiddleware } from '../server/refusal-middleware.ts'
 import { type ActionSource, admitToAction, withMember } from './admit-to-action.ts'
 
 /** What an action has in its context, besides what the app has put there; but never `db`. */
@@ -100,7 +100,7 @@ export function createAuthedAction(
   runner: Runner | ((ctx: ActionSource) => Runner),
 ): object {
   const runnerOf = typeof runner === 'function' ? runner : () => runner
-  return procedure.use(refusalMiddleware).use(admitToAction(runnerOf)).use(addApi(getAuth))
+  return procedure.use(authErrorMiddleware).use(admitToAction(runnerOf)).use(addApi(getAuth))
 }
 
 /** Adds the endpoints, which are bound to the call when they are asked for. */

@@ -1,6 +1,6 @@
 import { AUTH_PATH, type ErrorResponse, type Route } from '@sallyport/core/internal/protocol'
 import { AuthClientError, clientError } from './auth-client-error.ts'
-import type { Transport } from './transport.ts'
+import type { CredentialTransport } from './transport.ts'
 
 /** Sends a request to an auth endpoint and returns the body of its response, or throws `AuthClientError`. */
 export type EndpointFetch = (
@@ -17,7 +17,7 @@ export type EndpointFetch = (
 
 export function createEndpointFetch(
   baseUrl: string,
-  { transport, fetch }: { transport: Transport; fetch: typeof globalThis.fetch },
+  { transport, fetch }: { transport: CredentialTransport; fetch: typeof globalThis.fetch },
 ): EndpointFetch {
   return async (
     { method, path },

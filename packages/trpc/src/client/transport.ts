@@ -2,7 +2,7 @@ import { CLIENT_HEADER, type TokenResponse } from '@sallyport/core/internal/prot
 import type { Receipt } from './receipt.ts'
 
 /** How credentials travel. */
-export interface Transport {
+export interface CredentialTransport {
   readonly credentials: RequestCredentials
   /** Returns the headers of a call; with `forEndpoint`, also those that only an auth endpoint may see. */
   headers(forEndpoint?: boolean): Record<string, string>
@@ -21,10 +21,10 @@ export interface TokenStore {
 }
 
 /** Creates the transport of a client. The key identifies its server. */
-export type OpenTransport = (key: string) => Transport
+export type OpenTransport = (key: string) => CredentialTransport
 
 /** The browser keeps the cookies, which no script can read. */
-export const cookieTransport: Transport = {
+export const cookieTransport: CredentialTransport = {
   credentials: 'include',
   headers: () => ({ [CLIENT_HEADER]: '1' }),
 }

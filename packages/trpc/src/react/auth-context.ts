@@ -30,11 +30,11 @@ interface AuthContextValue extends Shared {
   readonly state: AuthState
 }
 
-export const AuthContext: Context<AuthContextValue | null> = createContext<AuthContextValue | null>(null)
+export const AuthReactContext: Context<AuthContextValue | null> = createContext<AuthContextValue | null>(null)
 
 /** Returns the value of the nearest provider. */
 export function useAuthContext(): AuthContextValue {
-  const value = useContext(AuthContext)
+  const value = useContext(AuthReactContext)
   if (value === null) throw new Error('No <AuthProvider>')
   return value
 }

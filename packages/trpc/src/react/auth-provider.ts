@@ -1,5 +1,5 @@
 import { createElement, Fragment, type ReactNode, useMemo, useSyncExternalStore } from 'react'
-import { AuthContext, sharedBy } from './auth-context.ts'
+import { AuthReactContext, sharedBy } from './auth-context.ts'
 import { type AuthQueryClient, followUser } from './follow-user.ts'
 import type { HookClient } from './hook-client.ts'
 
@@ -28,5 +28,9 @@ export function AuthProvider({ client, queryClient, children }: AuthProviderProp
   // Before anything below renders, also if the user changed while no provider was mounted.
   if (queryClient) followUser(queryClient, { userChanges: state.userChanges, seen: shared.seen })
   const value = useMemo(() => ({ client, state, ...shared }), [client, state, shared])
-  return createElement(AuthContext, { value }, createElement(Fragment, { key: state.userChanges }, children))
+  return createElement(
+    AuthReactContext,
+    { value },
+    createElement(Fragment, { key: state.userChanges }, children),
+  )
 }

@@ -4,7 +4,6 @@ import { toTRPCError } from './errors.ts'
 import type { LeaseSubscriber } from './session-lease.ts'
 import { type LeaseSubscription, subscribeToLease } from './session-leases.ts'
 
-/** The key of the lease in the handle of a call, for our own middlewares. */
 export const callLease: unique symbol = Symbol('callLease')
 
 /** The handle of a guarded call. */
@@ -12,18 +11,17 @@ export interface LeasedHandle {
   readonly [callLease]: CallLease
 }
 
-/** Returns an error if a call may not go on with a session. */
+/** Returns an error if a call may not continue with a session. */
 export type Condition = (session: Session) => AuthError | null
 
-/** The lease of a call as one of its streams sees it. */
 export interface StreamLease extends LeaseSubscription {
-  /** Aborts with the error of the stream when the session ends, or when the caller goes away. */
+  /** Aborts with the error of the stream when the session ends or the caller goes away. */
   readonly signal: AbortSignal
 }
 
 /**
- * The lease of a guarded call. It subscribes to the lease of the session when a stream is first read or the signal is used, and ends with
- * the call or its last stream. Any other call pays nothing for it.
+ * The lease of a guarded call. It subscribes to the lease of the session when a stream is first read or the signal is
+ * used, so other calls pay nothing for it. It ends with the call or its last stream.
  */
 export class CallLease implements LeaseSubscriber {
   readonly emits = true
@@ -49,14 +47,13 @@ export class CallLease implements LeaseSubscriber {
     return this.#read
   }
 
-  /** Sets it. A later read doesn't replace it: streams must not miss what happened in between. */
+  /** Sets the read. A later one doesn't replace it: streams must not miss what happened in between. */
   begin(read: SessionRead): void {
     this.#read ??= read
   }
 
-  /** The signal for the resolver. */
   get signal(): AbortSignal {
-    // If something outlives its call and asks for it, nothing would end the subscription.
+    // After the call, nothing would end the subscription.
     if (!this.#isOver) this.#subscribe()
     return this.#controller.signal
   }
@@ -120,7 +117,7 @@ export class CallLease implements LeaseSubscriber {
     this.#subscription = null
   }
 
-  /** Ends it because the caller is gone, and aborts the signal. */
+  /** Ends the lease because the caller is gone. */
   abandon(): void {
     this.end()
     this.#controller.abort(this.#caller?.reason)
@@ -132,7 +129,6 @@ export function addCondition(condition: Condition, handle: object): void {
   if (isLeased(handle)) handle[callLease].conditions.push(condition)
 }
 
-/** Whether the handle is that of a guarded call. */
 export function isLeased(handle: object): handle is LeasedHandle {
   return callLease in handle
 }

@@ -1,14 +1,21 @@
-import { AuthError, isAuthError, isConfigurationError, isEndpointError, REASONS } from '@sallyport/core'
+import {
+  AuthError,
+  type EndpointError,
+  isAuthError,
+  isConfigurationError,
+  isEndpointError,
+  REASONS,
+} from '@sallyport/core'
 import type { AuthErrorData, EndpointErrorData } from '@sallyport/core/internal/protocol'
-import { TRPCError } from '@trpc/server'
+import { TRPCError, type TRPCMiddlewareFunction } from '@trpc/server'
 import { type AuthHandle, authRequest } from './auth-handle.ts'
 
 /** Errors of {@link toTRPCError}. If a guard threw one, with the path of the procedure whose resolver didn't run. */
 const guardedPaths = new WeakMap<Error, string | null>()
 
 /**
- * Converts an error to one that tRPC sends, with the code of its reason. Anything but an {@link AuthError} came from code that failed
- * to decide, so it becomes `SESSIONS_UNAVAILABLE`. A configuration error keeps its message.
+ * Converts an error to one that tRPC sends, with the code of its reason. An unknown error becomes
+ * `SESSIONS_UNAVAILABLE`, since the code that threw it failed to decide.
  *
  * @param guarded the path of the procedure, if its guard throws the error before the resolver runs
  */
@@ -29,10 +36,9 @@ function createTRPCError(error: unknown): TRPCError {
 }
 
 /**
- * The reason of a refusal for the app's error formatter, or null when the error is none of ours.
+ * Returns the reason of a rejection for the app's error formatter; null for any other error. `replay` is true only if
+ * the guard of this path rejected the call.
  *
- * @param options what tRPC hands to the formatter; the path tells a refusal of this call from one that its resolver ran into,
- * unless a public procedure calls a guarded one of the very same path
  * @example
  * initTRPC.context<Context>().create({
  *   errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),
@@ -46,8 +52,7 @@ export function authErrorData(options: { error: TRPCError; path: string | undefi
 }
 
 /**
- * What an auth endpoint refused that a resolver called, for the app's error formatter; null when it was none. A {@link authErrorData}
- * is not among them.
+ * Returns the error of an auth endpoint that a resolver called, for the app's error formatter; null for any other.
  *
  * @example
  * initTRPC.context<Context>().create({
@@ -63,9 +68,41 @@ export function endpointErrorData({ error }: { error: TRPCError }): EndpointErro
   return { code, fields }
 }
 
+const ENDPOINT_CODES: Readonly<Record<number, TRPCError['code']>> = {
+  400: 'BAD_REQUEST',
+  401: 'UNAUTHORIZED',
+  403: 'FORBIDDEN',
+  404: 'NOT_FOUND',
+  409: 'CONFLICT',
+  429: 'TOO_MANY_REQUESTS',
+  501: 'NOT_IMPLEMENTED',
+}
+
 /**
- * The response meta of an HTTP handler: `Cache-Control: no-store` for every answer that may be one caller's alone, and `Retry-After` where
- * the status itself is 429 or 503. A stream is always 200 and a mixed batch 207; there the seconds are in `error.data.auth`.
+ * For procedures that call `auth.api` or `createSession`: keeps the status and message of their errors, and their code
+ * for `endpointErrorData`. Without it, tRPC responds with 500.
+ *
+ * @example t.procedure.use(authErrorMiddleware).mutation(({ ctx, input }) => auth.api.signInEmail({ ...input, request: ctx.request }))
+ */
+export const authErrorMiddleware: TRPCMiddlewareFunction<object, object, object, object, unknown> = async ({
+  next,
+}) => {
+  const result = await next()
+  if (result.ok) return result
+  const { cause, code } = result.error
+  // An error of a guard already has its code, and whether the call may be replayed.
+  if (isAuthError(cause) && code === 'INTERNAL_SERVER_ERROR') return { ...result, error: toTRPCError(cause) }
+  return isEndpointError(cause) ? { ...result, error: toEndpointTRPCError(cause) } : result
+}
+
+function toEndpointTRPCError(cause: EndpointError): TRPCError {
+  const { status, message } = cause
+  return new TRPCError({ code: ENDPOINT_CODES[status] ?? 'INTERNAL_SERVER_ERROR', message, cause })
+}
+
+/**
+ * Returns the response meta of an HTTP handler: `Cache-Control: no-store` if the response may be meant for one caller,
+ * and `Retry-After` if the status is 429 or 503. For a stream or a mixed batch, use `error.data.auth`.
  *
  * @example fetchRequestHandler({ endpoint: '/trpc', req, router, createContext, responseMeta: authResponseMeta })
  */
@@ -73,9 +110,9 @@ export function authResponseMeta({ ctx, data, errors, eagerGeneration }: Respons
   headers?: Headers
 } {
   const headers = new Headers()
-  // Of a stream the head is sent before any procedure has asked.
+  // The head of a stream is sent before any guard runs.
   const isPublic =
-    ctx !== undefined && !ctx.auth[authRequest].wasAsked() && errors.length === 0 && !eagerGeneration
+    ctx !== undefined && !ctx.auth[authRequest].wasChecked() && errors.length === 0 && !eagerGeneration
   if (!isPublic) headers.set('cache-control', 'no-store')
   // A response can contain text from users. A browser must not treat it as a page or a script.
   headers.set('x-content-type-options', 'nosniff')
@@ -86,9 +123,8 @@ export function authResponseMeta({ ctx, data, errors, eagerGeneration }: Respons
   return { headers }
 }
 
-/** What tRPC hands to a response meta. */
 interface ResponseMetaOptions {
-  /** Absent where it could not be made. */
+  /** Absent if `createContext` failed. */
   readonly ctx?: { readonly auth: AuthHandle } | undefined
   readonly data: readonly unknown[]
   readonly errors: readonly TRPCError[]

@@ -1,65 +1,48 @@
-/** The window of the frame budget, in milliseconds. */
+import type { SocketLimits } from './socket-limits.ts'
+
+type FrameLimits = Pick<SocketLimits, 'framesPer100Ms' | 'overBudgetMs'>
+type FrameEffects = { pause(): void; resume(): void; onOverBudget(): void }
+
+/** The window of the frame budget. */
 export const WINDOW_MS = 100
 
-/**
- * The most time over the budget that one window adds: a server that was paused must not close its clients.
- */
+/** The most time over the budget that one window adds: a server that was paused must not close its clients. */
 const MAX_COUNTED_MS = 2 * WINDOW_MS
 
-/** A frame that waits for its turn. */
-export interface WaitingFrame {
-  /** Handles the next call in it. Returns whether there are more. */
-  deliver(): boolean
-}
-
-/** The effects of the queue on its socket. */
-export interface FrameQueueEffects {
-  pause(): void
-  resume(): void
-  /** Called when the socket has been over its budget for too long. */
-  onOverBudget(): void
-}
-
 /**
- * Enforces the frame budget of one socket. Over budget, reading pauses, and frames that are already parsed
- * wait: one network chunk can hold thousands. A timer ends each window, not the clock. Otherwise a machine
- * that needs 100 ms for 50 frames would handle a whole chunk in one turn of the event loop.
+ * Enforces the frame budget of one socket. Over budget, reading pauses, and parsed frames wait: one network chunk can
+ * hold thousands. A timer ends each window, since with the clock a slow machine would handle a whole chunk in one turn.
  */
 export class FrameQueue {
-  readonly #framesPerWindow: number
-  readonly #overBudgetMs: number
-  readonly #effects: FrameQueueEffects
-  #waiting: WaitingFrame[] = []
+  readonly #limits: FrameLimits
+  readonly #effects: FrameEffects
+  #waiting: (() => boolean)[] = []
   #spent = 0
   /** Whether more frames came in this window than the budget allows. */
   #isOver = false
-  /** How long the socket has been over its budget without a break, in milliseconds. */
+  /** How long the socket has been over its budget without a break. */
   #overMs = 0
   #windowStart = 0
   #timer: ReturnType<typeof setTimeout> | undefined
   #isDiscarding = false
 
-  constructor(
-    { framesPer100Ms, overBudgetMs }: { framesPer100Ms: number; overBudgetMs: number },
-    effects: FrameQueueEffects,
-  ) {
-    this.#framesPerWindow = framesPer100Ms
-    this.#overBudgetMs = overBudgetMs
+  constructor(limits: FrameLimits, effects: FrameEffects) {
+    this.#limits = limits
     this.#effects = effects
   }
 
   /** Spends one frame of the budget. If this returns false, the frame must wait: add it. */
   spend(): boolean {
-    if (this.#isOver || this.#spent >= this.#framesPerWindow) return false
+    if (this.#isOver || this.#spent >= this.#limits.framesPer100Ms) return false
     this.#spent++
     if (this.#timer === undefined) this.#beginWindow()
     return true
   }
 
-  /** Handles as much of a frame as the budget allows; the rest of it waits. */
-  add(frame: WaitingFrame): void {
-    while (this.spend()) if (this.#isDiscarding || !frame.deliver()) return
-    if (!this.#isDiscarding) this.#waiting.push(frame)
+  /** Handles the calls of a frame within the budget. `deliverNext` handles one, and returns whether there are more. */
+  add(deliverNext: () => boolean): void {
+    while (this.spend()) if (this.#isDiscarding || !deliverNext()) return
+    if (!this.#isDiscarding) this.#waiting.push(deliverNext)
     if (this.#isOver) return
     this.#isOver = true
     this.#effects.pause()
@@ -71,7 +54,6 @@ export class FrameQueue {
     this.#waiting = []
   }
 
-  /** Stops the queue. Called when its socket closes. */
   close(): void {
     this.discard()
     clearTimeout(this.#timer)
@@ -93,11 +75,11 @@ export class FrameQueue {
     this.#overMs += Math.min(performance.now() - this.#windowStart, MAX_COUNTED_MS)
     const waiting = this.#waiting
     this.#waiting = []
-    for (const frame of waiting) {
-      if (this.#isOver) this.#waiting.push(frame)
-      else this.add(frame)
+    for (const deliverNext of waiting) {
+      if (this.#isOver) this.#waiting.push(deliverNext)
+      else this.add(deliverNext)
     }
     if (!this.#isOver) this.#effects.resume()
-    else if (!this.#isDiscarding && this.#overMs >= this.#overBudgetMs) this.#effects.onOverBudget()
+    else if (!this.#isDiscarding && this.#overMs >= this.#limits.overBudgetMs) this.#effects.onOverBudget()
   }
 }

@@ -6,15 +6,15 @@ import { toTRPCError } from './errors.ts'
 import { storeOf } from './store-of.ts'
 
 /**
- * Returns the session of the caller, read directly from the database (spec section 1). In a protected procedure, use `ctx.session`
- * instead.
+ * Returns the session of the caller, never null, read directly from the database (spec section 1). In a protected
+ * procedure, use `ctx.session` instead.
  *
- * @throws TRPCError with an `AuthError` as its cause, or a `ConfigurationError` if `ctx.db` carries no store; never returns null
+ * @throws TRPCError with an `AuthError` as its cause, or a `ConfigurationError` if `ctx.db` carries no store
  */
 export function getSession(ctx: StoreContext): Promise<Session> {
-  const { store } = ctx.auth[authRequest]
   // An action may run where no revocations are announced, so its reads aren't shared.
-  return readSession(ctx, store === undefined ? 'authenticate' : 'authenticateFresh')
+  const isAction = ctx.auth[authRequest].store !== undefined
+  return readSession(ctx, isAction ? 'authenticateFresh' : 'authenticate')
 }
 
 /** Like {@link getSession}, with a read that no other call has used. */

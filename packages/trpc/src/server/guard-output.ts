@@ -1,33 +1,17 @@
 import { isObservable } from '@trpc/server/observable'
-import type { CallLease } from './call-lease.ts'
 import { type GuardOptions, guardIterable, guardObservable, guardPromise } from './guard-stream.ts'
 
 /**
  * Returns the output of a resolver with every stream in it guarded, or the same output if nothing in it streams.
  *
- * @param options.isStreamed whether it is sent as JSON lines: those also carry promises and async iterables that are values of a plain
- * object, at the top and in whatever they bring
- * @param options.onStream called when a stream is first read
+ * @param options.isStreamed whether it is sent as JSON lines, which also carry promises and async iterables that are
+ * values of a plain object
  */
 export function guardOutput(
   output: unknown,
-  {
-    lease,
-    isStreamed,
-    onStream,
-    writable,
-  }: Pick<GuardOptions, 'writable'> & {
-    lease: Pick<CallLease, 'openStream'>
-    isStreamed: boolean
-    onStream?: (() => void) | null
-  },
+  { openStream, isStreamed, writable }: Omit<GuardOptions, 'guardValue'> & { isStreamed: boolean },
 ): unknown {
-  const openStream: GuardOptions['openStream'] = () => {
-    onStream?.()
-    return lease.openStream()
-  }
-
-  /** As tRPC looks for streams in what it sends as JSON lines. */
+  /** Finds the streams that tRPC would find. */
   function guardValue(value: unknown): unknown {
     if (isAsyncIterable(value)) return guardIterable(value, { openStream, guardValue })
     if (!isPlainObject(value)) return value
@@ -45,7 +29,7 @@ export function guardOutput(
     if (isAsyncIterable(part)) return guardIterable(part, { openStream, guardValue })
     if (!isPromise(part)) return part
     const guarded = guardPromise(part, { openStream, guardValue })
-    // It may end before tRPC reads it.
+    // It may reject before tRPC reads it.
     guarded.catch(() => {})
     return guarded
   }
@@ -70,7 +54,7 @@ function isPromise(value: unknown): value is Promise<unknown> {
   return 'then' in value && typeof value.then === 'function' && 'catch' in value
 }
 
-/** What tRPC takes for one: its constructor is `Object`, of any realm, or undefined. */
+/** As tRPC decides it: the constructor is `Object`, of any realm, or undefined. */
 function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (Object.prototype.toString.call(value) !== '[object Object]') return false
   const { constructor: made } = value as { constructor: unknown }

@@ -1,9 +1,10 @@
-import { type AuthConfig, isAuthError } from '@sallyport/core'
-import type { Connection } from './auth-handle.ts'
-import { isOpen } from './ready-state.ts'
+import { type AuthConfig, AuthError, type AuthStore, isAuthError } from '@sallyport/core'
+import type { Connection, SessionRead } from './auth-handle.ts'
+import { countDown, countUp } from './count.ts'
+import { isOpen, limiterOf } from './limit-sockets.ts'
 import { subscribeToLease } from './session-leases.ts'
 
-/** What we need of a `WebSocket` of `ws`. */
+/** The part of a `WebSocket` of `ws` that is used here. */
 export interface ClosableSocket {
   readonly readyState: number
   send(data: string): void
@@ -15,36 +16,36 @@ export interface ClosableSocket {
 const BANNED_CODE = 4403
 const CREDENTIALS_REPLACED_CODE = 4401
 
-/** tRPC's client opens a new connection, with fresh credentials, before it leaves this one. */
+/** tRPC's client then opens a new connection, with fresh credentials. */
 const RECONNECT = JSON.stringify({ id: null, method: 'reconnect' })
 
-/** How long streams and calls have to send their errors before the socket is closed, in milliseconds. */
+/** How long streams and calls have to send their errors before the socket is closed. */
 const CLOSE_AFTER_MS = 100
 
+const RETRY_AFTER_SECONDS = 5
+
+const socketsByStore = new WeakMap<AuthStore, Map<string, number>>()
+
 /**
- * Closes the socket of a banned user, and a socket whose credentials were replaced or whose key leaked, after
- * each stream and call has sent its error. It subscribes to the lease of the session from the first authorized
- * call on, so it works while nothing is called. A session that has ended leaves the socket open, and so does a
- * token that was invalid from the start.
+ * Closes the socket of a banned user, and a socket whose credentials were replaced or whose key leaked, also while
+ * nothing is called. Rejects the calls of a session that has too many sockets. A session that has ended leaves the
+ * socket open, and so does a token that was invalid from the start.
  */
 export function guardSocket(socket: ClosableSocket, config: AuthConfig): Connection {
+  const limiter = limiterOf(socket)
   let isSubscribed = false
   let isClosing = false
 
   function onError(error: unknown): void {
     if (isClosing || !isAuthError(error)) return
-    if (error.reason === 'ACCOUNT_BANNED') closeSoon(BANNED_CODE, error.reason)
-    // A client that reconnects before it has the response with the new cookies would come back with the old
-    // ones.
-    if (error.reason === 'TOKEN_INVALID' && isSubscribed)
+    const { reason } = error
+    if (reason === 'ACCOUNT_BANNED') soon(() => socket.close(BANNED_CODE, reason))
+    // A client that reconnects before it has the response with the new cookies would come back with the old ones.
+    if (reason === 'TOKEN_INVALID' && isSubscribed)
       soon(() => {
         if (isOpen(socket)) socket.send(RECONNECT)
-        closeSoon(CREDENTIALS_REPLACED_CODE, error.reason)
+        soon(() => socket.close(CREDENTIALS_REPLACED_CODE, reason))
       })
-  }
-
-  function closeSoon(code: number, reason: string): void {
-    soon(() => socket.close(code, reason))
   }
 
   function soon(act: () => void): void {
@@ -54,12 +55,29 @@ export function guardSocket(socket: ClosableSocket, config: AuthConfig): Connect
   }
 
   return {
+    limiter,
     onRead(read) {
       if (isSubscribed || !isOpen(socket)) return
+      if (limiter !== undefined) {
+        countSocket(read, { socket, max: limiter.limits.maxSocketsPerSession })
+        limiter.authenticated()
+      }
       isSubscribed = true
       const { end } = subscribeToLease(read, { emits: false, onSession() {}, onError }, config)
       socket.once('close', end)
     },
     onError,
   }
+}
+
+function countSocket(
+  { identity: { sessionId }, store }: SessionRead,
+  { socket, max }: { socket: ClosableSocket; max: number },
+): void {
+  const counts = socketsByStore.get(store) ?? new Map<string, number>()
+  socketsByStore.set(store, counts)
+  if ((counts.get(sessionId) ?? 0) >= max)
+    throw new AuthError('RATE_LIMITED', { retryAfterSeconds: RETRY_AFTER_SECONDS })
+  countUp(counts, sessionId)
+  socket.once('close', () => countDown(counts, sessionId))
 }

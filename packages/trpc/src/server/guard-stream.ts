@@ -3,24 +3,20 @@ import { type Observable, observable } from '@trpc/server/observable'
 import type { StreamLease } from './call-lease.ts'
 import { toTRPCError } from './errors.ts'
 
-/** How a stream is guarded. */
 export interface GuardOptions {
   /** Called when the stream is first read: tRPC doesn't read one that its transport can't carry. */
   readonly openStream: () => StreamLease
   /** Guards the streams inside a value. */
   readonly guardValue?: (value: unknown) => unknown
-  /**
-   * Returns a promise to await before the source is read again, while the client hasn't read enough; else
-   * null.
-   */
+  /** Returns a promise to await before the source is read again, while the client hasn't read enough; else null. */
   readonly writable?: (() => Promise<void> | null) | undefined
 }
 
 const unchanged = (value: unknown) => value
 
 /**
- * Returns an async iterable that ends with the error of the lease as soon as the session isn't valid, and emits nothing after. Tells
- * the source to stop and doesn't wait for it: one that ignores its signal must not delay the error.
+ * Returns an async iterable that ends with the error of the lease as soon as the session isn't valid, and emits
+ * nothing after. Stops the source but doesn't wait for it: one that ignores its signal must not delay the error.
  */
 export function guardIterable(
   source: AsyncIterable<unknown>,
@@ -74,7 +70,7 @@ export function guardIterable(
     },
     next,
     async return(value) {
-      // After an error the source was already told to stop, and may never respond.
+      // After an error the source was already stopped, and may never respond.
       if (isOver) return { done: true, value }
       finish()
       return (await iterator.return?.(value)) ?? { done: true, value }
@@ -95,50 +91,42 @@ export function guardObservable(
   return observable((observer) => {
     const lease = openStream()
     const { signal } = lease
-    const queue = emitQueue(lease)
     const end = () => observer.error(signal.reason)
     if (signal.aborted) return end()
     signal.addEventListener('abort', end, { once: true })
+    let waiting: (() => void)[] = []
+
+    /** Emits in order, at once or when the lease allows it, and nothing after its end. */
+    function emit(send: (value: unknown) => void, value: unknown): void {
+      if (signal.aborted) return
+      if (waiting.length === 0 && lease.pending() === null) send(value)
+      else if (waiting.push(() => send(value)) === 1) void emitWaiting()
+    }
+
+    async function emitWaiting(): Promise<void> {
+      while (waiting.length > 0) {
+        for (let wait = lease.pending(); wait !== null; wait = lease.pending()) await wait
+        // Empty if the stream has ended meanwhile.
+        waiting[0]?.()
+        // Removed only now, so values that the source emits meanwhile come after it.
+        waiting.shift()
+      }
+    }
+
     const next = (value: unknown) => observer.next(guardValue(value))
     const fail = (error: unknown) => observer.error(withCodeOfReason(error))
     const subscription = source.subscribe({
-      next: (value) => queue.emit(next, value),
-      error: (error) => queue.emit(fail, error),
-      complete: () => queue.emit(() => observer.complete(), null),
+      next: (value) => emit(next, value),
+      error: (error) => emit(fail, error),
+      complete: () => emit(() => observer.complete(), null),
     })
     return () => {
       signal.removeEventListener('abort', end)
-      queue.clear()
+      waiting = []
       lease.end()
       subscription.unsubscribe()
     }
   })
-}
-
-/** Emits in order, at once or when the lease allows it, and nothing after its end. */
-function emitQueue(lease: StreamLease) {
-  let waiting: (() => void)[] = []
-
-  async function emitWaiting(): Promise<void> {
-    while (waiting.length > 0) {
-      for (let wait = lease.pending(); wait !== null; wait = lease.pending()) await wait
-      // Empty if the stream has ended meanwhile.
-      waiting[0]?.()
-      // Only now, so what the source emits meanwhile comes after it.
-      waiting.shift()
-    }
-  }
-
-  return {
-    emit(send: (value: unknown) => void, value: unknown): void {
-      if (lease.signal.aborted) return
-      if (waiting.length === 0 && lease.pending() === null) send(value)
-      else if (waiting.push(() => send(value)) === 1) void emitWaiting()
-    },
-    clear() {
-      waiting = []
-    },
-  }
 }
 
 /** Like {@link guardIterable}, for a promise that is part of a streamed output. */

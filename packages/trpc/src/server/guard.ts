@@ -6,20 +6,18 @@ import type { AuthContext, DatabaseContext, StoreContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
 import { guardOutput, isStream } from './guard-output.ts'
 
-/** The handle of a guarded call. */
 export interface AuthorizedHandle extends AuthHandle {
   /** Aborts when the session ends or the caller goes away. Pass it to everything that the resolver starts. */
   readonly signal: AbortSignal
 }
 
-/** What a session middleware adds to the context. */
+/** The context members that a session middleware adds. */
 export interface SessionContext {
   readonly auth: AuthorizedHandle
-  /** What Step 1 proved. */
+  /** The result of Step 1. */
   readonly identity: Identity
-  /** What Step 2 read for this call. */
+  /** The result of Step 2 for this call. */
   readonly session: Session
-  /** The user of the session. */
   readonly user: SessionUser
 }
 
@@ -32,14 +30,11 @@ export type Middleware<NeededContext, AddedContext> = TRPCMiddlewareFunction<
   unknown
 >
 
-/** A call as a middleware receives it. */
 export type CallOptions<Context extends AuthContext = StoreContext> = Pick<
   Parameters<Middleware<Context, SessionContext>>[0],
   'ctx' | 'next' | 'signal' | 'type' | 'path'
 >
-type Result = Awaited<ReturnType<Middleware<DatabaseContext, SessionContext>>>
 
-/** Seconds to wait: by then the socket may have a place for another subscription. */
 const RETRY_AFTER_SECONDS = 5
 
 const brand = Symbol.for('sallyport.guard')
@@ -49,24 +44,19 @@ export function isGuard(middleware: unknown): boolean {
   return typeof middleware === 'function' && brand in middleware
 }
 
-type Get = (ctx: DatabaseContext) => Promise<Session>
-type Further<Added extends object> = (call: CallOptions, lease: CallLease) => Added
-
-/** Creates a session middleware: it accepts a call for which `get` returns a session, and adds that to the context. */
-export function createGuard(get: Get): Middleware<DatabaseContext, SessionContext>
-/** @param further returns what else is added */
-export function createGuard<Added extends object>(
-  get: Get,
-  further: Further<Added>,
+/** Creates a middleware that accepts a call if `get` returns a session, and adds that and the result of `add`. */
+export function createGuard<Added extends object = object>(
+  get: (ctx: DatabaseContext) => Promise<Session>,
+  add?: (call: CallOptions, lease: CallLease) => Added,
 ): Middleware<DatabaseContext, SessionContext & Added>
 export function createGuard(
-  get: Get,
-  further?: Further<object>,
+  get: (ctx: DatabaseContext) => Promise<Session>,
+  add?: (call: CallOptions, lease: CallLease) => object,
 ): Middleware<DatabaseContext, SessionContext> {
   const guard: Middleware<DatabaseContext, SessionContext> = async (call) => {
     const auth = handleOf(call)
     const session = await orReject(call, get({ db: call.ctx.db, auth }))
-    return runAuthorized(call, { auth, session, added: further?.(call, auth[callLease]) })
+    return runAuthorized(call, { auth, session, added: add?.(call, auth[callLease]) })
   }
   return markGuard(guard)
 }
@@ -77,7 +67,7 @@ export function markGuard<Guard extends object>(guard: Guard): Guard {
   return guard
 }
 
-/** Rejects a call with the error of a promise. The resolver hasn't run yet, so the client may send the call again. */
+/** Rejects a call with the error of a promise. The resolver hasn't run yet, so the client may replay the call. */
 export async function orReject<Value>(
   call: { readonly path: string },
   promise: Promise<Value>,
@@ -89,21 +79,14 @@ export async function orReject<Value>(
   }
 }
 
-/**
- * Creates the handle of a call, with which `getSession` authenticates it as the procedure that it is. Names the members one by one:
- * spreading the handle of another guard would use its signal.
- */
-export function handleOf({
-  ctx,
-  type,
-  signal: caller,
-}: CallOptions<AuthContext>): AuthorizedHandle & LeasedHandle {
-  const { transport, address, [authRequest]: request } = ctx.auth
-  const lease = new CallLease(ctx.auth, { config: request.config, caller })
+/** Creates the handle of a call. Doesn't spread the handle of an outer guard, since that would use its signal. */
+export function handleOf(call: CallOptions<AuthContext>): AuthorizedHandle & LeasedHandle {
+  const { transport, address, [authRequest]: request } = call.ctx.auth
+  const lease = new CallLease(call.ctx.auth, { config: request.config, caller: call.signal })
   return {
     transport,
     address,
-    [authRequest]: { ...request, kind: type },
+    [authRequest]: { ...request, kind: call.type },
     [callLease]: lease,
     get signal() {
       return lease.signal
@@ -111,12 +94,7 @@ export function handleOf({
   }
 }
 
-/**
- * Runs the rest of an authorized call. The session is leased while a stream is being read, and if the resolver uses the signal; any other
- * call pays nothing for it.
- *
- * @param options.added what else is added to the context
- */
+/** Runs the rest of an authorized call, with `added` in its context. */
 export async function runAuthorized(
   call: CallOptions<AuthContext>,
   {
@@ -124,25 +102,25 @@ export async function runAuthorized(
     session,
     added,
   }: { auth: AuthorizedHandle & LeasedHandle; session: Session; added?: object | undefined },
-): Promise<Result> {
+): ReturnType<Middleware<DatabaseContext, SessionContext>> {
   const { ctx, next, type } = call
+  const { carriesStreams, limiter } = ctx.auth[authRequest]
   const lease = auth[callLease]
   const { identity } = lease.read
   auth[authRequest].identity = identity
-  const onStream = reserveSubscription(call)
+  const release = reserveSubscription(call)
   const result = await next({ ctx: { ...added, identity, session, user: session.user, auth } })
-  const { carriesStreams, limiter } = ctx.auth[authRequest]
 
-  if (!result.ok || !isStream(result.data)) onStream?.()
+  if (!result.ok || !isStream(result.data)) release?.()
   if (result.ok) {
     // This transport never reads the stream, so abort it here or the resolver's work leaks.
     if (type !== 'subscription' && !carriesStreams && isStream(result.data)) lease.abandon()
-    const data = guardOutput(result.data, {
-      lease,
-      onStream,
-      isStreamed: carriesStreams,
-      writable: limiter?.writable,
-    })
+    const openStream = () => {
+      release?.()
+      return lease.openStream()
+    }
+    const options = { openStream, isStreamed: carriesStreams, writable: limiter?.writable }
+    const data = guardOutput(result.data, options)
     if (data !== result.data) return { ...result, data }
   }
   lease.end()
@@ -153,7 +131,7 @@ export async function runAuthorized(
   return result
 }
 
-/** Reserves a place for a subscription on its socket, once per call. Rejects the call if none is left. */
+/** Reserves a place for a subscription on its socket, once per call, and returns a function that releases it. */
 function reserveSubscription({ ctx, type, path }: CallOptions<AuthContext>): (() => void) | null {
   const { limiter } = ctx.auth[authRequest]
   if (type !== 'subscription' || limiter === undefined || isLeased(ctx.auth)) return null

@@ -10,17 +10,13 @@ import { countDown, countUp } from './count.ts'
 import { headerReader } from './request-headers.ts'
 import type { SocketLimits } from './socket-limits.ts'
 
-/** The window in which handshakes are counted, in seconds. */
-const HANDSHAKE_WINDOW_SECONDS = 10
+const HANDSHAKE_WINDOW_MS = 10_000
 
 type Upgrade = Pick<IncomingMessage, 'headers' | 'socket'>
 
 /**
- * Counts handshakes and sockets of each client address, in this process. Of IPv6 it counts the /64, and ten times as many for the /48
- * around it.
- *
- * @returns a function that counts a handshake and returns the seconds to wait if there are too many, else
- * null
+ * Returns a function that counts a handshake and the socket of a client address, in this process, and returns the
+ * seconds to wait if there are too many, else null.
  */
 export function limitAddresses(
   { trustedProxies }: AuthConfig,
@@ -32,7 +28,7 @@ export function limitAddresses(
   let windowStart = Number.NEGATIVE_INFINITY
   let hasWarned = false
 
-  /** Returns the address to count by; null if it may be that of our own proxy, which all clients share. */
+  /** Returns null if the address may be that of our own proxy, which all clients share. */
   function addressOf({ headers, socket }: Upgrade): string | null {
     const { remoteAddress = null } = socket
     const address = clientAddress(remoteAddress, headerReader(headers)('x-forwarded-for'), trustsProxy)
@@ -47,17 +43,16 @@ export function limitAddresses(
   }
 
   function bucketsOf(address: string, points: number): ReturnType<typeof addressBuckets> {
-    return addressBuckets(address, { points, duration: HANDSHAKE_WINDOW_SECONDS })
+    return addressBuckets(address, { points, duration: HANDSHAKE_WINDOW_MS / 1_000 })
   }
 
   function countHandshake(address: string): number | null {
     const now = performance.now()
-    const windowMs = HANDSHAKE_WINDOW_SECONDS * 1_000
-    if (now - windowStart >= windowMs) {
+    if (now - windowStart >= HANDSHAKE_WINDOW_MS) {
       windowStart = now
       handshakes.clear()
     }
-    // A /64 that is over its limit doesn't use up that of the /48.
+    // `some` stops at the first: a /64 that is over its limit doesn't use up that of the /48.
     const isOver =
       bucketsOf(address, maxHandshakesPerAddress).some(
         ({ name, limit }) => countUp(handshakes, name) > limit.points,
@@ -65,7 +60,7 @@ export function limitAddresses(
       bucketsOf(address, maxSocketsPerAddress).some(
         ({ name, limit }) => (sockets.get(name) ?? 0) >= limit.points,
       )
-    return isOver ? Math.ceil((windowStart + windowMs - now) / 1_000) : null
+    return isOver ? Math.ceil((windowStart + HANDSHAKE_WINDOW_MS - now) / 1_000) : null
   }
 
   return (request) => {
@@ -73,7 +68,7 @@ export function limitAddresses(
     if (address === null) return null
     const retryAfterSeconds = countHandshake(address)
     if (retryAfterSeconds !== null) return retryAfterSeconds
-    // A socket that closed while the app looked at the upgrade emits no `close` anymore.
+    // A socket that closed while the app handled the upgrade no longer emits `close`.
     if (request.socket.destroyed) return null
     const names = bucketsOf(address, maxSocketsPerAddress).map(({ name }) => name)
     for (const name of names) countUp(sockets, name)

@@ -1,10 +1,8 @@
 import { FrameQueue } from './frame-queue.ts'
 import { OpenSubscriptions } from './open-subscriptions.ts'
-import { isOpen } from './ready-state.ts'
 import type { SocketLimits } from './socket-limits.ts'
 import { isBatch, splitBatch } from './split-frame.ts'
 
-/** The key of a limited socket's {@link SocketLimiter}. */
 const socketLimiter: unique symbol = Symbol.for('sallyport.socketLimiter') as never
 
 /** The limits of one socket, for context and guards. */
@@ -12,16 +10,13 @@ export interface SocketLimiter {
   readonly limits: SocketLimits
   /** Returns a promise to await before a stream reads its source; null if it may read now. */
   writable(): Promise<void> | null
-  /**
-   * Reserves a place for a guarded subscription until it starts. Returns a function that releases it, or null
-   * if none is left.
-   */
+  /** Reserves a place for a guarded subscription until it starts; see {@link OpenSubscriptions.reserve}. */
   reserveSubscription(): (() => void) | null
   /** Called when the user of the socket has passed both steps. */
   authenticated(): void
 }
 
-/** What a limited socket needs of the class `WebSocket` of `ws` 8. */
+/** The part of a `WebSocket` of `ws` 8 that is used here. */
 export interface ServerSocket {
   readonly readyState: number
   readonly bufferedAmount: number
@@ -35,25 +30,28 @@ export interface ServerSocket {
 
 export type SocketClass = new (...args: never[]) => ServerSocket
 
-/** The close code of a socket that breaks a limit: 4000 and an HTTP status. */
+/** Close codes: 4000 plus an HTTP status. */
 const RATE_LIMITED_CODE = 4429
-
-/** The close code of a socket that hasn't authenticated in time. */
 const NOT_AUTHENTICATED_CODE = 4408
 
-/** The timeout of the closing handshake, in milliseconds. */
-const CLOSE_WITHIN_MS = 1_000
+const CLOSE_TIMEOUT_MS = 1_000
 
-/** How often a stream checks whether its client has read the buffered data, in milliseconds. */
 const DRAIN_CHECK_MS = 20
 
-/** Returns the limits of a socket of a class from {@link limitSockets}; undefined for any other. */
-export function limiterOf(socket: object | undefined): SocketLimiter | undefined {
-  if (socket === undefined || !(socketLimiter in socket)) return undefined
-  return socket[socketLimiter] as SocketLimiter
+/** `WebSocket.OPEN` (RFC 6455). */
+const OPEN = 1
+
+/** Whether neither side of a WebSocket has begun to close it. */
+export function isOpen({ readyState }: { readonly readyState: number }): boolean {
+  return readyState === OPEN
 }
 
-/** Returns a subclass that enforces the limits from the first frame on, before any listener is called. */
+/** Returns the limits of a socket of a class from {@link limitSockets}; undefined for any other. */
+export function limiterOf(socket: object): SocketLimiter | undefined {
+  return socketLimiter in socket ? (socket[socketLimiter] as SocketLimiter) : undefined
+}
+
+/** Returns a subclass that enforces the limits before any listener is called. */
 export function limitSockets(Base: SocketClass, limits: SocketLimits): SocketClass {
   return class extends Base {
     readonly #frames = new FrameQueue(limits, {
@@ -80,7 +78,7 @@ export function limitSockets(Base: SocketClass, limits: SocketLimits): SocketCla
     override emit(event: string, ...args: unknown[]): boolean {
       if (event === 'message') return this.#receive(args)
       if (event === 'ping' || event === 'pong') return this.#inTurn(event, args)
-      if (event === 'open') this.#open()
+      if (event === 'open') this.#startDeadline()
       if (event === 'error') this.#fail()
       if (event === 'close') this.#closed()
       return super.emit(event, ...args)
@@ -97,23 +95,21 @@ export function limitSockets(Base: SocketClass, limits: SocketLimits): SocketCla
       if (isBinary || !Buffer.isBuffer(frame) || !isBatch(frame)) return this.#inTurn('message', args)
       const calls = splitBatch(frame)
       let next = calls.next()
-      const deliver = () => {
+      const deliverNext = () => {
         if (next.done) return false
         this.#deliver('message', [next.value, false])
         next = calls.next()
         return !next.done
       }
-      if (!next.done) this.#frames.add({ deliver })
+      if (!next.done) this.#frames.add(deliverNext)
       return true
     }
 
     #inTurn(event: string, args: unknown[]): boolean {
       if (this.#frames.spend()) return this.#deliver(event, args)
-      this.#frames.add({
-        deliver: () => {
-          this.#deliver(event, args)
-          return false
-        },
+      this.#frames.add(() => {
+        this.#deliver(event, args)
+        return false
       })
       return true
     }
@@ -140,26 +136,23 @@ export function limitSockets(Base: SocketClass, limits: SocketLimits): SocketCla
       this.#drained = null
     }
 
-    #open(): void {
-      const { authenticateWithinMs } = limits
-      if (authenticateWithinMs === undefined) return
+    #startDeadline(): void {
+      if (limits.authenticateWithinMs === undefined) return
       const end = () => this.#end(NOT_AUTHENTICATED_CODE, 'Not authenticated in time')
-      this.#deadline = setTimeout(end, authenticateWithinMs)
+      this.#deadline = setTimeout(end, limits.authenticateWithinMs)
     }
 
     /** Closes the socket, or terminates it if the client doesn't let it close. */
     #end(code: number, reason: string): void {
       if (this.#closing !== undefined) return
       this.#frames.discard()
-      this.#closing = setTimeout(() => this.terminate(), CLOSE_WITHIN_MS)
+      this.#closing = setTimeout(() => this.terminate(), CLOSE_TIMEOUT_MS)
       this.close(code, reason)
     }
 
-    /**
-     * `ws` closes a socket that breaks the protocol, but still reads and discards all that the client sends.
-     */
+    /** `ws` closes a socket that breaks the protocol, but still reads and discards all that the client sends. */
     #fail(): void {
-      this.#closing ??= setTimeout(() => this.terminate(), CLOSE_WITHIN_MS)
+      this.#closing ??= setTimeout(() => this.terminate(), CLOSE_TIMEOUT_MS)
       setImmediate(() => this.pause())
     }
 

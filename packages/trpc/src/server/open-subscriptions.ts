@@ -1,9 +1,9 @@
 /**
- * Counts the subscriptions of one socket by the ids in tRPC's frames, because public procedures have no
- * guard. Guarded ones reserve a place first, so the guard can reject those over the limit.
+ * Counts the subscriptions of one socket by the ids in tRPC's frames, because public procedures have no guard.
+ * Guarded ones reserve a place first, so the guard can reject those over the limit.
  */
 export class OpenSubscriptions {
-  readonly #most: number
+  readonly #max: number
   readonly #stop: (id: unknown) => void
   /** Whether tRPC has confirmed the subscription, by the id of the call. */
   readonly #open = new Map<unknown, boolean>()
@@ -11,8 +11,8 @@ export class OpenSubscriptions {
   #reserved = 0
 
   /** @param stop ends a subscription if it is still open */
-  constructor(most: number, stop: (id: unknown) => void) {
-    this.#most = most
+  constructor(max: number, stop: (id: unknown) => void) {
+    this.#max = max
     this.#stop = stop
   }
 
@@ -22,8 +22,8 @@ export class OpenSubscriptions {
     if (!frame.includes('subscription') && !frame.includes(BACKSLASH)) return true
     const call = parse(frame.toString())
     if (call?.method !== 'subscription') return true
-    // The answers to two calls with one id can't be told apart. No tRPC client sends them.
-    if (this.#open.has(call.id) || this.#open.size >= 2 * this.#most) return false
+    // The responses to two calls with one id look the same. No tRPC client sends them.
+    if (this.#open.has(call.id) || this.#open.size >= 2 * this.#max) return false
     this.#open.set(call.id, false)
     return true
   }
@@ -31,7 +31,7 @@ export class OpenSubscriptions {
   /** Reads a frame of the server. Returns false if more subscriptions have started than the limit allows. */
   send(frame: unknown): boolean {
     if (this.#open.size === 0 || typeof frame !== 'string') return true
-    const { id: json, type } = ANSWER.exec(frame)?.groups ?? {}
+    const { id: json, type } = RESPONSE.exec(frame)?.groups ?? {}
     if (json === undefined) return true
     const id: unknown = JSON.parse(json)
     const wasStarted = this.#open.get(id)
@@ -39,22 +39,19 @@ export class OpenSubscriptions {
     if (type === 'started') {
       this.#open.set(id, true)
       if (!wasStarted) this.#started++
-      return this.#started <= this.#most
+      return this.#started <= this.#max
     }
     this.#open.delete(id)
     if (!wasStarted) return true
     this.#started--
-    // The error may belong to another call with this id. The subscription would then go on uncounted.
+    // The error may belong to another call with this id. The subscription would then continue uncounted.
     if (type === undefined) this.#stop(id)
     return true
   }
 
-  /**
-   * Reserves a place for a guarded subscription until it starts. Returns a function that releases it, or null
-   * if none is left.
-   */
+  /** Reserves a place for a guarded subscription, and returns a function that releases it; null if none is left. */
   reserve(): (() => void) | null {
-    if (this.#started + this.#reserved >= this.#most) return null
+    if (this.#started + this.#reserved >= this.#max) return null
     this.#reserved++
     let isReserved = true
     return () => {
@@ -67,14 +64,14 @@ export class OpenSubscriptions {
 const BACKSLASH = 0x5c
 
 /** How tRPC begins the frames in which a subscription starts, stops, or fails. */
-const ANSWER =
+const RESPONSE =
   /^\{"id":(?<id>"(?:[^"\\]|\\.)*"|[^",]+),(?:"jsonrpc":"2\.0",)?"(?:error"|result":\{"type":"(?<type>started|stopped)")/
 
 function parse(frame: string): { readonly id?: unknown; readonly method?: unknown } | null {
   try {
     return JSON.parse(frame)
   } catch {
-    // tRPC answers this with a PARSE_ERROR.
+    // tRPC responds to this with a PARSE_ERROR.
     return null
   }
 }

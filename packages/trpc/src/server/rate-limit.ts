@@ -1,30 +1,22 @@
-import {
-  AuthError,
-  ConfigurationError,
-  type RateLimit,
-  type RateLimitStore,
-  type Session,
-} from '@sallyport/core'
+import { AuthError, ConfigurationError, type RateLimit, type Session } from '@sallyport/core'
 import { addressBuckets, checkRateLimit } from '@sallyport/core/internal/server'
 import type { StoreContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
 import type { Middleware } from './guard.ts'
 import { storeOf } from './store-of.ts'
 
-/** The context that {@link rateLimit} needs; it is by the session that it knows the user. */
+/** The context of {@link rateLimit}. */
 export type RateLimitContext = StoreContext & { readonly session?: Session | null | undefined }
 
-/** What {@link rateLimit} takes. */
+/** Options of {@link rateLimit}. */
 export interface RateLimitOptions {
-  /** Calls that are allowed. */
+  /** The number of calls that are allowed. */
   readonly points: number
   /** Seconds from the first call until the count begins anew. */
   readonly duration: number
   /**
-   * Which calls share a count: those of a user, of an address (or one /64 of IPv6, with ten times the
-   * points for its /48), or of the name that the function returns.
-   *
-   * @default 'user' after a session middleware, else 'address'
+   * Which calls share a count: those of a user, of an address (for IPv6 a /64, with ten times the points for its /48),
+   * or of the name that the function returns. @default 'user' after a session middleware, else 'address'
    */
   readonly by?:
     | 'user'
@@ -33,8 +25,8 @@ export interface RateLimitOptions {
 }
 
 /**
- * Refuses a call with `RATE_LIMITED` when there were too many. Counts procedure calls, also inside a batch, in the database of the
- * context, so for all processes that share it; each procedure is counted by itself.
+ * Rejects a call with `RATE_LIMITED` if there were too many. Counts procedure calls, also inside a batch, in the
+ * database of the context, so for all processes that share it. Each procedure has a separate count.
  *
  * @example
  * export const sendMessage = protectedProcedure.use(rateLimit({ points: 10, duration: 60 })).mutation(send)
@@ -48,8 +40,13 @@ export function rateLimit(options: RateLimitOptions): Middleware<StoreContext, o
         ? [{ name: `name:${await digest(await by({ ctx, path, input: await getRawInput() }))}`, limit }]
         : bucketsOf(by, ctx, limit)
     try {
+      const { limits } = storeOf(ctx)
+      if (limits === undefined)
+        throw new ConfigurationError(
+          'rateLimit: ctx.db carries no limits: use the db of openSqlite(), or withAuthStore(db, { ..., limits })',
+        )
       for (const { name, limit } of buckets) {
-        const retryAfterSeconds = await limitsOf(ctx).consume(`procedure:${path}:${name}`, limit)
+        const retryAfterSeconds = await limits.consume(`procedure:${path}:${name}`, limit)
         if (retryAfterSeconds !== null) throw new AuthError('RATE_LIMITED', { retryAfterSeconds })
       }
     } catch (error) {
@@ -59,29 +56,21 @@ export function rateLimit(options: RateLimitOptions): Middleware<StoreContext, o
   }
 }
 
-function limitsOf(ctx: StoreContext): RateLimitStore {
-  const { limits } = storeOf(ctx)
-  if (limits !== undefined) return limits
-  throw new ConfigurationError(
-    'rateLimit: ctx.db carries no limits: use the db of openSqlite(), or withAuthStore(db, { ..., limits })',
-  )
-}
-
 function bucketsOf(
   by: 'user' | 'address' | undefined,
   { auth, session }: RateLimitContext,
   limit: RateLimit,
 ): ReturnType<typeof addressBuckets> {
   if (by !== 'address' && session) return [{ name: `user:${session.userId}`, limit }]
-  if (by !== 'user')
-    return addressBuckets(auth.address(), limit).map(({ name, limit }) => ({
-      name: `address:${name}`,
-      limit,
-    }))
-  throw toTRPCError(new ConfigurationError("rateLimit: by: 'user' needs a session middleware before it"))
+  if (by === 'user')
+    throw toTRPCError(new ConfigurationError("rateLimit: by: 'user' needs a session middleware before it"))
+  return addressBuckets(auth.address(), limit).map((bucket) => ({
+    ...bucket,
+    name: `address:${bucket.name}`,
+  }))
 }
 
-/** Names may be long, and may be a person's. */
+/** Names may be long, and may be personal data. */
 async function digest(name: string): Promise<string> {
   const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(name))
   return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('')

@@ -1,13 +1,23 @@
-import type { HeaderReader } from '@sallyport/core'
+import { type AuthConfig, checkOrigin, type HeaderReader } from '@sallyport/core'
 
 /** Headers of a Node request, with lower-case names. */
 export type NodeHeaders = Readonly<Record<string, string | string[] | undefined>>
 
-/** Reads headers of either kind. One that was sent several times counts as its values in a row, which equals none of them. */
+/** Reads headers of either kind. The values of a repeated header are joined, so they equal none of them. */
 export function headerReader(headers: Headers | NodeHeaders): HeaderReader {
   if (headers instanceof Headers) return (name) => headers.get(name)
   return (name) => {
     const value = headers[name]
     return (Array.isArray(value) ? value.join(', ') : value) ?? null
+  }
+}
+
+/** Whether a WebSocket upgrade comes from an origin that may use the cookies. */
+export function isOwnOrigin(header: HeaderReader, config: AuthConfig): boolean {
+  try {
+    checkOrigin({ method: 'GET', header }, 'upgrade', config)
+    return true
+  } catch {
+    return false
   }
 }

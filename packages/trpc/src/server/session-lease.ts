@@ -13,23 +13,22 @@ import { LEASE_MS, type ReadQueue, type Renewals } from './lease-queue.ts'
 
 /** A call or a socket that depends on a session. */
 export interface LeaseSubscriber {
-  /** Whether it emits. If so, the session is read again before the lease ends; otherwise only after an event. */
+  /** If true, the session is read again before the lease ends; otherwise only after an event. */
   readonly emits: boolean
   /** Called after each read that found the session valid. */
   onSession(session: Session): void
-  /** Called after each read that didn't. Whatever emits must end. */
+  /** Called after each read that didn't. A subscriber that emits must end. */
   onError(error: unknown): void
 }
 
-/** What the leases of a store share. */
-export interface SharedByLeases {
+interface SharedByLeases {
   readonly store: AuthStore
   readonly config: AuthConfig
   readonly queue: ReadQueue
   readonly renewals: Renewals<SessionLease>
 }
 
-/** What a subscriber has proved. Equal proofs share a result. */
+/** The credentials of a subscriber. Equal keys share a result. */
 interface Proof {
   readonly key: string
   readonly identity: Identity
@@ -39,24 +38,24 @@ interface Proof {
 export class SessionLease {
   readonly #identity: Identity
   readonly #shared: SharedByLeases
+  readonly #unsubscribe: () => void
   readonly #subscribers = new Map<LeaseSubscriber, Proof>()
   #emitting = 0
   /** When the last read began that found the session valid, on the monotonic clock. */
   #readAt = 0
   /** When the session expires, or this version if that comes first, in milliseconds since 1970. */
   #validUntil = Number.POSITIVE_INFINITY
-  /** Whether a refresh has rotated this version out. */
   #isRotatedOut = false
   #expiry: ReturnType<typeof setTimeout> | undefined
   /** Checks that have no result yet. */
   #pendingChecks = 0
-  /** Whether one of them is in the queue. */
   #isQueued = false
   #nextResult: PromiseWithResolvers<void> | null = null
 
   constructor(identity: Identity, shared: SharedByLeases) {
     this.#identity = identity
     this.#shared = shared
+    this.#unsubscribe = shared.store.revocations.subscribe(identity, () => this.check())
   }
 
   get isEmitting(): boolean {
@@ -69,7 +68,7 @@ export class SessionLease {
     this.#validUntil = Math.min(this.#validUntil, this.#validUntilOf(session))
     if (subscriber.emits) {
       const isFirst = this.#emitting++ === 0
-      // Each was authorized by a read of its own: the oldest one decides.
+      // Each subscriber was authorized by another read: the oldest one decides.
       this.#readAt = isFirst ? readAt : Math.min(this.#readAt, readAt)
       if (isFirst) this.#shared.renewals.keep(this)
     }
@@ -84,11 +83,12 @@ export class SessionLease {
     this.#awaitExpiry()
     if (this.#subscribers.size > 0) return false
     clearTimeout(this.#expiry)
-    this.#shared.renewals.settle(this)
+    this.#shared.renewals.cancelRetry(this)
+    this.#unsubscribe()
     return true
   }
 
-  /** Something has happened to the session: nothing is emitted until a read that begins from now on has a result. */
+  /** Called when the session may have ended. Nothing is emitted until a read that begins from now on has a result. */
   check(): void {
     // A read that is still in the queue covers this event, too.
     if (this.#isQueued) return
@@ -105,7 +105,7 @@ export class SessionLease {
     this.#nextResult = null
   }
 
-  /** Reads the session before the lease ends. Nothing waits for the result. */
+  /** Nothing waits for the result of this read. */
   renew(): void {
     this.#shared.queue(() => this.#read({ isRenewal: true }))
   }
@@ -113,35 +113,42 @@ export class SessionLease {
   /** Returns a promise to await before the subscriber emits; null if the session is known to be valid. */
   pending(subscriber: LeaseSubscriber): Promise<void> | null {
     if (!this.#subscribers.has(subscriber)) return null
-    // Timers are late if the process was stopped.
-    const isKnown = !this.#isOver() && this.#shared.config.now().getTime() < this.#validUntil
-    if (this.#pendingChecks === 0 && isKnown) return null
-    if (this.#pendingChecks === 0) this.check()
+    if (this.#pendingChecks === 0) {
+      // Timers are late if the process was stopped.
+      if (!this.#isOver() && this.#shared.config.now().getTime() < this.#validUntil) return null
+      this.check()
+    }
     this.#nextResult ??= Promise.withResolvers()
     return this.#nextResult.promise
   }
 
+  /** Runs Step 2 for all subscribers, with one lookup. */
   async #read({ isRenewal }: { isRenewal: boolean }): Promise<void> {
     const { store, config } = this.#shared
     const startedAt = performance.now()
-    const lookupTimeoutMs = isRenewal ? this.#timeoutWithinLease(startedAt) : config.lookupTimeoutMs
-    const { session, errors } = await validateProofs(this.#subscribers.values(), {
-      // A renewal may be tried again, so nothing is reported here.
+    const left = this.#readAt + LEASE_MS - startedAt
+    const isLimited = isRenewal && left > 0
+    const lookupTimeoutMs = isLimited ? Math.min(left, config.lookupTimeoutMs) : config.lookupTimeoutMs
+    const options = {
+      // A failed renewal may be retried, so it isn't reported.
       config: { ...config, lookupTimeoutMs, onEvent: undefined },
-      adapter: store.sessions,
-    })
-    for (const [key, error] of errors) this.#reject(key, { error, isRenewal })
+      adapter: lookUpOnce(store.sessions),
+    }
+    const identities = new Map<string, Identity>()
+    for (const { key, identity } of this.#subscribers.values()) identities.set(key, identity)
+    let session: Session | null = null
+    for (const [key, identity] of identities) {
+      try {
+        session = await validateIdentity(identity, options)
+      } catch (error) {
+        this.#reject(key, { error, isRenewal })
+      }
+    }
     if (session !== null) this.#accept(session, startedAt)
   }
 
-  #timeoutWithinLease(now: number): number {
-    const { lookupTimeoutMs } = this.#shared.config
-    const left = this.#readAt + LEASE_MS - now
-    return left > 0 ? Math.min(left, lookupTimeoutMs) : lookupTimeoutMs
-  }
-
   #accept(session: Session, startedAt: number): void {
-    this.#shared.renewals.settle(this)
+    this.#shared.renewals.cancelRetry(this)
     if (startedAt >= this.#readAt) {
       this.#readAt = startedAt
       this.#validUntil = this.#validUntilOf(session)
@@ -151,14 +158,14 @@ export class SessionLease {
   }
 
   #reject(key: string, { error, isRenewal }: { error: unknown; isRenewal: boolean }): void {
+    const { config, renewals } = this.#shared
     const isUnknown = isUndecided(error)
-    // A renewal that is tried again has rejected nothing, and isn't reported.
     if (!isUnknown || !isRenewal || this.#isOver()) {
       if (this.#emitting > 0 && isAuthError(error))
-        void denial(error.reason, this.#identity.sessionId, this.#shared.config)
+        void denial(error.reason, this.#identity.sessionId, config)
       for (const [subscriber, proof] of this.#subscribers) if (proof.key === key) subscriber.onError(error)
     }
-    if (isUnknown && this.#subscribers.size > 0) this.#shared.renewals.retry(this)
+    if (isUnknown && this.#subscribers.size > 0) renewals.retry(this)
   }
 
   #isOver(): boolean {
@@ -183,26 +190,6 @@ export class SessionLease {
     // A socket without streams must not keep the process alive.
     if (this.#emitting === 0) this.#expiry.unref()
   }
-}
-
-/** Step 2 for all proofs, with one lookup. */
-async function validateProofs(
-  proofs: Iterable<Proof>,
-  { config, adapter }: { config: AuthConfig; adapter: AuthAdapter },
-): Promise<{ session: Session | null; errors: ReadonlyMap<string, unknown> }> {
-  const options = { config, adapter: lookUpOnce(adapter) }
-  const identities = new Map<string, Identity>()
-  for (const { key, identity } of proofs) identities.set(key, identity)
-  const errors = new Map<string, unknown>()
-  let session: Session | null = null
-  for (const [key, identity] of identities) {
-    try {
-      session = await validateIdentity(identity, options)
-    } catch (error) {
-      errors.set(key, error)
-    }
-  }
-  return { session, errors }
 }
 
 function lookUpOnce(adapter: AuthAdapter): AuthAdapter {

@@ -1,12 +1,11 @@
-import type { AuthConfig, AuthStore, Identity } from '@sallyport/core'
+import type { AuthConfig, AuthStore } from '@sallyport/core'
 import { keysVersion } from '@sallyport/core/internal/server'
 import type { SessionRead } from './auth-handle.ts'
-import { createReadQueue, createRenewals } from './lease-queue.ts'
+import { createReadQueue, Renewals } from './lease-queue.ts'
 import { type LeaseSubscriber, SessionLease } from './session-lease.ts'
 
-/** What a subscriber has of the lease of its session. */
 export interface LeaseSubscription {
-  /** Returns a promise to await before emitting; null while the session is known to be valid. Ask again when it resolves. */
+  /** Returns a promise to await before emitting, then call it again; null while the session is known to be valid. */
   pending(): Promise<void> | null
   end(): void
 }
@@ -16,8 +15,7 @@ type Subscribe = (read: SessionRead, subscriber: LeaseSubscriber) => LeaseSubscr
 const leasesByStore = new WeakMap<AuthStore, WeakMap<AuthConfig, Subscribe>>()
 
 /**
- * Subscribes a call or a socket to the lease of its session. In this process, each session of a store has one
- * lease for all subscribers.
+ * Subscribes a call or a socket to the lease of its session, which all subscribers of this process share.
  *
  * @param read the read that authorized the call or the socket
  */
@@ -33,49 +31,34 @@ export function subscribeToLease(
   return subscribe(read, subscriber)
 }
 
-interface OpenLease {
-  readonly lease: SessionLease
-  readonly unsubscribe: () => void
-}
-
 function createLeases(store: AuthStore, config: AuthConfig): Subscribe {
-  const leases = new Map<string, OpenLease>()
-  const renewals = createRenewals<SessionLease>((lease) => lease.renew())
+  const leases = new Map<string, SessionLease>()
+  const renewals = new Renewals<SessionLease>((lease) => lease.renew())
   const shared = { store, config, renewals, queue: createReadQueue() }
   let unsubscribeFromKeys: (() => void)[] = []
 
-  function checkKeys(): void {
-    for (const { lease } of leases.values()) if (lease.isEmitting) lease.check()
-  }
-
-  /** The start of the path to the end of a stream: a revocation that concerns the session, or a change of the keys. */
-  function open(name: string, identity: Identity): OpenLease {
-    const lease = new SessionLease(identity, shared)
-    const opened = { lease, unsubscribe: store.revocations.subscribe(identity, () => lease.check()) }
-    if (leases.size === 0) unsubscribeFromKeys = config.issuers.map(({ jwks }) => jwks.subscribe(checkKeys))
-    leases.set(name, opened)
-    return opened
-  }
-
-  function close(name: string, { unsubscribe }: OpenLease): void {
-    unsubscribe()
-    leases.delete(name)
-    if (leases.size === 0) for (const unsubscribe of unsubscribeFromKeys) unsubscribe()
+  function onKeys(): void {
+    for (const lease of leases.values()) if (lease.isEmitting) lease.check()
   }
 
   return (read, subscriber) => {
     const { sessionId, userId, version } = read.identity
     // Two versions never share a result: one of them has been replaced.
     const name = JSON.stringify([sessionId, userId, version])
-    const opened = leases.get(name) ?? open(name, read.identity)
-    const { lease } = opened
+    const lease = leases.get(name) ?? new SessionLease(read.identity, shared)
+    if (leases.size === 0) unsubscribeFromKeys = config.issuers.map(({ jwks }) => jwks.subscribe(onKeys))
+    leases.set(name, lease)
     lease.add(subscriber, read)
     // A session was revoked or a key removed after the read.
     const isCurrent = read.revision === store.revocations.revision && read.keysVersion === keysVersion(config)
     if (!isCurrent) lease.check()
     return {
       pending: () => lease.pending(subscriber),
-      end: () => lease.remove(subscriber) && close(name, opened),
+      end() {
+        if (!lease.remove(subscriber)) return
+        leases.delete(name)
+        if (leases.size === 0) for (const unsubscribe of unsubscribeFromKeys) unsubscribe()
+      },
     }
   }
 }

@@ -1,24 +1,14 @@
 import { positive } from '@sallyport/core/internal/server'
 
-/** What {@link webSocketOptions} allows a client to do. Every limit has a default. */
+/** Limits of {@link webSocketOptions}. */
 export interface WebSocketLimits {
-  /**
-   * Frames of one socket that are handled within 100 ms. Each call in a frame is one. Further frames wait,
-   * and the server stops reading.
-   * @default 50
-   */
+  /** Calls of one socket that are handled within 100 ms. Others wait, and the server stops reading. @default 50 */
   readonly framesPer100Ms?: number
   /** A socket that stays over that budget for this many milliseconds is closed with 4429. @default 5_000 */
   readonly overBudgetMs?: number
-  /**
-   * The source of a guarded subscription isn't read while this many bytes wait for its client.
-   * @default 262_144 (256 KB)
-   */
+  /** Pauses guarded subscriptions while this many bytes wait for the client. @default 262_144 (256 KB) */
   readonly pauseAboveBytes?: number
-  /**
-   * A socket is terminated if this many bytes wait for its client and more are sent.
-   * @default 1_048_576 (1 MB)
-   */
+  /** Terminates a socket if this many bytes wait for its client and more are sent. @default 1_048_576 (1 MB) */
   readonly maxBufferedBytes?: number
   /** Subscriptions of one socket. @default 100 */
   readonly maxSubscriptions?: number
@@ -32,11 +22,11 @@ export interface WebSocketLimits {
   readonly authenticateWithinMs?: number
 }
 
-/** The limits with their defaults. */
-export type SocketLimits = Required<Omit<WebSocketLimits, 'authenticateWithinMs'>> &
-  Pick<WebSocketLimits, 'authenticateWithinMs'>
+type LimitWithDefault = Exclude<keyof WebSocketLimits, 'authenticateWithinMs'>
 
-const DEFAULT_LIMITS = {
+export type SocketLimits = Required<Pick<WebSocketLimits, LimitWithDefault>> & WebSocketLimits
+
+const DEFAULT_LIMITS: Readonly<Record<LimitWithDefault, number>> = {
   framesPer100Ms: 50,
   overBudgetMs: 5_000,
   pauseAboveBytes: 256 * 1024,
@@ -45,35 +35,21 @@ const DEFAULT_LIMITS = {
   maxSocketsPerSession: 20,
   maxSocketsPerAddress: 1_000,
   maxHandshakesPerAddress: 100,
-} as const
+}
 
-/** The longest delay that a timer can have. */
+/** The longest delay of a timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
- * Checks the limits and fills in the defaults.
+ * Validates the limits and adds the defaults.
  *
  * @throws ConfigurationError naming the limit that is wrong
  */
-export function socketLimits(limits: WebSocketLimits): SocketLimits {
-  const { authenticateWithinMs } = limits
-  const limit = (name: keyof typeof DEFAULT_LIMITS) =>
-    positive(`webSocketOptions: ${name}`, limits[name] ?? DEFAULT_LIMITS[name])
-  return {
-    framesPer100Ms: limit('framesPer100Ms'),
-    overBudgetMs: limit('overBudgetMs'),
-    pauseAboveBytes: limit('pauseAboveBytes'),
-    maxBufferedBytes: limit('maxBufferedBytes'),
-    maxSubscriptions: limit('maxSubscriptions'),
-    maxSocketsPerSession: limit('maxSocketsPerSession'),
-    maxSocketsPerAddress: limit('maxSocketsPerAddress'),
-    maxHandshakesPerAddress: limit('maxHandshakesPerAddress'),
-    ...(authenticateWithinMs !== undefined && {
-      authenticateWithinMs: positive(
-        'webSocketOptions: authenticateWithinMs',
-        authenticateWithinMs,
-        MAX_TIMER_MS,
-      ),
-    }),
-  }
+export function socketLimits({ authenticateWithinMs, ...limits }: WebSocketLimits): SocketLimits {
+  const checked = { ...DEFAULT_LIMITS }
+  for (const name of Object.keys(DEFAULT_LIMITS) as LimitWithDefault[])
+    checked[name] = positive(`webSocketOptions: ${name}`, limits[name] ?? DEFAULT_LIMITS[name])
+  if (authenticateWithinMs === undefined) return checked
+  positive('webSocketOptions: authenticateWithinMs', authenticateWithinMs, MAX_TIMER_MS)
+  return { ...checked, authenticateWithinMs }
 }

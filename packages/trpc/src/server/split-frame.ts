@@ -10,15 +10,12 @@ const CLOSE_BRACKET = 0x5d
 const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
 
-/** Whether a text frame is a JSON array: tRPC takes it as a batch of calls. */
+/** Whether a text frame is a JSON array, which tRPC handles as a batch of calls. */
 export function isBatch(frame: Uint8Array): boolean {
   return frame[skipSpace(frame, 0)] === OPEN_BRACKET
 }
 
-/**
- * Yields the calls of a batch one by one, as the bytes that were sent. Reads only as far as the caller
- * iterates. It finds the commas between the calls; tRPC checks whether each call is JSON.
- */
+/** Yields the calls of a batch one by one, as the bytes that were sent. tRPC checks whether each call is JSON. */
 export function* splitBatch(frame: Buffer): Generator<Buffer, void> {
   let start = skipSpace(frame, 0) + 1
   if (frame[skipSpace(frame, start)] === CLOSE_BRACKET) return

@@ -5,16 +5,16 @@ import { authRequest } from './auth-handle.ts'
 import type { StoreContext } from './context.ts'
 
 /**
- * What the two steps need of a database: that of the context, or of the action that has taken it out.
+ * Returns the store of the context's database, or of the action that removed it from the context.
  *
- * @throws ConfigurationError where the types were passed over and the context has none
+ * @throws ConfigurationError if the context has none, which the types rule out
  */
 export function storeOf(ctx: StoreContext): AuthStore {
-  const store = ctx.auth[authRequest].store ?? ('db' in ctx ? ctx.db?.[authStore] : undefined)
+  const db = 'db' in ctx ? ctx.db : undefined
+  const store = ctx.auth[authRequest].store ?? db?.[authStore]
   if (store !== undefined) return store
-  const isMissing = !('db' in ctx) || ctx.db === undefined
   throw new ConfigurationError(
-    isMissing
+    db === undefined
       ? 'The context has no database: return { ...auth.http(options), db } from createContext'
       : 'ctx.db carries no auth store: use the db of openSqlite(), or withAuthStore(db, store)',
   )

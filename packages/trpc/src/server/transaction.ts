@@ -7,12 +7,11 @@ import type { CallLease, Condition } from './call-lease.ts'
 import type { CallOptions } from './guard.ts'
 import { storeOf } from './store-of.ts'
 
-/** A Kysely database, as far as its transactions go. */
 type Transactional<Trx> = {
   transaction(): { execute(callback: (trx: Trx) => Promise<unknown>): unknown }
 }
 
-/** The transaction of a database: one of Kysely has the tables of the app, any other has ours. */
+/** The transaction of a database: a Kysely database has the tables of the app, any other has ours. */
 export type TransactionOf<Db> =
   Db extends Transactional<infer Trx>
     ? Trx
@@ -20,23 +19,21 @@ export type TransactionOf<Db> =
       ? Trx
       : never
 
-/** What a sensitive session middleware adds to the context. */
 export interface TransactionContext {
   /**
-   * Writes on behalf of the session: locks and reads the user and the session again, then runs `fn` in that transaction. What it writes is
-   * committed before a revocation of the session or not at all. **Only** writes by `trx` carry that promise: what `fn` does by `ctx.db`, in
-   * another database or in the rest of the world does not, and in SQLite a write by `ctx.db` inside `fn` waits for the very transaction
-   * that waits for it, until the 2 s are over.
+   * Locks and reads the user and the session again, then runs `fn` in that transaction. Its writes commit before a
+   * revocation of the session, or not at all. This holds **only** for writes by `trx`, not for those by `ctx.db` or
+   * in other systems. In SQLite, a write by `ctx.db` inside `fn` deadlocks until the 2 s are over.
    *
-   * `fn` has 2 s from the moment that the locks are held. After that, or when the caller goes away, everything is undone and `trx`
-   * refuses every call. It is never run twice. One transaction at a time: inside `fn`, use its `trx`.
+   * `fn` has 2 s from the moment that the locks are held. After that, or when the caller goes away, everything is
+   * rolled back and `trx` rejects every call. `fn` never runs twice, and transactions of a call can't overlap.
    *
    * Call it as `ctx.transaction(...)`: the tables of `trx` are those of `ctx.db`.
    *
-   * @throws AuthError `SESSION_NOT_FOUND`, `SESSION_EXPIRED`, `ACCOUNT_BANNED`, `TOKEN_INVALID`, `SESSION_NOT_FRESH` or `ROLE_REQUIRED`
-   * where that has come about since the call was authorized; `SESSIONS_UNAVAILABLE` when `fn` takes too long, gets into a deadlock or the
-   * database is gone. Let it out of the resolver: the client is told the reason
-   * @throws ConfigurationError where the database of the app is not Kysely's; there `lockSession` does the same in a transaction of its own
+   * @throws AuthError `SESSION_NOT_FOUND`, `SESSION_EXPIRED`, `ACCOUNT_BANNED`, `TOKEN_INVALID`, `SESSION_NOT_FRESH`,
+   * or `ROLE_REQUIRED` if that has become true since the call was authorized; `SESSIONS_UNAVAILABLE` if `fn` takes too
+   * long or deadlocks, or the database is gone. Don't catch it: the client needs the reason
+   * @throws ConfigurationError if the app's database isn't Kysely's; call `lockSession` in your own transaction instead
    */
   transaction<Db, Result>(
     this: { readonly db: Db },
@@ -44,11 +41,7 @@ export interface TransactionContext {
   ): Promise<Result>
 }
 
-/**
- * Creates `ctx.transaction` for a call. Under the locks it checks the conditions again that the session met before the resolver ran.
- *
- * @param condition that of the guard itself
- */
+/** Creates `ctx.transaction` for a call. Under the locks it checks the conditions of all guards again. */
 export function createTransaction(
   { ctx, signal }: CallOptions,
   lease: CallLease,
@@ -61,7 +54,7 @@ export function createTransaction(
     if (error !== null) throw error
   }
 
-  async function run<Result>(fn: (trx: never) => Promise<Result>): Promise<Result> {
+  return async (fn) => {
     const { database, limitStatements } = storeOf(ctx)
     if (database === undefined)
       throw new ConfigurationError(
@@ -72,13 +65,9 @@ export function createTransaction(
     isOpen = true
     const { config } = ctx.auth[authRequest]
     const { db, columns } = database
+    const options = { config, columns, authorize, signal, limitStatements }
     try {
-      return await transact(
-        db,
-        lease.read.identity,
-        { config, columns, authorize, signal, limitStatements },
-        (trx) => fn(trx as never),
-      )
+      return await transact(db, lease.read.identity, options, (trx) => fn(trx as never))
     } catch (cause) {
       throw signal?.aborted && cause === signal.reason
         ? new TRPCError({ code: 'CLIENT_CLOSED_REQUEST', cause })
@@ -87,6 +76,4 @@ export function createTransaction(
       isOpen = false
     }
   }
-
-  return (fn) => run(fn)
 }

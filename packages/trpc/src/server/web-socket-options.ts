@@ -1,43 +1,34 @@
 import type { IncomingMessage } from 'node:http'
-import { type AuthConfig, checkOrigin, isAuthError, MAX_PAYLOAD_BYTES } from '@sallyport/core'
+import { type AuthConfig, MAX_PAYLOAD_BYTES } from '@sallyport/core'
 import { MAX_BATCH_SIZE } from '@sallyport/core/internal/protocol'
 import { limitAddresses } from './limit-addresses.ts'
 import { limitSockets, type SocketClass } from './limit-sockets.ts'
-import { headerReader } from './request-headers.ts'
+import { headerReader, isOwnOrigin } from './request-headers.ts'
 import { type SocketLimits, socketLimits, type WebSocketLimits } from './socket-limits.ts'
 
-/**
- * Options of tRPC's handlers: at most 20 calls in an HTTP batch, and bodies of at most 64 KB in the Node
- * adapters. The fetch adapter reads a body of any size, so limit it before the adapter.
- */
+/** At most 20 calls in an HTTP batch, and 64 KB in a body. The fetch adapter ignores that: limit bodies before it. */
 export const authHandlerOptions: { readonly maxBatchSize: number; readonly maxBodySize: number } = {
   maxBatchSize: MAX_BATCH_SIZE,
   maxBodySize: MAX_PAYLOAD_BYTES,
 }
 
-/**
- * `ws` emits no event for a fragment, so the frame budget couldn't count those of a message that never ends.
- */
+/** `ws` emits no event for a fragment, so the frame budget couldn't count those of a message that never ends. */
 const MAX_FRAGMENTS = 64
 
 /** The most parts that an incomplete message is read in. Small parts cost memory, too. */
 const MAX_BUFFERED_CHUNKS = 4_096
 
+type Upgrade = Pick<IncomingMessage, 'headers' | 'url' | 'socket'>
+
 /** Options of a `WebSocketServer` of `ws`. */
 export interface WebSocketOptions {
-  /** The most bytes in a message. */
   readonly maxPayload: number
-  /** The most fragments of a message. */
   readonly maxFragments: number
-  /** The most chunks of an incomplete message. */
   readonly maxBufferedChunks: number
-  /**
-   * Rejects the upgrade of a page that may not use the cookies or has too many connections. Must be called by
-   * `ws`, as a method.
-   */
+  /** Rejects upgrades from foreign origins and busy addresses. Must be called by `ws`, as a method. */
   readonly verifyClient: (
     this: object,
-    info: { req: Pick<IncomingMessage, 'headers' | 'url' | 'socket'> },
+    info: { req: Upgrade },
     callback: (
       accepted: boolean,
       status?: number,
@@ -47,20 +38,19 @@ export interface WebSocketOptions {
   ) => void
 }
 
-interface Refusal {
+interface Rejection {
   readonly status: number
   readonly message: string
   readonly headers?: Record<string, string>
 }
 
 /**
- * Returns options for the `WebSocketServer` of `ws` 8.7 or later, also that of `@fastify/websocket`: messages
- * of at most 64 KB, the upgrade check, and the limits of each socket, session, and address, which apply from
- * the upgrade on.
+ * Returns options for the `WebSocketServer` of `ws` 8.7 or later, also that of `@fastify/websocket`: messages of at
+ * most 64 KB, the upgrade check, and the limits of each socket, session, and address.
  *
- * Browsers send cookies along with a WebSocket from any site, so the upgrade of a foreign origin is rejected
- * with 403 `ORIGIN_REJECTED`. With bearer transport, it is accepted, but its cookies are ignored. A request
- * whose `Host` and path make no URL gets 400. A request from an address with too many connections gets 429.
+ * Browsers send cookies along with a WebSocket from any site, so the upgrade of a foreign origin is rejected with 403
+ * `ORIGIN_REJECTED`. With bearer transport, it is accepted, but its cookies are ignored. An invalid `Host` or path
+ * gets 400. An address with too many connections gets 429.
  *
  * @throws ConfigurationError naming the limit that is wrong
  * @example const wss = new WebSocketServer({ server, path: '/trpc', ...webSocketOptions(authConfig) })
@@ -75,24 +65,23 @@ export function webSocketOptions(config: AuthConfig, limits: WebSocketLimits = {
     maxFragments: MAX_FRAGMENTS,
     maxBufferedChunks: MAX_BUFFERED_CHUNKS,
     verifyClient({ req }, callback) {
-      const refusal = limitServer(this, limited, checked) ?? refuseUpgrade(req, config, countAddress)
+      const rejection = limitServer(this, limited, checked) ?? checkUpgrade(req, config, countAddress)
       // Not inside a `try`: the callback begins the connection, and its errors aren't errors of the upgrade.
-      if (refusal === null) callback(true)
-      else callback(false, refusal.status, refusal.message, refusal.headers)
+      if (rejection === null) callback(true)
+      else callback(false, rejection.status, rejection.message, rejection.headers)
     },
   }
 }
 
 /**
- * Replaces the class of a server's connections, on its first upgrade. `ws` calls `verifyClient` as a method
- * of its options, whose member `WebSocket` is that class. So this module doesn't import `ws`, and an app may
- * have several copies of it.
+ * Replaces the class of a server's connections, on its first upgrade. `ws` calls `verifyClient` as a method of its
+ * options, whose member `WebSocket` is that class. So this module doesn't import `ws`, which an app may have twice.
  */
 function limitServer(
   options: { WebSocket?: unknown },
   limited: WeakSet<object>,
   limits: SocketLimits,
-): Refusal | null {
+): Rejection | null {
   const { WebSocket: Base } = options
   if (typeof Base !== 'function') {
     console.error(
@@ -108,27 +97,18 @@ function limitServer(
   return null
 }
 
-function refuseUpgrade(
-  req: Pick<IncomingMessage, 'headers' | 'url' | 'socket'>,
+function checkUpgrade(
+  req: Upgrade,
   config: AuthConfig,
   countAddress: ReturnType<typeof limitAddresses>,
-): Refusal | null {
+): Rejection | null {
   const { headers, url = '/' } = req
   // tRPC parses it where an exception ends the process.
   if (!URL.canParse(url, `http://${headers.host ?? 'localhost'}`))
     return { status: 400, message: 'Bad Request' }
-  const retryAfterSeconds = countAddress(req)
-  if (retryAfterSeconds !== null)
-    return {
-      status: 429,
-      message: 'RATE_LIMITED',
-      headers: { 'retry-after': String(retryAfterSeconds) },
-    }
-  if (config.bearer) return null
-  try {
-    checkOrigin({ method: 'GET', header: headerReader(headers) }, 'upgrade', config)
-    return null
-  } catch (error) {
-    return { status: 403, message: isAuthError(error) ? error.reason : 'ORIGIN_REJECTED' }
-  }
+  const retryAfter = countAddress(req)
+  if (retryAfter !== null)
+    return { status: 429, message: 'RATE_LIMITED', headers: { 'retry-after': String(retryAfter) } }
+  if (config.bearer || isOwnOrigin(headerReader(headers), config)) return null
+  return { status: 403, message: 'ORIGIN_REJECTED' }
 }

@@ -44,24 +44,24 @@ function passTime(ms: number): void {
   vi.spyOn(performance, 'now').mockImplementation(() => now() + ms)
 }
 
-describe('whether anyone has asked who the caller is', () => {
+describe('whether the caller was checked', () => {
   const handle = (headers: Record<string, string>) =>
     createAuthContext(server.config).headers(headers).auth[authRequest]
 
-  test('nobody has before a guard does, whatever else is read', async () => {
+  test('is false until a guard runs', async () => {
     const auth = handle(browser(await server.auth.signIn()).headers)
     expect(auth.hasSessionCookie()).toBe(true)
-    expect([auth.kind, auth.wasAsked()]).toEqual(['query', false])
+    expect([auth.kind, auth.wasChecked()]).toEqual(['query', false])
   })
 
   test.each(['authenticate', 'authenticateFresh'] as const)(
-    'someone has from the moment at which %s is called',
+    'is true as soon as %s is called',
     async (method) => {
       const auth = handle(browser(await server.auth.signIn()).headers)
       const answer = auth[method](server.db[authStore], 'query')
-      expect(auth.wasAsked()).toBe(true)
+      expect(auth.wasChecked()).toBe(true)
       await answer
-      expect(auth.wasAsked()).toBe(true)
+      expect(auth.wasChecked()).toBe(true)
     },
   )
 
@@ -71,16 +71,16 @@ describe('whether anyone has asked who the caller is', () => {
   ])('someone has who was told $refusal', async ({ refusal, headers }) => {
     const auth = handle(headers)
     await expect(auth.authenticate(server.db[authStore], 'query')).rejects.toMatchObject({ reason: refusal })
-    expect(auth.wasAsked()).toBe(true)
+    expect(auth.wasChecked()).toBe(true)
   })
 
-  test('someone has whom nobody could answer', async () => {
+  test('is true if the check failed', async () => {
     const auth = handle(browser(await server.auth.signIn()).headers)
     server.keys.fault = new Error('down')
     await expect(auth.authenticate(server.db[authStore], 'query')).rejects.toMatchObject({
       reason: 'KEYS_UNAVAILABLE',
     })
-    expect(auth.wasAsked()).toBe(true)
+    expect(auth.wasChecked()).toBe(true)
   })
 
   test('the handle of a guarded call says the same', async () => {
@@ -91,7 +91,7 @@ describe('whether anyone has asked who the caller is', () => {
     const router = t.router({
       me: t.procedure
         .use(sessionMiddleware)
-        .query(({ ctx }) => [ctx.auth[authRequest].wasAsked(), ctx.auth.address()]),
+        .query(({ ctx }) => [ctx.auth[authRequest].wasChecked(), ctx.auth.address()]),
     })
     expect(await router.createCaller({ auth, db: server.db }).me()).toEqual([true, '192.0.2.1'])
   })
@@ -245,7 +245,7 @@ describe('the session that a request remembers', () => {
     expect(await finish()).toEqual([null, 'ACCOUNT_BANNED'])
   })
 
-  test("dies with anybody's revocation, which costs a lookup and refuses nobody else", async () => {
+  test('is discarded by any revocation, which costs a lookup and rejects no other user', async () => {
     const { finish } = await startBatch()
     await server.auth.revoke(await server.auth.signIn())
     expect(await finish()).toEqual([null, null])

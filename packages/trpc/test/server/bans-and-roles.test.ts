@@ -86,7 +86,7 @@ describe('a ban', () => {
       await soon(() => expect(server.feed.listeners).toBe(0))
     })
 
-    test('refuses the next call of every session, which stay', async () => {
+    test('rejects the next call of every session, and keeps the sessions', async () => {
       const session = await server.auth.signIn()
       const elsewhere = await server.auth.signIn({ userId: session.userId })
       const clients = [...clientsOf(session), ...clientsOf(elsewhere)]

@@ -57,7 +57,7 @@ test('ctx.session and ctx.user have the columns that a definition adds, in every
   expect(await caller.asked()).toBe('en')
 })
 
-test('a stranger has neither', async () => {
+test('an anonymous caller has neither', async () => {
   expect(await callerFor({}).optional()).toBeNull()
 })
 

@@ -134,7 +134,7 @@ describe('authResponseMeta', () => {
     me: t.procedure.use(sessionMiddleware).query(({ ctx }) => ctx.session.userId),
   })
 
-  test('says no-store where the context could not be made, so that nobody knows who asked', async () => {
+  test('is no-store if the context could not be created', async () => {
     const response = await fetchRequestHandler({
       endpoint: '/trpc',
       req: new Request('http://localhost:3000/trpc/health'),

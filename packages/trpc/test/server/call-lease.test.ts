@@ -161,7 +161,7 @@ describe('the lease of a call', () => {
 })
 
 describe('a stream of a leased call', () => {
-  test('asks nothing while nothing happens, also for a session that lasts longer than a timer can', async () => {
+  test('reads nothing while nothing happens, also for a session that lasts longer than a timer can', async () => {
     await authorize()
     const stream = lease.openStream()
     await new Promise((resolve) => setTimeout(resolve, 20))
@@ -209,7 +209,7 @@ describe('a stream of a leased call', () => {
     expect(stream.pending()).toBeNull()
   })
 
-  test('ends on the refusal of any check, whatever the others say', async () => {
+  test('ends if any check rejects it', async () => {
     const session = await authorize()
     const stream = lease.openStream()
     const answer = holdAnswers()

@@ -87,7 +87,7 @@ describe('bearer transport', () => {
     expect(await connectWebSocket(bearerServer, browser(session)).me.query()).toBe(session.userId)
   })
 
-  test('leaves an HTTP request of a foreign origin refused when it brings cookies only', async () => {
+  test('still rejects an HTTP request of a foreign origin with cookies only', async () => {
     const { cookie } = await bearerServer.auth.signIn()
     const answer = await rawRequest(bearerServer, { path: '/trpc/me', headers: { cookie, ...FOREIGN } })
     expect(answer).toMatchObject({ status: 403, reason: 'ORIGIN_REJECTED' })
@@ -103,7 +103,7 @@ describe('bearer transport', () => {
     expect(outcome.refusal?.auth?.reason).toBe('TOKEN_MISSING')
   })
 
-  test('counts for nothing where it is off', async () => {
+  test('is ignored where it is off', async () => {
     const session = await server.auth.signIn()
     const answer = await rawRequest(server, { path: '/trpc/me', headers: authorization(session) })
     expect(answer).toMatchObject({ status: 401, reason: 'TOKEN_MISSING' })
@@ -229,13 +229,13 @@ describe('ctx.auth.address', () => {
     expect(addressesOf(config, remote, forwardedFor)).toEqual(expected)
   })
 
-  test('where no proxy is trusted nobody is believed', () => {
+  test('ignores X-Forwarded-For if no proxy is trusted', () => {
     const address = '10.0.0.1'
     const expected = { node: address, fetch: address, ws: address, headers: address }
     expect(addressesOf(server.config, address, '192.0.2.9')).toEqual(expected)
   })
 
-  test('a proxy that is no address is told when the app starts', () => {
+  test('rejects a proxy that is no address when the app starts', () => {
     const config = { ...server.config, trustedProxies: ['the load balancer'] }
     expect(() => createAuthContext(config)).toThrow(
       expect.objectContaining({

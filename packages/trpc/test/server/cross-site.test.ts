@@ -88,7 +88,7 @@ describe.each(Object.entries(PATHS))('cookies from another site, %s adapter', (_
     expect(server.stage.runs).toEqual([])
   })
 
-  test('a mutation by GET: refused by tRPC', async () => {
+  test('a mutation by GET: rejected by tRPC', async () => {
     const answer = await send(FOREIGN, { path: '/write' })
     expect(answer.status).toBe(405)
     expect(server.stage.runs).toEqual([])
@@ -115,7 +115,7 @@ describe.each(Object.entries(PATHS))('cookies from another site, %s adapter', (_
     })
 
     const passes = kind === 'a query'
-    test(`${passes ? 'passes' : 'is refused'} without Origin, Sec-Fetch-Site and x-sallyport`, async () => {
+    test(`${passes ? 'passes' : 'is rejected'} without Origin, Sec-Fetch-Site and x-sallyport`, async () => {
       const answer = await send({}, request)
       expect(answer.reason).toBe(passes ? null : 'ORIGIN_REJECTED')
       expect(server.stage.runs).toHaveLength(passes ? 1 : 0)

@@ -156,7 +156,7 @@ describe('decision.denied', () => {
     expect(JSON.stringify(onEvent.mock.calls.slice(-1))).not.toContain(session.sessionId)
   })
 
-  test('is told once for a request, however many calls it makes', async () => {
+  test('is reported once for a request, however many calls it makes', async () => {
     const { client } = connectHttp(server, browser(), 'httpBatchLink over node')
     await Promise.all(Array.from({ length: 5 }, () => outcomeOf(client.me.query())))
     expect(await denialsOf(1)).toHaveLength(1)
@@ -168,7 +168,7 @@ describe('decision.denied', () => {
     expect((await denialsOf(2)).map(({ step }) => step)).toEqual([1, 2])
   })
 
-  test('is told for every call of a WebSocket connection that the session refuses', async () => {
+  test('is reported for every rejected call of a WebSocket connection', async () => {
     const session = await server.auth.signIn()
     const client = connectWebSocket(server, browser(session))
     await client.me.query()
@@ -177,7 +177,7 @@ describe('decision.denied', () => {
     expect((await denialsOf(3)).map(({ reason }) => reason)).toEqual(Array(3).fill('SESSION_NOT_FOUND'))
   })
 
-  test('is told once for a stream that ends', async () => {
+  test('is reported once for a stream that ends', async () => {
     const { session, stream } = await begin(server, overWebSocket('clock'))
     await server.auth.ban(session)
     await stream.ended
@@ -186,7 +186,7 @@ describe('decision.denied', () => {
     ])
   })
 
-  test('is not told of a call that is let in', async () => {
+  test('is not reported for an authorized call', async () => {
     const session = await server.auth.signIn({ role: 'admin' })
     const caller = callerFor(server, browser(session))
     await Promise.all([caller.me(), caller.users(), caller.secret(), caller.balance(), caller.whoami()])

@@ -118,7 +118,7 @@ describe('Retry-After', () => {
     expect(answers[0]?.headers.getSetCookie()).toEqual([])
   })
 
-  test('is the longest wait of a batch whose calls are all refused with 503', async () => {
+  test('is the longest wait of a batch whose calls all fail with 503', async () => {
     const { visitor } = await signIn()
     const { client, answers } = connectHttp(server, visitor, 'httpBatchLink over fetch')
     await Promise.all([outcomeOf(client.gone.query()), outcomeOf(client.gone.query({ seconds: 30 }))])
@@ -138,7 +138,7 @@ describe('Retry-After', () => {
     }
   })
 
-  test('is not sent with any other refusal', async () => {
+  test('is not sent with any other rejection', async () => {
     const { client, answers } = connectHttp(server, browser(), 'httpLink over node')
     await outcomeOf(client.me.query())
     expect(answers[0]?.status).toBe(401)
@@ -183,7 +183,7 @@ describe('errors from further in', () => {
     }
   })
 
-  test('an input that does not parse is BAD_REQUEST for whom the guard lets in, and a stranger does not learn of it', async () => {
+  test('an input that does not parse is BAD_REQUEST for an authorized caller, and hidden from an anonymous one', async () => {
     const { visitor } = await signIn()
     const wrong = { name: '' }
     const known = connectHttp(server, visitor, 'httpLink over node').client

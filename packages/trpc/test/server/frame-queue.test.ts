@@ -23,16 +23,14 @@ function openQueue({ framesPer100Ms = 50, overBudgetMs = 5_000 } = {}) {
       },
     },
   )
-  const frame = {
-    deliver() {
-      scene.handled++
-      return false
-    },
+  function deliver() {
+    scene.handled++
+    return false
   }
   function send(frames: number): void {
     for (let i = 0; i < frames; i++)
       if (queue.spend()) scene.handled++
-      else queue.add(frame)
+      else queue.add(deliver)
   }
   return { scene, queue, send }
 }
@@ -53,7 +51,7 @@ describe('the frame budget', () => {
       vi.setSystemTime(Date.now() + WINDOW_MS)
       return false
     }
-    for (let i = 0; i < 9_000; i++) queue.add({ deliver })
+    for (let i = 0; i < 9_000; i++) queue.add(deliver)
     expect(scene).toMatchObject({ handled: 50, isPaused: true })
   })
 
@@ -82,11 +80,9 @@ describe('the frame budget', () => {
     const { queue } = openQueue({ framesPer100Ms: 2 })
     const order: number[] = []
     for (let i = 0; i < 7; i++)
-      queue.add({
-        deliver() {
-          order.push(i)
-          return false
-        },
+      queue.add(() => {
+        order.push(i)
+        return false
       })
     vi.advanceTimersByTime(5 * WINDOW_MS)
     expect(order).toEqual([0, 1, 2, 3, 4, 5, 6])
@@ -95,11 +91,9 @@ describe('the frame budget', () => {
   test('counts each call of a frame', () => {
     const { queue, scene } = openQueue()
     let left = 120
-    queue.add({
-      deliver() {
-        scene.handled++
-        return --left > 0
-      },
+    queue.add(() => {
+      scene.handled++
+      return --left > 0
     })
     expect(scene).toMatchObject({ handled: 50, isPaused: true })
     vi.advanceTimersByTime(WINDOW_MS)
@@ -161,7 +155,7 @@ describe('a socket over its budget', () => {
     vi.advanceTimersByTime(WINDOW_MS)
     const { handled } = scene
     expect(scene.isPaused).toBe(false)
-    for (let i = 0; i < 60; i++) queue.add({ deliver: () => expect.fail('a frame was handled') })
+    for (let i = 0; i < 60; i++) queue.add(() => expect.fail('a frame was handled'))
     expect(scene).toMatchObject({ handled, isPaused: true })
     queue.close()
     expect(vi.getTimerCount()).toBe(0)

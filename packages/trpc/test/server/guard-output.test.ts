@@ -37,7 +37,8 @@ beforeEach(() => {
   lease = testLease()
 })
 
-const guard = (output: unknown, isStreamed = true): unknown => guardOutput(output, { lease, isStreamed })
+const guard = (output: unknown, isStreamed = true): unknown =>
+  guardOutput(output, { openStream: lease.openStream, isStreamed })
 async function* numbers(): AsyncGenerator<unknown> {
   for (let number = 1; ; number++) yield number
 }
@@ -60,7 +61,7 @@ class Row {
   }
 }
 
-describe('an answer', () => {
+describe('a response', () => {
   test.each([
     ['text', 'text'],
     ['nothing', undefined],
@@ -106,15 +107,15 @@ describe('an answer', () => {
   })
 })
 
-describe('a promise in an answer', () => {
+describe('a promise in a response', () => {
   const partOf = async (promise: Promise<unknown>) => (guard({ part: promise }) as { part: unknown }).part
 
-  test('brings its value while the session counts, and its lease ends with it', async () => {
+  test('resolves while the session is valid, and its lease ends with it', async () => {
     expect(await partOf(Promise.resolve('value'))).toBe('value')
     expect(lease.end).toHaveBeenCalledOnce()
   })
 
-  test('is held back until it is decided whether the session counts', async () => {
+  test('is held back until it is decided whether the session is valid', async () => {
     const pending = deferred<void>()
     lease.pending = pending.promise
     const settled = vi.fn<(value: unknown) => void>()
@@ -194,13 +195,13 @@ describe('an iterable', () => {
   })
 })
 
-test('every part has its own lease, and onStream is called for each', async () => {
-  const onStream = vi.fn<() => void>()
+test('every part has a separate lease', async () => {
+  const { openStream } = lease
   const output = { later: Promise.resolve('later'), live: numbers() }
-  const guarded = guardOutput(output, { lease, isStreamed: true, onStream }) as typeof output
-  expect(onStream).toHaveBeenCalledTimes(1)
+  const guarded = guardOutput(output, { openStream, isStreamed: true }) as typeof output
+  expect(openStream).toHaveBeenCalledTimes(1)
   await guarded.live.next()
-  expect(onStream).toHaveBeenCalledTimes(2)
+  expect(openStream).toHaveBeenCalledTimes(2)
   await guarded.later
   expect(lease.end).toHaveBeenCalledTimes(1)
   await guarded.live.return(null)
@@ -208,7 +209,7 @@ test('every part has its own lease, and onStream is called for each', async () =
 })
 
 describe.each(['node', 'fetch'] as const)(
-  'an answer of several parts over JSON lines, %s adapter',
+  'a response of several parts over JSON lines, %s adapter',
   (adapter) => {
     let server: TestServer
     beforeAll(async () => {
@@ -243,7 +244,7 @@ describe.each(['node', 'fetch'] as const)(
       return { session, page, wire, count }
     }
 
-    test('comes as it is while the session counts', async () => {
+    test('is unchanged while the session is valid', async () => {
       const { wire, count } = await open()
       server.stage.openGate()
       await soon(() => expect(count('"later"')).toBeGreaterThan(0))

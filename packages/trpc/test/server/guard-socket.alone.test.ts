@@ -87,7 +87,7 @@ describe('the socket of a user who is banned is closed with 4403', () => {
     )
   })
 
-  test('after the answer of a call that is refused for it', async () => {
+  test('after the response to the call that it rejects', async () => {
     const session = await server.auth.signIn()
     await server.auth.ban(session)
     const { heard, send } = await connect(session)
@@ -95,7 +95,7 @@ describe('the socket of a user who is banned is closed with 4403', () => {
     await soon(() => expect(heard).toEqual([{ id: 1, reason: 'ACCOUNT_BANNED' }, CLOSED]))
   })
 
-  test('in every window, and nobody else loses theirs', async () => {
+  test('in every window, and other users keep theirs', async () => {
     const session = await server.auth.signIn()
     const elsewhere = await server.auth.signIn({ userId: session.userId })
     const stranger = await server.auth.signIn()
@@ -135,7 +135,7 @@ describe('the socket of a user who is banned is closed with 4403', () => {
   })
 })
 
-describe('the socket of credentials that were replaced is told to reconnect and closed with 4401', () => {
+describe('the socket of credentials that were replaced gets a reconnect message and is closed with 4401', () => {
   const REPLACED = [{ method: 'reconnect' }, { closed: '4401 TOKEN_INVALID' }]
   const reauthenticate = (session: TestSession) =>
     callEndpoint(server, browser(session), {
@@ -352,7 +352,7 @@ describe('a socket that is to be closed', () => {
     }
   }
 
-  test('is closed once, however many calls are refused', async () => {
+  test('is closed once, however many calls are rejected', async () => {
     const { close, hangUp } = await refuseTwice()
     await vi.advanceTimersByTimeAsync(10_000)
     expect(close).toHaveBeenCalledExactlyOnceWith(4403, 'ACCOUNT_BANNED')

@@ -35,7 +35,7 @@ const textOf = (value: unknown) =>
   typeof value === 'object' && value !== null && 'data' in value ? value.data : value
 
 describe.each(STREAMS)('$stream', ({ open }) => {
-  test('passes values on while the session counts', async () => {
+  test('passes values on while the session is valid', async () => {
     const { stream } = await begin(server, open)
     tick('one')
     tick('two')
@@ -72,7 +72,7 @@ describe.each(STREAMS)('$stream', ({ open }) => {
     expectEnd(await stream.ended, 'SESSION_EXPIRED')
   })
 
-  test('ends with SESSIONS_UNAVAILABLE when the store does not answer whether it was revoked', async () => {
+  test('ends with SESSIONS_UNAVAILABLE when the store does not respond whether it was revoked', async () => {
     const { session, stream } = await begin(server, open)
     server.store.answer = () => Promise.reject(new Error('down'))
     server.feed.publish(session)
@@ -156,7 +156,7 @@ test.each([
   expect(elapsed).toBeLessThan(1_000)
 })
 
-describe('a source that does not stop when it is told to still lets the client be told', () => {
+describe('a source that ignores its signal does not delay the error for the client', () => {
   test.each<{ source: string; open: Open }>([
     { source: 'deaf, over WebSocket', open: overWebSocket('deaf') },
     { source: 'deaf, over server-sent events', open: overEvents('node', 'deaf') },
@@ -295,7 +295,7 @@ describe('guardObservable', () => {
     expect(lease.end).toHaveBeenCalled()
   })
 
-  test('emits nothing that waited to who has left meanwhile', async () => {
+  test('emits no waiting value after the subscriber has left', async () => {
     const { heard, emit, ask, decide, unsubscribe, lease } = observe()
     ask()
     emit('held back')

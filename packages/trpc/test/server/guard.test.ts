@@ -99,7 +99,7 @@ describe('no listener stays behind', () => {
     expect(server.feed.listeners).toBe(0)
   })
 
-  test('of a streamed query that asked for its signal at once, when it has been read', async () => {
+  test('of a streamed query that used its signal at once, when it has been read', async () => {
     const { client } = connectHttp(
       server,
       browser(await server.auth.signIn()),
@@ -150,7 +150,7 @@ describe('the signal of the session', () => {
     await soon(() => expect(server.stage.abortedAtCleanup).toEqual([true]))
   })
 
-  test('aborts with the refusal in a query that is still running, and is let go when the query ends', async () => {
+  test('aborts with the rejection in a query that is still running, and is let go when the query ends', async () => {
     const session = await server.auth.signIn()
     const client = connectWebSocket(server, browser(session))
     const waiting = client.waiting.query()
@@ -180,7 +180,7 @@ test('a stream for which the session is optional ends with it all the same', asy
   expectEnd(await stream.ended, 'SESSION_NOT_FOUND')
 })
 
-test('the end of a stream leaves its connection open, and the next call on it is refused', async () => {
+test('the end of a stream leaves its connection open, and the next call on it is rejected', async () => {
   const session = await server.auth.signIn()
   const client = connectWebSocket(server, browser(session))
   const stream = openStream(client.clock)

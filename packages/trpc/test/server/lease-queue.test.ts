@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import {
   createReadQueue,
-  createRenewals,
   LEASE_MS,
   MAX_READS_PER_TURN,
   type ReadQueue,
-  type Renewals,
+  Renewals,
 } from '../../src/server/lease-queue.ts'
 
 interface Renewal {
@@ -24,7 +23,7 @@ beforeEach(() => {
   renewed = []
   begun = []
   queue = createReadQueue()
-  renewals = createRenewals((item) => renewed.push({ item, at: performance.now() - startedAt }))
+  renewals = new Renewals((item) => renewed.push({ item, at: performance.now() - startedAt }))
 })
 afterEach(() => {
   vi.restoreAllMocks()
@@ -52,7 +51,7 @@ test('no timer runs before anything is kept, nor when nothing is kept any more',
   expect(vi.getTimerCount()).toBe(1)
   for (const item of [0, 1, 2]) renewals.drop(item)
   expect(vi.getTimerCount()).toBe(1)
-  renewals.settle(4)
+  renewals.cancelRetry(4)
   expect(vi.getTimerCount()).toBe(0)
 })
 
@@ -101,7 +100,7 @@ test('one that failed is renewed again after half a second, kept or not, until i
   vi.advanceTimersByTime(10_000)
   expect(renewed).toHaveLength(1)
   renewals.retry(7)
-  renewals.settle(7)
+  renewals.cancelRetry(7)
   vi.advanceTimersByTime(10_000)
   expect(renewed).toHaveLength(1)
 })
@@ -126,7 +125,7 @@ test('no timer is set to a moment that has passed, of which the platform would w
   let spentMs = 0
   vi.spyOn(performance, 'now').mockImplementation(() => now + spentMs)
   const setTimer = vi.spyOn(globalThis, 'setTimeout')
-  const slow = createRenewals(() => {
+  const slow = new Renewals(() => {
     spentMs += 1
   })
   for (let item = 0; item < 1_000; item++) slow.keep(item)

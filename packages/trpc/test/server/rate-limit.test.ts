@@ -147,7 +147,7 @@ describe('what is counted', () => {
     expect((await openStream(client.limited.clock).ended)?.auth?.reason).toBe('RATE_LIMITED')
   })
 
-  test('is a call that its input parser refuses as well', async () => {
+  test('is also a call that its input parser rejects', async () => {
     const { client } = connectHttp(server, from(newAddress()), 'httpLink over node')
     const name = crypto.randomUUID()
     const wrong = JSON.parse(JSON.stringify({ name, text: 7 }))
@@ -156,7 +156,7 @@ describe('what is counted', () => {
     expect(await reasonOf(client.limited.invite.mutate({ name }))).toBe('RATE_LIMITED')
   })
 
-  test('is not a call that the session middleware before it refused', async () => {
+  test('is not a call that the session middleware before it rejected', async () => {
     const session = await server.auth.signIn()
     const stranger = connectHttp(server, browser(), 'httpLink over node').client
     expect(await inTurn(4, () => stranger.limited.write.mutate())).toEqual(Array(4).fill('TOKEN_MISSING'))
@@ -229,7 +229,7 @@ describe('by user', () => {
     },
   )
 
-  test('the address counts for nothing: an office is not locked out by one of its people', async () => {
+  test('the address is ignored: one user does not lock out an office', async () => {
     const address = newAddress()
     const people = [await server.auth.signIn(), await server.auth.signIn()]
     for (const { cookie } of people) {
@@ -238,7 +238,7 @@ describe('by user', () => {
     }
   })
 
-  test('after optionalSessionMiddleware a user is counted by their user, a stranger by their address', async () => {
+  test('after optionalSessionMiddleware a user is counted by user, an anonymous caller by address', async () => {
     const address = newAddress()
     const stranger = connectHttp(server, from(address), 'httpLink over node').client
     await exhaust(() => stranger.limited.greet.query())
@@ -367,7 +367,7 @@ describe('by a function', () => {
     })
   })
 
-  test('it is told of the call', async () => {
+  test('it receives the call', async () => {
     const t = initTRPC.context<DatabaseContext>().create()
     const by = vi.fn<(call: { ctx: object; path: string; input: unknown }) => string>(() => 'all')
     const router = t.router({
@@ -389,7 +389,7 @@ describe('by a function', () => {
   })
 })
 
-describe('a refusal', () => {
+describe('a rejection', () => {
   test.each([...PLAIN, ...BATCHES])(
     'is 429 RATE_LIMITED with the time to wait, before the resolver ran, over %s',
     async (transport) => {
@@ -509,7 +509,7 @@ describe('calls that cannot be counted are 503 and run nothing', () => {
 })
 
 describe('on one SQLite file', () => {
-  test('two processes count together: of forty calls at once exactly ten are let in', async () => {
+  test('two processes count together: of forty calls at once exactly ten are authorized', async () => {
     vi.useRealTimers()
     const nodes = await startLimitNodes(`${directory}/shared.db`, 2)
     onTestFinished(() => nodes.close())
@@ -539,7 +539,7 @@ describe('on one SQLite file', () => {
   })
 })
 
-describe('an app that is put together wrongly is told so', () => {
+describe('a wrong configuration is reported', () => {
   test.each([
     { setting: 'points', value: 0 },
     { setting: 'points', value: -1 },

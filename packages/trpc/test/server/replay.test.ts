@@ -41,7 +41,7 @@ async function replayOf(path: 'guarded' | 'open'): Promise<boolean> {
   return error.data.auth.replay
 }
 
-test('a call that its own guard refused may be sent again', async () => {
+test('a call that its own guard rejected may be replayed', async () => {
   expect(await replayOf('guarded')).toBe(true)
   expect(written).toBe(0)
 })

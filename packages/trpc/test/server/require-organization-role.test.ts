@@ -116,7 +116,7 @@ test.each([
   expect((await outcomeOf(caller.billing())).refusal).toEqual(row.billing ? null : refusal)
 })
 
-test('whoever works in no organization is refused, whatever they are in one, or in the app', async () => {
+test('a session without an active organization is rejected, whatever roles the user has', async () => {
   const { person, request } = await join('owner')
   await api.setActiveOrganization({ organizationId: null, request })
   const root = await auth.signIn({ role: 'admin' })
@@ -124,11 +124,11 @@ test('whoever works in no organization is refused, whatever they are in one, or 
     expect((await outcomeOf(callerFor(session).staff())).refusal?.auth?.reason).toBe('ROLE_REQUIRED')
 })
 
-test('whoever has no session is asked for one, not for a role', async () => {
+test('a caller without a session gets TOKEN_MISSING, not ROLE_REQUIRED', async () => {
   expect((await outcomeOf(callerFor().staff())).refusal?.auth?.reason).toBe('TOKEN_MISSING')
 })
 
-test('without the plugin it is an error of types, and nobody is let in', async () => {
+test('without the plugin it is a type error, and no call is authorized', async () => {
   const bare = await createTestAuth()
   const routed = initTRPC.context<DatabaseContext>().create()
   const guarded = routed.procedure.use(sessionMiddleware)
@@ -175,8 +175,8 @@ const LOSSES: { what: string; lose: (joined: Joined) => Promise<unknown> }[] = [
   },
 ]
 
-describe.each(LOSSES)('whoever $what', ({ what, lose }) => {
-  test('is refused from the next call on', async () => {
+describe.each(LOSSES)('a user who $what', ({ what, lose }) => {
+  test('is rejected from the next call on', async () => {
     const joined = await join('admin')
     expect((await outcomeOf(callerFor(joined.person).staff())).refusal).toBeNull()
     await lose(joined)

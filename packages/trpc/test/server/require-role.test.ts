@@ -40,7 +40,7 @@ test.each([
   },
 )
 
-test('the role is that of the row: who is demoted after signing in is refused at once, on the same connection', async () => {
+test('the role is that of the row: a demoted user is rejected at once, on the same connection', async () => {
   const session = await server.auth.signIn({ role: 'admin' })
   const socket = connectWebSocket(server, browser(session))
   const { client } = connectHttp(server, browser(session), 'httpLink over fetch')
@@ -55,7 +55,7 @@ test('the role is that of the row: who is demoted after signing in is refused at
   expect(await socket.users.query()).toBe('all of them')
 })
 
-test('who has no session is asked for one, not for a role', async () => {
+test('a caller without a session gets TOKEN_MISSING, not ROLE_REQUIRED', async () => {
   const { client } = connectHttp(server, browser(), 'httpLink over node')
   expect((await outcomeOf(client.users.query())).refusal?.auth?.reason).toBe('TOKEN_MISSING')
 })
@@ -93,7 +93,7 @@ describe('a stream behind requireRole', () => {
       expect(guarded.values).toEqual(['ready'])
     })
 
-    test('ends when another process has taken the role, and told it by the feed', async () => {
+    test('ends when another process has removed the role', async () => {
       const { session, guarded, free } = await begin(open)
       await setRole(session.userId, 'user')
       server.feed.publish({ sessionId: null, userId: session.userId })
@@ -114,7 +114,7 @@ describe('a stream behind requireRole', () => {
       await soon(() => expect(guarded.values).toEqual(['ready', 'still here']))
     })
 
-    test('that was lost while the call was let in never begins', async () => {
+    test('that was lost while the call was authorized never begins', async () => {
       const session = await server.auth.signIn({ role: 'admin' })
       server.store.answer = async (find) => {
         const found = await find()

@@ -50,12 +50,12 @@ const reauthenticate = (visitor: Visitor, password = TEST_PASSWORD) =>
 
 describe(`createSensitiveSessionMiddleware({ maxAge: ${MAX_AGE} })`, () => {
   describe.each(PAYMENTS)('over $transport', ({ pay }) => {
-    test.each([0, MAX_AGE - 1, MAX_AGE])('lets in who signed in %i s ago', async (seconds) => {
+    test.each([0, MAX_AGE - 1, MAX_AGE])('authorizes a user who signed in %i s ago', async (seconds) => {
       const { session, visitor } = await signedInAgo(seconds)
       expect(await pay(visitor)).toEqual({ data: session.sessionId, refusal: null })
     })
 
-    test('refuses who signed in a second longer ago, before the resolver runs', async () => {
+    test('rejects a user who signed in a second longer ago, before the resolver runs', async () => {
       const { visitor } = await signedInAgo(MAX_AGE + 1)
       expect((await pay(visitor)).refusal).toEqual(NOT_FRESH)
       expect(NOT_FRESH).toMatchObject({ code: 'FORBIDDEN', httpStatus: 403 })
@@ -184,16 +184,16 @@ describe('what makes a session fresh', () => {
   })
 })
 
-describe('who may not call at all is told so, and not to prove who they are', () => {
+describe('a caller without a valid session gets that reason, not SESSION_NOT_FRESH', () => {
   test.each([
-    { state: 'a stranger', prepare: async () => browser(), reason: 'TOKEN_MISSING' },
+    { state: 'an anonymous caller', prepare: async () => browser(), reason: 'TOKEN_MISSING' },
     {
-      state: 'someone whose JWT has expired',
+      state: 'a caller whose JWT has expired',
       prepare: async (session: TestSession) => browser(await server.auth.expireJwt(session)),
       reason: 'TOKEN_EXPIRED',
     },
     {
-      state: 'someone whose session was revoked',
+      state: 'a caller whose session was revoked',
       async prepare(session: TestSession) {
         await server.auth.revoke(session)
         return browser(session)

@@ -255,7 +255,7 @@ describe('the lease', () => {
     expect(subscribe(read).lease.pending()).not.toBeNull()
   })
 
-  test('of two calls that were let in one after the other is that of the earlier one', async () => {
+  test('of two calls that were authorized one after the other is that of the earlier one', async () => {
     const signedIn = await auth.signIn()
     const early = await readOf(signedIn)
     await pass(900)
@@ -266,7 +266,7 @@ describe('the lease', () => {
     expect(second.lease.pending()).not.toBeNull()
   })
 
-  test('is not prolonged by a call that was let in later', async () => {
+  test('is not prolonged by a call that was authorized later', async () => {
     const signedIn = await auth.signIn()
     const { lease } = await subscribeTo(signedIn)
     stopFor(900)
@@ -275,7 +275,7 @@ describe('the lease', () => {
     expect(lease.pending()).not.toBeNull()
   })
 
-  test('counts from the beginning of a read, not from its answer', async () => {
+  test('starts at the beginning of a read, not at its result', async () => {
     const { lease } = await subscribeTo(await auth.signIn())
     const answer = holdAnswers()
     await pass(3_500)
@@ -311,8 +311,8 @@ describe('the lease', () => {
   })
 })
 
-describe('a store that does not answer', () => {
-  test('is asked again, and nothing is lost when it answers before the lease is over', async () => {
+describe('a store that does not respond', () => {
+  test('is queried again, and nothing is lost when it responds before the lease is over', async () => {
     const { lease, confirmed, rejected } = await subscribeTo(await auth.signIn())
     sessions.answer = isDown
     await pass(4_000)
@@ -324,7 +324,7 @@ describe('a store that does not answer', () => {
     expect(rejected).toEqual([])
   })
 
-  test('is not asked again when something else has brought the answer', async () => {
+  test('is not queried again when another read has succeeded', async () => {
     const signedIn = await auth.signIn()
     await subscribeTo(signedIn)
     sessions.answer = isDown
@@ -368,7 +368,7 @@ describe('a store that does not answer', () => {
     expect(lease.pending()).toBeNull()
   })
 
-  test('owes an idle socket the answer, and gives it when it can', async () => {
+  test('passes its result to an idle socket later', async () => {
     const signedIn = await auth.signIn()
     const { rejected } = await subscribeTo(signedIn, { emits: false })
     sessions.answer = isDown
@@ -542,7 +542,7 @@ describe('a change of the keys', () => {
     }
   }
 
-  test('ends what subscribed on a key that is gone, and is heard once for all sessions', async () => {
+  test('ends subscriptions that rely on a removed key, with one listener for all sessions', async () => {
     const { config, listeners, change } = withKeys()
     const subscribed = [
       await subscribeTo(await auth.signIn(), { config }),
@@ -575,7 +575,7 @@ describe('a change of the keys', () => {
 })
 
 describe('what does not emit', () => {
-  test('costs no reads and no timer, and hears of events', async () => {
+  test('costs no reads and no timer, and receives events', async () => {
     const signedIn = await auth.signIn()
     const { rejected } = await subscribeTo(signedIn, { emits: false })
     await pass(60_000)
@@ -637,7 +637,7 @@ describe('who leaves takes every timer along', () => {
   })
 })
 
-test('nothing is told to the app of a read that is tried again, and one refusal of what it ends', async () => {
+test('a retried read reports nothing to the app, and a rejection is reported once', async () => {
   const events: AuthEvent[] = []
   const config = { ...auth.config, onEvent: (event: AuthEvent) => void events.push(event) }
   const signedIn = await auth.signIn()
@@ -654,7 +654,7 @@ test('nothing is told to the app of a read that is tried again, and one refusal 
   expect(events).toMatchObject([{ type: 'decision.denied', reason: 'SESSION_NOT_FOUND', step: 2 }])
 })
 
-test('an answer that is none, from a store of the app, ends the stream like one that fails', async () => {
+test('an invalid result from a store of the app ends the stream like a failed read', async () => {
   const signedIn = await auth.signIn()
   const { rejected } = await subscribeTo(signedIn)
   sessions.answer = () => {

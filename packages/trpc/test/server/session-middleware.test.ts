@@ -135,7 +135,7 @@ describe('scenario matrix', () => {
     expect(server.stage.runs).toHaveLength(1)
   })
 
-  test('JWT expired, session expired: the refresh is refused for good, so the person has to sign in', async () => {
+  test('JWT expired, session expired: the refresh is rejected for good, so the user must sign in', async () => {
     const session = await server.auth.signIn()
     await server.auth.expireSession(session)
     const visitor = browser(await server.auth.expireJwt(session))
@@ -151,7 +151,7 @@ describe('scenario matrix', () => {
     expect(refusal?.auth?.reason).toBe('SESSION_NOT_FOUND')
   })
 
-  test('an expired JWT stays refused on the connection that brought it', async () => {
+  test('an expired JWT stays rejected on the connection that brought it', async () => {
     const session = await server.auth.signIn()
     const visitor = browser(await server.auth.expireJwt(session))
     const client = connectWebSocket(server, visitor)
@@ -163,7 +163,7 @@ describe('scenario matrix', () => {
   })
 })
 
-describe('a hostile JWT is refused before any lookup', () => {
+describe('a hostile JWT is rejected before any lookup', () => {
   const forgeries: { token: string; forgery: Forgery; reason: Reason }[] = [
     { token: 'that has expired', forgery: { claims: { exp: 1_700_000_000 } }, reason: 'TOKEN_EXPIRED' },
     { token: 'with nbf in the future', forgery: { claims: { nbf: 4_000_000_000 } }, reason: 'TOKEN_INVALID' },
@@ -214,7 +214,7 @@ describe('a hostile JWT is refused before any lookup', () => {
     })
   })
 
-  test('one that is like the real ones in everything is let in, so each refusal above has its own cause', async () => {
+  test('a genuine one is authorized, so each rejection above has a separate cause', async () => {
     const { refusal } = await ask(server, await visitorWith({}), 'httpLink over node')
     expect(refusal).toBeNull()
   })

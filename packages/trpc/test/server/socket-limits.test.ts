@@ -639,7 +639,7 @@ describe('the handshake checks', () => {
     expect(await ask(3)).toBe(userId)
   })
 
-  test('admit no call by what they have read before a revocation', async () => {
+  test('authorize no call by a read before a revocation', async () => {
     const server = await serve('both steps')
     const session = await server.auth.signIn()
     const gate = deferred<void>()
@@ -706,7 +706,7 @@ describe('the handshake checks', () => {
     },
   )
 
-  test('of a banned user do not close the socket; the first guarded call does, after its answer', async () => {
+  test('of a banned user do not close the socket; the first guarded call does, after its response', async () => {
     const server = await serve('both steps')
     const session = await server.auth.signIn()
     await server.auth.ban(session)

@@ -11,10 +11,10 @@ import { emailPassword } from '@sallyport/core/plugins/email-password'
 import { openSqlite } from '@sallyport/core/sqlite'
 import {
   authErrorData,
+  authErrorMiddleware,
   authHandlerOptions,
   authResponseMeta,
   createAuthContext,
-  refusalMiddleware,
 } from '@sallyport/trpc'
 import { initTRPC } from '@trpc/server'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
@@ -53,7 +53,7 @@ const t = initTRPC.context<StormContext>().create({
 
 const router = t.router({
   signIn: t.procedure
-    .use(refusalMiddleware)
+    .use(authErrorMiddleware)
     .input(z.object({ email: z.string(), password: z.string() }))
     .mutation(async ({ ctx: { request, remoteAddress }, input }) => {
       const { userId } = await auth.api.signInEmail({ ...input, request, remoteAddress })

@@ -1,5 +1,5 @@
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
-import { authErrorData, refusalMiddleware } from '@sallyport/trpc'
+import { authErrorData, authErrorMiddleware } from '@sallyport/trpc'
 import { initTRPC, TRPCError } from '@trpc/server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as z from 'zod'
@@ -14,7 +14,7 @@ beforeAll(async () => {
 
 const request = new Request('http://localhost:3000/trpc', { method: 'POST', headers: { 'x-sallyport': '1' } })
 const t = initTRPC.create()
-const procedure = t.procedure.use(refusalMiddleware)
+const procedure = t.procedure.use(authErrorMiddleware)
 const caller = t
   .router({
     signIn: procedure
@@ -39,7 +39,7 @@ const errorOf = (call: Promise<unknown>) =>
     (error: unknown) => error,
   )
 
-describe('what auth.api refuses keeps its code and its text', () => {
+describe('a rejection by auth.api keeps its code and its message', () => {
   test('a wrong password is 401, and one too many is 429 with the seconds to wait', async () => {
     const wrong = { email: ada.email, password: 'another password' }
     expect(await errorOf(caller.signIn(wrong))).toMatchObject({
