@@ -37,7 +37,7 @@ export {
   isConfigurationError,
   isUndecided,
 } from './protocol/errors.ts'
-export { positive } from './protocol/positive-integer.ts'
+export { positive } from './protocol/settings.ts'
 export { MAX_BATCH_SIZE, MAX_PAYLOAD_BYTES, REASONS, type Reason } from './protocol.ts'
 export { checkRateLimit, type RateLimit, type RateLimitStore } from './rate-limit/rate-limit.ts'
 export { type CookieNames, cookieNames, readCookie } from './request/cookie.ts'
@@ -57,7 +57,7 @@ export {
   authStore,
   directAdapter,
   withAuthStore,
-} from './session/direct-adapter.ts'
+} from './session/auth-store.ts'
 export { isReady } from './session/is-ready.ts'
 export { denial } from './session/report-denial.ts'
 export {

@@ -2,10 +2,10 @@ import { existsSync, realpathSync } from 'node:fs'
 import { Argument, type Command, CommanderError } from 'commander'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { isSecureUrl } from '../protocol/secure-url.ts'
-import { envFile } from './database-options.ts'
 import type { Violation } from './doctor/boundary.ts'
 import { loadDefinition } from './load-definition.ts'
 import { refuseWithout } from './missing-package.ts'
+import { envFile } from './options.ts'
 
 interface DoctorOptions {
   readonly auth: string

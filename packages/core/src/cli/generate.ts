@@ -2,10 +2,10 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, wri
 import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { ConfigurationError } from '../protocol/errors.ts'
-import { envFile } from './database-options.ts'
 import { databaseFile, ORIGIN } from './generate/database-file.ts'
 import { loadDefinition } from './load-definition.ts'
 import { refuseWithout } from './missing-package.ts'
+import { envFile } from './options.ts'
 
 interface GenerateOptions {
   readonly auth: string

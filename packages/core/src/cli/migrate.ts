@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { addDatabaseOptions, type DatabaseOptions } from './database-options.ts'
 import { loadDefinition } from './load-definition.ts'
+import { addDatabaseOptions, type DatabaseOptions } from './options.ts'
 
 /** `sallyport migrate`: brings the tables of a database up to date. */
 export function addMigrateCommand(program: Command): void {

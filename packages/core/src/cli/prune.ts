@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { PruneReport } from '../lifecycle/prune.ts'
-import { addDatabaseOptions, type DatabaseOptions } from './database-options.ts'
 import { loadDefinition } from './load-definition.ts'
+import { addDatabaseOptions, type DatabaseOptions } from './options.ts'
 
 interface PruneCommandOptions extends DatabaseOptions {
   readonly every?: number

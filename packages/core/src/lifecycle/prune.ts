@@ -1,7 +1,7 @@
 import { type AnyDatabase, toSessionDatabase } from '../database/any-database.ts'
 import { LOG_KEPT_MS } from '../database/revocation-log.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
-import { positive } from '../protocol/positive-integer.ts'
+import { positive } from '../protocol/settings.ts'
 import { commit } from './commit.ts'
 import { lockUsers } from './lock-user.ts'
 

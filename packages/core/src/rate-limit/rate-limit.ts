@@ -1,4 +1,4 @@
-import { positive } from '../protocol/positive-integer.ts'
+import { positive } from '../protocol/settings.ts'
 
 /** How many attempts are allowed in how long. */
 export interface RateLimit {

@@ -1,5 +1,5 @@
 import { ConfigurationError, isAuthError } from '../../protocol/errors.ts'
-import { positive } from '../../protocol/positive-integer.ts'
+import { positive } from '../../protocol/settings.ts'
 import { type PostgresConnector, postgresConnector } from './connector.ts'
 
 /** What {@link openPostgres} takes. */

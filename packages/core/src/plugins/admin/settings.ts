@@ -1,5 +1,5 @@
 import type { Caller } from '../../endpoints/endpoint.ts'
-import { positive } from '../../protocol/positive-integer.ts'
+import { positive } from '../../protocol/settings.ts'
 
 /** What `admin()` takes. */
 export interface AdminOptions {

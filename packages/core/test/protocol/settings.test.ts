@@ -1,6 +1,6 @@
 import { ConfigurationError } from '@sallyport/core'
 import { expect, test } from 'vitest'
-import { positive } from '../../src/protocol/positive-integer.ts'
+import { positive } from '../../src/protocol/settings.ts'
 
 test.each([1, 2, 1_000_000, Number.MAX_SAFE_INTEGER])('%d is a positive whole number', (value) => {
   expect(positive('points', value)).toBe(value)
