@@ -5,7 +5,7 @@ import type { KeySet } from './keys/key-set.ts'
 import { LOOKUP_TIMEOUT_MS } from './protocol/deadline.ts'
 import { ConfigurationError } from './protocol/errors.ts'
 import { isSecureUrl } from './protocol/secure-url.ts'
-import { positive } from './protocol/settings.ts'
+import { requirePositive } from './protocol/settings.ts'
 import { COOKIE_PREFIX, JWT_LIFETIME_SECONDS, SESSION_LIFETIME_SECONDS } from './protocol.ts'
 import { type CookieNames, cookieNames } from './request/cookie.ts'
 import type { SessionLifetimes } from './session/lifetime.ts'
@@ -145,7 +145,7 @@ export function defineAuthConfig(options: AuthConfigOptions): AuthConfig {
     options.trustedIssuers ?? [],
   )
   const { session = {} } = options
-  const jwtLifetimeSeconds = positive(
+  const jwtLifetimeSeconds = requirePositive(
     'jwt.expiresInSeconds',
     options.jwt?.expiresInSeconds ?? JWT_LIFETIME_SECONDS,
     LONGEST_SECONDS,
@@ -166,7 +166,7 @@ export function defineAuthConfig(options: AuthConfigOptions): AuthConfig {
     issuers,
     jwtLifetimeSeconds,
     sessionLifetimeSeconds: lifetimes.expiresInSeconds,
-    lookupTimeoutMs: positive('session.lookupTimeoutMs', session.lookupTimeoutMs ?? LOOKUP_TIMEOUT_MS),
+    lookupTimeoutMs: requirePositive('session.lookupTimeoutMs', session.lookupTimeoutMs ?? LOOKUP_TIMEOUT_MS),
     lifetimes,
     maxSessionsPerUser: positiveOrNone('session.maxSessionsPerUser', session.maxSessionsPerUser),
     whenFull: oneOf('session.whenFull', session.whenFull ?? 'evict-oldest', ['evict-oldest', 'reject']),
@@ -174,10 +174,10 @@ export function defineAuthConfig(options: AuthConfigOptions): AuthConfig {
       true,
       false,
     ]),
-    freshForSeconds: positive('session.freshForSeconds', session.freshForSeconds ?? FRESH_SECONDS),
+    freshForSeconds: requirePositive('session.freshForSeconds', session.freshForSeconds ?? FRESH_SECONDS),
     trustedProxies: options.trustedProxies ?? [],
     onEvent: options.onEvent,
-    identityCache: createIdentityCache(positive('jwt.cacheSize', options.jwt?.cacheSize ?? 10_000)),
+    identityCache: createIdentityCache(requirePositive('jwt.cacheSize', options.jwt?.cacheSize ?? 10_000)),
     now: options.now ?? (() => new Date()),
   }
 }
@@ -194,12 +194,12 @@ function sessionLifetimes(
     )
   }
   return {
-    expiresInSeconds: positive(
+    expiresInSeconds: requirePositive(
       'session.expiresInSeconds',
       session.expiresInSeconds ?? SESSION_LIFETIME_SECONDS,
       LONGEST_SECONDS,
     ),
-    unrememberedExpiresInSeconds: positive(
+    unrememberedExpiresInSeconds: requirePositive(
       'session.unrememberedExpiresInSeconds',
       session.unrememberedExpiresInSeconds ?? DAY_SECONDS,
       LONGEST_SECONDS,
@@ -209,7 +209,7 @@ function sessionLifetimes(
       session.absoluteLifetimeSeconds ?? DEFAULT_ABSOLUTE_LIFETIME_SECONDS,
     ),
     idleTimeoutSeconds,
-    renewAfterSeconds: positive('session.renewAfterSeconds', session.renewAfterSeconds ?? DAY_SECONDS),
+    renewAfterSeconds: requirePositive('session.renewAfterSeconds', session.renewAfterSeconds ?? DAY_SECONDS),
   }
 }
 
@@ -223,7 +223,7 @@ function withTrusted(
   const repeated = names.find((name, index) => names.indexOf(name) !== index)
   if (repeated !== undefined) throw new ConfigurationError(`trustedIssuers: ${repeated} is declared twice`)
   for (const { issuer, maxAgeSeconds = DEFAULT_MAX_AGE_SECONDS } of others)
-    positive(`trustedIssuers: maxAgeSeconds of ${issuer}`, maxAgeSeconds, LONGEST_SECONDS)
+    requirePositive(`trustedIssuers: maxAgeSeconds of ${issuer}`, maxAgeSeconds, LONGEST_SECONDS)
   return [own, ...others]
 }
 
@@ -277,7 +277,7 @@ function parseListedOrigin(value: string, rules: OriginRules): string {
 }
 
 function positiveOrNone(setting: string, value = Number.POSITIVE_INFINITY): number {
-  return value === Number.POSITIVE_INFINITY ? value : positive(setting, value, LONGEST_SECONDS)
+  return value === Number.POSITIVE_INFINITY ? value : requirePositive(setting, value, LONGEST_SECONDS)
 }
 
 function oneOf<Value>(setting: string, value: Value, allowed: readonly Value[]): Value {

@@ -22,7 +22,7 @@ export {
   ALGORITHMS,
   type Algorithm,
   type KeySet,
-  type KeyStanding,
+  type KeyStatus,
   type VerificationAlgorithm,
   type VerificationKey,
 } from './keys/key-set.ts'
@@ -35,9 +35,9 @@ export {
   type ConfigurationErrorCode,
   isAuthError,
   isConfigurationError,
-  isUndecided,
+  isUnavailable,
 } from './protocol/errors.ts'
-export { positive } from './protocol/settings.ts'
+export { requirePositive } from './protocol/settings.ts'
 export { MAX_BATCH_SIZE, MAX_PAYLOAD_BYTES, REASONS, type Reason } from './protocol.ts'
 export { checkRateLimit, type RateLimit, type RateLimitStore } from './rate-limit/rate-limit.ts'
 export { type CookieNames, cookieNames, readCookie } from './request/cookie.ts'
@@ -50,12 +50,11 @@ export {
 } from './request/credentials.ts'
 export { checkOrigin, type OriginRequest, type RequestKind } from './request/origin.ts'
 export type { Revocation, RevocationFeed } from './revocations/feed.ts'
-export type { AuthAdapter, SessionStore, SessionToken } from './session/adapter.ts'
 export {
   type AuthDatabase,
   type AuthStore,
   authStore,
-  directAdapter,
+  sessionsOf,
   withAuthStore,
 } from './session/auth-store.ts'
 export { isReady } from './session/is-ready.ts'
@@ -68,3 +67,4 @@ export {
   type SessionUser,
   type StoredSession,
 } from './session/session.ts'
+export type { SessionReader, SessionStore, SessionToken } from './session/session-store.ts'

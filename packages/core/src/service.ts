@@ -1,5 +1,5 @@
 export { BodyTooLargeError, type ByteStream, readBytes } from './protocol/read-limited.ts'
-export { safely } from './protocol/safe-listener.ts'
+export { safeListener } from './protocol/safe-listener.ts'
 export { requireSecureUrl } from './protocol/secure-url.ts'
 export { burnToken } from './service/burn-token.ts'
 export { digestBody } from './service/digest-body.ts'

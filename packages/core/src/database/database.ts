@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely'
 import type { RateLimitStore } from '../rate-limit/rate-limit.ts'
 import type { RevocationFeed } from '../revocations/feed.ts'
-import type { SessionStore } from '../session/adapter.ts'
 import type { AddedColumns } from '../session/added-columns.ts'
 import type { AuthDatabase, AuthStore } from '../session/auth-store.ts'
+import type { SessionStore } from '../session/session-store.ts'
 import type { MigrationDialect, MigrationReport } from './migrations.ts'
 import type { AuthTables } from './schema.ts'
 

@@ -144,12 +144,12 @@ async function admit(
   const { caller, origin } = endpoint
   if (caller === 'anyone') return null
   const { config } = server.definition
-  const adapter = server.database.sessions
+  const sessions = server.database.sessions
   const { identity } = request
   const admitted =
     identity === undefined
-      ? await authenticate(request, origin ?? 'mutation', { config, adapter })
-      : { identity, session: await validateIdentity(identity, { config, adapter }) }
+      ? await authenticate(request, origin ?? 'mutation', { config, sessions })
+      : { identity, session: await validateIdentity(identity, { config, sessions }) }
   requireCaller(endpoint, admitted.session, server)
   return admitted
 }

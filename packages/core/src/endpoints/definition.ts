@@ -3,7 +3,7 @@ import type { Migrations } from '../database/migrations.ts'
 import type { ChangeHook } from '../database/session-database.ts'
 import type { DefinePayload } from '../jwt/issue-jwt.ts'
 import { isSigningKeys, parseSigningKeys, type SigningKeys } from '../keys/signing-keys.ts'
-import { ENDPOINT_ERRORS, type RefusalTable } from '../protocol/endpoint-error.ts'
+import { ENDPOINT_ERRORS, type RejectionTable } from '../protocol/endpoint-error.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { REASONS } from '../protocol.ts'
 import {
@@ -37,8 +37,8 @@ export interface AuthPlugin<
   readonly expiringTables?: readonly string[]
   /** Takes part in every change of sessions and users, in its transaction. */
   readonly onChange?: ChangeHook
-  /** The refusals of its endpoints; see {@link refusals}. */
-  readonly reasons?: RefusalTable
+  /** The refusals of its endpoints; see {@link rejections}. */
+  readonly reasons?: RejectionTable
 }
 
 /** What the app itself adds, as the last plugin of its definition. */

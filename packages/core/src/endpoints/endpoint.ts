@@ -4,7 +4,7 @@ import type { AuthTransaction, RecordEvent } from '../database/auth-transaction.
 import type { SessionDatabase } from '../database/session-database.ts'
 import type { DefinePayload } from '../jwt/issue-jwt.ts'
 import type { SigningKeys } from '../keys/signing-keys.ts'
-import { refuse } from '../protocol/endpoint-error.ts'
+import { reject } from '../protocol/endpoint-error.ts'
 import type { Route } from '../protocol.ts'
 import type { RateLimit } from '../rate-limit/rate-limit.ts'
 import type { SessionCookie } from '../request/credentials.ts'
@@ -152,7 +152,7 @@ function work<Input, Output, Sets extends boolean>(
 function parseInput<Input>(schema: z.ZodType<Input>, raw: unknown): Input {
   const parsed = schema.safeParse(raw)
   if (parsed.success) return parsed.data
-  throw refuse('INVALID_INPUT', { fields: fieldsOf(parsed.error), cause: parsed.error })
+  throw reject('INVALID_INPUT', { fields: fieldsOf(parsed.error), cause: parsed.error })
 }
 
 /** Names of the fields at fault. One that is not taken stands beside the path of its issue, not in it. */

@@ -1,5 +1,5 @@
 import type { AuthConfig } from '../config.ts'
-import { ENDPOINT_ERRORS, isEndpointError, refuse } from '../protocol/endpoint-error.ts'
+import { ENDPOINT_ERRORS, isEndpointError, reject } from '../protocol/endpoint-error.ts'
 import { isAuthError } from '../protocol/errors.ts'
 import { AUTH_PATH, ENDPOINTS, type ErrorResponse, isSessionOver } from '../protocol.ts'
 import { clearCookies } from '../request/cookie.ts'
@@ -34,10 +34,10 @@ export function createHandler(
   return async function handle(request, { remoteAddress } = {}) {
     const endpoint = endpointsByPath.get(new URL(request.url).pathname)
     try {
-      if (endpoint === undefined) throw refuse('NOT_FOUND')
+      if (endpoint === undefined) throw reject('NOT_FOUND')
       const preflight = answerPreflight(request, config)
       if (preflight !== null) return withCommonHeaders(preflight)
-      if (request.method !== endpoint.method) throw refuse('METHOD_NOT_ALLOWED')
+      if (request.method !== endpoint.method) throw reject('METHOD_NOT_ALLOWED')
       const endpointRequest = toEndpointRequest({ request, remoteAddress }, server)
       const readInput = () => (endpoint.method === 'GET' ? readQuery(request) : readBody(request))
       return answer(await callEndpoint(endpoint, endpointRequest, readInput, server), request, config)

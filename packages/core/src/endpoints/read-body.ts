@@ -1,4 +1,4 @@
-import { refuse } from '../protocol/endpoint-error.ts'
+import { reject } from '../protocol/endpoint-error.ts'
 import { BodyTooLargeError, readLimited } from '../protocol/read-limited.ts'
 import { MAX_PAYLOAD_BYTES } from '../protocol.ts'
 
@@ -11,11 +11,11 @@ export async function readBody(request: Request): Promise<unknown> {
   const text = await readText(request)
   if (text === '') return {}
   const mediaType = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
-  if (mediaType !== 'application/json') throw refuse('UNSUPPORTED_MEDIA_TYPE')
+  if (mediaType !== 'application/json') throw reject('UNSUPPORTED_MEDIA_TYPE')
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw refuse('INVALID_INPUT', { cause })
+    throw reject('INVALID_INPUT', { cause })
   }
 }
 
@@ -24,7 +24,7 @@ async function readText(request: Request): Promise<string> {
     return await readLimited(request.body, MAX_PAYLOAD_BYTES)
   } catch (cause) {
     // Any other failure is the sender's too: the body broke off.
-    throw refuse(cause instanceof BodyTooLargeError ? 'PAYLOAD_TOO_LARGE' : 'INVALID_INPUT', {
+    throw reject(cause instanceof BodyTooLargeError ? 'PAYLOAD_TOO_LARGE' : 'INVALID_INPUT', {
       cause,
     })
   }

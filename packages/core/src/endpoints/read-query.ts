@@ -1,4 +1,4 @@
-import { refuse } from '../protocol/endpoint-error.ts'
+import { reject } from '../protocol/endpoint-error.ts'
 
 /**
  * The query of a request as texts by name.
@@ -10,6 +10,6 @@ export function readQuery(request: Request): Record<string, string> {
   const repeated = new Set<string>()
   const seen = new Set<string>()
   for (const name of searchParams.keys()) (seen.has(name) ? repeated : seen).add(name)
-  if (repeated.size > 0) throw refuse('INVALID_INPUT', { fields: [...repeated] })
+  if (repeated.size > 0) throw reject('INVALID_INPUT', { fields: [...repeated] })
   return Object.fromEntries(searchParams)
 }

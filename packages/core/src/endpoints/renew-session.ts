@@ -3,7 +3,7 @@ import type { VersionCause } from '../events/event.ts'
 import type { NewSession } from '../lifecycle/create-session.ts'
 import { findToken } from '../lifecycle/refresh-session.ts'
 import { replaceCredentials } from '../lifecycle/replace-credentials.ts'
-import { refuse } from '../protocol/endpoint-error.ts'
+import { reject } from '../protocol/endpoint-error.ts'
 import { AuthError } from '../protocol/errors.ts'
 import type { TokenResponse } from '../protocol.ts'
 import { addressBuckets } from '../request/address.ts'
@@ -25,10 +25,10 @@ const SUPERSEDED = { points: 30, duration: 60 }
  */
 export async function requireSessionSecret(context: AdmittedContext): Promise<void> {
   const { userId, sessionId } = context.identity
-  if (context.sessionCookie?.sessionId !== sessionId) throw refuse('SESSION_SECRET_REQUIRED')
+  if (context.sessionCookie?.sessionId !== sessionId) throw reject('SESSION_SECRET_REQUIRED')
   const isCurrent = await hasSecretOf(userId, context)
   if (isCurrent === null) throw new AuthError('SESSION_NOT_FOUND')
-  if (!isCurrent) throw refuse('SESSION_SECRET_REQUIRED')
+  if (!isCurrent) throw reject('SESSION_SECRET_REQUIRED')
 }
 
 /**
@@ -84,7 +84,7 @@ export async function renewSession(
   const renewed = await change(async (trx, record): Promise<NewSession> => {
     await work?.(trx, record)
     const session = await replaceCredentials(trx, record, { userId, cookie, cause, now: config.now() })
-    if (session === null) throw refuse('SESSION_SECRET_REQUIRED')
+    if (session === null) throw reject('SESSION_SECRET_REQUIRED')
     return session
   })
   return issue(renewed)

@@ -6,8 +6,8 @@ import { isAuthError } from '../protocol/errors.ts'
 import { ENDPOINTS, isSessionOver, type SuccessResponse } from '../protocol.ts'
 import { clearCookies } from '../request/cookie.ts'
 import { readCredentials } from '../request/credentials.ts'
-import type { AuthAdapter } from '../session/adapter.ts'
 import { identify } from '../session/authenticate.ts'
+import type { SessionReader } from '../session/session-store.ts'
 import { validateSession } from '../session/validate-session.ts'
 import { defineEndpoint, type Endpoint, type EndpointContext } from './endpoint.ts'
 import { done, noFields } from './plain-schemas.ts'
@@ -58,11 +58,11 @@ async function signOutByToken({ config, change, request, database }: EndpointCon
  */
 async function requireCurrentToken(
   identity: Identity,
-  adapter: AuthAdapter,
+  sessions: SessionReader,
   config: AuthConfig,
 ): Promise<void> {
   const patient = { now: config.now, lookupTimeoutMs: LOCK_TIMEOUT_MS }
-  await validateSession(identity, adapter, patient).catch((error: unknown) => {
+  await validateSession(identity, sessions, patient).catch((error: unknown) => {
     const isKnown = isAuthError(error) && (isSessionOver(error.reason) || error.reason === 'ACCOUNT_BANNED')
     if (!isKnown) throw error
   })

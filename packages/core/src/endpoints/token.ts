@@ -1,7 +1,7 @@
 import { emit } from '../events/emit.ts'
 import { refreshSession } from '../lifecycle/refresh-session.ts'
-import { refuse } from '../protocol/endpoint-error.ts'
-import { AuthError, isAuthError, isUndecided } from '../protocol/errors.ts'
+import { reject } from '../protocol/endpoint-error.ts'
+import { AuthError, isAuthError, isUnavailable } from '../protocol/errors.ts'
 import { ENDPOINTS, type TokenResponse } from '../protocol.ts'
 import { memoryLimits } from '../rate-limit/memory-limits.ts'
 import { addressBuckets } from '../request/address.ts'
@@ -38,7 +38,7 @@ export const token: Endpoint<object, TokenResponse, true> = defineEndpoint({
     const purposes = ['sec-purpose', 'purpose', 'x-moz'].map(
       (name) => request.header(name)?.toLowerCase() ?? '',
     )
-    if (purposes.some((purpose) => purpose.includes('prefetch'))) throw refuse('PREFETCH_REFUSED')
+    if (purposes.some((purpose) => purpose.includes('prefetch'))) throw reject('PREFETCH_REFUSED')
     if (sessionCookie === null) throw await withoutSecret(context)
     const refresh = await refreshSession(sessionCookie, { database, config }).catch(
       async (error: unknown) => {
@@ -61,7 +61,7 @@ export const token: Endpoint<object, TokenResponse, true> = defineEndpoint({
 
 /** Counts guessed and superseded secrets. @throws AuthError `RATE_LIMITED` */
 async function countRejection(error: unknown, sessionId: string, context: EndpointContext): Promise<void> {
-  if (!isAuthError(error) || isUndecided(error)) return
+  if (!isAuthError(error) || isUnavailable(error)) return
   if (error.reason === 'SECRET_SUPERSEDED') await countSuperseded(sessionId, context)
   else if (error.status === 401) await countStranger(context)
 }
@@ -83,7 +83,7 @@ async function withoutSecret(context: EndpointContext): Promise<AuthError> {
     // Nothing is denied yet, so `onEvent` is left out.
     await authenticate(request, 'token', {
       config: { ...config, onEvent: undefined },
-      adapter: database.sessions,
+      sessions: database.sessions,
     })
     return new AuthError('TOKEN_MISSING')
   } catch (error) {

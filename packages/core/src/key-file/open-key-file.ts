@@ -5,7 +5,7 @@ import type { Algorithm, KeySet } from '../keys/key-set.ts'
 import { createLiveKeys } from '../keys/live-keys.ts'
 import { createSigningKey, ringSigningKeys, type SigningKeys } from '../keys/signing-keys.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
-import { safely } from '../protocol/safe-listener.ts'
+import { safeListener } from '../protocol/safe-listener.ts'
 import { JWT_LIFETIME_SECONDS } from '../protocol.ts'
 import { type KeyStore, keyFileStore } from './key-store.ts'
 
@@ -39,7 +39,7 @@ export interface KeyFile {
  */
 export async function openKeyFile(path: string, options: KeyFileOptions = {}): Promise<KeyFile> {
   const { algorithm, jwtLifetimeSeconds = JWT_LIFETIME_SECONDS, pollMs = 500 } = options
-  const onError = safely(options.onError ?? console.error)
+  const onError = safeListener(options.onError ?? console.error)
   const store = keyFileStore(path)
   if (store.read() === null) store.create(createKeyRing(await createSigningKey(algorithm), new Date()))
 

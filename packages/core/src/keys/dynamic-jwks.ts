@@ -97,7 +97,7 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
     async ready() {
       if (now() - fetchedAt > STALE_MS) await refresh()
     },
-    standing: live.standing,
+    status: live.status,
     subscribe: live.subscribe,
     findKey(kid) {
       const ageMs = now() - fetchedAt
@@ -105,7 +105,7 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
       // Whoever asks now is answered from the set at hand; a failure has been reported and changes nothing.
       if (ageMs > FRESH_MS) refresh().catch(() => {})
       const key = live.findKey(kid)
-      if (key !== undefined || live.standing(kid) === 'revoked') return key
+      if (key !== undefined || live.status(kid) === 'revoked') return key
       if (now() - unknownKeyAt < UNKNOWN_KEY_MS) {
         // The last fetch failed: the key may exist, so this is not decided.
         if (failures > 0) throw unavailable(nextAttemptAt - now())

@@ -24,7 +24,7 @@ export interface VerificationKey {
  * How a key stands: in the set; no longer in it, as every key will be one day; or removed because it leaked, so that nothing which
  * rests on it counts any more.
  */
-export type KeyStanding = 'known' | 'gone' | 'revoked'
+export type KeyStatus = 'known' | 'gone' | 'revoked'
 
 /** The public keys that Step 1 trusts, from wherever they come: `staticJwks`, `dynamicJwks` or a key file. */
 export interface KeySet {
@@ -47,7 +47,7 @@ export interface KeySet {
    */
   ready(): Promise<void>
   /** How a key that has verified something stands now. Asks nobody. */
-  standing(kid: string): KeyStanding
+  status(kid: string): KeyStatus
   /** Calls the listener whenever the set has changed, until the returned function is called. */
   subscribe(listener: () => void): () => void
 }

@@ -1,7 +1,7 @@
 import {
   ALGORITHMS,
   type KeySet,
-  type KeyStanding,
+  type KeyStatus,
   type VerificationAlgorithm,
   type VerificationKey,
 } from './key-set.ts'
@@ -27,7 +27,7 @@ export function createLiveKeys(algorithms: readonly VerificationAlgorithm[] = AL
   let version = 0
   const listeners = new Set<() => void>()
 
-  function standing(kid: string): KeyStanding {
+  function status(kid: string): KeyStatus {
     if (revokedKids.has(kid)) return 'revoked'
     return keys.has(kid) ? 'known' : 'gone'
   }
@@ -41,7 +41,7 @@ export function createLiveKeys(algorithms: readonly VerificationAlgorithm[] = AL
     keys: () => keys.values(),
     // What stands in the set has been imported.
     ready: async () => {},
-    standing,
+    status,
     subscribe(listener) {
       const entry = () => listener()
       listeners.add(entry)

@@ -27,7 +27,7 @@ export function staticJwks(
     async ready() {
       await Promise.all(Array.from(keys.values(), (key) => key.cryptoKey()))
     },
-    standing: (kid) => (keys.has(kid) ? 'known' : 'gone'),
+    status: (kid) => (keys.has(kid) ? 'known' : 'gone'),
     subscribe: () => () => {},
   }
 }

@@ -1,8 +1,8 @@
 import type { AuthTransaction } from '../database/auth-transaction.ts'
-import type { AuthAdapter } from '../session/adapter.ts'
 import { type AddedColumns, type AddedLists, addedLists, NO_COLUMNS } from '../session/added-columns.ts'
 import type { SessionKey, StoredSession } from '../session/session.ts'
 import { toSession } from '../session/session-row.ts'
+import type { SessionReader } from '../session/session-store.ts'
 
 /** How long one waits for the locks of a session, in milliseconds. */
 export const LOCK_TIMEOUT_MS = 5_000
@@ -11,7 +11,7 @@ export const LOCK_TIMEOUT_MS = 5_000
  * Step 2 inside a transaction that is about to write: locks and reads the user, then the session. A revocation that is committed is seen;
  * one that is not waits until this transaction is over. So what is written is committed before the revocation or not at all.
  */
-export function lockingAdapter(trx: AuthTransaction, columns: AddedColumns = NO_COLUMNS): AuthAdapter {
+export function lockingAdapter(trx: AuthTransaction, columns: AddedColumns = NO_COLUMNS): SessionReader {
   const added = addedLists(columns)
   return { findSession: (key) => findLocked(trx, key, added) }
 }

@@ -1,7 +1,7 @@
 import { type AnyDatabase, toSessionDatabase } from '../database/any-database.ts'
 import { LOG_KEPT_MS } from '../database/revocation-log.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
-import { positive } from '../protocol/settings.ts'
+import { requirePositive } from '../protocol/settings.ts'
 import { commit } from './commit.ts'
 import { lockUsers } from './lock-user.ts'
 
@@ -36,7 +36,7 @@ const DAY_MS = 24 * 60 * 60 * 1000
 export async function prune(given: AnyDatabase, options: PruneOptions): Promise<PruneReport> {
   const database = toSessionDatabase(given)
   const { now, tables = [], auditDays = 365, onProgress } = options
-  const batchSize = positive('batchSize', options.batchSize ?? 500, MOST_AT_ONCE)
+  const batchSize = requirePositive('batchSize', options.batchSize ?? 500, MOST_AT_ONCE)
   const report: Record<string, number> = {}
 
   async function inBatches(table: string, removeBatch: () => Promise<number>): Promise<void> {
@@ -68,7 +68,7 @@ export async function prune(given: AnyDatabase, options: PruneOptions): Promise<
 /** Null where records are kept for ever. */
 function auditLimit(auditDays: number, now: Date): Date | null {
   if (auditDays === Number.POSITIVE_INFINITY) return null
-  return new Date(now.getTime() - positive('auditDays', auditDays, 36_500) * DAY_MS)
+  return new Date(now.getTime() - requirePositive('auditDays', auditDays, 36_500) * DAY_MS)
 }
 
 interface Batch {

@@ -49,7 +49,7 @@ export async function transact<Result>(
 
   async function run(trx: AuthTransaction): Promise<Result> {
     const session = await unlessLeft(
-      validateIdentity(identity, { config: patient, adapter: lockingAdapter(trx, columns) }),
+      validateIdentity(identity, { config: patient, sessions: lockingAdapter(trx, columns) }),
     )
     admit?.(session)
     // Else the end of the transaction would wait for a statement that hangs.
@@ -62,8 +62,8 @@ export async function transact<Result>(
   try {
     return await inUserLine({ db, userId, wait }, () => unlessLeft(db.transaction().execute(run)))
   } catch (cause) {
-    const isUndecided = cause instanceof DeadlineError || isConflict(cause)
-    throw isUndecided ? new AuthError('SESSIONS_UNAVAILABLE', { cause }) : cause
+    const isUnavailable = cause instanceof DeadlineError || isConflict(cause)
+    throw isUnavailable ? new AuthError('SESSIONS_UNAVAILABLE', { cause }) : cause
   } finally {
     signal?.removeEventListener('abort', leave)
   }

@@ -1,5 +1,5 @@
 /** The status and the text of a refusal, by its code. */
-export type RefusalTable = Readonly<Record<string, { readonly status: number; readonly message: string }>>
+export type RejectionTable = Readonly<Record<string, { readonly status: number; readonly message: string }>>
 
 /** What may be wrong with a call of any auth endpoint, besides a `Reason`. Plugins add their own. */
 export const ENDPOINT_ERRORS = {
@@ -21,7 +21,7 @@ export const ENDPOINT_ERRORS = {
   UNSUPPORTED_MEDIA_TYPE: { status: 415, message: 'Send JSON with content-type application/json' },
   INTERNAL_ERROR: { status: 500, message: 'Something went wrong' },
 } as const
-ENDPOINT_ERRORS satisfies RefusalTable
+ENDPOINT_ERRORS satisfies RejectionTable
 
 /** One member of {@link ENDPOINT_ERRORS}. */
 export type EndpointErrorCode = keyof typeof ENDPOINT_ERRORS
@@ -66,10 +66,10 @@ export function isEndpointError(value: unknown): value is EndpointError {
  *
  * @example
  * const reasons = { USERNAME_TAKEN: { status: 409, message: 'Choose another name' } } as const
- * const refuse = refusals(reasons)
- * throw refuse('USERNAME_TAKEN')
+ * const reject = rejections(reasons)
+ * throw reject('USERNAME_TAKEN')
  */
-export function refusals<Table extends RefusalTable>(
+export function rejections<Table extends RejectionTable>(
   table: Table,
 ): (code: keyof Table & string, options?: RefusalOptions) => EndpointError {
   return (code, options) => {
@@ -79,5 +79,5 @@ export function refusals<Table extends RefusalTable>(
 }
 
 /** Makes a refusal of {@link ENDPOINT_ERRORS}. */
-export const refuse: (code: EndpointErrorCode, options?: RefusalOptions) => EndpointError =
-  refusals(ENDPOINT_ERRORS)
+export const reject: (code: EndpointErrorCode, options?: RefusalOptions) => EndpointError =
+  rejections(ENDPOINT_ERRORS)

@@ -37,7 +37,7 @@ export function isAuthError(value: unknown): value is AuthError {
 }
 
 /** Whether the answer is unknown rather than no: the caller gets 503 and keeps its state (design decision 11). */
-export function isUndecided(error: unknown): boolean {
+export function isUnavailable(error: unknown): boolean {
   return isAuthError(error) && error.status === 503
 }
 

@@ -1,4 +1,4 @@
-import { positive } from '../protocol/settings.ts'
+import { requirePositive } from '../protocol/settings.ts'
 
 /** How many attempts are allowed in how long. */
 export interface RateLimit {
@@ -18,8 +18,8 @@ const LONGEST_LIMIT_SECONDS = 2_147_483
  */
 export function checkRateLimit(setting: string, { points, duration }: RateLimit): RateLimit {
   return {
-    points: positive(`${setting}.points`, points),
-    duration: positive(`${setting}.duration`, duration, LONGEST_LIMIT_SECONDS),
+    points: requirePositive(`${setting}.points`, points),
+    duration: requirePositive(`${setting}.duration`, duration, LONGEST_LIMIT_SECONDS),
   }
 }
 

@@ -2,14 +2,14 @@ import type { AuthTransaction } from '../database/auth-transaction.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
 import type { RateLimitStore } from '../rate-limit/rate-limit.ts'
 import type { RevocationFeed } from '../revocations/feed.ts'
-import type { AuthAdapter } from './adapter.ts'
+import type { SessionReader } from './session-store.ts'
 
 /** Where a database handle keeps what the two steps need of it. */
 export const authStore: unique symbol = Symbol.for('sallyport.authStore') as never
 
 /** What the two steps need of a database. */
 export interface AuthStore {
-  readonly sessions: AuthAdapter
+  readonly sessions: SessionReader
   readonly revocations: RevocationFeed
   /** Counts attempts, for `rateLimit`. */
   readonly limits?: RateLimitStore
@@ -28,7 +28,7 @@ export interface AuthDatabase {
 }
 
 /** The adapter of a context that has a database: queries, mutations and subscriptions (spec section 1). */
-export function directAdapter(db: AuthDatabase): AuthAdapter {
+export function sessionsOf(db: AuthDatabase): SessionReader {
   return db[authStore].sessions
 }
 

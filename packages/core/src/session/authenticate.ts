@@ -4,9 +4,9 @@ import { verifyJwt } from '../jwt/verify-jwt.ts'
 import { AuthError } from '../protocol/errors.ts'
 import { readCredentials } from '../request/credentials.ts'
 import { checkOrigin, type OriginRequest, type RequestKind } from '../request/origin.ts'
-import type { AuthAdapter } from './adapter.ts'
 import { withReport } from './report-denial.ts'
 import type { Session } from './session.ts'
+import type { SessionReader } from './session-store.ts'
 import { validateSession } from './validate-session.ts'
 
 /** What both doors let through. */
@@ -24,10 +24,10 @@ export interface Authenticated {
 export async function authenticate(
   request: OriginRequest,
   kind: RequestKind,
-  { config, adapter }: { config: AuthConfig; adapter: AuthAdapter },
+  { config, sessions }: { config: AuthConfig; sessions: SessionReader },
 ): Promise<Authenticated> {
   const identity = await identify(request, kind, config)
-  const session = await validateIdentity(identity, { config, adapter })
+  const session = await validateIdentity(identity, { config, sessions })
   return { identity, session }
 }
 
@@ -60,16 +60,16 @@ async function prove(request: OriginRequest, kind: RequestKind, config: AuthConf
  */
 export function validateIdentity(
   identity: Identity,
-  { config, adapter }: { config: AuthConfig; adapter: AuthAdapter },
+  { config, sessions }: { config: AuthConfig; sessions: SessionReader },
 ): Promise<Session> {
-  if (config.onEvent === undefined) return validateTrusted(identity, config, adapter)
+  if (config.onEvent === undefined) return validateTrusted(identity, config, sessions)
   const { sessionId } = identity
-  return withReport(() => validateTrusted(identity, config, adapter), { step: 2, sessionId, config })
+  return withReport(() => validateTrusted(identity, config, sessions), { step: 2, sessionId, config })
 }
 
-function validateTrusted(identity: Identity, config: AuthConfig, adapter: AuthAdapter): Promise<Session> {
+function validateTrusted(identity: Identity, config: AuthConfig, sessions: SessionReader): Promise<Session> {
   if (!isKeyTrusted(identity, config)) return Promise.reject(new AuthError('TOKEN_INVALID'))
-  return validateSession(identity, adapter, config)
+  return validateSession(identity, sessions, config)
 }
 
 /**
@@ -77,6 +77,6 @@ function validateTrusted(identity: Identity, config: AuthConfig, adapter: AuthAd
  * is gone before that has leaked.
  */
 function isKeyTrusted({ issuer, keyId, expiresAt }: Identity, config: AuthConfig): boolean {
-  const standing = config.issuers.find((trusted) => trusted.issuer === issuer)?.jwks.standing(keyId)
-  return standing === 'known' || (standing === 'gone' && expiresAt <= config.now())
+  const status = config.issuers.find((trusted) => trusted.issuer === issuer)?.jwks.status(keyId)
+  return status === 'known' || (status === 'gone' && expiresAt <= config.now())
 }

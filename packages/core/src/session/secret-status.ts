@@ -1,6 +1,6 @@
-import type { SessionToken } from './adapter.ts'
 import { isInGrace } from './lifetime.ts'
 import { hashSecret, versionOfSecret } from './secret.ts'
+import type { SessionToken } from './session-store.ts'
 
 /**
  * What a secret is to a session.

@@ -1,9 +1,9 @@
 import type { Identity } from '../jwt/identity.ts'
 import { LOOKUP_TIMEOUT_MS, withDeadline } from '../protocol/deadline.ts'
 import { AuthError, isAuthError } from '../protocol/errors.ts'
-import type { AuthAdapter } from './adapter.ts'
 import { isInGrace } from './lifetime.ts'
 import { isBanned, type Session, type SessionKey, type StoredSession } from './session.ts'
+import type { SessionReader } from './session-store.ts'
 
 /** The clock and the timeout of {@link validateSession}; an `AuthConfig` has both. */
 export interface ValidateOptions {
@@ -26,10 +26,10 @@ export type ProvedSession = SessionKey & Pick<Identity, 'version' | 'issuer'>
  */
 export async function validateSession(
   identity: ProvedSession,
-  adapter: AuthAdapter,
+  sessions: SessionReader,
   options: ValidateOptions = {},
 ): Promise<Session> {
-  const session = await readSession(identity, adapter, options)
+  const session = await readSession(identity, sessions, options)
   const now = options.now?.() ?? new Date()
   if (!isIssuerOf(session, identity) || !isCurrent(session, identity, now))
     throw new AuthError('TOKEN_INVALID')
@@ -43,20 +43,20 @@ export async function validateSession(
  */
 export async function validateSessionOfSecret(
   key: SessionKey,
-  adapter: AuthAdapter,
+  sessions: SessionReader,
   options: ValidateOptions,
 ): Promise<Session> {
-  return requireValid(await readSession(key, adapter, options), options.now?.() ?? new Date())
+  return requireValid(await readSession(key, sessions, options), options.now?.() ?? new Date())
 }
 
 async function readSession(
   key: SessionKey,
-  adapter: AuthAdapter,
+  sessions: SessionReader,
   options: ValidateOptions,
 ): Promise<StoredSession> {
   let session: StoredSession | null
   try {
-    const answer = adapter.findSession(key)
+    const answer = sessions.findSession(key)
     session = isPromise(answer)
       ? await withDeadline(answer, options.lookupTimeoutMs ?? LOOKUP_TIMEOUT_MS)
       : answer

@@ -1,4 +1,4 @@
-import type { SessionStore } from '../session/adapter.ts'
+import type { SessionStore } from '../session/session-store.ts'
 
 /** Counts what Step 2 asks of the database. */
 export interface LookupCounter {

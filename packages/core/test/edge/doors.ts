@@ -3,10 +3,10 @@ import {
   type AuthConfig,
   authenticate,
   defineAuthConfig,
-  directAdapter,
   dynamicJwks,
   isAuthError,
   keysVersion,
+  sessionsOf,
   staticJwks,
   withAuthStore,
 } from '@sallyport/core'
@@ -72,7 +72,7 @@ function open(config: AuthConfig, { sessions }: Settings): Doors {
       const headers = new Headers({ 'sec-fetch-site': 'same-origin', ...sent, cookie })
       const request = { method: 'POST', header: (name: string) => headers.get(name) }
       try {
-        const { session } = await authenticate(request, 'mutation', { config, adapter: directAdapter(db) })
+        const { session } = await authenticate(request, 'mutation', { config, sessions: sessionsOf(db) })
         return session.id
       } catch (error) {
         return isAuthError(error) ? error.reason : String(error)

@@ -146,7 +146,7 @@ describe('a token of a declared issuer is accepted', () => {
       const token = await sign({ ...theirClaims(), ...claims }, theirs, JWT)
       const request = incoming({ authorization: `Bearer ${token}` })
       return reasonOf(
-        authenticate(request, 'query', { config: auth.config, adapter: auth.database.sessions }),
+        authenticate(request, 'query', { config: auth.config, sessions: auth.database.sessions }),
       )
     }
     expect(await enter({ sub: userId, sid: sessionId })).toBe('accepted')
@@ -371,10 +371,10 @@ describe('identities of several issuers are kept apart', () => {
     await otherLive.replace([spare], [same.kid])
     expect(cached()).toEqual([undefined, undefined])
     const [verdicts, trusted] = [[], []] as [string[], string[]]
-    const adapter = { findSession: async () => null }
+    const sessions = { findSession: async () => null }
     for (const [i, identity] of identities.entries()) {
       verdicts.push(await reasonOf(verifyJwt(tokens[i] ?? '', both)))
-      trusted.push(await reasonOf(validateIdentity(identity, { config: both, adapter })))
+      trusted.push(await reasonOf(validateIdentity(identity, { config: both, sessions })))
     }
     expect(verdicts).toEqual(['accepted', 'TOKEN_INVALID'])
     expect(trusted).toEqual(['SESSION_NOT_FOUND', 'TOKEN_INVALID'])

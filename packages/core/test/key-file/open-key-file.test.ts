@@ -120,11 +120,11 @@ describe('what changes in the file counts within a second, without a restart', (
   test('a key that is published, and then signs', async () => {
     const file = await open(one(), DEFAULTS)
     file.store.update(() => two())
-    await soon(() => expect(file.jwks.standing(b.kid)).toBe('known'))
+    await soon(() => expect(file.jwks.status(b.kid)).toBe('known'))
     expect(file.signingKeys.active.kid).toBe(a.kid)
     file.store.update((ring) => rotateKeys(ring, { now: new Date(), ...force }))
     await soon(() => expect(file.signingKeys.active.kid).toBe(b.kid))
-    expect(file.jwks.standing(a.kid)).toBe('known')
+    expect(file.jwks.status(a.kid)).toBe('known')
     expect(kids(file)).toEqual([a.kid, b.kid])
   })
 
@@ -141,7 +141,7 @@ describe('what changes in the file counts within a second, without a restart', (
       timeout: 2_000,
     })
     expect(performance.now() - startedAt).toBeLessThan(1_000)
-    expect(file.jwks.standing(a.kid)).toBe('revoked')
+    expect(file.jwks.status(a.kid)).toBe('revoked')
     expect(file.signingKeys.active.kid).toBe(b.kid)
     expect(file.signingKeys.publicJwks.revoked).toEqual([a.kid])
   })
@@ -177,9 +177,9 @@ describe('a retiring key is dropped by the passing of time', () => {
     const file = await open(rotated(), options)
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + (seconds - 5) * 1000 })
     await sleep(POLL_MS * 5)
-    expect(file.jwks.standing(a.kid)).toBe('known')
+    expect(file.jwks.status(a.kid)).toBe('known')
     vi.setSystemTime(Date.now() + 5_000)
-    await soon(() => expect(file.jwks.standing(a.kid)).toBe('gone'))
+    await soon(() => expect(file.jwks.status(a.kid)).toBe('gone'))
     expect(kids(file)).toEqual([b.kid])
     expect(file.errors).toEqual([])
   })
@@ -189,7 +189,7 @@ describe('a retiring key is dropped by the passing of time', () => {
     unlinkSync(file.path)
     await soon(() => expect(file.errors).toHaveLength(1))
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 960_000 })
-    await soon(() => expect(file.jwks.standing(a.kid)).toBe('gone'))
+    await soon(() => expect(file.jwks.status(a.kid)).toBe('gone'))
     expect(file.signingKeys.active.kid).toBe(b.kid)
   })
 
@@ -199,9 +199,9 @@ describe('a retiring key is dropped by the passing of time', () => {
     writeFileSync(path, JSON.stringify({ keys: [a, b] }))
     const file = await openKeyFile(path, { pollMs: POLL_MS })
     opened.push(file)
-    expect(file.jwks.standing(b.kid)).toBe('known')
+    expect(file.jwks.status(b.kid)).toBe('known')
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 961_000 })
-    await soon(() => expect(file.jwks.standing(b.kid)).toBe('gone'))
+    await soon(() => expect(file.jwks.status(b.kid)).toBe('gone'))
   })
 })
 
@@ -303,7 +303,7 @@ test('after close() the file is not followed, and what is known stays in use', a
   file.store.update((ring) => retireKey(ring, a.kid, { now: new Date(), ...force }))
   await sleep(POLL_MS * 10)
   expect(file.signingKeys.active.kid).toBe(a.kid)
-  expect(file.jwks.standing(b.kid)).toBe('known')
+  expect(file.jwks.status(b.kid)).toBe('known')
 })
 
 test.each([

@@ -196,7 +196,7 @@ describe('a set is renewed in the background', () => {
     expect(scene.fetches).toHaveLength(1)
     scene.advance(1)
     expect(scene.keySet.findKey(a.kid)).toMatchObject({ kid: a.kid })
-    await soon(() => expect(scene.keySet.standing(b.kid)).toBe('known'))
+    await soon(() => expect(scene.keySet.status(b.kid)).toBe('known'))
     expect(scene.fetches).toEqual([0, 5 * MINUTE + 1])
   })
 
@@ -211,8 +211,8 @@ describe('a set is renewed in the background', () => {
     await soon(() => expect(scene.server.requests).toBe(2))
     expect(scene.keySet.findKey(a.kid)).toMatchObject({ kid: a.kid })
     finish()
-    await soon(() => expect(scene.keySet.standing(b.kid)).toBe('known'))
-    expect(scene.keySet.standing(a.kid)).toBe('gone')
+    await soon(() => expect(scene.keySet.status(b.kid)).toBe('known'))
+    expect(scene.keySet.status(a.kid)).toBe('gone')
     expect(scene.fetches).toHaveLength(2)
   })
 
@@ -227,7 +227,7 @@ describe('a set is renewed in the background', () => {
       expect(scene.keySet.findKey(a.kid)).toMatchObject({ kid: a.kid })
       if (scene.fetches.length === begun) continue
       begun = scene.fetches.length
-      await soon(() => expect(scene.keySet.standing(`b${begun - 1}`)).toBe('known'))
+      await soon(() => expect(scene.keySet.status(`b${begun - 1}`)).toBe('known'))
     }
     const gaps = scene.fetches.map((time, i) => time - (scene.fetches[i - 1] ?? 0)).slice(1)
     expect(new Set(gaps)).toEqual(new Set([5 * MINUTE + 10 * SECOND]))
@@ -401,7 +401,7 @@ describe('a set that breaks the policy is dropped, and the earlier one kept', ()
     expect(await lookUp(scene, a.kid)).toBe(a.kid)
     await soon(() => expect(scene.errors).toHaveLength(1))
     expect(await lookUp(scene, a.kid)).toBe(a.kid)
-    expect(scene.keySet.standing(b.kid)).toBe('gone')
+    expect(scene.keySet.status(b.kid)).toBe('gone')
     expect(scene.keySet.version).toBe(version)
   })
 
@@ -494,7 +494,7 @@ describe('a key that the endpoint names as revoked', () => {
     scene.server.answer = publish([b], { revoked: [a.kid] })
     scene.advance(6 * MINUTE)
     await lookUp(scene, a.kid)
-    await soon(() => expect(scene.keySet.standing(a.kid)).toBe('revoked'))
+    await soon(() => expect(scene.keySet.status(a.kid)).toBe('revoked'))
     expect(told).toBe(1)
     expect(scene.keySet.findKey(a.kid)).toBeUndefined()
     expect(scene.fetches).toHaveLength(2)
@@ -504,7 +504,7 @@ describe('a key that the endpoint names as revoked', () => {
   test('counts no longer although it is still among the keys', async () => {
     const scene = await setScene(publish([a, b], { revoked: [a.kid] }))
     expect(await lookUp(scene, a.kid)).toBe('unknown')
-    expect(scene.keySet.standing(a.kid)).toBe('revoked')
+    expect(scene.keySet.status(a.kid)).toBe('revoked')
   })
 
   test.each([['text'], [{}], [null], [[1, null, {}]]])('a list that is %j names none', async (revoked) => {

@@ -2,7 +2,7 @@ import {
   AuthError,
   ConfigurationError,
   isAuthError,
-  isUndecided,
+  isUnavailable,
   REASONS,
   type Reason,
 } from '@sallyport/core'
@@ -37,7 +37,7 @@ test.each(table)(
     expect(error).toMatchObject({ name: 'AuthError', reason, status, retryAfterSeconds: retryAfter })
     expect(error.message).toBe(REASONS[reason].message)
     expect(REASONS[reason].code).toBe(code)
-    expect(isUndecided(error)).toBe(status === 503)
+    expect(isUnavailable(error)).toBe(status === 503)
   },
 )
 
@@ -72,6 +72,6 @@ describe('an AuthError is known by its brand', () => {
     ['a string', 'TOKEN_MISSING'],
   ])('%s is none, and says nothing about whether the answer is known', (_name, value) => {
     expect(isAuthError(value)).toBe(false)
-    expect(isUndecided(value)).toBe(false)
+    expect(isUnavailable(value)).toBe(false)
   })
 })

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type AuthAdapter, AuthError, type AuthEvent, authenticate } from '@sallyport/core'
+import { AuthError, type AuthEvent, authenticate, type SessionReader } from '@sallyport/core'
 import { ENDPOINTS } from '@sallyport/core/protocol'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -32,8 +32,8 @@ const heard = async () => {
   return event
 }
 const hashOf = (id: string) => `sha256:${createHash('sha256').update(id).digest('hex')}`
-const knock = (headers: Record<string, string>, adapter: AuthAdapter = auth.database.sessions) =>
-  reasonOf(authenticate(incoming(headers), 'query', { config, adapter }))
+const knock = (headers: Record<string, string>, sessions: SessionReader = auth.database.sessions) =>
+  reasonOf(authenticate(incoming(headers), 'query', { config, sessions }))
 
 describe('the app is told of what a door refused', () => {
   const wrong = () => `service.jwt=${ada.token}; service.session=other.secret`

@@ -1,7 +1,7 @@
 import {
-  type AuthAdapter,
   AuthError,
   type ProvedSession,
+  type SessionReader,
   type SessionUser,
   type StoredSession,
   validateSession,
@@ -32,8 +32,8 @@ const valid: StoredSession = {
   ban: null,
 }
 
-const answering = (findSession: () => unknown): AuthAdapter => ({
-  findSession: findSession as AuthAdapter['findSession'],
+const answering = (findSession: () => unknown): SessionReader => ({
+  findSession: findSession as SessionReader['findSession'],
 })
 const validate = (answer: unknown, identity = key) =>
   validateSession(
@@ -46,20 +46,20 @@ test('a session that counts is handed on as it is', async () => {
   expect(await validate(valid)).toBe(valid)
 })
 
-test('the adapter is asked for the session and the user together, every time', async () => {
+test('the store is queried for the session and the user together, every time', async () => {
   const asked: unknown[] = []
-  const adapter: AuthAdapter = {
+  const sessions: SessionReader = {
     async findSession(sessionKey) {
       asked.push(sessionKey)
       return valid
     },
   }
-  await validateSession(key, adapter, { now: () => now })
-  await validateSession(key, adapter, { now: () => now })
+  await validateSession(key, sessions, { now: () => now })
+  await validateSession(key, sessions, { now: () => now })
   expect(asked).toEqual([key, key])
 })
 
-test('an adapter may answer at once, without a promise', async () => {
+test('a store may return at once, without a promise', async () => {
   const options = { now: () => now }
   expect(
     await validateSession(
@@ -222,7 +222,7 @@ describe('an answer that is not plainly the session is 503, never a way in and n
   })
 })
 
-describe('an adapter that fails', () => {
+describe('a store that fails', () => {
   const failure = new Error('connection refused')
 
   test.each([

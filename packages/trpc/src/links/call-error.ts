@@ -21,7 +21,7 @@ export function isOutage({ data, cause }: ErrorLike): boolean {
 }
 
 /** Whether waiting may help. */
-export function isUndecided(error: AuthClientError): boolean {
+export function isRetryable(error: AuthClientError): boolean {
   return !isRefusal(error) || error.code === 'UNKNOWN'
 }
 

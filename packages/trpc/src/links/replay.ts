@@ -2,7 +2,7 @@ import { isTokenReason } from '@sallyport/core/protocol'
 import type { TRPCClientError } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import { signedOut, toClientError } from '../client/auth-client-error.ts'
-import { authDataOf, isUndecided, toCallError } from './call-error.ts'
+import { authDataOf, isRetryable, toCallError } from './call-error.ts'
 import { decidedState } from './decided-state.ts'
 import type { Call } from './send-call.ts'
 
@@ -35,7 +35,7 @@ export function createReplay<Router extends AnyTRPCRouter>(
 
   async function refresh(generation: number, rejected: TRPCClientError<Router>): Promise<void> {
     let failure = await session.refreshAfter(generation).then(() => null, toClientError)
-    if (failure && isUndecided(failure) && op.type !== 'mutation') {
+    if (failure && isRetryable(failure) && op.type !== 'mutation') {
       onOutage(toCallError(failure, rejected))
       const { status, error } = await decidedState(session, signal)
       failure = status === 'unauthenticated' ? signedOut() : error

@@ -4,7 +4,7 @@ import {
   type AuthStore,
   type Identity,
   identify,
-  isUndecided,
+  isUnavailable,
   keysVersion,
   type OriginRequest,
   type RequestKind,
@@ -128,7 +128,7 @@ export function createAuthHandle(
     const identity = identify(request, kindOfRequest, config)
     step1 = { kind: kindOfRequest, identity }
     identity.catch((error: unknown) => {
-      if (isUndecided(error)) step1 = null
+      if (isUnavailable(error)) step1 = null
     })
     return identity
   }
@@ -215,7 +215,7 @@ function beginRead(identity: Identity, store: AuthStore, config: AuthConfig): Pe
     revision: store.revocations.revision,
     keysVersion: keysVersion(config),
     readAt: performance.now(),
-    session: validateIdentity(identity, { config, adapter: store.sessions }),
+    session: validateIdentity(identity, { config, sessions: store.sessions }),
   }
 }
 

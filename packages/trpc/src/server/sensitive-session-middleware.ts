@@ -1,4 +1,11 @@
-import { type AuthConfig, type AuthError, denial, isFresh, positive, type Session } from '@sallyport/core'
+import {
+  type AuthConfig,
+  type AuthError,
+  denial,
+  isFresh,
+  requirePositive,
+  type Session,
+} from '@sallyport/core'
 import { authRequest } from './auth-handle.ts'
 import type { DatabaseContext } from './context.ts'
 import { getFreshSession } from './get-session.ts'
@@ -35,7 +42,7 @@ export interface SensitiveSessionOptions {
 export function createSensitiveSessionMiddleware({
   maxAge,
 }: SensitiveSessionOptions): Middleware<DatabaseContext, SensitiveSessionContext> {
-  const maxAgeSeconds = positive('maxAge', maxAge)
+  const maxAgeSeconds = requirePositive('maxAge', maxAge)
   return sensitive((session, config) =>
     isFresh(session, { maxAgeSeconds, now: config.now() })
       ? null

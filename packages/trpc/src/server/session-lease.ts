@@ -1,12 +1,12 @@
 import {
-  type AuthAdapter,
   type AuthConfig,
   type AuthStore,
   denial,
   type Identity,
   isAuthError,
-  isUndecided,
+  isUnavailable,
   type Session,
+  type SessionReader,
   validateIdentity,
 } from '@sallyport/core'
 import { GRACE_SECONDS } from '@sallyport/core/protocol'
@@ -130,7 +130,7 @@ export class SessionLease {
     const { session, errors } = await validateProofs(this.#subscribers.values(), {
       // A renewal may be tried again, so nothing is reported here.
       config: { ...config, lookupTimeoutMs, onEvent: undefined },
-      adapter: store.sessions,
+      sessions: store.sessions,
     })
     for (const [key, error] of errors) this.#reject(key, { error, isRenewal })
     if (session !== null) this.#accept(session, startedAt)
@@ -153,7 +153,7 @@ export class SessionLease {
   }
 
   #reject(key: string, { error, isRenewal }: { error: unknown; isRenewal: boolean }): void {
-    const isUnknown = isUndecided(error)
+    const isUnknown = isUnavailable(error)
     // A renewal that is tried again has rejected nothing, and isn't reported.
     if (!isUnknown || !isRenewal || this.#isOver()) {
       if (this.#emitting > 0 && isAuthError(error))
@@ -190,9 +190,9 @@ export class SessionLease {
 /** Step 2 for all proofs, with one lookup. */
 async function validateProofs(
   proofs: Iterable<Proof>,
-  { config, adapter }: { config: AuthConfig; adapter: AuthAdapter },
+  { config, sessions }: { config: AuthConfig; sessions: SessionReader },
 ): Promise<{ session: Session | null; errors: ReadonlyMap<string, unknown> }> {
-  const options = { config, adapter: lookUpOnce(adapter) }
+  const options = { config, sessions: lookUpOnce(sessions) }
   const identities = new Map<string, Identity>()
   for (const { key, identity } of proofs) identities.set(key, identity)
   const errors = new Map<string, unknown>()
@@ -207,11 +207,11 @@ async function validateProofs(
   return { session, errors }
 }
 
-function lookUpOnce(adapter: AuthAdapter): AuthAdapter {
-  let lookup: { session: ReturnType<AuthAdapter['findSession']> } | undefined
+function lookUpOnce(sessions: SessionReader): SessionReader {
+  let lookup: { session: ReturnType<SessionReader['findSession']> } | undefined
   return {
     findSession(key) {
-      lookup ??= { session: adapter.findSession(key) }
+      lookup ??= { session: sessions.findSession(key) }
       return lookup.session
     },
   }

@@ -1,4 +1,4 @@
-import { positive } from '@sallyport/core'
+import { requirePositive } from '@sallyport/core'
 
 /** What {@link webSocketOptions} allows a client to do. Every limit has a default. */
 export interface WebSocketLimits {
@@ -58,7 +58,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1
 export function socketLimits(limits: WebSocketLimits): SocketLimits {
   const { authenticateWithinMs } = limits
   const limit = (name: keyof typeof DEFAULT_LIMITS) =>
-    positive(`webSocketOptions: ${name}`, limits[name] ?? DEFAULT_LIMITS[name])
+    requirePositive(`webSocketOptions: ${name}`, limits[name] ?? DEFAULT_LIMITS[name])
   return {
     framesPer100Ms: limit('framesPer100Ms'),
     overBudgetMs: limit('overBudgetMs'),
@@ -69,7 +69,7 @@ export function socketLimits(limits: WebSocketLimits): SocketLimits {
     maxSocketsPerAddress: limit('maxSocketsPerAddress'),
     maxHandshakesPerAddress: limit('maxHandshakesPerAddress'),
     ...(authenticateWithinMs !== undefined && {
-      authenticateWithinMs: positive(
+      authenticateWithinMs: requirePositive(
         'webSocketOptions: authenticateWithinMs',
         authenticateWithinMs,
         MAX_TIMER_MS,

@@ -1,6 +1,6 @@
-import { type AuthConfig, positive } from '@sallyport/core'
+import { type AuthConfig, requirePositive } from '@sallyport/core'
 import { trustProxies } from '@sallyport/core/address'
-import { safely } from '@sallyport/core/service'
+import { safeListener } from '@sallyport/core/service'
 import { type PageOptions, type PageRequest, readPage } from './page.ts'
 import { openServerAuth, type ServerAuth } from './server-auth.ts'
 import { findStanding, type PageServer } from './standing.ts'
@@ -36,8 +36,8 @@ export function createServerAuth({
   const server: PageServer = {
     config,
     ask: openTokenSource(token, config),
-    timeoutMs: positive('timeoutMs', timeoutMs),
-    onError: safely(onError),
+    timeoutMs: requirePositive('timeoutMs', timeoutMs),
+    onError: safeListener(onError),
   }
   const trustsProxy = trustProxies(config.trustedProxies)
   const opened = new WeakMap<PageRequest, Promise<ServerAuth>>()

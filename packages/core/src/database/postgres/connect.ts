@@ -1,5 +1,5 @@
 import { ConfigurationError, isAuthError } from '../../protocol/errors.ts'
-import { positive } from '../../protocol/settings.ts'
+import { requirePositive } from '../../protocol/settings.ts'
 import { type PostgresConnector, postgresConnector } from './connector.ts'
 
 /** What {@link openPostgres} takes. */
@@ -30,7 +30,8 @@ export function connectPostgres(
     throw new ConfigurationError(
       'A PostgreSQL database URL looks like postgres://user:password@host:5432/database, with the password in encodeURIComponent()',
     )
-  const milliseconds = (name: keyof PostgresOptions, value: number) => positive(name, value, LONGEST_TIMER_MS)
+  const milliseconds = (name: keyof PostgresOptions, value: number) =>
+    requirePositive(name, value, LONGEST_TIMER_MS)
   const lookupTimeoutMs = milliseconds('lookupTimeoutMs', options.lookupTimeoutMs ?? 2_000)
   const statementTimeoutMs = milliseconds('statementTimeoutMs', options.statementTimeoutMs ?? 5_000)
   const connector = postgresConnector({
@@ -41,7 +42,7 @@ export function connectPostgres(
       query_timeout: Math.min(statementTimeoutMs + 1_000, LONGEST_TIMER_MS),
       keepAlive: true,
     },
-    poolSize: positive('poolSize', options.poolSize ?? 10),
+    poolSize: requirePositive('poolSize', options.poolSize ?? 10),
     connectTimeoutMs: milliseconds('connectTimeoutMs', options.connectTimeoutMs ?? 2_000),
   })
   return { connector, lookupTimeoutMs }

@@ -1,7 +1,7 @@
 import { Kysely, sql } from 'kysely'
-import type { SessionStore } from '../../session/adapter.ts'
 import { NO_COLUMNS } from '../../session/added-columns.ts'
 import { withAuthStore } from '../../session/auth-store.ts'
+import type { SessionStore } from '../../session/session-store.ts'
 import type { AuthTransaction } from '../auth-transaction.ts'
 import { addColumns } from '../columns.ts'
 import type { ColumnsOptions, OpenedDatabase } from '../database.ts'

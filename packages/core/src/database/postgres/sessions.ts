@@ -2,10 +2,10 @@ import type { Client } from 'pg'
 import { DeadlineError, withDeadline } from '../../protocol/deadline.ts'
 import { AuthError } from '../../protocol/errors.ts'
 import { backOff } from '../../protocol.ts'
-import type { AuthAdapter } from '../../session/adapter.ts'
 import { type AddedColumns, addedLists, NO_COLUMNS } from '../../session/added-columns.ts'
 import type { SessionKey, StoredSession } from '../../session/session.ts'
 import { type LookupValues, sessionOf } from '../../session/session-row.ts'
+import type { SessionReader } from '../../session/session-store.ts'
 import type { SessionSql } from '../session-sql.ts'
 import { type PostgresConnector, RECONNECT_PAUSE } from './connector.ts'
 import { isStatementFault, sqlState } from './errors.ts'
@@ -43,7 +43,7 @@ export interface LookupOptions {
 }
 
 /** Step 2 on a connection of its own. */
-export interface PostgresLookups extends AuthAdapter {
+export interface PostgresLookups extends SessionReader {
   /** Resolves when no statement is under way. */
   close(): Promise<void>
 }

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import type { SessionStore, SessionToken } from '../../session/adapter.ts'
+import type { SessionStore, SessionToken } from '../../session/session-store.ts'
 import { orUnavailable } from './errors.ts'
 import { isIdOf } from './ids.ts'
 

@@ -1,8 +1,8 @@
 import type { Database } from 'better-sqlite3'
-import type { AuthAdapter, SessionStore, SessionToken } from '../../session/adapter.ts'
 import { type AddedColumns, addedLists, NO_COLUMNS } from '../../session/added-columns.ts'
 import type { SessionKey, StoredSession } from '../../session/session.ts'
 import { type LookupValues, sessionOf } from '../../session/session-row.ts'
+import type { SessionReader, SessionStore, SessionToken } from '../../session/session-store.ts'
 import { toDate, toNullableDate } from '../schema.ts'
 import { type SessionSql, sessionSql } from '../session-sql.ts'
 
@@ -64,7 +64,7 @@ export function sqliteLookups(
   reader: Database,
   sql: SessionSql,
   columns: AddedColumns = NO_COLUMNS,
-): AuthAdapter {
+): SessionReader {
   const added = addedLists(columns)
   const lookup = reader.prepare<[string, string], LookupValues>(lookupStatement(sql)).raw()
   const begin = reader.prepare('begin')

@@ -1,5 +1,5 @@
 import type { Caller } from '../../endpoints/endpoint.ts'
-import { positive } from '../../protocol/settings.ts'
+import { requirePositive } from '../../protocol/settings.ts'
 
 /** What `admin()` takes. */
 export interface AdminOptions {
@@ -27,5 +27,5 @@ export interface FreshAdmin {
 export function freshAdmin({ freshForSeconds }: AdminOptions): FreshAdmin {
   if (freshForSeconds === false) return { caller: 'admin', freshForSeconds: undefined }
   if (freshForSeconds === undefined) return { caller: 'fresh-admin', freshForSeconds }
-  return { caller: 'fresh-admin', freshForSeconds: positive('admin.freshForSeconds', freshForSeconds) }
+  return { caller: 'fresh-admin', freshForSeconds: requirePositive('admin.freshForSeconds', freshForSeconds) }
 }

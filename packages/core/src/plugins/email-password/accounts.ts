@@ -4,7 +4,7 @@ import type { AuthTransaction, RecordEvent } from '../../database/auth-transacti
 import { type AuthKysely, toNullableDate } from '../../database/schema.ts'
 import { userName } from '../../endpoints/user-record.ts'
 import { commit } from '../../lifecycle/commit.ts'
-import { refuse } from '../../protocol/endpoint-error.ts'
+import { reject } from '../../protocol/endpoint-error.ts'
 import { isBanned } from '../../session/session.ts'
 import { emailAddress } from './email-address.ts'
 import { newPassword } from './password.ts'
@@ -150,6 +150,6 @@ function parseField(
   options: NewPasswordAccount,
 ): string {
   const parsed = schema.safeParse(options[field])
-  if (!parsed.success) throw refuse('INVALID_INPUT', { fields: [field], cause: parsed.error })
+  if (!parsed.success) throw reject('INVALID_INPUT', { fields: [field], cause: parsed.error })
   return parsed.data
 }

@@ -9,14 +9,14 @@ export interface ChosenPassword {
 
 /**
  * Checks a password when it is chosen, after our own rules. Return to accept it. To reject it, throw an
- * `EndpointError` from `refusals`: the user sees its message. Any other error is a 500, and the password
+ * `EndpointError` from `rejections`: the user sees its message. Any other error is a 500, and the password
  * isn't set.
  *
  * @example
- * const refuse = refusals({ PASSWORD_REUSED: { status: 400, message: 'Choose a new password' } })
+ * const reject = rejections({ PASSWORD_REUSED: { status: 400, message: 'Choose a new password' } })
  * emailPassword({
  *   async checkPassword({ password, user }) {
- *     if (await wasUsed(user.id, password)) throw refuse('PASSWORD_REUSED')
+ *     if (await wasUsed(user.id, password)) throw reject('PASSWORD_REUSED')
  *   },
  * })
  */

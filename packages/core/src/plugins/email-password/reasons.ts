@@ -1,4 +1,4 @@
-import { type RefusalTable, refusals } from '../../protocol/endpoint-error.ts'
+import { type RejectionTable, rejections } from '../../protocol/endpoint-error.ts'
 
 /** What may be wrong with a call of an endpoint of `emailPassword()`. */
 export const REASONS_OF_EMAIL_PASSWORD = {
@@ -12,8 +12,8 @@ export const REASONS_OF_EMAIL_PASSWORD = {
   EMAIL_TAKEN: { status: 409, message: 'There is an account with this email' },
   EMAIL_UNAVAILABLE: { status: 501, message: 'This app sends no emails' },
 } as const
-REASONS_OF_EMAIL_PASSWORD satisfies RefusalTable
+REASONS_OF_EMAIL_PASSWORD satisfies RejectionTable
 
 /** Makes a refusal of {@link REASONS_OF_EMAIL_PASSWORD}. */
-export const refuseEmailPassword: ReturnType<typeof refusals<typeof REASONS_OF_EMAIL_PASSWORD>> =
-  refusals(REASONS_OF_EMAIL_PASSWORD)
+export const refuseEmailPassword: ReturnType<typeof rejections<typeof REASONS_OF_EMAIL_PASSWORD>> =
+  rejections(REASONS_OF_EMAIL_PASSWORD)

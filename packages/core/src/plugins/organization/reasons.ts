@@ -1,4 +1,4 @@
-import { type RefusalTable, refusals } from '../../auth.ts'
+import { type RejectionTable, rejections } from '../../auth.ts'
 
 /** What may be wrong with a call of an endpoint of `organization()`. */
 export const REASONS_OF_ORGANIZATION = {
@@ -16,8 +16,8 @@ export const REASONS_OF_ORGANIZATION = {
   TOO_MANY_ORGANIZATIONS: { status: 409, message: 'You are a member of too many organizations' },
   INVITATIONS_UNAVAILABLE: { status: 501, message: 'This app delivers no invitations' },
 } as const
-REASONS_OF_ORGANIZATION satisfies RefusalTable
+REASONS_OF_ORGANIZATION satisfies RejectionTable
 
 /** Makes a refusal of {@link REASONS_OF_ORGANIZATION}. */
-export const refuseOrganization: ReturnType<typeof refusals<typeof REASONS_OF_ORGANIZATION>> =
-  refusals(REASONS_OF_ORGANIZATION)
+export const refuseOrganization: ReturnType<typeof rejections<typeof REASONS_OF_ORGANIZATION>> =
+  rejections(REASONS_OF_ORGANIZATION)

@@ -1,4 +1,4 @@
-import { checkRateLimit, positive, type RateLimit, type SessionUser } from '../../index.ts'
+import { checkRateLimit, type RateLimit, requirePositive, type SessionUser } from '../../index.ts'
 import { refuseOrganization } from './reasons.ts'
 import { allRoles } from './roles.ts'
 
@@ -91,8 +91,8 @@ export function toSettings({
     ...(deliverInvitation !== undefined && { deliverInvitation }),
     roles: allRoles(roles),
     allowCreate,
-    maxOrganizationsPerUser: positive('maxOrganizationsPerUser', maxOrganizationsPerUser),
-    invitationExpiresInSeconds: positive(
+    maxOrganizationsPerUser: requirePositive('maxOrganizationsPerUser', maxOrganizationsPerUser),
+    invitationExpiresInSeconds: requirePositive(
       'invitationExpiresInSeconds',
       invitationExpiresInSeconds,
       LONGEST_SECONDS,

@@ -1,5 +1,5 @@
 import type { AuthEvent } from '@sallyport/core'
-import { isEndpointError, refusals } from '@sallyport/core/auth'
+import { isEndpointError, rejections } from '@sallyport/core/auth'
 import {
   breachedPasswords,
   type ChosenPassword,
@@ -14,7 +14,7 @@ import { insertLink } from '../../support/insert-link.ts'
 import { startRangeServer } from '../../support/range-server.ts'
 import { post } from '../../support/requests.ts'
 
-const refuse = refusals({
+const reject = rejections({
   PASSWORD_REUSED: { status: 400, message: 'Choose a password you never used here' },
 })
 const NEW_PASSWORD = 'another rare password'
@@ -78,7 +78,7 @@ describe.each(WAYS)('%s', (way) => {
     const { ways, user } = await start({
       async checkPassword(given) {
         chosen.push(given)
-        if (given.password !== NEW_PASSWORD) throw refuse('PASSWORD_REUSED')
+        if (given.password !== NEW_PASSWORD) throw reject('PASSWORD_REUSED')
       },
     })
     const response = await ways[way]('one that was used before')

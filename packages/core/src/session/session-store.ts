@@ -1,7 +1,7 @@
 import type { SessionKey, StoredSession } from './session.ts'
 
 /** How Step 2 reaches the session record: directly in the database, or over HTTP where there is none. */
-export interface AuthAdapter {
+export interface SessionReader {
   /**
    * The session of this id **and** user with its user row, as the primary has it now; null when there is none. Reads only;
    * whether the session still counts is decided by `validateSession`.
@@ -10,7 +10,7 @@ export interface AuthAdapter {
 }
 
 /** The adapter of a process that has the database, where session cookies can be checked too. */
-export interface SessionStore extends AuthAdapter {
+export interface SessionStore extends SessionReader {
   /** What the endpoints need of a session to judge a session cookie; null when there is none. Never for Step 2. */
   findToken(sessionId: string): Promise<SessionToken | null>
 }
