@@ -1,6 +1,6 @@
 export { BodyTooLargeError, type ByteStream, readBytes } from './protocol/read-limited.ts'
 export { safeListener } from './protocol/safe-listener.ts'
-export { requireSecureUrl } from './protocol/secure-url.ts'
+export { requireSecureUrl } from './protocol/settings.ts'
 export { burnToken } from './service/burn-token.ts'
 export { digestBody } from './service/digest-body.ts'
 export { issueServiceToken, type ServiceTokenOptions } from './service/issue-service-token.ts'

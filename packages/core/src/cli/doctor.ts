@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { Argument, type Command, CommanderError } from 'commander'
 import { ConfigurationError } from '../protocol/errors.ts'
-import { isSecureUrl } from '../protocol/secure-url.ts'
+import { isSecureUrl } from '../protocol/settings.ts'
 import type { Violation } from './doctor/boundary.ts'
 import { loadDefinition } from './load-definition.ts'
 import { refuseWithout } from './missing-package.ts'

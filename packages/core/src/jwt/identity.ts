@@ -1,4 +1,4 @@
-/** Who asks, as Step 1 proved it. Says nothing about whether the session still counts. */
+/** The caller, as Step 1 proved it. Doesn't say whether the session is still valid. */
 export interface Identity {
   readonly userId: string
   readonly sessionId: string
@@ -6,8 +6,8 @@ export interface Identity {
   readonly version: number | null
   /** When the JWT expires. */
   readonly expiresAt: Date
-  /** Who issued the JWT. */
+  /** The issuer of the JWT. */
   readonly issuer: string
-  /** The key that signed the JWT. */
+  /** The id of the key that signed the JWT. */
   readonly keyId: string
 }

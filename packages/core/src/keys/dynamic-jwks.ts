@@ -1,6 +1,6 @@
 import { AuthError } from '../protocol/errors.ts'
 import { readLimited } from '../protocol/read-limited.ts'
-import { requireSecureUrl } from '../protocol/secure-url.ts'
+import { requireSecureUrl } from '../protocol/settings.ts'
 import { MAX_PAYLOAD_BYTES } from '../protocol.ts'
 import { ALGORITHMS, type KeySet, type VerificationAlgorithm, type VerificationKey } from './key-set.ts'
 import { createLiveKeys } from './live-keys.ts'

@@ -1,4 +1,4 @@
-/** A listener of the app whose own failure, at once or later, is printed, changes nothing and does not end the process. */
+/** Wraps a listener of the app, so that its errors, thrown or rejected, are printed and have no other effect. */
 export function safeListener<Args extends readonly unknown[]>(
   listener: (...args: Args) => unknown,
 ): (...args: Args) => void {

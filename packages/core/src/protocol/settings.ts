@@ -1,17 +1,36 @@
 import { ConfigurationError } from './errors.ts'
 
 /**
- * A setting that counts something.
+ * Returns a setting that must be a positive whole number.
  *
- * @param most the greatest value that makes sense
  * @throws ConfigurationError naming the setting
  */
 export function requirePositive(
   setting: string,
   value: number,
-  most: number = Number.MAX_SAFE_INTEGER,
+  max: number = Number.MAX_SAFE_INTEGER,
 ): number {
-  if (Number.isSafeInteger(value) && value > 0 && value <= most) return value
-  const upTo = most === Number.MAX_SAFE_INTEGER ? '' : ` up to ${most}`
+  if (Number.isSafeInteger(value) && value > 0 && value <= max) return value
+  const upTo = max === Number.MAX_SAFE_INTEGER ? '' : ` up to ${max}`
   throw new ConfigurationError(`${setting} must be a positive whole number${upTo}`)
+}
+
+/**
+ * Returns a setting that is the URL that credentials are sent to, or that keys are fetched from.
+ *
+ * @throws ConfigurationError naming the setting, if the URL isn't secure
+ */
+export function requireSecureUrl(setting: string, value: string): URL {
+  const url = URL.parse(value)
+  if (url !== null && isSecureUrl(url)) return url
+  throw new ConfigurationError(`${setting} must be https, or http on this machine`)
+}
+
+/**
+ * Returns whether the network can neither read nor change what is sent to a URL: it is https, or http on this machine,
+ * which `URL` normalizes to `localhost`, `127.0.0.0/8`, or `[::1]`.
+ */
+export function isSecureUrl(url: URL): boolean {
+  if (url.protocol === 'http:') return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)
+  return url.protocol === 'https:'
 }

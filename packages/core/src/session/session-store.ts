@@ -1,21 +1,21 @@
 import type { SessionKey, StoredSession } from './session.ts'
 
-/** How Step 2 reaches the session record: directly in the database, or over HTTP where there is none. */
+/** Reads session records for Step 2, from the database or over HTTP. */
 export interface SessionReader {
   /**
-   * The session of this id **and** user with its user row, as the primary has it now; null when there is none. Reads only;
-   * whether the session still counts is decided by `validateSession`.
+   * Returns the session with this id **and** this user, with its user row, as the primary has it now; null if there
+   * is none. Only reads: `validateSession` decides whether the session is valid.
    */
   findSession(key: SessionKey): StoredSession | null | Promise<StoredSession | null>
 }
 
-/** The adapter of a process that has the database, where session cookies can be checked too. */
+/** Session records of a process with a database, which can check session cookies too. */
 export interface SessionStore extends SessionReader {
-  /** What the endpoints need of a session to judge a session cookie; null when there is none. Never for Step 2. */
+  /** Returns what the endpoints need to check a session cookie, or null. Never used for Step 2. */
   findToken(sessionId: string): Promise<SessionToken | null>
 }
 
-/** The parts of a session record that decide about its cookie. */
+/** The columns of a session that decide about its cookie. */
 export interface SessionToken {
   readonly userId: string
   /** `sha256:<hex>` of the secret. */
