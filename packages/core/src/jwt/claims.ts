@@ -13,7 +13,6 @@ interface ClaimsOptions {
   readonly keyId: string
   readonly issuer: TrustedIssuer
   readonly isOwn: boolean
-  /** The time that `exp` and `nbf` are compared with. */
   readonly now: Date
   /** The present, if `now` isn't. */
   readonly clock?: Date
@@ -47,7 +46,6 @@ export function parseClaims(
   return { userId, sessionId, version: ownVersion, expiresAt, issuer: issuer.issuer, keyId }
 }
 
-/** Returns whether a value can be a session version. */
 export function isVersion(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) > 0
 }
@@ -57,11 +55,7 @@ export function isNumericDate(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_NUMERIC_DATE
 }
 
-/**
- * Parses a payload without checking its claims.
- *
- * @throws AuthError `TOKEN_INVALID`
- */
+/** @throws AuthError `TOKEN_INVALID` if a payload isn't a JSON object */
 export function parsePayload(payload: Uint8Array): JsonObject {
   try {
     return parseJsonObject(payload)

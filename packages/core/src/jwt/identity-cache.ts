@@ -4,14 +4,13 @@ import type { Identity } from './identity.ts'
 export interface IdentityCache {
   /** Returns the identity of a token, if it was verified with this version of the key set. */
   get(token: string, version: number): Identity | undefined
-  /** Stores an identity that was verified with this version of the key set. */
   set(token: string, version: number, identity: Identity): void
   readonly size: number
 }
 
 /**
- * Creates a bounded map from token to identity. Its key is the whole token, because parts or a short hash could confuse
- * two users. A new key set empties it; the oldest entry is evicted first.
+ * Creates a bounded map from token to identity. Its key is the whole token, because parts or a short hash
+ * could confuse two users. A new key set empties it; the oldest entry is evicted first.
  */
 export function createIdentityCache(maxEntries: number): IdentityCache {
   const identities = new Map<string, Identity>()

@@ -4,10 +4,7 @@ export interface Identity {
   readonly sessionId: string
   /** The session version in our own JWT; null in a token of another issuer, which owns its sessions. */
   readonly version: number | null
-  /** When the JWT expires. */
   readonly expiresAt: Date
-  /** The issuer of the JWT. */
   readonly issuer: string
-  /** The id of the key that signed the JWT. */
   readonly keyId: string
 }

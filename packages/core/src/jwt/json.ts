@@ -3,7 +3,6 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 /** A JSON object whose members are unchecked. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** Returns whether a value is a JSON object: not an array, not null. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
@@ -19,7 +18,6 @@ export function parseJsonObject(bytes: Uint8Array): JsonObject {
   return value
 }
 
-/** Returns the number of strings in valid JSON, member names included. */
 export function countStrings(bytes: Uint8Array): number {
   return utf8.decode(bytes).match(/"(?:[^"\\]|\\.)*"/g)?.length ?? 0
 }

@@ -16,8 +16,8 @@ export interface VerifiedJws {
 /**
  * Verifies the signature of a compact JWS (RFC 7515 section 5.2) and nothing else.
  *
- * The cheap checks come first: shape, canonical base64url, header, and only then a key and cryptography. The algorithm
- * is that of the key (RFC 8725 section 3.1), so a token can't choose it.
+ * The cheap checks come first: shape, canonical base64url, header, and only then a key and cryptography. The
+ * algorithm is that of the key (RFC 8725 section 3.1), so a token can't choose it.
  *
  * @param options.typ the required header `typ`; null if there must be none; undefined accepts any
  * @throws AuthError `TOKEN_INVALID`, or `KEYS_UNAVAILABLE` if the keys can't be loaded
@@ -67,7 +67,10 @@ export function splitJws(token: unknown): [header: string, payload: string, sign
   return segments
 }
 
-/** Rejects all other members, such as `jwk`, `jku`, `x5u`, `x5c`, `crit`, `b64`, and `zip` (RFC 8725 section 3.10). */
+/**
+ * Rejects all other members, such as `jwk`, `jku`, `x5u`, `x5c`, `crit`, `b64`, and `zip` (RFC 8725 section
+ * 3.10).
+ */
 function parseHeader(segment: string): { alg: string; kid: string; typ: string | undefined } {
   try {
     const bytes = base64url.decode(segment)
@@ -75,7 +78,8 @@ function parseHeader(segment: string): { alg: string; kid: string; typ: string |
     const { alg, kid, typ, ...others } = header
     const isKnown = typeof alg === 'string' && typeof kid === 'string' && Object.keys(others).length === 0
     if (!isKnown || (typ !== undefined && typeof typ !== 'string')) throw new TypeError('Not our header')
-    // `JSON.parse` keeps the last of two members with one name; another verifier may use the first (RFC 7515 section 4).
+    // `JSON.parse` keeps the last of two members with one name; another verifier may use the first (RFC 7515
+    // section 4).
     if (countStrings(bytes) !== 2 * Object.keys(header).length) throw new SyntaxError('A member occurs twice')
     return { alg, kid, typ }
   } catch (cause) {

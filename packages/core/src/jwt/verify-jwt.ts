@@ -7,8 +7,8 @@ import { keysVersion, type TrustedIssuer } from './trusted-issuer.ts'
 import { splitJws, verifyJws } from './verify-jws.ts'
 
 /**
- * Step 1: returns the identity in a JWT (spec section 5), by cryptography alone. For a token that was verified before,
- * the cache skips the signature, never `exp`.
+ * Step 1: returns the identity in a JWT (spec section 5), by cryptography alone. For a token that was
+ * verified before, the cache skips the signature, never `exp`.
  *
  * @throws AuthError `TOKEN_INVALID`, `TOKEN_EXPIRED`, or `KEYS_UNAVAILABLE`
  */

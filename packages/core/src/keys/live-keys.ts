@@ -8,18 +8,18 @@ import {
 import type { PublicJwk } from './policy.ts'
 import { verificationKey } from './verification-key.ts'
 
-/** Keys that may be replaced while the program runs. */
+/** A key set that can be replaced while the program runs. */
 export interface LiveKeys extends Omit<KeySet, 'findKey'> {
   findKey(kid: string): VerificationKey | undefined
   /**
-   * Puts another set in place. Does nothing when it is the same.
+   * Replaces the set. Does nothing if it is the same.
    *
-   * @throws AuthError `KEYS_UNAVAILABLE` when a key cannot be imported; then the earlier set stays
+   * @throws AuthError `KEYS_UNAVAILABLE` if a key can't be imported; then the earlier set stays
    */
   replace(jwks: readonly PublicJwk[], revoked: readonly string[]): Promise<void>
 }
 
-/** An empty set, to be filled by {@link LiveKeys.replace}. */
+/** Creates an empty set, to be filled by {@link LiveKeys.replace}. */
 export function createLiveKeys(algorithms: readonly VerificationAlgorithm[] = ALGORITHMS): LiveKeys {
   let keys = new Map<string, VerificationKey>()
   let revokedKids = new Set<string>()
@@ -39,7 +39,7 @@ export function createLiveKeys(algorithms: readonly VerificationAlgorithm[] = AL
     algorithms: new Set(algorithms),
     findKey: (kid) => (revokedKids.has(kid) ? undefined : keys.get(kid)),
     keys: () => keys.values(),
-    // What stands in the set has been imported.
+    // `replace` has imported every key.
     ready: async () => {},
     status,
     subscribe(listener) {

@@ -17,8 +17,8 @@ const pending = new Set<Pending>()
 let sweeping = false
 
 /**
- * Rejects if a promise takes longer than `timeoutMs`, at most 100 ms late. All callers share one timer, because nearly
- * every promise settles long before it fires.
+ * Rejects if a promise takes longer than `timeoutMs`, at most 100 ms late. All callers share one timer,
+ * because nearly every promise settles long before it fires.
  *
  * @throws DeadlineError
  */

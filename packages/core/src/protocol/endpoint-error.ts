@@ -39,9 +39,7 @@ const MAX_FIELDS = 20
 /** A rejection by an auth endpoint. The response carries the code and its fixed message. */
 export class EndpointError extends Error {
   override readonly name = 'EndpointError'
-  /** Such as `EMAIL_TAKEN`. */
   readonly code: string
-  /** The HTTP status. */
   readonly status: number
   /** The invalid fields, with `INVALID_INPUT`. At most 20. */
   readonly fields: readonly string[]

@@ -1,4 +1,6 @@
-/** Wraps a listener of the app, so that its errors, thrown or rejected, are printed and have no other effect. */
+/**
+ * Wraps a listener of the app, so that its errors, thrown or rejected, are printed and have no other effect.
+ */
 export function safeListener<Args extends readonly unknown[]>(
   listener: (...args: Args) => unknown,
 ): (...args: Args) => void {

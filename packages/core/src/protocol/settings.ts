@@ -27,8 +27,8 @@ export function requireSecureUrl(setting: string, value: string): URL {
 }
 
 /**
- * Returns whether the network can neither read nor change what is sent to a URL: it is https, or http on this machine,
- * which `URL` normalizes to `localhost`, `127.0.0.0/8`, or `[::1]`.
+ * Returns whether the network can neither read nor change what is sent to a URL: it is https, or http on this
+ * machine, which `URL` normalizes to `localhost`, `127.0.0.0/8`, or `[::1]`.
  */
 export function isSecureUrl(url: URL): boolean {
   if (url.protocol === 'http:') return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)

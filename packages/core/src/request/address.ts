@@ -22,8 +22,8 @@ export function trustProxies(proxies: readonly string[]): ProxyTrust {
 }
 
 /**
- * Returns the address of the client: the address of the connection, or, if that is a trusted proxy, the last one in
- * `X-Forwarded-For` that isn't. Null if it is missing or invalid.
+ * Returns the address of the client: the address of the connection, or, if that is a trusted proxy, the last
+ * one in `X-Forwarded-For` that isn't. Null if it is missing or invalid.
  */
 export function clientAddress(
   remoteAddress: string | null,
@@ -49,8 +49,8 @@ function withoutPorts(forwardedFor: string): string {
 const PORT = /^\[([^\]]*)\](?::\d{1,5})?$|^(\d{1,3}(?:\.\d{1,3}){3}):\d{1,5}$/
 
 /**
- * Returns the client that a rate limit counts: an IPv4 address, or the /64 of an IPv6 address, which is one household.
- * Requests without an address share one name.
+ * Returns the client that a rate limit counts: an IPv4 address, or the /64 of an IPv6 address, which is one
+ * household. Requests without an address share one name.
  */
 export function clientNetwork(address: string | null): string {
   if (address === null) return 'unknown'
@@ -62,8 +62,8 @@ export function clientNetwork(address: string | null): string {
 const SITE_FACTOR = 10
 
 /**
- * Returns what a limit by address counts: the client, then for IPv6 the /48 around it. A provider can give one customer
- * a /48, which has 65,536 networks of /64.
+ * Returns what a limit by address counts: the client, then for IPv6 the /48 around it. A provider can give
+ * one customer a /48, which has 65,536 networks of /64.
  */
 export function addressBuckets(
   address: string | null,
@@ -82,8 +82,8 @@ function rangeOf(address: ipaddr.IPv6, bits: number): string {
 }
 
 /**
- * Returns the IPv4 address in a 6to4 address (2002::/16) or a NAT64 address (64:ff9b::/96 and 64:ff9b:1::/48). Its owner
- * could otherwise choose among many networks.
+ * Returns the IPv4 address in a 6to4 address (2002::/16) or a NAT64 address (64:ff9b::/96 and
+ * 64:ff9b:1::/48). Its owner could otherwise choose among many networks.
  */
 function withoutTunnel(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 {
   if (address instanceof ipaddr.IPv4) return address
@@ -92,7 +92,8 @@ function withoutTunnel(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr
   if (a !== 0x64 || b !== 0xff9b) return address
   const isWellKnown = c === 0 && d === 0 && e === 0 && f === 0
   if (!isWellKnown && c !== 1) return address
-  // A prefix of 96 bits has the address at its end. One of 48 bits has it around bits 64 to 71, and zeros behind it.
+  // A prefix of 96 bits has the address at its end. One of 48 bits has it around bits 64 to 71, and zeros
+  // behind it.
   const isAtEnd = isWellKnown || g !== 0 || h !== 0
   return isAtEnd ? toIpv4(g, h) : toIpv4(d, ((e & 0xff) << 8) | (f >> 8))
 }

@@ -11,7 +11,10 @@ export interface CookieNames {
   readonly device: string
 }
 
-/** Returns the cookie names for a prefix. `secure` adds `__Host-` to all but the JWT (RFC 6265bis section 4.1.3). */
+/**
+ * Returns the cookie names for a prefix. `secure` adds `__Host-` to all but the JWT (RFC 6265bis section
+ * 4.1.3).
+ */
 export function cookieNames(prefix: string, secure: boolean): CookieNames {
   const bound = secure ? '__Host-' : ''
   return { jwt: `${prefix}.jwt`, session: `${bound}${prefix}.session`, device: `${bound}${prefix}.device` }
@@ -20,8 +23,8 @@ export function cookieNames(prefix: string, secure: boolean): CookieNames {
 /**
  * Returns the value of one cookie, or null if it was not sent or is empty.
  *
- * Cookie parsers return the first of two cookies with one name, so a parent domain or another path could choose which
- * one is used. Here, a name that occurs twice is an error.
+ * Cookie parsers return the first of two cookies with one name, so a parent domain or another path could
+ * choose which one is used. Here, a name that occurs twice is an error.
  *
  * @throws AuthError `COOKIE_CONFLICT`
  */
@@ -42,7 +45,10 @@ export function readCookie(header: string | null, name: string): string | null {
   return value === '' ? null : value
 }
 
-/** Unlike `trim()`, keeps other white space, such as a no-break space: it belongs to the value (RFC 9110 section 5.6.3). */
+/**
+ * Unlike `trim()`, keeps other white space, such as a no-break space: it belongs to the value (RFC 9110
+ * section 5.6.3).
+ */
 function trimmed(header: string, from: number, to: number): string {
   let [start, end] = [from, to]
   while (start < end && isWhiteSpace(header, start)) start++
@@ -60,8 +66,8 @@ const TAB = 9
 const EQUALS = 61
 
 /**
- * Returns a `Set-Cookie` value with our attributes: `HttpOnly; SameSite=Lax; Path=/`, `Secure` on https, no `Domain`. If
- * `maxAgeSeconds` is null, the cookie expires with the browser session.
+ * Returns a `Set-Cookie` value with our attributes: `HttpOnly; SameSite=Lax; Path=/`, `Secure` on https, no
+ * `Domain`. If `maxAgeSeconds` is null, the cookie expires with the browser session.
  */
 export function setCookie(
   name: string,

@@ -2,8 +2,8 @@ import type { AuthConfig } from '../config.ts'
 import { CLIENT_HEADER, SESSION_HEADER } from '../protocol.ts'
 
 /**
- * Returns the CORS headers of a response: a listed origin with credentials, never `*`, and only `vary` for any other
- * origin. `vary` keeps caches from serving one origin's response to another.
+ * Returns the CORS headers of a response: a listed origin with credentials, never `*`, and only `vary` for
+ * any other origin. `vary` keeps caches from serving one origin's response to another.
  */
 export function corsHeaders(origin: string | null, config: AuthConfig): Record<string, string> {
   if (origin === null || !config.allowedOrigins.has(origin)) return { vary: 'Origin' }
@@ -16,8 +16,8 @@ export function corsHeaders(origin: string | null, config: AuthConfig): Record<s
 }
 
 /**
- * Lets pages of `allowedOrigins` call the tRPC route: responds to preflights, and adds the CORS headers to the response
- * of `respond` for any other request.
+ * Lets pages of `allowedOrigins` call the tRPC route: responds to preflights, and adds the CORS headers to
+ * the response of `respond` for any other request.
  *
  * @example app.all('/trpc/*', (c) => withCors(c.req.raw, authConfig, () => fetchRequestHandler(options(c.req.raw))))
  */

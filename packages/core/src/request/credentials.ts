@@ -7,7 +7,10 @@ export type HeaderReader = (name: string) => string | null
 
 /** The credentials of a request. */
 export interface Credentials {
-  /** Browsers send cookies automatically, so their origin must be checked; a program sends a bearer token on purpose. */
+  /**
+   * Browsers send cookies automatically, so their origin must be checked; a program sends a bearer token on
+   * purpose.
+   */
   readonly transport: 'cookie' | 'bearer'
   /** The JWT. */
   readonly token: string | null
@@ -22,8 +25,8 @@ export interface SessionCookie {
 }
 
 /**
- * Reads the credentials of a request. If bearer transport is enabled, `Authorization: Bearer` and the session header
- * each disable the cookies.
+ * Reads the credentials of a request. If bearer transport is enabled, `Authorization: Bearer` and the session
+ * header each disable the cookies.
  *
  * @throws AuthError `COOKIE_CONFLICT` if one of our cookies was sent twice
  */
@@ -40,7 +43,9 @@ export function readCredentials(header: HeaderReader, config: AuthConfig): Crede
   }
 }
 
-/** Returns the token of `Authorization: Bearer`; null if there is none, or if bearer transport isn't enabled. */
+/**
+ * Returns the token of `Authorization: Bearer`; null if there is none, or if bearer transport isn't enabled.
+ */
 export function readBearer(header: HeaderReader, { bearer }: AuthConfig): string | null {
   if (!bearer) return null
   return /^Bearer +([^ ]+)$/i.exec(header('authorization') ?? '')?.[1] ?? null

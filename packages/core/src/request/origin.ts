@@ -13,8 +13,8 @@ export interface OriginRequest {
 }
 
 /**
- * Checks whether the site that sent a request may use its cookies. Browsers attach cookies automatically, so every
- * request with a cookie is checked, and every sign-in (design decision 12).
+ * Checks whether the site that sent a request may use its cookies. Browsers attach cookies automatically, so
+ * every request with a cookie is checked, and every sign-in (design decision 12).
  *
  * @throws AuthError `ORIGIN_REJECTED`
  */

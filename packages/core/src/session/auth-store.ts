@@ -14,8 +14,8 @@ export interface AuthStore {
   /** Counts attempts for `rateLimit`. */
   readonly limits?: RateLimitStore
   /**
-   * Where sessions begin and end, and where `ctx.transaction` writes. Absent if another library owns the database;
-   * its transactions use `lockSession`.
+   * Where sessions begin and end, and where `ctx.transaction` writes. Absent if another library owns the
+   * database; its transactions use `lockSession`.
    */
   readonly database?: SessionDatabase
   /** Limits each later statement of a transaction, so that none outlasts the timeout of `ctx.transaction`. */

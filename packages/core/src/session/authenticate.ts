@@ -16,9 +16,9 @@ export interface Authenticated {
 }
 
 /**
- * Authenticates a request in two steps. Step 1 verifies its JWT and returns the identity of the caller, without a
- * database. Step 2 reads the session row and decides whether that session is still valid. A step that can't decide
- * throws with 503: an error is never "not signed in".
+ * Authenticates a request in two steps. Step 1 verifies its JWT and returns the identity of the caller,
+ * without a database. Step 2 reads the session row and decides whether that session is still valid. A step
+ * that can't decide throws with 503: an error is never "not signed in".
  *
  * @throws AuthError like {@link identify} and {@link validateIdentity}
  */
@@ -33,11 +33,11 @@ export async function authenticate(
 }
 
 /**
- * Step 1: checks that the credentials of a request are unambiguous, that its origin may use them, and that its JWT is
- * valid.
+ * Step 1: checks that the credentials of a request are unambiguous, that its origin may use them, and that
+ * its JWT is valid.
  *
- * @throws AuthError `COOKIE_CONFLICT`, `TOKEN_MISSING`, `ORIGIN_REJECTED`, `TOKEN_INVALID`, `TOKEN_EXPIRED`, or
- * `KEYS_UNAVAILABLE`
+ * @throws AuthError `COOKIE_CONFLICT`, `TOKEN_MISSING`, `ORIGIN_REJECTED`, `TOKEN_INVALID`, `TOKEN_EXPIRED`,
+ * or `KEYS_UNAVAILABLE`
  */
 export function identify(request: OriginRequest, kind: RequestKind, config: AuthConfig): Promise<Identity> {
   return withReport(() => verifyCredentials(request, kind, config), { step: 1, sessionId: null, config })
@@ -59,8 +59,8 @@ async function verifyCredentials(
 }
 
 /**
- * Step 2: checks that the key behind an identity has not leaked and that its session is still valid. The identity may
- * be from an earlier request, such as the handshake of a WebSocket.
+ * Step 2: checks that the key behind an identity has not leaked and that its session is still valid. The
+ * identity may be from an earlier request, such as the handshake of a WebSocket.
  *
  * @throws AuthError `TOKEN_INVALID` if the key has leaked, or like {@link validateSession}
  */

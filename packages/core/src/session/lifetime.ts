@@ -23,8 +23,8 @@ interface LifetimeColumns {
 }
 
 /**
- * Returns when a session that is used now expires. Every limit becomes part of `expiresAt`, so Step 2 compares one
- * date: an idle timeout is a short lifetime that each refresh renews.
+ * Returns when a session that is used now expires. Every limit becomes part of `expiresAt`, so Step 2
+ * compares one date: an idle timeout is a short lifetime that each refresh renews.
  */
 export function expiryOf(
   { createdAt, remembered }: LifetimeColumns,

@@ -10,8 +10,9 @@ export function createSecret(): string {
 }
 
 /**
- * Creates the secret of a session version: 256 random bits, the version, and a MAC over both. By the MAC, an earlier
- * secret of the session is recognized without being stored. The secret lives in the session cookie only.
+ * Creates the secret of a session version: 256 random bits, the version, and a MAC over both. By the MAC, an
+ * earlier secret of the session is recognized without being stored. The secret lives in the session cookie
+ * only.
  *
  * @param family the key of the MAC, from {@link createFamily}
  */
@@ -24,8 +25,8 @@ export async function createSessionSecret(family: string, version: number): Prom
 }
 
 /**
- * Creates the MAC key of a session. With it, an attacker can make a secret look superseded or end the session; nothing
- * else.
+ * Creates the MAC key of a session. With it, an attacker can make a secret look superseded or end the
+ * session; nothing else.
  */
 export function createFamily(): string {
   return createSecret()
@@ -44,8 +45,8 @@ export async function versionOfSecret(secret: string, family: string): Promise<n
 }
 
 /**
- * Returns what the column `token` holds for a secret: `sha256:<hex>`. The secret is random, so it needs neither salt
- * nor stretching.
+ * Returns what the column `token` holds for a secret: `sha256:<hex>`. The secret is random, so it needs
+ * neither salt nor stretching.
  */
 export async function hashSecret(secret: string): Promise<string> {
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(secret)))

@@ -3,8 +3,8 @@ import type { SessionKey, StoredSession } from './session.ts'
 /** Reads session records for Step 2, from the database or over HTTP. */
 export interface SessionReader {
   /**
-   * Returns the session with this id **and** this user, with its user row, as the primary has it now; null if there
-   * is none. Only reads: `validateSession` decides whether the session is valid.
+   * Returns the session with this id **and** this user, with its user row, as the primary has it now; null if
+   * there is none. Only reads: `validateSession` decides whether the session is valid.
    */
   findSession(key: SessionKey): StoredSession | null | Promise<StoredSession | null>
 }

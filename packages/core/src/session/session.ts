@@ -13,16 +13,18 @@ export interface Session {
   readonly userId: string
   readonly expiresAt: Date
   /**
-   * When the user last proved who they are, by signing in or by `reauthenticate`: ISO 8601 in UTC. A `Date` would cost
-   * every call, and most never read it. See {@link isFresh}.
+   * When the user last proved who they are, by signing in or by `reauthenticate`: ISO 8601 in UTC. A `Date`
+   * would cost every call, and most never read it. See {@link isFresh}.
    */
   readonly lastAuthenticatedAt: string
   /**
-   * The version of the session's credentials. It increases when the user proves who they are again, and Step 2
-   * rejects tokens of an earlier version. Null in mapped tables without such a column.
+   * The version of the session's credentials. It increases when the user proves who they are again, and Step
+   * 2 rejects tokens of an earlier version. Null in mapped tables without such a column.
    */
   readonly version: number | null
-  /** When a refresh last rotated the secret, as ISO 8601; null if the current version was made in another way. */
+  /**
+   * When a refresh last rotated the secret, as ISO 8601; null if the current version was made in another way.
+   */
   readonly rotatedAt: string | null
   /** The issuer that owns the session and whose tokens are valid for it; null for our own sessions. */
   readonly issuer: string | null
@@ -30,8 +32,8 @@ export interface Session {
 }
 
 /**
- * A session as the store has it. Step 2 needs the ban to decide. A session that passed Step 2 has `ban: null`, so a
- * resolver that returns `ctx.session` or `ctx.user` never shows a ban to the user.
+ * A session as the store has it. Step 2 needs the ban to decide. A session that passed Step 2 has `ban:
+ * null`, so a resolver that returns `ctx.session` or `ctx.user` never shows a ban to the user.
  */
 export interface StoredSession extends Session {
   /** The ban of the user, even if it has ended. `until: null` is a ban without an end. */

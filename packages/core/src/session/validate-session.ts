@@ -17,12 +17,12 @@ export interface ValidateOptions {
 export type ProvedSession = SessionKey & Pick<Identity, 'version' | 'issuer'>
 
 /**
- * Step 2: returns the session behind a verified identity, or throws if it is no longer valid (spec section 5). Always
- * queries the store.
+ * Step 2: returns the session behind a verified identity, or throws if it is no longer valid (spec section
+ * 5). Always queries the store.
  *
- * @throws AuthError `SESSION_NOT_FOUND`; `TOKEN_INVALID` if another issuer owns the session or its credentials were
- * replaced since the token was issued; `SESSION_EXPIRED`; `ACCOUNT_BANNED`; or `SESSIONS_UNAVAILABLE` if the store
- * throws, times out, or returns anything but the requested session
+ * @throws AuthError `SESSION_NOT_FOUND`; `TOKEN_INVALID` if another issuer owns the session or its
+ * credentials were replaced since the token was issued; `SESSION_EXPIRED`; `ACCOUNT_BANNED`; or
+ * `SESSIONS_UNAVAILABLE` if the store throws, times out, or returns anything but the requested session
  */
 export async function validateSession(
   identity: ProvedSession,
@@ -68,7 +68,8 @@ async function readSession(
 
 /** @throws AuthError `SESSION_EXPIRED` or `ACCOUNT_BANNED` */
 function requireValid(session: StoredSession, now: Date): Session {
-  // Negated, because every comparison with an unreadable date is false. Numbers, because comparing dates costs more.
+  // Negated, because every comparison with an unreadable date is false. Numbers, because comparing dates
+  // costs more.
   if (!(session.expiresAt.getTime() > now.getTime())) throw new AuthError('SESSION_EXPIRED')
   const { ban } = session
   if (ban === null) return session
@@ -82,7 +83,9 @@ function isIssuerOf(session: Session, { version, issuer }: ProvedSession): boole
   return session.issuer === null ? version !== null : version === null && session.issuer === issuer
 }
 
-/** After a rotation, the previous version stays valid for a moment, because requests with it may be in flight. */
+/**
+ * After a rotation, the previous version stays valid for a moment, because requests with it may be in flight.
+ */
 function isCurrent({ version, rotatedAt }: Session, identity: ProvedSession, now: Date): boolean {
   if (version === null || identity.version === null || version === identity.version) return true
   return rotatedAt !== null && version - 1 === identity.version && isInGrace(new Date(rotatedAt), now)
