@@ -17,9 +17,7 @@ const MAX_SECONDS = 100 * 365 * DAY_SECONDS
 
 /** Options of {@link defineAuthConfig}. */
 export interface AuthConfigOptions {
-  /**
-   * The URL of the app, such as `https://app.example.com`. Its origin is the issuer and audience of our JWTs.
-   */
+  /** The URL of the app, such as `https://app.example.com`. Its origin is the JWT issuer and audience. */
   baseUrl: string
   /** The public keys: `staticJwks(env.JWKS)` or `dynamicJwks(url)`. */
   jwks: KeySet
@@ -190,6 +188,8 @@ function sessionLifetimes(
   session: NonNullable<AuthConfigOptions['session']>,
   jwtLifetimeSeconds: number,
 ): SessionLifetimes {
+  const seconds = (name: keyof typeof session, value: number) =>
+    requirePositive(`session.${name}`, value, MAX_SECONDS)
   const idleTimeoutSeconds = positiveOrNone('session.idleTimeoutSeconds', session.idleTimeoutSeconds)
   // Use is only recorded when the JWT is refreshed.
   if (idleTimeoutSeconds <= jwtLifetimeSeconds) {
@@ -197,23 +197,16 @@ function sessionLifetimes(
       `session.idleTimeoutSeconds must be more than the ${jwtLifetimeSeconds} s that a JWT lives`,
     )
   }
+  const { unrememberedExpiresInSeconds = DAY_SECONDS, renewAfterSeconds = DAY_SECONDS } = session
   return {
-    expiresInSeconds: requirePositive(
-      'session.expiresInSeconds',
-      session.expiresInSeconds ?? SESSION_LIFETIME_SECONDS,
-      MAX_SECONDS,
-    ),
-    unrememberedExpiresInSeconds: requirePositive(
-      'session.unrememberedExpiresInSeconds',
-      session.unrememberedExpiresInSeconds ?? DAY_SECONDS,
-      MAX_SECONDS,
-    ),
+    expiresInSeconds: seconds('expiresInSeconds', session.expiresInSeconds ?? SESSION_LIFETIME_SECONDS),
+    unrememberedExpiresInSeconds: seconds('unrememberedExpiresInSeconds', unrememberedExpiresInSeconds),
     absoluteLifetimeSeconds: positiveOrNone(
       'session.absoluteLifetimeSeconds',
       session.absoluteLifetimeSeconds ?? DEFAULT_ABSOLUTE_LIFETIME_SECONDS,
     ),
     idleTimeoutSeconds,
-    renewAfterSeconds: requirePositive('session.renewAfterSeconds', session.renewAfterSeconds ?? DAY_SECONDS),
+    renewAfterSeconds: requirePositive('session.renewAfterSeconds', renewAfterSeconds),
   }
 }
 
@@ -258,9 +251,7 @@ function isProduction(): boolean {
   }
 }
 
-/**
- * In development, allows the other names of this machine. In production, another program could listen there.
- */
+/** Only in development: in production, another program could listen under the other names. */
 function loopbackOrigins(origin: string): string[] {
   const { protocol, hostname } = new URL(origin)
   if (isProduction() || protocol !== 'http:' || !LOOPBACK_NAMES.includes(hostname)) return []

@@ -1,6 +1,4 @@
-/**
- * What client and server share: paths, headers, lifetimes, limits, reasons, and responses. Imports nothing.
- */
+/** What client and server share: paths, headers, limits, reasons, and responses. Imports nothing. */
 
 /** The path of all auth endpoints (spec section 4). */
 export const AUTH_PATH = '/api/auth'
@@ -83,9 +81,7 @@ export const JWT_LIFETIME_SECONDS: number = 15 * 60
 /** The default lifetime of a session (spec section 8). */
 export const SESSION_LIFETIME_SECONDS: number = 30 * 24 * 60 * 60
 
-/**
- * How long the secret and version before a rotation stay valid, because requests with them may be in flight.
- */
+/** How long the secret and version before a rotation stay valid for requests in flight. */
 export const GRACE_SECONDS = 30
 
 /** The client refreshes a JWT this long before it expires. The server allows no leeway (spec section 8). */
@@ -148,10 +144,7 @@ export function isTokenReason(reason: string): boolean {
   return /^TOKEN_/.test(reason)
 }
 
-/**
- * Returns whether a reason means that the session has ended. From the token endpoint, it signs the client
- * out.
- */
+/** Returns whether the session has ended. From the token endpoint, this signs the client out. */
 export function isSessionOver(reason: string): boolean {
   return /^SESSION_(NOT_FOUND|EXPIRED)$/.test(reason)
 }
@@ -308,10 +301,7 @@ export interface AuthErrorData {
   readonly replay: boolean
 }
 
-/**
- * The rejection of an auth endpoint that a resolver called: `error.data.endpoint`, if the app's error
- * formatter adds it.
- */
+/** Why an auth endpoint rejected: `error.data.endpoint`, if the app's error formatter adds it. */
 export interface EndpointErrorData {
   /** Such as `INVITATION_INVALID`. */
   readonly code: string

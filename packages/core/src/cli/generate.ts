@@ -13,10 +13,7 @@ interface GenerateOptions {
   readonly check?: true
 }
 
-/**
- * Adds `sallyport generate`, which writes the columns and tables of an auth definition for modules that must
- * not import it.
- */
+/** Adds `sallyport generate`, which writes the columns and tables of the definition to a light module. */
 export function addGenerateCommand(program: Command): void {
   program
     .command('generate')
@@ -67,9 +64,7 @@ function fail(error: unknown): number {
 
 const NOTHING_ADDED = databaseFile({ user: {}, session: {} }, {})
 
-/**
- * Loads a definition that may import the file before it exists. Cleans up, even if loading ends the process.
- */
+/** Loads a definition that may import the file before it exists. Cleans up, even on exit. */
 async function withPlaceholder<Result>(path: string, load: () => Promise<Result>): Promise<Result> {
   if (existsSync(path)) return load()
   const isNewFolder = write(path, NOTHING_ADDED)

@@ -9,11 +9,7 @@ export interface OpenDatabase extends SessionDatabase {
 /** Migrations of large tables take long. */
 const MAX_STATEMENT_MS = 60 * 60 * 1000
 
-/**
- * Opens the database of a URL. Loads only the driver it needs.
- *
- * @param options.create whether to create a missing SQLite file. @default true
- */
+/** Opens the database of a URL with its driver. `create: false` rejects a missing SQLite file. */
 export async function openDatabase(url: string, options: { create?: boolean } = {}): Promise<OpenDatabase> {
   if (/^postgres(ql)?:/.test(url)) {
     const { openPostgres } = await import('../postgres.ts')

@@ -3,7 +3,7 @@ import { ENDPOINT_ERRORS, isEndpointError, reject } from '../protocol/endpoint-e
 import { isAuthError } from '../protocol/errors.ts'
 import { AUTH_PATH, ENDPOINTS, type ErrorResponse, isSessionOver } from '../protocol.ts'
 import { clearCookies } from '../request/cookie.ts'
-import { answerPreflight, corsHeaders } from '../request/cors.ts'
+import { corsHeaders, respondToPreflight } from '../request/cors.ts'
 import { hasSessionHeader } from '../request/credentials.ts'
 import { toEndpointRequest } from './api.ts'
 import { callEndpoint, type EndpointServer } from './call-endpoint.ts'
@@ -35,7 +35,7 @@ export function createHandler(
     const endpoint = endpointsByPath.get(new URL(request.url).pathname)
     try {
       if (endpoint === undefined) throw reject('NOT_FOUND')
-      const preflight = answerPreflight(request, config)
+      const preflight = respondToPreflight(request, config)
       if (preflight !== null) return withCommonHeaders(preflight)
       if (request.method !== endpoint.method) throw reject('METHOD_NOT_ALLOWED')
       const endpointRequest = toEndpointRequest({ request, remoteAddress }, server)

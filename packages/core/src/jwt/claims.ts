@@ -18,11 +18,7 @@ interface ClaimsOptions {
   readonly clock?: Date
 }
 
-/**
- * Returns the identity in a verified payload, if this issuer issued it for this service and it is valid now.
- *
- * @throws AuthError `TOKEN_INVALID` or `TOKEN_EXPIRED`
- */
+/** Returns the identity in a verified payload. @throws AuthError `TOKEN_INVALID` or `TOKEN_EXPIRED` */
 export function parseClaims(
   payload: Uint8Array,
   { keyId, issuer, isOwn, now, clock = now }: ClaimsOptions,

@@ -7,11 +7,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/**
- * Parses the bytes of a JSON object.
- *
- * @throws Error on a byte order mark, on invalid UTF-8 (RFC 8259 section 8.1), and on any other JSON
- */
+/** Parses a JSON object. @throws Error on a BOM, invalid UTF-8 (RFC 8259 section 8.1), and other JSON */
 export function parseJsonObject(bytes: Uint8Array): JsonObject {
   const value: unknown = JSON.parse(utf8.decode(bytes))
   if (!isJsonObject(value)) throw new TypeError('A JSON object was expected')

@@ -1,8 +1,6 @@
 import type { KeySet } from '../keys/key-set.ts'
 
-/**
- * An issuer whose tokens Step 1 accepts, and what those tokens must look like. Nothing is assumed about them.
- */
+/** An issuer whose tokens Step 1 accepts, and what its tokens look like. Nothing is assumed. */
 export interface TrustedIssuer {
   /** The claim `iss`, byte for byte. */
   readonly issuer: string
@@ -24,15 +22,10 @@ export interface TrustedIssuer {
 
 export const DEFAULT_MAX_AGE_SECONDS: number = 60 * 60
 
-/**
- * The `typ` of our own JWTs: an access token (RFC 9068 section 2.1), so no other kind of token passes for
- * one.
- */
+/** The `typ` of our own JWTs (RFC 9068 section 2.1), so no other kind of token passes for one. */
 export const JWT_TYPE = 'at+jwt'
 
-/**
- * Returns a number that increases when any of the key sets changes, so earlier results can be checked again.
- */
+/** Returns a number that increases when any of the key sets changes. */
 export function keysVersion({ issuers }: { readonly issuers: readonly TrustedIssuer[] }): number {
   let version = 0
   for (const { jwks } of issuers) version += jwks.version

@@ -52,11 +52,7 @@ async function findKey(kid: string, keySet: KeySet): Promise<VerificationKey | u
   }
 }
 
-/**
- * Splits a compact JWS into its three segments, and checks its shape and that each is canonical base64url.
- *
- * @throws AuthError `TOKEN_INVALID`
- */
+/** Splits a JWS, and checks its shape and encoding. @throws AuthError `TOKEN_INVALID` */
 export function splitJws(token: unknown): [header: string, payload: string, signature: string] {
   if (typeof token !== 'string' || token.length > MAX_TOKEN_LENGTH) throw new AuthError('TOKEN_INVALID')
   const [header = '', payload = '', signature = '', ...more] = token.split('.', 4)
@@ -67,10 +63,7 @@ export function splitJws(token: unknown): [header: string, payload: string, sign
   return segments
 }
 
-/**
- * Rejects all other members, such as `jwk`, `jku`, `x5u`, `x5c`, `crit`, `b64`, and `zip` (RFC 8725 section
- * 3.10).
- */
+/** Rejects all other members: `jwk`, `jku`, `x5u`, `x5c`, `crit`, `b64`, ... (RFC 8725 section 3.10). */
 function parseHeader(segment: string): { alg: string; kid: string; typ: string | undefined } {
   try {
     const bytes = base64url.decode(segment)

@@ -40,12 +40,7 @@ export function keyFileStore(path: string): KeyStore {
   })
 }
 
-/**
- * Opens an env file with the variables `JWKS` (public) and `SIGNING_KEYS` (secret), and keeps its other
- * lines.
- *
- * @param prefix of the names of both variables
- */
+/** Opens an env file with the variables `JWKS` and `SIGNING_KEYS`, and keeps its other lines. */
 export function envFileStore(path: string, prefix = ''): KeyStore {
   const names = variableNames(prefix)
   return fileStore(path, {

@@ -70,7 +70,7 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
         redirect: 'manual',
         signal: AbortSignal.timeout(timeoutMs),
       })
-      if (response.status !== 200) throw new Error(`The JWKS endpoint answered ${response.status}`)
+      if (response.status !== 200) throw new Error(`The JWKS endpoint responded with ${response.status}`)
       const text = await readLimited(response.body, MAX_PAYLOAD_BYTES)
       await live.replace(parsePublicJwks(text, 'JWKS', algorithms), parseRevoked(text))
       fetchedAt = now()

@@ -2,12 +2,7 @@ import { ConfigurationError } from '../protocol/errors.ts'
 import { type KeyRing, type RevokedKey, type RingKey, toPublicJwk } from './key-ring.ts'
 import { parsePrivateJwks, parseSet } from './policy.ts'
 
-/**
- * Parses a ring: a JWK Set of private keys that can have `state` and `since`, with an optional member
- * `revoked`. In a plain JWK Set, the first key signs and the others verify.
- *
- * @throws ConfigurationError naming the invalid member
- */
+/** Parses private keys with optional `state` and `since`. In a plain JWK Set, the first key signs. */
 export function parseKeyRing(json: unknown, setting: string): KeyRing {
   const { keys: raw, set } = parseSet(json, setting)
   const keys = parsePrivateJwks(set, setting).map((jwk, index): RingKey => {

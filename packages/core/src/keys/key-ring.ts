@@ -33,13 +33,10 @@ interface RingOptions {
   readonly jwtLifetimeSeconds?: number
 }
 
-/**
- * How long a key is published before it may sign. Verifiers with a dynamic JWKS keep a set for five minutes,
- * so after twice that all of them have the key.
- */
+/** How long a key is published before it may sign: twice as long as dynamic JWKS verifiers keep a set. */
 export const PUBLISH_SECONDS: number = 10 * 60
 
-/** How long a node may sign with a key after it began to retire: until the node has read the ring again. */
+/** A node may sign with a retiring key until it has read the ring again. */
 const HANDOVER_SECONDS = 60
 
 /** How long a ring lists a revoked key. No connection outlives a session of 30 days. */
@@ -55,11 +52,7 @@ export function activeKey(ring: KeyRing): RingKey {
   return active
 }
 
-/**
- * Publishes the key that signs next.
- *
- * @throws ConfigurationError if there is a next key already, or if the ring is full of retiring keys
- */
+/** Publishes the next key. @throws ConfigurationError if there is one already, or the ring is full */
 export function addNextKey(ring: KeyRing, jwk: PrivateJwk, options: RingOptions): KeyRing {
   if (ring.keys.some(({ state }) => state === 'next')) {
     throw new ConfigurationError(
@@ -75,9 +68,7 @@ export function addNextKey(ring: KeyRing, jwk: PrivateJwk, options: RingOptions)
   return { ...present, keys: [...present.keys, { jwk, state: 'next', since: options.now }] }
 }
 
-/**
- * Returns the seconds until a next key has been published for {@link PUBLISH_SECONDS}; 0 or less if it has.
- */
+/** Returns the seconds until a next key may sign; 0 or less if it may. */
 export function secondsUntilPublished({ since }: RingKey, now: Date): number {
   return Math.ceil(PUBLISH_SECONDS - (now.getTime() - since.getTime()) / 1000)
 }
@@ -107,12 +98,7 @@ export function rotateKeys(ring: KeyRing, options: RingOptions & { force: boolea
   return withoutGone({ ...ring, keys }, options)
 }
 
-/**
- * Retires a key that hasn't leaked: the active key like {@link rotateKeys}, a next key before it has signed
- * anything.
- *
- * @throws ConfigurationError if there is no such key, or like {@link rotateKeys}
- */
+/** Retires a key that hasn't leaked: the active one like {@link rotateKeys}, a next one at once. */
 export function retireKey(ring: KeyRing, kid: string, options: RingOptions & { force: boolean }): KeyRing {
   const key = findKey(ring, kid)
   if (key.state === 'active') return rotateKeys(ring, options)

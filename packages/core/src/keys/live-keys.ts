@@ -11,11 +11,7 @@ import { verificationKey } from './verification-key.ts'
 /** A key set that can be replaced while the program runs. */
 export interface LiveKeys extends Omit<KeySet, 'findKey'> {
   findKey(kid: string): VerificationKey | undefined
-  /**
-   * Replaces the set. Does nothing if it is the same.
-   *
-   * @throws AuthError `KEYS_UNAVAILABLE` if a key can't be imported; then the earlier set stays
-   */
+  /** Replaces the set if it differs. @throws AuthError `KEYS_UNAVAILABLE` for an invalid key */
   replace(jwks: readonly PublicJwk[], revoked: readonly string[]): Promise<void>
 }
 

@@ -77,11 +77,7 @@ export type PrivateJwk = OwnPublicJwk & { d: string }
 /** Secret members (RFC 7518 sections 6.2.2, 6.3.2, and 6.4). */
 const SECRET_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
-/**
- * Parses a JWK Set of public keys. One invalid key rejects all of them.
- *
- * @throws ConfigurationError naming the invalid member
- */
+/** Parses public keys. One invalid key rejects all. @throws ConfigurationError naming the member */
 export function parsePublicJwks(
   jwks: unknown,
   setting: string,
@@ -102,11 +98,7 @@ export function parsePublicJwks(
   })
 }
 
-/**
- * Parses a JWK Set of our own private keys. One invalid key rejects all of them.
- *
- * @throws ConfigurationError naming the invalid member, without its value
- */
+/** Parses our own private keys. @throws ConfigurationError naming the member, without its value */
 export function parsePrivateJwks(jwks: unknown, setting: string): PrivateJwk[] {
   return parseEach(parseSet(jwks, setting).keys, setting, (key, member) => {
     requirePrivateKey(key, member)

@@ -34,9 +34,7 @@ export function parseSigningKeys(jwks: unknown): SigningKeys {
   return ringSigningKeys(parseKeyRing(jwks, 'SIGNING_KEYS'))
 }
 
-/**
- * Returns whether a value is parsed signing keys, such as those of `openKeyFile`, and not text or a JWK Set.
- */
+/** Returns whether a value is parsed signing keys, such as those of `openKeyFile`, and not a JWK Set. */
 export function isSigningKeys(value: unknown): value is SigningKeys {
   return typeof value === 'object' && value !== null && 'active' in value && 'publicJwks' in value
 }

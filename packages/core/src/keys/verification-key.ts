@@ -13,12 +13,7 @@ export function verificationKey(jwk: PublicJwk): VerificationKey {
   }
 }
 
-/**
- * Returns a function that imports a key at its first call.
- *
- * @throws AuthError `KEYS_UNAVAILABLE` from that function if it isn't a key. The policy checks the shape;
- * only the import finds a point that isn't on its curve.
- */
+/** Returns a function that imports a key once. It throws `KEYS_UNAVAILABLE` if it isn't a valid key. */
 export function importOnce(jwk: PublicJwk): () => Promise<WebCryptoKey> {
   let imported: Promise<WebCryptoKey> | undefined
   return () => {

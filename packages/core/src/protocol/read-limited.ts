@@ -6,20 +6,12 @@ export class BodyTooLargeError extends Error {
 /** A body of `fetch`. Some types and runtimes can't iterate a stream. */
 export type ByteStream = AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>
 
-/**
- * Reads the text of a body.
- *
- * @throws BodyTooLargeError
- */
+/** Reads the text of a body. @throws BodyTooLargeError */
 export async function readLimited(body: ByteStream | null, maxBytes: number): Promise<string> {
   return new TextDecoder().decode(await readBytes(body, maxBytes))
 }
 
-/**
- * Reads the bytes of a body. Measures while reading, because `content-length` can be absent or wrong.
- *
- * @throws BodyTooLargeError
- */
+/** Reads a body, whose `content-length` can be absent or wrong. @throws BodyTooLargeError */
 export async function readBytes(body: ByteStream | null, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = []
   let length = 0

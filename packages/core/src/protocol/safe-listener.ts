@@ -1,6 +1,4 @@
-/**
- * Wraps a listener of the app, so that its errors, thrown or rejected, are printed and have no other effect.
- */
+/** Wraps a listener of the app, so its errors, thrown or rejected, are printed and ignored. */
 export function safeListener<Args extends readonly unknown[]>(
   listener: (...args: Args) => unknown,
 ): (...args: Args) => void {

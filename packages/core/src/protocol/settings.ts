@@ -1,10 +1,6 @@
 import { ConfigurationError } from './errors.ts'
 
-/**
- * Returns a setting that must be a positive whole number.
- *
- * @throws ConfigurationError naming the setting
- */
+/** Returns a setting that must be a positive whole number. @throws ConfigurationError naming the setting */
 export function requirePositive(
   setting: string,
   value: number,
@@ -15,11 +11,7 @@ export function requirePositive(
   throw new ConfigurationError(`${setting} must be a positive whole number${upTo}`)
 }
 
-/**
- * Returns a setting that is the URL that credentials are sent to, or that keys are fetched from.
- *
- * @throws ConfigurationError naming the setting, if the URL isn't secure
- */
+/** Returns the URL in a setting. @throws ConfigurationError if it isn't secure, naming the setting */
 export function requireSecureUrl(setting: string, value: string): URL {
   const url = URL.parse(value)
   if (url !== null && isSecureUrl(url)) return url

@@ -6,11 +6,7 @@ import type { RateLimit } from '../rate-limit/rate-limit.ts'
 /** Returns whether an address is one of our own proxies, whose `X-Forwarded-For` is trusted. */
 export type ProxyTrust = (address: string, hop: number) => boolean
 
-/**
- * Parses the setting `trustedProxies`.
- *
- * @throws ConfigurationError naming the invalid entry
- */
+/** Parses the setting `trustedProxies`. @throws ConfigurationError naming the invalid entry */
 export function trustProxies(proxies: readonly string[]): ProxyTrust {
   try {
     return proxyAddr.compile([...proxies])

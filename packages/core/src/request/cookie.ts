@@ -11,10 +11,7 @@ export interface CookieNames {
   readonly device: string
 }
 
-/**
- * Returns the cookie names for a prefix. `secure` adds `__Host-` to all but the JWT (RFC 6265bis section
- * 4.1.3).
- */
+/** Returns our cookie names. `secure` adds `__Host-` to all but the JWT (RFC 6265bis section 4.1.3). */
 export function cookieNames(prefix: string, secure: boolean): CookieNames {
   const bound = secure ? '__Host-' : ''
   return { jwt: `${prefix}.jwt`, session: `${bound}${prefix}.session`, device: `${bound}${prefix}.device` }
@@ -45,10 +42,7 @@ export function readCookie(header: string | null, name: string): string | null {
   return value === '' ? null : value
 }
 
-/**
- * Unlike `trim()`, keeps other white space, such as a no-break space: it belongs to the value (RFC 9110
- * section 5.6.3).
- */
+/** Unlike `trim()`, keeps white space that belongs to the value (RFC 9110 section 5.6.3). */
 function trimmed(header: string, from: number, to: number): string {
   let [start, end] = [from, to]
   while (start < end && isWhiteSpace(header, start)) start++

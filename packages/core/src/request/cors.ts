@@ -26,7 +26,7 @@ export async function withCors(
   config: AuthConfig,
   respond: () => Response | Promise<Response>,
 ): Promise<Response> {
-  const preflight = answerPreflight(request, config)
+  const preflight = respondToPreflight(request, config)
   if (preflight !== null) return preflight
   const response = await respond()
   for (const [name, value] of Object.entries(corsHeaders(request.headers.get('origin'), config))) {
@@ -36,7 +36,7 @@ export async function withCors(
 }
 
 /** Responds to a CORS preflight, with 403 for an unlisted origin. Returns null for any other request. */
-export function answerPreflight(request: Request, config: AuthConfig): Response | null {
+export function respondToPreflight(request: Request, config: AuthConfig): Response | null {
   if (request.method !== 'OPTIONS' || !request.headers.has('access-control-request-method')) return null
   const headers = corsHeaders(request.headers.get('origin'), config)
   if (!('access-control-allow-origin' in headers)) return new Response(null, { status: 403, headers })

@@ -7,10 +7,7 @@ export type HeaderReader = (name: string) => string | null
 
 /** The credentials of a request. */
 export interface Credentials {
-  /**
-   * Browsers send cookies automatically, so their origin must be checked; a program sends a bearer token on
-   * purpose.
-   */
+  /** Browsers send cookies automatically, so the origin is checked. Bearer tokens are sent on purpose. */
   readonly transport: 'cookie' | 'bearer'
   /** The JWT. */
   readonly token: string | null
@@ -43,9 +40,7 @@ export function readCredentials(header: HeaderReader, config: AuthConfig): Crede
   }
 }
 
-/**
- * Returns the token of `Authorization: Bearer`; null if there is none, or if bearer transport isn't enabled.
- */
+/** Returns the token of `Authorization: Bearer`; null if there is none, or bearer isn't enabled. */
 export function readBearer(header: HeaderReader, { bearer }: AuthConfig): string | null {
   if (!bearer) return null
   return /^Bearer +([^ ]+)$/i.exec(header('authorization') ?? '')?.[1] ?? null

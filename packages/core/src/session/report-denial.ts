@@ -36,9 +36,7 @@ export function withReport<Decision>(
   })
 }
 
-/**
- * Creates the error for a caller who passed both steps but not a further check, and reports it to the app.
- */
+/** Creates the error for a caller who passed both steps but not a later check, and reports it. */
 export function denial(reason: Reason, sessionId: string, config: AuthConfig): AuthError {
   void reportDenial({ reason, step: 2, sessionId, durationMs: 0 }, config)
   return new AuthError(reason)

@@ -22,9 +22,7 @@ export interface Session {
    * 2 rejects tokens of an earlier version. Null in mapped tables without such a column.
    */
   readonly version: number | null
-  /**
-   * When a refresh last rotated the secret, as ISO 8601; null if the current version was made in another way.
-   */
+  /** When a refresh last rotated the secret, as ISO 8601; null if the version has another origin. */
   readonly rotatedAt: string | null
   /** The issuer that owns the session and whose tokens are valid for it; null for our own sessions. */
   readonly issuer: string | null

@@ -36,11 +36,7 @@ export async function validateSession(
   return requireValid(session, now)
 }
 
-/**
- * Step 2 for a caller who proved the session by its secret, whose version was checked with it.
- *
- * @throws AuthError like {@link validateSession}, except `TOKEN_INVALID`
- */
+/** Step 2 for a caller who proved the session, and so its version, by its secret. */
 export async function validateSessionOfSecret(
   key: SessionKey,
   sessions: SessionReader,
@@ -83,9 +79,7 @@ function isIssuerOf(session: Session, { version, issuer }: ProvedSession): boole
   return session.issuer === null ? version !== null : version === null && session.issuer === issuer
 }
 
-/**
- * After a rotation, the previous version stays valid for a moment, because requests with it may be in flight.
- */
+/** After a rotation, requests with the previous version may be in flight, so it stays valid for a moment. */
 function isCurrent({ version, rotatedAt }: Session, identity: ProvedSession, now: Date): boolean {
   if (version === null || identity.version === null || version === identity.version) return true
   return rotatedAt !== null && version - 1 === identity.version && isInGrace(new Date(rotatedAt), now)

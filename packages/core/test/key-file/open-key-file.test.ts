@@ -128,7 +128,7 @@ describe('what changes in the file counts within a second, without a restart', (
     expect(kids(file)).toEqual([a.kid, b.kid])
   })
 
-  test('a key that leaked: what it signed is refused, although it was verified before', async () => {
+  test('a key that leaked: what it signed is rejected, although it was verified before', async () => {
     const file = await open(two(), DEFAULTS)
     const config = defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks: file.jwks })
     const session = { id: 's1', userId: 'ada', expiresAt: new Date(8.64e15) }
@@ -146,7 +146,7 @@ describe('what changes in the file counts within a second, without a restart', (
     expect(file.signingKeys.publicJwks.revoked).toEqual([a.kid])
   })
 
-  test('whoever listens is told once for each change, and never for a look that finds nothing new', async () => {
+  test('listeners are called once for each change, and never for a poll that finds nothing new', async () => {
     const file = await open(one())
     let told = 0
     file.jwks.subscribe(() => told++)
@@ -205,7 +205,7 @@ describe('a retiring key is dropped by the passing of time', () => {
   })
 })
 
-describe('a file that is lost or broken is reported once, and nobody notices', async () => {
+describe('a file that is lost or broken is reported once, and calls go on', async () => {
   const database = await openSqlite(':memory:')
   afterAll(() => database.close())
   const ada = { name: 'Ada', email: 'ada@example.com', password: 'correct horse battery staple' }
@@ -287,7 +287,7 @@ test('a file that is lost and comes back as it was is no change', async () => {
   expect(file.errors).toHaveLength(1)
 })
 
-test('what was reported goes to the console where nobody else asked for it', async () => {
+test('what was reported goes to the console by default', async () => {
   const console = vi.spyOn(globalThis.console, 'error').mockImplementation(() => {})
   const path = newPath()
   const file = await openKeyFile(path, { pollMs: POLL_MS })

@@ -54,7 +54,7 @@ test('every change raises the version and is told to everyone who listens, and n
   expect(told).toEqual([1, 2, 3])
 })
 
-test('whoever is told finds the new set in place', async () => {
+test('a listener finds the new set in place', async () => {
   const live = createLiveKeys()
   await live.replace([a], [])
   const seen: unknown[] = []
@@ -77,7 +77,7 @@ test('one listener that subscribes twice is told twice, and stops once at a time
   expect(told).toBe(3)
 })
 
-test('a set with a key that is none is refused whole, and the earlier set stays', async () => {
+test('a set with a key that is none is rejected whole, and the earlier set stays', async () => {
   const live = createLiveKeys()
   await live.replace([a], [])
   let told = 0

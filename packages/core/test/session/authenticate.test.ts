@@ -160,7 +160,7 @@ test('Step 2 asks the database on every request, although Step 1 remembers the t
   expect(await request(ada.cookie)).toMatchObject({ reason: 'SESSION_NOT_FOUND', lookups: 1 })
 })
 
-describe('Step 1 refuses before the database is asked', () => {
+describe('Step 1 rejects before the database is queried', () => {
   test.each([
     ['no cookie', () => '', 'TOKEN_MISSING'],
     ['cookies of others', () => 'theme=dark', 'TOKEN_MISSING'],
@@ -196,7 +196,7 @@ describe('the origin is checked where a cookie is carried', () => {
   ] as const
 
   test.each(cookies)(
-    'a foreign site with %s is refused before its token is looked at',
+    'a foreign site with %s is rejected before its token is looked at',
     async (_name, cookie) => {
       const headers = { ...evil, cookie: cookie() }
       for (const kind of ['query', 'mutation', 'subscription', 'token', 'upgrade'] as const) {
@@ -210,7 +210,7 @@ describe('the origin is checked where a cookie is carried', () => {
     expect(await reasonOf(identify(incoming(headers, 'POST'), 'mutation', auth.config))).toBe('accepted')
   })
 
-  test('a foreign site without a cookie of ours is nobody, rather than rejected', async () => {
+  test('a foreign site without our cookies is anonymous, not rejected', async () => {
     const headers = { ...evil, cookie: 'theme=dark' }
     expect(await reasonOf(identify(incoming(headers), 'mutation', auth.config))).toBe('TOKEN_MISSING')
   })

@@ -223,7 +223,7 @@ describe('an answer that is not plainly the session is 503, never a way in and n
 })
 
 describe('a store that fails', () => {
-  const failure = new Error('connection refused')
+  const failure = new Error('connection rejected')
 
   test.each([
     ['rejects', () => Promise.reject(failure)],
@@ -233,7 +233,7 @@ describe('a store that fails', () => {
         throw failure
       },
     ],
-    ['rejects with no error', () => Promise.reject('connection refused')],
+    ['rejects with no error', () => Promise.reject('connection rejected')],
     ['rejects with nothing', () => Promise.reject()],
     ['never answers', () => new Promise(() => {})],
     ['answers nonsense at once', () => 's1'],
@@ -256,13 +256,13 @@ describe('a store that fails', () => {
   test.each(['SESSION_NOT_FOUND', 'KEYS_UNAVAILABLE', 'ACCOUNT_BANNED'] as const)(
     'with an AuthError of its own passes it on: %s',
     async (reason) => {
-      const refusal = new AuthError(reason, { retryAfterSeconds: 9 })
+      const rejection = new AuthError(reason, { retryAfterSeconds: 9 })
       await expect(
         validateSession(
           key,
-          answering(() => Promise.reject(refusal)),
+          answering(() => Promise.reject(rejection)),
         ),
-      ).rejects.toBe(refusal)
+      ).rejects.toBe(rejection)
     },
   )
 })

@@ -3,11 +3,7 @@ import { issueJwt } from '../../jwt/issue-jwt.ts'
 import { verifyJwt } from '../../jwt/verify-jwt.ts'
 import { ConfigurationError } from '../../protocol/errors.ts'
 
-/**
- * Loads the keys of every issuer, passes a JWT through Step 1, and returns a summary.
- *
- * @throws ConfigurationError if a key set can't be loaded, or Step 1 would reject a JWT of ours
- */
+/** Loads the keys of every issuer, passes a JWT through Step 1, and returns a summary. */
 export async function checkKeys(definition: AuthDefinition): Promise<string> {
   const { config } = definition
   for (const { issuer, jwks } of config.issuers) {

@@ -19,10 +19,7 @@ export type Tables = Readonly<Record<string, readonly Column[]>>
 /** SQLite keeps declared types as they are, so these can be read back. */
 const markedTypes: MigrationDialect = { ...sqliteTypes, timestamp: sql`timestamp`, flag: sql`flag` }
 
-/**
- * Returns the columns and tables that plugins add, by running their migrations on an empty database in
- * memory.
- */
+/** Runs the migrations of plugins on a database in memory, and returns the columns they add. */
 export async function readAddedTables(plugins: readonly AuthPlugin[]): Promise<Tables> {
   const db = new Kysely<AuthTables>({ dialect: new SqliteDialect({ database: new Database(':memory:') }) })
   try {
