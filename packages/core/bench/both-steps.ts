@@ -25,7 +25,7 @@ export async function bothSteps(): Promise<{ name: string; goal: number | null; 
   for (let i = 0; i < 1_000; i++) signedIn.push(await auth.signIn({ userId }))
   const { config } = auth
   // Without the counter that the test kit puts around the store.
-  const { sessions: adapter, close } = await openSqlite(path)
+  const { sessions, close } = await openSqlite(path)
   const requests = signedIn.map((session) => ({
     ...session,
     request: { method: 'GET', header: (name: string) => (name === 'cookie' ? session.cookie : null) },
@@ -34,8 +34,8 @@ export async function bothSteps(): Promise<{ name: string; goal: number | null; 
   const reader = new Database(path, { readonly: true })
   const statement = reader.prepare(lookupStatement(sessionSql('sqlite'))).raw()
   const bare = async (i: number) => statement.get(at(i).sessionId, at(i).userId)
-  const steps = async (i: number) => validateSession(await verifyJwt(at(i).token, config), adapter, config)
-  const whole = (i: number) => authenticate(at(i).request, 'query', { config, adapter })
+  const steps = async (i: number) => validateSession(await verifyJwt(at(i).token, config), sessions, config)
+  const whole = (i: number) => authenticate(at(i).request, 'query', { config, sessions })
 
   function at(i: number) {
     const request = requests[i % requests.length]

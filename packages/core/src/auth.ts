@@ -9,7 +9,7 @@ import { createServerApi, type ServerApi } from './endpoints/server-api.ts'
 import { expiringTables } from './lifecycle/observed-database.ts'
 import { type PruneReport, prune } from './lifecycle/prune.ts'
 import { ConfigurationError } from './protocol/errors.ts'
-import { safely } from './protocol/safe-listener.ts'
+import { safeListener } from './protocol/safe-listener.ts'
 
 export type { AnyDatabase } from './database/any-database.ts'
 export type { AuthTransaction, ChangeEvent, RecordEvent } from './database/auth-transaction.ts'
@@ -71,7 +71,7 @@ export { commit } from './lifecycle/commit.ts'
 export { createSession, type NewSession, type NewSessionOptions } from './lifecycle/create-session.ts'
 export { revokeSession, revokeSessions } from './lifecycle/end-session.ts'
 export type { PruneReport } from './lifecycle/prune.ts'
-export { type RefusalTable, refusals } from './protocol/endpoint-error.ts'
+export { type RejectionTable, rejections } from './protocol/endpoint-error.ts'
 export { memoryLimits } from './rate-limit/memory-limits.ts'
 export { setCookie } from './request/cookie.ts'
 export type { AddedColumns, ColumnShape, ColumnType } from './session/added-columns.ts'
@@ -117,7 +117,7 @@ export async function createAuth<Plugins extends readonly AuthPlugin[]>(
 ): Promise<Auth<Plugins>> {
   const { config, plugins } = definition
   const endpoints = endpointsOf(definition)
-  const reportError = safely(onError)
+  const reportError = safeListener(onError)
   const server = createEndpointServer(definition, database, reportError)
   await migratePlugins(plugins, server.database)
   const tables = expiringTables(plugins)

@@ -4,48 +4,48 @@ import { DEFAULT_MAX_AGE_SECONDS, JWT_TYPE, type TrustedIssuer } from './jwt/tru
 import type { KeySet } from './keys/key-set.ts'
 import { LOOKUP_TIMEOUT_MS } from './protocol/deadline.ts'
 import { ConfigurationError } from './protocol/errors.ts'
-import { positive } from './protocol/positive-integer.ts'
-import { isSecureUrl } from './protocol/secure-url.ts'
+import { isSecureUrl, requirePositive } from './protocol/settings.ts'
 import { COOKIE_PREFIX, JWT_LIFETIME_SECONDS, SESSION_LIFETIME_SECONDS } from './protocol.ts'
 import { type CookieNames, cookieNames } from './request/cookie.ts'
 import type { SessionLifetimes } from './session/lifetime.ts'
 
 const DAY_SECONDS = 24 * 60 * 60
-const FRESH_SECONDS = 15 * 60
+const DEFAULT_FRESH_SECONDS = 15 * 60
 const DEFAULT_ABSOLUTE_LIFETIME_SECONDS = 180 * DAY_SECONDS
-/** A hundred years: what is longer may end beyond the last date. */
-const LONGEST_SECONDS = 100 * 365 * DAY_SECONDS
+/** A hundred years. Longer lifetimes could end after the last date. */
+const MAX_SECONDS = 100 * 365 * DAY_SECONDS
 
-/** What {@link defineAuthConfig} takes. */
+/** Options of {@link defineAuthConfig}. */
 export interface AuthConfigOptions {
-  /** Where the app is reached, such as `https://app.example.com`. Its origin is the issuer and audience of our JWTs. */
+  /** The URL of the app, such as `https://app.example.com`. Its origin is the JWT issuer and audience. */
   baseUrl: string
   /** The public keys: `staticJwks(env.JWKS)` or `dynamicJwks(url)`. */
   jwks: KeySet
-  /** Issuers besides ourselves whose tokens Step 1 accepts. Step 2 then asks our database as ever. */
+  /** Other issuers whose tokens Step 1 accepts. Step 2 still queries our database. */
   trustedIssuers?: readonly TrustedIssuer[]
   /**
-   * Further origins whose pages may use the cookies, such as `https://admin.example.com`. No wildcards. In
-   * development, with a base URL such as `http://localhost:3000`, the other names of this machine are allowed
-   * with the same port: `127.0.0.1` and `[::1]`.
+   * Other origins whose pages may use the cookies, such as `https://admin.example.com`. No wildcards. In
+   * development, with a base URL such as `http://localhost:3000`, `127.0.0.1` and `[::1]` with the same port
+   * are allowed too.
    */
   allowedOrigins?: readonly string[]
   /**
    * Allow `http:` in `baseUrl` and `allowedOrigins` in production for hosts other than this machine. Cookies
-   * and passwords then cross the network in clear. Without it, that is a `ConfigurationError` when `NODE_ENV`
+   * and passwords then cross the network in clear. Otherwise, `http:` is a `ConfigurationError` if `NODE_ENV`
    * is `production`.
    * @default false
    */
   allowInsecure?: boolean
   /**
-   * Accept `Authorization: Bearer` and the WebSocket connection parameter `token`, and take the header `x-sallyport-session` for the session
-   * cookie: the answers to it have the JWT and the session token in their body, and no cookie.
+   * Accept `Authorization: Bearer`, the WebSocket connection parameter `token`, and the header
+   * `x-sallyport-session` instead of the session cookie. Responses to that header have the JWT and the
+   * session token in their body, and set no cookie.
    * @default false
    */
   bearer?: boolean
   /**
-   * Addresses or ranges of our own proxies, or `loopback`, `linklocal`, `uniquelocal`. Their `X-Forwarded-For` says who the client is;
-   * nobody else's is read.
+   * Addresses or ranges of your proxies, or `loopback`, `linklocal`, `uniquelocal`. Only their
+   * `X-Forwarded-For` is read.
    * @default []
    */
   trustedProxies?: readonly string[]
@@ -54,75 +54,75 @@ export interface AuthConfigOptions {
   jwt?: {
     /** Lifetime in seconds. @default 900 */
     expiresInSeconds?: number
-    /** Most verified tokens that are remembered. @default 10_000 */
+    /** The maximum number of verified tokens in the cache. @default 10_000 */
     cacheSize?: number
   }
   session?: {
     /** Lifetime in seconds. @default 2_592_000 (30 days) */
     expiresInSeconds?: number
-    /** Milliseconds after which a lookup that has not answered is given up with 503. @default 2_000 */
+    /** Milliseconds after which a lookup fails with 503. @default 2_000 */
     lookupTimeoutMs?: number
-    /** A session in use is extended once this many seconds have passed since it was last. @default 86_400 (1 day) */
+    /** Extend a session in use this many seconds after it was last extended. @default 86_400 (1 day) */
     renewAfterSeconds?: number
-    /** Lifetime of a session that is not to be remembered, in seconds. @default 86_400 (1 day) */
+    /** Lifetime in seconds if the user chose not to be remembered. @default 86_400 (1 day) */
     unrememberedExpiresInSeconds?: number
     /**
-     * A session ends this many seconds after the sign-in, however much it is used. `Infinity` for no limit.
+     * End a session this many seconds after the sign-in, no matter how much it is used. `Infinity` for no
+     * limit.
      * @default 15_552_000 (180 days)
      */
     absoluteLifetimeSeconds?: number
-    /** A session ends when it has not been used for this long, in seconds; more than a JWT lives. @default none */
+    /** End a session that was not used for this long, in seconds; more than a JWT lives. @default none */
     idleTimeoutSeconds?: number
-    /** Most sessions of one user at a time. @default none */
+    /** The maximum number of sessions of one user. @default none */
     maxSessionsPerUser?: number
-    /** What becomes of a sign-in when there are as many. @default 'evict-oldest' */
+    /** What happens to a sign-in at that maximum. @default 'evict-oldest' */
     whenFull?: 'evict-oldest' | 'reject'
-    /** Change the secret in the session cookie at every refresh. One that is used again later ends the session. @default false */
+    /**
+     * Change the secret in the session cookie at every refresh. A replayed one ends the session. @default
+     * false
+     */
     rotateSessionToken?: boolean
-    /** Changes such as deleting the account need a sign-in no longer ago than this, in seconds. @default 900 */
+    /**
+     * How recently users must have signed in for changes such as deleting the account, in seconds. @default
+     * 900
+     */
     freshForSeconds?: number
   }
-  /** Hears of sign-ins, revocations, bans and refusals; see {@link AuthEvent}. */
+  /** Receives sign-ins, revocations, bans, and rejections; see {@link AuthEvent}. */
   onEvent?: EventListener
   /** The clock, for tests. @default () => new Date() */
   now?: () => Date
 }
 
-/** The settings that every door reads. Light: holds no private key, no database and no plugin. */
+/** The settings that both steps read. Light: has no private key, database, or plugin. */
 export interface AuthConfig {
-  /** Where the app is reached, without a slash at the end. */
+  /** Without a trailing slash. */
   readonly baseUrl: string
-  /** The claim `iss` of our JWTs. */
   readonly issuer: string
-  /** The claim `aud` of our JWTs. */
   readonly audience: string
-  /** Whether the base URL is https; decides `Secure` and `__Host-`. */
+  /** Whether the base URL is https, for `Secure` and `__Host-`. */
   readonly secure: boolean
-  /** Origins whose pages may use the cookies, our own among them. */
+  /** Origins whose pages may use the cookies, including our own. */
   readonly allowedOrigins: ReadonlySet<string>
-  /** Whether credentials in headers count. */
   readonly bearer: boolean
-  /** What the cookies are called. */
   readonly cookies: CookieNames
-  /** Ourselves, then the trusted issuers. */
+  /** We, then the trusted issuers. */
   readonly issuers: readonly [TrustedIssuer, ...TrustedIssuer[]]
   readonly jwtLifetimeSeconds: number
   readonly sessionLifetimeSeconds: number
-  /** Milliseconds after which a lookup of Step 2 is given up with 503. */
   readonly lookupTimeoutMs: number
-  /** When sessions end. */
   readonly lifetimes: SessionLifetimes
-  /** `Infinity` where there is no limit. */
+  /** `Infinity` for no limit. */
   readonly maxSessionsPerUser: number
   readonly whenFull: 'evict-oldest' | 'reject'
   readonly rotateSessionToken: boolean
   readonly freshForSeconds: number
-  /** Checked where addresses are read. */
+  /** Unchecked: invalid entries are an error where addresses are read. */
   readonly trustedProxies: readonly string[]
   readonly onEvent: EventListener | undefined
-  /** Tokens whose signature has been verified. Skips the signature only, never Step 2. */
+  /** Skips the signature of verified tokens, never Step 2. */
   readonly identityCache: IdentityCache
-  /** The clock. */
   readonly now: () => Date
 }
 
@@ -130,11 +130,10 @@ export interface AuthConfig {
  * Checks the settings and fills in the defaults.
  *
  * @example export const authConfig = defineAuthConfig({ baseUrl: env.BASE_URL, jwks: staticJwks(env.JWKS) })
- * @throws ConfigurationError naming the setting that cannot work.
+ * @throws ConfigurationError naming the invalid setting
  */
 export function defineAuthConfig(options: AuthConfigOptions): AuthConfig {
-  const { allowInsecure = false, allowedOrigins = [] } = options
-  const origin = parseOrigin('baseUrl', options.baseUrl, { allowInsecure })
+  const origin = parseOrigin('baseUrl', options.baseUrl, options)
   const secure = origin.startsWith('https:')
   const prefix = options.cookiePrefix ?? COOKIE_PREFIX
   if (!/^[A-Za-z0-9_.-]{1,64}$/.test(prefix)) {
@@ -145,10 +144,10 @@ export function defineAuthConfig(options: AuthConfigOptions): AuthConfig {
     options.trustedIssuers ?? [],
   )
   const { session = {} } = options
-  const jwtLifetimeSeconds = positive(
+  const jwtLifetimeSeconds = requirePositive(
     'jwt.expiresInSeconds',
     options.jwt?.expiresInSeconds ?? JWT_LIFETIME_SECONDS,
-    LONGEST_SECONDS,
+    MAX_SECONDS,
   )
   const lifetimes = sessionLifetimes(session, jwtLifetimeSeconds)
   return {
@@ -159,14 +158,14 @@ export function defineAuthConfig(options: AuthConfigOptions): AuthConfig {
     allowedOrigins: new Set([
       origin,
       ...loopbackOrigins(origin),
-      ...allowedOrigins.map((listed) => parseListedOrigin(listed, { allowInsecure })),
+      ...(options.allowedOrigins ?? []).map((listed) => parseListedOrigin(listed, options)),
     ]),
     bearer: options.bearer ?? false,
     cookies: cookieNames(prefix, secure),
     issuers,
     jwtLifetimeSeconds,
     sessionLifetimeSeconds: lifetimes.expiresInSeconds,
-    lookupTimeoutMs: positive('session.lookupTimeoutMs', session.lookupTimeoutMs ?? LOOKUP_TIMEOUT_MS),
+    lookupTimeoutMs: requirePositive('session.lookupTimeoutMs', session.lookupTimeoutMs ?? LOOKUP_TIMEOUT_MS),
     lifetimes,
     maxSessionsPerUser: positiveOrNone('session.maxSessionsPerUser', session.maxSessionsPerUser),
     whenFull: oneOf('session.whenFull', session.whenFull ?? 'evict-oldest', ['evict-oldest', 'reject']),
@@ -174,10 +173,13 @@ export function defineAuthConfig(options: AuthConfigOptions): AuthConfig {
       true,
       false,
     ]),
-    freshForSeconds: positive('session.freshForSeconds', session.freshForSeconds ?? FRESH_SECONDS),
+    freshForSeconds: requirePositive(
+      'session.freshForSeconds',
+      session.freshForSeconds ?? DEFAULT_FRESH_SECONDS,
+    ),
     trustedProxies: options.trustedProxies ?? [],
     onEvent: options.onEvent,
-    identityCache: createIdentityCache(positive('jwt.cacheSize', options.jwt?.cacheSize ?? 10_000)),
+    identityCache: createIdentityCache(requirePositive('jwt.cacheSize', options.jwt?.cacheSize ?? 10_000)),
     now: options.now ?? (() => new Date()),
   }
 }
@@ -186,30 +188,25 @@ function sessionLifetimes(
   session: NonNullable<AuthConfigOptions['session']>,
   jwtLifetimeSeconds: number,
 ): SessionLifetimes {
+  const seconds = (name: keyof typeof session, value: number) =>
+    requirePositive(`session.${name}`, value, MAX_SECONDS)
   const idleTimeoutSeconds = positiveOrNone('session.idleTimeoutSeconds', session.idleTimeoutSeconds)
-  // A session in use is seen only when its JWT is refreshed.
+  // Use is only recorded when the JWT is refreshed.
   if (idleTimeoutSeconds <= jwtLifetimeSeconds) {
     throw new ConfigurationError(
       `session.idleTimeoutSeconds must be more than the ${jwtLifetimeSeconds} s that a JWT lives`,
     )
   }
+  const { unrememberedExpiresInSeconds = DAY_SECONDS, renewAfterSeconds = DAY_SECONDS } = session
   return {
-    expiresInSeconds: positive(
-      'session.expiresInSeconds',
-      session.expiresInSeconds ?? SESSION_LIFETIME_SECONDS,
-      LONGEST_SECONDS,
-    ),
-    unrememberedExpiresInSeconds: positive(
-      'session.unrememberedExpiresInSeconds',
-      session.unrememberedExpiresInSeconds ?? DAY_SECONDS,
-      LONGEST_SECONDS,
-    ),
+    expiresInSeconds: seconds('expiresInSeconds', session.expiresInSeconds ?? SESSION_LIFETIME_SECONDS),
+    unrememberedExpiresInSeconds: seconds('unrememberedExpiresInSeconds', unrememberedExpiresInSeconds),
     absoluteLifetimeSeconds: positiveOrNone(
       'session.absoluteLifetimeSeconds',
       session.absoluteLifetimeSeconds ?? DEFAULT_ABSOLUTE_LIFETIME_SECONDS,
     ),
     idleTimeoutSeconds,
-    renewAfterSeconds: positive('session.renewAfterSeconds', session.renewAfterSeconds ?? DAY_SECONDS),
+    renewAfterSeconds: requirePositive('session.renewAfterSeconds', renewAfterSeconds),
   }
 }
 
@@ -223,17 +220,17 @@ function withTrusted(
   const repeated = names.find((name, index) => names.indexOf(name) !== index)
   if (repeated !== undefined) throw new ConfigurationError(`trustedIssuers: ${repeated} is declared twice`)
   for (const { issuer, maxAgeSeconds = DEFAULT_MAX_AGE_SECONDS } of others)
-    positive(`trustedIssuers: maxAgeSeconds of ${issuer}`, maxAgeSeconds, LONGEST_SECONDS)
+    requirePositive(`trustedIssuers: maxAgeSeconds of ${issuer}`, maxAgeSeconds, MAX_SECONDS)
   return [own, ...others]
 }
 
-interface OriginRules {
-  readonly allowInsecure: boolean
-}
-
-function parseOrigin(setting: string, value: string, { allowInsecure }: OriginRules): string {
+function parseOrigin(
+  setting: string,
+  value: string,
+  { allowInsecure = false }: Pick<AuthConfigOptions, 'allowInsecure'>,
+): string {
   const url = URL.parse(value)
-  // A wildcard is a valid host name to the URL parser, and equals no origin.
+  // The URL parser accepts a wildcard as a host name, and no origin equals it.
   if (url === null || !/^https?:$/.test(url.protocol) || url.hostname.includes('*')) {
     throw new ConfigurationError(`${setting} must be an http or https URL, such as https://app.example.com`)
   }
@@ -245,10 +242,7 @@ function parseOrigin(setting: string, value: string, { allowInsecure }: OriginRu
   return url.origin
 }
 
-/**
- * Some edge runtimes have no `process`. Their bundlers replace `process.env.NODE_ENV`, so the expression
- * stays as it is.
- */
+/** Some edge runtimes have no `process`. Their bundlers replace this exact expression. */
 function isProduction(): boolean {
   try {
     return process.env.NODE_ENV === 'production'
@@ -257,10 +251,7 @@ function isProduction(): boolean {
   }
 }
 
-/**
- * In development, the same page under the other names of this machine. Elsewhere another program may listen
- * there.
- */
+/** Only in development: in production, another program could listen under the other names. */
 function loopbackOrigins(origin: string): string[] {
   const { protocol, hostname } = new URL(origin)
   if (isProduction() || protocol !== 'http:' || !LOOPBACK_NAMES.includes(hostname)) return []
@@ -269,15 +260,15 @@ function loopbackOrigins(origin: string): string[] {
 
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]']
 
-function parseListedOrigin(value: string, rules: OriginRules): string {
-  const origin = parseOrigin('allowedOrigins', value, rules)
+function parseListedOrigin(value: string, options: AuthConfigOptions): string {
+  const origin = parseOrigin('allowedOrigins', value, options)
   if (origin !== value)
     throw new ConfigurationError(`allowedOrigins: write ${origin}, without path or trailing slash`)
   return origin
 }
 
 function positiveOrNone(setting: string, value = Number.POSITIVE_INFINITY): number {
-  return value === Number.POSITIVE_INFINITY ? value : positive(setting, value, LONGEST_SECONDS)
+  return value === Number.POSITIVE_INFINITY ? value : requirePositive(setting, value, MAX_SECONDS)
 }
 
 function oneOf<Value>(setting: string, value: Value, allowed: readonly Value[]): Value {

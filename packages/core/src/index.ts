@@ -20,7 +20,7 @@ export { type DynamicJwksOptions, dynamicJwks } from './keys/dynamic-jwks.ts'
 export type {
   Algorithm,
   KeySet,
-  KeyStanding,
+  KeyStatus,
   VerificationAlgorithm,
   VerificationKey,
 } from './keys/key-set.ts'
@@ -62,13 +62,12 @@ export type {
 } from './request/credentials.ts'
 export { checkOrigin, type OriginRequest, type RequestKind } from './request/origin.ts'
 export type { Revocation, RevocationFeed } from './revocations/feed.ts'
-export type { AuthAdapter, SessionStore, SessionToken } from './session/adapter.ts'
 export {
   type AuthDatabase,
   type AuthStore,
-  directAdapter,
+  sessionsOf,
   withAuthStore,
-} from './session/direct-adapter.ts'
+} from './session/auth-store.ts'
 export { isReady } from './session/is-ready.ts'
 export {
   isBanned,
@@ -77,3 +76,4 @@ export {
   type SessionUser,
   type StoredSession,
 } from './session/session.ts'
+export type { SessionReader, SessionStore, SessionToken } from './session/session-store.ts'

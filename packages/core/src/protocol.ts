@@ -1,13 +1,9 @@
-/**
- * What both sides of the wire agree on: paths, the header, the prefix of the cookies, lifetimes, limits and the closed list of
- * reasons.
- * Safe in a browser: it imports nothing.
- */
+/** What client and server share: paths, headers, limits, reasons, and responses. Imports nothing. */
 
-/** Every auth endpoint lives under this path (spec section 4). */
+/** The path of all auth endpoints (spec section 4). */
 export const AUTH_PATH = '/api/auth'
 
-/** Method and path of every endpoint, the path relative to {@link AUTH_PATH} (spec section 4). */
+/** The method and path of every endpoint, relative to {@link AUTH_PATH} (spec section 4). */
 export const ENDPOINTS = {
   signOut: { method: 'POST', path: '/sign-out' },
   token: { method: 'GET', path: '/backend/token' },
@@ -53,7 +49,7 @@ export const ENDPOINTS = {
 } as const
 ENDPOINTS satisfies Record<string, Route>
 
-/** Where an endpoint is reached. */
+/** The method and path of an endpoint. */
 export interface Route {
   readonly method: 'GET' | 'POST'
   /** Relative to {@link AUTH_PATH}. */
@@ -61,49 +57,45 @@ export interface Route {
 }
 
 /**
- * A caller that is not a browser sends `x-sallyport: 1`; a cross-site form or image cannot. A page whose
- * WebSocket did not open sends its origin instead, and gets 403 `ORIGIN_REJECTED` if the upgrade of that
- * origin is rejected.
+ * Programs send `x-sallyport: 1`, which a cross-site form or image can't. A page whose WebSocket didn't open
+ * sends its origin instead, and gets 403 `ORIGIN_REJECTED` if upgrades from that origin are rejected.
  */
 export const CLIENT_HEADER = 'x-sallyport'
 
 /**
- * Where bearer transport is enabled, this header stands for the session cookie: `<sessionId>.<secret>`, or {@link NO_SESSION} where there is
- * no session yet. The cookies of such a request count for nothing, its answer sets none, and a session cookie that would have been set
- * stands in {@link TokenResponse.sessionToken}.
+ * Replaces the session cookie if bearer transport is enabled: `<sessionId>.<secret>`, or {@link NO_SESSION}.
+ * Cookies of such a request are ignored, and its response has the session token in {@link
+ * TokenResponse.sessionToken} instead of a cookie.
  */
 export const SESSION_HEADER = 'x-sallyport-session'
 
-/** The value of {@link SESSION_HEADER} of a program that is not signed in. */
+/** The value of {@link SESSION_HEADER} for a program that isn't signed in. */
 export const NO_SESSION = 'none'
 
-/** Cookie names start with this unless the configuration says otherwise. */
+/** The default prefix of cookie names. */
 export const COOKIE_PREFIX = 'service'
 
-/** Lifetime of a JWT, in seconds (spec section 8). */
+/** The default lifetime of a JWT (spec section 8). */
 export const JWT_LIFETIME_SECONDS: number = 15 * 60
 
-/** Lifetime of a session, in seconds (spec section 8). */
+/** The default lifetime of a session (spec section 8). */
 export const SESSION_LIFETIME_SECONDS: number = 30 * 24 * 60 * 60
 
-/**
- * How long the secret and version before a rotation stay valid, in seconds: requests with them may be in
- * flight.
- */
+/** How long the secret and version before a rotation stay valid for requests in flight. */
 export const GRACE_SECONDS = 30
 
-/** The client refreshes a JWT this long before it expires, in seconds. The server allows no leeway (spec section 8). */
+/** The client refreshes a JWT this long before it expires. The server allows no leeway (spec section 8). */
 export const CLIENT_LEEWAY_SECONDS = 60
 
-/** Most calls in one batch or one WebSocket frame. */
+/** The maximum number of calls in one batch or one WebSocket frame. */
 export const MAX_BATCH_SIZE = 20
 
-/** Most bytes in one WebSocket message or one auth request body. */
+/** The maximum size of a WebSocket message or the body of an auth request. */
 export const MAX_PAYLOAD_BYTES: number = 64 * 1024
 
 /**
- * Why a request was refused: the closed list, with the HTTP status, the tRPC code and the text a person may read.
- * Only a `SESSION_*` reason signs a client out (spec sections 3 and 7).
+ * Why a request was rejected: a closed list, with HTTP status, tRPC code, and message. Only a `SESSION_*`
+ * reason signs a client out (spec sections 3 and 7).
  */
 export const REASONS = {
   TOKEN_MISSING: { status: 401, code: 'UNAUTHORIZED', message: 'No token was sent' },
@@ -147,19 +139,19 @@ REASONS satisfies Record<string, { status: number; code: string; message: string
 /** One member of {@link REASONS}. */
 export type Reason = keyof typeof REASONS
 
-/** Whether a reason is about the JWT, so that another one may be let in. */
+/** Returns whether a reason is about the JWT, so another JWT could be valid. */
 export function isTokenReason(reason: string): boolean {
   return /^TOKEN_/.test(reason)
 }
 
-/** Whether a reason says for certain that the session has ended. With 401 it signs out whom the token endpoint tells it; nothing else does. */
+/** Returns whether the session has ended. From the token endpoint, this signs the client out. */
 export function isSessionOver(reason: string): boolean {
   return /^SESSION_(NOT_FOUND|EXPIRED)$/.test(reason)
 }
 
 /**
- * Returns the pause after so many failures in a row, in milliseconds: twice as long each time up to `maxMs`, and random by half, so that
- * not all come back at once. The other side may ask for `atLeastMs`.
+ * Returns the pause after failures in a row, in milliseconds: doubled each time up to `maxMs`, half of it
+ * random so that clients don't all retry at once. `atLeastMs` is what the server requested.
  */
 export function backOff(
   failures: number,
@@ -169,32 +161,31 @@ export function backOff(
   return Math.max(half, atLeastMs) + half * Math.random()
 }
 
-/** What `GET /api/auth/backend/token`, sign-in and sign-up answer. */
+/** The response of `GET /api/auth/backend/token`, sign-in, and sign-up. */
 export interface TokenResponse {
-  /** Seconds until the JWT expires, computed by the server: measure from the receipt, never compare two clocks. */
+  /** Seconds until the JWT expires. Measure from receipt; never compare two clocks. */
   expiresIn: number
-  /** The same moment as an ISO 8601 string in UTC. */
   expiresAt: string
   userId: string
   sessionId: string
-  /** The JWT itself; only in the answer to a request that carried {@link SESSION_HEADER}. */
+  /** The JWT; only if the request had {@link SESSION_HEADER}. */
   token?: string
-  /** The next value of {@link SESSION_HEADER}, where it is new; only in the answer to a request that carried that header. */
+  /** A new value of {@link SESSION_HEADER}; only if the request had that header. */
   sessionToken?: string
 }
 
-/** What an endpoint answers that has nothing to tell but that it is done. */
+/** The response of an endpoint that returns no data. */
 export interface SuccessResponse {
   success: true
 }
 
 /**
- * The response of `POST /verify-email`. The members of {@link TokenResponse} are present when an email change
- * was completed with the current session cookie, which then gets new credentials.
+ * The response of `POST /verify-email`. Has the members of {@link TokenResponse} if the current session
+ * cookie completed an email change, which gives it new credentials.
  */
 export interface VerifyEmailResponse extends SuccessResponse, Partial<TokenResponse> {}
 
-/** A person, as they see themselves. Plugins may add members. */
+/** A user, as they see themselves. Plugins can add members. */
 export interface UserResponse {
   id: string
   name: string
@@ -202,7 +193,7 @@ export interface UserResponse {
   emailVerified: boolean
   image: string | null
   role: string
-  /** ISO 8601 in UTC, like every moment here. */
+  /** ISO 8601 in UTC, like all dates here. */
   createdAt: string
 }
 
@@ -210,7 +201,7 @@ export interface UserResponse {
 export interface AdminUserResponse extends UserResponse {
   banned: boolean
   banReason: string | null
-  /** Null is for ever. */
+  /** Null for a ban without an end. */
   banExpires: string | null
 }
 
@@ -219,18 +210,14 @@ export interface AuditRecordResponse {
   id: string
   /** The name of the event, such as `session.revoked`. */
   type: string
-  /** Whom it happened to. */
   userId: string | null
   sessionId: string | null
   /** The admin who did it. */
   actorId: string | null
-  /** The session that made the call. */
   actingSessionId: string | null
-  /** The client's address. */
   address: string | null
   /** The client's `User-Agent`: any text. */
   userAgent: string | null
-  /** The other members of the event. */
   detail: Record<string, unknown>
   createdAt: string
 }
@@ -239,18 +226,18 @@ export interface AuditRecordResponse {
 export interface SessionResponse {
   id: string
   createdAt: string
-  /** When a JWT was last issued for it, to the minute. */
+  /** When a JWT was last issued, to the minute. */
   lastSeenAt: string
   lastAuthenticatedAt: string
   expiresAt: string
   address: string | null
-  /** Such as `Firefox on macOS`; null where the browser did not say. */
+  /** Such as `Firefox on macOS`; null if unknown. */
   device: string | null
-  /** Whether it is the one that asks. */
+  /** Whether it is the session of the caller. */
   current: boolean
 }
 
-/** What `GET /session` answers. */
+/** The response of `GET /session`. */
 export interface CurrentSessionResponse {
   session: SessionResponse
   user: UserResponse
@@ -260,14 +247,14 @@ export interface CurrentSessionResponse {
 export interface OrganizationResponse {
   id: string
   name: string
-  /** Its name in a URL; no other organization has it. */
+  /** Its unique name in a URL. */
   slug: string
-  /** What the caller is in it: `owner`, `admin`, `member`, or a role of the app's own. */
+  /** The caller's role: `owner`, `admin`, `member`, or a role of the app. */
   role: string
   createdAt: string
 }
 
-/** The organization that a session works in; both are null where there is none. */
+/** The active organization of a session; null if there is none. */
 export interface ActiveOrganizationResponse {
   activeOrganizationId: string | null
   activeOrganizationRole: string | null
@@ -280,14 +267,13 @@ export interface MemberResponse {
   email: string
   image: string | null
   role: string
-  /** When they became one. */
   createdAt: string
 }
 
-/** An invitation that is still open; its token is told to nobody but its recipient. */
+/** A pending invitation. Only its recipient gets its token. */
 export interface InvitationResponse {
   id: string
-  /** Whose account has this email may accept it. */
+  /** Only the account with this email can accept it. */
   email: string
   role: string
   /** The member who made it. */
@@ -296,46 +282,46 @@ export interface InvitationResponse {
   expiresAt: string
 }
 
-/** What every auth endpoint answers when it refuses. */
+/** The response of an auth endpoint that rejects a request. */
 export interface ErrorResponse {
   code: string
   message: string
-  /** Names of the fields at fault, with `INVALID_INPUT`. */
+  /** The invalid fields, with `INVALID_INPUT`. */
   fields?: readonly string[]
-  /** Seconds to wait before another attempt; with 429 and 503. */
+  /** Seconds to wait before another attempt, with 429 and 503. */
   retryAfterSeconds?: number
 }
 
-/** Why a procedure was refused, and what the client may do about it: `error.data.auth` where the app's error formatter adds it. */
+/** Why a guard rejected a procedure call: `error.data.auth`, if the app's error formatter adds it. */
 export interface AuthErrorData {
   readonly reason: Reason
-  /** Seconds to wait before another attempt; null where waiting does not help. */
+  /** Seconds to wait before another attempt; null if waiting doesn't help. */
   readonly retryAfterSeconds: number | null
-  /** True only when a guard refused before the resolver ran: the call has changed nothing and may be sent again. */
+  /** True only if the guard rejected before the resolver ran, so the call can be sent again. */
   readonly replay: boolean
 }
 
-/** What an auth endpoint refused that a resolver called: `error.data.endpoint` where the app's error formatter adds it. */
+/** Why an auth endpoint rejected: `error.data.endpoint`, if the app's error formatter adds it. */
 export interface EndpointErrorData {
   /** Such as `INVITATION_INVALID`. */
   readonly code: string
-  /** Names of the fields at fault, with `INVALID_INPUT`. */
+  /** The invalid fields, with `INVALID_INPUT`. */
   readonly fields: readonly string[]
 }
 
-/** What a page rendered on the server tells its client. */
+/** The auth state that a page rendered on the server passes to its client. */
 export type HydrationState =
   | {
       readonly status: 'authenticated'
       readonly userId: string
       readonly sessionId: string
-      /** Seconds left of the JWT, computed by the server. */
+      /** Seconds until the JWT expires, computed by the server. */
       readonly expiresIn: number
     }
   | { readonly status: 'unauthenticated' }
-  /** The server couldn't decide, such as while the database was down, or the user is banned. */
+  /** The server couldn't decide, for example because the database was down, or the user is banned. */
   | {
       readonly status: 'unknown'
-      /** Lets the page say "Account banned" in its markup, before any script runs. */
+      /** Lets the page show "Account banned" before any script runs. */
       readonly reason?: 'ACCOUNT_BANNED'
     }

@@ -140,7 +140,7 @@ test('the cache of verified tokens is as large as was set', () => {
   expect(identityCache.size).toBe(2)
 })
 
-describe('a setting that cannot work is refused by its name', () => {
+describe('a setting that cannot work is rejected by its name', () => {
   const settings: [string, Partial<AuthConfigOptions>][] = [
     ['baseUrl', { baseUrl: '' }],
     ['baseUrl', { baseUrl: 'app.example.com' }],

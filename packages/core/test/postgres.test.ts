@@ -1,4 +1,4 @@
-import { ConfigurationError, directAdapter } from '@sallyport/core'
+import { ConfigurationError, sessionsOf } from '@sallyport/core'
 import { openPostgres, openPostgresStore, type PostgresOptions } from '@sallyport/core/postgres'
 import { sql } from 'kysely'
 import pg from 'pg'
@@ -108,9 +108,9 @@ describe('a database that cannot be opened is the error of what is wrong', () =>
   })
 })
 
-test('the handle carries the adapter and itself, so that it can be the db of a context', async () => {
+test('the handle carries the store and itself, so that it can be the db of a context', async () => {
   const { db, sessions } = await open()
-  expect(directAdapter(db)).toBe(sessions)
+  expect(sessionsOf(db)).toBe(sessions)
 })
 
 test('a node has its pool, two connections for lookups and one that listens', async () => {

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ConfigurationError, directAdapter } from '@sallyport/core'
+import { ConfigurationError, sessionsOf } from '@sallyport/core'
 import { openSqlite } from '@sallyport/core/sqlite'
 import Database from 'better-sqlite3'
 import { sql } from 'kysely'
@@ -123,9 +123,9 @@ test.each([
   expect(Object.values(rows[0] ?? {})).toEqual([value])
 })
 
-test('the handle carries the adapter and the feed, so that it can be the db of a context', async () => {
+test('the handle carries the store and the feed, so that it can be the db of a context', async () => {
   const { db, sessions } = await open(':memory:')
-  expect(directAdapter(db)).toBe(sessions)
+  expect(sessionsOf(db)).toBe(sessions)
 })
 
 test('after it is closed nothing is found and nothing is written', async () => {

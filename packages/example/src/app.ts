@@ -1,4 +1,4 @@
-import { directAdapter, isReady, MAX_PAYLOAD_BYTES, withCors } from '@sallyport/core'
+import { isReady, MAX_PAYLOAD_BYTES, sessionsOf, withCors } from '@sallyport/core'
 import { authHandlerOptions, authResponseMeta } from '@sallyport/trpc'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
 import { Hono } from 'hono'
@@ -19,7 +19,7 @@ import { appRouter } from './routers/app.ts'
 export const app = new Hono()
 
 app.get('/healthz', async (c) => {
-  const ready = await isReady(authConfig, directAdapter(db))
+  const ready = await isReady(authConfig, sessionsOf(db))
   return c.json({ ok: ready }, ready ? 200 : 503)
 })
 

@@ -40,7 +40,7 @@ function overHttp(port: number, prefix: string): Promise<Comparison> {
       headers: { cookie: cookies[0] ?? '' },
     })
     if (result.non2xx > 0 || result.errors > 0)
-      throw new Error(`${result.non2xx} refusals, ${result.errors} errors`)
+      throw new Error(`${result.non2xx} rejections, ${result.errors} errors`)
     return result.requests.total / result.duration
   }
   return alternate(rate('guarded'), rate('open'))

@@ -1,11 +1,11 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { Argument, type Command, CommanderError } from 'commander'
 import { ConfigurationError } from '../protocol/errors.ts'
-import { isSecureUrl } from '../protocol/secure-url.ts'
-import { envFile } from './database-options.ts'
+import { isSecureUrl } from '../protocol/settings.ts'
 import type { Violation } from './doctor/boundary.ts'
 import { loadDefinition } from './load-definition.ts'
-import { refuseWithout } from './missing-package.ts'
+import { envFile } from './options.ts'
+import { requirePackage } from './require-package.ts'
 
 interface DoctorOptions {
   readonly auth: string
@@ -16,20 +16,18 @@ interface DoctorOptions {
   readonly json?: true
 }
 
-/** What one check found. */
 interface CheckReport {
   readonly ok: boolean
   readonly summary: string
   readonly violations?: readonly Violation[]
 }
 
-/** Whether the command line has an option. */
 type Named = (option: keyof DoctorOptions) => boolean
 
-/** Each check by its name, in the order of the report. */
+/** In the order of the report. */
 const CHECKS = { configuration, keys, boundary }
 
-/** `sallyport doctor`: checks an app before it runs. */
+/** Adds `sallyport doctor`, which checks an app before it runs. */
 export function addDoctorCommand(program: Command): void {
   const names = Object.keys(CHECKS)
   const command = program
@@ -43,11 +41,11 @@ export function addDoctorCommand(program: Command): void {
     .option('--action <path>', 'module with the action builder', 'src/authed-action.ts')
     .option('--runtime <path>', 'module that exports getAuth', 'src/get-auth.ts')
     .option('--json', 'print JSON')
-  command.action(async (asked: readonly string[], options: DoctorOptions) => {
+  command.action(async (requested: readonly string[], options: DoctorOptions) => {
     const named: Named = (option) => command.getOptionValueSource(option) === 'cli'
     const reports: (CheckReport & { check: string })[] = []
     for (const [check, run] of Object.entries(CHECKS)) {
-      if (asked.includes(check)) reports.push({ check, ...(await run(options, named).catch(failed)) })
+      if (requested.includes(check)) reports.push({ check, ...(await run(options, named).catch(failed)) })
     }
     console.log(options.json ? JSON.stringify(reports, null, 2) : reports.map(format).join('\n'))
     // The definition may have left files open.
@@ -88,7 +86,7 @@ async function boundary(options: DoctorOptions, named: Named): Promise<CheckRepo
   }
   // Loaded here, so the other checks and commands work without rolldown.
   const { checkBoundary } = await import('./doctor/boundary.ts').catch(
-    refuseWithout(
+    requirePackage(
       'rolldown',
       'The boundary check reads the module graph of rolldown, which is not installed',
     ),

@@ -2,10 +2,10 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, wri
 import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { ConfigurationError } from '../protocol/errors.ts'
-import { envFile } from './database-options.ts'
 import { databaseFile, ORIGIN } from './generate/database-file.ts'
 import { loadDefinition } from './load-definition.ts'
-import { refuseWithout } from './missing-package.ts'
+import { envFile } from './options.ts'
+import { requirePackage } from './require-package.ts'
 
 interface GenerateOptions {
   readonly auth: string
@@ -13,7 +13,7 @@ interface GenerateOptions {
   readonly check?: true
 }
 
-/** `sallyport generate`: the columns and tables of an auth definition, for modules that must not import it. */
+/** Adds `sallyport generate`, which writes the columns and tables of the definition to a light module. */
 export function addGenerateCommand(program: Command): void {
   program
     .command('generate')
@@ -41,7 +41,7 @@ async function generate({ auth, check, out }: GenerateOptions): Promise<number> 
   const { plugins } = await withPlaceholder(path, () => loadDefinition(auth))
   const { columnsOf } = await import('../database/columns.ts')
   const { readAddedTables } = await import('./generate/read-tables.ts').catch(
-    refuseWithout(
+    requirePackage(
       'better-sqlite3',
       'sallyport generate reads the tables of plugins from a database in memory, which needs better-sqlite3',
     ),
@@ -64,7 +64,7 @@ function fail(error: unknown): number {
 
 const NOTHING_ADDED = databaseFile({ user: {}, session: {} }, {})
 
-/** Loads a definition that may import the file before it was ever written. Leaves nothing behind, even if that ends the process. */
+/** Loads a definition that may import the file before it exists. Cleans up, even on exit. */
 async function withPlaceholder<Result>(path: string, load: () => Promise<Result>): Promise<Result> {
   if (existsSync(path)) return load()
   const isNewFolder = write(path, NOTHING_ADDED)
@@ -82,12 +82,12 @@ async function withPlaceholder<Result>(path: string, load: () => Promise<Result>
   }
 }
 
-/** The version control may have changed the line ends. */
+/** Normalizes line ends, which version control may have changed. */
 function readText(path: string): string | null {
   return existsSync(path) ? readFileSync(path, 'utf8').replaceAll('\r\n', '\n') : null
 }
 
-/** Replaces the file in one step, so no process reads half of it. Returns whether it created the folder. */
+/** Replaces the file atomically. Returns whether it created the folder. */
 function write(path: string, text: string): boolean {
   // An absolute path: with a relative one Node never returns if the working directory was removed.
   const isNewFolder = mkdirSync(dirname(resolve(path)), { recursive: true }) !== undefined

@@ -1,6 +1,6 @@
-import { type KeyRing, PUBLISH_SECONDS } from '../keys/key-ring.ts'
+import { type KeyRing, secondsUntilPublished } from '../keys/key-ring.ts'
 
-/** One key as `sallyport keys list` shows it. Holds nothing secret. */
+/** A key in `sallyport keys list`. Has nothing secret. */
 export interface KeyRow {
   readonly kid: string
   readonly alg: string
@@ -9,11 +9,11 @@ export interface KeyRow {
   readonly comment: string
 }
 
-/** What there is to know about every key of a ring. */
 export function describeKeys({ keys, revoked }: KeyRing, now: Date): KeyRow[] {
   return [
-    ...keys.map(({ jwk, state, since }) => {
-      const waitSeconds = Math.ceil(PUBLISH_SECONDS - (now.getTime() - since.getTime()) / 1000)
+    ...keys.map((key) => {
+      const { jwk, state, since } = key
+      const waitSeconds = secondsUntilPublished(key, now)
       const comment = {
         next: waitSeconds > 0 ? `may sign in ${waitSeconds} s` : 'may sign: sallyport keys rotate',
         active: 'signs',
@@ -26,17 +26,15 @@ export function describeKeys({ keys, revoked }: KeyRing, now: Date): KeyRow[] {
       alg: '',
       state: 'revoked',
       since: at.toISOString(),
-      comment: 'leaked: nothing that rests on it counts',
+      comment: 'leaked: nothing it signed is valid',
     })),
   ]
 }
 
-/** Rows as aligned text. */
 export function formatTable(rows: readonly KeyRow[]): string {
-  return rows
-    .map(
-      ({ kid, alg, state, since, comment }) =>
-        `${kid.padEnd(44)} ${alg.padEnd(8)} ${state.padEnd(9)} ${since}  ${comment}`,
-    )
-    .join('\n')
+  const lines = rows.map(
+    ({ kid, alg, state, since, comment }) =>
+      `${kid.padEnd(44)} ${alg.padEnd(8)} ${state.padEnd(9)} ${since}  ${comment}`,
+  )
+  return lines.join('\n')
 }

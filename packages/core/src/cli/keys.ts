@@ -15,7 +15,9 @@ import { createSigningKey } from '../keys/signing-keys.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { JWT_LIFETIME_SECONDS } from '../protocol.ts'
 import { describeKeys, formatTable } from './key-table.ts'
+import { positiveInteger } from './options.ts'
 
+/** Where the keys are, and how to print them. */
 interface Place {
   readonly keyFile?: string
   readonly env?: string
@@ -23,12 +25,11 @@ interface Place {
   readonly json?: true
 }
 
-interface CreateOptions {
-  readonly algorithm: Algorithm
+interface Lifetime {
   readonly jwtLifetime: number
 }
 
-/** `sallyport keys`: the ring of keys that sign and verify JWTs. */
+/** Adds `sallyport keys`, which manages the keys that sign and verify JWTs. */
 export function addKeysCommands(program: Command): void {
   const keys = program
     .command('keys')
@@ -42,7 +43,7 @@ export function addKeysCommands(program: Command): void {
         new Option('-f, --key-file <path>', 'file that holds the keys and nothing else').env('KEY_FILE'),
       )
       .addOption(
-        // Not --env-file: Node takes that one for its own, wherever it stands, and ends when there is no such file.
+        // Not --env-file: Node would read it as its own option, and exit if the file doesn't exist.
         new Option('-e, --env <path>', 'env file with JWKS and SIGNING_KEYS').conflicts('keyFile'),
       )
       .addOption(name === 'export' ? variablePrefix() : variablePrefix().conflicts('keyFile'))
@@ -56,7 +57,7 @@ export function addKeysCommands(program: Command): void {
       new Option('-a, --algorithm <name>', 'signature algorithm').choices(ALGORITHMS).default(ALGORITHMS[0]),
     )
     .addOption(jwtLifetime())
-    .action(async ({ algorithm, jwtLifetime, ...place }: Place & CreateOptions) => {
+    .action(async ({ algorithm, jwtLifetime, ...place }: Place & Lifetime & { algorithm: Algorithm }) => {
       const key = await createSigningKey(algorithm)
       const options = { now: new Date(), jwtLifetimeSeconds: jwtLifetime }
       const store = storeOf(place)
@@ -64,10 +65,8 @@ export function addKeysCommands(program: Command): void {
       if (store === null)
         return console.log(place.json ? formatKeyRing(first) : formatEnv(first, place.prefix))
       if (store.create(first)) return print(first, place)
-      print(
-        store.update((ring) => addNextKey(ring, key, options)),
-        place,
-      )
+      const ring = store.update((current) => addNextKey(current, key, options))
+      print(ring, place)
     })
 
   add('list', 'show every key, its state and what comes next').action((place: Place) =>
@@ -77,29 +76,22 @@ export function addKeysCommands(program: Command): void {
   add('rotate', 'let the next key sign and the active one retire')
     .option('--force', 'rotate although some verifiers may not know the next key yet')
     .addOption(jwtLifetime())
-    .action(({ force = false, jwtLifetime, ...place }: Place & { force?: boolean; jwtLifetime: number }) => {
+    .action(({ force = false, jwtLifetime, ...place }: Place & Lifetime & { force?: boolean }) => {
       const options = { now: new Date(), force, jwtLifetimeSeconds: jwtLifetime }
-      print(
-        required(place).update((ring) => rotateKeys(ring, options)),
-        place,
-      )
+      const ring = required(place).update((current) => rotateKeys(current, options))
+      print(ring, place)
     })
 
   add('retire', 'take a key out of service')
     .argument('<kid>', 'id of the key')
-    .option('--now', 'it has leaked: nothing that rests on it counts from now on')
+    .option('--now', 'it has leaked: from now on, nothing it signed is valid')
     .addOption(jwtLifetime())
-    .action(
-      (
-        kid: string,
-        { now: hasLeaked, jwtLifetime, ...place }: Place & { now?: true; jwtLifetime: number },
-      ) => {
-        const options = { now: new Date(), force: false, jwtLifetimeSeconds: jwtLifetime }
-        const change = (ring: KeyRing) =>
-          hasLeaked ? revokeKey(ring, kid, options.now) : retireKey(ring, kid, options)
-        print(required(place).update(change), place)
-      },
-    )
+    .action((kid: string, { now: hasLeaked, jwtLifetime, ...place }: Place & Lifetime & { now?: true }) => {
+      const options = { now: new Date(), force: false, jwtLifetimeSeconds: jwtLifetime }
+      const change = (ring: KeyRing) =>
+        hasLeaked ? revokeKey(ring, kid, options.now) : retireKey(ring, kid, options)
+      print(required(place).update(change), place)
+    })
 
   add('export', 'print the public keys as a JWK Set')
     .option('--private', 'print the variables JWKS and SIGNING_KEYS instead, with the private keys')
@@ -113,13 +105,9 @@ export function addKeysCommands(program: Command): void {
 function jwtLifetime(): Option {
   return new Option('--jwt-lifetime <seconds>', 'how long the longest JWT lives')
     .default(JWT_LIFETIME_SECONDS)
-    .argParser((value) => {
-      if (/^[1-9]\d*$/.test(value)) return Number(value)
-      throw new InvalidArgumentError('It must be a positive whole number.')
-    })
+    .argParser(positiveInteger)
 }
 
-/** Where a file holds the keys, only what is printed has variables. */
 function variablePrefix(): Option {
   return new Option(
     '--prefix <prefix>',
@@ -137,10 +125,8 @@ function storeOf({ keyFile, env, prefix }: Place): KeyStore | null {
 
 function required(place: Place): KeyStore {
   const store = storeOf(place)
-  if (store === null) {
-    throw new CommanderError(1, 'sallyport.place', 'Say where the keys are: --key-file or --env')
-  }
-  return store
+  if (store !== null) return store
+  throw new CommanderError(1, 'sallyport.place', 'Say where the keys are: --key-file or --env')
 }
 
 function read(place: Place): KeyRing {

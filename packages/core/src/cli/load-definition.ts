@@ -4,12 +4,7 @@ import { pathToFileURL } from 'node:url'
 import type { AuthDefinition } from '../endpoints/definition.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 
-/**
- * Loads the auth definition of an app, which runs its module.
- *
- * @param path a module whose default export is what `defineAuth` returned
- * @throws ConfigurationError if the module doesn't exist, throws, or has another default export
- */
+/** Imports the module whose default export is the auth definition. @throws ConfigurationError */
 export async function loadDefinition(path: string): Promise<AuthDefinition> {
   if (!existsSync(path))
     throw new ConfigurationError(`${path} doesn't exist. Pass the module with the auth definition as --auth.`)

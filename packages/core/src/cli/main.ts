@@ -3,7 +3,7 @@ import { nodeVersionFault } from '../protocol/node-version.ts'
 
 const fault = nodeVersionFault()
 if (fault === null) {
-  // Loaded only now, as old versions of Node fail on what it imports.
+  // Loaded only now, because its imports fail on old versions of Node.
   const { run } = await import('./run.ts')
   await run()
 } else {

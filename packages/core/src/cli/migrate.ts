@@ -1,13 +1,13 @@
 import type { Command } from 'commander'
-import { addDatabaseOptions, type DatabaseOptions } from './database-options.ts'
 import { loadDefinition } from './load-definition.ts'
+import { addDatabaseOptions, type DatabaseOptions } from './options.ts'
 
-/** `sallyport migrate`: brings the tables of a database up to date. */
+/** Adds `sallyport migrate`, which updates the tables of a database. */
 export function addMigrateCommand(program: Command): void {
   addDatabaseOptions(program.command('migrate'))
     .description('create or update the tables')
     .action(async ({ database: url, auth }: DatabaseOptions) => {
-      // Loaded here, so that the other commands work without a database driver.
+      // Loaded here, so the other commands work without a database driver.
       const { openDatabase } = await import('./open-database.ts')
       const { migratePlugins } = await import('../database/migrate-plugins.ts')
       const definition = auth === undefined ? null : await loadDefinition(auth)

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { PruneReport } from '../lifecycle/prune.ts'
-import { addDatabaseOptions, type DatabaseOptions } from './database-options.ts'
 import { loadDefinition } from './load-definition.ts'
+import { addDatabaseOptions, type DatabaseOptions, positiveInteger } from './options.ts'
 
 interface PruneCommandOptions extends DatabaseOptions {
   readonly every?: number
@@ -10,17 +10,21 @@ interface PruneCommandOptions extends DatabaseOptions {
   readonly batchSize: number
 }
 
-/** `sallyport prune`: removes expired rows, once or on a schedule. */
+/** Adds `sallyport prune`, which removes expired rows, once or on a schedule. */
 export function addPruneCommand(program: Command): void {
   addDatabaseOptions(program.command('prune'))
     .description('remove expired sessions, counters and old records')
-    .addOption(new Option('--every <seconds>', 'again and again, until it is stopped').argParser(seconds))
+    .addOption(
+      new Option('--every <seconds>', 'again and again, until it is stopped').argParser(timerSeconds),
+    )
     .addOption(
       new Option('--audit-days <days>', 'how long records are kept; Infinity is for ever')
         .default(365)
-        .argParser(daysOrForever),
+        .argParser((value) => (value === 'Infinity' ? Number.POSITIVE_INFINITY : positiveInteger(value))),
     )
-    .addOption(new Option('--batch-size <rows>', 'rows in one transaction').default(500).argParser(positive))
+    .addOption(
+      new Option('--batch-size <rows>', 'rows in one transaction').default(500).argParser(positiveInteger),
+    )
     .action(async ({ database: url, auth, every, auditDays, batchSize }: PruneCommandOptions) => {
       const { openDatabase } = await import('./open-database.ts')
       const { migratePlugins } = await import('../database/migrate-plugins.ts')
@@ -28,7 +32,7 @@ export function addPruneCommand(program: Command): void {
       const { expiringTables, observed } = await import('../lifecycle/observed-database.ts')
       const definition = auth === undefined ? null : await loadDefinition(auth)
       const tables = expiringTables(definition?.plugins ?? [])
-      // Its tables must be there, and a mistyped path must not become a new file.
+      // A mistyped path must not become a new file.
       const database = await openDatabase(url, { create: false })
       await migratePlugins(definition?.plugins ?? [], database)
       const stopped = new AbortController()
@@ -39,7 +43,7 @@ export function addPruneCommand(program: Command): void {
           printResult(await prune(observed(database, definition), options))
         }
         await round()
-        // A later one that finds the file busy is not the last.
+        // If a later round fails, for example because the file is busy, the next one still runs.
         while (every !== undefined && (await passed(every, stopped.signal))) await round().catch(printFailure)
       } finally {
         await database.close()
@@ -47,28 +51,19 @@ export function addPruneCommand(program: Command): void {
     })
 }
 
-/** False when it was stopped before. */
+/** Waits. Returns false if it was stopped. */
 function passed(seconds: number, signal: AbortSignal): Promise<boolean> {
   return sleep(seconds * 1000, true, { signal }).catch(() => false)
 }
 
-function daysOrForever(value: string): number {
-  return value === 'Infinity' ? Number.POSITIVE_INFINITY : positive(value)
-}
-
-function seconds(value: string): number {
-  const parsed = positive(value)
-  // A timer that is set to more fires at once.
-  if (parsed <= 2_147_483) return parsed
+function timerSeconds(value: string): number {
+  const seconds = positiveInteger(value)
+  // A timer with a longer delay fires at once.
+  if (seconds <= 2_147_483) return seconds
   throw new InvalidArgumentError('It must be at most 2147483.')
 }
 
-function positive(value: string): number {
-  if (/^[1-9]\d*$/.test(value)) return Number(value)
-  throw new InvalidArgumentError('It must be a positive whole number.')
-}
-
-/** One line that is written over. In a file there is only the last. */
+/** Overwrites one line of a terminal. Prints nothing to a file. */
 function printProgress(report: PruneReport): void {
   if (process.stderr.isTTY) process.stderr.write(`\r${format(report)}`)
 }

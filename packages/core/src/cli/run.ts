@@ -5,10 +5,10 @@ import { addKeysCommands } from './keys.ts'
 import { addMigrateCommand } from './migrate.ts'
 import { addPruneCommand } from './prune.ts'
 
-/** What a call ends with: 0 is done, 1 is refused or failed, 2 is a call that makes no sense. */
+/** The exit code of invalid arguments. A failed command exits with 1. */
 const USAGE = 2
 
-/** Runs the command that the arguments of this process name. */
+/** Runs the command in the arguments of this process. */
 export async function run(): Promise<void> {
   const program = new Command('sallyport')
     .description('Keys and database of a Sallyport auth server')

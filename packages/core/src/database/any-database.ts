@@ -1,4 +1,4 @@
-import type { AuthDatabase } from '../session/direct-adapter.ts'
+import type { AuthDatabase } from '../session/auth-store.ts'
 import type { SessionDatabase } from './session-database.ts'
 
 /** A {@link SessionDatabase} that may have more tables. TypeScript before 6 rejects a Kysely with more. */

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { AddedColumns } from '../session/added-columns.ts'
-import type { AuthDatabase, AuthStore } from '../session/direct-adapter.ts'
+import type { AuthDatabase, AuthStore } from '../session/auth-store.ts'
 import type { MigrationReport } from './migrations.ts'
 import type { AuthTables } from './schema.ts'
 import type { SessionDatabase } from './session-database.ts'

@@ -2,9 +2,9 @@ import type { AnyDatabase } from '../database/any-database.ts'
 import { columnsOf, unreadColumns } from '../database/columns.ts'
 import type { Identity } from '../jwt/identity.ts'
 import { observed } from '../lifecycle/observed-database.ts'
-import { refuse } from '../protocol/endpoint-error.ts'
+import { reject } from '../protocol/endpoint-error.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
-import { safely } from '../protocol/safe-listener.ts'
+import { safeListener } from '../protocol/safe-listener.ts'
 import { trustProxies } from '../request/address.ts'
 import { type ApiOptions, given, toEndpointRequest } from './api.ts'
 import { callEndpoint } from './call-endpoint.ts'
@@ -68,10 +68,10 @@ export function bindEndpoints(
   { onError = console.error }: { onError?: (error: unknown) => void } = {},
 ): EndpointCaller {
   const endpoints = endpointsOf(definition)
-  const server = createEndpointServer(definition, database, safely(onError))
+  const server = createEndpointServer(definition, database, safeListener(onError))
   return async (name, input, { identity, ...options }) => {
     const endpoint = Object.hasOwn(endpoints, name) ? endpoints[name] : undefined
-    if (endpoint === undefined) throw refuse('NOT_FOUND')
+    if (endpoint === undefined) throw reject('NOT_FOUND')
     const request = { ...toEndpointRequest(options, server), identity }
     return callEndpoint(endpoint, request, () => given(input), server)
   }

@@ -66,7 +66,7 @@ async function authorize(
 ): Promise<Authenticated | null> {
   const { caller, origin } = endpoint
   if (caller === 'anyone') return null
-  const steps = { config: server.definition.config, adapter: server.database.sessions }
+  const steps = { config: server.definition.config, sessions: server.database.sessions }
   const { identity } = request
   const authenticated =
     identity === undefined

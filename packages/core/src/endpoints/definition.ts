@@ -3,7 +3,7 @@ import type { Migrations } from '../database/migrations.ts'
 import type { ChangeHook } from '../database/session-database.ts'
 import type { DefinePayload } from '../jwt/issue-jwt.ts'
 import { isSigningKeys, parseSigningKeys, type SigningKeys } from '../keys/signing-keys.ts'
-import { ENDPOINT_ERRORS, type RefusalTable } from '../protocol/endpoint-error.ts'
+import { ENDPOINT_ERRORS, type RejectionTable } from '../protocol/endpoint-error.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { REASONS } from '../protocol.ts'
 import type { SessionColumn, SessionColumns, UserColumns } from './declared-columns.ts'
@@ -34,7 +34,7 @@ export interface AuthPlugin<
   /** Runs in the transaction of every change of sessions and users. */
   readonly onChange?: ChangeHook
   /** The errors of its endpoints. */
-  readonly reasons?: RefusalTable
+  readonly reasons?: RejectionTable
 }
 
 /** The app's own columns and hook, as the last plugin of its definition. */

@@ -4,7 +4,7 @@ import type { AuthTransaction, RecordEvent } from '../database/auth-transaction.
 import type { SessionDatabase } from '../database/session-database.ts'
 import type { DefinePayload } from '../jwt/issue-jwt.ts'
 import type { SigningKeys } from '../keys/signing-keys.ts'
-import { refuse } from '../protocol/endpoint-error.ts'
+import { reject } from '../protocol/endpoint-error.ts'
 import type { Route } from '../protocol.ts'
 import type { RateLimit } from '../rate-limit/rate-limit.ts'
 import type { SessionCookie } from '../request/credentials.ts'
@@ -122,7 +122,7 @@ export function defineEndpoint<Input, Output extends object, Sets extends boolea
     setsCookies: setsCookies as Sets,
     async run(raw, context) {
       const { success, data, error } = input.safeParse(raw)
-      if (!success) throw refuse('INVALID_INPUT', { fields: fieldsOf(error), cause: error })
+      if (!success) throw reject('INVALID_INPUT', { fields: fieldsOf(error), cause: error })
       const result = await runWith(definition, data, context)
       return { ...result, body: output.parse(result.body) }
     },

@@ -1,9 +1,9 @@
 import type { AuthConfig } from '../config.ts'
-import { ENDPOINT_ERRORS, isEndpointError, refuse } from '../protocol/endpoint-error.ts'
+import { ENDPOINT_ERRORS, isEndpointError, reject } from '../protocol/endpoint-error.ts'
 import { isAuthError } from '../protocol/errors.ts'
 import { AUTH_PATH, ENDPOINTS, type ErrorResponse, isSessionOver } from '../protocol.ts'
 import { clearCookies } from '../request/cookie.ts'
-import { answerPreflight, corsHeaders } from '../request/cors.ts'
+import { corsHeaders, respondToPreflight } from '../request/cors.ts'
 import { hasSessionHeader } from '../request/credentials.ts'
 import { type ApiOptions, toEndpointRequest } from './api.ts'
 import { callEndpoint } from './call-endpoint.ts'
@@ -28,10 +28,10 @@ export function createHandler(
   return async function handle(request, { remoteAddress } = {}) {
     const endpoint = endpointsByPath.get(new URL(request.url).pathname)
     try {
-      if (endpoint === undefined) throw refuse('NOT_FOUND')
-      const preflight = answerPreflight(request, config)
+      if (endpoint === undefined) throw reject('NOT_FOUND')
+      const preflight = respondToPreflight(request, config)
       if (preflight !== null) return withCommonHeaders(preflight)
-      if (request.method !== endpoint.method) throw refuse('METHOD_NOT_ALLOWED')
+      if (request.method !== endpoint.method) throw reject('METHOD_NOT_ALLOWED')
       const endpointRequest = toEndpointRequest({ request, remoteAddress }, server)
       const result = await callEndpoint(endpoint, endpointRequest, () => readInput(request), server)
       return respond(request, config, { status: 200, ...result })

@@ -4,7 +4,7 @@ import type { AuthTransaction } from '../database/auth-transaction.ts'
 import type { UserTable } from '../database/schema.ts'
 import type { EventDetail } from '../events/event.ts'
 import { deleteSessions } from '../lifecycle/end-session.ts'
-import { refuse } from '../protocol/endpoint-error.ts'
+import { reject } from '../protocol/endpoint-error.ts'
 import { AuthError } from '../protocol/errors.ts'
 import { ENDPOINTS, type SessionResponse, type SuccessResponse, type UserResponse } from '../protocol.ts'
 import { clearCookies } from '../request/cookie.ts'
@@ -141,5 +141,5 @@ async function rejectLastAdmin(trx: AuthTransaction, userId: string, now: Date):
     .limit(1)
     .forNoKeyUpdate()
     .executeTakeFirst()
-  if (other === undefined) throw refuse('LAST_ADMIN')
+  if (other === undefined) throw reject('LAST_ADMIN')
 }

@@ -1,4 +1,4 @@
-import { refuse } from '../protocol/endpoint-error.ts'
+import { reject } from '../protocol/endpoint-error.ts'
 import { BodyTooLargeError, readLimited } from '../protocol/read-limited.ts'
 import { MAX_PAYLOAD_BYTES } from '../protocol.ts'
 
@@ -8,11 +8,11 @@ export async function readInput(request: Request): Promise<unknown> {
   const text = await readText(request)
   if (text === '') return {}
   const mediaType = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
-  if (mediaType !== 'application/json') throw refuse('UNSUPPORTED_MEDIA_TYPE')
+  if (mediaType !== 'application/json') throw reject('UNSUPPORTED_MEDIA_TYPE')
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw refuse('INVALID_INPUT', { cause })
+    throw reject('INVALID_INPUT', { cause })
   }
 }
 
@@ -21,7 +21,7 @@ function readQuery(query: URLSearchParams): Record<string, string> {
   const repeated = new Set<string>()
   for (const name of query.keys()) (seen.has(name) ? repeated : seen).add(name)
   // Choosing one of two values would be a guess.
-  if (repeated.size > 0) throw refuse('INVALID_INPUT', { fields: [...repeated] })
+  if (repeated.size > 0) throw reject('INVALID_INPUT', { fields: [...repeated] })
   return Object.fromEntries(query)
 }
 
@@ -30,6 +30,6 @@ async function readText(request: Request): Promise<string> {
     return await readLimited(request.body, MAX_PAYLOAD_BYTES)
   } catch (cause) {
     // Any other failure is the client's too: the body broke off.
-    throw refuse(cause instanceof BodyTooLargeError ? 'PAYLOAD_TOO_LARGE' : 'INVALID_INPUT', { cause })
+    throw reject(cause instanceof BodyTooLargeError ? 'PAYLOAD_TOO_LARGE' : 'INVALID_INPUT', { cause })
   }
 }

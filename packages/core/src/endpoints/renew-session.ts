@@ -2,7 +2,7 @@ import type { AuthTransaction, RecordEvent } from '../database/auth-transaction.
 import type { VersionCause } from '../events/event.ts'
 import { findToken } from '../lifecycle/refresh-session.ts'
 import { replaceCredentials } from '../lifecycle/replace-credentials.ts'
-import { refuse } from '../protocol/endpoint-error.ts'
+import { reject } from '../protocol/endpoint-error.ts'
 import { AuthError } from '../protocol/errors.ts'
 import type { TokenResponse } from '../protocol.ts'
 import { addressBuckets } from '../request/address.ts'
@@ -24,10 +24,10 @@ const SUPERSEDED = { points: 30, duration: 60 }
  */
 export async function requireSessionSecret(context: AuthorizedContext): Promise<void> {
   const { userId, sessionId } = context.identity
-  if (context.sessionCookie?.sessionId !== sessionId) throw refuse('SESSION_SECRET_REQUIRED')
+  if (context.sessionCookie?.sessionId !== sessionId) throw reject('SESSION_SECRET_REQUIRED')
   const isCurrent = await hasSecretOf(userId, context)
   if (isCurrent === null) throw new AuthError('SESSION_NOT_FOUND')
-  if (!isCurrent) throw refuse('SESSION_SECRET_REQUIRED')
+  if (!isCurrent) throw reject('SESSION_SECRET_REQUIRED')
 }
 
 /** Returns whether the cookie's secret is valid for a session of this user; null if the session is gone. */
@@ -76,7 +76,7 @@ export async function renewSession(
   const renewed = await change(async (trx, record) => {
     await work?.(trx, record)
     const session = await replaceCredentials(trx, record, { userId, cookie, cause, now: config.now() })
-    if (session === null) throw refuse('SESSION_SECRET_REQUIRED')
+    if (session === null) throw reject('SESSION_SECRET_REQUIRED')
     return session
   })
   return issue(renewed)

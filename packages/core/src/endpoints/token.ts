@@ -1,7 +1,7 @@
 import { emit } from '../events/emit.ts'
 import { refreshSession } from '../lifecycle/refresh-session.ts'
-import { refuse } from '../protocol/endpoint-error.ts'
-import { AuthError, isAuthError, isUndecided } from '../protocol/errors.ts'
+import { reject } from '../protocol/endpoint-error.ts'
+import { AuthError, isAuthError, isUnavailable } from '../protocol/errors.ts'
 import { ENDPOINTS, type TokenResponse } from '../protocol.ts'
 import { memoryLimits } from '../rate-limit/memory-limits.ts'
 import { addressBuckets } from '../request/address.ts'
@@ -37,7 +37,7 @@ export const token: Endpoint<object, TokenResponse, true> = defineEndpoint({
     const isPrefetch = ['sec-purpose', 'purpose', 'x-moz'].some((name) =>
       request.header(name)?.toLowerCase().includes('prefetch'),
     )
-    if (isPrefetch) throw refuse('PREFETCH_REFUSED')
+    if (isPrefetch) throw reject('PREFETCH_REFUSED')
     if (sessionCookie === null) throw await withoutSecret(context)
     const refresh = await refreshSession(sessionCookie, { database, config }).catch(
       async (error: unknown) => {
@@ -59,7 +59,7 @@ export const token: Endpoint<object, TokenResponse, true> = defineEndpoint({
 
 /** Counts guessed and superseded secrets. @throws AuthError `RATE_LIMITED` */
 async function countRejection(error: unknown, sessionId: string, context: EndpointContext): Promise<void> {
-  if (!isAuthError(error) || isUndecided(error)) return
+  if (!isAuthError(error) || isUnavailable(error)) return
   if (error.reason === 'SECRET_SUPERSEDED') await countSuperseded(sessionId, context)
   else if (error.status === 401) await countUnauthenticated(context)
 }
@@ -77,7 +77,7 @@ async function withoutSecret(context: EndpointContext): Promise<AuthError> {
   try {
     // Without `onEvent`: nothing is denied yet.
     const silent = { ...config, onEvent: undefined }
-    await authenticate(request, 'token', { config: silent, adapter: database.sessions })
+    await authenticate(request, 'token', { config: silent, sessions: database.sessions })
     return new AuthError('TOKEN_MISSING')
   } catch (error) {
     if (!isAuthError(error)) throw error

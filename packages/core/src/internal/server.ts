@@ -8,11 +8,10 @@
 export { keysVersion } from '../jwt/trusted-issuer.ts'
 export { type TransactOptions, transact } from '../lifecycle/transact.ts'
 export { EndpointError } from '../protocol/endpoint-error.ts'
-export { isUndecided } from '../protocol/errors.ts'
-export { positive } from '../protocol/positive-integer.ts'
+export { isUnavailable } from '../protocol/errors.ts'
 export { BodyTooLargeError, type ByteStream, readBytes } from '../protocol/read-limited.ts'
-export { safely } from '../protocol/safe-listener.ts'
-export { requireSecureUrl } from '../protocol/secure-url.ts'
+export { safeListener } from '../protocol/safe-listener.ts'
+export { requirePositive, requireSecureUrl } from '../protocol/settings.ts'
 export { checkRateLimit } from '../rate-limit/rate-limit.ts'
 export {
   addressBuckets,
@@ -35,7 +34,7 @@ export {
   serviceAudience,
 } from '../service/service-token.ts'
 export { keySetsOf, type ServiceKeys, verifyServiceToken } from '../service/verify-service-token.ts'
+export { authStore } from '../session/auth-store.ts'
 export { validateIdentity } from '../session/authenticate.ts'
-export { authStore } from '../session/direct-adapter.ts'
 export { denial } from '../session/report-denial.ts'
 export { isFresh } from '../session/session.ts'

@@ -1,20 +1,14 @@
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
 /**
- * Whether a string is base64url without padding (RFC 7515 section 2) in its one canonical form: the bits that the last
- * character carries beyond the last byte are zero. Otherwise several tokens would carry one signature.
+ * Returns whether a string is base64url without padding (RFC 7515 section 2) in its canonical form: the
+ * unused bits of the last character are zero. Otherwise several tokens would carry one signature.
  */
 export function isBase64url(value: string): boolean {
   if (!/^[A-Za-z0-9_-]*$/.test(value)) return false
   const lastDigit = ALPHABET.indexOf(value.at(-1) ?? 'A')
-  switch (value.length % 4) {
-    case 1:
-      return false
-    case 2:
-      return lastDigit % 16 === 0
-    case 3:
-      return lastDigit % 4 === 0
-    default:
-      return true
-  }
+  const remainder = value.length % 4
+  if (remainder === 2) return lastDigit % 16 === 0
+  if (remainder === 3) return lastDigit % 4 === 0
+  return remainder === 0
 }

@@ -1,28 +1,24 @@
 import { AuthError } from '../protocol/errors.ts'
 import type { Identity } from './identity.ts'
 import { type JsonObject, parseJsonObject } from './json.ts'
-import { isNumericDate } from './numeric-date.ts'
 import { DEFAULT_MAX_AGE_SECONDS, type TrustedIssuer } from './trusted-issuer.ts'
 
 /** How far the clock of another issuer may be ahead of this server's clock. */
 const MAX_CLOCK_SKEW_SECONDS = 60
 
+/** The last second that a `Date` can hold. */
+const MAX_NUMERIC_DATE = 8.64e12
+
 interface ClaimsOptions {
   readonly keyId: string
   readonly issuer: TrustedIssuer
   readonly isOwn: boolean
-  /** The time that `exp` and `nbf` are compared with. */
   readonly now: Date
   /** The present, if `now` isn't. */
   readonly clock?: Date
 }
 
-/**
- * The identity that a verified payload stands for, if this issuer issued it for this service and it is valid
- * now.
- *
- * @throws AuthError `TOKEN_INVALID` or `TOKEN_EXPIRED`
- */
+/** Returns the identity in a verified payload. @throws AuthError `TOKEN_INVALID` or `TOKEN_EXPIRED` */
 export function parseClaims(
   payload: Uint8Array,
   { keyId, issuer, isOwn, now, clock = now }: ClaimsOptions,
@@ -46,12 +42,17 @@ export function parseClaims(
   return { userId, sessionId, version: ownVersion, expiresAt, issuer: issuer.issuer, keyId }
 }
 
-/** Whether a value can be a session version. */
 export function isVersion(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) > 0
 }
 
-function parsePayload(payload: Uint8Array): JsonObject {
+/** Returns whether a claim is a NumericDate in whole seconds (RFC 7519 section 2). */
+export function isNumericDate(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_NUMERIC_DATE
+}
+
+/** @throws AuthError `TOKEN_INVALID` if a payload isn't a JSON object */
+export function parsePayload(payload: Uint8Array): JsonObject {
   try {
     return parseJsonObject(payload)
   } catch (cause) {
@@ -59,7 +60,7 @@ function parsePayload(payload: Uint8Array): JsonObject {
   }
 }
 
-/** Issued by this issuer, and for us, alone or among others (RFC 7519 sections 4.1.1 and 4.1.3). */
+/** Checks `iss`, and that we are an audience, alone or among others (RFC 7519 sections 4.1.1 and 4.1.3). */
 function isIssuedBy({ issuer, audience }: TrustedIssuer, { iss, aud }: JsonObject): boolean {
   const audiences = [aud].flat()
   return (
@@ -70,12 +71,12 @@ function isIssuedBy({ issuer, audience }: TrustedIssuer, { iss, aud }: JsonObjec
   )
 }
 
-/** What our own JWTs have besides (spec section 2): one audience, and one user under both names. */
+/** Checks what only our own JWTs have (spec section 2): one audience, and the user under both names. */
 function isOwnShape({ aud, sub, userId, jti }: JsonObject): boolean {
   return typeof aud === 'string' && sub === userId && isId(jti)
 }
 
-/** Of 1 to 128 characters, however many code units they take. */
+/** 1 to 128 characters, counted as code points. */
 function isId(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && [...value].length <= 128
 }

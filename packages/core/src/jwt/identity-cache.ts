@@ -1,18 +1,16 @@
 import type { Identity } from './identity.ts'
 
-/** Identities of tokens whose signature has been verified, by the whole token. */
+/** Identities of tokens whose signature was verified. Keyed by the whole token. */
 export interface IdentityCache {
-  /** The identity behind a token, if it was verified with the key set of this version. */
+  /** Returns the identity of a token, if it was verified with this version of the key set. */
   get(token: string, version: number): Identity | undefined
-  /** Remembers what was verified with the key set of this version. */
   set(token: string, version: number, identity: Identity): void
-  /** How many it holds. */
   readonly size: number
 }
 
 /**
- * A bounded map from token to identity. It is keyed by the whole token, since a key made of parts or of a short hash could
- * mix two users up, and is emptied when the key set changes. The oldest entry goes first.
+ * Creates a bounded map from token to identity. Its key is the whole token, because parts or a short hash
+ * could confuse two users. A new key set empties it; the oldest entry is evicted first.
  */
 export function createIdentityCache(maxEntries: number): IdentityCache {
   const identities = new Map<string, Identity>()
@@ -23,7 +21,7 @@ export function createIdentityCache(maxEntries: number): IdentityCache {
       return version === currentVersion ? identities.get(token) : undefined
     },
     set(token, version, identity) {
-      // Verified with a set that has been replaced meanwhile.
+      // Verified with a set that was replaced in the meantime.
       if (version < currentVersion) return
       if (version > currentVersion) {
         identities.clear()
@@ -41,7 +39,7 @@ export function createIdentityCache(maxEntries: number): IdentityCache {
   }
 }
 
-/** A copy that shares no memory with the Cookie header the token was cut from; a slice would keep all of it alive. */
+/** Copies a token. A slice of the Cookie header would keep the whole header in memory. */
 function detach(token: string): string {
   return new TextDecoder().decode(new TextEncoder().encode(token))
 }

@@ -4,7 +4,7 @@ import type { SigningKey } from '../keys/signing-keys.ts'
 import { JWT_TYPE } from './trusted-issuer.ts'
 import { MAX_TOKEN_LENGTH } from './verify-jws.ts'
 
-/** A JWT as it was issued, with the seconds until it expires. */
+/** A JWT that was issued. */
 export interface IssuedJwt {
   readonly token: string
   readonly expiresAt: Date
@@ -15,12 +15,11 @@ export interface IssuedJwt {
 export type DefinePayload = (session: { userId: string; sessionId: string }) => object | Promise<object>
 
 /**
- * Issues the JWT of a session. It never outlives the session, and carries nothing personal of its own accord.
+ * Issues the JWT of a session. It never outlives the session.
  *
- * @param session.version the row's session version. @default 1
- * @param options.payload further claims; those of ours win over one of the same name
- *
- * @throws Error when the token is too large for a cookie
+ * @param session.version the version in the row. @default 1
+ * @param options.payload further claims; ours override them
+ * @throws Error if the token is too large for a cookie
  */
 export async function issueJwt(
   session: { id: string; userId: string; expiresAt: Date; version?: number },
@@ -32,10 +31,10 @@ export async function issueJwt(
     issuedAt + config.jwtLifetimeSeconds,
     Math.floor(session.expiresAt.getTime() / 1000),
   )
-  // The one registered claim that ours do not set, and so would not override.
-  const { nbf: _, ...further }: JWTPayload = { ...payload }
+  // The only registered claim that ours don't override.
+  const { nbf: _, ...added }: JWTPayload = { ...payload }
   const token = await new SignJWT({
-    ...further,
+    ...added,
     sessionId: session.id,
     userId: session.userId,
     version: session.version ?? 1,

@@ -1,12 +1,12 @@
 import type { KeySet } from '../keys/key-set.ts'
 
-/** Whose tokens Step 1 accepts, and what they must look like. Nothing about a token of another issuer is assumed. */
+/** An issuer whose tokens Step 1 accepts, and what its tokens look like. Nothing is assumed. */
 export interface TrustedIssuer {
   /** The claim `iss`, byte for byte. */
   readonly issuer: string
   /** The claim `aud`, or one of its entries. */
   readonly audience: string
-  /** The header `typ`; null where its tokens have none. */
+  /** The header `typ`; null if its tokens have none. */
   readonly typ: string | null
   /** Its keys, such as `dynamicJwks('https://id.example.com/jwks', { algorithms: ['RS256'] })`. */
   readonly jwks: KeySet
@@ -20,13 +20,12 @@ export interface TrustedIssuer {
   readonly maxAgeSeconds?: number
 }
 
-/** See {@link TrustedIssuer.maxAgeSeconds}. */
 export const DEFAULT_MAX_AGE_SECONDS: number = 60 * 60
 
-/** The `typ` of our own JWTs: an access token (RFC 9068 section 2.1), so that no other kind of token passes for one. */
+/** The `typ` of our own JWTs (RFC 9068 section 2.1), so no other kind of token passes for one. */
 export const JWT_TYPE = 'at+jwt'
 
-/** Grows when any of the key sets changes, so that what was verified before can be looked at again. */
+/** Returns a number that increases when any of the key sets changes. */
 export function keysVersion({ issuers }: { readonly issuers: readonly TrustedIssuer[] }): number {
   let version = 0
   for (const { jwks } of issuers) version += jwks.version

@@ -4,23 +4,23 @@ import { AuthError, isAuthError } from '../protocol/errors.ts'
 import { isBase64url } from './base64url.ts'
 import { countStrings, parseJsonObject } from './json.ts'
 
-/** Longest token that is looked at, in characters. No cookie is larger than 4,096 bytes, so none of ours is cut off. */
+/** In characters. A cookie has at most 4,096 bytes, so ours are never longer. */
 export const MAX_TOKEN_LENGTH = 3_800
 
-/** A JWS whose signature is right. */
+/** A JWS whose signature was verified. */
 export interface VerifiedJws {
   readonly payload: Uint8Array
   readonly keyId: string
 }
 
 /**
- * Checks the signature of a compact JWS (RFC 7515 section 5.2) and nothing else.
+ * Verifies the signature of a compact JWS (RFC 7515 section 5.2) and nothing else.
  *
- * The cheapest check comes first: shape, canonical base64url, header, and only then a key and cryptography. The algorithm
- * is the key's own (RFC 8725 section 3.1), so a token cannot choose it.
+ * The cheap checks come first: shape, canonical base64url, header, and only then a key and cryptography. The
+ * algorithm is that of the key (RFC 8725 section 3.1), so a token can't choose it.
  *
- * @param options.typ the required `typ` header; null where there must be none; any is accepted where it is not given
- * @throws AuthError `TOKEN_INVALID`, or `KEYS_UNAVAILABLE` when the keys cannot be had
+ * @param options.typ the required header `typ`; null if there must be none; undefined accepts any
+ * @throws AuthError `TOKEN_INVALID`, or `KEYS_UNAVAILABLE` if the keys can't be loaded
  */
 export async function verifyJws(
   token: string,
@@ -52,11 +52,7 @@ async function findKey(kid: string, keySet: KeySet): Promise<VerificationKey | u
   }
 }
 
-/**
- * The three segments of a compact JWS, checked for shape and for canonical base64url.
- *
- * @throws AuthError `TOKEN_INVALID`
- */
+/** Splits a JWS, and checks its shape and encoding. @throws AuthError `TOKEN_INVALID` */
 export function splitJws(token: unknown): [header: string, payload: string, signature: string] {
   if (typeof token !== 'string' || token.length > MAX_TOKEN_LENGTH) throw new AuthError('TOKEN_INVALID')
   const [header = '', payload = '', signature = '', ...more] = token.split('.', 4)
@@ -67,21 +63,16 @@ export function splitJws(token: unknown): [header: string, payload: string, sign
   return segments
 }
 
-interface Header {
-  readonly alg: string
-  readonly kid: string
-  readonly typ: string | undefined
-}
-
-/** No other member is understood, `jwk`, `jku`, `x5u`, `x5c`, `crit`, `b64` and `zip` among them (RFC 8725 section 3.10). */
-function parseHeader(segment: string): Header {
+/** Rejects all other members: `jwk`, `jku`, `x5u`, `x5c`, `crit`, `b64`, ... (RFC 8725 section 3.10). */
+function parseHeader(segment: string): { alg: string; kid: string; typ: string | undefined } {
   try {
     const bytes = base64url.decode(segment)
     const header = parseJsonObject(bytes)
     const { alg, kid, typ, ...others } = header
     const isKnown = typeof alg === 'string' && typeof kid === 'string' && Object.keys(others).length === 0
     if (!isKnown || (typ !== undefined && typeof typ !== 'string')) throw new TypeError('Not our header')
-    // `JSON.parse` keeps the last of two members of one name; another verifier may go by the first (RFC 7515 section 4).
+    // `JSON.parse` keeps the last of two members with one name; another verifier may use the first (RFC 7515
+    // section 4).
     if (countStrings(bytes) !== 2 * Object.keys(header).length) throw new SyntaxError('A member occurs twice')
     return { alg, kid, typ }
   } catch (cause) {

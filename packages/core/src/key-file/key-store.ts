@@ -18,21 +18,21 @@ import { type KeyRing, publicKeys } from '../keys/key-ring.ts'
 import { formatKeyRing, parseKeyRing } from '../keys/key-ring-json.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 
-/** Where a key ring is kept. */
+/** A file with a key ring. */
 export interface KeyStore {
   readonly path: string
-  /** The ring, or null where there is none yet. */
+  /** Returns the ring, or null if there is none yet. */
   read(): KeyRing | null
-  /** Stores a first ring. False when another process was faster; nobody ever sees half a file. */
+  /** Stores the first ring atomically. Returns false if another process was faster. */
   create(ring: KeyRing): boolean
-  /** Replaces the ring by what `change` makes of it. */
+  /** Replaces the ring atomically. */
   update(change: (ring: KeyRing) => KeyRing): KeyRing
 }
 
-/** A lock older than this was left behind by a command that died, in milliseconds. */
+/** A command that died left an older lock behind. */
 const STALE_LOCK_MS = 10_000
 
-/** A file that holds the ring and nothing else, readable by its owner alone. */
+/** Opens a file with only the ring, which only its owner can read. */
 export function keyFileStore(path: string): KeyStore {
   return fileStore(path, {
     parse: (text) => parseKeyRing(text, path),
@@ -40,11 +40,7 @@ export function keyFileStore(path: string): KeyStore {
   })
 }
 
-/**
- * An env file with the variables `JWKS` (public) and `SIGNING_KEYS` (secret); its other lines stay as they are.
- *
- * @param prefix begins the names of both variables
- */
+/** Opens an env file with the variables `JWKS` and `SIGNING_KEYS`, and keeps its other lines. */
 export function envFileStore(path: string, prefix = ''): KeyStore {
   const names = variableNames(prefix)
   return fileStore(path, {
@@ -61,10 +57,10 @@ export function envFileStore(path: string, prefix = ''): KeyStore {
   })
 }
 
-/** A variable of an env file as `parseEnv` reads it: a value in quotes may have several lines. */
+/** A variable of an env file as `parseEnv` reads it: a quoted value can have several lines. */
 const VARIABLE = /^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*(?:'[^']*'|"[^"]*"|`[^`]*`)?[^\n]*\n?/gm
 
-/** The ring as two lines of an env file. */
+/** Formats the ring as two lines of an env file. */
 export function formatEnv(ring: KeyRing, prefix = ''): string {
   const names = variableNames(prefix)
   return `${names.jwks}=${quote(JSON.stringify(publicKeys(ring)))}\n${names.signingKeys}=${quote(formatKeyRing(ring))}`
@@ -74,7 +70,7 @@ function variableNames(prefix: string): { jwks: string; signingKeys: string } {
   return { jwks: `${prefix}JWKS`, signingKeys: `${prefix}SIGNING_KEYS` }
 }
 
-/** A `kid` made elsewhere may have an apostrophe, which would end the value. */
+/** A `kid` from elsewhere can have an apostrophe, which would end the value. */
 function quote(json: string): string {
   return `'${json.replaceAll("'", '\\u0027')}'`
 }
@@ -96,7 +92,7 @@ function fileStore(path: string, { parse, format }: FileFormat): KeyStore {
     renameSync(writeDraft(path, format(ring, readText() ?? '')), path)
   }
 
-  /** Of several processes that start at once the first wins. */
+  /** If several processes start at once, the first wins. */
   function link(ring: KeyRing): boolean {
     const draft = writeDraft(path, format(ring, ''))
     try {
@@ -141,14 +137,14 @@ function fileStore(path: string, { parse, format }: FileFormat): KeyStore {
 }
 
 function writeDraft(path: string, text: string): string {
-  // A process id would not do: two containers that share the folder may have the same.
+  // Not a process id: two containers that share the folder can have the same.
   const draft = `${path}.${randomUUID()}.draft`
   writeFileSync(draft, text, { mode: 0o600, flag: 'wx', flush: true })
   chmodSync(draft, 0o600)
   return draft
 }
 
-/** Two commands that change the ring at once would lose one of the changes. */
+/** Locks the file, because of two concurrent changes one would be lost. */
 function locked<Result>(path: string, work: () => Result): Result {
   const lock = `${path}.lock`
   if (existsSync(lock) && Date.now() - statSync(lock).mtimeMs > STALE_LOCK_MS) unlinkSync(lock)

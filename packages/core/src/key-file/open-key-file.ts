@@ -5,59 +5,57 @@ import type { Algorithm, KeySet } from '../keys/key-set.ts'
 import { createLiveKeys } from '../keys/live-keys.ts'
 import { createSigningKey, ringSigningKeys, type SigningKeys } from '../keys/signing-keys.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
-import { safely } from '../protocol/safe-listener.ts'
+import { safeListener } from '../protocol/safe-listener.ts'
 import { JWT_LIFETIME_SECONDS } from '../protocol.ts'
 import { type KeyStore, keyFileStore } from './key-store.ts'
 
-/** What {@link openKeyFile} takes. */
+/** Options of {@link openKeyFile}. */
 export interface KeyFileOptions {
-  /** Of the first key, where the file has to be made. @default 'Ed25519' */
+  /** The algorithm of the first key, if the file doesn't exist. @default 'Ed25519' */
   algorithm?: Algorithm
-  /** How long the longest JWT lives, in seconds: a retiring key verifies for so long. @default 900 */
+  /** The longest lifetime of a JWT, in seconds: a retiring key verifies for this long. @default 900 */
   jwtLifetimeSeconds?: number
-  /** How often the file is looked at, in milliseconds. @default 500 */
+  /** How often to check the file, in milliseconds. @default 500 */
   pollMs?: number
-  /** Told when the file is gone or cannot be read; the keys that are known stay in use. @default console.error */
+  /** Called if the file is gone or can't be read. The known keys stay in use. @default console.error */
   onError?: (error: unknown) => void
 }
 
-/** The keys of a key file, followed while the file changes. */
+/** The current keys of a key file. */
 export interface KeyFile {
-  /** For `defineAuthConfig`. */
   readonly jwks: KeySet
-  /** For `defineAuth`. */
   readonly signingKeys: SigningKeys
-  /** Stops following the file. */
   close(): void
 }
 
 /**
- * Opens a key file and follows it: what `sallyport keys` changes counts within a second, without a restart. Where there is no file,
- * one is made with a first key; of several processes that start at once, one makes it.
+ * Opens a key file and watches it: changes by `sallyport keys` apply within a second, without a restart.
+ * Creates the file with a first key if it doesn't exist; if several processes start at once, one of them
+ * creates it.
  *
- * @throws ConfigurationError when the file holds no key ring
+ * @throws ConfigurationError if the file isn't a key ring
  */
 export async function openKeyFile(path: string, options: KeyFileOptions = {}): Promise<KeyFile> {
   const { algorithm, jwtLifetimeSeconds = JWT_LIFETIME_SECONDS, pollMs = 500 } = options
-  const onError = safely(options.onError ?? console.error)
+  const onError = safeListener(options.onError ?? console.error)
   const store = keyFileStore(path)
   if (store.read() === null) store.create(createKeyRing(await createSigningKey(algorithm), new Date()))
 
   const live = createLiveKeys()
-  // Before it is read: a change in between is seen by the next look.
+  // Taken before the file is read, so the next poll sees a change in between.
   let seen = fingerprint(path)
   let ring = readRing(store)
   let used = ''
   let hasFailed = false
   let signingKeys = ringSigningKeys(ring)
 
-  /** Called on every look at the file, because keys also go by the mere passing of time. */
+  /** Called by every poll, because retired keys also expire when the file doesn't change. */
   async function use(candidate: KeyRing): Promise<void> {
     const present = withoutGone(candidate, { now: new Date(), jwtLifetimeSeconds })
     const formatted = formatKeyRing(present)
     if (formatted !== used) {
       const next = ringSigningKeys(present)
-      // A key that cannot sign must not take the place of one that can.
+      // A key that can't sign must not replace one that can.
       await next.active.cryptoKey()
       await live.replace(next.publicJwks.keys, next.publicJwks.revoked ?? [])
       signingKeys = next

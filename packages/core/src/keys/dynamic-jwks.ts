@@ -1,6 +1,6 @@
 import { AuthError } from '../protocol/errors.ts'
 import { readLimited } from '../protocol/read-limited.ts'
-import { requireSecureUrl } from '../protocol/secure-url.ts'
+import { requireSecureUrl } from '../protocol/settings.ts'
 import { MAX_PAYLOAD_BYTES } from '../protocol.ts'
 import { ALGORITHMS, type KeySet, type VerificationAlgorithm, type VerificationKey } from './key-set.ts'
 import { createLiveKeys } from './live-keys.ts'
@@ -8,22 +8,24 @@ import { parsePublicJwks, parseSet } from './policy.ts'
 
 const MINUTE_MS = 60_000
 
-/** A set is used for so long before another is fetched in the background. */
+/** After this age, a set is renewed in the background. */
 const FRESH_MS = 5 * MINUTE_MS
-/** A set is used for so long while the endpoint fails. */
+/** Until this age, a set is used while the endpoint fails. */
 const STALE_MS = 24 * 60 * MINUTE_MS
-/** Between two fetches that an unknown `kid` causes: anyone can make one up. */
+/** Between two fetches caused by an unknown `kid`, which anyone can invent. */
 const UNKNOWN_KEY_MS = 30_000
-const SHORTEST_PAUSE_MS = 1_000
-const LONGEST_PAUSE_MS = 30_000
+const MIN_PAUSE_MS = 1_000
+const MAX_PAUSE_MS = 30_000
 
-/** What {@link dynamicJwks} takes. */
+/** Options of {@link dynamicJwks}. */
 export interface DynamicJwksOptions {
-  /** What the keys may be for; widen it only for tokens of another issuer. @default ['Ed25519', 'ES256'] */
+  /**
+   * What the keys may be for. Allow others only for tokens of another issuer. @default ['Ed25519', 'ES256']
+   */
   algorithms?: readonly VerificationAlgorithm[]
-  /** Milliseconds after which a fetch is given up. @default 5_000 */
+  /** The timeout of a fetch, in milliseconds. @default 5_000 */
   timeoutMs?: number
-  /** Told of every fetch that failed; the keys that are known stay in use. */
+  /** Called with the error of each failed fetch. The known keys stay in use. */
   onError?: (error: unknown) => void
   /** For tests. @default globalThis.fetch */
   fetch?: (url: string, init: RequestInit) => Promise<Response>
@@ -32,10 +34,11 @@ export interface DynamicJwksOptions {
 }
 
 /**
- * A key set that is fetched from the auth server, such as `https://app.example.com/api/auth/jwks` (spec section 2). The first
- * request waits for it; from then on it is renewed in the background and outlives an endpoint that fails by a day.
+ * Creates a key set that is fetched from the auth server, such as `https://app.example.com/api/auth/jwks`
+ * (spec section 2). The first request waits for it. Later it is renewed in the background, and used for a day
+ * while the endpoint fails.
  *
- * @throws ConfigurationError when the URL is neither https nor on this machine
+ * @throws ConfigurationError if the URL is neither https nor on this machine
  */
 export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeySet {
   const { algorithms = ALGORITHMS, timeoutMs = 5_000, onError = () => {}, now = Date.now } = options
@@ -47,43 +50,48 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
   let unknownKeyAt = Number.NEGATIVE_INFINITY
   let failures = 0
   let nextAttemptAt = Number.NEGATIVE_INFINITY
-  let underWay: Promise<void> | null = null
+  let pendingFetch: Promise<void> | null = null
 
-  /** One fetch for everyone who waits; none before the pause after a failure is over. */
+  /** Concurrent callers share one fetch. Rejects during the pause after a failure. */
   function refresh(): Promise<void> {
-    if (underWay !== null) return underWay
-    if (now() < nextAttemptAt) return Promise.reject(unavailable(nextAttemptAt - now()))
-    underWay = fetchKeys().finally(() => {
-      underWay = null
+    if (pendingFetch !== null) return pendingFetch
+    if (now() < nextAttemptAt) return Promise.reject(unavailable())
+    pendingFetch = fetchKeys().finally(() => {
+      pendingFetch = null
     })
-    return underWay
+    return pendingFetch
   }
 
   async function fetchKeys(): Promise<void> {
     try {
       const response = await request(url, {
         headers: { accept: 'application/json' },
-        // Not followed, since a redirect is no 200; runtimes at the edge do not know `error`.
+        // A redirect then fails as a status other than 200. Edge runtimes don't support `error`.
         redirect: 'manual',
         signal: AbortSignal.timeout(timeoutMs),
       })
-      if (response.status !== 200) throw new Error(`The JWKS endpoint answered ${response.status}`)
+      if (response.status !== 200) throw new Error(`The JWKS endpoint responded with ${response.status}`)
       const text = await readLimited(response.body, MAX_PAYLOAD_BYTES)
       await live.replace(parsePublicJwks(text, 'JWKS', algorithms), parseRevoked(text))
       fetchedAt = now()
       failures = 0
       nextAttemptAt = Number.NEGATIVE_INFINITY
     } catch (error) {
-      const pauseMs = Math.min(SHORTEST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS)
+      const pauseMs = Math.min(MIN_PAUSE_MS * 2 ** failures, MAX_PAUSE_MS)
       failures++
-      // Spread out, so that all nodes do not come back at once.
-      nextAttemptAt = now() + Math.max(SHORTEST_PAUSE_MS, pauseMs * (0.5 + Math.random() / 2))
+      // Random, so that nodes don't all retry at once.
+      nextAttemptAt = now() + Math.max(MIN_PAUSE_MS, pauseMs * (0.5 + Math.random() / 2))
       onError(error)
-      throw unavailable(nextAttemptAt - now(), error)
+      throw unavailable(error)
     }
   }
 
-  async function findWithFetch(kid: string): Promise<VerificationKey | undefined> {
+  function unavailable(cause?: unknown): AuthError {
+    const retryAfterSeconds = Math.max(1, Math.ceil((nextAttemptAt - now()) / 1000))
+    return new AuthError('KEYS_UNAVAILABLE', { cause, retryAfterSeconds })
+  }
+
+  async function findAfterFetch(kid: string): Promise<VerificationKey | undefined> {
     await refresh()
     return live.findKey(kid)
   }
@@ -97,31 +105,24 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
     async ready() {
       if (now() - fetchedAt > STALE_MS) await refresh()
     },
-    standing: live.standing,
+    status: live.status,
     subscribe: live.subscribe,
     findKey(kid) {
       const ageMs = now() - fetchedAt
-      if (ageMs > STALE_MS) return findWithFetch(kid)
-      // Whoever asks now is answered from the set at hand; a failure has been reported and changes nothing.
+      if (ageMs > STALE_MS) return findAfterFetch(kid)
+      // In the background: this caller uses the current set, and `onError` gets a failure.
       if (ageMs > FRESH_MS) refresh().catch(() => {})
       const key = live.findKey(kid)
-      if (key !== undefined || live.standing(kid) === 'revoked') return key
+      if (key !== undefined || live.status(kid) === 'revoked') return key
       if (now() - unknownKeyAt < UNKNOWN_KEY_MS) {
-        // The last fetch failed: the key may exist, so this is not decided.
-        if (failures > 0) throw unavailable(nextAttemptAt - now())
+        // The last fetch failed, so the key may exist: unknown, not invalid.
+        if (failures > 0) throw unavailable()
         return undefined
       }
       unknownKeyAt = now()
-      return findWithFetch(kid)
+      return findAfterFetch(kid)
     },
   }
-}
-
-function unavailable(pauseMs: number, cause?: unknown): AuthError {
-  return new AuthError('KEYS_UNAVAILABLE', {
-    cause,
-    retryAfterSeconds: Math.max(1, Math.ceil(pauseMs / 1000)),
-  })
 }
 
 function parseRevoked(text: string): string[] {

@@ -1,13 +1,8 @@
 import { ConfigurationError } from '../protocol/errors.ts'
-import type { KeyRing, RevokedKey, RingKey } from './key-ring.ts'
-import { type PrivateJwk, parsePrivateJwks, parseSet } from './policy.ts'
+import { type KeyRing, type RevokedKey, type RingKey, toPublicJwk } from './key-ring.ts'
+import { parsePrivateJwks, parseSet } from './policy.ts'
 
-/**
- * Reads a ring from JSON: a JWK Set of private keys whose keys may carry `state` and `since`, beside a member `revoked`. In a plain
- * JWK Set the first key signs and the others verify.
- *
- * @throws ConfigurationError naming the member at fault
- */
+/** Parses private keys with optional `state` and `since`. In a plain JWK Set, the first key signs. */
 export function parseKeyRing(json: unknown, setting: string): KeyRing {
   const { keys: raw, set } = parseSet(json, setting)
   const keys = parsePrivateJwks(set, setting).map((jwk, index): RingKey => {
@@ -15,7 +10,8 @@ export function parseKeyRing(json: unknown, setting: string): KeyRing {
     if (state !== 'next' && state !== 'active' && state !== 'retiring') {
       throw new ConfigurationError(`${setting}: keys[${index}].state must be next, active or retiring`)
     }
-    return { jwk: privateMembers(jwk), state, since: parseDate(since, `${setting}: keys[${index}].since`) }
+    const ownJwk = { ...toPublicJwk(jwk), d: jwk.d }
+    return { jwk: ownJwk, state, since: parseDate(since, `${setting}: keys[${index}].since`) }
   })
   for (const state of ['next', 'active'] as const) {
     const count = keys.filter((key) => key.state === state).length
@@ -26,19 +22,12 @@ export function parseKeyRing(json: unknown, setting: string): KeyRing {
   return { keys, revoked: parseRevoked(set.revoked, setting) }
 }
 
-/** The ring as JSON, as {@link parseKeyRing} reads it. Holds private keys. */
+/** Returns the ring as JSON for {@link parseKeyRing}, with its private keys. */
 export function formatKeyRing({ keys, revoked }: KeyRing): string {
   return JSON.stringify({
     keys: keys.map(({ jwk, state, since }) => ({ ...jwk, state, since: since.toISOString() })),
     ...(revoked.length > 0 && { revoked: revoked.map(({ kid, at }) => ({ kid, at: at.toISOString() })) }),
   })
-}
-
-function privateMembers(jwk: PrivateJwk): PrivateJwk {
-  const { kid, x, d } = jwk
-  return jwk.alg === 'ES256'
-    ? { kty: 'EC', crv: 'P-256', alg: jwk.alg, use: 'sig', kid, x, y: jwk.y, d }
-    : { kty: 'OKP', crv: 'Ed25519', alg: jwk.alg, use: 'sig', kid, x, d }
 }
 
 function parseRevoked(value: unknown, setting: string): RevokedKey[] {
@@ -48,10 +37,8 @@ function parseRevoked(value: unknown, setting: string): RevokedKey[] {
     if (typeof entry !== 'object' || entry === null || !('kid' in entry) || typeof entry.kid !== 'string') {
       throw new ConfigurationError(`${setting}: revoked[${index}].kid must be the id of a key`)
     }
-    return {
-      kid: entry.kid,
-      at: parseDate('at' in entry ? entry.at : undefined, `${setting}: revoked[${index}].at`),
-    }
+    const at = 'at' in entry ? entry.at : undefined
+    return { kid: entry.kid, at: parseDate(at, `${setting}: revoked[${index}].at`) }
   })
 }
 

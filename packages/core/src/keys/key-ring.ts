@@ -3,12 +3,12 @@ import { JWT_LIFETIME_SECONDS } from '../protocol.ts'
 import { MAX_KEYS, type OwnPublicJwk, type PrivateJwk } from './policy.ts'
 
 /**
- * The life of a key. `next` is published and does not sign yet; `active` signs; `retiring` verifies until the last JWT that it
- * signed has expired. After that it is gone.
+ * The state of a key. `next` is published and doesn't sign yet; `active` signs; `retiring` verifies until the
+ * last JWT it signed has expired. Then the key is gone.
  */
 export type KeyState = 'next' | 'active' | 'retiring'
 
-/** A key with its state and the moment that state began. */
+/** A key with its state and when that state began. */
 export interface RingKey {
   readonly jwk: PrivateJwk
   readonly state: KeyState
@@ -27,40 +27,33 @@ export interface KeyRing {
   readonly revoked: readonly RevokedKey[]
 }
 
-/**
- * How long a key is published before it may sign, in seconds. Verifiers with a dynamic JWKS keep a set for five minutes, so after
- * twice that all of them have it.
- */
+interface RingOptions {
+  readonly now: Date
+  /** The longest lifetime of a JWT. @default 900 */
+  readonly jwtLifetimeSeconds?: number
+}
+
+/** How long a key is published before it may sign: twice as long as dynamic JWKS verifiers keep a set. */
 export const PUBLISH_SECONDS: number = 10 * 60
 
-/** A node may sign with a key for this long after it began to retire, in seconds: until it has read the ring again. */
+/** A node may sign with a retiring key until it has read the ring again. */
 const HANDOVER_SECONDS = 60
 
-/** How long a revoked key is remembered, in seconds: no connection outlives a session of 30 days. */
-const REVOKED_SECONDS = 30 * 24 * 60 * 60
+/** How long a ring lists a revoked key. No connection outlives a session of 30 days. */
+const RETENTION_REVOKED_SECONDS = 30 * 24 * 60 * 60
 
-/** A ring with one key, which signs. */
 export function createKeyRing(jwk: PrivateJwk, now: Date): KeyRing {
   return { keys: [{ jwk, state: 'active', since: now }], revoked: [] }
 }
 
-/** The key that signs. */
 export function activeKey(ring: KeyRing): RingKey {
   const active = ring.keys.find(({ state }) => state === 'active')
   if (active === undefined) throw new ConfigurationError('The key ring has no active key')
   return active
 }
 
-/**
- * Publishes a key that is to sign next.
- *
- * @throws ConfigurationError when there is one already, or when so many keys retire that the set would be refused
- */
-export function addNextKey(
-  ring: KeyRing,
-  jwk: PrivateJwk,
-  options: { now: Date; jwtLifetimeSeconds?: number },
-): KeyRing {
+/** Publishes the next key. @throws ConfigurationError if there is one already, or the ring is full */
+export function addNextKey(ring: KeyRing, jwk: PrivateJwk, options: RingOptions): KeyRing {
   if (ring.keys.some(({ state }) => state === 'next')) {
     throw new ConfigurationError(
       'The key ring has a next key already: put it to use with "sallyport keys rotate"',
@@ -75,22 +68,24 @@ export function addNextKey(
   return { ...present, keys: [...present.keys, { jwk, state: 'next', since: options.now }] }
 }
 
+/** Returns the seconds until a next key may sign; 0 or less if it may. */
+export function secondsUntilPublished({ since }: RingKey, now: Date): number {
+  return Math.ceil(PUBLISH_SECONDS - (now.getTime() - since.getTime()) / 1000)
+}
+
 /**
- * Lets the next key sign and the active one retire.
+ * Activates the next key and retires the active one.
  *
- * @param options.force rotate although some verifiers may not know the next key yet
- * @throws ConfigurationError when there is no next key, or when it has not been published for {@link PUBLISH_SECONDS}
+ * @param options.force rotate even if some verifiers may not have the next key yet
+ * @throws ConfigurationError if there is no next key, or if it was published too recently
  */
-export function rotateKeys(
-  ring: KeyRing,
-  options: { now: Date; force: boolean; jwtLifetimeSeconds?: number },
-): KeyRing {
+export function rotateKeys(ring: KeyRing, options: RingOptions & { force: boolean }): KeyRing {
   const { now, force } = options
   const next = ring.keys.find(({ state }) => state === 'next')
   if (next === undefined) {
     throw new ConfigurationError('The key ring has no next key: publish one with "sallyport keys create"')
   }
-  const waitSeconds = Math.ceil(PUBLISH_SECONDS - (now.getTime() - next.since.getTime()) / 1000)
+  const waitSeconds = secondsUntilPublished(next, now)
   if (waitSeconds > 0 && !force) {
     throw new ConfigurationError(
       `The next key has to be published for another ${waitSeconds} s before it may sign, so that every verifier knows it`,
@@ -103,32 +98,22 @@ export function rotateKeys(
   return withoutGone({ ...ring, keys }, options)
 }
 
-/**
- * Takes a key out of service in good order: the active key like {@link rotateKeys}, a next one before it has signed anything.
- *
- * @throws ConfigurationError when there is no such key, or like {@link rotateKeys}
- */
-export function retireKey(
-  ring: KeyRing,
-  kid: string,
-  options: { now: Date; force: boolean; jwtLifetimeSeconds?: number },
-): KeyRing {
-  const key = ring.keys.find(({ jwk }) => jwk.kid === kid)
-  if (key === undefined) throw new ConfigurationError('The key ring has no key of this id')
+/** Retires a key that hasn't leaked: the active one like {@link rotateKeys}, a next one at once. */
+export function retireKey(ring: KeyRing, kid: string, options: RingOptions & { force: boolean }): KeyRing {
+  const key = findKey(ring, kid)
   if (key.state === 'active') return rotateKeys(ring, options)
   const keys = key.state === 'next' ? ring.keys.filter((other) => other !== key) : ring.keys
   return withoutGone({ ...ring, keys }, options)
 }
 
 /**
- * Removes a key that leaked: nothing that rests on it counts any more. The active key can go only when there is a next one to take
- * its place, which then signs at once.
+ * Removes a key that leaked, so nothing it signed is valid any more. The active key can only be removed if a
+ * next key can replace it, which then signs at once.
  *
- * @throws ConfigurationError when there is no such key, or nothing to take its place
+ * @throws ConfigurationError if there is no such key, or no key to replace it
  */
 export function revokeKey(ring: KeyRing, kid: string, now: Date): KeyRing {
-  const revoked = ring.keys.find(({ jwk }) => jwk.kid === kid)
-  if (revoked === undefined) throw new ConfigurationError('The key ring has no key of this id')
+  const revoked = findKey(ring, kid)
   const promoted = revoked.state === 'active' ? 'next' : null
   const keys = ring.keys
     .filter((key) => key !== revoked)
@@ -138,12 +123,19 @@ export function revokeKey(ring: KeyRing, kid: string, now: Date): KeyRing {
       'Nothing could sign in its place: publish another key first with "sallyport keys create"',
     )
   }
-  const remembered = ring.revoked.filter(({ at }) => now.getTime() - at.getTime() < REVOKED_SECONDS * 1000)
-  return { keys, revoked: [...remembered, { kid, at: now }] }
+  const retentionMs = RETENTION_REVOKED_SECONDS * 1000
+  const retained = ring.revoked.filter(({ at }) => now.getTime() - at.getTime() < retentionMs)
+  return { keys, revoked: [...retained, { kid, at: now }] }
 }
 
-/** The ring without the keys that nothing unexpired rests on. */
-export function withoutGone(ring: KeyRing, options: { now: Date; jwtLifetimeSeconds?: number }): KeyRing {
+function findKey(ring: KeyRing, kid: string): RingKey {
+  const key = ring.keys.find(({ jwk }) => jwk.kid === kid)
+  if (key === undefined) throw new ConfigurationError('The key ring has no key of this id')
+  return key
+}
+
+/** Returns the ring without retired keys whose JWTs have all expired. */
+export function withoutGone(ring: KeyRing, options: RingOptions): KeyRing {
   const { now, jwtLifetimeSeconds = JWT_LIFETIME_SECONDS } = options
   const lastRetired = now.getTime() - (jwtLifetimeSeconds + HANDOVER_SECONDS) * 1000
   return {
@@ -152,20 +144,19 @@ export function withoutGone(ring: KeyRing, options: { now: Date; jwtLifetimeSeco
   }
 }
 
-/** The public halves of a ring, as `JWKS` and `GET /api/auth/jwks` hold them. */
+/** The public halves of a ring, as `JWKS` and `GET /api/auth/jwks` have them. */
 export interface PublicKeys {
   readonly keys: readonly OwnPublicJwk[]
-  /** Ids of keys that leaked. Verifiers that do not know this member ignore it (RFC 7517 section 5). */
+  /** Ids of leaked keys. Verifiers that don't know this member ignore it (RFC 7517 section 5). */
   readonly revoked?: readonly string[]
 }
 
-/** The public halves of all keys that may verify. */
 export function publicKeys(ring: KeyRing): PublicKeys {
   const keys = ring.keys.map(({ jwk }) => toPublicJwk(jwk))
   return ring.revoked.length === 0 ? { keys } : { keys, revoked: ring.revoked.map(({ kid }) => kid) }
 }
 
-/** The members that the policy names and no other, so that no private one can slip through. */
+/** Copies the public members by name, so no private one can slip through. */
 export function toPublicJwk(jwk: PrivateJwk): OwnPublicJwk {
   const { kid, x } = jwk
   return jwk.alg === 'ES256'

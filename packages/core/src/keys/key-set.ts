@@ -4,50 +4,50 @@ export const ALGORITHMS = ['Ed25519', 'ES256'] as const
 /** One of {@link ALGORITHMS}. */
 export type Algorithm = (typeof ALGORITHMS)[number]
 
-/** What the tokens of other issuers may be signed with besides, where they are declared. */
+/** Algorithms of tokens. Those that aren't an {@link Algorithm} are for other issuers, if declared. */
 export type VerificationAlgorithm = Algorithm | 'ES384' | 'ES512' | 'RS256' | 'PS256'
 
-/** A key of WebCrypto, under a name that every version of the Node types knows. */
+/** A key of WebCrypto, under a name that every version of the Node types has. */
 export type WebCryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
 
-/** A public key that may verify JWTs, bound to one algorithm. */
+/** A public key that verifies JWTs, bound to one algorithm. */
 export interface VerificationKey {
   readonly kid: string
   readonly alg: VerificationAlgorithm
-  /** The public half itself: what makes it this key, whatever its id. */
+  /** The public key itself, which identifies it whatever its id. */
   readonly material: string
-  /** The key for WebCrypto, imported once. */
+  /** Returns the key for WebCrypto, imported once. */
   cryptoKey(): Promise<WebCryptoKey>
 }
 
 /**
- * How a key stands: in the set; no longer in it, as every key will be one day; or removed because it leaked, so that nothing which
- * rests on it counts any more.
+ * Whether a key is in the set; is no longer in it, as happens to every key in time; or was removed because it
+ * leaked, so nothing it signed is valid.
  */
-export type KeyStanding = 'known' | 'gone' | 'revoked'
+export type KeyStatus = 'known' | 'gone' | 'revoked'
 
-/** The public keys that Step 1 trusts, from wherever they come: `staticJwks`, `dynamicJwks` or a key file. */
+/** The public keys that Step 1 trusts: `staticJwks`, `dynamicJwks`, or a key file. */
 export interface KeySet {
-  /** Grows when the set changes, so that what was verified with an earlier set is not trusted. */
+  /** Increases when the set changes, so results of an earlier set aren't trusted. */
   readonly version: number
-  /** What a token header may name. */
+  /** The algorithms that a token header may name. */
   readonly algorithms: ReadonlySet<string>
   /**
-   * The key of this id, or undefined.
+   * Returns the key with this id, or undefined.
    *
-   * @throws AuthError `KEYS_UNAVAILABLE` when the set cannot be had
+   * @throws AuthError `KEYS_UNAVAILABLE` if the set can't be loaded
    */
   findKey(kid: string): VerificationKey | undefined | Promise<VerificationKey | undefined>
-  /** The keys at hand; none where the set has yet to be fetched. Asks nobody. */
+  /** Returns the loaded keys. Never fetches. */
   keys(): Iterable<VerificationKey>
   /**
-   * Resolves when the set is at hand and each of its keys can be used; for health checks.
+   * Resolves when the set is loaded and each of its keys can be used, for health checks.
    *
    * @throws AuthError `KEYS_UNAVAILABLE`
    */
   ready(): Promise<void>
-  /** How a key that has verified something stands now. Asks nobody. */
-  standing(kid: string): KeyStanding
-  /** Calls the listener whenever the set has changed, until the returned function is called. */
+  /** Returns the current status of a key that verified something. Never fetches. */
+  status(kid: string): KeyStatus
+  /** Calls the listener after each change of the set. Returns a function that stops it. */
   subscribe(listener: () => void): () => void
 }

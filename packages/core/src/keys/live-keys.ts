@@ -1,25 +1,21 @@
 import {
   ALGORITHMS,
   type KeySet,
-  type KeyStanding,
+  type KeyStatus,
   type VerificationAlgorithm,
   type VerificationKey,
 } from './key-set.ts'
 import type { PublicJwk } from './policy.ts'
 import { verificationKey } from './verification-key.ts'
 
-/** Keys that may be replaced while the program runs. */
+/** A key set that can be replaced while the program runs. */
 export interface LiveKeys extends Omit<KeySet, 'findKey'> {
   findKey(kid: string): VerificationKey | undefined
-  /**
-   * Puts another set in place. Does nothing when it is the same.
-   *
-   * @throws AuthError `KEYS_UNAVAILABLE` when a key cannot be imported; then the earlier set stays
-   */
+  /** Replaces the set if it differs. @throws AuthError `KEYS_UNAVAILABLE` for an invalid key */
   replace(jwks: readonly PublicJwk[], revoked: readonly string[]): Promise<void>
 }
 
-/** An empty set, to be filled by {@link LiveKeys.replace}. */
+/** Creates an empty set, to be filled by {@link LiveKeys.replace}. */
 export function createLiveKeys(algorithms: readonly VerificationAlgorithm[] = ALGORITHMS): LiveKeys {
   let keys = new Map<string, VerificationKey>()
   let revokedKids = new Set<string>()
@@ -27,7 +23,7 @@ export function createLiveKeys(algorithms: readonly VerificationAlgorithm[] = AL
   let version = 0
   const listeners = new Set<() => void>()
 
-  function standing(kid: string): KeyStanding {
+  function status(kid: string): KeyStatus {
     if (revokedKids.has(kid)) return 'revoked'
     return keys.has(kid) ? 'known' : 'gone'
   }
@@ -39,9 +35,9 @@ export function createLiveKeys(algorithms: readonly VerificationAlgorithm[] = AL
     algorithms: new Set(algorithms),
     findKey: (kid) => (revokedKids.has(kid) ? undefined : keys.get(kid)),
     keys: () => keys.values(),
-    // What stands in the set has been imported.
+    // `replace` has imported every key.
     ready: async () => {},
-    standing,
+    status,
     subscribe(listener) {
       const entry = () => listener()
       listeners.add(entry)

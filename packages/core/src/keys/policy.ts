@@ -3,10 +3,10 @@ import { isJsonObject, type JsonObject } from '../jwt/json.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { ALGORITHMS, type VerificationAlgorithm } from './key-set.ts'
 
-/** Most keys in one set; more points to a mistake and makes every unknown `kid` dearer. */
+/** More keys in one set are a mistake, and make every unknown `kid` more expensive. */
 export const MAX_KEYS = 20
 
-/** What a member must be. */
+/** The rule for a member. */
 interface Rule {
   readonly text: string
   readonly test: (value: string) => boolean
@@ -17,7 +17,7 @@ const exactly = (expected: string): Rule => ({
   test: (value) => value === expected,
 })
 
-/** A number of so many bytes in canonical base64url (RFC 7518 section 6). */
+/** A number of this length in canonical base64url (RFC 7518 section 6). */
 const bytes = (length: number): Rule => ({
   text: `must be ${length} bytes in base64url`,
   test: (value) => value.length === Math.ceil((length * 4) / 3) && isBase64url(value),
@@ -44,7 +44,7 @@ const elliptic = (curve: string, length: number) => ({
 
 const rsa = { kty: exactly('RSA'), n: modulus, e: exactly('AQAB'), kid: keyId }
 
-/** One shape an algorithm: a key is bound to its own and can be used with no other (RFC 8725 section 3.1). */
+/** One shape per algorithm: a key works with its own algorithm only (RFC 8725 section 3.1). */
 const MEMBERS: Readonly<Record<VerificationAlgorithm, Readonly<Record<string, Rule>>>> = {
   Ed25519: { kty: exactly('OKP'), crv: exactly('Ed25519'), x: bytes(32), kid: keyId },
   ES256: elliptic('P-256', 32),
@@ -53,9 +53,6 @@ const MEMBERS: Readonly<Record<VerificationAlgorithm, Readonly<Record<string, Ru
   RS256: rsa,
   PS256: rsa,
 }
-
-/** The private half of a key of our own. */
-const privateMembers = { d: bytes(32) }
 
 type SharedMembers = { kid: string; use?: 'sig' }
 
@@ -71,20 +68,16 @@ export type PublicJwk =
   | EllipticJwk<'ES512', 'P-521'>
   | RsaJwk
 
-/** A public key of our own. */
+/** One of our own public keys. */
 export type OwnPublicJwk = OkpJwk | EllipticJwk<'ES256', 'P-256'>
 
-/** A key of our own with its private half. */
+/** One of our own keys with its private half. */
 export type PrivateJwk = OwnPublicJwk & { d: string }
 
-/** Members that hold a secret (RFC 7518 sections 6.2.2, 6.3.2 and 6.4). */
+/** Secret members (RFC 7518 sections 6.2.2, 6.3.2, and 6.4). */
 const SECRET_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
-/**
- * Checks a JWK Set of public keys whole: one key at fault refuses all of them.
- *
- * @throws ConfigurationError naming the member at fault
- */
+/** Parses public keys. One invalid key rejects all. @throws ConfigurationError naming the member */
 export function parsePublicJwks(
   jwks: unknown,
   setting: string,
@@ -105,11 +98,7 @@ export function parsePublicJwks(
   })
 }
 
-/**
- * Checks a JWK Set of private keys of our own whole.
- *
- * @throws ConfigurationError naming the member at fault; never quotes one
- */
+/** Parses our own private keys. @throws ConfigurationError naming the member, without its value */
 export function parsePrivateJwks(jwks: unknown, setting: string): PrivateJwk[] {
   return parseEach(parseSet(jwks, setting).keys, setting, (key, member) => {
     requirePrivateKey(key, member)
@@ -117,7 +106,7 @@ export function parsePrivateJwks(jwks: unknown, setting: string): PrivateJwk[] {
   })
 }
 
-/** The keys of a JWK Set as they stand there, and the set itself. What is changed in `jwks` later does not count. */
+/** Parses a JWK Set without checking its keys. Returns copies, so later changes of `jwks` have no effect. */
 export function parseSet(jwks: unknown, setting: string): { keys: JsonObject[]; set: JsonObject } {
   if (jwks === undefined) {
     const prefix = setting.replace(/(SIGNING_KEYS|JWKS)$/, '')
@@ -136,11 +125,11 @@ export function parseSet(jwks: unknown, setting: string): { keys: JsonObject[]; 
 }
 
 function isObjectList(value: unknown): value is JsonObject[] {
-  // Spread, since `every` would pass over holes.
+  // Spread, because `every` skips holes.
   return Array.isArray(value) && [...value].every(isJsonObject)
 }
 
-/** A copy with its members in one order: a set that merely lists them in another is the same. */
+/** Copies a key with sorted members, so sets that differ only in their order are the same. */
 function snapshot(key: JsonObject): JsonObject {
   const names = Object.keys(key).sort()
   return Object.fromEntries(names.map((name) => [name, key[name]]))
@@ -178,7 +167,7 @@ function requirePublicKey(
 
 function requirePrivateKey(key: JsonObject, member: Member): asserts key is PrivateJwk {
   requirePublicKey(key, ALGORITHMS, member)
-  requireMembers(key, privateMembers, member)
+  requireMembers(key, { d: bytes(32) }, member)
 }
 
 function requireMembers(key: JsonObject, rules: Readonly<Record<string, Rule>>, member: Member): void {
@@ -197,7 +186,7 @@ function parseText(text: string, setting: string): unknown {
   }
 }
 
-/** The usual ways in which a key set in a variable goes wrong. */
+/** Describes the usual mistakes with a key set in a variable. */
 function whatItIs(text: string): string {
   if (text.startsWith('\ufeff')) return ': it starts with a byte order mark'
   if (/^\s*['"`]/.test(text)) return ': it stands in quotes'

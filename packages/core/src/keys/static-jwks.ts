@@ -3,21 +3,20 @@ import { parsePublicJwks } from './policy.ts'
 import { verificationKey } from './verification-key.ts'
 
 /**
- * A key set that is known from the start, usually from an environment variable: Step 1 never waits (spec section 2).
+ * Creates a key set that never changes, usually from an environment variable: Step 1 never waits (spec
+ * section 2).
  *
- * @param jwks a JWK Set as JSON text or as an object; refused whole when one key breaks the policy
- * @param options `algorithms`: what the keys may be for; widen it only for tokens of another issuer. `name`: what errors
- * call it, such as `SERVICE_JWKS`
+ * @param jwks a JWK Set as JSON text or as an object. One invalid key rejects all of it
+ * @param options.algorithms what the keys may be for. Allow others only for tokens of another issuer
+ * @param options.name what error messages call it, such as `SERVICE_JWKS`
  * @example staticJwks(process.env.JWKS)
- * @throws ConfigurationError naming the member at fault
+ * @throws ConfigurationError naming the invalid member
  */
 export function staticJwks(
   jwks: unknown,
-  {
-    algorithms = ALGORITHMS,
-    name = 'JWKS',
-  }: { algorithms?: readonly VerificationAlgorithm[]; name?: string } = {},
+  options: { algorithms?: readonly VerificationAlgorithm[]; name?: string } = {},
 ): KeySet {
+  const { algorithms = ALGORITHMS, name = 'JWKS' } = options
   const keys = new Map(parsePublicJwks(jwks, name, algorithms).map((jwk) => [jwk.kid, verificationKey(jwk)]))
   return {
     version: 1,
@@ -27,7 +26,7 @@ export function staticJwks(
     async ready() {
       await Promise.all(Array.from(keys.values(), (key) => key.cryptoKey()))
     },
-    standing: (kid) => (keys.has(kid) ? 'known' : 'gone'),
+    status: (kid) => (keys.has(kid) ? 'known' : 'gone'),
     subscribe: () => () => {},
   }
 }

@@ -2,7 +2,7 @@ import type { AuthConfig } from '../config.ts'
 import type { AnyDatabase } from '../database/any-database.ts'
 import type { AuthTransaction, RecordEvent } from '../database/auth-transaction.ts'
 import { toNullableDate } from '../database/schema.ts'
-import { refuse } from '../protocol/endpoint-error.ts'
+import { reject } from '../protocol/endpoint-error.ts'
 import { AuthError, ConfigurationError } from '../protocol/errors.ts'
 import type { SessionCookie } from '../request/credentials.ts'
 import { expiryOf } from '../session/lifetime.ts'
@@ -108,7 +108,7 @@ async function lockUser(trx: AuthTransaction, userId: string, now: Date): Promis
     .where('id', '=', userId)
     .forNoKeyUpdate()
     .executeTakeFirst()
-  if (user === undefined) throw refuse('USER_NOT_FOUND')
+  if (user === undefined) throw reject('USER_NOT_FOUND')
   const ban = { banned: Boolean(user.banned), banExpires: toNullableDate(user.banExpires) }
   if (isBanned(ban, now)) throw new AuthError('ACCOUNT_BANNED')
 }
@@ -129,7 +129,7 @@ async function evictSessions(
     .orderBy('createdAt', 'desc')
     .execute()
   const superfluous = sessions.slice(maxSessionsPerUser - 1)
-  if (superfluous.length > 0 && whenFull === 'reject') throw refuse('TOO_MANY_SESSIONS')
+  if (superfluous.length > 0 && whenFull === 'reject') throw reject('TOO_MANY_SESSIONS')
   for (const { id: sessionId } of superfluous)
     await deleteSessions(trx, record, { sessionId, cause: 'evicted', at: now })
 }

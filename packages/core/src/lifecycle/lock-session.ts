@@ -1,9 +1,9 @@
 import type { Engine, StoreMapping } from '../database/mapping.ts'
 import { type SessionSql, sessionSql } from '../database/session-sql.ts'
 import { ConfigurationError, isConfigurationError } from '../protocol/errors.ts'
-import type { AuthAdapter } from '../session/adapter.ts'
 import type { Session } from '../session/session.ts'
 import { type LookupRow, toSession } from '../session/session-row.ts'
+import type { SessionReader } from '../session/session-store.ts'
 import { type ProvedSession, type ValidateOptions, validateSession } from '../session/validate-session.ts'
 import { LOCK_TIMEOUT_MS } from './locking-adapter.ts'
 
@@ -51,9 +51,9 @@ export type LockSession = (
 /** Creates the {@link LockSession} of an engine. */
 export function lockSessionIn(engine: Engine): LockSession {
   return async (execute, identity, { mapping, ...options } = {}) => {
-    const adapter = rawLockingAdapter(execute, sessionSql(engine, mapping))
+    const sessions = rawLockingAdapter(execute, sessionSql(engine, mapping))
     try {
-      return await validateSession(identity, adapter, { lookupTimeoutMs: LOCK_TIMEOUT_MS, ...options })
+      return await validateSession(identity, sessions, { lookupTimeoutMs: LOCK_TIMEOUT_MS, ...options })
     } catch (error) {
       // A mistake that no retry fixes must not look like an outage.
       throw configurationFault(error) ?? error
@@ -72,7 +72,7 @@ function configurationFault(error: unknown): ConfigurationError | null {
   })
 }
 
-function rawLockingAdapter(execute: Execute, { engine, session, user }: SessionSql): AuthAdapter {
+function rawLockingAdapter(execute: Execute, { engine, session, user }: SessionSql): SessionReader {
   const lock = engine === 'postgres' ? ' for no key update' : ''
   return {
     async findSession(key) {

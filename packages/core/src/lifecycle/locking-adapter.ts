@@ -1,8 +1,8 @@
 import type { AuthTransaction } from '../database/auth-transaction.ts'
-import type { AuthAdapter } from '../session/adapter.ts'
 import { type AddedColumns, type AddedLists, addedLists, NO_COLUMNS } from '../session/added-columns.ts'
 import type { Session, SessionKey, StoredSession } from '../session/session.ts'
 import { toSession } from '../session/session-row.ts'
+import type { SessionReader } from '../session/session-store.ts'
 import { type ProvedSession, validateSession } from '../session/validate-session.ts'
 
 /** How long to wait for the locks of a session. */
@@ -12,7 +12,7 @@ export const LOCK_TIMEOUT_MS = 5_000
  * Step 2 inside a transaction that is about to write: locks and reads the user, then the session. It sees a
  * committed revocation, and an uncommitted one waits for the end of this transaction.
  */
-export function lockingAdapter(trx: AuthTransaction, columns: AddedColumns = NO_COLUMNS): AuthAdapter {
+export function lockingAdapter(trx: AuthTransaction, columns: AddedColumns = NO_COLUMNS): SessionReader {
   const added = addedLists(columns)
   return { findSession: (key) => findLocked(trx, key, added) }
 }

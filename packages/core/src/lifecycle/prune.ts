@@ -1,7 +1,7 @@
 import { type AnyDatabase, toSessionDatabase } from '../database/any-database.ts'
 import { LOG_RETENTION_MS } from '../database/revocation-log.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
-import { positive } from '../protocol/positive-integer.ts'
+import { requirePositive } from '../protocol/settings.ts'
 import { commit } from './commit.ts'
 import { lockUsers } from './lock-user.ts'
 
@@ -34,7 +34,7 @@ const DAY_MS = 24 * 60 * 60 * 1000
 export async function prune(given: AnyDatabase, options: PruneOptions): Promise<PruneReport> {
   const database = toSessionDatabase(given)
   const { now, tables = [], auditDays = 365, onProgress } = options
-  const batchSize = positive('batchSize', options.batchSize ?? 500, MAX_BATCH_SIZE)
+  const batchSize = requirePositive('batchSize', options.batchSize ?? 500, MAX_BATCH_SIZE)
   const report: Record<string, number> = {}
 
   async function inBatches(table: string, removeBatch: () => Promise<number>): Promise<void> {
@@ -56,7 +56,7 @@ export async function prune(given: AnyDatabase, options: PruneOptions): Promise<
 
   await inBatches('session', () => removeExpiredSessions(database, now, batchSize))
   if (auditDays !== Number.POSITIVE_INFINITY) {
-    const keptMs = positive('auditDays', auditDays, 36_500) * DAY_MS
+    const keptMs = requirePositive('auditDays', auditDays, 36_500) * DAY_MS
     await remove('audit', { column: 'createdAt', upTo: new Date(now.getTime() - keptMs) })
   }
   await remove('rateLimit', { key: 'key', column: 'expire', upTo: now.getTime() })

@@ -48,7 +48,7 @@ export async function transact<Result>(
   async function run(trx: AuthTransaction): Promise<Result> {
     const lock = {
       config: { ...config, lookupTimeoutMs: LOCK_TIMEOUT_MS },
-      adapter: lockingAdapter(trx, columns),
+      sessions: lockingAdapter(trx, columns),
     }
     authorize?.(await unlessAborted(validateIdentity(identity, lock)))
     // Otherwise the end of the transaction would wait for a statement that hangs.

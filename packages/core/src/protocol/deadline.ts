@@ -1,25 +1,26 @@
+/** A promise took too long. */
+export class DeadlineError extends Error {
+  override readonly name = 'DeadlineError'
+}
+
+/** The default timeout of a session lookup. */
+export const LOOKUP_TIMEOUT_MS = 2_000
+
+const SWEEP_MS = 100
+
 interface Pending {
   readonly endsAt: number
   readonly reject: (reason: Error) => void
 }
 
-/** Something took too long. */
-export class DeadlineError extends Error {
-  override readonly name = 'DeadlineError'
-}
-
-/** How long a lookup may take unless the configuration says otherwise, in milliseconds. */
-export const LOOKUP_TIMEOUT_MS = 2_000
-
-/** How often overdue work is looked for, in milliseconds. */
-const SWEEP_MS = 100
-
 const pending = new Set<Pending>()
 let sweeping = false
 
 /**
- * Rejects when a promise takes longer than `timeoutMs`, at most 100 ms late. All waiters share one timer: nearly all of them are
- * done long before it fires.
+ * Rejects if a promise takes longer than `timeoutMs`, at most 100 ms late. All callers share one timer,
+ * because nearly every promise settles long before it fires.
+ *
+ * @throws DeadlineError
  */
 export function withDeadline<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {

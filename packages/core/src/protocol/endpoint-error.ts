@@ -1,7 +1,7 @@
-/** The status and the text of a refusal, by its code. */
-export type RefusalTable = Readonly<Record<string, { readonly status: number; readonly message: string }>>
+/** HTTP statuses and messages by error code. */
+export type RejectionTable = Readonly<Record<string, { readonly status: number; readonly message: string }>>
 
-/** What may be wrong with a call of any auth endpoint, besides a `Reason`. Plugins add their own. */
+/** The errors of auth endpoints that aren't a `Reason`. Plugins add their own. */
 export const ENDPOINT_ERRORS = {
   INVALID_INPUT: { status: 400, message: 'The request is not valid' },
   SESSION_SECRET_REQUIRED: {
@@ -21,63 +21,60 @@ export const ENDPOINT_ERRORS = {
   UNSUPPORTED_MEDIA_TYPE: { status: 415, message: 'Send JSON with content-type application/json' },
   INTERNAL_ERROR: { status: 500, message: 'Something went wrong' },
 } as const
-ENDPOINT_ERRORS satisfies RefusalTable
+ENDPOINT_ERRORS satisfies RejectionTable
 
-/** One member of {@link ENDPOINT_ERRORS}. */
 export type EndpointErrorCode = keyof typeof ENDPOINT_ERRORS
 
 const brand = Symbol.for('sallyport.EndpointError')
 
-interface RefusalOptions {
-  /** Names of the fields at fault, with `INVALID_INPUT`. */
+interface RejectionOptions {
+  /** The invalid fields, with `INVALID_INPUT`. */
   readonly fields?: readonly string[]
   readonly cause?: unknown
 }
 
-/** A request can have thousands of wrong fields, and the response repeats their names. */
+/** A request can have thousands of invalid fields, and the response repeats their names. */
 const MAX_FIELDS = 20
 
-/** A refusal of an auth endpoint. The answer carries the code and its fixed text. */
+/** A rejection by an auth endpoint. The response carries the code and its fixed message. */
 export class EndpointError extends Error {
   override readonly name = 'EndpointError'
-  /** Such as `EMAIL_TAKEN`: one of a table of refusals. */
   readonly code: string
-  /** The HTTP status. */
   readonly status: number
-  /** Names of the fields at fault, with `INVALID_INPUT`. At most 20. */
+  /** The invalid fields, with `INVALID_INPUT`. At most 20. */
   readonly fields: readonly string[]
 
-  constructor(refusal: { code: string; status: number; message: string }, options: RefusalOptions = {}) {
-    super(refusal.message, 'cause' in options ? { cause: options.cause } : undefined)
+  constructor(rejection: { code: string; status: number; message: string }, options: RejectionOptions = {}) {
+    super(rejection.message, 'cause' in options ? { cause: options.cause } : undefined)
     Object.defineProperty(this, brand, { value: true })
-    this.code = refusal.code
-    this.status = refusal.status
+    this.code = rejection.code
+    this.status = rejection.status
     this.fields = options.fields?.slice(0, MAX_FIELDS) ?? []
   }
 }
 
-/** Whether a value is an {@link EndpointError}, also one from another copy of this package. */
+/** Returns whether a value is an {@link EndpointError}, even from another copy of this package. */
 export function isEndpointError(value: unknown): value is EndpointError {
   return typeof value === 'object' && value !== null && brand in value
 }
 
 /**
- * Makes the refusals of a table. A plugin names the same table as its `reasons`.
+ * Returns a function that creates the errors of a table. A plugin passes the same table as its `reasons`.
  *
  * @example
  * const reasons = { USERNAME_TAKEN: { status: 409, message: 'Choose another name' } } as const
- * const refuse = refusals(reasons)
- * throw refuse('USERNAME_TAKEN')
+ * const reject = rejections(reasons)
+ * throw reject('USERNAME_TAKEN')
  */
-export function refusals<Table extends RefusalTable>(
+export function rejections<Table extends RejectionTable>(
   table: Table,
-): (code: keyof Table & string, options?: RefusalOptions) => EndpointError {
+): (code: keyof Table & string, options?: RejectionOptions) => EndpointError {
   return (code, options) => {
     const { status, message } = table[code] ?? ENDPOINT_ERRORS.INTERNAL_ERROR
     return new EndpointError({ code, status, message }, options)
   }
 }
 
-/** Makes a refusal of {@link ENDPOINT_ERRORS}. */
-export const refuse: (code: EndpointErrorCode, options?: RefusalOptions) => EndpointError =
-  refusals(ENDPOINT_ERRORS)
+/** Creates an error of {@link ENDPOINT_ERRORS}. */
+export const reject: (code: EndpointErrorCode, options?: RejectionOptions) => EndpointError =
+  rejections(ENDPOINT_ERRORS)

@@ -1,4 +1,4 @@
-/** As `engines` in package.json. On Node 20 better-sqlite3 crashes the process without an error. */
+/** As `engines` in package.json. On Node 20, better-sqlite3 crashes the process without an error. */
 const [MIN_MAJOR, MIN_MINOR] = [22, 14]
 
 /** Returns what is wrong with this version of Node, or null. */

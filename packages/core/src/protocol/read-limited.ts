@@ -1,25 +1,17 @@
-/** A body had more bytes than allowed. */
+/** A body was larger than allowed. */
 export class BodyTooLargeError extends Error {
   override readonly name = 'BodyTooLargeError'
 }
 
-/** A body as `fetch` has it, also where types or runtime know no `for await` of a stream. */
+/** A body of `fetch`. Some types and runtimes can't iterate a stream. */
 export type ByteStream = AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>
 
-/**
- * The text of a body.
- *
- * @throws BodyTooLargeError when it has more than `maxBytes`
- */
+/** Reads the text of a body. @throws BodyTooLargeError */
 export async function readLimited(body: ByteStream | null, maxBytes: number): Promise<string> {
   return new TextDecoder().decode(await readBytes(body, maxBytes))
 }
 
-/**
- * The bytes of a body, as they came. Counts while reading, because `content-length` may be absent or wrong.
- *
- * @throws BodyTooLargeError when it has more than `maxBytes`
- */
+/** Reads a body, whose `content-length` can be absent or wrong. @throws BodyTooLargeError */
 export async function readBytes(body: ByteStream | null, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = []
   let length = 0
@@ -46,7 +38,7 @@ async function* readAll(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8A
   try {
     for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value
   } finally {
-    // Whoever stops reading wants no more of it.
+    // The body may be too large to read to its end.
     await reader.cancel()
   }
 }

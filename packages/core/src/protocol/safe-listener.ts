@@ -1,5 +1,5 @@
-/** A listener of the app whose own failure, at once or later, is printed, changes nothing and does not end the process. */
-export function safely<Args extends readonly unknown[]>(
+/** Wraps a listener of the app, so its errors, thrown or rejected, are printed and ignored. */
+export function safeListener<Args extends readonly unknown[]>(
   listener: (...args: Args) => unknown,
 ): (...args: Args) => void {
   return (...args) => {

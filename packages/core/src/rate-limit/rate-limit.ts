@@ -1,4 +1,4 @@
-import { positive } from '../protocol/positive-integer.ts'
+import { requirePositive } from '../protocol/settings.ts'
 
 /** How many attempts are allowed in how long. */
 export interface RateLimit {
@@ -13,8 +13,8 @@ const MAX_LIMIT_SECONDS = 2_147_483
 /** Validates a limit. @throws ConfigurationError naming the setting and the invalid member */
 export function checkRateLimit(setting: string, { points, duration }: RateLimit): RateLimit {
   return {
-    points: positive(`${setting}.points`, points),
-    duration: positive(`${setting}.duration`, duration, MAX_LIMIT_SECONDS),
+    points: requirePositive(`${setting}.points`, points),
+    duration: requirePositive(`${setting}.duration`, duration, MAX_LIMIT_SECONDS),
   }
 }
 

@@ -3,14 +3,10 @@ import ipaddr from 'ipaddr.js'
 import { ConfigurationError } from '../protocol/errors.ts'
 import type { RateLimit } from '../rate-limit/rate-limit.ts'
 
-/** Whether an address is one of our own proxies, whose `X-Forwarded-For` is believed. */
+/** Returns whether an address is one of our own proxies, whose `X-Forwarded-For` is trusted. */
 export type ProxyTrust = (address: string, hop: number) => boolean
 
-/**
- * Reads the setting `trustedProxies`.
- *
- * @throws ConfigurationError naming what is no address
- */
+/** Parses the setting `trustedProxies`. @throws ConfigurationError naming the invalid entry */
 export function trustProxies(proxies: readonly string[]): ProxyTrust {
   try {
     return proxyAddr.compile([...proxies])
@@ -22,10 +18,8 @@ export function trustProxies(proxies: readonly string[]): ProxyTrust {
 }
 
 /**
- * The address of whoever sent a request: that of the connection, unless it is a trusted proxy's; then the last one in `X-Forwarded-For`
- * that is not. Null where there is none, or where it is no address.
- *
- * @param forwardedFor the header `X-Forwarded-For`
+ * Returns the address of the client: the address of the connection, or, if that is a trusted proxy, the last
+ * one in `X-Forwarded-For` that isn't. Null if it is missing or invalid.
  */
 export function clientAddress(
   remoteAddress: string | null,
@@ -40,7 +34,7 @@ export function clientAddress(
   return ipaddr.isValid(address) ? ipaddr.process(address).toString() : null
 }
 
-/** Some proxies write down the port as well: `192.0.2.1:5678` and `[2001:db8::1]:5678`. */
+/** Some proxies add the port: `192.0.2.1:5678` and `[2001:db8::1]:5678`. */
 function withoutPorts(forwardedFor: string): string {
   return forwardedFor
     .split(',')
@@ -51,8 +45,8 @@ function withoutPorts(forwardedFor: string): string {
 const PORT = /^\[([^\]]*)\](?::\d{1,5})?$|^(\d{1,3}(?:\.\d{1,3}){3}):\d{1,5}$/
 
 /**
- * Returns the name of the client that a rate limit counts: an IPv4 address, or the /64 of an IPv6 address,
- * which one household has for itself. Requests without an address share one name.
+ * Returns the client that a rate limit counts: an IPv4 address, or the /64 of an IPv6 address, which is one
+ * household. Requests without an address share one name.
  */
 export function clientNetwork(address: string | null): string {
   if (address === null) return 'unknown'
@@ -60,12 +54,12 @@ export function clientNetwork(address: string | null): string {
   return parsed instanceof ipaddr.IPv4 ? parsed.toString() : rangeOf(parsed, 64)
 }
 
-/** How many times the limit of an address the /48 around it has. */
+/** The limit of a /48, as a multiple of the limit of one client. */
 const SITE_FACTOR = 10
 
 /**
- * Returns what a limit by address counts, in this order: the client, then for IPv6 the /48 around it. A
- * provider may give one customer a /48, which has 65,536 networks of /64.
+ * Returns what a limit by address counts: the client, then for IPv6 the /48 around it. A provider can give
+ * one customer a /48, which has 65,536 networks of /64.
  */
 export function addressBuckets(
   address: string | null,
@@ -84,7 +78,7 @@ function rangeOf(address: ipaddr.IPv6, bits: number): string {
 }
 
 /**
- * Returns the IPv4 address in a 6to4 address (2002::/16) or in a NAT64 address (64:ff9b::/96 and
+ * Returns the IPv4 address in a 6to4 address (2002::/16) or a NAT64 address (64:ff9b::/96 and
  * 64:ff9b:1::/48). Its owner could otherwise choose among many networks.
  */
 function withoutTunnel(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 {
@@ -93,11 +87,10 @@ function withoutTunnel(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr
   if (a === 0x2002) return toIpv4(b, c)
   if (a !== 0x64 || b !== 0xff9b) return address
   const isWellKnown = c === 0 && d === 0 && e === 0 && f === 0
-  if (isWellKnown) return toIpv4(g, h)
-  if (c !== 1) return address
-  // A prefix of 48 bits has the address around the octet 64 to 71, and zeros behind it; a prefix of 96 bits
-  // has it at the end.
-  const isAtEnd = g !== 0 || h !== 0
+  if (!isWellKnown && c !== 1) return address
+  // A prefix of 96 bits has the address at its end. One of 48 bits has it around bits 64 to 71, and zeros
+  // behind it.
+  const isAtEnd = isWellKnown || g !== 0 || h !== 0
   return isAtEnd ? toIpv4(g, h) : toIpv4(d, ((e & 0xff) << 8) | (f >> 8))
 }
 
@@ -105,18 +98,8 @@ function toIpv4(high: number, low: number): ipaddr.IPv4 {
   return new ipaddr.IPv4([high >> 8, high & 0xff, low >> 8, low & 0xff])
 }
 
-const PRIVATE_RANGES: readonly string[] = [
-  'loopback',
-  'private',
-  'uniqueLocal',
-  'linkLocal',
-  'carrierGradeNat',
-  'unspecified',
-]
-
-/**
- * Whether an address is that of a machine or a local network, so it may be a proxy's rather than a client's.
- */
+/** Returns whether an address belongs to a machine or a local network, so it could be a proxy. */
 export function isPrivateAddress(address: string): boolean {
-  return PRIVATE_RANGES.includes(ipaddr.process(address).range())
+  const range = ipaddr.process(address).range()
+  return /^(loopback|private|uniqueLocal|linkLocal|carrierGradeNat|unspecified)$/.test(range)
 }

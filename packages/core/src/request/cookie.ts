@@ -1,7 +1,7 @@
 import { stringifySetCookie } from 'cookie'
 import { AuthError } from '../protocol/errors.ts'
 
-/** The names of the cookies. */
+/** Our cookies. */
 export interface CookieNames {
   /** Holds the JWT: `service.jwt`. */
   readonly jwt: string
@@ -11,19 +11,19 @@ export interface CookieNames {
   readonly device: string
 }
 
-/** Cookie names for a prefix; `secure` adds `__Host-` to all but the JWT's (RFC 6265bis section 4.1.3). */
+/** Returns our cookie names. `secure` adds `__Host-` to all but the JWT (RFC 6265bis section 4.1.3). */
 export function cookieNames(prefix: string, secure: boolean): CookieNames {
   const bound = secure ? '__Host-' : ''
   return { jwt: `${prefix}.jwt`, session: `${bound}${prefix}.session`, device: `${bound}${prefix}.device` }
 }
 
 /**
- * The value of one cookie, or null when it was not sent.
+ * Returns the value of one cookie, or null if it was not sent or is empty.
  *
- * Not a general parser, because those return the first of two cookies of one name: a parent domain or another path could
- * then choose which one counts. Two of ours are an error.
+ * Cookie parsers return the first of two cookies with one name, so a parent domain or another path could
+ * choose which one is used. Here, a name that occurs twice is an error.
  *
- * @throws AuthError `COOKIE_CONFLICT` when the name occurs twice.
+ * @throws AuthError `COOKIE_CONFLICT`
  */
 export function readCookie(header: string | null, name: string): string | null {
   if (header === null) return null
@@ -42,7 +42,7 @@ export function readCookie(header: string | null, name: string): string | null {
   return value === '' ? null : value
 }
 
-/** Not `trim()`: what only JavaScript calls white space, such as a no-break space, belongs to the value (RFC 9110 section 5.6.3). */
+/** Unlike `trim()`, keeps white space that belongs to the value (RFC 9110 section 5.6.3). */
 function trimmed(header: string, from: number, to: number): string {
   let [start, end] = [from, to]
   while (start < end && isWhiteSpace(header, start)) start++
@@ -60,8 +60,8 @@ const TAB = 9
 const EQUALS = 61
 
 /**
- * A `Set-Cookie` value with our attributes: `HttpOnly; SameSite=Lax; Path=/`, `Secure` on https, no `Domain`. Without `maxAgeSeconds` it
- * ends with the browser.
+ * Returns a `Set-Cookie` value with our attributes: `HttpOnly; SameSite=Lax; Path=/`, `Secure` on https, no
+ * `Domain`. If `maxAgeSeconds` is null, the cookie expires with the browser session.
  */
 export function setCookie(
   name: string,
@@ -79,12 +79,12 @@ export function setCookie(
   })
 }
 
-/** `Set-Cookie` values that delete the JWT and the session cookie: for a session that is over. */
+/** Returns the `Set-Cookie` values that delete the JWT and the session cookie. */
 export function clearCookies(cookies: CookieNames, options: { secure: boolean }): string[] {
   return [clearCookie(cookies.jwt, options), clearCookie(cookies.session, options)]
 }
 
-/** A `Set-Cookie` value that deletes: empty value, `Max-Age=0` (spec section 4). */
+/** Returns a `Set-Cookie` value that deletes a cookie (spec section 4). */
 export function clearCookie(name: string, options: { secure: boolean }): string {
   return setCookie(name, '', { maxAgeSeconds: 0, secure: options.secure })
 }

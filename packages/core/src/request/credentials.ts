@@ -2,82 +2,67 @@ import type { AuthConfig } from '../config.ts'
 import { NO_SESSION, SESSION_HEADER } from '../protocol.ts'
 import { readCookie } from './cookie.ts'
 
-/** Reads one request header by its lower-case name; null when it was not sent. */
+/** Returns a request header by its lower-case name; null if it was not sent. */
 export type HeaderReader = (name: string) => string | null
 
-/** What a request carries to prove who asks. */
+/** The credentials of a request. */
 export interface Credentials {
-  /** A cookie travels by itself, so the origin must be checked; a bearer token is put there by the program that calls. */
+  /** Browsers send cookies automatically, so the origin is checked. Bearer tokens are sent on purpose. */
   readonly transport: 'cookie' | 'bearer'
-  /** The JWT, or null when there is none. */
+  /** The JWT. */
   readonly token: string | null
-  /** The session cookie, or the header that stands for it; null when there is none. */
+  /** The session cookie, or the header that replaces it. */
   readonly sessionCookie: SessionCookie | null
 }
 
-/** The two halves of the session cookie, `<sessionId>.<secret>`. */
+/** The parts of the session cookie, `<sessionId>.<secret>`. */
 export interface SessionCookie {
   readonly sessionId: string
   readonly secret: string
 }
 
 /**
- * Reads the credentials of a request. With bearer transport enabled, an `Authorization: Bearer` header makes the cookies
- * count for nothing, and so does the session header.
+ * Reads the credentials of a request. If bearer transport is enabled, `Authorization: Bearer` and the session
+ * header each disable the cookies.
  *
- * @throws AuthError `COOKIE_CONFLICT` when two cookies of one of our names were sent.
+ * @throws AuthError `COOKIE_CONFLICT` if one of our cookies was sent twice
  */
 export function readCredentials(header: HeaderReader, config: AuthConfig): Credentials {
-  const bearer = readBearer(header, config)
-  const session = readSessionHeader(header, config)
-  if (session !== null) return { transport: 'bearer', token: bearer, sessionCookie: fromHeader(session) }
-  if (bearer !== null) return { transport: 'bearer', token: bearer, sessionCookie: null }
-  const cookies = header('cookie')
+  const token = readBearer(header, config)
+  if (token !== null || hasSessionHeader(header, config)) {
+    const sessionCookie = hasSessionHeader(header, config) ? readSessionCookie(header, config) : null
+    return { transport: 'bearer', token, sessionCookie }
+  }
   return {
     transport: 'cookie',
-    token: readCookie(cookies, config.cookies.jwt),
-    sessionCookie: fromCookie(readCookie(cookies, config.cookies.session)),
+    token: readCookie(header('cookie'), config.cookies.jwt),
+    sessionCookie: readSessionCookie(header, config),
   }
 }
 
-/** The token of an `Authorization: Bearer` header; null where there is none, or where bearer transport is not enabled. */
+/** Returns the token of `Authorization: Bearer`; null if there is none, or bearer isn't enabled. */
 export function readBearer(header: HeaderReader, { bearer }: AuthConfig): string | null {
   if (!bearer) return null
   return /^Bearer +([^ ]+)$/i.exec(header('authorization') ?? '')?.[1] ?? null
 }
 
-/** Whether the session header stands for the cookies of a request, as it does where bearer transport is enabled. */
-export function hasSessionHeader(header: HeaderReader, config: AuthConfig): boolean {
-  return readSessionHeader(header, config) !== null
+/** Returns whether the session header replaces the cookies of a request. */
+export function hasSessionHeader(header: HeaderReader, { bearer }: AuthConfig): boolean {
+  return bearer && header(SESSION_HEADER) !== null
 }
 
 /**
- * Reads the session cookie, which alone counts at the token endpoint and at sign-out, whatever else was sent; or the header that stands for
- * it.
+ * Reads the session cookie, or the header that replaces it. The token endpoint and sign-out use nothing else.
  *
  * @throws AuthError `COOKIE_CONFLICT`
  */
 export function readSessionCookie(header: HeaderReader, config: AuthConfig): SessionCookie | null {
-  const session = readSessionHeader(header, config)
-  if (session !== null) return fromHeader(session)
-  return fromCookie(readCookie(header('cookie'), config.cookies.session))
-}
-
-function readSessionHeader(header: HeaderReader, { bearer }: AuthConfig): string | null {
-  return bearer ? header(SESSION_HEADER) : null
-}
-
-function fromHeader(value: string): SessionCookie | null {
-  return value === NO_SESSION ? null : cut(value)
-}
-
-function fromCookie(value: string | null): SessionCookie | null {
-  return value === null ? null : cut(value)
-}
-
-function cut(value: string): SessionCookie {
+  const sent = config.bearer ? header(SESSION_HEADER) : null
+  if (sent === NO_SESSION) return null
+  const value = sent ?? readCookie(header('cookie'), config.cookies.session)
+  if (value === null) return null
   const dot = value.indexOf('.')
-  // Without a secret it still names a session, so that it is refused as unknown rather than passed over as absent.
+  // Without a secret it still names a session, so it is rejected as unknown, not ignored as absent.
   if (dot === -1) return { sessionId: value, secret: '' }
   return { sessionId: value.slice(0, dot), secret: value.slice(dot + 1) }
 }

@@ -3,18 +3,18 @@ import { AuthError } from '../protocol/errors.ts'
 import { CLIENT_HEADER } from '../protocol.ts'
 import type { HeaderReader } from './credentials.ts'
 
-/** What a request is about to do; `token` is the token endpoint, `upgrade` a WebSocket handshake. */
+/** What a request does: `token` is the token endpoint, `upgrade` a WebSocket handshake. */
 export type RequestKind = 'query' | 'mutation' | 'subscription' | 'token' | 'upgrade'
 
-/** The parts of a request that the origin policy looks at. */
+/** The parts of a request that the origin policy reads. */
 export interface OriginRequest {
   readonly method: string
   readonly header: HeaderReader
 }
 
 /**
- * May the site that sent this request use the cookies it carries? Browsers attach cookies by themselves, so every
- * request that carries one is checked, and sign-in with or without one (design decision 12).
+ * Checks whether the site that sent a request may use its cookies. Browsers attach cookies automatically, so
+ * every request with a cookie is checked, and every sign-in (design decision 12).
  *
  * @throws AuthError `ORIGIN_REJECTED`
  */
@@ -24,10 +24,10 @@ export function checkOrigin(request: OriginRequest, kind: RequestKind, config: A
 
 function isOriginAllowed({ method, header }: OriginRequest, kind: RequestKind, config: AuthConfig): boolean {
   const origin = header('origin')
-  // Sandboxed frames and redirected requests say `null`: it names nobody.
+  // Sandboxed frames and redirected requests send `null`, which could be any site.
   if (origin === 'null') return false
   const listed = origin !== null && config.allowedOrigins.has(origin)
-  // A page asks whether its WebSockets are accepted: a browser doesn't say why an upgrade was rejected.
+  // A page checks whether its WebSockets are accepted: a browser doesn't say why an upgrade was rejected.
   const page = header(CLIENT_HEADER)
   if (page?.includes('://') && !config.allowedOrigins.has(page)) return false
 
@@ -46,7 +46,7 @@ function isOriginAllowed({ method, header }: OriginRequest, kind: RequestKind, c
   }
 
   if (origin !== null) return listed
-  // Neither header: not a browser, or one too old to protect its user. Only the latter cannot add a header of its own.
+  // Neither header: a program, or a browser too old to send them. Such a browser can't add our header.
   if (kind === 'query') return true
   return kind !== 'upgrade' && header(CLIENT_HEADER) === '1'
 }

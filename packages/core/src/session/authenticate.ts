@@ -4,79 +4,79 @@ import { verifyJwt } from '../jwt/verify-jwt.ts'
 import { AuthError } from '../protocol/errors.ts'
 import { readCredentials } from '../request/credentials.ts'
 import { checkOrigin, type OriginRequest, type RequestKind } from '../request/origin.ts'
-import type { AuthAdapter } from './adapter.ts'
 import { withReport } from './report-denial.ts'
 import type { Session } from './session.ts'
+import type { SessionReader } from './session-store.ts'
 import { validateSession } from './validate-session.ts'
 
-/** What both doors let through. */
+/** The caller, after both steps. */
 export interface Authenticated {
   readonly identity: Identity
   readonly session: Session
 }
 
 /**
- * The way of every request: two doors, in this order. Step 1 proves who asks; Step 2 asks the database whether that session
- * still counts. Whatever cannot be decided is refused with 503: nothing here turns an error into "nobody".
+ * Authenticates a request in two steps. Step 1 verifies its JWT and returns the identity of the caller,
+ * without a database. Step 2 reads the session row and decides whether that session is still valid. A step
+ * that can't decide throws with 503: an error is never "not signed in".
  *
- * @throws AuthError with the reason
+ * @throws AuthError like {@link identify} and {@link validateIdentity}
  */
 export async function authenticate(
   request: OriginRequest,
   kind: RequestKind,
-  { config, adapter }: { config: AuthConfig; adapter: AuthAdapter },
+  { config, sessions }: { config: AuthConfig; sessions: SessionReader },
 ): Promise<Authenticated> {
   const identity = await identify(request, kind, config)
-  const session = await validateIdentity(identity, { config, adapter })
+  const session = await validateIdentity(identity, { config, sessions })
   return { identity, session }
 }
 
 /**
- * Step 1 for a request: its credentials are unambiguous, its origin may use them, and its JWT is one of ours.
+ * Step 1: checks that the credentials of a request are unambiguous, that its origin may use them, and that
+ * its JWT is valid.
  *
- * @throws AuthError `COOKIE_CONFLICT`, `TOKEN_MISSING`, `ORIGIN_REJECTED`, `TOKEN_INVALID`, `TOKEN_EXPIRED` or
- * `KEYS_UNAVAILABLE`
+ * @throws AuthError `COOKIE_CONFLICT`, `TOKEN_MISSING`, `ORIGIN_REJECTED`, `TOKEN_INVALID`, `TOKEN_EXPIRED`,
+ * or `KEYS_UNAVAILABLE`
  */
 export function identify(request: OriginRequest, kind: RequestKind, config: AuthConfig): Promise<Identity> {
-  if (config.onEvent === undefined) return prove(request, kind, config)
-  return withReport(() => prove(request, kind, config), { step: 1, sessionId: null, config })
+  return withReport(() => verifyCredentials(request, kind, config), { step: 1, sessionId: null, config })
 }
 
-async function prove(request: OriginRequest, kind: RequestKind, config: AuthConfig): Promise<Identity> {
+async function verifyCredentials(
+  request: OriginRequest,
+  kind: RequestKind,
+  config: AuthConfig,
+): Promise<Identity> {
   const { transport, token, sessionCookie } = readCredentials(request.header, config)
   if (transport === 'cookie' && (token !== null || sessionCookie !== null)) checkOrigin(request, kind, config)
   if (token === null) throw new AuthError('TOKEN_MISSING')
   const identity = await verifyJwt(token, config)
-  // Another tab signed in meanwhile: a refresh makes the two cookies agree again.
+  // Another tab has signed in since. After a refresh, the two cookies agree again.
   if (sessionCookie !== null && sessionCookie.sessionId !== identity.sessionId)
     throw new AuthError('TOKEN_INVALID')
   return identity
 }
 
 /**
- * Step 2 for an identity, however long ago it was proved: the key that proved it has not leaked since, and its session still counts.
+ * Step 2: checks that the key behind an identity has not leaked and that its session is still valid. The
+ * identity may be from an earlier request, such as the handshake of a WebSocket.
  *
- * @throws AuthError `TOKEN_INVALID`, or like `validateSession`
+ * @throws AuthError `TOKEN_INVALID` if the key has leaked, or like {@link validateSession}
  */
 export function validateIdentity(
   identity: Identity,
-  { config, adapter }: { config: AuthConfig; adapter: AuthAdapter },
+  { config, sessions }: { config: AuthConfig; sessions: SessionReader },
 ): Promise<Session> {
-  if (config.onEvent === undefined) return validateTrusted(identity, config, adapter)
-  const { sessionId } = identity
-  return withReport(() => validateTrusted(identity, config, adapter), { step: 2, sessionId, config })
+  const validate = () =>
+    isKeyTrusted(identity, config)
+      ? validateSession(identity, sessions, config)
+      : Promise.reject(new AuthError('TOKEN_INVALID'))
+  return withReport(validate, { step: 2, sessionId: identity.sessionId, config })
 }
 
-function validateTrusted(identity: Identity, config: AuthConfig, adapter: AuthAdapter): Promise<Session> {
-  if (!isKeyTrusted(identity, config)) return Promise.reject(new AuthError('TOKEN_INVALID'))
-  return validateSession(identity, adapter, config)
-}
-
-/**
- * A key is taken out of the set when the last JWT that it signed has expired, and nothing is wrong with what rests on it. One that
- * is gone before that has leaked.
- */
+/** Keys leave the set when the last JWT they signed has expired. A key that is gone earlier has leaked. */
 function isKeyTrusted({ issuer, keyId, expiresAt }: Identity, config: AuthConfig): boolean {
-  const standing = config.issuers.find((trusted) => trusted.issuer === issuer)?.jwks.standing(keyId)
-  return standing === 'known' || (standing === 'gone' && expiresAt <= config.now())
+  const status = config.issuers.find((trusted) => trusted.issuer === issuer)?.jwks.status(keyId)
+  return status === 'known' || (status === 'gone' && expiresAt <= config.now())
 }

@@ -1,14 +1,13 @@
 import type { AuthConfig } from '../config.ts'
 import { withDeadline } from '../protocol/deadline.ts'
-import type { AuthAdapter } from './adapter.ts'
+import type { SessionReader } from './session-store.ts'
 
-const NOBODY = { sessionId: 'health-check', userId: 'health-check' }
-
-/** Whether both steps can answer now: for health checks. Never throws. */
-export async function isReady(config: AuthConfig, adapter: AuthAdapter): Promise<boolean> {
+/** Returns whether both steps can decide now, for health checks. Never throws. */
+export async function isReady(config: AuthConfig, sessions: SessionReader): Promise<boolean> {
+  const probe = { sessionId: 'health-check', userId: 'health-check' }
   try {
     await withDeadline(config.issuers[0].jwks.ready(), config.lookupTimeoutMs)
-    await withDeadline(Promise.resolve(adapter.findSession(NOBODY)), config.lookupTimeoutMs)
+    await withDeadline(Promise.resolve(sessions.findSession(probe)), config.lookupTimeoutMs)
     return true
   } catch {
     return false

@@ -4,16 +4,15 @@ import { AuthError, isAuthError } from '../protocol/errors.ts'
 import type { Reason } from '../protocol.ts'
 import { hashSecret } from './secret.ts'
 
-/** What is told of a refusal. */
 interface Denial {
   readonly reason: Reason
   readonly step: 1 | 2
-  /** Null where none was proved. */
+  /** Null if no identity was proved. */
   readonly sessionId: string | null
   readonly durationMs: number
 }
 
-/** Tells the app that a door refused. Of the session only a hash is told, so that the event may be logged anywhere. */
+/** Emits `decision.denied` with a hash of the session id, so the event can be logged anywhere. */
 async function reportDenial({ sessionId, ...denial }: Denial, config: AuthConfig): Promise<void> {
   if (config.onEvent === undefined) return
   const at = config.now()
@@ -21,11 +20,12 @@ async function reportDenial({ sessionId, ...denial }: Denial, config: AuthConfig
   emit({ type: 'decision.denied', at, sessionIdHash, ...denial }, config.onEvent)
 }
 
-/** One of the two steps, of whose refusal the app is told. */
+/** Runs one of the two steps, and reports to the app when it rejects. */
 export function withReport<Decision>(
   decide: () => Promise<Decision>,
   { step, sessionId, config }: Pick<Denial, 'step' | 'sessionId'> & { config: AuthConfig },
 ): Promise<Decision> {
+  if (config.onEvent === undefined) return decide()
   const startedAt = performance.now()
   return decide().catch((error: unknown) => {
     if (isAuthError(error)) {
@@ -36,7 +36,7 @@ export function withReport<Decision>(
   })
 }
 
-/** The refusal of someone whom both doors let in, of which the app is told. */
+/** Creates the error for a caller who passed both steps but not a later check, and reports it. */
 export function denial(reason: Reason, sessionId: string, config: AuthConfig): AuthError {
   void reportDenial({ reason, step: 2, sessionId, durationMs: 0 }, config)
   return new AuthError(reason)

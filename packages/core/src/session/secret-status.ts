@@ -1,28 +1,23 @@
-import type { SessionToken } from './adapter.ts'
 import { isInGrace } from './lifetime.ts'
 import { hashSecret, versionOfSecret } from './secret.ts'
+import type { SessionToken } from './session-store.ts'
 
 /**
  * What a secret is to a session.
  * - `current`
- * - `previous`: rotated out by a refresh a moment ago, and still valid
+ * - `previous`: a refresh rotated it out a moment ago, and it is still valid
  * - `replayed`: rotated out earlier, so two parties hold secrets of this session
- * - `superseded`: from before the user last proved who they are. A copy that was left behind, which is
- *   harmless
+ * - `superseded`: from before the user last proved who they are, so a harmless leftover copy
  * - `unknown`: not issued by us for this session
  */
 export type SecretStatus = 'current' | 'previous' | 'replayed' | 'superseded' | 'unknown'
 
-/** The columns of a session that decide about a secret. */
 type SecretColumns = Pick<
   SessionToken,
   'token' | 'previousToken' | 'rotatedAt' | 'tokenFamily' | 'provedVersion'
 >
 
-/**
- * Returns what a secret is to a session. Compares hashes, so the time this takes says nothing about the
- * secret.
- */
+/** Returns what a secret is to a session. Compares hashes, so its timing says nothing about the secret. */
 export async function secretStatus(secret: string, session: SecretColumns, now: Date): Promise<SecretStatus> {
   const hash = await hashSecret(secret)
   if (hash === session.token) return 'current'

@@ -1,9 +1,10 @@
 import { base64url } from 'jose'
+import { isBase64url } from '../jwt/base64url.ts'
 
 const RANDOM_BYTES = 32
 const VERSION_BYTES = 4
 
-/** A new secret: 256 random bits in base64url, stored nowhere in clear. */
+/** Creates a secret: 256 random bits in base64url, which no table has in clear. */
 export function createSecret(): string {
   return base64url.encode(crypto.getRandomValues(new Uint8Array(RANDOM_BYTES)))
 }
@@ -24,20 +25,20 @@ export async function createSessionSecret(family: string, version: number): Prom
 }
 
 /**
- * Creates the MAC key of a session. With it, an attacker can make a secret look superseded, or end the
+ * Creates the MAC key of a session. With it, an attacker can make a secret look superseded or end the
  * session; nothing else.
  */
 export function createFamily(): string {
-  return base64url.encode(crypto.getRandomValues(new Uint8Array(RANDOM_BYTES)))
+  return createSecret()
 }
 
-/**
- * Returns the version of a secret that we issued for this session, no matter when; null for any other text.
- */
+/** Returns the version of a secret that we ever issued for this session; null for any other text. */
 export async function versionOfSecret(secret: string, family: string): Promise<number | null> {
-  const bytes = decode(secret)
+  // Another spelling of the same bytes, such as with padding, would be a second secret.
+  if (!isBase64url(secret)) return null
+  const bytes = new Uint8Array(base64url.decode(secret))
   const signedBytes = RANDOM_BYTES + VERSION_BYTES
-  if (bytes === null || bytes.length <= signedBytes) return null
+  if (bytes.length <= signedBytes) return null
   const [signed, mac] = [bytes.slice(0, signedBytes), bytes.slice(signedBytes)]
   if (!(await crypto.subtle.verify('HMAC', await importFamily(family), mac, signed))) return null
   return new DataView(signed.buffer).getUint32(RANDOM_BYTES)
@@ -58,17 +59,4 @@ function importFamily(family: string): ReturnType<typeof crypto.subtle.importKey
     'sign',
     'verify',
   ])
-}
-
-/**
- * Null for anything but the one spelling that we issue: padding or another alphabet would make a second
- * secret.
- */
-function decode(secret: string): Uint8Array<ArrayBuffer> | null {
-  try {
-    const bytes = new Uint8Array(base64url.decode(secret))
-    return base64url.encode(bytes) === secret ? bytes : null
-  } catch {
-    return null
-  }
 }

@@ -3,31 +3,28 @@ export interface SessionUser {
   readonly id: string
   readonly name: string
   readonly email: string
-  /** `user` or `admin`, or a role of the app's own. Always the row's, never the JWT's. */
+  /** `user`, `admin`, or a role of the app. Always from the row, never from the JWT. */
   readonly role: string
 }
 
-/** A session record with its user (spec section 2). Its secret is not among the fields. */
+/** A session record with its user (spec section 2), without its secret. */
 export interface Session {
   readonly id: string
   readonly userId: string
   readonly expiresAt: Date
   /**
-   * When the user last proved who they are: at sign-in or by `reauthenticate`. ISO 8601 in UTC, as most calls never look at it and a
-   * `Date` would cost each of them; see {@link isFresh}.
+   * When the user last proved who they are, by signing in or by `reauthenticate`: ISO 8601 in UTC. A `Date`
+   * would cost every call, and most never read it. See {@link isFresh}.
    */
   readonly lastAuthenticatedAt: string
   /**
    * The version of the session's credentials. It increases when the user proves who they are again, and Step
-   * 2 rejects tokens of an earlier one. Null in mapped tables without such a column.
+   * 2 rejects tokens of an earlier version. Null in mapped tables without such a column.
    */
   readonly version: number | null
-  /**
-   * When the secret was last rotated by a refresh, as ISO 8601; null if the current version was made in
-   * another way.
-   */
+  /** When a refresh last rotated the secret, as ISO 8601; null if the version has another origin. */
   readonly rotatedAt: string | null
-  /** The issuer that owns the session, and whose tokens are valid for it; null if we do. */
+  /** The issuer that owns the session and whose tokens are valid for it; null for our own sessions. */
   readonly issuer: string | null
   readonly user: SessionUser
 }
@@ -37,22 +34,22 @@ export interface Session {
  * null`, so a resolver that returns `ctx.session` or `ctx.user` never shows a ban to the user.
  */
 export interface StoredSession extends Session {
-  /** The ban of the user, also one that has ended. `until: null` is a ban without an end. */
+  /** The ban of the user, even if it has ended. `until: null` is a ban without an end. */
   readonly ban: { readonly until: Date | null } | null
 }
 
-/** What names one session of one user; both must match. */
+/** A session id with the id of its user; both must match. */
 export interface SessionKey {
   readonly sessionId: string
   readonly userId: string
 }
 
-/** Whether a ban counts now. One whose `banExpires` has passed does not (design decision 6). */
+/** Returns whether a user is banned now. A ban ends at `banExpires`; an unreadable date never ends it. */
 export function isBanned(user: { banned: boolean; banExpires: Date | null }, now: Date): boolean {
   return user.banned && (user.banExpires === null || !(user.banExpires <= now))
 }
 
-/** Whether the user proved who they are no longer ago than `maxAgeSeconds`. An unreadable moment is long ago. */
+/** Returns whether the user proved who they are within `maxAgeSeconds`. False for an unreadable date. */
 export function isFresh(
   session: Pick<Session, 'lastAuthenticatedAt'>,
   { maxAgeSeconds, now }: { maxAgeSeconds: number; now: Date },

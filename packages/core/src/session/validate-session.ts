@@ -1,11 +1,11 @@
 import type { Identity } from '../jwt/identity.ts'
 import { LOOKUP_TIMEOUT_MS, withDeadline } from '../protocol/deadline.ts'
 import { AuthError, isAuthError } from '../protocol/errors.ts'
-import type { AuthAdapter } from './adapter.ts'
 import { isInGrace } from './lifetime.ts'
 import { isBanned, type Session, type SessionKey, type StoredSession } from './session.ts'
+import type { SessionReader } from './session-store.ts'
 
-/** The clock and the timeout of {@link validateSession}; an `AuthConfig` has both. */
+/** The clock and the timeout of {@link validateSession}. An `AuthConfig` has both. */
 export interface ValidateOptions {
   /** @default () => new Date() */
   readonly now?: () => Date
@@ -18,48 +18,42 @@ export type ProvedSession = SessionKey & Pick<Identity, 'version' | 'issuer'>
 
 /**
  * Step 2: returns the session behind a verified identity, or throws if it is no longer valid (spec section
- * 5). Always queries the adapter.
+ * 5). Always queries the store.
  *
  * @throws AuthError `SESSION_NOT_FOUND`; `TOKEN_INVALID` if another issuer owns the session or its
  * credentials were replaced since the token was issued; `SESSION_EXPIRED`; `ACCOUNT_BANNED`; or
- * `SESSIONS_UNAVAILABLE` if the adapter throws, times out, or returns anything but the requested session
+ * `SESSIONS_UNAVAILABLE` if the store throws, times out, or returns anything but the requested session
  */
 export async function validateSession(
   identity: ProvedSession,
-  adapter: AuthAdapter,
+  sessions: SessionReader,
   options: ValidateOptions = {},
 ): Promise<Session> {
-  const session = await readSession(identity, adapter, options)
+  const session = await readSession(identity, sessions, options)
   const now = options.now?.() ?? new Date()
   if (!isIssuerOf(session, identity) || !isCurrent(session, identity, now))
     throw new AuthError('TOKEN_INVALID')
   return requireValid(session, now)
 }
 
-/**
- * Step 2 for a caller who proved the session by its secret, whose version was checked with it.
- *
- * @throws AuthError like {@link validateSession}, except `TOKEN_INVALID`
- */
+/** Step 2 for a caller who proved the session, and so its version, by its secret. */
 export async function validateSessionOfSecret(
   key: SessionKey,
-  adapter: AuthAdapter,
+  sessions: SessionReader,
   options: ValidateOptions,
 ): Promise<Session> {
-  return requireValid(await readSession(key, adapter, options), options.now?.() ?? new Date())
+  return requireValid(await readSession(key, sessions, options), options.now?.() ?? new Date())
 }
 
 async function readSession(
   key: SessionKey,
-  adapter: AuthAdapter,
-  options: ValidateOptions,
+  sessions: SessionReader,
+  { lookupTimeoutMs = LOOKUP_TIMEOUT_MS }: ValidateOptions,
 ): Promise<StoredSession> {
   let session: StoredSession | null
   try {
-    const answer = adapter.findSession(key)
-    session = isPromise(answer)
-      ? await withDeadline(answer, options.lookupTimeoutMs ?? LOOKUP_TIMEOUT_MS)
-      : answer
+    const found = sessions.findSession(key)
+    session = isPromise(found) ? await withDeadline(found, lookupTimeoutMs) : found
     if (session !== null && !isSessionOf(session, key)) throw new TypeError('Not the requested session')
   } catch (cause) {
     throw isAuthError(cause) ? cause : new AuthError('SESSIONS_UNAVAILABLE', { cause })
@@ -70,13 +64,14 @@ async function readSession(
 
 /** @throws AuthError `SESSION_EXPIRED` or `ACCOUNT_BANNED` */
 function requireValid(session: StoredSession, now: Date): Session {
-  // An unreadable date makes every comparison false, hence the negation. Numbers, because comparing dates costs more.
+  // Negated, because every comparison with an unreadable date is false. Numbers, because comparing dates
+  // costs more.
   if (!(session.expiresAt.getTime() > now.getTime())) throw new AuthError('SESSION_EXPIRED')
   const { ban } = session
   if (ban === null) return session
   if (isBanned({ banned: true, banExpires: ban.until }, now)) throw new AuthError('ACCOUNT_BANNED')
-  const admitted: StoredSession = { ...session, ban: null }
-  return admitted
+  const valid: StoredSession = { ...session, ban: null }
+  return valid
 }
 
 /** Only our own tokens carry a version, and only they are valid for sessions without an issuer. */
@@ -84,15 +79,13 @@ function isIssuerOf(session: Session, { version, issuer }: ProvedSession): boole
   return session.issuer === null ? version !== null : version === null && session.issuer === issuer
 }
 
-/**
- * After a rotation, the previous version stays valid for a moment, because requests with it may be in flight.
- */
+/** After a rotation, requests with the previous version may be in flight, so it stays valid for a moment. */
 function isCurrent({ version, rotatedAt }: Session, identity: ProvedSession, now: Date): boolean {
   if (version === null || identity.version === null || version === identity.version) return true
   return rotatedAt !== null && version - 1 === identity.version && isInGrace(new Date(rotatedAt), now)
 }
 
-/** Adapters are third-party code: reject anything that isn't plainly the requested session. */
+/** Stores can be third-party code: rejects anything that isn't plainly the requested session. */
 function isSessionOf(session: StoredSession, key: SessionKey): boolean {
   return (
     session.id === key.sessionId &&
@@ -106,6 +99,6 @@ function isSessionOf(session: StoredSession, key: SessionKey): boolean {
   )
 }
 
-function isPromise<Value>(answer: Value | Promise<Value>): answer is Promise<Value> {
-  return typeof answer === 'object' && answer !== null && 'then' in answer
+function isPromise<Value>(found: Value | Promise<Value>): found is Promise<Value> {
+  return typeof found === 'object' && found !== null && 'then' in found
 }

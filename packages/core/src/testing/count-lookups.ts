@@ -1,16 +1,15 @@
-import type { SessionStore } from '../session/adapter.ts'
+import type { SessionStore } from '../session/session-store.ts'
 
-/** Counts what Step 2 asks of the database. */
+/** Counts the lookups of Step 2. */
 export interface LookupCounter {
-  /** The store to use instead of the counted one. */
+  /** The counted store. */
   readonly sessions: SessionStore
   /** Lookups since the last {@link LookupCounter.reset}. */
   readonly count: number
-  /** Begins to count from 0 again. */
   reset(): void
 }
 
-/** Wraps a store so that its lookups are counted. */
+/** Wraps a store to count its lookups. */
 export function countLookups(store: SessionStore): LookupCounter {
   let count = 0
   return {

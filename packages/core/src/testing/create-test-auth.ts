@@ -20,25 +20,21 @@ import { admin } from '../plugins/admin/admin.ts'
 import { insertAccount } from '../plugins/email-password/accounts.ts'
 import { type EmailPasswordOptions, emailPassword } from '../plugins/email-password/email-password.ts'
 import { hashPassword } from '../plugins/email-password/password.ts'
-import { type AuthDatabase, withAuthStore } from '../session/direct-adapter.ts'
+import { type AuthDatabase, withAuthStore } from '../session/auth-store.ts'
 import { openSqlite } from '../sqlite.ts'
 import { countLookups, type LookupCounter } from './count-lookups.ts'
 import { createTestClock, type TestClock } from './test-clock.ts'
 
-/** The password of every user that {@link TestAuth.createUser} makes. */
+/** The default password of {@link TestAuth.createUser}. */
 export const TEST_PASSWORD = 'correct horse battery staple'
 
 /** A signed-in browser. */
 export interface TestSession {
   readonly userId: string
   readonly sessionId: string
-  /** The JWT. */
   readonly token: string
-  /** The session version that the JWT carries. */
   readonly version: number
-  /** The issuer of the JWT. */
   readonly issuer: string
-  /** Value of the session cookie. */
   readonly sessionCookie: string
   /** A `Cookie` header with both cookies. */
   readonly cookie: string
@@ -56,47 +52,39 @@ export type TestDefinition<Plugins extends readonly AuthPlugin[] = readonly []> 
   readonly [...TestPlugins<Plugins>, AppPlugin<Record<never, never>, Record<never, never>>]
 > & { readonly signingKeys: SigningKeys }
 
-/** A whole auth server for tests, with helpers that bring about every state of the spec. */
+/** An auth server for tests, with helpers for every state in the spec. */
 export interface TestAuth<Plugins extends readonly AuthPlugin[] = readonly []>
   extends Omit<Auth<TestDefinition<Plugins>['plugins']>, 'close'> {
-  /** What the procedures under test are given. */
   readonly config: AuthConfig
-  /** With signing keys made for this test. */
   readonly definition: TestDefinition<Plugins>
-  /** What the server takes for the present. */
   readonly clock: TestClock
-  /** For the context of calls as `db`, and for a look into the tables. */
+  /** For `ctx.db`, and for reading the tables. */
   readonly db: AuthKysely & AuthDatabase
-  /** Counts the database lookups of Step 2. */
   readonly lookups: LookupCounter
-  /** Makes a user with {@link TEST_PASSWORD}, the role `user` and an email of their own, unless told otherwise. */
+  /** Creates a user, by default with {@link TEST_PASSWORD}, the role `user`, and a random email. */
   createUser(options?: {
     email?: string
     role?: string
     password?: string
   }): Promise<{ userId: string; email: string }>
-  /** Signs a user in; a new one unless `userId` is given. */
+  /** Signs a user in, by default a new one. */
   signIn(options?: { userId?: string; role?: string }): Promise<TestSession>
-  /** The same browser after its JWT has expired: a JWT of 16 minutes ago beside the same session cookie. */
+  /** Returns the same browser with an expired JWT and the same session cookie. */
   expireJwt(session: TestSession): Promise<TestSession>
-  /** Lets the session expire now. */
   expireSession(session: TestSession): Promise<void>
   /** Deletes the session, as an admin would. */
   revoke(session: TestSession): Promise<void>
-  /** Bans the user of the session for ever; the session stays. */
+  /** Bans the user of the session without an end. Keeps the session. */
   ban(session: TestSession): Promise<void>
-  /** Closes the database and stops what runs beside it. */
   close(): Promise<void>
 }
 
-/** What {@link createTestAuth} takes besides the settings of `defineAuthConfig`. */
+/** Options of {@link createTestAuth} in addition to those of `defineAuthConfig`. */
 export interface TestAuthOptions<Plugins extends readonly AuthPlugin[]> {
   clock?: TestClock
   /** @default ':memory:' */
   databaseUrl?: string
-  /** Options of the plugin `emailPassword()`. */
   emailPassword?: EmailPasswordOptions
-  /** Further plugins. */
   plugins?: Plugins
   /** @default console.error */
   onError?: (error: unknown) => void
@@ -104,7 +92,7 @@ export interface TestAuthOptions<Plugins extends readonly AuthPlugin[]> {
 
 const hashes = new Map<string, Promise<string>>()
 
-/** Most users have the same password, and to hash it is what takes the time. */
+/** Hashing is slow, and most users have the same password. */
 function hashOnce(password: string): Promise<string> {
   const hash = hashes.get(password) ?? hashPassword(password)
   hashes.set(password, hash)
@@ -112,7 +100,7 @@ function hashOnce(password: string): Promise<string> {
 }
 
 /**
- * An auth server in memory with a fake clock, new keys, `emailPassword()` and `admin()`.
+ * Creates an auth server in memory with a fake clock, new keys, `emailPassword()`, and `admin()`.
  *
  * @example
  * const auth = await createTestAuth()
@@ -132,8 +120,8 @@ export async function createTestAuth<const Plugins extends readonly AuthPlugin[]
     jwks,
     now: clock.now,
   })
-  const further = plugins ?? ([] as readonly AuthPlugin[] as Plugins)
-  const allPlugins: TestPlugins<Plugins> = [emailPassword(emailPasswordOptions), admin(), ...further]
+  const added = plugins ?? ([] as readonly AuthPlugin[] as Plugins)
+  const allPlugins: TestPlugins<Plugins> = [emailPassword(emailPasswordOptions), admin(), ...added]
   const defined = defineAuth({ config, signingKeys, plugins: allPlugins })
   const definition = { ...defined, signingKeys: requireSigningKeys(defined) }
   const sqlite = await openSqlite(databaseUrl, { columns: columnsOf(definition) })

@@ -1,12 +1,11 @@
-/** A clock that stands still until it is moved. */
+/** A clock that moves only when advanced. */
 export interface TestClock {
-  /** Where it stands. */
   now(): Date
-  /** Moves the clock by a number of seconds; a negative number moves it back. */
+  /** Moves the clock; a negative number moves it back. */
   advance(seconds: number): void
 }
 
-/** A {@link TestClock} that starts at the present, or at the given moment. */
+/** Creates a clock that starts now or at a given date. */
 export function createTestClock(start: Date = new Date()): TestClock {
   let time = start.getTime()
   return {

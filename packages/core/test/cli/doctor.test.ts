@@ -171,8 +171,8 @@ describe('a call that makes no sense ends with 2', () => {
       args: ['boundary', '--procedures', 'empty.ts', '--auth', AUTH_DEFINITION, '--action', 'src/none.ts'],
       message: `src/none.ts doesn't exist. Pass --action.`,
     },
-    { call: 'an option nobody knows', args: ['--fix'], message: 'unknown option' },
-    { call: 'a check nobody knows', args: ['src'], message: 'Allowed choices are configuration, keys' },
+    { call: 'an unknown option', args: ['--fix'], message: 'unknown option' },
+    { call: 'an unknown check', args: ['src'], message: 'Allowed choices are configuration, keys' },
   ])('$call', async ({ args, message }, { expect }) => {
     writeFileSync(join(directory, 'empty.ts'), 'console.log(1)')
     const { code, stdout, stderr } = await doctor(directory, args)

@@ -80,7 +80,7 @@ describe('sallyport generate', () => {
   })
 })
 
-describe('what somebody else has written is not replaced', () => {
+describe('a file from elsewhere is not replaced', () => {
   test.for([
     ['a module of the app', 'src/session.ts', '// Mine\nexport const session = 1'],
     ['the definition itself', 'src/auth.ts', `console.log('loaded')\nexport default ${DEFINITION}`],

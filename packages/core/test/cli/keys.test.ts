@@ -267,18 +267,18 @@ describe('the exit code says how it went', () => {
     [0, 'a new key without a place', ['create']],
     [1, 'a place with no keys', ['list', '-f', 'nothing.json']],
     [1, 'a place with no keys', ['export', '--env', 'nothing.env']],
-    [1, 'a key nobody knows', ['retire', 'x', '--now', '-f', keyFile([a, 'active', 0])]],
+    [1, 'an unknown key', ['retire', 'x', '--now', '-f', keyFile([a, 'active', 0])]],
     [1, 'nothing to rotate to', ['rotate', '--force', '-f', keyFile([a, 'active', 0])]],
     [1, 'a folder instead of a file', ['list', '-f', '.']],
     [2, 'no command', []],
-    [2, 'a command nobody knows', ['destroy']],
+    [2, 'an unknown command', ['destroy']],
     [2, 'no place', ['list']],
     [2, 'no place', ['export']],
     [2, 'two places', ['list', '-f', 'a.json', '-e', 'b.env']],
     [2, 'no id', ['retire', '-f', 'a.json']],
     [2, 'an argument too many', ['list', 'x', '-f', 'a.json']],
-    [2, 'an option nobody knows', ['list', '--color']],
-    [2, 'an algorithm nobody knows', ['create', '-a', 'HS256']],
+    [2, 'an unknown option', ['list', '--color']],
+    [2, 'an unknown algorithm', ['create', '-a', 'HS256']],
     [2, 'a lifetime that is none', ['rotate', '-f', 'a.json', '--jwt-lifetime', '0']],
     [2, 'a lifetime that is none', ['rotate', '-f', 'a.json', '--jwt-lifetime', '15m']],
     [2, 'a lifetime that is none', ['rotate', '-f', 'a.json', '--jwt-lifetime=-1']],
@@ -348,7 +348,7 @@ describe('--prefix', () => {
     ],
     ['what no variable may be called', ['--prefix', 'a-b'], /It must be letters, digits and underscores/],
     ['nothing', ['--prefix', ''], /It must be letters, digits and underscores/],
-  ] as const)('is refused with %s', async ([_what, args, message], { expect }) => {
+  ] as const)('is rejected with %s', async ([_what, args, message], { expect }) => {
     const { code, stdout, stderr } = await keys(['create', ...args])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(message)

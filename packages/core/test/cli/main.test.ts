@@ -39,7 +39,7 @@ describe.concurrent('sallyport migrate', () => {
     ['no database', [], 2, 'required option'],
     ['a database of another kind', ['-d', 'mysql://localhost/app'], 1, 'SQLite database URL'],
     ['a file that is no database', ['-d', 'file:text.db'], 1, 'not a database'],
-    ['an option nobody knows', ['-d', 'file:other.db', '--force'], 2, 'unknown option'],
+    ['an unknown option', ['-d', 'file:other.db', '--force'], 2, 'unknown option'],
   ])('with %s fails in one line', async (_name, args, expected, message) => {
     writeFileSync(join(directory, 'text.db'), 'not a database '.repeat(100))
     const { code, stdout, stderr } = await sallyport(['migrate', ...args])

@@ -338,7 +338,7 @@ describe('sallyport prune --every', () => {
   })
 })
 
-describe('sallyport prune refuses', () => {
+describe('sallyport prune rejects', () => {
   test.for([
     { call: 'no database', args: [], message: 'required option' },
     { call: '--every 0', args: ['-d', 'file:a.db', '--every', '0'], message: 'positive whole number' },
@@ -357,7 +357,7 @@ describe('sallyport prune refuses', () => {
       args: ['-d', 'file:a.db', '--audit-days', 'none'],
       message: 'positive whole number',
     },
-    { call: 'an option nobody knows', args: ['-d', 'file:a.db', '--force'], message: 'unknown option' },
+    { call: 'an unknown option', args: ['-d', 'file:a.db', '--force'], message: 'unknown option' },
     { call: 'an argument', args: ['-d', 'file:a.db', 'sessions'], message: 'too many arguments' },
   ])('a call that makes no sense with 2: $call', async ({ args, message }, { expect }) => {
     const { code, stdout, stderr } = await prune(args)

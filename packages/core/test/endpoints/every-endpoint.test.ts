@@ -12,7 +12,7 @@ import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { withOwnTables } from '../../src/plugins/organization/tables.ts'
-import type { SessionStore } from '../../src/session/adapter.ts'
+import type { SessionStore } from '../../src/session/session-store.ts'
 import { dumpTables, expectUnchanged, rowsOf } from '../support/dump-tables.ts'
 import {
   ENDPOINT_CASES,

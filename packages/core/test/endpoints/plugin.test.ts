@@ -7,7 +7,7 @@ import {
   defineEndpoint,
   type Endpoint,
   type Endpoints,
-  refusals,
+  rejections,
 } from '@sallyport/core/auth'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
@@ -32,7 +32,7 @@ const reasons = {
   NOTE_EMPTY: { status: 422, message: 'Write something' },
   NOTES_CLOSED: { status: 423, message: 'Nothing can be changed now' },
 } as const
-const refuseNote = refusals(reasons)
+const refuseNote = rejections(reasons)
 let isClosed = false
 
 /** A plugin that makes use of everything there is. */

@@ -335,7 +335,7 @@ describe('a session goes on here', () => {
     })
     const before = await row()
     clock.advance(600)
-    await authenticate(incoming({ cookie: bob.cookie }), 'query', { config, adapter: database.sessions })
+    await authenticate(incoming({ cookie: bob.cookie }), 'query', { config, sessions: database.sessions })
     for (const { path } of [ENDPOINTS.getSession, ENDPOINTS.listSessions]) {
       expect((await handler(get(path, { cookie: bob.cookie }))).status).toBe(200)
     }

@@ -84,7 +84,7 @@ export async function attack(
     target.auth.lookups.reset()
     const before = process.cpuUsage()
     const both = await knock(narrow, () =>
-      authenticate(request, 'query', { config: narrow.config, adapter: target.auth.database.sessions }),
+      authenticate(request, 'query', { config: narrow.config, sessions: target.auth.database.sessions }),
     )
     const { user, system } = process.cpuUsage(before)
     const cost = { generator: name, token, micros: user + system }

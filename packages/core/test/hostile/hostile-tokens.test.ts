@@ -101,7 +101,7 @@ async function measureAgain({ token }: Cost): Promise<number> {
     await reasonOf(
       authenticate(incoming({ cookie: `service.jwt=${token}` }), 'query', {
         config,
-        adapter: target.auth.database.sessions,
+        sessions: target.auth.database.sessions,
       }),
     )
     const { user, system } = process.cpuUsage(before)

@@ -113,7 +113,7 @@ export async function createTarget(seed: string, { databaseUrl = ':memory:' } = 
       version: keys.version,
       algorithms: keys.algorithms,
       ready: keys.ready,
-      standing: keys.standing,
+      status: keys.status,
       keys: keys.keys,
       subscribe: keys.subscribe,
       findKey(kid) {

@@ -13,7 +13,7 @@ test('whatever node encodes is base64url, and its every other spelling is not', 
   }
 })
 
-describe('refused', () => {
+describe('rejected', () => {
   test.each(['A', 'AAAAA', 'AA=', 'AA==', 'A+AA', 'A/AA', 'AA A', 'AAAA\n', '\nAAAA', 'AAÄA', 'AA.A'])(
     '%j',
     (text) => {

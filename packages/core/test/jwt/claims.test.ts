@@ -97,7 +97,7 @@ test.each([
   expect(await door.knock(token)).toEqual({ reason: 'accepted', keyLookups: 1, sessionLookups: 1 })
 })
 
-test('another audience is refused before expiry is looked at, so that it learns nothing of our clock', async () => {
+test('another audience is rejected before expiry is looked at, so that it learns nothing of our clock', async () => {
   const token = door.forge({ payload: { ...claims, aud: 'http://localhost:3001', exp: now - 1 } })
   expect(await door.knock(token)).toMatchObject({ reason: 'TOKEN_INVALID' })
 })

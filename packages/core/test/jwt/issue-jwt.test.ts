@@ -74,7 +74,7 @@ describe('a JWT lives 15 minutes and never longer than its session', () => {
   })
 })
 
-test('a JWT too large for a cookie is refused when it is issued', async () => {
+test('a JWT too large for a cookie is rejected when it is issued', async () => {
   const issue = (length: number) => issueJwt({ ...session, userId: 'a'.repeat(length) }, { key, config })
   await expect(issue(MAX_TOKEN_LENGTH)).rejects.toThrow(Error)
   expect((await issue(128)).token.length).toBeLessThanOrEqual(MAX_TOKEN_LENGTH)

@@ -101,7 +101,7 @@ function sign(claims: object, signer: Signer, header: Partial<JWTHeaderParameter
 
 const AT_JWT = { typ: 'at+jwt' }
 const JWT = { typ: 'JWT' }
-const verdict = async (token: Promise<string>, by = config) => reasonOf(verifyJwt(await token, by))
+const result = async (token: Promise<string>, by = config) => reasonOf(verifyJwt(await token, by))
 
 describe('a token of a declared issuer is accepted', () => {
   test('with the identity that its claims name', async () => {
@@ -124,7 +124,7 @@ describe('a token of a declared issuer is accepted', () => {
   test('beside our own, which are still checked by our own rules', async () => {
     expect(await verifyJwt(await sign(ownClaims(), own, AT_JWT), config)).toMatchObject({ issuer: OWN })
     const { jti: _, ...withoutJti } = ownClaims()
-    expect(await verdict(sign(withoutJti, own, AT_JWT))).toBe('TOKEN_INVALID')
+    expect(await result(sign(withoutJti, own, AT_JWT))).toBe('TOKEN_INVALID')
   })
 
   test('with keys that are fetched from it', async () => {
@@ -134,7 +134,7 @@ describe('a token of a declared issuer is accepted', () => {
       jwks: staticJwks({ keys: [toPublicJwk(ownJwk)] }),
       trustedIssuers: [{ ...theirIssuer, jwks: dynamicJwks(url, { algorithms: ['RS256'] }) }],
     })
-    expect(await verdict(sign(theirClaims(), theirs, JWT), fetched)).toBe('accepted')
+    expect(await result(sign(theirClaims(), theirs, JWT), fetched)).toBe('accepted')
   })
 
   test('and then its session is looked up in our database', async () => {
@@ -145,7 +145,7 @@ describe('a token of a declared issuer is accepted', () => {
       const token = await sign({ ...theirClaims(), ...claims }, theirs, JWT)
       const request = incoming({ authorization: `Bearer ${token}` })
       return reasonOf(
-        authenticate(request, 'query', { config: auth.config, adapter: auth.database.sessions }),
+        authenticate(request, 'query', { config: auth.config, sessions: auth.database.sessions }),
       )
     }
     expect(await enter({ sub: userId, sid: sessionId })).toBe('accepted')
@@ -192,7 +192,7 @@ describe('a token of another issuer expires', () => {
     ['from a clock 61 s ahead', { iat: NOW + 61, exp: NOW + YEAR }, undefined, 'TOKEN_INVALID'],
     ['issued in a year', { iat: NOW + YEAR, exp: NOW + YEAR + 60 }, undefined, 'TOKEN_INVALID'],
   ])('a token that is %s', async (_name, times, maxAgeSeconds, expected) => {
-    expect(await verdict(token(times), at(maxAgeSeconds))).toBe(expected)
+    expect(await result(token(times), at(maxAgeSeconds))).toBe(expected)
   })
 
   test('a token of ours has no such maximum age', async () => {
@@ -202,7 +202,7 @@ describe('a token of another issuer expires', () => {
   })
 
   test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])(
-    'a maximum age of %d seconds is refused at the start',
+    'a maximum age of %d seconds is rejected at the start',
     (maxAgeSeconds) => {
       expect(() => at(maxAgeSeconds)).toThrow(ConfigurationError)
     },
@@ -211,7 +211,7 @@ describe('a token of another issuer expires', () => {
 
 describe('what was declared is required, byte for byte', () => {
   test.each<[string, object, Partial<JWTHeaderParameters>, string]>([
-    ['an audience of somebody else', { aud: 'their-api' }, JWT, 'TOKEN_INVALID'],
+    ['another audience', { aud: 'their-api' }, JWT, 'TOKEN_INVALID'],
     ['our own audience', { aud: OWN }, JWT, 'TOKEN_INVALID'],
     ['a list with our audience', { aud: ['their-api', 'our-api'] }, JWT, 'accepted'],
     ['a list without our audience', { aud: ['their-api', 'our-api/'] }, JWT, 'TOKEN_INVALID'],
@@ -223,7 +223,7 @@ describe('what was declared is required, byte for byte', () => {
     ['no typ', {}, {}, 'TOKEN_INVALID'],
     ['an issuer with a slash', { iss: `${THEIRS}/` }, JWT, 'TOKEN_INVALID'],
     ['an issuer in capitals', { iss: THEIRS.toUpperCase() }, JWT, 'TOKEN_INVALID'],
-    ['an issuer that nobody declared', { iss: 'https://evil.example' }, JWT, 'TOKEN_INVALID'],
+    ['an undeclared issuer', { iss: 'https://evil.example' }, JWT, 'TOKEN_INVALID'],
     ['a list of issuers', { iss: [THEIRS] }, JWT, 'TOKEN_INVALID'],
     ['no issuer', { iss: undefined }, JWT, 'TOKEN_INVALID'],
     ['the session in another claim', { sid: undefined, sessionId: 's1' }, JWT, 'TOKEN_INVALID'],
@@ -239,23 +239,23 @@ describe('what was declared is required, byte for byte', () => {
     ['no iat', { iat: undefined }, JWT, 'TOKEN_INVALID'],
     ['an iat as text', { iat: String(seconds()) }, JWT, 'TOKEN_INVALID'],
     ['a negative iat', { iat: -1 }, JWT, 'TOKEN_INVALID'],
-    ['a key that nobody knows', {}, { ...JWT, kid: 'rsa-2' }, 'TOKEN_INVALID'],
+    ['an unknown key', {}, { ...JWT, kid: 'rsa-2' }, 'TOKEN_INVALID'],
     ['no kid', {}, { ...JWT, kid: undefined } as object, 'TOKEN_INVALID'],
     ['a key in its header', {}, { ...JWT, jwk: rsaJwk }, 'TOKEN_INVALID'],
   ])('%s', async (_name, claims, header, expected) => {
-    expect(await verdict(sign({ ...theirClaims(), ...claims }, theirs, header))).toBe(expected)
+    expect(await result(sign({ ...theirClaims(), ...claims }, theirs, header))).toBe(expected)
   })
 
   test('an issuer without a typ: a token that has one is another kind of token', async () => {
-    expect(await verdict(sign(partnerClaims(), partner))).toBe('accepted')
+    expect(await result(sign(partnerClaims(), partner))).toBe('accepted')
     for (const header of [JWT, AT_JWT, { typ: '' }])
-      expect(await verdict(sign(partnerClaims(), partner, header))).toBe('TOKEN_INVALID')
+      expect(await result(sign(partnerClaims(), partner, header))).toBe('TOKEN_INVALID')
   })
 
   test('an issuer that JavaScript declared without a name accepts no token without one', async () => {
     const nameless: TrustedIssuer = { ...theirIssuer, ...JSON.parse('{"issuer":null}') }
     const by = { ...config, issuers: [config.issuers[0], nameless] as const }
-    expect(await verdict(sign({ ...theirClaims(), iss: null }, theirs, JWT), by)).toBe('TOKEN_INVALID')
+    expect(await result(sign({ ...theirClaims(), iss: null }, theirs, JWT), by)).toBe('TOKEN_INVALID')
   })
 
   test('its algorithms: those of ours do not count for it', async () => {
@@ -276,7 +276,7 @@ describe('what was declared is required, byte for byte', () => {
       [own, 'TOKEN_INVALID'],
     ]
     for (const [signer, expected] of signers)
-      expect(await verdict(sign(theirClaims(), signer, JWT), narrow)).toBe(expected)
+      expect(await result(sign(theirClaims(), signer, JWT), narrow)).toBe(expected)
   })
 })
 
@@ -291,34 +291,34 @@ describe('a key counts for its own issuer and for no other', () => {
   }
 
   test('an issuer cannot sign for us, nor we for it', async () => {
-    expect(await verdict(sign(ownClaims(), partner, AT_JWT))).toBe('TOKEN_INVALID')
-    expect(await verdict(sign(ownClaims(), theirs, AT_JWT))).toBe('TOKEN_INVALID')
-    expect(await verdict(sign(partnerClaims(), own))).toBe('TOKEN_INVALID')
-    expect(await verdict(sign(theirClaims(), own, JWT))).toBe('TOKEN_INVALID')
+    expect(await result(sign(ownClaims(), partner, AT_JWT))).toBe('TOKEN_INVALID')
+    expect(await result(sign(ownClaims(), theirs, AT_JWT))).toBe('TOKEN_INVALID')
+    expect(await result(sign(partnerClaims(), own))).toBe('TOKEN_INVALID')
+    expect(await result(sign(theirClaims(), own, JWT))).toBe('TOKEN_INVALID')
   })
 
   test('nor one issuer for another', async () => {
-    expect(await verdict(sign(theirClaims(), partner, JWT))).toBe('TOKEN_INVALID')
-    expect(await verdict(sign(partnerClaims(), theirs))).toBe('TOKEN_INVALID')
+    expect(await result(sign(theirClaims(), partner, JWT))).toBe('TOKEN_INVALID')
+    expect(await result(sign(partnerClaims(), theirs))).toBe('TOKEN_INVALID')
   })
 
   test('also where both sets have a key of the same id and kind', async () => {
     const same = { ...(await createSigningKey()), kid: ownJwk.kid }
     const both = withSets([ownJwk], [same])
     const impostor = await signerOf(same)
-    expect(await verdict(sign(ownClaims(), own, AT_JWT), both)).toBe('accepted')
-    expect(await verdict(sign(partnerClaims(), impostor), both)).toBe('accepted')
-    expect(await verdict(sign(ownClaims(), impostor, AT_JWT), both)).toBe('TOKEN_INVALID')
-    expect(await verdict(sign(partnerClaims(), own), both)).toBe('TOKEN_INVALID')
+    expect(await result(sign(ownClaims(), own, AT_JWT), both)).toBe('accepted')
+    expect(await result(sign(partnerClaims(), impostor), both)).toBe('accepted')
+    expect(await result(sign(ownClaims(), impostor, AT_JWT), both)).toBe('TOKEN_INVALID')
+    expect(await result(sign(partnerClaims(), own), both)).toBe('TOKEN_INVALID')
   })
 
   test('where both sets have the very same key, a token is still checked by the rules of its issuer', async () => {
     const both = withSets([ownJwk], [ownJwk])
-    expect(await verdict(sign(ownClaims(), own, AT_JWT), both)).toBe('accepted')
-    expect(await verdict(sign(partnerClaims(), own), both)).toBe('accepted')
-    expect(await verdict(sign({ ...ownClaims(), iss: PARTNER }, own, AT_JWT), both)).toBe('TOKEN_INVALID')
-    expect(await verdict(sign({ ...partnerClaims(), iss: OWN }, own), both)).toBe('TOKEN_INVALID')
-    expect(await verdict(sign({ ...ownClaims(), aud: 'our-api' }, own, AT_JWT), both)).toBe('TOKEN_INVALID')
+    expect(await result(sign(ownClaims(), own, AT_JWT), both)).toBe('accepted')
+    expect(await result(sign(partnerClaims(), own), both)).toBe('accepted')
+    expect(await result(sign({ ...ownClaims(), iss: PARTNER }, own, AT_JWT), both)).toBe('TOKEN_INVALID')
+    expect(await result(sign({ ...partnerClaims(), iss: OWN }, own), both)).toBe('TOKEN_INVALID')
+    expect(await result(sign({ ...ownClaims(), aud: 'our-api' }, own, AT_JWT), both)).toBe('TOKEN_INVALID')
   })
 
   test('a token that names its issuer twice is checked by one name', async () => {
@@ -369,18 +369,18 @@ describe('identities of several issuers are kept apart', () => {
 
     await otherLive.replace([spare], [same.kid])
     expect(cached()).toEqual([undefined, undefined])
-    const [verdicts, trusted] = [[], []] as [string[], string[]]
-    const adapter = { findSession: async () => null }
+    const [results, trusted] = [[], []] as [string[], string[]]
+    const sessions = { findSession: async () => null }
     for (const [i, identity] of identities.entries()) {
-      verdicts.push(await reasonOf(verifyJwt(tokens[i] ?? '', both)))
-      trusted.push(await reasonOf(validateIdentity(identity, { config: both, adapter })))
+      results.push(await reasonOf(verifyJwt(tokens[i] ?? '', both)))
+      trusted.push(await reasonOf(validateIdentity(identity, { config: both, sessions })))
     }
-    expect(verdicts).toEqual(['accepted', 'TOKEN_INVALID'])
+    expect(results).toEqual(['accepted', 'TOKEN_INVALID'])
     expect(trusted).toEqual(['SESSION_NOT_FOUND', 'TOKEN_INVALID'])
   })
 })
 
-describe('issuers that cannot work are refused at the start', () => {
+describe('issuers that cannot work are rejected at the start', () => {
   test.each([
     ['one declared twice', [theirIssuer, { ...theirIssuer, audience: 'another' }]],
     ['ourselves', [{ ...theirIssuer, issuer: OWN }]],
@@ -397,11 +397,11 @@ test('where no other issuer is declared, none is accepted', async () => {
     // Even where their key is in our set.
     jwks: staticJwks({ keys: [toPublicJwk(ownJwk), toPublicJwk(partnerJwk)] }),
   })
-  expect(await verdict(sign(partnerClaims(), partner), alone)).toBe('TOKEN_INVALID')
-  expect(await verdict(sign({ ...ownClaims(), iss: PARTNER }, partner, AT_JWT), alone)).toBe('TOKEN_INVALID')
+  expect(await result(sign(partnerClaims(), partner), alone)).toBe('TOKEN_INVALID')
+  expect(await result(sign({ ...ownClaims(), iss: PARTNER }, partner, AT_JWT), alone)).toBe('TOKEN_INVALID')
 })
 
-test('an issuer that nobody declared causes no look-up of a key', async () => {
+test('an undeclared issuer causes no key lookup', async () => {
   let lookups = 0
   const counted = (jwks: KeySet): KeySet => ({
     ...jwks,
@@ -416,6 +416,6 @@ test('an issuer that nobody declared causes no look-up of a key', async () => {
     trustedIssuers: [{ ...partnerIssuer, jwks: counted(partnerIssuer.jwks) }],
   })
   const token = sign({ ...ownClaims(), iss: 'https://evil.example' }, own, AT_JWT)
-  expect(await verdict(token, both)).toBe('TOKEN_INVALID')
+  expect(await result(token, both)).toBe('TOKEN_INVALID')
   expect(lookups).toBe(0)
 })

@@ -52,7 +52,7 @@ test('a token in order passes, after one key lookup, and is looked up in the dat
   expect(await door.knock(valid)).toEqual({ reason: 'accepted', keyLookups: 1, sessionLookups: 1 })
 })
 
-describe('the front door refuses without a key lookup and without cryptography', () => {
+describe('the front door rejects without a key lookup and without cryptography', () => {
   test.each([
     ['an empty string', ''],
     ['two segments', `${headerSegment}.${payloadSegment}`],
@@ -100,7 +100,7 @@ describe('the front door refuses without a key lookup and without cryptography',
     ['b64', withHeader({ b64: true, crit: ['b64'] })],
     ['zip', withHeader({ zip: 'DEF' })],
     ['cty', withHeader({ cty: 'JWT' })],
-    ['a member nobody knows', withHeader({ extra: 1 })],
+    ['an unknown member', withHeader({ extra: 1 })],
     ['a member named __proto__', forge({ header: `{"__proto__":{},${JSON.stringify(header).slice(1)}` })],
     ['alg twice', forge({ header: `{"alg":"none",${JSON.stringify(header).slice(1)}` })],
     ['kid twice', forge({ header: `{"kid":"other",${JSON.stringify(header).slice(1)}` })],
@@ -178,7 +178,7 @@ test.each([1, null, ['at+jwt'], {}])('where any typ will do, the typ %j will not
   expect(await reasonOf(verifyJws(withHeader({ typ: 'other' }), keySet))).toBe('accepted')
 })
 
-describe('refused after one key lookup', () => {
+describe('rejected after one key lookup', () => {
   test.each([
     ['a kid that is not in the set', withHeader({ kid: 'gone' })],
     ['an empty kid', withHeader({ kid: '' })],
@@ -209,7 +209,7 @@ describe('refused after one key lookup', () => {
   }
 })
 
-test('the alg of another key is refused before that key is used', async () => {
+test('the alg of another key is rejected before that key is used', async () => {
   let imports = 0
   const key = {
     kid: ed25519.kid,
@@ -241,7 +241,7 @@ test('what it returns are the bytes that were signed and the key', async () => {
   expect(verified).toMatchObject({ keyId: ed25519.kid })
 })
 
-test('a key that can be read but not imported is 503, since nobody can say whether the token is right', async () => {
+test('a key that can be read but not imported is 503, because the token could be valid', async () => {
   const offTheCurve = { ...toPublicJwk(es256), x: 'A'.repeat(43), y: 'A'.repeat(43) }
   const token = forge({ header: { ...header, alg: 'ES256', kid: es256.kid }, key: es256 })
   expect(await reasonOf(verifyJws(token, staticJwks({ keys: [offTheCurve] })))).toBe('KEYS_UNAVAILABLE')

@@ -41,7 +41,7 @@ describe.each(['Ed25519', 'ES256'] as const)('a JWT signed with %s', async (alg)
     })
   })
 
-  test('is refused by a server with other keys', async () => {
+  test('is rejected by a server with other keys', async () => {
     const { publicJwks: others } = parseSigningKeys({ keys: [await createSigningKey(alg)] })
     const elsewhere = defineAuthConfig({ baseUrl: config.baseUrl, jwks: staticJwks(others) })
     expect(await reasonOf(verifyJwt(jwt.token, elsewhere))).toBe('TOKEN_INVALID')
@@ -67,7 +67,7 @@ describe('what was verified is remembered', () => {
     expect(door.keySet.lookups).toBe(1)
   })
 
-  test('a refused token is not remembered', async () => {
+  test('a rejected token is not remembered', async () => {
     const door = await createFrontDoor()
     const token = door.forge({ payload: { ...door.claims(), aud: 'http://elsewhere' } })
     for (let i = 0; i < 3; i++) expect(await reasonOf(verifyJwt(token, door.config))).toBe('TOKEN_INVALID')
@@ -75,7 +75,7 @@ describe('what was verified is remembered', () => {
     expect(door.keySet.lookups).toBe(3)
   })
 
-  test('a token that differs from a remembered one in its signature alone is refused', async () => {
+  test('a token that differs from a remembered one in its signature alone is rejected', async () => {
     const door = await createFrontDoor()
     const token = door.forge()
     await verifyJwt(token, door.config)
@@ -92,7 +92,7 @@ describe('what was verified is remembered', () => {
     expect(door.keySet.lookups).toBe(2)
   })
 
-  test('a token whose key has gone is refused, although it was verified before', async () => {
+  test('a token whose key has gone is rejected, although it was verified before', async () => {
     const door = await createFrontDoor()
     const token = door.forge()
     await verifyJwt(token, door.config)

@@ -95,7 +95,7 @@ describe.each([
     expect(modeOf(path)).toBe(0o600)
   })
 
-  test('leaves no other file behind, whether a change succeeds or is refused', () => {
+  test('leaves no other file behind, whether a change succeeds or is rejected', () => {
     const path = newPath(file)
     const store = storeOf(path)
     store.create(first)
@@ -105,7 +105,7 @@ describe.each([
     expect(readdirSync(dirname(path))).toEqual([file])
   })
 
-  test('keeps the ring when a change is refused', () => {
+  test('keeps the ring when a change is rejected', () => {
     const path = newPath(file)
     const store = storeOf(path)
     store.create(publish(first))

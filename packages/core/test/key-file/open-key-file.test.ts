@@ -127,15 +127,15 @@ describe('what changes in the file counts within a second, without a restart', (
   test('a key that is published, and then signs', async () => {
     const file = await open(one(), DEFAULTS)
     file.store.update(() => two())
-    await soon(() => expect(file.jwks.standing(b.kid)).toBe('known'))
+    await soon(() => expect(file.jwks.status(b.kid)).toBe('known'))
     expect(file.signingKeys.active.kid).toBe(a.kid)
     file.store.update((ring) => rotateKeys(ring, { now: new Date(), ...force }))
     await soon(() => expect(file.signingKeys.active.kid).toBe(b.kid))
-    expect(file.jwks.standing(a.kid)).toBe('known')
+    expect(file.jwks.status(a.kid)).toBe('known')
     expect(kids(file)).toEqual([a.kid, b.kid])
   })
 
-  test('a key that leaked: what it signed is refused, although it was verified before', async () => {
+  test('a key that leaked: what it signed is rejected, although it was verified before', async () => {
     const file = await open(two(), DEFAULTS)
     const config = defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks: file.jwks })
     const session = { id: 's1', userId: 'ada', expiresAt: new Date(8.64e15) }
@@ -148,12 +148,12 @@ describe('what changes in the file counts within a second, without a restart', (
       timeout: 2_000,
     })
     expect(performance.now() - startedAt).toBeLessThan(1_000)
-    expect(file.jwks.standing(a.kid)).toBe('revoked')
+    expect(file.jwks.status(a.kid)).toBe('revoked')
     expect(file.signingKeys.active.kid).toBe(b.kid)
     expect(file.signingKeys.publicJwks.revoked).toEqual([a.kid])
   })
 
-  test('whoever listens is told once for each change, and never for a look that finds nothing new', async () => {
+  test('listeners are called once for each change, and never for a poll that finds nothing new', async () => {
     const file = await open(one())
     let told = 0
     file.jwks.subscribe(() => told++)
@@ -184,9 +184,9 @@ describe('a retiring key is dropped by the passing of time', () => {
     const file = await open(rotated(), options)
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + (seconds - 5) * 1000 })
     await sleep(POLL_MS * 5)
-    expect(file.jwks.standing(a.kid)).toBe('known')
+    expect(file.jwks.status(a.kid)).toBe('known')
     vi.setSystemTime(Date.now() + 5_000)
-    await soon(() => expect(file.jwks.standing(a.kid)).toBe('gone'))
+    await soon(() => expect(file.jwks.status(a.kid)).toBe('gone'))
     expect(kids(file)).toEqual([b.kid])
     expect(file.errors).toEqual([])
   })
@@ -196,7 +196,7 @@ describe('a retiring key is dropped by the passing of time', () => {
     unlinkSync(file.path)
     await soon(() => expect(file.errors).toHaveLength(1))
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 960_000 })
-    await soon(() => expect(file.jwks.standing(a.kid)).toBe('gone'))
+    await soon(() => expect(file.jwks.status(a.kid)).toBe('gone'))
     expect(file.signingKeys.active.kid).toBe(b.kid)
   })
 
@@ -206,13 +206,13 @@ describe('a retiring key is dropped by the passing of time', () => {
     writeFileSync(path, JSON.stringify({ keys: [a, b] }))
     const file = await openKeyFile(path, { pollMs: POLL_MS })
     opened.push(file)
-    expect(file.jwks.standing(b.kid)).toBe('known')
+    expect(file.jwks.status(b.kid)).toBe('known')
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 961_000 })
-    await soon(() => expect(file.jwks.standing(b.kid)).toBe('gone'))
+    await soon(() => expect(file.jwks.status(b.kid)).toBe('gone'))
   })
 })
 
-describe('a file that is lost or broken is reported once, and nobody notices', async () => {
+describe('a file that is lost or broken is reported once, and calls go on', async () => {
   const database = await openSqlite(':memory:')
   afterAll(() => database.close())
   const ada = { name: 'Ada', email: 'ada@example.com', password: 'correct horse battery staple' }
@@ -294,7 +294,7 @@ test('a file that is lost and comes back as it was is no change', async () => {
   expect(file.errors).toHaveLength(1)
 })
 
-test('what was reported goes to the console where nobody else asked for it', async () => {
+test('what was reported goes to the console by default', async () => {
   const console = vi.spyOn(globalThis.console, 'error').mockImplementation(() => {})
   const path = newPath()
   const file = await openKeyFile(path, { pollMs: POLL_MS })
@@ -310,7 +310,7 @@ test('after close() the file is not followed, and what is known stays in use', a
   file.store.update((ring) => retireKey(ring, a.kid, { now: new Date(), ...force }))
   await sleep(POLL_MS * 10)
   expect(file.signingKeys.active.kid).toBe(a.kid)
-  expect(file.jwks.standing(b.kid)).toBe('known')
+  expect(file.jwks.status(b.kid)).toBe('known')
 })
 
 test.each([

@@ -90,7 +90,7 @@ async function setWarmScene(options: DynamicJwksOptions = {}): Promise<Scene> {
 
 const soon = (expectation: () => unknown) => vi.waitFor(expectation, { interval: 1, timeout: 3_000 })
 
-/** What a look-up came to: the key's id, `unknown`, or the reason of a refusal. */
+/** What a look-up came to: the key's id, `unknown`, or the reason of a rejection. */
 async function lookUp({ keySet }: Scene, kid: string): Promise<string> {
   try {
     return (await keySet.findKey(kid))?.kid ?? 'unknown'
@@ -128,7 +128,7 @@ describe('the URL', () => {
     'localhost:3000/jwks',
     '/jwks',
     '',
-  ])('%j is refused: neither https nor on this machine', (url) => {
+  ])('%j is rejected: neither https nor on this machine', (url) => {
     expect(() => dynamicJwks(url)).toThrow(ConfigurationError)
   })
 })
@@ -158,13 +158,13 @@ describe('the first request waits for the keys', () => {
     expect(scene.server.requests).toBe(1)
   })
 
-  test('who is told that keys cannot be had is told for how long, and nobody asks again before', async () => {
+  test('the error says how long keys are unavailable, and there is no fetch before', async () => {
     const scene = await setScene((_request, response) => void response.writeHead(500).end())
     for (let failures = 1; failures <= 12; failures++) {
       const error: unknown = await Promise.resolve(scene.keySet.findKey(a.kid)).catch(
         (cause: unknown) => cause,
       )
-      if (!isAuthError(error)) throw new TypeError('A refusal was expected')
+      if (!isAuthError(error)) throw new TypeError('A rejection was expected')
       const { reason, retryAfterSeconds, cause } = error
       expect({ reason, cause: cause instanceof Error }).toEqual({ reason: 'KEYS_UNAVAILABLE', cause: true })
       expect(retryAfterSeconds).toBeGreaterThanOrEqual(1)
@@ -197,11 +197,11 @@ describe('a set is renewed in the background', () => {
     expect(scene.fetches).toHaveLength(1)
     scene.advance(1)
     expect(scene.keySet.findKey(a.kid)).toMatchObject({ kid: a.kid })
-    await soon(() => expect(scene.keySet.standing(b.kid)).toBe('known'))
+    await soon(() => expect(scene.keySet.status(b.kid)).toBe('known'))
     expect(scene.fetches).toEqual([0, 5 * MINUTE + 1])
   })
 
-  test('nobody waits for it: not the request that begins it, nor those that follow', async () => {
+  test('no request waits for it: not the one that starts it, nor later ones', async () => {
     const scene = await setWarmScene()
     let finish = () => {}
     scene.server.answer = (_request, response) => {
@@ -212,8 +212,8 @@ describe('a set is renewed in the background', () => {
     await soon(() => expect(scene.server.requests).toBe(2))
     expect(scene.keySet.findKey(a.kid)).toMatchObject({ kid: a.kid })
     finish()
-    await soon(() => expect(scene.keySet.standing(b.kid)).toBe('known'))
-    expect(scene.keySet.standing(a.kid)).toBe('gone')
+    await soon(() => expect(scene.keySet.status(b.kid)).toBe('known'))
+    expect(scene.keySet.status(a.kid)).toBe('gone')
     expect(scene.fetches).toHaveLength(2)
   })
 
@@ -228,13 +228,13 @@ describe('a set is renewed in the background', () => {
       expect(scene.keySet.findKey(a.kid)).toMatchObject({ kid: a.kid })
       if (scene.fetches.length === begun) continue
       begun = scene.fetches.length
-      await soon(() => expect(scene.keySet.standing(`b${begun - 1}`)).toBe('known'))
+      await soon(() => expect(scene.keySet.status(`b${begun - 1}`)).toBe('known'))
     }
     const gaps = scene.fetches.map((time, i) => time - (scene.fetches[i - 1] ?? 0)).slice(1)
     expect(new Set(gaps)).toEqual(new Set([5 * MINUTE + 10 * SECOND]))
   })
 
-  test('whoever listens is told when it changed, and only then', async () => {
+  test('listeners are called when it changed, and only then', async () => {
     const scene = await setWarmScene()
     const versions: number[] = []
     scene.keySet.subscribe(() => versions.push(scene.keySet.version))
@@ -337,7 +337,7 @@ describe('a key that is not in the set', () => {
     expect(scene.fetches).toEqual([0, 0, 30 * SECOND, 60 * SECOND, 90 * SECOND])
   })
 
-  test('is refused at once within those 30 seconds, and 200 that come together wait for one fetch', async () => {
+  test('is rejected at once within those 30 seconds, and 200 that come together wait for one fetch', async () => {
     const scene = await setWarmScene()
     const answers = await Promise.all(Array.from({ length: 200 }, (_, i) => lookUp(scene, `made up ${i}`)))
     expect(new Set(answers)).toEqual(new Set(['unknown']))
@@ -402,7 +402,7 @@ describe('a set that breaks the policy is dropped, and the earlier one kept', ()
     expect(await lookUp(scene, a.kid)).toBe(a.kid)
     await soon(() => expect(scene.errors).toHaveLength(1))
     expect(await lookUp(scene, a.kid)).toBe(a.kid)
-    expect(scene.keySet.standing(b.kid)).toBe('gone')
+    expect(scene.keySet.status(b.kid)).toBe('gone')
     expect(scene.keySet.version).toBe(version)
   })
 
@@ -488,14 +488,14 @@ describe('whatever the endpoint does, tokens of known keys are accepted, and aft
 })
 
 describe('a key that the endpoint names as revoked', () => {
-  test('counts no longer, causes no fetch, and is told to whoever listens', async () => {
+  test('is invalid, causes no fetch, and calls the listeners', async () => {
     const scene = await setWarmScene()
     let told = 0
     scene.keySet.subscribe(() => told++)
     scene.server.answer = publish([b], { revoked: [a.kid] })
     scene.advance(6 * MINUTE)
     await lookUp(scene, a.kid)
-    await soon(() => expect(scene.keySet.standing(a.kid)).toBe('revoked'))
+    await soon(() => expect(scene.keySet.status(a.kid)).toBe('revoked'))
     expect(told).toBe(1)
     expect(scene.keySet.findKey(a.kid)).toBeUndefined()
     expect(scene.fetches).toHaveLength(2)
@@ -505,7 +505,7 @@ describe('a key that the endpoint names as revoked', () => {
   test('counts no longer although it is still among the keys', async () => {
     const scene = await setScene(publish([a, b], { revoked: [a.kid] }))
     expect(await lookUp(scene, a.kid)).toBe('unknown')
-    expect(scene.keySet.standing(a.kid)).toBe('revoked')
+    expect(scene.keySet.status(a.kid)).toBe('revoked')
   })
 
   test.each([['text'], [{}], [null], [[1, null, {}]]])('a list that is %j names none', async (revoked) => {

@@ -111,8 +111,8 @@ describe('a key goes from next to active to retiring, and is gone', () => {
     ],
     ['to retire the active key without a next one', () => retireKey(one, a.kid, ready), 'has no next key'],
     ['to retire the active key too early', () => retireKey(two, a.kid, early), 'another 599 s'],
-    ['to retire a key that nobody knows', () => retireKey(two, c.kid, ready), 'no key of this id'],
-    ['to revoke a key that nobody knows', () => revokeKey(two, c.kid, start), 'no key of this id'],
+    ['to retire an unknown key', () => retireKey(two, c.kid, ready), 'no key of this id'],
+    ['to revoke an unknown key', () => revokeKey(two, c.kid, start), 'no key of this id'],
     ['to revoke the only key', () => revokeKey(one, a.kid, start), 'Nothing could sign in its place'],
     [
       'to revoke the active key with nothing but a retiring one',
@@ -127,7 +127,7 @@ describe('a key goes from next to active to retiring, and is gone', () => {
         ),
       'Nothing could sign in its place',
     ],
-  ])('refused: %s', (_name, change, message) => {
+  ])('rejected: %s', (_name, change, message) => {
     expect(messageOf(change)).toContain(message)
   })
 
@@ -284,9 +284,9 @@ describe('a fault is named by its member, and nothing private is quoted', () => 
     ['ring: revoked[1].at', revoked([{ kid: 'x', at: start.toISOString() }, { kid: 'y' }])],
     ['ring: revoked[0].at', revoked([{ kid: 'x', at: secret }])],
   ])('%s', (message, json) => {
-    const refusal = messageOf(() => parseKeyRing(json, 'ring'))
-    expect(refusal).toContain(message)
-    for (const hidden of [a.d, b.d, secret]) expect(refusal).not.toContain(hidden.slice(0, 8))
+    const rejection = messageOf(() => parseKeyRing(json, 'ring'))
+    expect(rejection).toContain(message)
+    for (const hidden of [a.d, b.d, secret]) expect(rejection).not.toContain(hidden.slice(0, 8))
   })
 })
 

@@ -13,23 +13,23 @@ test('an empty set has no key, and every key is gone', () => {
   const live = createLiveKeys()
   expect(live.version).toBe(0)
   expect(live.findKey(a.kid)).toBeUndefined()
-  expect(live.standing(a.kid)).toBe('gone')
+  expect(live.status(a.kid)).toBe('gone')
 })
 
 test('a key is known, then gone or revoked', async () => {
   const live = createLiveKeys()
   await live.replace([a, b, ec], [])
   expect(live.findKey(a.kid)).toMatchObject({ kid: a.kid, alg: 'Ed25519' })
-  expect([a, b, ec].map(({ kid }) => live.standing(kid))).toEqual(['known', 'known', 'known'])
+  expect([a, b, ec].map(({ kid }) => live.status(kid))).toEqual(['known', 'known', 'known'])
   await live.replace([ec], [b.kid])
-  expect([a, b, ec].map(({ kid }) => live.standing(kid))).toEqual(['gone', 'revoked', 'known'])
+  expect([a, b, ec].map(({ kid }) => live.status(kid))).toEqual(['gone', 'revoked', 'known'])
   expect([a, b].map(({ kid }) => live.findKey(kid))).toEqual([undefined, undefined])
 })
 
 test('a revoked key does not count, even when it is still among the keys', async () => {
   const live = createLiveKeys()
   await live.replace([a, b], [a.kid])
-  expect(live.standing(a.kid)).toBe('revoked')
+  expect(live.status(a.kid)).toBe('revoked')
   expect(live.findKey(a.kid)).toBeUndefined()
 })
 
@@ -37,7 +37,7 @@ test.each(['', '__proto__', 'constructor', 'toString'])('there is no key %j', as
   const live = createLiveKeys()
   await live.replace([a], [])
   expect(live.findKey(kid)).toBeUndefined()
-  expect(live.standing(kid)).toBe('gone')
+  expect(live.status(kid)).toBe('gone')
 })
 
 test('every change raises the version and is told to everyone who listens, and nothing else does', async () => {
@@ -54,11 +54,11 @@ test('every change raises the version and is told to everyone who listens, and n
   expect(told).toEqual([1, 2, 3])
 })
 
-test('whoever is told finds the new set in place', async () => {
+test('a listener finds the new set in place', async () => {
   const live = createLiveKeys()
   await live.replace([a], [])
   const seen: unknown[] = []
-  live.subscribe(() => seen.push(live.standing(a.kid), live.standing(b.kid)))
+  live.subscribe(() => seen.push(live.status(a.kid), live.status(b.kid)))
   await live.replace([b], [a.kid])
   expect(seen).toEqual(['revoked', 'known'])
 })
@@ -77,7 +77,7 @@ test('one listener that subscribes twice is told twice, and stops once at a time
   expect(told).toBe(3)
 })
 
-test('a set with a key that is none is refused whole, and the earlier set stays', async () => {
+test('a set with a key that is none is rejected whole, and the earlier set stays', async () => {
   const live = createLiveKeys()
   await live.replace([a], [])
   let told = 0
@@ -86,7 +86,7 @@ test('a set with a key that is none is refused whole, and the earlier set stays'
   const offCurve = { ...ec, kid: 'off', x: `${'A'.repeat(42)}E` }
   expect(await reasonOf(live.replace([b, offCurve], [a.kid]))).toBe('KEYS_UNAVAILABLE')
   expect({ version: live.version, told }).toEqual({ version: 1, told: 0 })
-  expect([a, b].map(({ kid }) => live.standing(kid))).toEqual(['known', 'gone'])
+  expect([a, b].map(({ kid }) => live.status(kid))).toEqual(['known', 'gone'])
 })
 
 test('keys are ready before they count: no request waits for an import', async () => {

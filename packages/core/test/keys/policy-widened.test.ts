@@ -50,7 +50,7 @@ describe.each(WIDENED)('%s', (alg) => {
   const { publicJwk, privateKey } = pairOf(alg)
   const kid = publicJwk.kid ?? ''
 
-  test('is refused where nobody asked for it', () => {
+  test('is rejected unless it is allowed', () => {
     const others = ALL.filter((other) => other !== alg)
     expect(messageOf(() => staticJwks({ keys: [publicJwk] }))).toBe(
       'JWKS: keys[0].alg must be one of Ed25519, ES256',
@@ -72,7 +72,7 @@ describe.each(WIDENED)('%s', (alg) => {
     expect(await reasonOf(verifyJws(token, setOf([publicJwk], ALL)))).toBe('TOKEN_INVALID')
   })
 
-  test('is bound to its key: a token that names the key under another algorithm is refused', async () => {
+  test('is bound to its key: a token that names the key under another algorithm is rejected', async () => {
     const set = setOf([publicJwk], ALL)
     for (const other of ALL.filter((candidate) => candidate !== alg)) {
       const token = await sign(other, { privateKey: pairOf(other).privateKey, kid })
@@ -104,7 +104,7 @@ test('keys of several kinds stand in one set', async () => {
   }
 })
 
-describe('a weak or odd key is refused by the name of its member', () => {
+describe('a weak or odd key is rejected by the name of its member', () => {
   const { publicJwk: rsa } = pairOf('RS256')
   const { publicJwk: es384 } = pairOf('ES384')
   const { publicJwk: es512 } = pairOf('ES512')
@@ -159,7 +159,7 @@ describe('a weak or odd key is refused by the name of its member', () => {
   })
 })
 
-describe('a private member is refused, of whatever kind the key is', () => {
+describe('a private member is rejected, of whatever kind the key is', () => {
   test.each(['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'])('%s', (member) => {
     for (const alg of WIDENED) {
       expect(messageOf(() => setOf([{ ...pairOf(alg).publicJwk, [member]: 'AAAA' }], ALL))).toBe(

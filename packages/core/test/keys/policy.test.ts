@@ -11,7 +11,7 @@ const es = toPublicJwk(es256)
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const secret = 'c2VjcmV0LW9mLTMyLWJ5dGVzLXRoYXQtbm9ib2R5LXNlZQ'
 
-/** The message of the refusal. */
+/** The message of the rejection. */
 function refusalOf(jwks: unknown, parse: (jwks: unknown) => unknown = staticJwks): string {
   try {
     parse(jwks)
@@ -35,7 +35,7 @@ test('the same set without a fault is accepted', () => {
   expect(refusalOf(manyKeys(20))).toBe('accepted')
 })
 
-describe('what is no JWK Set is refused', () => {
+describe('what is no JWK Set is rejected', () => {
   const text = JSON.stringify({ keys: [ed] })
   const notJson = 'JWKS is not JSON'
   const cure = 'Run "npx sallyport keys create"'
@@ -69,7 +69,7 @@ describe('what is no JWK Set is refused', () => {
   })
 })
 
-describe('a private key among public ones is refused by the name of its member', () => {
+describe('a private key among public ones is rejected by the name of its member', () => {
   test.each(secretMembers.map((member) => [member, changed(ed, { [member]: secret })] as const))(
     '%s in a public key',
     (member, jwks) => {
@@ -87,7 +87,7 @@ describe('a private key among public ones is refused by the name of its member',
   })
 })
 
-describe('one key at fault refuses the whole set, by the name of the member', () => {
+describe('one key at fault rejects the whole set, by the name of the member', () => {
   const sha1 = createHash('sha1').update('x').digest('base64url')
 
   test.each([
@@ -162,7 +162,7 @@ test('a member named __proto__ hides nothing and adds nothing', () => {
   expect(refusalOf(text(ed, without(ed, 'x')))).toBe('JWKS: keys[0].x must be 32 bytes in base64url')
 })
 
-test('a key that says nothing of its use is accepted, and so are members nobody needs', () => {
+test('a key that says nothing of its use is accepted, and so are unneeded members', () => {
   expect(refusalOf({ keys: [{ ...without(ed, 'use'), x5t: 'AAAA', key_ops: ['verify'] }] })).toBe('accepted')
 })
 
@@ -174,7 +174,7 @@ describe('private keys', () => {
     ['x', { ...ed25519, x: 'AAAA' }],
     ['alg', { ...ed25519, alg: 'HS256' }],
     ['kid', { ...ed25519, kid: es256.kid }],
-  ])('a key at fault is refused by the name of its member: %s', (member, key) => {
+  ])('a key at fault is rejected by the name of its member: %s', (member, key) => {
     expect(refusalOf({ keys: [es256, key] }, parseSigningKeys)).toMatch(
       new RegExp(`^SIGNING_KEYS: keys\\[1\\]\\.${member} \\S`),
     )
@@ -185,7 +185,7 @@ describe('private keys', () => {
     ['text that is no JSON', 'x'],
     ['no key', { keys: [] }],
     ['21 keys', { keys: Array.from({ length: 21 }, (_, i) => ({ ...ed25519, kid: `k${i}` })) }],
-  ])('%s is refused', (_name, jwks) => {
+  ])('%s is rejected', (_name, jwks) => {
     expect(refusalOf(jwks, parseSigningKeys)).toMatch(/^SIGNING_KEYS /)
   })
 })

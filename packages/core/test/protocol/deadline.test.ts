@@ -42,7 +42,7 @@ test('each waits for its own time', async () => {
   expect(long.state).toBe('broken')
 })
 
-test('all waiters share one timer, and none is left when nobody waits', async () => {
+test('all waiters share one timer, and none is left without a waiter', async () => {
   const kept = Array.from({ length: 100 }, () => withDeadline(Promise.resolve(), 1000))
   expect(vi.getTimerCount()).toBe(1)
   await Promise.all(kept)

@@ -1,5 +1,5 @@
 import { AuthError, ConfigurationError, isAuthError, REASONS, type Reason } from '@sallyport/core'
-import { isUndecided } from '@sallyport/core/internal/server'
+import { isUnavailable } from '@sallyport/core/internal/server'
 import { describe, expect, test } from 'vitest'
 
 /** The table of design decision 15, and spec section 7. */
@@ -31,7 +31,7 @@ test.each(table)(
     expect(error).toMatchObject({ name: 'AuthError', reason, status, retryAfterSeconds: retryAfter })
     expect(error.message).toBe(REASONS[reason].message)
     expect(REASONS[reason].code).toBe(code)
-    expect(isUndecided(error)).toBe(status === 503)
+    expect(isUnavailable(error)).toBe(status === 503)
   },
 )
 
@@ -66,6 +66,6 @@ describe('an AuthError is known by its brand', () => {
     ['a string', 'TOKEN_MISSING'],
   ])('%s is none, and says nothing about whether the answer is known', (_name, value) => {
     expect(isAuthError(value)).toBe(false)
-    expect(isUndecided(value)).toBe(false)
+    expect(isUnavailable(value)).toBe(false)
   })
 })

@@ -27,7 +27,7 @@ describe('trustedProxies', () => {
   })
 
   test.each(['', 'proxy', 'proxy.example.com', '*', '10.0.0.0/33', '10.0.0.1:80', 'true', 'public'])(
-    '%j is refused, and named',
+    '%j is rejected, and named',
     (proxy) => {
       expect(() => trustProxies([proxy])).toThrow(ConfigurationError)
       expect(() => trustProxies([proxy])).toThrow(/^trustedProxies: .*/)
@@ -39,8 +39,8 @@ describe('the address of a client', () => {
   test.each([
     ['of the connection', '192.0.2.1', null, '192.0.2.1'],
     ['of the connection, whatever a stranger says', '192.0.2.1', '198.51.100.1', '192.0.2.1'],
-    ['nobody knows', null, null, null],
-    ['nobody knows, whatever a stranger says', null, '198.51.100.1', null],
+    ['unknown', null, null, null],
+    ['unknown, whatever the header says', null, '198.51.100.1', null],
     ['what our proxy says', '10.0.0.1', '198.51.100.1', '198.51.100.1'],
     ['our proxy, where it says nothing', '10.0.0.1', null, '10.0.0.1'],
     ['our proxy, where it says nothing', '10.0.0.1', '', '10.0.0.1'],

@@ -1,6 +1,6 @@
 import { defineAuthConfig, withCors } from '@sallyport/core'
 import { describe, expect, test } from 'vitest'
-import { answerPreflight, corsHeaders } from '../../src/request/cors.ts'
+import { corsHeaders, respondToPreflight } from '../../src/request/cors.ts'
 import { createFrontDoor } from '../support/front-door.ts'
 
 const config = defineAuthConfig({
@@ -30,7 +30,7 @@ describe('the headers', () => {
 describe('a CORS preflight', () => {
   const url = 'https://app.example.com/trpc/post.create'
   const preflight = (headers: Record<string, string>, method = 'OPTIONS') =>
-    answerPreflight(new Request(url, { method, headers }), config)
+    respondToPreflight(new Request(url, { method, headers }), config)
 
   test('of a listed origin is answered with what our client sends, with credentials and never *', async () => {
     const response = preflight({
@@ -51,7 +51,7 @@ describe('a CORS preflight', () => {
   })
 
   test.each(['https://evil.example', 'null', 'https://app.example.com.evil.example'])(
-    'of %s is refused without a CORS header',
+    'of %s is rejected without a CORS header',
     (origin) => {
       const response = preflight({ origin, 'access-control-request-method': 'POST' })
       expect(response?.status).toBe(403)
@@ -59,7 +59,7 @@ describe('a CORS preflight', () => {
     },
   )
 
-  test('without an origin is refused', () => {
+  test('without an origin is rejected', () => {
     expect(preflight({ 'access-control-request-method': 'POST' })?.status).toBe(403)
   })
 

@@ -155,7 +155,7 @@ describe('an origin is listed only byte for byte', () => {
 })
 
 test.each(['', 'Same-Origin', 'same-origin, cross-site', 'SAME-ORIGIN'])(
-  'a Sec-Fetch-Site that no browser sends refuses: %j',
+  'a Sec-Fetch-Site that no browser sends rejects: %j',
   (site) => {
     const request = incoming({ 'sec-fetch-site': site, origin: config.issuer, 'x-sallyport': '1' })
     expect(isAllowed(request, 'query')).toBe(false)

@@ -22,7 +22,7 @@ async function request(cookie: string): Promise<{ status: number; reason: string
   try {
     const { identity, session } = await authenticate(incoming({ cookie }), 'query', {
       config: auth.config,
-      adapter: auth.database.sessions,
+      sessions: auth.database.sessions,
     })
     expect(session).toMatchObject({ id: identity.sessionId, userId: identity.userId })
     return { status: 200, reason: null, lookups: auth.lookups.count }
@@ -142,7 +142,7 @@ describe('scenario matrix (spec section 3)', () => {
 
   test('User banned: the message is "Account banned"', async () => {
     await auth.ban(ada)
-    const both = { config: auth.config, adapter: auth.database.sessions }
+    const both = { config: auth.config, sessions: auth.database.sessions }
     const call = authenticate(incoming({ cookie: ada.cookie }), 'query', both)
     await expect(call).rejects.toMatchObject({ status: 403, message: 'Account banned' })
   })
@@ -160,7 +160,7 @@ test('Step 2 asks the database on every request, although Step 1 remembers the t
   expect(await request(ada.cookie)).toMatchObject({ reason: 'SESSION_NOT_FOUND', lookups: 1 })
 })
 
-describe('Step 1 refuses before the database is asked', () => {
+describe('Step 1 rejects before the database is queried', () => {
   test.each([
     ['no cookie', () => '', 'TOKEN_MISSING'],
     ['cookies of others', () => 'theme=dark', 'TOKEN_MISSING'],
@@ -196,7 +196,7 @@ describe('the origin is checked where a cookie is carried', () => {
   ] as const
 
   test.each(cookies)(
-    'a foreign site with %s is refused before its token is looked at',
+    'a foreign site with %s is rejected before its token is looked at',
     async (_name, cookie) => {
       const headers = { ...evil, cookie: cookie() }
       for (const kind of ['query', 'mutation', 'subscription', 'token', 'upgrade'] as const) {
@@ -210,7 +210,7 @@ describe('the origin is checked where a cookie is carried', () => {
     expect(await reasonOf(identify(incoming(headers, 'POST'), 'mutation', auth.config))).toBe('accepted')
   })
 
-  test('a foreign site without a cookie of ours is nobody, rather than rejected', async () => {
+  test('a foreign site without our cookies is anonymous, not rejected', async () => {
     const headers = { ...evil, cookie: 'theme=dark' }
     expect(await reasonOf(identify(incoming(headers), 'mutation', auth.config))).toBe('TOKEN_MISSING')
   })
@@ -228,7 +228,7 @@ describe('Step 2 takes from the config', () => {
   // Without it the lookup would be waited for longer than this test may take.
   test('its patience', { timeout: 1_500 }, async () => {
     const never = { findSession: () => new Promise<never>(() => {}) }
-    const both = { config: { ...auth.config, lookupTimeoutMs: 1 }, adapter: never }
+    const both = { config: { ...auth.config, lookupTimeoutMs: 1 }, sessions: never }
     const call = authenticate(incoming({ cookie: ada.cookie }), 'query', both)
     expect(await reasonOf(call)).toBe('SESSIONS_UNAVAILABLE')
   })
@@ -237,7 +237,7 @@ describe('Step 2 takes from the config', () => {
     const expiresAt = new Date(auth.clock.now().getTime() + 60_000)
     await auth.db.updateTable('session').set({ expiresAt }).where('id', '=', ada.sessionId).execute()
     const later = { ...auth.config, now: () => expiresAt }
-    const both = { config: later, adapter: auth.database.sessions }
+    const both = { config: later, sessions: auth.database.sessions }
     expect(await reasonOf(authenticate(incoming({ cookie: ada.cookie }), 'query', both))).toBe(
       'SESSION_EXPIRED',
     )

@@ -1,4 +1,4 @@
-import { type AuthAdapter, type AuthConfig, AuthError, isReady } from '@sallyport/core'
+import { type AuthConfig, AuthError, isReady, type SessionReader } from '@sallyport/core'
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, expect, test } from 'vitest'
 
@@ -8,14 +8,14 @@ afterAll(() => auth.close())
 const [own] = auth.config.issuers
 const ready = () => Promise.reject(new AuthError('KEYS_UNAVAILABLE'))
 const noKeys: AuthConfig = { ...auth.config, issuers: [{ ...own, jwks: { ...own.jwks, ready } }] }
-const failing: AuthAdapter = { findSession: () => Promise.reject(new Error('no database')) }
-const hanging: AuthAdapter = { findSession: () => new Promise(() => {}) }
+const failing: SessionReader = { findSession: () => Promise.reject(new Error('no database')) }
+const hanging: SessionReader = { findSession: () => new Promise(() => {}) }
 
 test.each([
   ['keys and database answer', auth.config, auth.database.sessions, true],
   ['the keys cannot be had', noKeys, auth.database.sessions, false],
   ['the database fails', auth.config, failing, false],
   ['the database does not answer', auth.config, hanging, false],
-])('%s: ready is %4$s', async (_name, config, adapter, expected) => {
-  expect(await isReady(config, adapter)).toBe(expected)
+])('%s: ready is %4$s', async (_name, config, sessions, expected) => {
+  expect(await isReady(config, sessions)).toBe(expected)
 })

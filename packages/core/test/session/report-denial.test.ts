@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type AuthAdapter, AuthError, type AuthEvent, authenticate } from '@sallyport/core'
+import { AuthError, type AuthEvent, authenticate, type SessionReader } from '@sallyport/core'
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -32,10 +32,10 @@ const heard = async () => {
   return event
 }
 const hashOf = (id: string) => `sha256:${createHash('sha256').update(id).digest('hex')}`
-const knock = (headers: Record<string, string>, adapter: AuthAdapter = auth.database.sessions) =>
-  reasonOf(authenticate(incoming(headers), 'query', { config, adapter }))
+const knock = (headers: Record<string, string>, sessions: SessionReader = auth.database.sessions) =>
+  reasonOf(authenticate(incoming(headers), 'query', { config, sessions }))
 
-describe('the app is told of what a door refused', () => {
+describe('the app receives what a step rejected', () => {
   const wrong = () => `service.jwt=${ada.token}; service.session=other.secret`
   const after = async (change: (session: TestSession) => Promise<unknown>) => {
     await change(ada)
@@ -132,14 +132,14 @@ test('a listener that fails changes no decision', async () => {
   print.mockRestore()
 })
 
-test('an error that is no refusal is none, and goes on as it is', async () => {
+test("an error that isn't a rejection is not reported", async () => {
   const failure = new TypeError('not a function')
   const failing = withReport(() => Promise.reject(failure), { step: 1, sessionId: null, config })
   await expect(failing).rejects.toBe(failure)
   expect(onEvent).not.toHaveBeenCalled()
 })
 
-test('the refusal of someone whom both doors let in is one like any other', async () => {
+test('a rejection after both steps is reported like any other', async () => {
   expect(denial('ROLE_REQUIRED', 's1', config)).toMatchObject({ reason: 'ROLE_REQUIRED', status: 403 })
   expect(await heard()).toEqual({
     type: 'decision.denied',
@@ -151,11 +151,11 @@ test('the refusal of someone whom both doors let in is one like any other', asyn
   })
 })
 
-test('without a listener there is nothing to tell, and the refusal is the same', async () => {
+test('without a listener there is nothing to tell, and the rejection is the same', async () => {
   const quiet = { ...config, onEvent: undefined }
   expect(denial('ROLE_REQUIRED', 's1', quiet)).toMatchObject({ reason: 'ROLE_REQUIRED' })
-  const refused = Promise.reject(new AuthError('SESSION_EXPIRED'))
-  const reported = withReport(() => refused, { step: 2, sessionId: 's1', config: quiet })
+  const rejected = Promise.reject(new AuthError('SESSION_EXPIRED'))
+  const reported = withReport(() => rejected, { step: 2, sessionId: 's1', config: quiet })
   expect(await reasonOf(reported)).toBe('SESSION_EXPIRED')
   expect(onEvent).not.toHaveBeenCalled()
 })

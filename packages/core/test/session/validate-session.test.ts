@@ -1,7 +1,7 @@
 import {
-  type AuthAdapter,
   AuthError,
   type ProvedSession,
+  type SessionReader,
   type SessionUser,
   type StoredSession,
   validateSession,
@@ -32,8 +32,8 @@ const valid: StoredSession = {
   ban: null,
 }
 
-const answering = (findSession: () => unknown): AuthAdapter => ({
-  findSession: findSession as AuthAdapter['findSession'],
+const answering = (findSession: () => unknown): SessionReader => ({
+  findSession: findSession as SessionReader['findSession'],
 })
 const validate = (answer: unknown, identity = key) =>
   validateSession(
@@ -46,20 +46,20 @@ test('a session that counts is handed on as it is', async () => {
   expect(await validate(valid)).toBe(valid)
 })
 
-test('the adapter is asked for the session and the user together, every time', async () => {
+test('the store is queried for the session and the user together, every time', async () => {
   const asked: unknown[] = []
-  const adapter: AuthAdapter = {
+  const sessions: SessionReader = {
     async findSession(sessionKey) {
       asked.push(sessionKey)
       return valid
     },
   }
-  await validateSession(key, adapter, { now: () => now })
-  await validateSession(key, adapter, { now: () => now })
+  await validateSession(key, sessions, { now: () => now })
+  await validateSession(key, sessions, { now: () => now })
   expect(asked).toEqual([key, key])
 })
 
-test('an adapter may answer at once, without a promise', async () => {
+test('a store may return at once, without a promise', async () => {
   const options = { now: () => now }
   expect(
     await validateSession(
@@ -222,8 +222,8 @@ describe('an answer that is not plainly the session is 503, never a way in and n
   })
 })
 
-describe('an adapter that fails', () => {
-  const failure = new Error('connection refused')
+describe('a store that fails', () => {
+  const failure = new Error('connection rejected')
 
   test.each([
     ['rejects', () => Promise.reject(failure)],
@@ -233,7 +233,7 @@ describe('an adapter that fails', () => {
         throw failure
       },
     ],
-    ['rejects with no error', () => Promise.reject('connection refused')],
+    ['rejects with no error', () => Promise.reject('connection rejected')],
     ['rejects with nothing', () => Promise.reject()],
     ['never answers', () => new Promise(() => {})],
     ['answers nonsense at once', () => 's1'],
@@ -256,13 +256,13 @@ describe('an adapter that fails', () => {
   test.each(['SESSION_NOT_FOUND', 'KEYS_UNAVAILABLE', 'ACCOUNT_BANNED'] as const)(
     'with an AuthError of its own passes it on: %s',
     async (reason) => {
-      const refusal = new AuthError(reason, { retryAfterSeconds: 9 })
+      const rejection = new AuthError(reason, { retryAfterSeconds: 9 })
       await expect(
         validateSession(
           key,
-          answering(() => Promise.reject(refusal)),
+          answering(() => Promise.reject(rejection)),
         ),
-      ).rejects.toBe(refusal)
+      ).rejects.toBe(rejection)
     },
   )
 })

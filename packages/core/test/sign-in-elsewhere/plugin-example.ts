@@ -1,4 +1,4 @@
-import { type AuthPlugin, defineEndpoint, type Migrations, refusals } from '@sallyport/core/auth'
+import { type AuthPlugin, defineEndpoint, type Migrations, rejections } from '@sallyport/core/auth'
 import * as z from 'zod'
 
 const DAY_SECONDS = 24 * 60 * 60
@@ -7,7 +7,7 @@ const DAY_SECONDS = 24 * 60 * 60
 const nickname = z.string().regex(/^[a-z0-9]{3,20}$/)
 
 const reasons = { NICKNAME_TAKEN: { status: 409, message: 'Choose another nickname' } } as const
-const refuse = refusals(reasons)
+const reject = rejections(reasons)
 
 /** Run in the order of their names, each once, on every database alike. */
 const migrations: Migrations = {
@@ -54,7 +54,7 @@ const setNickname = defineEndpoint({
         .where('id', '=', nickname)
         .where('expiresAt', '>', now)
         .executeTakeFirst()
-      if ((owner ?? formerOwner ?? { id: userId }).id !== userId) throw refuse('NICKNAME_TAKEN')
+      if ((owner ?? formerOwner ?? { id: userId }).id !== userId) throw reject('NICKNAME_TAKEN')
       await tables.updateTable('user').set({ nickname }).where('id', '=', userId).execute()
     })
     return { body: { nickname } }

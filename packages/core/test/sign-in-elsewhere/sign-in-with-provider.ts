@@ -4,13 +4,13 @@ import {
   commit,
   type RecordEvent,
   type RequestOptions,
-  refusals,
+  rejections,
   type ServerApi,
   type SessionDatabase,
 } from '@sallyport/core/auth'
 import * as client from 'openid-client'
 
-const refuse = refusals({
+const reject = rejections({
   SIGN_IN_FAILED: { status: 400, message: 'This sign-in has not worked: please begin again' },
   EMAIL_UNVERIFIED: { status: 403, message: 'Your provider has not verified your email address' },
   EMAIL_TAKEN: { status: 409, message: 'There is an account with this email: sign in to it' },
@@ -79,15 +79,15 @@ export function createProviderSignIn({
     const [expectedState, expectedNonce, pkceCodeVerifier] = kept
     // Without them it would be expected that there are none, which whoever leads a browser here can bring about.
     if (expectedState === undefined || expectedNonce === undefined || pkceCodeVerifier === undefined)
-      throw refuse('SIGN_IN_FAILED')
+      throw reject('SIGN_IN_FAILED')
     const checks = { expectedState, expectedNonce, pkceCodeVerifier }
     // Behind a proxy the request may have come to another host than the browser's.
     const url = new URL(new URL(request.url).search, redirectUri)
     const tokens = await client.authorizationCodeGrant(provider, url, checks).catch((cause: unknown) => {
-      throw refuse('SIGN_IN_FAILED', { cause })
+      throw reject('SIGN_IN_FAILED', { cause })
     })
     const claims = tokens.claims()
-    if (claims === undefined) throw refuse('SIGN_IN_FAILED')
+    if (claims === undefined) throw reject('SIGN_IN_FAILED')
     const { iss: issuer, sub: subject, name, email, email_verified: isVerified } = claims
     return {
       issuer,
@@ -112,9 +112,9 @@ async function findOrCreateUser(
     .executeTakeFirst()
   if (account !== undefined) return account.userId
 
-  if (email === null) throw refuse('EMAIL_UNVERIFIED')
+  if (email === null) throw reject('EMAIL_UNVERIFIED')
   const taken = await trx.selectFrom('user').select('id').where('email', '=', email).executeTakeFirst()
-  if (taken !== undefined) throw refuse('EMAIL_TAKEN')
+  if (taken !== undefined) throw reject('EMAIL_TAKEN')
   const now = new Date()
   const moments = { createdAt: now, updatedAt: now }
   const userId = crypto.randomUUID()

@@ -1,10 +1,10 @@
 import {
-  type AuthAdapter,
   type AuthConfig,
   authenticate,
   defineAuthConfig,
   type KeySet,
   type Reason,
+  type SessionReader,
   staticJwks,
   verifyJwt,
 } from '@sallyport/core'
@@ -30,7 +30,7 @@ export interface Verdict {
   readonly sessionLookups: number
 }
 
-/** Step 1 with keys of its own, and an adapter that would let anyone in. */
+/** Step 1 with keys of its own, and a store that has every session. */
 export interface FrontDoor {
   readonly config: AuthConfig
   readonly clock: TestClock
@@ -96,20 +96,22 @@ export async function createFrontDoor(): Promise<FrontDoor> {
       keySet.lookups = 0
       const reason = await reasonOf(verifyJwt(token, config))
       const keyLookups = keySet.lookups
-      const adapter = openToAll()
-      await reasonOf(authenticate(incoming({ cookie: `service.jwt=${token}` }), 'query', { config, adapter }))
-      return { reason, keyLookups, sessionLookups: adapter.lookups }
+      const sessions = openToAll()
+      await reasonOf(
+        authenticate(incoming({ cookie: `service.jwt=${token}` }), 'query', { config, sessions }),
+      )
+      return { reason, keyLookups, sessionLookups: sessions.lookups }
     },
   }
 }
 
-function openToAll(): AuthAdapter & { lookups: number } {
-  const adapter = {
+function openToAll(): SessionReader & { lookups: number } {
+  const sessions = {
     lookups: 0,
     async findSession() {
-      adapter.lookups++
+      sessions.lookups++
       return null
     },
   }
-  return adapter
+  return sessions
 }

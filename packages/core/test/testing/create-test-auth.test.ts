@@ -11,7 +11,7 @@ const auth = await createTestAuth()
 afterAll(() => auth.close())
 
 const request = ({ cookie }: TestSession, { config, database }: TestAuth = auth) =>
-  reasonOf(authenticate(incoming({ cookie }), 'query', { config, adapter: database.sessions }))
+  reasonOf(authenticate(incoming({ cookie }), 'query', { config, sessions: database.sessions }))
 
 describe('each helper brings about one state of the spec', () => {
   test.each([

@@ -1,6 +1,5 @@
 import {
   type AuthConfig,
-  directAdapter,
   type HeaderReader,
   type Identity,
   identify,
@@ -8,6 +7,7 @@ import {
   REASONS,
   type Reason,
   readCookie,
+  sessionsOf,
   validateSession,
 } from '@sallyport/core'
 import type { Context } from '../context.ts'
@@ -45,17 +45,17 @@ interface LookOptions {
 export async function look(cookie: string | null, { config: configured, db }: LookOptions): Promise<Look> {
   const config = { ...configured, onEvent: undefined }
   const header: HeaderReader = (name) => (name === 'cookie' ? cookie : null)
-  const adapter = directAdapter(db)
+  const sessions = sessionsOf(db)
 
   const [identity, jwtReason] = await outcome(() => identify({ method: 'GET', header }, 'query', config))
   const [, sessionReason] =
-    identity === null ? [] : await outcome(() => validateSession(identity, adapter, config))
+    identity === null ? [] : await outcome(() => validateSession(identity, sessions, config))
   const [sessionCookie] = await outcome(async () => readCookie(cookie, config.cookies.session))
   const own = await findByCookie(sessionCookie, { db, config })
   const [, refusedRefresh] =
     own === null
       ? [null, 'SESSION_NOT_FOUND' as const]
-      : await outcome(() => validateSession(own, adapter, config))
+      : await outcome(() => validateSession(own, sessions, config))
 
   const reason = jwtReason ?? sessionReason ?? null
   const named = identity ?? own

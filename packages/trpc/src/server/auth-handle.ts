@@ -9,7 +9,7 @@ import {
 } from '@sallyport/core'
 import {
   clientAddress,
-  isUndecided,
+  isUnavailable,
   keysVersion,
   type ProxyTrust,
   readCredentials,
@@ -112,7 +112,7 @@ export function createAuthHandle(
     const identity = identify(request, requestKind, config)
     step1 = { kind: requestKind, identity }
     identity.catch((error: unknown) => {
-      if (isUndecided(error)) step1 = null
+      if (isUnavailable(error)) step1 = null
     })
     return identity
   }
@@ -193,7 +193,7 @@ async function readSession(
 ): Promise<SessionRead> {
   const { revision } = store.revocations
   const version = keysVersion(config)
-  const session = await validateIdentity(identity, { config, adapter: store.sessions })
+  const session = await validateIdentity(identity, { config, sessions: store.sessions })
   return { identity, store, revision, keysVersion: version, readAt, session }
 }
 

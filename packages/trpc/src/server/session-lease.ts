@@ -1,13 +1,13 @@
 import {
-  type AuthAdapter,
   type AuthConfig,
   type AuthStore,
   type Identity,
   isAuthError,
   type Session,
+  type SessionReader,
 } from '@sallyport/core'
 import { GRACE_SECONDS } from '@sallyport/core/internal/protocol'
-import { denial, isUndecided, validateIdentity } from '@sallyport/core/internal/server'
+import { denial, isUnavailable, validateIdentity } from '@sallyport/core/internal/server'
 import type { SessionRead } from './auth-handle.ts'
 import { LEASE_MS, type ReadQueue, type Renewals } from './lease-queue.ts'
 
@@ -132,7 +132,7 @@ export class SessionLease {
     const options = {
       // A failed renewal may be retried, so it isn't reported.
       config: { ...config, lookupTimeoutMs, onEvent: undefined },
-      adapter: lookUpOnce(store.sessions),
+      sessions: lookUpOnce(store.sessions),
     }
     const identities = new Map<string, Identity>()
     for (const { key, identity } of this.#subscribers.values()) identities.set(key, identity)
@@ -159,7 +159,7 @@ export class SessionLease {
 
   #reject(key: string, { error, isRenewal }: { error: unknown; isRenewal: boolean }): void {
     const { config, renewals } = this.#shared
-    const isUnknown = isUndecided(error)
+    const isUnknown = isUnavailable(error)
     if (!isUnknown || !isRenewal || this.#isOver()) {
       if (this.#emitting > 0 && isAuthError(error))
         void denial(error.reason, this.#identity.sessionId, config)
@@ -192,11 +192,11 @@ export class SessionLease {
   }
 }
 
-function lookUpOnce(adapter: AuthAdapter): AuthAdapter {
-  let lookup: { session: ReturnType<AuthAdapter['findSession']> } | undefined
+function lookUpOnce(sessions: SessionReader): SessionReader {
+  let lookup: { session: ReturnType<SessionReader['findSession']> } | undefined
   return {
     findSession(key) {
-      lookup ??= { session: adapter.findSession(key) }
+      lookup ??= { session: sessions.findSession(key) }
       return lookup.session
     },
   }

@@ -6,7 +6,7 @@ import {
   type Session,
   type SessionUser,
 } from '@sallyport/core'
-import { denial, isFresh, positive } from '@sallyport/core/internal/server'
+import { denial, isFresh, requirePositive } from '@sallyport/core/internal/server'
 import { authRequest } from './auth-handle.ts'
 import type { DatabaseContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
@@ -50,7 +50,7 @@ export interface SensitiveSessionOptions {
 export function createSensitiveSessionMiddleware({
   maxAge,
 }: SensitiveSessionOptions): Middleware<DatabaseContext, SensitiveSessionContext> {
-  const maxAgeSeconds = positive('maxAge', maxAge)
+  const maxAgeSeconds = requirePositive('maxAge', maxAge)
   return sensitive((session, config) =>
     isFresh(session, { maxAgeSeconds, now: config.now() })
       ? null

@@ -1,4 +1,4 @@
-import { positive } from '@sallyport/core/internal/server'
+import { requirePositive } from '@sallyport/core/internal/server'
 
 /** Limits of {@link webSocketOptions}. */
 export interface WebSocketLimits {
@@ -48,8 +48,8 @@ const MAX_TIMER_MS = 2 ** 31 - 1
 export function socketLimits({ authenticateWithinMs, ...limits }: WebSocketLimits): SocketLimits {
   const checked = { ...DEFAULT_LIMITS }
   for (const name of Object.keys(DEFAULT_LIMITS) as LimitWithDefault[])
-    checked[name] = positive(`webSocketOptions: ${name}`, limits[name] ?? DEFAULT_LIMITS[name])
+    checked[name] = requirePositive(`webSocketOptions: ${name}`, limits[name] ?? DEFAULT_LIMITS[name])
   if (authenticateWithinMs === undefined) return checked
-  positive('webSocketOptions: authenticateWithinMs', authenticateWithinMs, MAX_TIMER_MS)
+  requirePositive('webSocketOptions: authenticateWithinMs', authenticateWithinMs, MAX_TIMER_MS)
   return { ...checked, authenticateWithinMs }
 }

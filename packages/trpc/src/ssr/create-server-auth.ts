@@ -1,5 +1,5 @@
 import type { AuthConfig } from '@sallyport/core'
-import { positive, safely, trustProxies } from '@sallyport/core/internal/server'
+import { requirePositive, safeListener, trustProxies } from '@sallyport/core/internal/server'
 import { type PageOptions, type PageRequest, readPage } from './page.ts'
 import { type PageServer, resolveUser } from './resolve-user.ts'
 import { openServerAuth, type ServerAuth } from './server-auth.ts'
@@ -34,8 +34,8 @@ export function createServerAuth({
 }: ServerAuthOptions): (request: PageRequest, options?: PageOptions) => Promise<ServerAuth> {
   const server: PageServer = {
     config,
-    fetchToken: createFetchToken(token, { config, timeoutMs: positive('timeoutMs', timeoutMs) }),
-    onError: safely(onError),
+    fetchToken: createFetchToken(token, { config, timeoutMs: requirePositive('timeoutMs', timeoutMs) }),
+    onError: safeListener(onError),
   }
   const trustsProxy = trustProxies(config.trustedProxies)
   const cache = new WeakMap<PageRequest, Promise<ServerAuth>>()

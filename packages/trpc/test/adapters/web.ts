@@ -1,4 +1,4 @@
-import { directAdapter, isReady, MAX_PAYLOAD_BYTES, withCors } from '@sallyport/core'
+import { isReady, MAX_PAYLOAD_BYTES, sessionsOf, withCors } from '@sallyport/core'
 import { authHandlerOptions, authResponseMeta } from '@sallyport/trpc'
 import { TRPCError } from '@trpc/server'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
@@ -25,7 +25,7 @@ export async function answer(request: Request, remoteAddress: string | undefined
     )
   }
   if (pathname !== '/healthz') return new Response('Not found', { status: 404 })
-  const ready = await isReady(authConfig, directAdapter(database.db))
+  const ready = await isReady(authConfig, sessionsOf(database.db))
   return Response.json({ ok: ready }, { status: ready ? 200 : 503 })
 }
 

@@ -137,7 +137,7 @@ describe.concurrent('a key that retired in good order', { timeout: 15_000 }, () 
           key.kid === retired ? { ...key, since: new Date(Date.now() - 961_000).toISOString() } : key,
         ),
       )
-      await within(1_000, () => expect(server.keyFile.jwks.standing(retired)).toBe('gone'))
+      await within(1_000, () => expect(server.keyFile.jwks.status(retired)).toBe('gone'))
       await expectOpen(server, ada, { ...OPEN, httpCall: 'TOKEN_INVALID' })
     }),
   )

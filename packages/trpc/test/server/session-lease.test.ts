@@ -518,12 +518,12 @@ describe('a change of the keys', () => {
   /** A configuration whose key sets a test can change, and which counts who listens. */
   function withKeys() {
     const listeners: (() => void)[] = []
-    let standing: 'known' | 'revoked' = 'known'
+    let status: 'known' | 'revoked' = 'known'
     const issuers = auth.config.issuers.map((issuer) => ({
       ...issuer,
       jwks: {
         ...issuer.jwks,
-        standing: () => standing,
+        status: () => status,
         subscribe(listener: () => void) {
           listeners.push(listener)
           return () => void listeners.splice(listeners.indexOf(listener), 1)
@@ -536,7 +536,7 @@ describe('a change of the keys', () => {
       config: { ...auth.config, issuers: [own, ...others] } satisfies AuthConfig,
       listeners,
       change(to: 'known' | 'revoked') {
-        standing = to
+        status = to
         for (const listener of [...listeners]) listener()
       },
     }

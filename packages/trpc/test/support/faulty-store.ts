@@ -1,18 +1,18 @@
-import type { AuthAdapter, KeySet, RateLimitStore } from '@sallyport/core'
+import type { KeySet, RateLimitStore, SessionReader } from '@sallyport/core'
 
-type Answer = ReturnType<AuthAdapter['findSession']>
+type Answer = ReturnType<SessionReader['findSession']>
 
 /** A store of sessions whose answers a test can replace. */
-export interface FaultyStore extends AuthAdapter {
+export interface FaultyStore extends SessionReader {
   /** Answers in place of the database; it may ask `find` for the true answer. Null leaves the database alone. */
   answer: ((find: () => Answer) => Answer) | null
 }
 
-export function faultyStore(adapter: AuthAdapter): FaultyStore {
+export function faultyStore(sessions: SessionReader): FaultyStore {
   const store: FaultyStore = {
     answer: null,
     findSession(key) {
-      const find = () => adapter.findSession(key)
+      const find = () => sessions.findSession(key)
       return store.answer === null ? find() : store.answer(find)
     },
   }
@@ -33,7 +33,7 @@ export function faultyKeySet(keySet: KeySet): FaultyKeySet {
     version: keySet.version,
     algorithms: keySet.algorithms,
     ready: keySet.ready,
-    standing: keySet.standing,
+    status: keySet.status,
     keys: keySet.keys,
     subscribe: keySet.subscribe,
     lookups: 0,

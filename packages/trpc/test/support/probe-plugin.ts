@@ -1,9 +1,9 @@
 import { AuthError } from '@sallyport/core'
-import { type AuthPlugin, defineEndpoint, type Endpoint, refusals } from '@sallyport/core/auth'
+import { type AuthPlugin, defineEndpoint, type Endpoint, rejections } from '@sallyport/core/auth'
 import * as z from 'zod'
 
 const reasons = { PROBE_TAKEN: { status: 409, message: 'Somebody has it already' } } as const
-const refuse = refusals(reasons)
+const reject = rejections(reasons)
 
 interface Seen {
   caller: string | null
@@ -122,7 +122,7 @@ export function probePlugin(): AuthPlugin<ProbeEndpoints, typeof userColumns, ty
         caller: 'user',
         input: nothing,
         output: seen,
-        run: () => Promise.reject(refuse('PROBE_TAKEN')),
+        run: () => Promise.reject(reject('PROBE_TAKEN')),
       }),
       spend: defineEndpoint({
         method: 'POST',

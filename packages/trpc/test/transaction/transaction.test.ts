@@ -123,7 +123,7 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
     const ada = await app.signIn()
     const [own] = app.config.issuers
     let isLeaked = false
-    const jwks = { ...own.jwks, standing: () => (isLeaked ? ('gone' as const) : ('known' as const)) }
+    const jwks = { ...own.jwks, status: () => (isLeaked ? ('gone' as const) : ('known' as const)) }
     const config = { ...app.config, issuers: [{ ...own, jwks }] as const }
     const before = async () => {
       isLeaked = true

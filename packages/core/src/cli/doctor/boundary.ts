@@ -1,10 +1,10 @@
 import { relative } from 'node:path'
 import { type ModuleGraph, readModuleGraph } from './module-graph.ts'
 
-/** The modules that the boundary is about, as real paths. Null if the app has no such module. */
+/** The real paths of the modules that the check needs; null if the app has no such module. */
 export interface AppModules {
   readonly root: string
-  /** Starts the server. It may import anything. */
+  /** Starts the server, and may import anything. */
   readonly entry: string | null
   /** Exports the builders that every procedure module imports. */
   readonly procedures: string
@@ -27,15 +27,14 @@ const FIXES = {
     'Only the module that exports getAuth may import the auth definition. Use getAuth(ctx), or import the type only.',
 } as const
 
-/** One path by which a module reaches the auth definition that must not. */
+/** A path by which a module reaches the auth definition although it must not. */
 export interface Violation {
   readonly rule: keyof typeof FIXES
-  /** The imports from the module at fault to the auth definition, relative to the app. */
+  /** The imports from the module to the auth definition, relative to the app. */
   readonly chain: readonly string[]
   readonly fix: string
 }
 
-/** What {@link checkBoundary} found. */
 export interface Boundary {
   readonly modules: number
   readonly procedureModules: number
@@ -53,10 +52,10 @@ export async function checkBoundary(app: AppModules): Promise<Boundary> {
     exempt: new Set([...heavy, ...present([entry])]),
   })
   // A path through one of these is reported there.
-  const judged = new Set([procedures, ...builders, ...procedureModules])
+  const checked = new Set([procedures, ...builders, ...procedureModules])
   const violations: Violation[] = []
 
-  function forbid(rule: Violation['rule'], from: string, options = { to: heavy, around: judged }): void {
+  function forbid(rule: Violation['rule'], from: string, options = { to: heavy, around: checked }): void {
     const chain = findPath(graph, from, options)
     if (chain === null) return
     const files = chain.map((file) => relative(root, file).replaceAll('\\', '/'))
@@ -68,7 +67,7 @@ export async function checkBoundary(app: AppModules): Promise<Boundary> {
   forbid('shared-module', procedures, { to: heavy, around: new Set() })
   for (const file of builders) forbid('other-builder', file)
   for (const file of procedureModules) if (!mayCarry(file)) forbid('procedure-module', file)
-  const gate = new Set([...judged, ...named, ...heavy])
+  const gate = new Set([...checked, ...named, ...heavy])
   for (const file of [...procedureModules.filter(mayCarry), ...present([action])])
     forbid('definition-import', file, { to: new Set([auth]), around: gate })
 
@@ -79,17 +78,11 @@ export async function checkBoundary(app: AppModules): Promise<Boundary> {
   }
 }
 
-interface Roles {
-  /** Modules that make procedures. */
-  readonly procedureModules: readonly string[]
-  /** Modules between those and the modules that make the builders. */
-  readonly builders: readonly string[]
-}
-
+/** Finds the modules that make procedures, and the builders: the modules between those and the named ones. */
 function sortModules(
   graph: ModuleGraph,
   { named, exempt }: { named: ReadonlySet<string>; exempt: ReadonlySet<string> },
-): Roles {
+): { procedureModules: string[]; builders: string[] } {
   const others = [...graph].filter(([file]) => !named.has(file) && !exempt.has(file))
   const sources = new Set([
     ...named,
@@ -106,13 +99,13 @@ function sortModules(
   return { procedureModules, builders: rest.filter((file) => hasBuilder(file) && isUsed(file)) }
 }
 
-/** The shortest path of imports, both ends included, or null. It passes through no module of `around`. */
+/** Returns the shortest path of imports that avoids `around`, both ends included, or null. */
 function findPath(
   graph: ModuleGraph,
   from: string,
   { to, around }: { to: ReadonlySet<string>; around: ReadonlySet<string> },
 ): string[] | null {
-  // Iteration of a map includes what is added meanwhile, so this is breadth first.
+  // Iterating a map includes what is added on the way, so this is breadth first.
   const paths = new Map([[from, [from]]])
   for (const [file, path] of paths) {
     if (to.has(file)) return path

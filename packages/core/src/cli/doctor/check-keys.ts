@@ -3,12 +3,7 @@ import { issueJwt } from '../../jwt/issue-jwt.ts'
 import { verifyJwt } from '../../jwt/verify-jwt.ts'
 import { ConfigurationError } from '../../protocol/errors.ts'
 
-/**
- * Loads the keys of every issuer, and passes a JWT through Step 1.
- *
- * @returns a summary
- * @throws ConfigurationError if a key set can't be loaded, or Step 1 would reject a JWT of ours
- */
+/** Loads the keys of every issuer, passes a JWT through Step 1, and returns a summary. */
 export async function checkKeys(definition: AuthDefinition): Promise<string> {
   const { config } = definition
   for (const { issuer, jwks } of config.issuers) {
@@ -35,7 +30,7 @@ export async function checkKeys(definition: AuthDefinition): Promise<string> {
   return `${active.kid} (${active.alg}) signs. Keys that verify: ${[...jwks.keys()].length}`
 }
 
-/** An `AuthError` has the text for clients. What an operator needs is its cause. */
+/** The message of an `AuthError` is for clients. Its cause is for operators. */
 function reasonOf(error: unknown): string {
   const { cause = error } = error instanceof Error ? error : {}
   return cause instanceof Error ? cause.message : String(cause)

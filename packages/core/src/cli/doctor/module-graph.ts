@@ -1,8 +1,7 @@
 import { rolldown } from 'rolldown'
 
-/** One module of an app. */
 interface ModuleNode {
-  /** The modules that it imports at run time, in any form. Imports of types aren't among them. */
+  /** The modules it imports at run time, dynamic imports included. */
   readonly imports: readonly string[]
   /** Whether its source calls `.query()`, `.mutation()`, or `.subscription()`. */
   readonly makesProcedures: boolean
@@ -15,12 +14,12 @@ export type ModuleGraph = ReadonlyMap<string, ModuleNode>
 
 const SOURCE = /\.[cm]?[jt]sx?$/
 const INSTALLED = /[\\/]node_modules[\\/]/
-/** What no package is called, so a bundler must not take it for one that isn't installed. */
+/** No package has such a name, so it is an alias that wasn't resolved. */
 const ALIAS = /^([~#$]|@\/)/
 const BUILDER = /\b(initTRPC|createAuthedAction)\b/
 const PROCEDURE = /\.\s*(query|mutation|subscription)\s*[(<]/
 
-/** Reads the module graph of an app with the resolution and the type erasure of a bundler. Leaves out installed packages. */
+/** Reads the module graph of an app, resolved as a bundler does and without types and installed packages. */
 export async function readModuleGraph(entries: readonly string[], root: string): Promise<ModuleGraph> {
   const graph = new Map<string, ModuleNode>()
   const bundle = await rolldown({

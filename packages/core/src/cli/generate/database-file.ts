@@ -1,10 +1,10 @@
 import type { AddedColumns } from '../../session/added-columns.ts'
 import type { Column, Tables } from './read-tables.ts'
 
-/** How every generated file begins. */
+/** The first line of every generated file. */
 export const ORIGIN = '// Written by "sallyport generate"'
 
-/** `generated/database.ts`: the columns that the definition adds, and the tables for Kysely. */
+/** Returns the text of `generated/database.ts`: the added columns, and the tables for Kysely. */
 export function databaseFile(columns: AddedColumns, tables: Tables): string {
   const types = Object.values(tables).flat().map(typeOf).join(' ')
   const used = COLUMN_TYPES.filter((name) => new RegExp(`\\b${name}\\b`).test(types))
@@ -25,7 +25,7 @@ ${members.join('')}}
 `
 }
 
-/** The types of columns that are not of the language. */
+/** Column types that `@sallyport/core/auth` exports. */
 const COLUMN_TYPES = ['Defaulted', 'Flag', 'NullableFlag', 'NullableTimestamp', 'Timestamp']
 
 function typeOf({ type, isNullable, hasDefault }: Column): string {
@@ -35,11 +35,11 @@ function typeOf({ type, isNullable, hasDefault }: Column): string {
   return hasDefault ? `Defaulted<${plain}>` : plain
 }
 
-/** What a column holds. Beside those of a migration's dialect, by the rules of SQLite for declared types. */
+/** Maps a declared type: one of our migration dialect, or any other by the rules of SQLite. */
 function plainType(declared: string): string {
   if (/^(timestamp|datetime)/.test(declared)) return 'Timestamp'
   if (/^(flag|bool)/.test(declared)) return 'Flag'
-  // PostgreSQL answers a text, as it may be too large for a number.
+  // PostgreSQL returns text, because the value can be too large for a number.
   if (declared === 'bigint') return 'number | string'
   if (/int|real|floa|doub|num|dec/.test(declared)) return 'number'
   if (/char|clob|text|uuid|date|time/.test(declared)) return 'string'

@@ -5,26 +5,21 @@ import { type MigrationDialect, migrate, sqliteTypes } from '../../database/migr
 import type { AuthTables } from '../../database/schema.ts'
 import type { AuthPlugin } from '../../endpoints/definition.ts'
 
-/** A column as it was declared. */
 export interface Column {
   readonly name: string
-  /** The declared type in lower case; `timestamp` and `flag` are those of the dialect of migrations. */
+  /** The declared type in lower case, such as `timestamp` or `flag` of our migration dialect. */
   readonly type: string
   readonly isNullable: boolean
-  /** Whether an insert may leave it out although it is never null. */
+  /** Whether an insert may omit it although it is never null. */
   readonly hasDefault: boolean
 }
 
-/** Columns by the names of their tables. */
 export type Tables = Readonly<Record<string, readonly Column[]>>
 
-/** SQLite keeps whatever is declared, so these come back as they are. */
+/** SQLite keeps declared types as they are, so these can be read back. */
 const markedTypes: MigrationDialect = { ...sqliteTypes, timestamp: sql`timestamp`, flag: sql`flag` }
 
-/**
- * What the plugins of a definition add to our tables: columns, and tables of their own. Their migrations are run on an empty database in
- * memory, whose tables are then read.
- */
+/** Runs the migrations of plugins on a database in memory, and returns the columns they add. */
 export async function readAddedTables(plugins: readonly AuthPlugin[]): Promise<Tables> {
   const db = new Kysely<AuthTables>({ dialect: new SqliteDialect({ database: new Database(':memory:') }) })
   try {
@@ -50,11 +45,11 @@ interface DeclaredColumn {
   readonly type: string
   readonly notnull: number
   readonly dflt_value: string | null
-  /** The place in the primary key, from 1; 0 is none. */
+  /** The position in the primary key, from 1; 0 if it isn't part of it. */
   readonly pk: number
 }
 
-/** The tables by name, but for those in which migrations are noted. */
+/** Reads all tables except those that record migrations. */
 async function readTables(db: Kysely<AuthTables>): Promise<Tables> {
   const { rows: tables } = await sql<{ name: string }>`
     select name from pragma_table_list
@@ -69,7 +64,7 @@ async function readTables(db: Kysely<AuthTables>): Promise<Tables> {
 
 function toColumn({ name, type: declared, notnull, dflt_value, pk }: DeclaredColumn): Column {
   const type = declared.toLowerCase()
-  // SQLite numbers the rows by itself then.
+  // SQLite fills it in automatically.
   const isRowNumber = type === 'integer' && pk > 0
   return {
     name,

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../../protocol/errors.ts'
-import { positive } from '../../protocol/positive-integer.ts'
+import { requirePositive } from '../../protocol/settings.ts'
 import { MAX_TIMEOUT_MS, type PostgresConnector, postgresConnector } from './connector.ts'
 
 /** Options of a PostgreSQL database. */
@@ -27,7 +27,8 @@ export function connectPostgres(
     throw new ConfigurationError(
       'A PostgreSQL database URL looks like postgres://user:password@host:5432/database, with the password in encodeURIComponent()',
     )
-  const milliseconds = (name: keyof PostgresOptions, value: number) => positive(name, value, MAX_TIMEOUT_MS)
+  const milliseconds = (name: keyof PostgresOptions, value: number) =>
+    requirePositive(name, value, MAX_TIMEOUT_MS)
   const statementTimeoutMs = milliseconds('statementTimeoutMs', options.statementTimeoutMs ?? 5_000)
   const connector = postgresConnector({
     config: {
@@ -37,7 +38,7 @@ export function connectPostgres(
       query_timeout: Math.min(statementTimeoutMs + 1_000, MAX_TIMEOUT_MS),
       keepAlive: true,
     },
-    poolSize: positive('poolSize', options.poolSize ?? 10),
+    poolSize: requirePositive('poolSize', options.poolSize ?? 10),
     connectTimeoutMs: milliseconds('connectTimeoutMs', options.connectTimeoutMs ?? 2_000),
   })
   return { connector, lookupTimeoutMs: milliseconds('lookupTimeoutMs', options.lookupTimeoutMs ?? 2_000) }

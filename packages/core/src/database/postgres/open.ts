@@ -1,7 +1,7 @@
 import { Kysely, sql } from 'kysely'
 import { isAuthError } from '../../protocol/errors.ts'
 import { NO_COLUMNS } from '../../session/added-columns.ts'
-import { withAuthStore } from '../../session/direct-adapter.ts'
+import { withAuthStore } from '../../session/auth-store.ts'
 import type { LookupRow } from '../../session/session-row.ts'
 import type { AuthTransaction } from '../auth-transaction.ts'
 import { checkMapping } from '../check-mapping.ts'

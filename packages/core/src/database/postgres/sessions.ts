@@ -1,9 +1,9 @@
 import type { Client, Pool } from 'pg'
 import { withDeadline } from '../../protocol/deadline.ts'
-import type { AuthAdapter, SessionStore, SessionToken } from '../../session/adapter.ts'
 import { type AddedColumns, addedLists, NO_COLUMNS } from '../../session/added-columns.ts'
 import type { SessionKey, StoredSession } from '../../session/session.ts'
 import { type LookupValues, sessionOf } from '../../session/session-row.ts'
+import type { SessionReader, SessionStore, SessionToken } from '../../session/session-store.ts'
 import type { SessionSql } from '../session-sql.ts'
 import type { PostgresConnector } from './connector.ts'
 import { orUnavailable } from './errors.ts'
@@ -21,7 +21,7 @@ export interface LookupOptions {
 }
 
 /** Step 2 on separate connections. */
-export interface PostgresLookups extends AuthAdapter, Pick<LookupQueue, 'close'> {}
+export interface PostgresLookups extends SessionReader, Pick<LookupQueue, 'close'> {}
 
 /** Step 2 as one statement for any number of sessions. `place` is the position of the key, from 1. */
 export function batchStatement({ session, user, added }: SessionSql, ids: IdTypes): string {

@@ -1,9 +1,9 @@
 import type { Database } from 'better-sqlite3'
 import type { Selectable } from 'kysely'
-import type { AuthAdapter, SessionStore, SessionToken } from '../../session/adapter.ts'
 import { type AddedColumns, addedLists, NO_COLUMNS } from '../../session/added-columns.ts'
 import type { SessionKey, StoredSession } from '../../session/session.ts'
 import { type LookupValues, sessionOf } from '../../session/session-row.ts'
+import type { SessionReader, SessionStore, SessionToken } from '../../session/session-store.ts'
 import { type SessionTable, toDate, toNullableDate } from '../schema.ts'
 import { type SessionSql, sessionSql } from '../session-sql.ts'
 
@@ -59,7 +59,7 @@ export function sqliteLookups(
   reader: Database,
   sql: SessionSql,
   columns: AddedColumns = NO_COLUMNS,
-): AuthAdapter {
+): SessionReader {
   const added = addedLists(columns)
   const lookup = reader.prepare<[string, string], LookupValues>(lookupStatement(sql)).raw()
   let queue: Lookup[] = []

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { done, id } from '../../endpoints/plain-schemas.ts'
 import { liftBan, setBan } from '../../lifecycle/ban-user.ts'
-import { refuse } from '../../protocol/endpoint-error.ts'
+import { reject } from '../../protocol/endpoint-error.ts'
 import { ENDPOINTS, type SuccessResponse } from '../../protocol.ts'
 import { adminError, type FreshAdmin } from './settings.ts'
 
@@ -34,7 +34,7 @@ export function banUserEndpoint(fresh: FreshAdmin): Endpoint<BanUserInput, Succe
       const expiresAt = expiresIn === undefined ? null : new Date(at.getTime() + expiresIn * 1000)
       await change(async (trx, record) => {
         const ban = { userId, reason, expiresAt, actorId: identity.userId, at }
-        if (!(await setBan(trx, record, ban))) throw refuse('USER_NOT_FOUND')
+        if (!(await setBan(trx, record, ban))) throw reject('USER_NOT_FOUND')
       })
       return { body: { success: true } }
     },

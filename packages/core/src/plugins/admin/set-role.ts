@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { done, id } from '../../endpoints/plain-schemas.ts'
-import { refuse } from '../../protocol/endpoint-error.ts'
+import { reject } from '../../protocol/endpoint-error.ts'
 import { ENDPOINTS, type SuccessResponse } from '../../protocol.ts'
 import { type AdminOptions, adminError, type FreshAdmin } from './settings.ts'
 
@@ -29,7 +29,7 @@ export function setRole(
           .where('id', '=', userId)
           .forNoKeyUpdate()
           .executeTakeFirst()
-        if (user === undefined) throw refuse('USER_NOT_FOUND')
+        if (user === undefined) throw reject('USER_NOT_FOUND')
         await trx.updateTable('user').set({ role, updatedAt: at }).where('id', '=', userId).execute()
         record({ type: 'user.role-changed', userId, from: user.role, to: role, actorId, at })
       })

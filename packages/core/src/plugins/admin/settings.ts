@@ -1,6 +1,6 @@
 import type { Caller } from '../../endpoints/endpoint.ts'
-import { type RefusalTable, refusals } from '../../protocol/endpoint-error.ts'
-import { positive } from '../../protocol/positive-integer.ts'
+import { type RejectionTable, rejections } from '../../protocol/endpoint-error.ts'
+import { requirePositive } from '../../protocol/settings.ts'
 
 /** Options of `admin()`. */
 export interface AdminOptions {
@@ -23,12 +23,12 @@ export interface FreshAdmin {
 export function freshAdmin({ freshForSeconds }: AdminOptions): FreshAdmin {
   if (freshForSeconds === false) return { caller: 'admin', freshForSeconds: undefined }
   if (freshForSeconds === undefined) return { caller: 'fresh-admin', freshForSeconds }
-  return { caller: 'fresh-admin', freshForSeconds: positive('admin.freshForSeconds', freshForSeconds) }
+  return { caller: 'fresh-admin', freshForSeconds: requirePositive('admin.freshForSeconds', freshForSeconds) }
 }
 
 export const ADMIN_ERRORS = {
   OWN_ACCOUNT: { status: 409, message: 'An admin cannot do this to themselves' },
 } as const
-ADMIN_ERRORS satisfies RefusalTable
+ADMIN_ERRORS satisfies RejectionTable
 
-export const adminError: ReturnType<typeof refusals<typeof ADMIN_ERRORS>> = refusals(ADMIN_ERRORS)
+export const adminError: ReturnType<typeof rejections<typeof ADMIN_ERRORS>> = rejections(ADMIN_ERRORS)

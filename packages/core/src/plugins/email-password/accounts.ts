@@ -4,7 +4,7 @@ import type { AuthTransaction, RecordEvent } from '../../database/auth-transacti
 import { type AuthKysely, toNullableDate } from '../../database/schema.ts'
 import { userName } from '../../endpoints/user-record.ts'
 import { commit } from '../../lifecycle/commit.ts'
-import { refuse } from '../../protocol/endpoint-error.ts'
+import { reject } from '../../protocol/endpoint-error.ts'
 import { isBanned } from '../../session/session.ts'
 import { emailAddress } from '../internal.ts'
 import { newPassword } from './password.ts'
@@ -143,6 +143,6 @@ export async function createPasswordAccount(
 
 function parseField(field: string, value: string, schema: z.ZodType<string>): string {
   const parsed = schema.safeParse(value)
-  if (!parsed.success) throw refuse('INVALID_INPUT', { fields: [field], cause: parsed.error })
+  if (!parsed.success) throw reject('INVALID_INPUT', { fields: [field], cause: parsed.error })
   return parsed.data
 }

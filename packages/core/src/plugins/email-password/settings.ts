@@ -21,10 +21,10 @@ export interface ChosenPassword {
  * from `refusals`: the user sees its message. Any other error is a 500, and the password isn't set.
  *
  * @example
- * const refuse = refusals({ PASSWORD_REUSED: { status: 400, message: 'Choose a new password' } })
+ * const refuse = rejections({ PASSWORD_REUSED: { status: 400, message: 'Choose a new password' } })
  * emailPassword({
  *   async checkPassword({ password, user }) {
- *     if (await wasUsed(user.id, password)) throw refuse('PASSWORD_REUSED')
+ *     if (await wasUsed(user.id, password)) throw reject('PASSWORD_REUSED')
  *   },
  * })
  */

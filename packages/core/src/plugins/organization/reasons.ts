@@ -1,4 +1,4 @@
-import { type RefusalTable, refusals } from '../../auth.ts'
+import { type RejectionTable, rejections } from '../../auth.ts'
 
 export const ORGANIZATION_ERRORS = {
   INVITATION_INVALID: { status: 400, message: 'This invitation has expired, was withdrawn or has been used' },
@@ -15,7 +15,7 @@ export const ORGANIZATION_ERRORS = {
   TOO_MANY_ORGANIZATIONS: { status: 409, message: 'You are a member of too many organizations' },
   INVITATIONS_UNAVAILABLE: { status: 501, message: 'This app delivers no invitations' },
 } as const
-ORGANIZATION_ERRORS satisfies RefusalTable
+ORGANIZATION_ERRORS satisfies RejectionTable
 
-export const organizationError: ReturnType<typeof refusals<typeof ORGANIZATION_ERRORS>> =
-  refusals(ORGANIZATION_ERRORS)
+export const organizationError: ReturnType<typeof rejections<typeof ORGANIZATION_ERRORS>> =
+  rejections(ORGANIZATION_ERRORS)

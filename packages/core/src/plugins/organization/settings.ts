@@ -1,5 +1,5 @@
 import { ConfigurationError, type RateLimit, type SessionUser } from '../../index.ts'
-import { positive } from '../../protocol/positive-integer.ts'
+import { requirePositive } from '../../protocol/settings.ts'
 import { rateLimits } from '../internal.ts'
 
 /** An invitation to deliver. */
@@ -81,8 +81,8 @@ export function toSettings({
   limits,
   ...options
 }: OrganizationOptions): Settings {
-  positive('maxOrganizationsPerUser', maxOrganizationsPerUser)
-  positive('invitationExpiresInSeconds', invitationExpiresInSeconds, MAX_SECONDS)
+  requirePositive('maxOrganizationsPerUser', maxOrganizationsPerUser)
+  requirePositive('invitationExpiresInSeconds', invitationExpiresInSeconds, MAX_SECONDS)
   return {
     ...options,
     roles: allRoles(roles),

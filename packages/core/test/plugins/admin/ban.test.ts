@@ -33,7 +33,7 @@ const nextCall = () =>
   reasonOf(
     authenticate(incoming({ cookie: ada.cookie }), 'query', {
       config: auth.config,
-      adapter: auth.database.sessions,
+      sessions: auth.database.sessions,
     }),
   )
 const userRow = (userId: string) =>

@@ -1,6 +1,6 @@
 import type { AuthEvent } from '@sallyport/core'
 import { isEndpointError } from '@sallyport/core'
-import { refusals } from '@sallyport/core/auth'
+import { rejections } from '@sallyport/core/auth'
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import {
   breachedPasswords,
@@ -15,7 +15,7 @@ import { insertLink } from '../../support/insert-link.ts'
 import { startRangeServer } from '../../support/range-server.ts'
 import { post } from '../../support/requests.ts'
 
-const refuse = refusals({
+const reject = rejections({
   PASSWORD_REUSED: { status: 400, message: 'Choose a password you never used here' },
 })
 const NEW_PASSWORD = 'another rare password'
@@ -79,7 +79,7 @@ describe.each(WAYS)('%s', (way) => {
     const { ways, user } = await start({
       async checkPassword(given) {
         chosen.push(given)
-        if (given.password !== NEW_PASSWORD) throw refuse('PASSWORD_REUSED')
+        if (given.password !== NEW_PASSWORD) throw reject('PASSWORD_REUSED')
       },
     })
     const response = await ways[way]('one that was used before')

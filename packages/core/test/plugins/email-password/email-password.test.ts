@@ -64,7 +64,7 @@ describe.each(ways)('%s', (_name, enter) => {
     const response = await enter()
     const { userId, sessionId } = await response.json()
     const request = incoming({ cookie: cookiesAfter('', response) })
-    const both = { config: auth.config, adapter: auth.database.sessions }
+    const both = { config: auth.config, sessions: auth.database.sessions }
     expect(await authenticate(request, 'query', both)).toMatchObject({ session: { id: sessionId, userId } })
   })
 

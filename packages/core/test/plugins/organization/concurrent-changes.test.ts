@@ -18,7 +18,7 @@ const postgresUrl = await server.createDatabase('app')
 const postgres = await startOrganizationAuth({ ...options, postgresUrl })
 const sqlite = await startOrganizationAuth(options)
 
-/** What came of calls: `done`, or the codes of the refusals, in alphabetical order. */
+/** What came of calls: `done`, or the codes of the rejections, in alphabetical order. */
 async function outcomes(calls: readonly Promise<unknown>[]): Promise<string[]> {
   const all = await Promise.all(calls.map(outcome))
   return all.sort()

@@ -1,4 +1,4 @@
-import { positive } from '@sallyport/core/internal/server'
+import { requirePositive } from '@sallyport/core/internal/server'
 
 /** What one side of internal calls allows; both sides have the same defaults. */
 export interface CallLimits {
@@ -28,9 +28,9 @@ export function checkLimits({
   maxResponseBytes = MEBIBYTE,
 }: CallLimits): Required<CallLimits> {
   return {
-    timeoutMs: positive('timeoutMs', timeoutMs, LONGEST_TIMER_MS),
-    maxConcurrent: positive('maxConcurrent', maxConcurrent),
-    maxBodyBytes: positive('maxBodyBytes', maxBodyBytes),
-    maxResponseBytes: positive('maxResponseBytes', maxResponseBytes),
+    timeoutMs: requirePositive('timeoutMs', timeoutMs, LONGEST_TIMER_MS),
+    maxConcurrent: requirePositive('maxConcurrent', maxConcurrent),
+    maxBodyBytes: requirePositive('maxBodyBytes', maxBodyBytes),
+    maxResponseBytes: requirePositive('maxResponseBytes', maxResponseBytes),
   }
 }

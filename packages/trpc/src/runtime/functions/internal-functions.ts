@@ -3,10 +3,10 @@ import { ConfigurationError } from '@sallyport/core'
 import {
   authStore,
   burnToken,
-  isUndecided,
+  isUnavailable,
   runOnce,
   type ServiceClaims,
-  safely,
+  safeListener,
   validateIdentity,
 } from '@sallyport/core/internal/server'
 import { type AnyTRPCRouter, callTRPCProcedure, type inferRouterContext } from '@trpc/server'
@@ -88,7 +88,7 @@ export function defineInternalFunctions<Router extends AnyTRPCRouter>({
   const { maxResponseBytes } = checkLimits(limits)
   const types = functionTypes(router)
   const own = createOwnFunctions({ config, getAuth })
-  const tell = safely(onError)
+  const tell = safeListener(onError)
 
   function isFunction({ path, type }: CallBody): boolean {
     return own.has(path, type) || types.get(path) === type
@@ -106,7 +106,7 @@ export function defineInternalFunctions<Router extends AnyTRPCRouter>({
   /** What can be decided is the outcome; what cannot is none. */
   function refuse(error: unknown): string {
     if (isCallRefusal(error)) throw error
-    const described = isUndecided(error) ? null : describeError(error)
+    const described = isUnavailable(error) ? null : describeError(error)
     if (described !== null)
       return JSON.stringify({ sallyport: OUTCOME, ok: false, error: described } satisfies CallOutcome)
     throw new CallRefusal('UNDECIDED', { cause: error })
@@ -132,7 +132,7 @@ export function defineInternalFunctions<Router extends AnyTRPCRouter>({
   /** Step 2 for the acting user, on every call: whoever called may have been wrong about them since. */
   async function recheck(identity: Identity | null, { sessions }: AuthStore): Promise<ActingUser> {
     if (identity === null) return { identity, session: null, user: null }
-    const session = await validateIdentity(identity, { config, adapter: sessions })
+    const session = await validateIdentity(identity, { config, sessions })
     return { identity, session, user: session.user }
   }
 

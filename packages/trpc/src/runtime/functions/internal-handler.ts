@@ -8,7 +8,7 @@ import {
   refuseSharedKeys,
   type ServiceClaims,
   type ServiceKeys,
-  safely,
+  safeListener,
   serviceAudience,
   verifyServiceToken,
 } from '@sallyport/core/internal/server'
@@ -54,7 +54,7 @@ export function createInternalHandler(
   const { config } = functions
   const { timeoutMs, maxConcurrent, maxBodyBytes } = checkLimits(limits)
   const takeSlot = callSlots(maxConcurrent)
-  const tell = safely(onError)
+  const tell = safeListener(onError)
   const audience = serviceAudience(config)
   const tokens = createTokenMemory(config.now)
   const keySets = keySetsOf(serviceJwks)

@@ -8,7 +8,7 @@ import {
   readBytes,
   requireClaimText,
   requireSecureUrl,
-  safely,
+  safeListener,
   serviceAudience,
 } from '@sallyport/core/internal/server'
 import { encodeBody } from '../call/call-body.ts'
@@ -135,7 +135,7 @@ export function httpRunner({
     }
   }
 
-  return toRunner(run, safely(onError))
+  return toRunner(run, safeListener(onError))
 }
 
 interface Answer {

@@ -1,4 +1,4 @@
-import { isUndecided } from '@sallyport/core/internal/server'
+import { isUnavailable } from '@sallyport/core/internal/server'
 import { TRPCError } from '@trpc/server'
 import { isTRPCError } from '../call/call-outcome.ts'
 import { isCallRefusal, toCallerError } from '../call/call-refusal.ts'
@@ -19,7 +19,7 @@ export function toRunner(run: Runner['run'], onError: (error: unknown) => void =
         if (call.signal?.aborted && error === call.signal.reason) throw toCallerAbort(error)
         if (!isCallRefusal(error)) throw error
         const told = toCallerError(error, call)
-        if (isUndecided(told)) onError(error)
+        if (isUnavailable(told)) onError(error)
         throw told
       }
     },

@@ -1,5 +1,5 @@
 import type { TokenResponse } from '@sallyport/core'
-import { AuthError, checkOrigin, directAdapter, isAuthError, validateSession } from '@sallyport/core'
+import { AuthError, checkOrigin, isAuthError, sessionsOf, validateSession } from '@sallyport/core'
 import { issueJwt, setCookie } from '@sallyport/core/auth'
 import { authConfig } from './auth.config.ts'
 import { currentSession } from './current-session.ts'
@@ -16,7 +16,7 @@ export async function answerToken(request: Request): Promise<Response> {
     if (found === null) throw new AuthError('SESSION_NOT_FOUND')
     const { issuer } = authConfig
     const proved = { sessionId: found.id, userId: found.userId, version: 1, issuer }
-    const { id, userId, expiresAt } = await validateSession(proved, directAdapter(db), authConfig)
+    const { id, userId, expiresAt } = await validateSession(proved, sessionsOf(db), authConfig)
     const jwt = await issueJwt({ id, userId, expiresAt }, { key: signingKeys.active, config: authConfig })
     const { cookies, secure } = authConfig
     const maxAgeSeconds = jwt.expiresInSeconds

@@ -1,4 +1,4 @@
-import { type AuthConfig, type AuthDatabase, directAdapter } from '@sallyport/core'
+import { type AuthConfig, type AuthDatabase, sessionsOf } from '@sallyport/core'
 import { defineAuth } from '@sallyport/core/auth'
 import { emailPassword } from '@sallyport/core/plugins/email-password'
 import { bindSession } from '@sallyport/trpc'
@@ -37,7 +37,7 @@ export async function compare(): Promise<void> {
   holds<Same<Added, Expected>>()
   type Own = 'id' | 'name' | 'email' | 'role'
   holds<Same<keyof Awaited<ReturnType<typeof getSession>>['user'], Own>>()
-  const session = await directAdapter(db).findSession({ sessionId: 's', userId: 'u' })
+  const session = await sessionsOf(db).findSession({ sessionId: 's', userId: 'u' })
   holds<Same<NonNullable<typeof session>['expiresAt'], Date>>()
 }
 

@@ -1,4 +1,4 @@
-import { directAdapter, isAuthError, validateSession, verifyJwt } from '@sallyport/core'
+import { isAuthError, sessionsOf, validateSession, verifyJwt } from '@sallyport/core'
 import { createTestAuth } from '@sallyport/core/testing'
 
 /** What both steps answer to a session of a test, while it lives and when it has been revoked. */
@@ -9,7 +9,7 @@ export async function statesOfTestSession(): Promise<string[]> {
   async function ask(): Promise<string> {
     try {
       const identity = await verifyJwt(session.token, auth.config)
-      await validateSession(identity, directAdapter(auth.db), auth.config)
+      await validateSession(identity, sessionsOf(auth.db), auth.config)
       return 'accepted'
     } catch (error) {
       if (isAuthError(error)) return error.reason

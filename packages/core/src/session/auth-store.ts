@@ -2,38 +2,38 @@ import type { AuthTransaction } from '../database/auth-transaction.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
 import type { RateLimitStore } from '../rate-limit/rate-limit.ts'
 import type { RevocationFeed } from '../revocations/feed.ts'
-import type { AuthAdapter } from './adapter.ts'
+import type { SessionReader } from './session-store.ts'
 
-/** Where a database handle keeps what the two steps need of it. */
+/** The member of a database handle that holds its {@link AuthStore}. */
 export const authStore: unique symbol = Symbol.for('sallyport.authStore') as never
 
-/** What the two steps need of a database. */
+/** What guarded procedures need of a database. */
 export interface AuthStore {
-  readonly sessions: AuthAdapter
+  readonly sessions: SessionReader
   readonly revocations: RevocationFeed
-  /** Counts attempts, for `rateLimit`. */
+  /** Counts attempts for `rateLimit`. */
   readonly limits?: RateLimitStore
   /**
-   * Where sessions begin and end, and where `ctx.transaction` writes. Absent where another library has the database: `lockSession` is for
-   * its transactions.
+   * Where sessions begin and end, and where `ctx.transaction` writes. Absent if another library owns the
+   * database; its transactions use `lockSession`.
    */
   readonly database?: SessionDatabase
-  /** Bounds each further statement of a transaction, where the database can, so that none outlives the time of `ctx.transaction`. */
+  /** Limits each later statement of a transaction, so that none outlasts the timeout of `ctx.transaction`. */
   readonly limitStatements?: (trx: AuthTransaction, timeoutMs: number) => Promise<void>
 }
 
-/** A database handle that carries the store: the `db` of `openSqlite`, and what belongs into a context as `ctx.db`. */
+/** A database handle for `ctx.db`, such as the `db` of `openSqlite`. */
 export interface AuthDatabase {
   readonly [authStore]: AuthStore
 }
 
-/** The adapter of a context that has a database: queries, mutations and subscriptions (spec section 1). */
-export function directAdapter(db: AuthDatabase): AuthAdapter {
+/** Returns the sessions of a database handle, for Step 2. */
+export function sessionsOf(db: AuthDatabase): SessionReader {
   return db[authStore].sessions
 }
 
 /**
- * Lets a database handle of any kind carry the store, so that it can be a context's `db`. The handle itself is returned.
+ * Adds the store to a database handle of any kind, so that it can be `ctx.db`. Returns the handle itself.
  *
  * @example const db = withAuthStore(drizzle(client), { sessions, revocations })
  */

@@ -1,12 +1,11 @@
-import { type Command, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 
-/** Where the tables are, and who owns some of them. */
 export interface DatabaseOptions {
   readonly database: string
   readonly auth?: string
 }
 
-/** Adds the options that every command on a database has. */
+/** Adds the options of every command that works on a database. */
 export function addDatabaseOptions(command: Command): Command {
   return command
     .addOption(
@@ -14,19 +13,19 @@ export function addDatabaseOptions(command: Command): Command {
         .env('DATABASE_URL')
         .makeOptionMandatory(),
     )
-    .addOption(
-      new Option(
-        '--auth <path>',
-        'module whose default export is the auth definition, for the tables of plugins',
-      ),
-    )
+    .option('--auth <path>', 'module whose default export is the auth definition, for the tables of plugins')
     .addOption(envFile())
 }
 
-/** An env file, which is loaded while the options are read: others may stand in it. */
+/** Creates the option for an env file. It is loaded at once, because it can have values of other options. */
 export function envFile(): Option {
   return new Option('-e, --env <path>', 'env file to load first').argParser((path: string) => {
     process.loadEnvFile(path)
     return path
   })
+}
+
+export function positiveInteger(value: string): number {
+  if (/^[1-9]\d*$/.test(value)) return Number(value)
+  throw new InvalidArgumentError('It must be a positive whole number.')
 }

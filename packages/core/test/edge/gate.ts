@@ -3,9 +3,9 @@ import {
   type AuthConfig,
   authenticate,
   defineAuthConfig,
-  directAdapter,
   dynamicJwks,
   isAuthError,
+  sessionsOf,
   staticJwks,
   withAuthStore,
 } from '@sallyport/core'
@@ -20,8 +20,8 @@ export interface StoredSession {
   readonly banned: boolean
 }
 
-/** Both doors of an edge function. */
-export interface Doors {
+/** Both steps in an edge function. */
+export interface Gate {
   /** Sends a request with cookies through them: the id of the session, or the reason. */
   enter(cookie: string, options?: { sent?: Record<string, string> }): Promise<string>
   /** Whether the keys can be used: `ready` or the reason. */
@@ -29,17 +29,17 @@ export interface Doors {
   readonly keysVersion: number
 }
 
-/** Doors whose keys are in the setting itself. */
-export function openWithStaticKeys(jwks: string, settings: Settings): Doors {
+/** Gate whose keys are in the setting itself. */
+export function openWithStaticKeys(jwks: string, settings: Settings): Gate {
   return open(defineAuthConfig({ ...common(settings), jwks: staticJwks(jwks) }), settings)
 }
 
-/** Doors whose keys are fetched. */
-export function openWithDynamicKeys(url: string, settings: Settings): Doors {
+/** Gate whose keys are fetched. */
+export function openWithDynamicKeys(url: string, settings: Settings): Gate {
   return open(defineAuthConfig({ ...common(settings), jwks: dynamicJwks(url) }), settings)
 }
 
-/** What doors are opened with. */
+/** The settings of a gate. */
 export interface Settings {
   readonly baseUrl: string
   /** The clock, in milliseconds. */
@@ -60,7 +60,7 @@ function common({ baseUrl, now, onDenial }: Settings) {
   }
 }
 
-function open(config: AuthConfig, { sessions }: Settings): Doors {
+function open(config: AuthConfig, { sessions }: Settings): Gate {
   const findSession = async (key: { sessionId: string; userId: string }) => {
     if (sessions === null) throw new Error('The database is gone')
     const row = sessions.find(({ id, userId }) => id === key.sessionId && userId === key.userId)
@@ -72,7 +72,7 @@ function open(config: AuthConfig, { sessions }: Settings): Doors {
       const headers = new Headers({ 'sec-fetch-site': 'same-origin', ...sent, cookie })
       const request = { method: 'POST', header: (name: string) => headers.get(name) }
       try {
-        const { session } = await authenticate(request, 'mutation', { config, adapter: directAdapter(db) })
+        const { session } = await authenticate(request, 'mutation', { config, sessions: sessionsOf(db) })
         return session.id
       } catch (error) {
         return isAuthError(error) ? error.reason : String(error)
