@@ -1,12 +1,12 @@
 export { BodyTooLargeError, type ByteStream, readBytes } from './protocol/read-limited.ts'
 export { safely } from './protocol/safe-listener.ts'
 export { requireSecureUrl } from './protocol/secure-url.ts'
-export { burnToken } from './service/burn-token.ts'
-export { digestBody } from './service/digest-body.ts'
+export { consumeToken } from './service/consume-token.ts'
 export { issueServiceToken, type ServiceTokenOptions } from './service/issue-service-token.ts'
 export { type OnceCall, type OnceOutcome, runOnce } from './service/run-once.ts'
-export { parseServiceSigningKeys, refuseSharedKeys } from './service/service-signing-keys.ts'
+export { parseServiceSigningKeys, rejectSharedKeys } from './service/service-signing-keys.ts'
 export {
+  digestBody,
   requireClaimText,
   type ServiceCall,
   type ServiceClaims,

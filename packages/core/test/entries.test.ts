@@ -392,13 +392,13 @@ describe('the exported names of', () => {
     expect(Object.keys(await import('@sallyport/core/service')).sort()).toMatchInlineSnapshot(`
       [
         "BodyTooLargeError",
-        "burnToken",
+        "consumeToken",
         "digestBody",
         "issueServiceToken",
         "keySetsOf",
         "parseServiceSigningKeys",
         "readBytes",
-        "refuseSharedKeys",
+        "rejectSharedKeys",
         "requireClaimText",
         "requireSecureUrl",
         "runOnce",

@@ -10,7 +10,7 @@ export {
 export { createInternalHandler, type InternalHandlerOptions } from './runtime/functions/internal-handler.ts'
 export type { BoundAuth, GetAuth } from './runtime/get-auth.ts'
 export { bindRunner, type RunnerBinding } from './runtime/runner/bind-runner.ts'
-export { type FunctionsOf, functionsOf } from './runtime/runner/function-reference.ts'
+export { type FunctionReference, type FunctionsOf, functionsOf } from './runtime/runner/function-reference.ts'
 export {
   type HttpRunnerOptions,
   type HttpRunnerRequest,
@@ -19,11 +19,11 @@ export {
 } from './runtime/runner/http-runner.ts'
 export { localRunner } from './runtime/runner/local-runner.ts'
 export type {
-  FunctionReference,
+  FunctionContext,
   MutationOptions,
   RunMutation,
   Runner,
   RunnerCall,
   RunQuery,
 } from './runtime/runner/runner.ts'
-export type { FunctionContext, RuntimeContext } from './runtime/runtime-context.ts'
+export type { RuntimeContext } from './runtime/select-adapter.ts'

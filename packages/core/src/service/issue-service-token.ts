@@ -9,23 +9,19 @@ import {
   type ServiceCall,
 } from './service-token.ts'
 
-/** What {@link issueServiceToken} takes. */
 export interface ServiceTokenOptions {
-  /** A key of the service's own; see `parseServiceSigningKeys`. */
   readonly key: SigningKey
-  /** The name of the service that calls. */
+  /** The name of the calling service. */
   readonly service: string
-  /** See `serviceAudience`. */
   readonly audience: string
-  /** See `digestBody`. */
   readonly bodyDigest: string
   readonly now: Date
 }
 
 /**
- * Issues the service JWT of one call. Every attempt needs one of its own, as the receiver takes each only once.
+ * Issues the service JWT of one attempt of a call. The receiver accepts each token once.
  *
- * @throws ConfigurationError where a name or the key of the call is empty, too long or has control characters
+ * @throws ConfigurationError if the path, the service, or the key is empty, too long, or has control characters
  */
 export async function issueServiceToken(
   { path, type, actor, idempotencyKey }: ServiceCall,
@@ -55,7 +51,7 @@ export async function issueServiceToken(
   return token
 }
 
-/** The acting party (RFC 8693 section 4.1), with what Step 2 needs to know of the JWT that proved them. */
+/** Describes the acting party (RFC 8693 section 4.1) with all that Step 2 reads of an identity. */
 function toActor({ userId, sessionId, version, issuer, keyId, expiresAt }: Identity) {
   const exp = Math.floor(expiresAt.getTime() / 1000)
   return { sub: userId, sessionId, version, iss: issuer, kid: keyId, exp }

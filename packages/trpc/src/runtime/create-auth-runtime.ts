@@ -2,16 +2,14 @@ import { ConfigurationError } from '@sallyport/core'
 import type { AuthDefinition } from '@sallyport/core/auth'
 import { createGetAuth, type GetAuth } from './get-auth.ts'
 
-/** What {@link createAuthRuntime} makes. */
 export interface AuthRuntime<Definition extends AuthDefinition> {
   readonly getAuth: GetAuth<Definition>
 }
 
 /**
- * Binds an auth definition to `getAuth`. The generated `auth.ts` calls it. Whatever imports that module carries the whole definition
- * with all its plugins (spec section 1).
+ * Binds an auth definition to `getAuth`. A module that imports the result carries the definition with all its plugins (spec section 1).
  *
- * @param define called once, by the first `getAuth`: the module of the definition may import this one
+ * @param define called once, by the first `getAuth`, so the module of the definition may import this one
  * @example export const { getAuth } = createAuthRuntime(() => authDefinition)
  */
 export function createAuthRuntime<Definition extends AuthDefinition>(
@@ -26,7 +24,7 @@ export function createAuthRuntime<Definition extends AuthDefinition>(
   }
 }
 
-/** @throws ConfigurationError `DEFINITION_MISSING` where the module of the definition has not been evaluated yet */
+/** @throws ConfigurationError `DEFINITION_MISSING` if the module of the definition hasn't been evaluated yet */
 function load<Definition extends AuthDefinition>(define: () => Definition | undefined): Definition {
   try {
     const definition = define()

@@ -1,12 +1,11 @@
 import { AuthError, type AuthStore, type RevocationFeed } from '@sallyport/core'
-import { CONSUME_LIMIT, FIND_SESSION } from './call/reserved-functions.ts'
 import { fromSessionJson } from './call/session-json.ts'
 import type { Runner } from './runner/runner.ts'
 
-/** One for each way to a database, so that streams of one session share its reads. */
+/** One store per runner, so streams of one session share its reads. */
 const stores = new WeakMap<Runner, AuthStore>()
 
-/** What the two steps need, where the database is reached by internal functions. */
+/** Returns a store that reads sessions and consumes rate limits through internal functions. */
 export function httpStore(runner: Runner): AuthStore {
   const store = stores.get(runner) ?? createStore(runner)
   stores.set(runner, store)
@@ -18,8 +17,9 @@ function createStore(runner: Runner): AuthStore {
     sessions: {
       async findSession({ sessionId, userId }) {
         const input = { sessionId, userId }
-        // On nobody's behalf: whoever asks judges the answer, with the reasons of the direct adapter.
-        const session = await runner.run({ type: 'query', path: FIND_SESSION, input, actor: null })
+        // Without an actor: Step 2 runs in this process, with the reasons of the direct adapter.
+        const path = 'sallyport.findSession'
+        const session = await runner.run({ type: 'query', path, input, actor: null })
         return session === null ? null : fromSessionJson(session)
       },
     },
@@ -27,14 +27,15 @@ function createStore(runner: Runner): AuthStore {
     limits: {
       async consume(key, limit) {
         const input = { key, limit }
-        const seconds = await runner.run({ type: 'mutation', path: CONSUME_LIMIT, input, actor: null })
+        const path = 'sallyport.consumeLimit'
+        const seconds = await runner.run({ type: 'mutation', path, input, actor: null })
         if (seconds === null || typeof seconds === 'number') return seconds
-        // What nobody can read must not count as an attempt that is allowed.
-        throw new AuthError('SESSIONS_UNAVAILABLE', { cause: new TypeError('Not an answer of a rate limit') })
+        // Fail closed: an unreadable response must not allow an attempt.
+        throw new AuthError('SESSIONS_UNAVAILABLE', { cause: new TypeError('Not a rate limit response') })
       },
     },
   }
 }
 
-/** Nobody tells a process without a database: what rests on a session there asks again before its lease ends. */
+/** A process without a database gets no revocations. Streams read the session again before their lease ends. */
 const SILENT: RevocationFeed = { revision: 0, subscribe: () => () => {}, publish() {} }

@@ -29,7 +29,8 @@ const CODES = {
   501: 'NOT_IMPLEMENTED',
 } as const
 
-function toEndpointTRPCError(cause: EndpointError): TRPCError {
+/** Converts an error of an endpoint to one that tRPC sends, with the code of its status. */
+export function toEndpointTRPCError(cause: EndpointError): TRPCError {
   const found = Object.entries(CODES).find(([status]) => Number(status) === cause.status)
   return new TRPCError({ code: found?.[1] ?? 'INTERNAL_SERVER_ERROR', message: cause.message, cause })
 }

@@ -1,13 +1,13 @@
 import type { StoredSession } from '@sallyport/core'
-import { isObject } from './is-object.ts'
+import { isObject } from './take-result.ts'
 
-/** A session as JSON has it: dates are ISO 8601 text, and an invalid date is empty. */
+/** A session in JSON. Dates are ISO 8601 text, and an invalid date is empty. */
 export type SessionJson = Omit<StoredSession, 'expiresAt' | 'ban'> & {
   readonly expiresAt: string
   readonly ban: { readonly until: string | null } | null
 }
 
-/** Writes a session for another process, with the ban that Step 2 there needs to decide. */
+/** Converts a session to JSON, with the ban that Step 2 in the other process needs. */
 export function toSessionJson(session: StoredSession): SessionJson {
   const { expiresAt, ban } = session
   return {
@@ -17,13 +17,13 @@ export function toSessionJson(session: StoredSession): SessionJson {
   }
 }
 
-/** Never null: an unreadable date is treated as passed, and null would be a ban without an end. */
+/** Never null: an unreadable date counts as passed, and null would be a permanent ban. */
 function toText(date: Date): string {
   return Number.isNaN(date.getTime()) ? '' : date.toISOString()
 }
 
 /**
- * Reads a session from another process. `validateSession` rejects one of another session or user.
+ * Parses a session from another process. `validateSession` rejects one of another session or user.
  *
  * @throws TypeError if it doesn't have the shape of a session
  */

@@ -3,129 +3,79 @@ import {
   ConfigurationError,
   type ConfigurationErrorCode,
   EndpointError,
-  isAuthError,
-  isConfigurationError,
-  isEndpointError,
   REASONS,
-  type Reason,
 } from '@sallyport/core'
 import { TRPCError } from '@trpc/server'
 import { TRPC_ERROR_CODES_BY_KEY } from '@trpc/server/rpc'
-import { isObject } from './is-object.ts'
+import { CALL_REJECTIONS, CallRejection } from './call-rejection.ts'
 
-/** What came of a function that was called, as it crosses. */
-export type CallOutcome = { readonly sallyport: typeof OUTCOME } & (
-  | { readonly ok: true; readonly result?: unknown }
-  | { readonly ok: false; readonly error: CallError }
-)
-
-/** Marks an outcome: `{ "ok": true }` alone is what any health page answers. */
-export const OUTCOME = 'outcome'
-
-/** What a function was refused with, or failed with. */
-export type CallError =
-  | { readonly kind: 'auth'; readonly reason: Reason; readonly retryAfterSeconds: number | null }
-  | {
-      readonly kind: 'endpoint'
-      readonly code: string
-      readonly status: number
-      readonly message: string
-      readonly fields: readonly string[]
-    }
-  | {
-      readonly kind: 'configuration'
-      readonly code: ConfigurationErrorCode | null
-      readonly message: string
-    }
-  | { readonly kind: 'function'; readonly code: FunctionErrorCode; readonly message: string }
-
-type FunctionErrorCode = keyof typeof TRPC_ERROR_CODES_BY_KEY
-
-/** An error as it crosses; null where nobody threw it on purpose: its text may quote SQL, a path or a secret. */
-export function describeError(error: unknown): CallError | null {
-  if (!isTRPCError(error)) return describeOwn(error)
-  const { code, message, cause } = error
-  const own = describeOwn(cause)
-  if (own !== null) return own
-  const isMadeOfAnother = code === 'INTERNAL_SERVER_ERROR' && cause !== undefined && message === cause.message
-  return isMadeOfAnother ? null : { kind: 'function', code, message }
-}
-
-/** By its name: the app may have another copy of tRPC. */
-export function isTRPCError(error: unknown): error is TRPCError {
-  return error instanceof Error && error.name === 'TRPCError'
-}
-
-function describeOwn(error: unknown): CallError | null {
-  if (isAuthError(error)) {
-    const { reason, retryAfterSeconds } = error
-    return { kind: 'auth', reason, retryAfterSeconds }
-  }
-  if (isEndpointError(error)) {
-    const { code, status, message, fields } = error
-    return { kind: 'endpoint', code, status, message, fields }
-  }
-  if (isConfigurationError(error)) {
-    const { code, message } = error
-    return { kind: 'configuration', code, message }
-  }
-  return null
-}
+/** The `id` of our envelopes. Without it, the response of another tRPC server could sign a user out. */
+export const ENVELOPE_ID = 'sallyport.internal'
 
 /**
- * The result of an outcome.
+ * Returns the result in tRPC's envelope of a call.
  *
- * @throws AuthError, EndpointError, ConfigurationError or TRPCError as it was thrown where the function ran
+ * @param status the HTTP status, which must agree with the envelope
+ * @throws AuthError, EndpointError, ConfigurationError, or TRPCError as it was thrown where the function ran
+ * @throws CallRejection also if this isn't an envelope of ours, so it decides nothing
  */
-export function takeResult(outcome: CallOutcome): unknown {
-  if (outcome.ok) return outcome.result
-  throw toError(outcome.error)
-}
-
-function toError(error: CallError): Error {
-  switch (error.kind) {
-    case 'auth': {
-      const { reason, retryAfterSeconds } = error
-      return new AuthError(reason, retryAfterSeconds === null ? {} : { retryAfterSeconds })
-    }
-    case 'endpoint':
-      return new EndpointError(error, { fields: error.fields })
-    case 'configuration':
-      return new ConfigurationError(error.message, error.code === null ? {} : { code: error.code })
-    case 'function':
-      return new TRPCError({ code: error.code, message: error.message })
+export function takeResult(envelope: unknown, status?: number): unknown {
+  if (isObject(envelope) && envelope.id === ENVELOPE_ID) {
+    const { result, error } = envelope
+    if (isObject(result) && error === undefined && (status ?? 200) === 200) return result.data
+    const decoded = isObject(error) && result === undefined ? decodeError(error, status) : null
+    if (decoded !== null) throw decoded
   }
+  throw new CallRejection('UNDECIDED', { cause: new Error(`The internal listener responded with ${status}`) })
 }
 
-/** Whether parsed JSON is an outcome and nothing else: what is not plainly one decides nothing. */
-export function isOutcome(json: unknown): json is CallOutcome {
-  if (!isObject(json)) return false
-  if (json.sallyport !== OUTCOME) return false
-  return json.ok === true || (json.ok === false && isObject(json.error) && isCallError(json.error))
-}
-
-function isCallError(error: Readonly<Record<string, unknown>>): boolean {
-  const { kind, code, message, reason, retryAfterSeconds, status, fields } = error
-  switch (kind) {
-    case 'auth':
-      return isKeyOf(REASONS, reason) && (retryAfterSeconds === null || typeof retryAfterSeconds === 'number')
-    case 'endpoint':
-      return (
-        typeof code === 'string' &&
-        typeof status === 'number' &&
-        typeof message === 'string' &&
-        Array.isArray(fields) &&
-        fields.every((field) => typeof field === 'string')
-      )
-    case 'configuration':
-      return typeof message === 'string' && (code === null || typeof code === 'string')
-    case 'function':
-      return typeof message === 'string' && isKeyOf(TRPC_ERROR_CODES_BY_KEY, code)
-    default:
-      return false
+function decodeError({ message, data }: Members, status: number | undefined): Error | null {
+  if (typeof message !== 'string' || !isObject(data) || typeof data.httpStatus !== 'number') return null
+  if (status !== undefined && status !== data.httpStatus) return null
+  const { code, httpStatus, auth, endpoint, configuration, rejection } = data
+  if (rejection !== null) {
+    const cause = new Error(`The internal listener responded with ${httpStatus}`)
+    return isKeyOf(CALL_REJECTIONS, rejection) ? new CallRejection(rejection, { cause }) : null
   }
+  if (auth !== null) return decodeAuthError(auth)
+  if (endpoint !== null) return decodeEndpointError(endpoint, { status: httpStatus, message })
+  if (configuration !== null) {
+    if (!isObject(configuration)) return null
+    return new ConfigurationError(
+      message,
+      isConfigurationCode(configuration.code) ? { code: configuration.code } : {},
+    )
+  }
+  return isKeyOf(TRPC_ERROR_CODES_BY_KEY, code) ? new TRPCError({ code, message }) : null
 }
 
-function isKeyOf(table: object, key: unknown): boolean {
+function decodeAuthError(auth: unknown): AuthError | null {
+  if (!isObject(auth) || !isKeyOf(REASONS, auth.reason)) return null
+  const { reason, retryAfterSeconds } = auth
+  if (retryAfterSeconds === null) return new AuthError(reason)
+  return typeof retryAfterSeconds === 'number' ? new AuthError(reason, { retryAfterSeconds }) : null
+}
+
+function decodeEndpointError(
+  endpoint: unknown,
+  { status, message }: { status: number; message: string },
+): EndpointError | null {
+  if (!isObject(endpoint) || typeof endpoint.code !== 'string' || !Array.isArray(endpoint.fields)) return null
+  const { code, fields } = endpoint
+  const isValid = fields.every((field) => typeof field === 'string')
+  return isValid ? new EndpointError({ code, status, message }, { fields }) : null
+}
+
+type Members = Readonly<Record<string, unknown>>
+
+export function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null
+}
+
+function isConfigurationCode(code: unknown): code is ConfigurationErrorCode {
+  return typeof code === 'string'
+}
+
+function isKeyOf<Table extends object>(table: Table, key: unknown): key is keyof Table & string {
   return typeof key === 'string' && Object.hasOwn(table, key)
 }

@@ -8,16 +8,15 @@ import {
   type Session,
   validateIdentity,
 } from '@sallyport/core'
-import { burnToken, runOnce, type ServiceClaims, safely } from '@sallyport/core/service'
-import { type AnyTRPCRouter, callTRPCProcedure, type inferRouterContext } from '@trpc/server'
+import { consumeToken, runOnce, type ServiceClaims, safely } from '@sallyport/core/service'
+import { type AnyTRPCRouter, callTRPCProcedure, type inferRouterContext, TRPCError } from '@trpc/server'
 import type { CallBody } from '../call/call-body.ts'
 import { type CallLimits, checkLimits } from '../call/call-limits.ts'
-import { type CallOutcome, describeError, OUTCOME } from '../call/call-outcome.ts'
-import { CallRefusal, isCallRefusal } from '../call/call-refusal.ts'
-import { functionTypes } from './function-types.ts'
-import { createOwnFunctions, type EndpointsSource, type HasDatabase } from './own-functions.ts'
+import { CallRejection, isCallRejection } from '../call/call-rejection.ts'
+import { createInternalRouter, encodeError, encodeResult } from './internal-router.ts'
+import { createOwnProcedures, type EndpointsSource, type HasDatabase } from './own-procedures.ts'
 
-/** What an internal function knows of who acts; all of it is null where nobody does. */
+/** The acting user in the context of an internal function. All members are null without one. */
 export interface ActingUser {
   readonly identity: Identity | null
   /** As Step 2 has just read it. */
@@ -25,48 +24,47 @@ export interface ActingUser {
   readonly user: Session['user'] | null
 }
 
-/** What {@link defineInternalFunctions} takes. */
 export interface InternalFunctionsOptions<Router extends AnyTRPCRouter>
   extends Pick<CallLimits, 'maxResponseBytes'> {
-  /** The functions: procedures of a router of their own, which no public handler serves. */
+  /** The functions, in a router that no public handler serves. */
   readonly router: Router
-  /** What every call gets besides {@link ActingUser}. */
+  /** Returns the context of a call, without {@link ActingUser}. */
   readonly createContext: () => MaybePromise<Omit<inferRouterContext<Router>, keyof ActingUser> & HasDatabase>
   readonly config: AuthConfig
-  /** The `getAuth` of the generated `auth.ts`: actions reach the auth endpoints through it. Without one there are none. */
+  /** The `getAuth` of `createAuthRuntime`. Without it, actions can't reach the auth endpoints. */
   readonly getAuth?: EndpointsSource
-  /** Is told of every failure of a function that was not thrown on purpose. @default console.error */
+  /** Called with errors that a function did not throw on purpose. @default console.error */
   readonly onError?: (error: unknown, call: { readonly path: string }) => void
 }
 
 type MaybePromise<Value> = Value | Promise<Value>
 
-/** One call that has come to where the functions are. */
+/** A call that has arrived where the functions are. */
 export interface ArrivedCall extends CallBody {
   readonly actor: Identity | null
   readonly idempotencyKey: string | null
-  /** Of the very bytes that came; see `digestBody`. */
+  /** Of the bytes as they arrived. */
   readonly bodyDigest: string
-  /** The service JWT that came with it. None where it has not left the process. */
+  /** The service JWT of the call. Null in the same process. */
   readonly token: Pick<ServiceClaims, 'service' | 'id' | 'expiresAt'> | null
-  /** Tells the function that nobody waits for it any more. */
+  /** Aborts when no caller waits any more. */
   readonly signal: AbortSignal | undefined
 }
 
-/** The registered internal functions, for `localRunner` and `createInternalHandler`. */
+/** The internal functions of an app, for `localRunner` and `createInternalHandler`. */
 export interface InternalFunctions {
   readonly config: AuthConfig
   /**
-   * Runs a function once its token is used up and Step 2 has let the acting user in.
+   * Consumes the token, runs Step 2 for the acting user, then runs the function.
    *
-   * @returns the `CallOutcome` as JSON
-   * @throws CallRefusal when it was not run, or when nobody can say whether it was
+   * @returns tRPC's envelope as JSON text
+   * @throws CallRejection if the function did not run, or if it may have
    */
   execute(call: ArrivedCall): Promise<string>
 }
 
 /**
- * Registers the internal functions of an app: what an action does in the database, in this process or in another one.
+ * Defines the internal functions of an app: what actions do in the database, from this process or another one.
  *
  * @example
  * export const internalFunctions = defineInternalFunctions({
@@ -75,10 +73,10 @@ export interface InternalFunctions {
  *   config: authConfig,
  *   getAuth,
  * })
- * @throws ConfigurationError when the router has subscriptions, lazy routers, or names of ours, or the limit cannot work
+ * @throws ConfigurationError if the router has subscriptions, lazy routers, or a path that begins with `sallyport`; or for an invalid limit
  */
 export function defineInternalFunctions<Router extends AnyTRPCRouter>({
-  router,
+  router: appRouter,
   createContext,
   config,
   getAuth,
@@ -86,120 +84,100 @@ export function defineInternalFunctions<Router extends AnyTRPCRouter>({
   ...limits
 }: InternalFunctionsOptions<Router>): InternalFunctions {
   const { maxResponseBytes } = checkLimits(limits)
-  const types = functionTypes(router)
-  const own = createOwnFunctions({ config, getAuth })
-  const tell = safely(onError)
-
-  function isFunction({ path, type }: CallBody): boolean {
-    return own.has(path, type) || types.get(path) === type
-  }
+  const router = createInternalRouter(appRouter, createOwnProcedures({ config, getAuth }))
+  const report = safely(onError)
 
   async function execute(call: ArrivedCall): Promise<string> {
-    if (!isFunction(call)) throw new CallRefusal('FUNCTION_NOT_FOUND')
+    if (typeOf(router, call.path) !== call.type) throw new CallRejection('FUNCTION_NOT_FOUND')
     try {
-      return await admit(call)
+      return await authorizeAndRun(call)
     } catch (error) {
-      return refuse(error)
+      if (isCallRejection(error)) throw error
+      const response = isUndecided(error) ? null : encodeError(error)
+      if (response !== null) return response
+      throw new CallRejection('UNDECIDED', { cause: error })
     }
   }
 
-  /** What can be decided is the outcome; what cannot is none. */
-  function refuse(error: unknown): string {
-    if (isCallRefusal(error)) throw error
-    const described = isUndecided(error) ? null : describeError(error)
-    if (described !== null)
-      return JSON.stringify({ sallyport: OUTCOME, ok: false, error: described } satisfies CallOutcome)
-    throw new CallRefusal('UNDECIDED', { cause: error })
-  }
-
-  async function admit(call: ArrivedCall): Promise<string> {
+  async function authorizeAndRun(call: ArrivedCall): Promise<string> {
+    const { actor, type, token, signal, idempotencyKey } = call
     const context: HasDatabase = await createContext()
     const store = storeIn(context)
-    if (!(await useUp(call, store))) throw new CallRefusal('TOKEN_REPLAYED')
-    const acting = await recheck(call.actor, store)
-    // Nobody waits for it, so it need not begin.
-    call.signal?.throwIfAborted()
-    const run = () => outcomeOf(call, () => invoke(call, { ...context, ...acting }))
-    const { idempotencyKey } = call
-    return idempotencyKey === null ? run() : once({ ...call, idempotencyKey }, { store, run })
+    // A query changes nothing, so the listener's memory of tokens is enough.
+    const isReplay =
+      type === 'mutation' && token !== null && !(await consumeToken(databaseOf(store).db, token))
+    if (isReplay) throw new CallRejection('TOKEN_REPLAYED')
+    const acting = await authorizeActor(actor, store)
+    // The caller has left, so the function need not start.
+    signal?.throwIfAborted()
+    const run = () => runFunction(call, { ...context, ...acting })
+    return idempotencyKey === null ? run() : runOncePerKey({ ...call, idempotencyKey }, { store, run })
   }
 
-  /** A query changes nothing, so it is enough that the listener takes no token twice. */
-  async function useUp({ type, token }: ArrivedCall, store: AuthStore): Promise<boolean> {
-    return token === null || type === 'query' || burnToken(databaseOf(store), token)
-  }
-
-  /** Step 2 for the acting user, on every call: whoever called may have been wrong about them since. */
-  async function recheck(identity: Identity | null, { sessions }: AuthStore): Promise<ActingUser> {
+  /** Runs Step 2 on every call, because the session may have ended since the caller's own check. */
+  async function authorizeActor(identity: Identity | null, { sessions }: AuthStore): Promise<ActingUser> {
     if (identity === null) return { identity, session: null, user: null }
     const session = await validateIdentity(identity, { config, adapter: sessions })
     return { identity, session, user: session.user }
   }
 
-  async function once(
+  async function runOncePerKey(
     { path, actor, bodyDigest, idempotencyKey, token }: ArrivedCall & { readonly idempotencyKey: string },
     { store, run }: { store: AuthStore; run: () => Promise<string> },
   ): Promise<string> {
-    if (own.has(path, 'mutation')) {
+    if (path.startsWith('sallyport.')) {
       throw new ConfigurationError(
         `${path} takes no idempotency key: its answer may hold secrets, and is stored nowhere`,
       )
     }
-    const userId = actor?.userId ?? null
-    const told = (error: unknown) => onError(error, { path })
-    const service = token?.service ?? null
-    const now = config.now()
-    const repeatable = { idempotencyKey, path, bodyDigest, service, userId, now, onError: told }
-    const outcome = await runOnce(databaseOf(store), repeatable, run)
+    const outcome = await runOnce(
+      databaseOf(store).db,
+      {
+        idempotencyKey,
+        path,
+        bodyDigest,
+        service: token?.service ?? null,
+        userId: actor?.userId ?? null,
+        now: config.now(),
+        onError: (error) => report(error, { path }),
+      },
+      run,
+    )
     if (outcome.state === 'done') return outcome.result
-    throw new CallRefusal(outcome.state === 'conflict' ? 'KEY_REUSED' : 'UNDECIDED')
+    throw new CallRejection(outcome.state === 'conflict' ? 'KEY_REUSED' : 'UNDECIDED')
   }
 
-  function invoke(call: ArrivedCall, ctx: HasDatabase & ActingUser): Promise<unknown> {
-    const { path, type, input, signal } = call
-    if (own.has(path, type)) return own.run(call, ctx)
-    return callTRPCProcedure({
-      router,
-      path,
-      type,
-      ctx,
-      getRawInput: async () => input,
-      signal,
-      batchIndex: 0,
-    })
-  }
-
-  /** Never rejects: by now something may have been done. */
-  async function outcomeOf({ path }: ArrivedCall, run: () => Promise<unknown>): Promise<string> {
+  /** Never rejects, because the function may have done something by now. */
+  async function runFunction(
+    { path, type, input, signal }: ArrivedCall,
+    ctx: HasDatabase & ActingUser,
+  ): Promise<string> {
     try {
-      const text = JSON.stringify({
-        sallyport: OUTCOME,
-        ok: true,
-        result: requireJson(await run()),
-      } satisfies CallOutcome)
-      if (new TextEncoder().encode(text).byteLength <= maxResponseBytes) return text
-      throw new RangeError(`The answer of an internal function has more than ${maxResponseBytes} bytes`)
+      const getRawInput = async () => input
+      const data = await callTRPCProcedure({ router, path, type, ctx, getRawInput, signal, batchIndex: 0 })
+      if (isStream(data)) throw new TypeError('An internal function returned a stream')
+      const response = encodeResult(data)
+      if (new TextEncoder().encode(response).byteLength <= maxResponseBytes) return response
+      throw new RangeError(`The response of an internal function has more than ${maxResponseBytes} bytes`)
     } catch (error) {
-      const described = describeError(error)
-      if (described === null) tell(error, { path })
-      return JSON.stringify({
-        sallyport: OUTCOME,
-        ok: false,
-        error: described ?? FAILED,
-      } satisfies CallOutcome)
+      const response = encodeError(error)
+      if (response !== null) return response
+      report(error, { path })
+      return FAILED
     }
   }
 
   return { config, execute }
 }
 
-const FAILED = {
-  kind: 'function',
-  code: 'INTERNAL_SERVER_ERROR',
-  message: 'The internal function failed',
-} as const
+const FAILED =
+  encodeError(new TRPCError({ code: 'INTERNAL_SERVER_ERROR', message: 'The internal function failed' })) ?? ''
 
-/** @throws ConfigurationError where the types were passed over and the context has no store */
+function typeOf({ _def }: AnyTRPCRouter, path: string): string | null {
+  return Object.hasOwn(_def.procedures, path) ? _def.procedures[path]._def.type : null
+}
+
+/** @throws ConfigurationError if the context has no store */
 function storeIn({ db }: HasDatabase): AuthStore {
   const store = db?.[authStore]
   if (store !== undefined) return store
@@ -208,17 +186,15 @@ function storeIn({ db }: HasDatabase): AuthStore {
   )
 }
 
-/** @throws ConfigurationError where another library has the database */
-function databaseOf({ database }: AuthStore): NonNullable<AuthStore['database']>['db'] {
-  if (database !== undefined) return database.db
+/** @throws ConfigurationError if another library has the database */
+function databaseOf({ database }: AuthStore): NonNullable<AuthStore['database']> {
+  if (database !== undefined) return database
   throw new ConfigurationError(
     'internal functions: mutations need the db of openSqlite() or openPostgres(), where the tables of service calls are',
   )
 }
 
-/** A stream would cross as an empty object. */
-function requireJson(result: unknown): unknown {
-  const isStream = typeof result === 'object' && result !== null && Symbol.asyncIterator in result
-  if (isStream) throw new TypeError('An internal function answered with a stream')
-  return result
+/** A stream would become an empty object in JSON. */
+function isStream(data: unknown): boolean {
+  return typeof data === 'object' && data !== null && Symbol.asyncIterator in data
 }

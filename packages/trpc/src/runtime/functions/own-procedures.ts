@@ -6,106 +6,81 @@ import {
   checkRateLimit,
   type Identity,
   isAuthError,
+  type RateLimit,
   readCredentials,
+  type SessionKey,
   verifyJwt,
 } from '@sallyport/core'
-import { TRPCError } from '@trpc/server'
+import { initTRPC, TRPCError, type TRPCRouterRecord } from '@trpc/server'
 import { type AuthHandle, authRequest } from '../../server/auth-handle.ts'
 import { type AuthContext, createAuthContext } from '../../server/context.ts'
-import type { CallBody } from '../call/call-body.ts'
-import { isObject } from '../call/is-object.ts'
-import {
-  CALL_ENDPOINT,
-  CONSUME_LIMIT,
-  type ConsumeLimitInput,
-  type EndpointAnswer,
-  type EndpointCall,
-  FIND_SESSION,
-  type FindSessionInput,
-  isEndpointCall,
-  isLimitInput,
-  isSessionKey,
-} from '../call/reserved-functions.ts'
-import { type SessionJson, toSessionJson } from '../call/session-json.ts'
-import type { FunctionType } from '../runner/runner.ts'
+import { toSessionJson } from '../call/session-json.ts'
+import { isObject } from '../call/take-result.ts'
+import type { EndpointCall, EndpointResponse } from '../http-adapter.ts'
 
-/** What internal functions work on. */
+/** The context that internal functions need. */
 export interface HasDatabase {
   readonly db: AuthDatabase
 }
 
-/** `getAuth`, as far as it is needed here. */
+/** The part of `getAuth` that internal functions need. */
 export type EndpointsSource = (ctx: AuthContext & HasDatabase) => { readonly api: object }
 
-/** The internal functions of ours. */
-export interface OwnFunctions {
-  has(path: string, type: FunctionType): boolean
-  run(call: CallBody, ctx: OwnContext): Promise<unknown>
-}
-
-/** Where the database is, and who acts. */
-export interface OwnContext extends HasDatabase {
-  /** Proved where the call comes from, and by now let in by Step 2. Null is nobody. */
+interface OwnContext extends HasDatabase {
+  /** The acting user, after Step 2. */
   readonly identity: Identity | null
 }
 
 const BEFORE_ANY_EXPIRY = new Date(0)
+const { procedure } = initTRPC.context<OwnContext>().create()
 
-/** What stands for the database in a process that has none: Step 2, the auth endpoints, and the counters of rate limits. */
-export function createOwnFunctions({
+/** Creates the functions that replace the database in a process without one: Step 2, the auth endpoints, and rate limits. */
+export function createOwnProcedures({
   config,
   getAuth,
 }: {
   config: AuthConfig
   getAuth: EndpointsSource | undefined
-}): OwnFunctions {
+}): TRPCRouterRecord {
   const contexts = createAuthContext(config)
-  const types = new Map<string, readonly FunctionType[]>([
-    [FIND_SESSION, ['query']],
-    [CONSUME_LIMIT, ['mutation']],
-    [CALL_ENDPOINT, getAuth === undefined ? [] : ['query', 'mutation']],
-  ])
+  const endpointProcedure = procedure.input(parserOf(isEndpointCall))
 
-  /** With the credentials of the user, so that the endpoint makes the checks that it makes for a request of theirs. */
+  /** Calls an endpoint with the user's credentials, so it makes the same checks as for their request. */
   async function callEndpoint(
     { name, input, request }: EndpointCall,
-    type: FunctionType,
+    type: 'query' | 'mutation',
     { db, identity }: OwnContext,
-  ): Promise<EndpointAnswer> {
+  ): Promise<EndpointResponse> {
     const { method, headers, remoteAddress } = request
     const { auth: handle } = contexts.http({
       req: { method, headers },
       remoteAddress: remoteAddress ?? undefined,
       info: { type, accept: null },
     })
-    const isTheirs = identity !== null && (await isProved(identity, handle))
-    const known = isTheirs ? { identity } : {}
-    // Whether a write may come by GET was asked where the request came in; here it may be the method of an upgrade.
+    const isProved = identity !== null && (await provesActor(identity, handle))
+    const known = isProved ? { identity } : {}
+    // The other process has checked whether a GET may write. Here it may be the method of an upgrade.
     const auth = { ...handle, [authRequest]: { ...handle[authRequest], ...known, isGet: false } }
-    const api = getAuth?.({ auth, db }).api ?? {}
-    const endpoint = methodOf(api, name)
-    if (endpoint === null) throw invalid('There is no such endpoint')
-    return toAnswer(await endpoint(input))
+    const endpoint = methodOf(getAuth?.({ auth, db }).api ?? {}, name)
+    if (endpoint === null) throw new TRPCError({ code: 'BAD_REQUEST', message: 'There is no such endpoint' })
+    return toResponse(await endpoint(input))
   }
 
   /**
-   * Whether the JWT among the credentials is one of the acting user's session, however long ago it expired: on a WebSocket the identity
-   * outlives it. Else the endpoint asks for a valid one, so that a key of a service alone opens no endpoint for users.
+   * Whether the credentials include a JWT of the acting user's session. It may have expired, because the identity of a WebSocket outlives
+   * its JWT. Without one, the endpoint requires a valid JWT: a service key alone must not open an endpoint for a user.
    */
-  async function isProved(identity: Identity, handle: AuthHandle): Promise<boolean> {
-    const { userId, sessionId, version } = identity
-    const proved = await readProof(handle).catch(() => null)
-    // The endpoint says what is wrong with them.
-    if (proved === null) return false
-    const isSameUser = proved.userId === userId && proved.version === version
-    if (isSameUser && proved.sessionIds.every((id) => id === sessionId)) return true
+  async function provesActor({ userId, sessionId, version }: Identity, handle: AuthHandle): Promise<boolean> {
+    const proof = await readProof(handle).catch(() => null)
+    // The endpoint rejects them with the reason.
+    if (proof === null) return false
+    const isSameUser = proof.userId === userId && proof.version === version
+    if (isSameUser && proof.sessionIds.every((id) => id === sessionId)) return true
     throw new AuthError('TOKEN_INVALID')
   }
 
-  /** Whom the credentials name, by a JWT of ours that may have expired, and by the session cookie beside it. */
-  async function readProof(
-    handle: AuthHandle,
-  ): Promise<(Pick<Identity, 'userId' | 'version'> & { readonly sessionIds: readonly string[] }) | null> {
+  /** Reads the user and the sessions that the JWT and the session cookie name. */
+  async function readProof(handle: AuthHandle) {
     const { token, sessionCookie } = readCredentials(handle[authRequest].request.header, config)
     if (token === null) return null
     const { userId, sessionId, version } = await verifyJwt(token, config, BEFORE_ANY_EXPIRY)
@@ -114,36 +89,27 @@ export function createOwnFunctions({
   }
 
   return {
-    has: (path, type) => types.get(path)?.includes(type) ?? false,
-    async run({ path, type, input }, context) {
-      switch (path) {
-        case FIND_SESSION:
-          return findSession(parse(input, isSessionKey), context)
-        case CONSUME_LIMIT:
-          return consumeLimit(parse(input, isLimitInput), context)
-        default:
-          return callEndpoint(parse(input, isEndpointCall), type, context)
+    findSession: procedure.input(parserOf(isSessionKey)).query(async ({ ctx, input }) => {
+      try {
+        const session = await ctx.db[authStore].sessions.findSession(input)
+        return session === null ? null : toSessionJson(session)
+      } catch (cause) {
+        throw isAuthError(cause) ? cause : new AuthError('SESSIONS_UNAVAILABLE', { cause })
       }
-    },
+    }),
+    consumeLimit: procedure.input(parserOf(isLimitInput)).mutation(({ ctx, input: { key, limit } }) => {
+      const { limits } = ctx.db[authStore]
+      if (limits === undefined) throw new AuthError('SESSIONS_UNAVAILABLE')
+      return limits.consume(key, checkRateLimit('limit', limit))
+    }),
+    ...(getAuth !== undefined && {
+      queryEndpoint: endpointProcedure.query(({ ctx, input }) => callEndpoint(input, 'query', ctx)),
+      mutateEndpoint: endpointProcedure.mutation(({ ctx, input }) => callEndpoint(input, 'mutation', ctx)),
+    }),
   }
 }
 
-async function findSession(key: FindSessionInput, { db }: HasDatabase): Promise<SessionJson | null> {
-  try {
-    const session = await db[authStore].sessions.findSession(key)
-    return session === null ? null : toSessionJson(session)
-  } catch (cause) {
-    throw isAuthError(cause) ? cause : new AuthError('SESSIONS_UNAVAILABLE', { cause })
-  }
-}
-
-async function consumeLimit({ key, limit }: ConsumeLimitInput, { db }: HasDatabase): Promise<number | null> {
-  const { limits } = db[authStore]
-  if (limits === undefined) throw new AuthError('SESSIONS_UNAVAILABLE')
-  return limits.consume(key, checkRateLimit('limit', limit))
-}
-
-/** Only the endpoints themselves: whatever else an object has is no method of theirs. */
+/** Returns an enumerable method only: everything else that an object has isn't an endpoint. */
 function methodOf(api: object, name: string): ((input: object) => Promise<unknown>) | null {
   for (const key in api) {
     if (key !== name) continue
@@ -153,18 +119,39 @@ function methodOf(api: object, name: string): ((input: object) => Promise<unknow
   return null
 }
 
-/** `Headers` would cross as an empty object. */
-function toAnswer(result: unknown): EndpointAnswer {
-  if (!isObject(result)) throw new TypeError('An endpoint answered with no object')
+/** Extracts the cookies, because `Headers` would become an empty object in JSON. */
+function toResponse(result: unknown): EndpointResponse {
+  if (!isObject(result)) throw new TypeError('An endpoint did not return an object')
   const { headers, ...body } = result
   return headers instanceof Headers ? { body, cookies: headers.getSetCookie() } : { body: result }
 }
 
-function parse<Input>(input: unknown, isInput: (input: unknown) => input is Input): Input {
-  if (isInput(input)) return input
-  throw invalid('The input is not valid')
+function parserOf<Input>(isInput: (input: unknown) => input is Input): (input: unknown) => Input {
+  return (input) => {
+    if (isInput(input)) return input
+    throw new TypeError('The input is not valid')
+  }
 }
 
-function invalid(message: string): TRPCError {
-  return new TRPCError({ code: 'BAD_REQUEST', message })
+function isSessionKey(input: unknown): input is SessionKey {
+  return isObject(input) && typeof input.sessionId === 'string' && typeof input.userId === 'string'
+}
+
+function isLimitInput(input: unknown): input is { readonly key: string; readonly limit: RateLimit } {
+  if (!isObject(input) || typeof input.key !== 'string' || !isObject(input.limit)) return false
+  // Only the counters of `rateLimit`: a service key must not be able to lock sign-ins.
+  if (!/^procedure:.{1,1000}$/su.test(input.key)) return false
+  return typeof input.limit.points === 'number' && typeof input.limit.duration === 'number'
+}
+
+function isEndpointCall(input: unknown): input is EndpointCall {
+  if (!isObject(input) || typeof input.name !== 'string' || !isObject(input.input)) return false
+  const { request } = input
+  return (
+    isObject(request) &&
+    typeof request.method === 'string' &&
+    isObject(request.headers) &&
+    Object.values(request.headers).every((value) => typeof value === 'string') &&
+    (request.remoteAddress === null || typeof request.remoteAddress === 'string')
+  )
 }

@@ -1,13 +1,12 @@
-import { isUndecided } from '@sallyport/core'
+import { AuthError, ConfigurationError, isUndecided } from '@sallyport/core'
 import { TRPCError } from '@trpc/server'
-import { isTRPCError } from '../call/call-outcome.ts'
-import { isCallRefusal, toCallerError } from '../call/call-refusal.ts'
-import type { Runner } from './runner.ts'
+import { type CallRejection, isCallRejection } from '../call/call-rejection.ts'
+import type { Runner, RunnerCall } from './runner.ts'
 
 /**
- * Makes a runner of a way to call. Whoever calls is told of a refusal what they can use of it.
+ * Creates a runner, which converts a rejection to the error that callers see.
  *
- * @param onError is told of every call whose outcome is not known
+ * @param onError called with every call whose outcome is unknown
  */
 export function toRunner(run: Runner['run'], onError: (error: unknown) => void = () => {}): Runner {
   return {
@@ -16,17 +15,37 @@ export function toRunner(run: Runner['run'], onError: (error: unknown) => void =
         call.signal?.throwIfAborted()
         return await run(call)
       } catch (error) {
-        if (call.signal?.aborted && error === call.signal.reason) throw toCallerAbort(error)
-        if (!isCallRefusal(error)) throw error
-        const told = toCallerError(error, call)
-        if (isUndecided(told)) onError(error)
-        throw told
+        if (call.signal?.aborted && error === call.signal.reason) throw toAbortError(error)
+        if (!isCallRejection(error)) throw error
+        const callerError = toCallerError(error, call)
+        if (isUndecided(callerError)) onError(error)
+        throw callerError
       }
     },
   }
 }
 
-/** What a call ends with whose caller has left: why the session of an action ended, where that is the reason. */
-function toCallerAbort(reason: unknown): Error {
-  return isTRPCError(reason) ? reason : new TRPCError({ code: 'CLIENT_CLOSED_REQUEST', cause: reason })
+/** Keeps the reason why the session of an action ended. */
+function toAbortError(reason: unknown): Error {
+  // By its name: the app may have another copy of tRPC.
+  if (reason instanceof Error && reason.name === 'TRPCError') return reason
+  return new TRPCError({ code: 'CLIENT_CLOSED_REQUEST', cause: reason })
+}
+
+/** The user can't fix a rejection of the service, and 401 would sign them out. So it is 503. */
+function toCallerError(cause: CallRejection, { type, path }: RunnerCall): Error {
+  switch (cause.code) {
+    case 'FUNCTION_NOT_FOUND':
+      return new ConfigurationError(`There is no internal ${type} ${path}`, { cause })
+    case 'KEY_REUSED': {
+      const message = 'The idempotency key was used for another call'
+      return new TRPCError({ code: 'CONFLICT', message, cause })
+    }
+    case 'PAYLOAD_TOO_LARGE': {
+      const message = 'The input of the internal function is too large'
+      return new TRPCError({ code: 'PAYLOAD_TOO_LARGE', message, cause })
+    }
+    default:
+      return new AuthError('SESSIONS_UNAVAILABLE', { cause })
+  }
 }

@@ -123,11 +123,12 @@ test('a limit that cannot work is refused', () => {
 })
 
 test('without getAuth there is no way to the auth endpoints', async () => {
-  const path = 'sallyport.callEndpoint'
-  for (const type of ['query', 'mutation'] as const)
+  for (const type of ['query', 'mutation'] as const) {
+    const path = type === 'query' ? 'sallyport.queryEndpoint' : 'sallyport.mutateEndpoint'
     await expect(runner({}).run({ ...NAME, path, type })).rejects.toThrow(
       `There is no internal ${type} ${path}`,
     )
+  }
 })
 
 test('the types: a reference says what a function takes and answers, and what it is', () => {
