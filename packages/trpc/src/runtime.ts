@@ -1,6 +1,5 @@
 export type { BoundApi, BoundMethod } from './runtime/bound-api.ts'
 export type { CallLimits } from './runtime/call/call-limits.ts'
-export { type AuthRuntime, createAuthRuntime } from './runtime/create-auth-runtime.ts'
 export {
   type ActingUser,
   defineInternalFunctions,
@@ -8,7 +7,7 @@ export {
   type InternalFunctionsOptions,
 } from './runtime/functions/internal-functions.ts'
 export { createInternalHandler, type InternalHandlerOptions } from './runtime/functions/internal-handler.ts'
-export type { BoundAuth, GetAuth } from './runtime/get-auth.ts'
+export { type AuthRuntime, type BoundAuth, createAuthRuntime, type GetAuth } from './runtime/get-auth.ts'
 export { bindRunner, type RunnerBinding } from './runtime/runner/bind-runner.ts'
 export { type FunctionReference, type FunctionsOf, functionsOf } from './runtime/runner/function-reference.ts'
 export {

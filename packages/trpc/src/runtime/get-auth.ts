@@ -1,3 +1,4 @@
+import { ConfigurationError } from '@sallyport/core'
 import { type AuthDefinition, endpointsOf } from '@sallyport/core/auth'
 import { type BoundApi, type CallEndpoint, createBoundApi } from './bound-api.ts'
 import { createSelection, type RuntimeContext } from './select-adapter.ts'
@@ -16,22 +17,50 @@ export interface BoundAuth<Definition extends AuthDefinition> {
  */
 export type GetAuth<Definition extends AuthDefinition> = (ctx: RuntimeContext) => BoundAuth<Definition>
 
-export function createGetAuth<Definition extends AuthDefinition>(
-  definition: () => Definition,
-): GetAuth<Definition> {
-  const select = createSelection(definition)
-  let bind: ((call: CallEndpoint) => BoundApi<Definition['plugins']>) | undefined
-  return (ctx) => {
-    const call = rejectWritesInQueries(select(ctx), ctx)
-    bind ??= createBoundApi<Definition['plugins']>(endpointsOf(definition()))
-    return { api: bind(call) }
-  }
+export interface AuthRuntime<Definition extends AuthDefinition> {
+  readonly getAuth: GetAuth<Definition>
 }
 
-/** Rejects before anything is sent or read. */
-function rejectWritesInQueries(call: CallEndpoint, { auth }: RuntimeContext): CallEndpoint {
-  return (name, endpoint, input) => {
-    if (writes(endpoint) && isInQuery(auth)) throw writeInQuery(`auth.api.${name}()`)
-    return call(name, endpoint, input)
+/**
+ * Binds an auth definition to `getAuth`. A module that imports the result carries the definition with all its plugins (spec section 1).
+ *
+ * @param define called once, by the first `getAuth`, so the module of the definition may import this one
+ * @example export const { getAuth } = createAuthRuntime(() => authDefinition)
+ */
+export function createAuthRuntime<Definition extends AuthDefinition>(
+  define: () => Definition,
+): AuthRuntime<Definition> {
+  let loaded: Definition | undefined
+  const definition = () => {
+    loaded ??= load(define)
+    return loaded
+  }
+  const select = createSelection(definition)
+  let bind: ((call: CallEndpoint) => BoundApi<Definition['plugins']>) | undefined
+
+  function getAuth(ctx: RuntimeContext): BoundAuth<Definition> {
+    const call = select(ctx)
+    bind ??= createBoundApi<Definition['plugins']>(endpointsOf(definition()))
+    const api = bind((name, endpoint, input) => {
+      // Before anything is sent or read.
+      if (writes(endpoint) && isInQuery(ctx.auth)) throw writeInQuery(`auth.api.${name}()`)
+      return call(name, endpoint, input)
+    })
+    return { api }
+  }
+  return { getAuth }
+}
+
+/** @throws ConfigurationError `DEFINITION_MISSING` if the module of the definition hasn't been evaluated yet */
+function load<Definition extends AuthDefinition>(define: () => Definition | undefined): Definition {
+  try {
+    const definition = define()
+    if (definition !== undefined) return definition
+    throw new ReferenceError('The definition is undefined')
+  } catch (cause) {
+    throw new ConfigurationError(
+      'getAuth was called while the module of the auth definition was still loading: call it in a function',
+      { code: 'DEFINITION_MISSING', cause },
+    )
   }
 }

@@ -1,5 +1,5 @@
-import { AuthError, type AuthStore, type RevocationFeed } from '@sallyport/core'
-import { fromSessionJson } from './call/session-json.ts'
+import { AuthError, type AuthStore, type RevocationFeed, type StoredSession } from '@sallyport/core'
+import { isObject } from './call/take-result.ts'
 import type { Runner } from './runner/runner.ts'
 
 /** One store per runner, so streams of one session share its reads. */
@@ -39,3 +39,27 @@ function createStore(runner: Runner): AuthStore {
 
 /** A process without a database gets no revocations. Streams read the session again before their lease ends. */
 const SILENT: RevocationFeed = { revision: 0, subscribe: () => () => {}, publish() {} }
+
+/** A session in JSON. Dates are ISO 8601 text, and an invalid date is empty. */
+export type SessionJson = Omit<StoredSession, 'expiresAt' | 'ban'> & {
+  readonly expiresAt: string
+  readonly ban: { readonly until: string | null } | null
+}
+
+/**
+ * Parses a session from another process. `validateSession` rejects one of another session or user.
+ *
+ * @throws TypeError if it doesn't have the shape of a session
+ */
+export function fromSessionJson(json: unknown): StoredSession {
+  if (!isSessionJson(json)) throw new TypeError('Not a session')
+  const { expiresAt, ban } = json
+  const until = ban === null || ban.until === null ? null : new Date(ban.until)
+  return { ...json, expiresAt: new Date(expiresAt), ban: ban && { until } }
+}
+
+function isSessionJson(json: unknown): json is SessionJson {
+  if (!isObject(json) || typeof json.expiresAt !== 'string' || !isObject(json.user)) return false
+  if (json.ban === null) return true
+  return isObject(json.ban) && (json.ban.until === null || typeof json.ban.until === 'string')
+}

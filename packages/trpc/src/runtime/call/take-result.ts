@@ -68,6 +68,17 @@ function decodeEndpointError(
 
 type Members = Readonly<Record<string, unknown>>
 
+/** Parses JSON in strict UTF-8. Returns undefined if it isn't, which no JSON is. */
+export function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(utf8.decode(bytes))
+  } catch {
+    return undefined
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
 export function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null
 }

@@ -8,11 +8,11 @@ import {
   type Session,
   validateIdentity,
 } from '@sallyport/core'
-import { consumeToken, runOnce, type ServiceClaims, safely } from '@sallyport/core/service'
+import { consumeToken, runOnce, type ServiceCall, type ServiceClaims, safely } from '@sallyport/core/service'
 import { type AnyTRPCRouter, callTRPCProcedure, type inferRouterContext, TRPCError } from '@trpc/server'
-import type { CallBody } from '../call/call-body.ts'
 import { type CallLimits, checkLimits } from '../call/call-limits.ts'
 import { CallRejection, isCallRejection } from '../call/call-rejection.ts'
+import { isObject, parseJson } from '../call/take-result.ts'
 import { createInternalRouter, encodeError, encodeResult } from './internal-router.ts'
 import { createOwnProcedures, type EndpointsSource, type HasDatabase } from './own-procedures.ts'
 
@@ -39,16 +39,14 @@ export interface InternalFunctionsOptions<Router extends AnyTRPCRouter>
 
 type MaybePromise<Value> = Value | Promise<Value>
 
-/** A call that has arrived where the functions are. */
-export interface ArrivedCall extends CallBody {
-  readonly actor: Identity | null
-  readonly idempotencyKey: string | null
-  /** Of the bytes as they arrived. */
+/** A call that has arrived where the functions are, as its service JWT describes it. */
+export interface ArrivedCall extends ServiceCall {
+  readonly body: Uint8Array
   readonly bodyDigest: string
-  /** The service JWT of the call. Null in the same process. */
+  /** The service JWT. Null in the same process. */
   readonly token: Pick<ServiceClaims, 'service' | 'id' | 'expiresAt'> | null
-  /** Aborts when no caller waits any more. */
-  readonly signal: AbortSignal | undefined
+  /** Aborts when the caller leaves or the time is up. */
+  readonly signal: AbortSignal
 }
 
 /** The internal functions of an app, for `localRunner` and `createInternalHandler`. */
@@ -88,9 +86,12 @@ export function defineInternalFunctions<Router extends AnyTRPCRouter>({
   const report = safely(onError)
 
   async function execute(call: ArrivedCall): Promise<string> {
-    if (typeOf(router, call.path) !== call.type) throw new CallRejection('FUNCTION_NOT_FOUND')
+    const input = decodeInput(call)
+    const { path, type } = call
+    const procedure = Object.hasOwn(router._def.procedures, path) ? router._def.procedures[path] : null
+    if (procedure?._def.type !== type) throw new CallRejection('FUNCTION_NOT_FOUND')
     try {
-      return await authorizeAndRun(call)
+      return await authorizeAndRun({ ...call, input })
     } catch (error) {
       if (isCallRejection(error)) throw error
       const response = isUndecided(error) ? null : encodeError(error)
@@ -99,49 +100,39 @@ export function defineInternalFunctions<Router extends AnyTRPCRouter>({
     }
   }
 
-  async function authorizeAndRun(call: ArrivedCall): Promise<string> {
-    const { actor, type, token, signal, idempotencyKey } = call
+  async function authorizeAndRun(call: ArrivedCall & { readonly input: unknown }): Promise<string> {
+    const { actor: identity, type, token, idempotencyKey } = call
     const context: HasDatabase = await createContext()
     const store = storeIn(context)
     // A query changes nothing, so the listener's memory of tokens is enough.
-    const isReplay =
-      type === 'mutation' && token !== null && !(await consumeToken(databaseOf(store).db, token))
-    if (isReplay) throw new CallRejection('TOKEN_REPLAYED')
-    const acting = await authorizeActor(actor, store)
-    // The caller has left, so the function need not start.
-    signal?.throwIfAborted()
-    const run = () => runFunction(call, { ...context, ...acting })
-    return idempotencyKey === null ? run() : runOncePerKey({ ...call, idempotencyKey }, { store, run })
-  }
-
-  /** Runs Step 2 on every call, because the session may have ended since the caller's own check. */
-  async function authorizeActor(identity: Identity | null, { sessions }: AuthStore): Promise<ActingUser> {
-    if (identity === null) return { identity, session: null, user: null }
-    const session = await validateIdentity(identity, { config, adapter: sessions })
-    return { identity, session, user: session.user }
+    if (type === 'mutation' && token !== null && !(await consumeToken(databaseOf(store), token)))
+      throw new CallRejection('TOKEN_REPLAYED')
+    // Step 2, on every call: the session may have ended since the caller's own check.
+    const session =
+      identity === null ? null : await validateIdentity(identity, { config, adapter: store.sessions })
+    const ctx = { ...context, identity, session, user: session?.user ?? null }
+    if (idempotencyKey !== null) return runOncePerKey({ ...call, idempotencyKey }, { ctx, store })
+    // The caller may have left, so the function need not start.
+    call.signal.throwIfAborted()
+    return runFunction(call, { ctx, signal: call.signal })
   }
 
   async function runOncePerKey(
-    { path, actor, bodyDigest, idempotencyKey, token }: ArrivedCall & { readonly idempotencyKey: string },
-    { store, run }: { store: AuthStore; run: () => Promise<string> },
+    call: ArrivedCall & { readonly idempotencyKey: string; readonly input: unknown },
+    { ctx, store }: { ctx: HasDatabase & ActingUser; store: AuthStore },
   ): Promise<string> {
-    if (path.startsWith('sallyport.')) {
+    const { path, actor, token } = call
+    if (path.startsWith('sallyport.'))
       throw new ConfigurationError(
         `${path} takes no idempotency key: its answer may hold secrets, and is stored nowhere`,
       )
-    }
+    const service = token?.service ?? null
+    const once = { service, userId: actor?.userId ?? null, now: config.now() }
+    // Without a signal, because another call with the same key may wait for the result.
     const outcome = await runOnce(
-      databaseOf(store).db,
-      {
-        idempotencyKey,
-        path,
-        bodyDigest,
-        service: token?.service ?? null,
-        userId: actor?.userId ?? null,
-        now: config.now(),
-        onError: (error) => report(error, { path }),
-      },
-      run,
+      databaseOf(store),
+      { ...call, ...once, onError: (error) => report(error, { path }) },
+      () => runFunction(call, { ctx, signal: undefined }),
     )
     if (outcome.state === 'done') return outcome.result
     throw new CallRejection(outcome.state === 'conflict' ? 'KEY_REUSED' : 'UNDECIDED')
@@ -149,13 +140,14 @@ export function defineInternalFunctions<Router extends AnyTRPCRouter>({
 
   /** Never rejects, because the function may have done something by now. */
   async function runFunction(
-    { path, type, input, signal }: ArrivedCall,
-    ctx: HasDatabase & ActingUser,
+    { path, type, input }: ArrivedCall & { readonly input: unknown },
+    { ctx, signal }: { ctx: HasDatabase & ActingUser; signal: AbortSignal | undefined },
   ): Promise<string> {
     try {
       const getRawInput = async () => input
       const data = await callTRPCProcedure({ router, path, type, ctx, getRawInput, signal, batchIndex: 0 })
-      if (isStream(data)) throw new TypeError('An internal function returned a stream')
+      if (isObject(data) && Symbol.asyncIterator in data)
+        throw new TypeError('An internal function returned a stream')
       const response = encodeResult(data)
       if (new TextEncoder().encode(response).byteLength <= maxResponseBytes) return response
       throw new RangeError(`The response of an internal function has more than ${maxResponseBytes} bytes`)
@@ -173,8 +165,13 @@ export function defineInternalFunctions<Router extends AnyTRPCRouter>({
 const FAILED =
   encodeError(new TRPCError({ code: 'INTERNAL_SERVER_ERROR', message: 'The internal function failed' })) ?? ''
 
-function typeOf({ _def }: AnyTRPCRouter, path: string): string | null {
-  return Object.hasOwn(_def.procedures, path) ? _def.procedures[path]._def.type : null
+/** @throws CallRejection `CALL_INVALID`, or `TOKEN_INVALID` if the body is another call */
+function decodeInput({ body, path, type }: ArrivedCall): unknown {
+  const call = parseJson(body)
+  const isKnownType = isObject(call) && (call.type === 'query' || call.type === 'mutation')
+  if (!isKnownType || typeof call.path !== 'string') throw new CallRejection('CALL_INVALID')
+  if (call.path !== path || call.type !== type) throw new CallRejection('TOKEN_INVALID')
+  return call.input
 }
 
 /** @throws ConfigurationError if the context has no store */
@@ -187,14 +184,9 @@ function storeIn({ db }: HasDatabase): AuthStore {
 }
 
 /** @throws ConfigurationError if another library has the database */
-function databaseOf({ database }: AuthStore): NonNullable<AuthStore['database']> {
-  if (database !== undefined) return database
+function databaseOf({ database }: AuthStore): NonNullable<AuthStore['database']>['db'] {
+  if (database !== undefined) return database.db
   throw new ConfigurationError(
     'internal functions: mutations need the db of openSqlite() or openPostgres(), where the tables of service calls are',
   )
-}
-
-/** A stream would become an empty object in JSON. */
-function isStream(data: unknown): boolean {
-  return typeof data === 'object' && data !== null && Symbol.asyncIterator in data
 }

@@ -12,7 +12,6 @@ import {
   verifyServiceToken,
 } from '@sallyport/core/service'
 import { getHTTPStatusCode } from '@trpc/server/http'
-import { decodeBody } from '../call/call-body.ts'
 import { type CallLimits, callSlots, checkLimits } from '../call/call-limits.ts'
 import { CallRejection, isCallRejection } from '../call/call-rejection.ts'
 import { type Deadline, startDeadline } from '../call/deadline.ts'
@@ -84,21 +83,9 @@ export function createInternalHandler(
     const release = takeSlot()
     let execution: Promise<string> | null = null
     try {
-      const bytes = await deadline.wait(read(request, maxBodyBytes))
-      const bodyDigest = await digestBody(bytes)
-      if (bodyDigest !== claims.bodyDigest) throw new CallRejection('TOKEN_INVALID')
-      const call = decodeBody(bytes)
-      if (call.path !== claims.path || call.type !== claims.type) throw new CallRejection('TOKEN_INVALID')
-      const { actor, idempotencyKey, service, id, expiresAt } = claims
-      execution = functions.execute({
-        ...call,
-        actor,
-        idempotencyKey,
-        bodyDigest,
-        token: { service, id, expiresAt },
-        // Another call with the same key may wait for the result.
-        signal: idempotencyKey === null ? deadline.signal : undefined,
-      })
+      const body = await deadline.wait(read(request, maxBodyBytes))
+      if ((await digestBody(body)) !== claims.bodyDigest) throw new CallRejection('TOKEN_INVALID')
+      execution = functions.execute({ ...claims, body, token: claims, signal: deadline.signal })
       return await deadline.wait(execution)
     } finally {
       // A function keeps its slot until it ends, even without a caller.

@@ -9,14 +9,15 @@ import {
   type RateLimit,
   readCredentials,
   type SessionKey,
+  type StoredSession,
   verifyJwt,
 } from '@sallyport/core'
 import { initTRPC, TRPCError, type TRPCRouterRecord } from '@trpc/server'
 import { type AuthHandle, authRequest } from '../../server/auth-handle.ts'
 import { type AuthContext, createAuthContext } from '../../server/context.ts'
-import { toSessionJson } from '../call/session-json.ts'
 import { isObject } from '../call/take-result.ts'
 import type { EndpointCall, EndpointResponse } from '../http-adapter.ts'
+import type { SessionJson } from '../http-store.ts'
 
 /** The context that internal functions need. */
 export interface HasDatabase {
@@ -107,6 +108,18 @@ export function createOwnProcedures({
       mutateEndpoint: endpointProcedure.mutation(({ ctx, input }) => callEndpoint(input, 'mutation', ctx)),
     }),
   }
+}
+
+/** Converts a session to JSON, with the ban that Step 2 in the other process needs. */
+export function toSessionJson(session: StoredSession): SessionJson {
+  const { expiresAt, ban } = session
+  const until = ban?.until ? toText(ban.until) : null
+  return { ...session, expiresAt: toText(expiresAt), ban: ban && { until } }
+}
+
+/** Never null: an unreadable date counts as passed, and null would be a permanent ban. */
+function toText(date: Date): string {
+  return Number.isNaN(date.getTime()) ? '' : date.toISOString()
 }
 
 /** Returns an enumerable method only: everything else that an object has isn't an endpoint. */

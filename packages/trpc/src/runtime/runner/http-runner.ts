@@ -2,7 +2,6 @@ import type { AuthConfig } from '@sallyport/core'
 import { backOff } from '@sallyport/core/protocol'
 import {
   type ByteStream,
-  digestBody,
   issueServiceToken,
   parseServiceSigningKeys,
   readBytes,
@@ -14,13 +13,11 @@ import {
 import type { OperationLink } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import { observable } from '@trpc/server/observable'
-import { encodeBody } from '../call/call-body.ts'
-import { type CallLimits, callSlots, checkLimits } from '../call/call-limits.ts'
+import { type CallLimits, checkLimits } from '../call/call-limits.ts'
 import { CallRejection, isCallRejection } from '../call/call-rejection.ts'
-import { type Deadline, startDeadline } from '../call/deadline.ts'
-import { takeResult } from '../call/take-result.ts'
-import type { Runner, RunnerCall } from './runner.ts'
-import { toRunner } from './to-runner.ts'
+import { parseJson, takeResult } from '../call/take-result.ts'
+import { createRunner, type EncodedCall } from './create-runner.ts'
+import type { Runner } from './runner.ts'
 
 export interface HttpRunnerOptions extends CallLimits {
   /** The address of the internal handler: https, or http on this machine. */
@@ -75,93 +72,64 @@ export function httpRunner({
   service,
   config,
   onError = console.error,
-  ...options
+  fetch: request = (input, init) => fetch(input, init),
+  ...limits
 }: HttpRunnerOptions): Runner {
-  const { timeoutMs, maxConcurrent, maxBodyBytes, maxResponseBytes } = checkLimits(options)
-  const request = options.fetch ?? ((input, init) => fetch(input, init))
+  const { maxResponseBytes } = checkLimits(limits)
   const keys = parseServiceSigningKeys(service.signingKeys, config)
   const audience = serviceAudience(config)
   // The body carries credentials of users.
   requireSecureUrl('The url of httpRunner', url)
   requireClaimText('service.name', service.name)
-  const takeSlot = callSlots(maxConcurrent)
 
-  async function send(call: RunnerCall): Promise<unknown> {
-    const body = encodeBody(call, maxBodyBytes)
-    const release = takeSlot()
-    const deadline = startDeadline(timeoutMs, call.signal)
-    try {
-      const bodyDigest = await digestBody(body)
-      const attempt = async () => {
-        const authorization = `Bearer ${await issueToken(call, bodyDigest)}`
-        return exchange({ authorization, 'content-type': 'application/json' }, { body, deadline })
-      }
-      const mayRepeat = call.type === 'query' || call.idempotencyKey !== undefined
-      return await (mayRepeat ? twice(attempt, deadline) : attempt())
-    } finally {
-      deadline.end()
-      release()
-    }
-  }
-
-  function issueToken(call: RunnerCall, bodyDigest: string): Promise<string> {
-    const { path, type, actor, idempotencyKey = null } = call
-    return issueServiceToken(
+  async function attempt(call: EncodedCall): Promise<unknown> {
+    const { path, type, actor, idempotencyKey = null, body, bodyDigest, deadline } = call
+    const { signal } = deadline
+    const token = await issueServiceToken(
       { path, type, actor, idempotencyKey },
       { key: keys.active, service: service.name, audience, bodyDigest, now: config.now() },
     )
-  }
-
-  async function exchange(
-    headers: Record<string, string>,
-    { body, deadline: { signal, wait } }: { body: Uint8Array<ArrayBuffer>; deadline: Deadline },
-  ): Promise<unknown> {
-    const fetchBytes = async () => {
+    const exchange = async () => {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
       // Redirects are not followed; some edge runtimes don't support `error`.
       const response = await request(url, { method: 'POST', headers, body, redirect: 'manual', signal })
       return { status: response.status, bytes: await readBytes(response.body, maxResponseBytes) }
     }
-    const { status, bytes } = await wait(fetchBytes()).catch((cause) => {
+    const { status, bytes } = await deadline.wait(exchange()).catch((cause) => {
       throw signal.aborted ? signal.reason : new CallRejection('UNDECIDED', { cause })
     })
-    return takeResult(parse(bytes), status)
+    return takeResult(parseJson(bytes), status)
   }
 
   const link: OperationLink<AnyTRPCRouter> = ({ op }) =>
     observable((observer) => {
-      send(op.context.call as RunnerCall).then((data) => {
+      send(op.context.call as EncodedCall, attempt).then((data) => {
         observer.next({ result: { data } })
         observer.complete()
       }, observer.error)
     })
-  // Loaded by the first call: apps with `localRunner` need no client.
-  const client = async () => (await import('@trpc/client')).createTRPCUntypedClient({ links: [() => link] })
-  let connecting: ReturnType<typeof client> | undefined
+  // Loaded by the first call, because apps with `localRunner` need no client.
+  const loadClient = async () =>
+    (await import('@trpc/client')).createTRPCUntypedClient({ links: [() => link] })
+  let client: ReturnType<typeof loadClient> | undefined
 
-  return toRunner(async (call) => {
-    connecting ??= client()
+  return createRunner({ ...limits, onError: safely(onError) }, async (call) => {
+    client ??= loadClient()
     const { type, path, input } = call
-    return (await connecting)[type](path, input, { context: { call } }).catch(({ cause }) => {
+    return (await client)[type](path, input, { context: { call } }).catch(({ cause }) => {
       throw cause
     })
-  }, safely(onError))
+  })
 }
 
-function parse(bytes: Uint8Array): unknown {
+/** Attempts a call, and once more if its outcome is unknown, it may be repeated, and time is left. */
+async function send(call: EncodedCall, attempt: (call: EncodedCall) => Promise<unknown>): Promise<unknown> {
+  const mayRepeat = call.type === 'query' || call.idempotencyKey !== undefined
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-  } catch {
-    return undefined
-  }
-}
-
-/** Attempts once more if the outcome is unknown and time is left. */
-async function twice<Result>(attempt: () => Promise<Result>, deadline: Deadline): Promise<Result> {
-  try {
-    return await attempt()
+    return await attempt(call)
   } catch (error) {
-    if (!isCallRejection(error) || error.code !== 'UNDECIDED') throw error
+    if (!mayRepeat || !isCallRejection(error) || error.code !== 'UNDECIDED') throw error
   }
-  await deadline.wait(new Promise((resolve) => setTimeout(resolve, backOff(1, PAUSE))))
-  return attempt()
+  await call.deadline.wait(new Promise((resolve) => setTimeout(resolve, backOff(1, PAUSE))))
+  return attempt(call)
 }
