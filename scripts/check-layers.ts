@@ -34,7 +34,7 @@ const TRPC_IMPORTS = {
 const LOADED_BY = [
   [core('auth'), `${CORE}/(plugins|testing)/|${TRPC}/runtime/(bound-api|direct-adapter|get-auth)[.]`],
   [`${TRPC}/runtime/(direct-adapter|http-adapter|http-store)[.]`, `${TRPC}/runtime/select-adapter[.]`],
-  [`${TRPC}/runtime/get-auth[.]`, `${TRPC}/runtime/`],
+  [`${TRPC}/runtime/get-auth[.]`, `${TRPC}/(runtime|action)[.]`],
   [npm('better-sqlite3/'), `${CORE}/(database/sqlite|cli/generate)/`],
   [npm('pg/'), `${CORE}/database/postgres/`],
 ] as const

@@ -7,7 +7,7 @@ export {
   type InternalFunctionsOptions,
 } from './runtime/functions/internal-functions.ts'
 export { createInternalHandler, type InternalHandlerOptions } from './runtime/functions/internal-handler.ts'
-export { type AuthRuntime, type BoundAuth, createAuthRuntime, type GetAuth } from './runtime/get-auth.ts'
+export { type BoundAuth, createAuthRuntime, type GetAuth } from './runtime/get-auth.ts'
 export { bindRunner, type RunnerBinding } from './runtime/runner/bind-runner.ts'
 export { type FunctionReference, type FunctionsOf, functionsOf } from './runtime/runner/function-reference.ts'
 export {

@@ -7,7 +7,6 @@ const RETENTION_MS = 24 * 60 * 60 * 1000
 /** A call that runs at most once. */
 export interface OnceCall {
   readonly idempotencyKey: string
-  /** The path of the function. */
   readonly path: string
   readonly bodyDigest: string
   /** The calling service, which has keys separate from those of other services. Null within this process. */

@@ -7,7 +7,7 @@ import type { FunctionContext, Runner } from '../runtime/runner/runner.ts'
 import type { AuthContext } from '../server/context.ts'
 import type { AuthorizedHandle, Middleware, SessionContext } from '../server/guard.ts'
 import { refusalMiddleware } from '../server/refusal-middleware.ts'
-import { type ActionSource, authorizeAction, withMember } from './authorize-action.ts'
+import { type ActionSource, authorizeAction } from './authorize-action.ts'
 
 /** The members that an action adds to the context of the app, which loses its `db`. */
 export interface ActionMembers<Definition extends AuthDefinition> extends FunctionContext {
@@ -109,6 +109,8 @@ function addApi<Definition extends AuthDefinition>(
   return ({ ctx, next }) => {
     const { auth, runQuery, runMutation } = ctx
     const get = () => getAuth({ auth, runQuery, runMutation }).api
-    return next({ ctx: { auth: withMember(auth, 'api', { get, enumerable: true }) } })
+    // Spreading the handle would use its signal, and so lease the session.
+    const members = { ...Object.getOwnPropertyDescriptors(auth), api: { get, enumerable: true } }
+    return next({ ctx: { auth: Object.create(Object.prototype, members) } })
   }
 }

@@ -2,7 +2,7 @@ import { type AuthDatabase, ConfigurationError } from '@sallyport/core'
 import { bindRunner } from '../runtime/runner/bind-runner.ts'
 import type { FunctionContext, Runner } from '../runtime/runner/runner.ts'
 import { selectStore } from '../runtime/select-adapter.ts'
-import { type AuthHandle, type AuthRequest, authRequest, type SessionRead } from '../server/auth-handle.ts'
+import { type AuthRequest, authRequest, type SessionRead } from '../server/auth-handle.ts'
 import { callLease } from '../server/call-lease.ts'
 import type { AuthContext } from '../server/context.ts'
 import {
@@ -54,13 +54,4 @@ async function authenticate(
   // A process without a database gets no revocations, so calls don't share a read.
   const read = ctx.db === undefined ? request.authenticateFresh : request.authenticate
   return { read: await read(store, request.kind), runner }
-}
-
-/** Returns a handle with another member. Spreading the handle would use its signal, and so lease the session. */
-export function withMember<Handle extends AuthHandle, Name extends PropertyKey, Member>(
-  handle: Handle,
-  name: Name,
-  member: TypedPropertyDescriptor<Member>,
-): Handle & { readonly [Key in Name]: Member } {
-  return Object.create(Object.prototype, { ...Object.getOwnPropertyDescriptors(handle), [name]: member })
 }

@@ -17,19 +17,16 @@ export interface BoundAuth<Definition extends AuthDefinition> {
  */
 export type GetAuth<Definition extends AuthDefinition> = (ctx: RuntimeContext) => BoundAuth<Definition>
 
-export interface AuthRuntime<Definition extends AuthDefinition> {
-  readonly getAuth: GetAuth<Definition>
-}
-
 /**
  * Binds an auth definition to `getAuth`. A module that imports the result carries the definition with all its plugins (spec section 1).
  *
  * @param define called once, by the first `getAuth`, so the module of the definition may import this one
+ * @throws ConfigurationError `DEFINITION_MISSING` from `getAuth` if that module hasn't been evaluated yet
  * @example export const { getAuth } = createAuthRuntime(() => authDefinition)
  */
 export function createAuthRuntime<Definition extends AuthDefinition>(
   define: () => Definition,
-): AuthRuntime<Definition> {
+): { readonly getAuth: GetAuth<Definition> } {
   let loaded: Definition | undefined
   const definition = () => {
     loaded ??= load(define)
@@ -51,7 +48,6 @@ export function createAuthRuntime<Definition extends AuthDefinition>(
   return { getAuth }
 }
 
-/** @throws ConfigurationError `DEFINITION_MISSING` if the module of the definition hasn't been evaluated yet */
 function load<Definition extends AuthDefinition>(define: () => Definition | undefined): Definition {
   try {
     const definition = define()

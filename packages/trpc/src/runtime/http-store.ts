@@ -1,4 +1,4 @@
-import { AuthError, type AuthStore, type RevocationFeed, type StoredSession } from '@sallyport/core'
+import { AuthError, type AuthStore, type StoredSession } from '@sallyport/core'
 import { isObject } from './call/take-result.ts'
 import type { Runner } from './runner/runner.ts'
 
@@ -7,13 +7,9 @@ const stores = new WeakMap<Runner, AuthStore>()
 
 /** Returns a store that reads sessions and consumes rate limits through internal functions. */
 export function httpStore(runner: Runner): AuthStore {
-  const store = stores.get(runner) ?? createStore(runner)
-  stores.set(runner, store)
-  return store
-}
-
-function createStore(runner: Runner): AuthStore {
-  return {
+  const known = stores.get(runner)
+  if (known !== undefined) return known
+  const store: AuthStore = {
     sessions: {
       async findSession({ sessionId, userId }) {
         const input = { sessionId, userId }
@@ -23,7 +19,8 @@ function createStore(runner: Runner): AuthStore {
         return session === null ? null : fromSessionJson(session)
       },
     },
-    revocations: SILENT,
+    // This process gets no revocations. Streams read the session again before their lease ends.
+    revocations: { revision: 0, subscribe: () => () => {}, publish() {} },
     limits: {
       async consume(key, limit) {
         const input = { key, limit }
@@ -35,10 +32,9 @@ function createStore(runner: Runner): AuthStore {
       },
     },
   }
+  stores.set(runner, store)
+  return store
 }
-
-/** A process without a database gets no revocations. Streams read the session again before their lease ends. */
-const SILENT: RevocationFeed = { revision: 0, subscribe: () => () => {}, publish() {} }
 
 /** A session in JSON. Dates are ISO 8601 text, and an invalid date is empty. */
 export type SessionJson = Omit<StoredSession, 'expiresAt' | 'ban'> & {

@@ -19,12 +19,10 @@ import { isObject } from '../call/take-result.ts'
 import type { EndpointCall, EndpointResponse } from '../http-adapter.ts'
 import type { SessionJson } from '../http-store.ts'
 
-/** The context that internal functions need. */
 export interface HasDatabase {
   readonly db: AuthDatabase
 }
 
-/** The part of `getAuth` that internal functions need. */
 export type EndpointsSource = (ctx: AuthContext & HasDatabase) => { readonly api: object }
 
 interface OwnContext extends HasDatabase {
@@ -80,7 +78,6 @@ export function createOwnProcedures({
     throw new AuthError('TOKEN_INVALID')
   }
 
-  /** Reads the user and the sessions that the JWT and the session cookie name. */
   async function readProof(handle: AuthHandle) {
     const { token, sessionCookie } = readCredentials(handle[authRequest].request.header, config)
     if (token === null) return null
