@@ -124,7 +124,7 @@ export function defineInternalFunctions<Router extends AnyTRPCRouter>({
     const { path, actor, token } = call
     if (path.startsWith('sallyport.'))
       throw new ConfigurationError(
-        `${path} takes no idempotency key: its answer may hold secrets, and is stored nowhere`,
+        `${path} takes no idempotency key: its response may hold secrets and is never stored`,
       )
     const service = token?.service ?? null
     const once = { service, userId: actor?.userId ?? null, now: config.now() }

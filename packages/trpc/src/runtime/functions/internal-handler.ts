@@ -64,7 +64,7 @@ export function createInternalHandler(
     const materials = keySets.flatMap((keySet) => [...keySet.keys()].map(({ material }) => material))
     // A key in two sets would sign for both services.
     if (new Set(materials).size < materials.length)
-      throw new ConfigurationError('serviceJwks: two services have the same key. Make keys for each of them')
+      throw new ConfigurationError('serviceJwks: two services have the same key. Make separate keys for each')
     checkedVersions = versions
   }
 

@@ -41,14 +41,14 @@ export function createInternalRouter(router: AnyTRPCRouter, sallyport: TRPCRoute
   const lazy = Object.keys(router._def.lazy)
   if (lazy.length > 0)
     throw new ConfigurationError(
-      `internal functions: ${lazy.join(', ')} is loaded lazily, and must be there from the start`,
+      `internal functions: ${lazy.join(', ')} is loaded lazily. Import the router instead`,
     )
   const procedures = Object.entries<{ _def: { type: string } }>(router._def.procedures)
   for (const [path, { _def }] of procedures) {
     if (/^sallyport(\.|$)/.test(path))
-      throw new ConfigurationError(`internal functions: ${path} has a name that is kept for ours`)
+      throw new ConfigurationError(`internal functions: ${path} has a reserved name. Rename it`)
     if (_def.type === 'subscription')
-      throw new ConfigurationError(`internal functions: ${path} is a subscription; a call has one answer`)
+      throw new ConfigurationError(`internal functions: ${path} is a subscription. Use a query or a mutation`)
   }
   return t.router({ ...router._def.record, sallyport })
 }

@@ -74,16 +74,15 @@ export function createOwnProcedures({
     // The endpoint rejects them with the reason.
     if (proof === null) return false
     const isSameUser = proof.userId === userId && proof.version === version
-    if (isSameUser && proof.sessionIds.every((id) => id === sessionId)) return true
+    if (isSameUser && proof.sessionId === sessionId && proof.cookieId === sessionId) return true
     throw new AuthError('TOKEN_INVALID')
   }
 
   async function readProof(handle: AuthHandle) {
     const { token, sessionCookie } = readCredentials(handle[authRequest].request.header, config)
     if (token === null) return null
-    const { userId, sessionId, version } = await verifyJwt(token, config, BEFORE_ANY_EXPIRY)
-    const sessionIds = sessionCookie === null ? [sessionId] : [sessionId, sessionCookie.sessionId]
-    return { userId, version, sessionIds }
+    const identity = await verifyJwt(token, config, BEFORE_ANY_EXPIRY)
+    return { ...identity, cookieId: sessionCookie?.sessionId ?? identity.sessionId }
   }
 
   return {

@@ -284,7 +284,7 @@ describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
       const path = 'sallyport.mutateEndpoint'
       const call = { type: 'mutation', path, input: {}, idempotencyKey: newKey() } as const
       expect(await errorOf(run(call))).toEqual({
-        configuration: `${path} takes no idempotency key: its answer may hold secrets, and is stored nowhere`,
+        configuration: `${path} takes no idempotency key: its response may hold secrets and is never stored`,
         code: null,
       })
     })
