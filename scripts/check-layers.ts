@@ -39,7 +39,7 @@ const LOADED_BY = [
   [core('auth'), `${CORE}/(plugins|testing)/`],
   [core('internal/auth'), `${TRPC}/runtime/(bound-api|direct-adapter|get-auth)[.]`],
   [`${TRPC}/runtime/(direct-adapter|http-adapter|http-store)[.]`, `${TRPC}/runtime/select-adapter[.]`],
-  [`${TRPC}/runtime/get-auth[.]`, `${TRPC}/runtime/`],
+  [`${TRPC}/runtime/get-auth[.]`, `${TRPC}/(runtime|action)[.]`],
   [npm('better-sqlite3/'), `${CORE}/(database/sqlite|cli/generate)/`],
   [npm('pg/'), `${CORE}/database/postgres/`],
 ] as const
@@ -52,7 +52,8 @@ const REACHES = [
   { from: core('protocol'), packages: [] },
   { from: core('index'), packages: ['cookie', 'jose'] },
   { from: core('internal/server'), packages: LIGHT },
-  { from: `${TRPC}/(server|runtime/runner/http-runner)[.]ts$`, packages: [...LIGHT, '@trpc/server'] },
+  { from: `${TRPC}/server[.]ts$`, packages: [...LIGHT, '@trpc/server'] },
+  { from: `${TRPC}/runtime/runner/http-runner[.]ts$`, packages: [...LIGHT, '@trpc/(client|server)'] },
   { from: `${TRPC}/client/auth-client[.]ts$`, packages: [] },
   { from: `${TRPC}/client[.]ts$`, packages: ['@trpc/(client|server)'] },
   { from: `${TRPC}/react[.]ts$`, packages: ['react'] },

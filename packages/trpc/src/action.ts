@@ -7,7 +7,6 @@ export {
 } from './action/authed-action.ts'
 export type { BoundApi, BoundMethod } from './runtime/bound-api.ts'
 export type { CallLimits } from './runtime/call/call-limits.ts'
-export { type AuthRuntime, createAuthRuntime } from './runtime/create-auth-runtime.ts'
 export {
   type ActingUser,
   defineInternalFunctions,
@@ -15,9 +14,9 @@ export {
   type InternalFunctionsOptions,
 } from './runtime/functions/internal-functions.ts'
 export { createInternalHandler, type InternalHandlerOptions } from './runtime/functions/internal-handler.ts'
-export type { BoundAuth, GetAuth } from './runtime/get-auth.ts'
+export { type BoundAuth, createAuthRuntime, type GetAuth } from './runtime/get-auth.ts'
 export { bindRunner, type RunnerBinding } from './runtime/runner/bind-runner.ts'
-export { type FunctionsOf, functionsOf } from './runtime/runner/function-reference.ts'
+export { type FunctionReference, type FunctionsOf, functionsOf } from './runtime/runner/function-reference.ts'
 export {
   type HttpRunnerOptions,
   type HttpRunnerRequest,
@@ -26,11 +25,11 @@ export {
 } from './runtime/runner/http-runner.ts'
 export { localRunner } from './runtime/runner/local-runner.ts'
 export type {
-  FunctionReference,
+  FunctionContext,
   MutationOptions,
   RunMutation,
   Runner,
   RunnerCall,
   RunQuery,
 } from './runtime/runner/runner.ts'
-export type { FunctionContext, RuntimeContext } from './runtime/runtime-context.ts'
+export type { RuntimeContext } from './runtime/select-adapter.ts'

@@ -22,15 +22,16 @@ export {
   trustProxies,
 } from '../request/address.ts'
 export { type Credentials, readCredentials, type SessionCookie } from '../request/credentials.ts'
-export { burnToken } from '../service/burn-token.ts'
-export { digestBody } from '../service/digest-body.ts'
-export { issueServiceToken, type ServiceTokenOptions } from '../service/issue-service-token.ts'
+export { consumeToken } from '../service/consume-token.ts'
 export { type OnceCall, type OnceOutcome, runOnce } from '../service/run-once.ts'
-export { parseServiceSigningKeys, refuseSharedKeys } from '../service/service-signing-keys.ts'
+export { parseServiceSigningKeys, rejectSharedKeys } from '../service/service-signing-keys.ts'
 export {
+  digestBody,
+  issueServiceToken,
   requireClaimText,
   type ServiceCall,
   type ServiceClaims,
+  type ServiceTokenOptions,
   serviceAudience,
 } from '../service/service-token.ts'
 export { keySetsOf, type ServiceKeys, verifyServiceToken } from '../service/verify-service-token.ts'

@@ -1,49 +1,44 @@
-import type { AuthKysely, ServiceCallTable } from '../database/schema.ts'
-import { digestBody } from './digest-body.ts'
+import type { AuthKysely } from '../database/schema.ts'
+import { digestBody } from './service-token.ts'
 
-/** How long an outcome is remembered. */
-const KEPT_MS = 24 * 60 * 60 * 1000
+/** How long an outcome is kept. */
+const RETENTION_MS = 24 * 60 * 60 * 1000
 
-/** A call that is executed at most once. */
+/** A call that runs at most once. */
 export interface OnceCall {
   readonly idempotencyKey: string
-  /** The path of the function. */
   readonly path: string
-  /** What it is called with; see `digestBody`. */
   readonly bodyDigest: string
-  /**
-   * The service that calls: the key of another service is another key. Null for a call that stays in this
-   * process.
-   */
+  /** The calling service, which has keys separate from those of other services. Null within this process. */
   readonly service: string | null
-  /** The acting user: the key of another user is another key. */
+  /** The acting user, who has keys separate from those of other users. */
   readonly userId: string | null
   readonly now: Date
-  /** Is told where the outcome could not be stored: a repetition will find that nobody knows it. @default console.error */
+  /** Called if the outcome can't be stored. A repetition then gets `unknown`. @default console.error */
   readonly onError?: (error: unknown) => void
 }
 
-/** What is known of a call. */
 export type OnceOutcome =
   /** What the work returned, now or the first time. */
   | { readonly state: 'done'; readonly result: string }
   /** The key was used for another call. */
   | { readonly state: 'conflict' }
-  /** It was begun, and nobody here knows how it ended, or whether it has. */
+  /** The work was started, but its outcome isn't known. */
   | { readonly state: 'unknown' }
 
-interface Running extends Pick<OnceCall, 'path' | 'bodyDigest'> {
+type Subject = Pick<OnceCall, 'path' | 'bodyDigest'>
+interface Running extends Subject {
   readonly outcome: Promise<OnceOutcome>
 }
 
 const runningByDatabase = new WeakMap<AuthKysely, Map<string, Running>>()
 
 /**
- * Does work at most once for an idempotency key, on all nodes that share the database. It is noted before the work begins and again when
- * it is done. A repetition gets the stored outcome, and waits for it while the work goes on in this process.
+ * Runs work at most once per idempotency key, on all nodes that share the database. Writes a row before the work starts and the outcome
+ * when it ends. A repetition gets the stored outcome, or waits while the work runs in this process.
  *
- * @param work must not reject: what went wrong is an outcome too, since by then something may have been done
- * @throws AuthError `SESSIONS_UNAVAILABLE` when the database cannot tell; then nothing was done
+ * @param work must not reject: an error is an outcome too, because a part of the work may be done
+ * @throws AuthError `SESSIONS_UNAVAILABLE` if the database doesn't answer; then the work wasn't started
  */
 export async function runOnce(
   db: AuthKysely,
@@ -67,39 +62,31 @@ async function claimAndRun(
   work: () => Promise<string>,
 ): Promise<OnceOutcome> {
   const { id, path, bodyDigest, userId, now, onError = console.error } = call
-  const expiresAt = new Date(now.getTime() + KEPT_MS)
+  const expiresAt = new Date(now.getTime() + RETENTION_MS)
   const claimed = await db
     .insertInto('serviceCall')
     .values({ id, fn: path, body: bodyDigest, userId, result: null, expiresAt })
     .onConflict((conflict) => conflict.doNothing())
     .returning('id')
     .executeTakeFirst()
-  if (claimed === undefined) return recall(db, call)
+  if (claimed === undefined) return findOutcome(db, call)
   const result = await work()
-  // Whoever waits is told the outcome anyhow; a later repetition is told that it is unknown.
-  await remember(db, id, result).catch(onError)
+  await db.updateTable('serviceCall').set({ result }).where('id', '=', id).execute().catch(onError)
   return { state: 'done', result }
 }
 
-async function recall(db: AuthKysely, call: OnceCall & { readonly id: string }): Promise<OnceOutcome> {
+async function findOutcome(db: AuthKysely, call: Subject & { readonly id: string }): Promise<OnceOutcome> {
   const row = await db
     .selectFrom('serviceCall')
     .select(['fn', 'body', 'result'])
     .where('id', '=', call.id)
     .executeTakeFirst()
-  // Pruned a moment ago: it was begun, a day before.
+  // The row has just been pruned: the call was started a day ago.
   if (row === undefined) return { state: 'unknown' }
   if (!isSameCall({ path: row.fn, bodyDigest: row.body }, call)) return { state: 'conflict' }
   return row.result === null ? { state: 'unknown' } : { state: 'done', result: row.result }
 }
 
-async function remember(db: AuthKysely, id: string, result: ServiceCallTable['result']): Promise<void> {
-  await db.updateTable('serviceCall').set({ result }).where('id', '=', id).execute()
-}
-
-function isSameCall(
-  earlier: Pick<OnceCall, 'path' | 'bodyDigest'>,
-  call: Pick<OnceCall, 'path' | 'bodyDigest'>,
-): boolean {
+function isSameCall(earlier: Subject, call: Subject): boolean {
   return earlier.path === call.path && earlier.bodyDigest === call.bodyDigest
 }

@@ -8,14 +8,13 @@ import type { KeySet } from '../keys/key-set.ts'
 import { AuthError } from '../protocol/errors.ts'
 import { isClaimText, SERVICE_JWT_TYPE, SERVICE_TOKEN_SECONDS, type ServiceClaims } from './service-token.ts'
 
-/** No other claim is understood. */
+/** Tokens with other claims are rejected. */
 const CLAIMS = ['iss', 'aud', 'iat', 'exp', 'jti', 'fn', 'op', 'body', 'act', 'idempotencyKey']
 const ACTOR_MEMBERS = ['sub', 'sessionId', 'version', 'iss', 'kid', 'exp']
 
-/** The public keys of services: one set for all of them, or one for each, by its name. */
+/** The public keys of services: one set for all, or one set per service name. */
 export type ServiceKeys = KeySet | Readonly<Record<string, KeySet>>
 
-/** Returns the key sets in {@link ServiceKeys}. */
 export function keySetsOf(keys: ServiceKeys): readonly KeySet[] {
   return isKeySet(keys) ? [keys] : Object.values(keys)
 }
@@ -35,8 +34,7 @@ function keysFor(token: string, keys: ServiceKeys): KeySet {
 }
 
 /**
- * What a service JWT says, if one of our services signed it for this app and it counts now. Whether it is for the call at hand and
- * has not been used before is for the caller to see.
+ * Verifies the signature, audience, and lifetime of a service JWT. The caller compares it with the request and rejects a replay.
  *
  * @throws AuthError `TOKEN_INVALID`, `TOKEN_EXPIRED` or `KEYS_UNAVAILABLE`
  */
@@ -49,7 +47,7 @@ export async function verifyServiceToken(
   if (aud !== audience || !isNumericDate(iat) || !isNumericDate(exp)) throw new AuthError('TOKEN_INVALID')
   const lifetime = exp - iat
   if (lifetime <= 0 || lifetime > SERVICE_TOKEN_SECONDS) throw new AuthError('TOKEN_INVALID')
-  // From the future: it could be used long after it was made.
+  // A token from the future could be used long after it was issued.
   if (iat * 1000 > now.getTime() + SERVICE_TOKEN_SECONDS * 1000) throw new AuthError('TOKEN_INVALID')
   if (exp * 1000 <= now.getTime()) throw new AuthError('TOKEN_EXPIRED')
   return parseCall(claims, new Date(exp * 1000))
@@ -58,7 +56,7 @@ export async function verifyServiceToken(
 function parsePayload(payload: Uint8Array): JsonObject {
   try {
     const claims = parseJsonObject(payload)
-    // `JSON.parse` keeps the last of two members of one name; whoever signed may have meant the first (RFC 7519 section 4).
+    // `JSON.parse` keeps the last of two claims with one name; the signer may have meant the first (RFC 7519 section 4).
     const once = new TextEncoder().encode(JSON.stringify(claims))
     if (countStrings(payload) !== countStrings(once)) throw new SyntaxError('A claim occurs twice')
     return claims
@@ -76,7 +74,6 @@ function parseCall(claims: JsonObject, expiresAt: Date): ServiceClaims {
     isClaimText(path) &&
     (type === 'query' || type === 'mutation') &&
     isDigest(bodyDigest) &&
-    // A query changes nothing, so there is nothing to be done only once.
     (idempotencyKey === null || (type === 'mutation' && isClaimText(idempotencyKey)))
   if (!isCall) throw new AuthError('TOKEN_INVALID')
   return { service, id, path, type, bodyDigest, idempotencyKey, actor: parseActor(claims.act), expiresAt }

@@ -11,6 +11,18 @@ const root = join(import.meta.dirname, '../../../..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 const page = read('docs/errors.md')
 
+/** The HTTP status of each tRPC code of the internal listener. */
+const STATUSES: Readonly<Record<string, string>> = {
+  BAD_REQUEST: '400',
+  UNAUTHORIZED: '401',
+  FORBIDDEN: '403',
+  NOT_FOUND: '404',
+  METHOD_NOT_SUPPORTED: '405',
+  CONFLICT: '409',
+  PAYLOAD_TOO_LARGE: '413',
+  SERVICE_UNAVAILABLE: '503',
+}
+
 /** The text below a heading, up to the next one of its level or above. */
 function section(heading: string): string {
   const level = heading.indexOf(' ')
@@ -62,8 +74,11 @@ describe('docs/errors.md', () => {
   })
 
   test('has a row with the status for each code of the internal listener, and for nothing else', () => {
-    const source = read('packages/trpc/src/runtime/call/call-refusal.ts')
-    const codes = [...source.matchAll(/^ {2}([A-Z_]+): (\d+),$/gm)].map((match) => match.slice(1))
+    const source = read('packages/trpc/src/runtime/call/call-rejection.ts')
+    const codes = [...source.matchAll(/^ {2}([A-Z_]+): '([A-Z_]+)',$/gm)].map(([, code, name]) => [
+      code,
+      STATUSES[name ?? ''],
+    ])
     expect(codes.length).toBeGreaterThan(0)
     expect(rows(section('## Codes of the internal listener'))).toEqual(codes)
   })

@@ -4,7 +4,7 @@ import {
   digestBody,
   issueServiceToken,
   parseServiceSigningKeys,
-  refuseSharedKeys,
+  rejectSharedKeys,
   serviceAudience,
   verifyServiceToken,
 } from '@sallyport/core/internal/server'
@@ -43,7 +43,7 @@ export async function issue(settings: Settings, body: string, now: number): Prom
 export async function verify(settings: Settings, token: string, body: string, now: number): Promise<string> {
   const config = configOf(settings)
   const serviceJwks = staticJwks(settings.serviceJwks)
-  refuseSharedKeys(serviceJwks, config)
+  rejectSharedKeys(serviceJwks, config)
   try {
     const audience = serviceAudience(config)
     const { path, bodyDigest } = await verifyServiceToken(token, {

@@ -1,6 +1,6 @@
 import { defineAuthConfig, dynamicJwks, staticJwks } from '@sallyport/core'
 import { parseSigningKeys } from '@sallyport/core/auth'
-import { parseServiceSigningKeys, refuseSharedKeys } from '@sallyport/core/internal/server'
+import { parseServiceSigningKeys, rejectSharedKeys } from '@sallyport/core/internal/server'
 import { describe, expect, test } from 'vitest'
 import { messageOf } from '../support/message-of.ts'
 import { createServiceScene } from '../support/service-scene.ts'
@@ -37,13 +37,13 @@ describe('the keys of a service', () => {
     expect(messageOf(() => parseServiceSigningKeys({ keys }, config))).toMatch(
       /^SERVICE_SIGNING_KEYS: the key \S+ verifies JWTs of users too/,
     )
-    expect(messageOf(() => refuseSharedKeys(publicKeys(...keys), config))).toMatch(
+    expect(messageOf(() => rejectSharedKeys(publicKeys(...keys), config))).toMatch(
       /^SERVICE_JWKS: the key \S+ verifies JWTs of users too/,
     )
   })
 
   test('are their own in any other case', () => {
-    expect(messageOf(() => refuseSharedKeys(publicKeys(ed25519, es256), config))).toBe('accepted')
+    expect(messageOf(() => rejectSharedKeys(publicKeys(ed25519, es256), config))).toBe('accepted')
   })
 })
 
@@ -60,7 +60,7 @@ test('a key of a trusted issuer is one of users too', () => {
     jwks: publicKeys(ofUsers),
     trustedIssuers: [partner],
   })
-  expect(messageOf(() => refuseSharedKeys(publicKeys(ed25519, es256), trusting))).toMatch(es256.kid)
+  expect(messageOf(() => rejectSharedKeys(publicKeys(ed25519, es256), trusting))).toMatch(es256.kid)
 })
 
 test('keys that have yet to be fetched are looked at as soon as they are there', async () => {
@@ -68,7 +68,7 @@ test('keys that have yet to be fetched are looked at as soon as they are there',
   const jwks = dynamicJwks('https://app.example.com/api/auth/jwks', {
     fetch: async () => Response.json(publicJwks),
   })
-  expect(messageOf(() => refuseSharedKeys(jwks, config))).toBe('accepted')
+  expect(messageOf(() => rejectSharedKeys(jwks, config))).toBe('accepted')
   await jwks.ready()
-  expect(messageOf(() => refuseSharedKeys(jwks, config))).toMatch(/^SERVICE_JWKS/)
+  expect(messageOf(() => rejectSharedKeys(jwks, config))).toMatch(/^SERVICE_JWKS/)
 })

@@ -3,17 +3,16 @@ import type { AuthDefinition, SessionOf, UserOf } from '@sallyport/core/auth'
 import type { TRPCMiddlewareFunction, TRPCProcedureBuilder } from '@trpc/server'
 import type { BoundApi } from '../runtime/bound-api.ts'
 import type { GetAuth } from '../runtime/get-auth.ts'
-import type { Runner } from '../runtime/runner/runner.ts'
-import type { FunctionContext } from '../runtime/runtime-context.ts'
+import type { FunctionContext, Runner } from '../runtime/runner/runner.ts'
 import type { AuthContext } from '../server/context.ts'
 import { authErrorMiddleware } from '../server/errors.ts'
 import type { AuthorizedHandle, Middleware, SessionContext } from '../server/guard.ts'
-import { type ActionSource, admitToAction, withMember } from './admit-to-action.ts'
+import { type ActionSource, authorizeAction, withMember } from './authorize-action.ts'
 
-/** What an action has in its context, besides what the app has put there; but never `db`. */
+/** The members that an action adds to the context of the app, which loses its `db`. */
 export interface ActionMembers<Definition extends AuthDefinition> extends FunctionContext {
   readonly auth: AuthorizedHandle & {
-    /** The endpoints of the definition, on behalf of the caller. */
+    /** The endpoints of the definition, bound to the request. */
     readonly api: BoundApi<Definition['plugins']>
   }
   readonly identity: Identity
@@ -21,16 +20,16 @@ export interface ActionMembers<Definition extends AuthDefinition> extends Functi
   readonly user: UserOf<Definition>
 }
 
-/** A procedure builder of any app whose context {@link createAuthedAction} can use. */
+/** A procedure builder whose context has `auth`. */
 export interface ActionProcedure {
   use(middleware: TRPCMiddlewareFunction<AuthContext, object, object, object, unknown>): unknown
 }
 
-/** A context may have no `db` at all, but none without the store. */
+/** Allows a context without `db`, but no `db` without a store. */
 type WithUsableDatabase<Procedure> =
   ContextOf<Procedure> extends ActionSource ? unknown : { readonly db: 'carries no store of sessions' }
 
-/** The builder of actions: the procedure builder that it was made of, with another context. */
+/** The procedure builder that it was made of, with the context of actions. */
 export type AuthedAction<Procedure, Definition extends AuthDefinition> =
   Procedure extends TRPCProcedureBuilder<
     infer Context,
@@ -59,7 +58,7 @@ type Without<Members, Names> = {
   [Name in keyof Members as Name extends Names ? never : Name]: Members[Name]
 }
 
-/** The runner of all actions, or what finds it in the context where one module serves several processes. */
+/** The runner of all actions, or a function that finds it in the context, for a module that several processes load. */
 export type RunnerOf<Procedure> = Runner | ((ctx: ContextOf<Procedure>) => Runner)
 
 type ContextOf<Procedure> =
@@ -77,10 +76,10 @@ type ContextOf<Procedure> =
     : never
 
 /**
- * The builder of authenticated actions: procedures that call the outside world, and reach the database only by internal functions. Both
- * steps let a call in, by the adapter that fits where it runs. What an auth endpoint refuses keeps its code.
+ * Creates the builder of authenticated actions: procedures that call the outside world, and reach the database only by internal
+ * functions. Both steps run before an action. An error of an auth endpoint keeps its code.
  *
- * The module that calls this is the one builder module of an app that may import `getAuth`, and so carries the whole definition.
+ * Only the module that calls this may import `getAuth`, because it carries the whole definition.
  *
  * @example
  * export const authedAction = createAuthedAction(t.procedure, getAuth, runner)
@@ -100,16 +99,18 @@ export function createAuthedAction(
   runner: Runner | ((ctx: ActionSource) => Runner),
 ): object {
   const runnerOf = typeof runner === 'function' ? runner : () => runner
-  return procedure.use(authErrorMiddleware).use(admitToAction(runnerOf)).use(addApi(getAuth))
+  return procedure.use(authErrorMiddleware).use(authorizeAction(runnerOf)).use(addApi(getAuth))
 }
 
-/** Adds the endpoints, which are bound to the call when they are asked for. */
+/** Adds the endpoints, which are bound on first use. */
 function addApi<Definition extends AuthDefinition>(
   getAuth: GetAuth<Definition>,
 ): Middleware<SessionContext & FunctionContext, { readonly auth: ActionMembers<Definition>['auth'] }> {
   return ({ ctx, next }) => {
     const { auth, runQuery, runMutation } = ctx
     const get = () => getAuth({ auth, runQuery, runMutation }).api
-    return next({ ctx: { auth: withMember(auth, 'api', { get, enumerable: true }) } })
+    // Spreading the handle would use its signal, and so lease the session.
+    const members = { ...Object.getOwnPropertyDescriptors(auth), api: { get, enumerable: true } }
+    return next({ ctx: { auth: Object.create(Object.prototype, members) } })
   }
 }

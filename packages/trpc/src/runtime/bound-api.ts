@@ -8,7 +8,7 @@ import type {
 } from '@sallyport/core/auth'
 import { toApiResult } from '@sallyport/core/internal/auth'
 
-/** The method of an endpoint, for the request at hand. */
+/** The method of an endpoint. */
 export type BoundMethod<Of> =
   Of extends Endpoint<infer Input, infer Output, infer Sets>
     ? (
@@ -17,19 +17,17 @@ export type BoundMethod<Of> =
     : never
 
 /**
- * A method for every endpoint of a definition, on behalf of the request at hand: what it takes is the input alone. It returns the body of
- * the endpoint and, where that may set cookies, the `headers` that do: the answer of the app needs them.
+ * The endpoints of a definition, bound to one request. A method takes the input alone. It returns the body of the endpoint and, if the
+ * endpoint may set cookies, the `headers` to add to the response.
  */
 export type BoundApi<Plugins extends readonly AuthPlugin[]> = {
   readonly [Name in keyof EndpointsOf<Plugins>]: BoundMethod<EndpointsOf<Plugins>[Name]>
 }
 
-/** The way to an endpoint from where the code runs. */
+/** Calls an endpoint through the adapter of a context. */
 export type CallEndpoint = (name: string, endpoint: Endpoint, input: object) => Promise<EndpointResult>
 
-/**
- * Makes the methods once, for all requests: what is bound to one of them is an object whose prototype has them all.
- */
+/** Creates the methods once, as a prototype, so binding a request costs one object. */
 export function createBoundApi<Plugins extends readonly AuthPlugin[]>(
   endpoints: Endpoints,
 ): (call: CallEndpoint) => BoundApi<Plugins> {
@@ -38,7 +36,7 @@ export function createBoundApi<Plugins extends readonly AuthPlugin[]>(
   for (const [name, endpoint] of Object.entries(endpoints)) {
     Object.defineProperty(methods, name, {
       enumerable: true,
-      // A method that is taken out of its object still knows its request.
+      // A destructured method stays bound to its request.
       get(this: object) {
         const call = calls.get(this)
         if (call === undefined) return undefined

@@ -2,17 +2,37 @@ import { AuthError } from '@sallyport/core'
 import { authRequest } from '../server/auth-handle.ts'
 import type { AuthContext } from '../server/context.ts'
 import type { CallEndpoint } from './bound-api.ts'
-import { CALL_ENDPOINT, type EndpointAnswer, type EndpointCall } from './call/reserved-functions.ts'
-import { type FunctionReference, functionPath } from './runner/runner.ts'
-import type { FunctionContext } from './runtime-context.ts'
+import { type FunctionReference, functionPath } from './runner/function-reference.ts'
+import type { FunctionContext } from './runner/runner.ts'
 import { writes } from './writes.ts'
 
-const callToRead: FunctionReference<'query', EndpointCall, EndpointAnswer> = { [functionPath]: CALL_ENDPOINT }
-const callToWrite: FunctionReference<'mutation', EndpointCall, EndpointAnswer> = {
-  [functionPath]: CALL_ENDPOINT,
+/** The call of an endpoint, with the credentials of the user. */
+export interface EndpointCall {
+  /** The name of the method of `auth.api`. */
+  readonly name: string
+  readonly input: object
+  readonly request: {
+    readonly method: string
+    /** By lower-case name. */
+    readonly headers: Readonly<Record<string, string>>
+    readonly remoteAddress: string | null
+  }
 }
 
-/** What endpoints look at; the address has been found already, as `trustedProxies` decides here. */
+export interface EndpointResponse {
+  readonly body: object
+  /** `Set-Cookie` values. */
+  readonly cookies?: readonly string[]
+}
+
+const queryEndpoint: FunctionReference<'query', EndpointCall, EndpointResponse> = {
+  [functionPath]: 'sallyport.queryEndpoint',
+}
+const mutateEndpoint: FunctionReference<'mutation', EndpointCall, EndpointResponse> = {
+  [functionPath]: 'sallyport.mutateEndpoint',
+}
+
+/** The headers that endpoints read. `trustedProxies` applies here, so those of proxies don't cross. */
 const HEADERS = [
   'authorization',
   'cookie',
@@ -28,24 +48,20 @@ const HEADERS = [
   'x-sallyport-session',
 ]
 
-/**
- * Calls endpoints where the database is. The credentials of the request travel in the body of the call, so that the endpoint makes the
- * same checks as ever.
- */
+/** Calls endpoints in the process with the database. They make the same checks, because the credentials are in the body of the call. */
 export function httpAdapter(ctx: AuthContext & FunctionContext): CallEndpoint {
   return async (name, endpoint, input) => {
-    const call = { name, input, request: portable(ctx) }
-    const answer = await (writes(endpoint)
-      ? ctx.runMutation(callToWrite, call)
-      : ctx.runQuery(callToRead, call))
-    if (typeof answer?.body === 'object' && answer.body !== null) return answer
-    throw new AuthError('SESSIONS_UNAVAILABLE', {
-      cause: new TypeError(`Not an answer of auth.api.${name}()`),
-    })
+    const call = { name, input, request: portableRequest(ctx) }
+    const response = await (writes(endpoint)
+      ? ctx.runMutation(mutateEndpoint, call)
+      : ctx.runQuery(queryEndpoint, call))
+    if (typeof response?.body === 'object' && response.body !== null) return response
+    const cause = new TypeError(`Not a response of auth.api.${name}()`)
+    throw new AuthError('SESSIONS_UNAVAILABLE', { cause })
   }
 }
 
-function portable({ auth }: AuthContext): EndpointCall['request'] {
+function portableRequest({ auth }: AuthContext): EndpointCall['request'] {
   const { method, header } = auth[authRequest].request
   const headers = HEADERS.flatMap((name) => {
     const value = header(name)

@@ -7,54 +7,56 @@ import type { CallEndpoint } from './bound-api.ts'
 import { createDirectAdapter } from './direct-adapter.ts'
 import { httpAdapter } from './http-adapter.ts'
 import { httpStore } from './http-store.ts'
-import type { Runner } from './runner/runner.ts'
-import type { RuntimeContext } from './runtime-context.ts'
+import type { FunctionContext, Runner } from './runner/runner.ts'
+
+/** The context of `getAuth`: with a database or with internal functions, never with both (spec section 1). */
+export type RuntimeContext = AuthContext &
+  (
+    | { readonly db: AuthDatabase; readonly runQuery?: undefined; readonly runMutation?: undefined }
+    | (FunctionContext & { readonly db?: undefined })
+  )
 
 /**
- * Picks the way to the endpoints by what the context has, so that no caller does (spec section 1): a context with a database gets the
- * direct adapter; any other goes through HTTP.
+ * Selects the adapter by the members of the context, so no caller does (spec section 1): the direct adapter for one with a database, the
+ * HTTP adapter for any other.
  *
- * @throws ConfigurationError `CONTEXT_UNCLEAR` or `CONTEXT_EMPTY` where the types were passed over
+ * @throws ConfigurationError `CONTEXT_UNCLEAR` or `CONTEXT_EMPTY`
  */
 export function createSelection(definition: () => AuthDefinition): (ctx: RuntimeContext) => CallEndpoint {
   const directAdapter = createDirectAdapter(definition)
   return (ctx) => {
-    refuseUnclear(ctx)
+    rejectUnclear(ctx)
     if (ctx.db !== undefined) return directAdapter(ctx)
-    if (ctx.runQuery === undefined || ctx.runMutation === undefined) throw contextEmpty()
-    return httpAdapter(ctx)
+    if (ctx.runQuery !== undefined && ctx.runMutation !== undefined) return httpAdapter(ctx)
+    throw new ConfigurationError(
+      'The context has no database: add db, or runQuery and runMutation as bindRunner() makes them',
+      { code: 'CONTEXT_EMPTY' },
+    )
   }
 }
 
 /**
- * Where an action reads sessions and counts attempts: in the database that it is about to lose, else where its runner leads.
+ * Returns the store in which an action reads sessions and consumes rate limits: that of the context's database, or of the runner.
  *
- * @throws ConfigurationError likewise, or where the database carries no store
+ * @throws ConfigurationError `CONTEXT_UNCLEAR`, or if the database has no store
  */
 export function selectStore(ctx: ContextMembers & AuthContext, runner: Runner): AuthStore {
   const { auth, db } = ctx
-  refuseUnclear(ctx)
+  rejectUnclear(ctx)
   return db === undefined ? httpStore(runner) : storeOf({ auth, db })
 }
 
-/** What the selection goes by; a member that is undefined is absent. */
+/** An undefined member is absent. */
 interface ContextMembers {
   readonly db?: AuthDatabase | undefined
   readonly runQuery?: unknown
   readonly runMutation?: unknown
 }
 
-function refuseUnclear({ db, runQuery, runMutation }: ContextMembers): void {
+function rejectUnclear({ db, runQuery, runMutation }: ContextMembers): void {
   if (db === undefined || (runQuery === undefined && runMutation === undefined)) return
   throw new ConfigurationError(
-    'The context has both db and runQuery or runMutation, so nobody can say which one counts: take one of them out',
+    'The context has both db and runQuery or runMutation, so it is unclear which one to use: remove one of them',
     { code: 'CONTEXT_UNCLEAR' },
-  )
-}
-
-function contextEmpty(): ConfigurationError {
-  return new ConfigurationError(
-    'The context has no database: add db, or runQuery and runMutation as bindRunner() makes them',
-    { code: 'CONTEXT_EMPTY' },
   )
 }

@@ -2,15 +2,14 @@ import { ConfigurationError } from '@sallyport/core'
 import type { Endpoint } from '@sallyport/core/auth'
 import { type AuthHandle, authRequest } from '../server/auth-handle.ts'
 
-/** Whether an endpoint changes anything. The token endpoint is a GET that extends the session. */
+/** Whether an endpoint writes. The token endpoint is a GET that extends the session. */
 export function writes({ method, origin }: Pick<Endpoint, 'method' | 'origin'>): boolean {
   return method === 'POST' || origin === 'token'
 }
 
 /**
- * Whether a handle is that of a tRPC query, or of anything else that came to tRPC by GET: a link that someone opens must not write. Of a
- * request that the server's own code brought, only a guard knows: until then it may as well be a plain HTTP route, or the caller of a
- * mutation.
+ * Whether a handle belongs to a tRPC query, or to anything else that came to tRPC by GET: a link must not be able to write. If the
+ * server's own code made the call, only a guard knows its type. Until then, it may be a plain HTTP route or a mutation.
  */
 export function isInQuery(auth: AuthHandle): boolean {
   const { kind, identity, isGet } = auth[authRequest]
@@ -19,16 +18,10 @@ export function isInQuery(auth: AuthHandle): boolean {
   return isKnown && kind === 'query'
 }
 
-/**
- * What a query is told that tries to write: it comes by GET, may be prefetched, sent twice and cached.
- *
- * @param what the write
- */
-export function writeInQuery(what: string): ConfigurationError {
+/** Returns the error of a query that writes. Its GET may be prefetched, sent twice, and cached. */
+export function writeInQuery(subject: string): ConfigurationError {
   return new ConfigurationError(
-    `${what} writes, and this call is a query or came by GET: make it a mutation`,
-    {
-      code: 'WRITE_IN_QUERY',
-    },
+    `${subject} writes, and this call is a query or came by GET: make it a mutation`,
+    { code: 'WRITE_IN_QUERY' },
   )
 }

@@ -95,7 +95,7 @@ export const authErrorMiddleware: TRPCMiddlewareFunction<object, object, object,
   return isEndpointError(cause) ? { ...result, error: toEndpointTRPCError(cause) } : result
 }
 
-function toEndpointTRPCError(cause: EndpointError): TRPCError {
+export function toEndpointTRPCError(cause: EndpointError): TRPCError {
   const { status, message } = cause
   return new TRPCError({ code: ENDPOINT_CODES[status] ?? 'INTERNAL_SERVER_ERROR', message, cause })
 }

@@ -56,7 +56,7 @@ describe('a call', () => {
     expect(calls).toEqual([
       {
         type: 'mutation',
-        path: 'sallyport.callEndpoint',
+        path: 'sallyport.mutateEndpoint',
         input: {
           name: 'writeAsUser',
           input: { text: 'hi' },

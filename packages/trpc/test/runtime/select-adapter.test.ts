@@ -62,7 +62,7 @@ describe('getAuth picks the adapter by what the context has, and no caller does'
       }
       await ask().api.readAsAnyone()
       expect(app.runs).toEqual(['readAsAnyone'])
-      expect(app.calls).toEqual(adapter === 'direct' ? [] : ['sallyport.callEndpoint'])
+      expect(app.calls).toEqual(adapter === 'direct' ? [] : ['sallyport.queryEndpoint'])
     })
   })
 })

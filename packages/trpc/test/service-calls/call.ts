@@ -33,7 +33,7 @@ const FUNCTIONS = [
     inputFor: (id: string) => ({ key: `procedure:${id}`, limit: { points: 1, duration: 1 } }),
   },
   ...(['query', 'mutation'] as const).map((type) => ({
-    path: 'sallyport.callEndpoint',
+    path: type === 'query' ? ('sallyport.queryEndpoint' as const) : ('sallyport.mutateEndpoint' as const),
     type,
     inputFor: (id: string) => ({
       name: 'probe',
@@ -151,6 +151,8 @@ function sendOverHttp(
 }
 
 function answerOf(status: number, json: string): CallAnswer {
-  const { refused, ok, error } = JSON.parse(json)
-  return { status, code: ok === true ? null : (refused ?? error.reason ?? error.code ?? error.kind) }
+  const { result, error } = JSON.parse(json)
+  if (result !== undefined) return { status, code: null }
+  const { rejection, auth, configuration, code } = error.data
+  return { status, code: rejection ?? auth?.reason ?? (configuration === null ? code : 'configuration') }
 }

@@ -193,7 +193,7 @@ const FURTHER: readonly Kind[] = [
     const idempotencyKey = source.bytes(8).toString('hex')
     const call = genuine(source, {
       type: 'mutation',
-      paths: ['sallyport.callEndpoint', 'sallyport.consumeLimit'],
+      paths: ['sallyport.mutateEndpoint', 'sallyport.consumeLimit'],
       idempotencyKey,
     })
     const expected = { status: 500, code: 'configuration' }

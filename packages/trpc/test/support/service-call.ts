@@ -71,6 +71,18 @@ export function requestFor(
   })
 }
 
+/** tRPC's envelope of an error, as the listener sends it; of a function where the data says nothing else. */
+export function errorEnvelope(
+  data: object,
+  members: object = {},
+): { readonly id: string; readonly error: object } {
+  const none = { auth: null, endpoint: null, configuration: null, rejection: null }
+  return {
+    id: 'sallyport.internal',
+    error: { code: -32603, message: '', ...members, data: { ...none, ...data } },
+  }
+}
+
 /** A token with other members, signed anew by a key, whatever it says. */
 export function resign(
   token: string,

@@ -1,25 +1,26 @@
 import { requirePositive } from '@sallyport/core/internal/server'
+import { CallRejection } from './call-rejection.ts'
 
-/** What one side of internal calls allows; both sides have the same defaults. */
+/** The limits of one side of internal calls. Both sides have the same defaults. */
 export interface CallLimits {
-  /** Milliseconds for a call, from beginning to end. @default 10_000 */
+  /** Milliseconds for a whole call. @default 10_000 */
   readonly timeoutMs?: number
-  /** Most calls at a time; another one is 503 at once. @default 100 */
+  /** Concurrent calls. One more is 503 at once. @default 100 */
   readonly maxConcurrent?: number
-  /** Most bytes of what a function is called with. @default 1_048_576 */
+  /** Bytes of the request body. @default 1_048_576 */
   readonly maxBodyBytes?: number
-  /** Most bytes of what it answers. @default 1_048_576 */
+  /** Bytes of the response body. @default 1_048_576 */
   readonly maxResponseBytes?: number
 }
 
 const MEBIBYTE = 1_048_576
-/** A timer that is set to more fires at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
+/** A longer timer fires at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
- * Checks the limits and fills in the defaults.
+ * Validates the limits and fills in the defaults.
  *
- * @throws ConfigurationError naming the one that cannot work
+ * @throws ConfigurationError naming the invalid limit
  */
 export function checkLimits({
   timeoutMs = 10_000,
@@ -28,9 +29,26 @@ export function checkLimits({
   maxResponseBytes = MEBIBYTE,
 }: CallLimits): Required<CallLimits> {
   return {
-    timeoutMs: requirePositive('timeoutMs', timeoutMs, LONGEST_TIMER_MS),
+    timeoutMs: requirePositive('timeoutMs', timeoutMs, MAX_TIMER_MS),
     maxConcurrent: requirePositive('maxConcurrent', maxConcurrent),
     maxBodyBytes: requirePositive('maxBodyBytes', maxBodyBytes),
     maxResponseBytes: requirePositive('maxResponseBytes', maxResponseBytes),
+  }
+}
+
+/**
+ * Limits the concurrent calls.
+ *
+ * @returns takes a slot and returns the function that releases it; throws CallRejection `UNDECIDED` if none is free
+ */
+export function callSlots(maxConcurrent: number): () => () => void {
+  let taken = 0
+  return () => {
+    if (taken >= maxConcurrent)
+      throw new CallRejection('UNDECIDED', { cause: new Error('Too many concurrent calls') })
+    taken++
+    return () => {
+      taken--
+    }
   }
 }

@@ -1,24 +1,20 @@
-import { CallRefusal } from './call-refusal.ts'
+import { CallRejection } from './call-rejection.ts'
 
-/** The time that is left for a call. */
+/** The time limit of a call. */
 export interface Deadline {
-  /** Aborts when the time is up or whoever waits has left. */
+  /** Aborts when the time is up or the caller leaves. */
   readonly signal: AbortSignal
-  /**
-   * What comes of a promise in time.
-   *
-   * @throws CallRefusal `UNDECIDED` when the time is up; the reason of the caller's signal when that aborts
-   */
+  /** @throws CallRejection `UNDECIDED` when the time is up, or the reason of the caller's signal */
   wait<Value>(promise: Promise<Value>): Promise<Value>
-  /** Lets go of the timer and of the caller's signal. */
+  /** Releases the timer and the caller's signal. */
   end(): void
 }
 
-/** Starts the time of a call. Neither `AbortSignal.any` nor `AbortSignal.timeout`, which some runtimes at the edge do not have. */
+/** Starts the timer of a call. Some edge runtimes have neither `AbortSignal.any` nor `AbortSignal.timeout`. */
 export function startDeadline(timeoutMs: number, caller?: AbortSignal): Deadline {
   const controller = new AbortController()
   const timer = setTimeout(
-    () => controller.abort(new CallRefusal('UNDECIDED', { cause: new Error('No answer in time') })),
+    () => controller.abort(new CallRejection('UNDECIDED', { cause: new Error('No response in time') })),
     timeoutMs,
   )
   const leave = () => controller.abort(caller?.reason)

@@ -1,23 +1,28 @@
-import type { AuthConfig, AuthStore, Identity, Session } from '@sallyport/core'
-import { ConfigurationError } from '@sallyport/core'
+import {
+  type AuthConfig,
+  type AuthStore,
+  ConfigurationError,
+  type Identity,
+  type Session,
+} from '@sallyport/core'
 import {
   authStore,
-  burnToken,
+  consumeToken,
   isUnavailable,
   runOnce,
+  type ServiceCall,
   type ServiceClaims,
   safeListener,
   validateIdentity,
 } from '@sallyport/core/internal/server'
-import { type AnyTRPCRouter, callTRPCProcedure, type inferRouterContext } from '@trpc/server'
-import type { CallBody } from '../call/call-body.ts'
+import { type AnyTRPCRouter, callTRPCProcedure, type inferRouterContext, TRPCError } from '@trpc/server'
 import { type CallLimits, checkLimits } from '../call/call-limits.ts'
-import { type CallOutcome, describeError, OUTCOME } from '../call/call-outcome.ts'
-import { CallRefusal, isCallRefusal } from '../call/call-refusal.ts'
-import { functionTypes } from './function-types.ts'
-import { createOwnFunctions, type EndpointsSource, type HasDatabase } from './own-functions.ts'
+import { CallRejection, isCallRejection } from '../call/call-rejection.ts'
+import { isObject, parseJson } from '../call/take-result.ts'
+import { createInternalRouter, encodeError, encodeResult } from './internal-router.ts'
+import { createOwnProcedures, type EndpointsSource, type HasDatabase } from './own-procedures.ts'
 
-/** What an internal function knows of who acts; all of it is null where nobody does. */
+/** The acting user in the context of an internal function. All members are null without one. */
 export interface ActingUser {
   readonly identity: Identity | null
   /** As Step 2 has just read it. */
@@ -25,48 +30,45 @@ export interface ActingUser {
   readonly user: Session['user'] | null
 }
 
-/** What {@link defineInternalFunctions} takes. */
 export interface InternalFunctionsOptions<Router extends AnyTRPCRouter>
   extends Pick<CallLimits, 'maxResponseBytes'> {
-  /** The functions: procedures of a router of their own, which no public handler serves. */
+  /** The functions, in a router that no public handler serves. */
   readonly router: Router
-  /** What every call gets besides {@link ActingUser}. */
+  /** Returns the context of a call, without {@link ActingUser}. */
   readonly createContext: () => MaybePromise<Omit<inferRouterContext<Router>, keyof ActingUser> & HasDatabase>
   readonly config: AuthConfig
-  /** The `getAuth` of the generated `auth.ts`: actions reach the auth endpoints through it. Without one there are none. */
+  /** The `getAuth` of `createAuthRuntime`. Without it, actions can't reach the auth endpoints. */
   readonly getAuth?: EndpointsSource
-  /** Is told of every failure of a function that was not thrown on purpose. @default console.error */
+  /** Called with errors that a function did not throw on purpose. @default console.error */
   readonly onError?: (error: unknown, call: { readonly path: string }) => void
 }
 
 type MaybePromise<Value> = Value | Promise<Value>
 
-/** One call that has come to where the functions are. */
-export interface ArrivedCall extends CallBody {
-  readonly actor: Identity | null
-  readonly idempotencyKey: string | null
-  /** Of the very bytes that came; see `digestBody`. */
+/** A call that has arrived where the functions are, as its service JWT describes it. */
+export interface ArrivedCall extends ServiceCall {
+  readonly body: Uint8Array
   readonly bodyDigest: string
-  /** The service JWT that came with it. None where it has not left the process. */
+  /** The service JWT. Null in the same process. */
   readonly token: Pick<ServiceClaims, 'service' | 'id' | 'expiresAt'> | null
-  /** Tells the function that nobody waits for it any more. */
-  readonly signal: AbortSignal | undefined
+  /** Aborts when the caller leaves or the time is up. */
+  readonly signal: AbortSignal
 }
 
-/** The registered internal functions, for `localRunner` and `createInternalHandler`. */
+/** The internal functions of an app, for `localRunner` and `createInternalHandler`. */
 export interface InternalFunctions {
   readonly config: AuthConfig
   /**
-   * Runs a function once its token is used up and Step 2 has let the acting user in.
+   * Consumes the token, runs Step 2 for the acting user, then runs the function.
    *
-   * @returns the `CallOutcome` as JSON
-   * @throws CallRefusal when it was not run, or when nobody can say whether it was
+   * @returns tRPC's envelope as JSON text
+   * @throws CallRejection if the function did not run, or if it may have
    */
   execute(call: ArrivedCall): Promise<string>
 }
 
 /**
- * Registers the internal functions of an app: what an action does in the database, in this process or in another one.
+ * Defines the internal functions of an app: what actions do in the database, from this process or another one.
  *
  * @example
  * export const internalFunctions = defineInternalFunctions({
@@ -75,10 +77,10 @@ export interface InternalFunctions {
  *   config: authConfig,
  *   getAuth,
  * })
- * @throws ConfigurationError when the router has subscriptions, lazy routers, or names of ours, or the limit cannot work
+ * @throws ConfigurationError if the router has subscriptions, lazy routers, or a path that begins with `sallyport`; or for an invalid limit
  */
 export function defineInternalFunctions<Router extends AnyTRPCRouter>({
-  router,
+  router: appRouter,
   createContext,
   config,
   getAuth,
@@ -86,120 +88,99 @@ export function defineInternalFunctions<Router extends AnyTRPCRouter>({
   ...limits
 }: InternalFunctionsOptions<Router>): InternalFunctions {
   const { maxResponseBytes } = checkLimits(limits)
-  const types = functionTypes(router)
-  const own = createOwnFunctions({ config, getAuth })
-  const tell = safeListener(onError)
-
-  function isFunction({ path, type }: CallBody): boolean {
-    return own.has(path, type) || types.get(path) === type
-  }
+  const router = createInternalRouter(appRouter, createOwnProcedures({ config, getAuth }))
+  const report = safeListener(onError)
 
   async function execute(call: ArrivedCall): Promise<string> {
-    if (!isFunction(call)) throw new CallRefusal('FUNCTION_NOT_FOUND')
+    const input = decodeInput(call)
+    const { path, type } = call
+    const procedure = Object.hasOwn(router._def.procedures, path) ? router._def.procedures[path] : null
+    if (procedure?._def.type !== type) throw new CallRejection('FUNCTION_NOT_FOUND')
     try {
-      return await admit(call)
+      return await authorizeAndRun({ ...call, input })
     } catch (error) {
-      return refuse(error)
+      if (isCallRejection(error)) throw error
+      const response = isUnavailable(error) ? null : encodeError(error)
+      if (response !== null) return response
+      throw new CallRejection('UNDECIDED', { cause: error })
     }
   }
 
-  /** What can be decided is the outcome; what cannot is none. */
-  function refuse(error: unknown): string {
-    if (isCallRefusal(error)) throw error
-    const described = isUnavailable(error) ? null : describeError(error)
-    if (described !== null)
-      return JSON.stringify({ sallyport: OUTCOME, ok: false, error: described } satisfies CallOutcome)
-    throw new CallRefusal('UNDECIDED', { cause: error })
-  }
-
-  async function admit(call: ArrivedCall): Promise<string> {
+  async function authorizeAndRun(call: ArrivedCall & { readonly input: unknown }): Promise<string> {
+    const { actor: identity, type, token, idempotencyKey } = call
     const context: HasDatabase = await createContext()
     const store = storeIn(context)
-    if (!(await useUp(call, store))) throw new CallRefusal('TOKEN_REPLAYED')
-    const acting = await recheck(call.actor, store)
-    // Nobody waits for it, so it need not begin.
-    call.signal?.throwIfAborted()
-    const run = () => outcomeOf(call, () => invoke(call, { ...context, ...acting }))
-    const { idempotencyKey } = call
-    return idempotencyKey === null ? run() : once({ ...call, idempotencyKey }, { store, run })
+    // A query changes nothing, so the listener's memory of tokens is enough.
+    if (type === 'mutation' && token !== null && !(await consumeToken(databaseOf(store), token)))
+      throw new CallRejection('TOKEN_REPLAYED')
+    // Step 2, on every call: the session may have ended since the caller's own check.
+    const session =
+      identity === null ? null : await validateIdentity(identity, { config, sessions: store.sessions })
+    const ctx = { ...context, identity, session, user: session?.user ?? null }
+    if (idempotencyKey !== null) return runOncePerKey({ ...call, idempotencyKey }, { ctx, store })
+    // The caller may have left, so the function need not start.
+    call.signal.throwIfAborted()
+    return runFunction(call, { ctx, signal: call.signal })
   }
 
-  /** A query changes nothing, so it is enough that the listener takes no token twice. */
-  async function useUp({ type, token }: ArrivedCall, store: AuthStore): Promise<boolean> {
-    return token === null || type === 'query' || burnToken(databaseOf(store), token)
-  }
-
-  /** Step 2 for the acting user, on every call: whoever called may have been wrong about them since. */
-  async function recheck(identity: Identity | null, { sessions }: AuthStore): Promise<ActingUser> {
-    if (identity === null) return { identity, session: null, user: null }
-    const session = await validateIdentity(identity, { config, sessions })
-    return { identity, session, user: session.user }
-  }
-
-  async function once(
-    { path, actor, bodyDigest, idempotencyKey, token }: ArrivedCall & { readonly idempotencyKey: string },
-    { store, run }: { store: AuthStore; run: () => Promise<string> },
+  async function runOncePerKey(
+    call: ArrivedCall & { readonly idempotencyKey: string; readonly input: unknown },
+    { ctx, store }: { ctx: HasDatabase & ActingUser; store: AuthStore },
   ): Promise<string> {
-    if (own.has(path, 'mutation')) {
+    const { path, actor, token } = call
+    if (path.startsWith('sallyport.'))
       throw new ConfigurationError(
-        `${path} takes no idempotency key: its answer may hold secrets, and is stored nowhere`,
+        `${path} takes no idempotency key: its response may hold secrets and is never stored`,
       )
-    }
-    const userId = actor?.userId ?? null
-    const told = (error: unknown) => onError(error, { path })
     const service = token?.service ?? null
-    const now = config.now()
-    const repeatable = { idempotencyKey, path, bodyDigest, service, userId, now, onError: told }
-    const outcome = await runOnce(databaseOf(store), repeatable, run)
+    const once = { service, userId: actor?.userId ?? null, now: config.now() }
+    // Without a signal, because another call with the same key may wait for the result.
+    const outcome = await runOnce(
+      databaseOf(store),
+      { ...call, ...once, onError: (error) => report(error, { path }) },
+      () => runFunction(call, { ctx, signal: undefined }),
+    )
     if (outcome.state === 'done') return outcome.result
-    throw new CallRefusal(outcome.state === 'conflict' ? 'KEY_REUSED' : 'UNDECIDED')
+    throw new CallRejection(outcome.state === 'conflict' ? 'KEY_REUSED' : 'UNDECIDED')
   }
 
-  function invoke(call: ArrivedCall, ctx: HasDatabase & ActingUser): Promise<unknown> {
-    const { path, type, input, signal } = call
-    if (own.has(path, type)) return own.run(call, ctx)
-    return callTRPCProcedure({
-      router,
-      path,
-      type,
-      ctx,
-      getRawInput: async () => input,
-      signal,
-      batchIndex: 0,
-    })
-  }
-
-  /** Never rejects: by now something may have been done. */
-  async function outcomeOf({ path }: ArrivedCall, run: () => Promise<unknown>): Promise<string> {
+  /** Never rejects, because the function may have done something by now. */
+  async function runFunction(
+    { path, type, input }: ArrivedCall & { readonly input: unknown },
+    { ctx, signal }: { ctx: HasDatabase & ActingUser; signal: AbortSignal | undefined },
+  ): Promise<string> {
     try {
-      const text = JSON.stringify({
-        sallyport: OUTCOME,
-        ok: true,
-        result: requireJson(await run()),
-      } satisfies CallOutcome)
-      if (new TextEncoder().encode(text).byteLength <= maxResponseBytes) return text
-      throw new RangeError(`The answer of an internal function has more than ${maxResponseBytes} bytes`)
+      const getRawInput = async () => input
+      const data = await callTRPCProcedure({ router, path, type, ctx, getRawInput, signal, batchIndex: 0 })
+      if (isObject(data) && Symbol.asyncIterator in data)
+        throw new TypeError('An internal function returned a stream')
+      const response = encodeResult(data)
+      if (new TextEncoder().encode(response).byteLength <= maxResponseBytes) return response
+      throw new RangeError(`The response of an internal function has more than ${maxResponseBytes} bytes`)
     } catch (error) {
-      const described = describeError(error)
-      if (described === null) tell(error, { path })
-      return JSON.stringify({
-        sallyport: OUTCOME,
-        ok: false,
-        error: described ?? FAILED,
-      } satisfies CallOutcome)
+      const response = encodeError(error)
+      if (response !== null) return response
+      report(error, { path })
+      return FAILED
     }
   }
 
   return { config, execute }
 }
 
-const FAILED = {
-  kind: 'function',
-  code: 'INTERNAL_SERVER_ERROR',
-  message: 'The internal function failed',
-} as const
+const FAILED =
+  encodeError(new TRPCError({ code: 'INTERNAL_SERVER_ERROR', message: 'The internal function failed' })) ?? ''
 
-/** @throws ConfigurationError where the types were passed over and the context has no store */
+/** @throws CallRejection `CALL_INVALID`, or `TOKEN_INVALID` if the body is another call */
+function decodeInput({ body, path, type }: ArrivedCall): unknown {
+  const call = parseJson(body)
+  const isKnownType = isObject(call) && (call.type === 'query' || call.type === 'mutation')
+  if (!isKnownType || typeof call.path !== 'string') throw new CallRejection('CALL_INVALID')
+  if (call.path !== path || call.type !== type) throw new CallRejection('TOKEN_INVALID')
+  return call.input
+}
+
+/** @throws ConfigurationError if the context has no store */
 function storeIn({ db }: HasDatabase): AuthStore {
   const store = db?.[authStore]
   if (store !== undefined) return store
@@ -208,17 +189,10 @@ function storeIn({ db }: HasDatabase): AuthStore {
   )
 }
 
-/** @throws ConfigurationError where another library has the database */
+/** @throws ConfigurationError if another library has the database */
 function databaseOf({ database }: AuthStore): NonNullable<AuthStore['database']>['db'] {
   if (database !== undefined) return database.db
   throw new ConfigurationError(
     'internal functions: mutations need the db of openSqlite() or openPostgres(), where the tables of service calls are',
   )
-}
-
-/** A stream would cross as an empty object. */
-function requireJson(result: unknown): unknown {
-  const isStream = typeof result === 'object' && result !== null && Symbol.asyncIterator in result
-  if (isStream) throw new TypeError('An internal function answered with a stream')
-  return result
 }

@@ -1,28 +1,28 @@
 import type { ServiceClaims } from '@sallyport/core/internal/server'
 
-/** The service JWTs that this process has seen. */
+/** The unexpired service JWTs that this process has seen. */
 export interface TokenMemory {
-  /** False when it has been used before. */
-  use(token: Pick<ServiceClaims, 'service' | 'id' | 'expiresAt'>): boolean
+  /** Returns false for a token that was seen before. */
+  consume(token: Pick<ServiceClaims, 'service' | 'id' | 'expiresAt'>): boolean
   readonly size: number
 }
 
-/** How many there are before those that have expired are looked for. */
-const SWEEP_AT = 1_000
+/** The size at which expired tokens are first removed. */
+const MIN_SWEEP_SIZE = 1_000
 
-/** Remembers service JWTs for as long as they count: only a holder of a key of a service can add one. */
+/** Remembers service JWTs until they expire. Only the holder of a service key can add one. */
 export function createTokenMemory(now: () => Date): TokenMemory {
   const seen = new Map<string, number>()
-  let sweepAt = SWEEP_AT
+  let sweepAt = MIN_SWEEP_SIZE
 
   function sweep(): void {
     const time = now().getTime()
     for (const [id, expiresAt] of seen) if (expiresAt <= time) seen.delete(id)
-    sweepAt = Math.max(SWEEP_AT, seen.size * 2)
+    sweepAt = Math.max(MIN_SWEEP_SIZE, seen.size * 2)
   }
 
   return {
-    use({ service, id: tokenId, expiresAt }) {
+    consume({ service, id: tokenId, expiresAt }) {
       const id = JSON.stringify([service, tokenId])
       if (seen.has(id)) return false
       if (seen.size >= sweepAt) sweep()

@@ -1,20 +1,19 @@
 import type { Identity } from '@sallyport/core'
-import type { FunctionContext } from '../runtime-context.ts'
 import { writeInQuery } from '../writes.ts'
-import { functionPath, type Runner } from './runner.ts'
+import { functionPath } from './function-reference.ts'
+import type { FunctionContext, Runner } from './runner.ts'
 
-/** For which call {@link bindRunner} makes its functions. */
 export interface RunnerBinding {
-  /** On whose behalf they run; null is nobody. @default null */
+  /** The acting user, or null without one. @default null */
   readonly actor?: Identity | null
-  /** Ends the wait for their answers. */
+  /** Ends the wait for responses. */
   readonly signal?: AbortSignal | undefined
-  /** Whether the call is a tRPC query, which writes nothing. @default false */
+  /** Whether the current call is a tRPC query, which must not write. @default false */
   readonly isQuery?: boolean
 }
 
 /**
- * What a context without a database needs to reach one: `ctx.runQuery` and `ctx.runMutation`. An action has them already.
+ * Returns `runQuery` and `runMutation` for a context without a database. An action has them already.
  *
  * @example
  * const context = { ...createAuthContext(authConfig).headers(req.headers, { method: req.method }), ...bindRunner(runner) }

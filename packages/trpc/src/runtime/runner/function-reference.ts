@@ -7,9 +7,19 @@ import type {
   inferTransformedProcedureOutput,
   TRPCRouterRecord,
 } from '@trpc/server'
-import { type FunctionReference, functionPath } from './runner.ts'
 
-/** The functions of a router by their names; see {@link functionsOf}. */
+/** The key of the path in a {@link FunctionReference}. */
+export const functionPath: unique symbol = Symbol.for('sallyport.functionPath') as never
+
+/** An internal function by its path. */
+export interface FunctionReference<Type extends 'query' | 'mutation', Input, Output> {
+  /** @internal */
+  readonly [functionPath]: string
+  /** For the types only. Always undefined. */
+  readonly types?: { readonly type: Type; readonly input: Input; readonly output: Output } | undefined
+}
+
+/** The references to the functions of a router, by name. */
 export type FunctionsOf<Router extends AnyTRPCRouter> = ReferencesOf<Router['_def']['record']>
 
 type ReferencesOf<Record extends TRPCRouterRecord> = {
@@ -20,7 +30,7 @@ type ReferencesOf<Record extends TRPCRouterRecord> = {
       : never
 }
 
-/** What crosses is JSON, so a `Date` arrives as text. */
+/** Results cross as JSON, so a `Date` becomes text. */
 type ReferenceTo<Procedure extends AnyTRPCProcedure> = Procedure extends AnyTRPCQueryProcedure
   ? FunctionReference<'query', inferProcedureInput<Procedure>, JsonOutput<Procedure>>
   : Procedure extends AnyTRPCMutationProcedure
@@ -33,7 +43,7 @@ type JsonOutput<Procedure extends AnyTRPCProcedure> = inferTransformedProcedureO
 >
 
 /**
- * References to the functions of a router, of which only the type is needed: nothing of the router is loaded.
+ * Returns references to the functions of a router. Import only the type of the router, so nothing of it is loaded.
  *
  * @example
  * const internal = functionsOf<InternalRouter>()
@@ -47,7 +57,7 @@ function referenceTo(path: string): object {
   return new Proxy(Object.freeze({}), {
     get(_target, name) {
       if (name === functionPath) return path
-      // Awaiting one, or printing it, must not make another.
+      // Awaiting or printing a reference must not create another.
       if (typeof name === 'symbol' || name === 'then') return undefined
       return referenceTo(path === '' ? name : `${path}.${name}`)
     },

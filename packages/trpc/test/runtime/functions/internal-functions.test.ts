@@ -43,13 +43,13 @@ describe('a router is refused that has', () => {
   test('a subscription', () => {
     const clock = t.procedure.subscription(async function* () {})
     expect(define(t.router({ a: t.router({ clock }) }))).toThrow(
-      'internal functions: a.clock is a subscription; a call has one answer',
+      'internal functions: a.clock is a subscription. Use a query or a mutation',
     )
   })
 
   test('a part that is loaded lazily, which nobody could check', () => {
     expect(define(t.router({ later: lazy(async () => ({ tenantRouter })) }))).toThrow(
-      'internal functions: later is loaded lazily, and must be there from the start',
+      'internal functions: later is loaded lazily. Import the router instead',
     )
   })
 
@@ -57,7 +57,7 @@ describe('a router is refused that has', () => {
     'a name of ours',
     (record) => {
       expect(define(t.router(record))).toThrow(
-        /^internal functions: sallyport\S* has a name that is kept for ours/,
+        /^internal functions: sallyport\S* has a reserved name. Rename it/,
       )
     },
   )
@@ -123,11 +123,12 @@ test('a limit that cannot work is refused', () => {
 })
 
 test('without getAuth there is no way to the auth endpoints', async () => {
-  const path = 'sallyport.callEndpoint'
-  for (const type of ['query', 'mutation'] as const)
+  for (const type of ['query', 'mutation'] as const) {
+    const path = type === 'query' ? 'sallyport.queryEndpoint' : 'sallyport.mutateEndpoint'
     await expect(runner({}).run({ ...NAME, path, type })).rejects.toThrow(
       `There is no internal ${type} ${path}`,
     )
+  }
 })
 
 test('the types: a reference says what a function takes and answers, and what it is', () => {

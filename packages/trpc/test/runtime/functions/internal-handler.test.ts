@@ -35,7 +35,22 @@ async function answerTo(request: Request, node = scene.node): Promise<{ status: 
 }
 const send = async (call: SentCall, changes?: TokenChanges, node = scene.node) =>
   answerTo(requestFor(call, await tokenFor(scene, call, changes)), node)
-const refusedWith = (status: number, refused: string) => ({ status, body: { refused } })
+const rejectedBody = (status: number, rejection: string) => ({
+  id: 'sallyport.internal',
+  error: {
+    code: expect.any(Number),
+    message: `An internal call was rejected: ${rejection}`,
+    data: {
+      code: expect.any(String),
+      httpStatus: status,
+      auth: null,
+      endpoint: null,
+      configuration: null,
+      rejection,
+    },
+  },
+})
+const refusedWith = (status: number, rejection: string) => ({ status, body: rejectedBody(status, rejection) })
 const INVALID = refusedWith(401, 'TOKEN_INVALID')
 
 /** The body of a call, one of whose characters is no UTF-8. */
@@ -52,9 +67,8 @@ test('a call is executed and answered, and no cache keeps the answer', async () 
     'cache-control': 'no-store',
   })
   expect(await response.json()).toEqual({
-    sallyport: 'outcome',
-    ok: true,
-    result: { title: 'One', by: null, id: 1 },
+    id: 'sallyport.internal',
+    result: { data: { title: 'One', by: null, id: 1 } },
   })
 })
 
@@ -240,7 +254,7 @@ describe('a token that is sent again is refused', () => {
     const token = await tokenFor(scene, SAVE, { actor })
     expect(await answerTo(requestFor(SAVE, token))).toMatchObject({
       status: 401,
-      body: { ok: false, error: { kind: 'auth', reason: 'SESSION_NOT_FOUND' } },
+      body: { error: { data: { httpStatus: 401, auth: { reason: 'SESSION_NOT_FOUND' }, rejection: null } } },
     })
     expect(await answerTo(requestFor(SAVE, token))).toEqual(refusedWith(401, 'TOKEN_REPLAYED'))
   })
@@ -338,7 +352,7 @@ describe('what cannot be decided is 503, and says when to come again:', () => {
       status: response.status,
       retryAfter: response.headers.get('retry-after'),
       body: await response.json(),
-    }).toEqual({ status: 503, retryAfter: '1', body: { refused: 'UNDECIDED' } })
+    }).toEqual({ status: 503, retryAfter: '1', body: rejectedBody(503, 'UNDECIDED') })
     expect(scene.work.runs).toEqual([])
   }
 
@@ -423,7 +437,7 @@ describe('the status of an outcome is that of what it tells', () => {
   ])('%s: %d', async (input, status) => {
     expect(await send({ type: 'mutation', path: 'work.fail', input })).toMatchObject({
       status,
-      body: { ok: false },
+      body: { error: { data: { httpStatus: status, rejection: null } } },
     })
   })
 })

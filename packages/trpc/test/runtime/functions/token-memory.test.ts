@@ -6,12 +6,12 @@ test('a token is used once', () => {
   const clock = createTestClock()
   const memory = createTokenMemory(clock.now)
   const token = { service: 'edge', id: 'a', expiresAt: new Date(clock.now().getTime() + 30_000) }
-  expect([memory.use(token), memory.use(token), memory.use({ ...token, id: 'b' })]).toEqual([
+  expect([memory.consume(token), memory.consume(token), memory.consume({ ...token, id: 'b' })]).toEqual([
     true,
     false,
     true,
   ])
-  expect(memory.use({ ...token, service: 'reports' })).toBe(true)
+  expect(memory.consume({ ...token, service: 'reports' })).toBe(true)
 })
 
 test('many tokens take no place once they have expired, and no other is forgotten', () => {
@@ -19,10 +19,10 @@ test('many tokens take no place once they have expired, and no other is forgotte
   const memory = createTokenMemory(clock.now)
   const expiring = (seconds: number) => new Date(clock.now().getTime() + seconds * 1000)
   const kept = { service: 'edge', id: 'kept', expiresAt: expiring(60) }
-  memory.use(kept)
-  for (let i = 0; i < 1_500; i++) memory.use({ service: 'edge', id: `old ${i}`, expiresAt: expiring(30) })
+  memory.consume(kept)
+  for (let i = 0; i < 1_500; i++) memory.consume({ service: 'edge', id: `old ${i}`, expiresAt: expiring(30) })
   clock.advance(30)
-  for (let i = 0; i < 600; i++) memory.use({ service: 'edge', id: `new ${i}`, expiresAt: expiring(30) })
+  for (let i = 0; i < 600; i++) memory.consume({ service: 'edge', id: `new ${i}`, expiresAt: expiring(30) })
   expect(memory.size).toBeLessThanOrEqual(1_000)
-  expect(memory.use(kept)).toBe(false)
+  expect(memory.consume(kept)).toBe(false)
 })

@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import { functionsOf } from '@sallyport/trpc/action'
 import { initTRPC } from '@trpc/server'
 import { describe, expect, test } from 'vitest'
-import { functionPath } from '../../../src/runtime/runner/runner.ts'
+import { functionPath } from '../../../src/runtime/runner/function-reference.ts'
 
 const t = initTRPC.create()
 const router = t.router({ report: t.router({ list: t.procedure.query(() => []) }) })

@@ -18,6 +18,7 @@ import {
   type InternalScene,
   overNoNetwork,
 } from '../../support/internal-scene.ts'
+import { errorEnvelope } from '../../support/service-call.ts'
 import { soon } from '../../support/soon.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
 
@@ -110,8 +111,10 @@ describe('a request', () => {
 
 describe('what is not plainly an answer of ours decides nothing: 503, and never 401', () => {
   const json = (body: unknown, status = 200) => Response.json(body, { status })
-  /** As the status of its kind of error is. */
-  const outcome = (body: object, status = 200) => json({ sallyport: 'outcome', ...body }, status)
+  const result = (data: unknown, status = 200) => json({ id: 'sallyport.internal', result: { data } }, status)
+  /** With the data of a TRPCError NOT_FOUND, where it is not another. */
+  const failure = (data: object, { status = 404, ...members }: { status?: number; message?: unknown } = {}) =>
+    json(errorEnvelope({ code: 'NOT_FOUND', httpStatus: 404, ...data }, members), status)
   test.each<[string, () => Response | Promise<Response>]>([
     ['a network that fails', () => Promise.reject(new TypeError('fetch failed'))],
     ['a page of a proxy', () => new Response('<h1>Bad Gateway</h1>', { status: 502 })],
@@ -123,47 +126,40 @@ describe('what is not plainly an answer of ours decides nothing: 503, and never 
     ['no UTF-8', () => new Response(new Uint8Array([0x22, 0xff, 0x22]))],
     [
       'a result that is no UTF-8',
-      () => new Response(Buffer.from('{"sallyport":"outcome","ok":true,"result":"\xff"}', 'latin1')),
+      () => new Response(Buffer.from('{"id":"sallyport.internal","result":{"data":"\xff"}}', 'latin1')),
     ],
     ['null', () => json(null)],
     ['the health of something else', () => json({ ok: true })],
-    ['a result with another status', () => outcome({ ok: true, result: 1 }, 404)],
+    ['a result of another tRPC server', () => json({ result: { data: 1 } })],
     [
-      'an error with the status of a result',
-      () => outcome({ ok: false, error: { kind: 'function', code: 'NOT_FOUND', message: '' } }),
+      'the 401 of a guard of ours on another tRPC server',
+      () => {
+        const auth = { reason: 'TOKEN_MISSING', retryAfterSeconds: null, replay: true }
+        const { error } = errorEnvelope({ code: 'UNAUTHORIZED', httpStatus: 401, auth })
+        return json({ error }, 401)
+      },
     ],
-    ['a list', () => json([{ sallyport: 'outcome', ok: true }])],
-    ['an outcome that is not sure', () => outcome({ ok: 'true', result: 1 })],
-    ['a refusal without an error', () => outcome({ ok: false })],
-    ['an error of another kind', () => outcome({ ok: false, error: { kind: 'other', message: '' } })],
+    ['a result with another status', () => result(1, 404)],
+    ['an error with the status of a result', () => failure({}, { status: 200 })],
+    ['a list', () => json([{ id: 'sallyport.internal', result: {} }])],
+    ['a result that is none', () => json({ id: 'sallyport.internal', result: 1 })],
     [
-      'a reason that there is not',
-      () => outcome({ ok: false, error: { kind: 'auth', reason: 'toString', retryAfterSeconds: null } }),
+      'a result and an error',
+      () => json({ ...errorEnvelope({ code: 'NOT_FOUND', httpStatus: 200 }), result: { data: 1 } }),
     ],
-    [
-      'a reason without what to do',
-      () => outcome({ ok: false, error: { kind: 'auth', reason: 'SESSION_NOT_FOUND' } }),
-    ],
-    [
-      'a code that tRPC has not',
-      () => outcome({ ok: false, error: { kind: 'function', code: 'TEAPOT', message: '' } }),
-    ],
-    [
-      'a function without a message',
-      () => outcome({ ok: false, error: { kind: 'function', code: 'NOT_FOUND' } }),
-    ],
-    [
-      'an endpoint whose fields are no texts',
-      () =>
-        outcome({ ok: false, error: { kind: 'endpoint', code: 'A', status: 400, message: '', fields: [1] } }),
-    ],
-    [
-      'a configuration without a message',
-      () => outcome({ ok: false, error: { kind: 'configuration', code: null } }),
-    ],
+    ['neither a result nor an error', () => json({ id: 'sallyport.internal' })],
+    ['an error without data', () => json({ id: 'sallyport.internal', error: { message: '' } }, 404)],
+    ['an error that does not say whether the call was rejected', () => failure({ rejection: undefined })],
+    ['an error of another kind', () => failure({ auth: undefined })],
+    ['a reason that there is not', () => failure({ auth: { reason: 'toString', retryAfterSeconds: null } })],
+    ['a reason without what to do', () => failure({ auth: { reason: 'SESSION_NOT_FOUND' } })],
+    ['a code that tRPC has not', () => failure({ code: 'TEAPOT' })],
+    ['a function without a message', () => failure({}, { message: undefined })],
+    ['an endpoint whose fields are no texts', () => failure({ endpoint: { code: 'A', fields: [1] } })],
+    ['a configuration that is none', () => failure({ configuration: 'CONTEXT_EMPTY' })],
     ['a redirect', () => new Response(null, { status: 307, headers: { location: 'https://evil.example' } })],
-    ['a refusal that is not one of ours', () => json({ refused: 'toString' }, 401)],
-    ['an answer that is too large', () => outcome({ ok: true, result: 'x'.repeat(2_000) })],
+    ['a refusal that is not one of ours', () => failure({ rejection: 'toString' })],
+    ['an answer that is too large', () => result('x'.repeat(2_000))],
     [
       'an answer that breaks off',
       () => new Response(new ReadableStream({ pull: (controller) => controller.error(new Error('gone')) })),
@@ -173,7 +169,7 @@ describe('what is not plainly an answer of ours decides nothing: 503, and never 
     expect(await endOf(runner.run(SAVE))).toBe('SESSIONS_UNAVAILABLE')
     expect(attempts).toHaveLength(1)
     // Else nobody could tell a wrong key from an outage.
-    expect(scene.runnerErrors).toMatchObject([{ name: 'CallRefusal' }])
+    expect(scene.runnerErrors).toMatchObject([{ name: 'CallRejection' }])
   })
 
   test.each([
@@ -188,8 +184,8 @@ describe('what is not plainly an answer of ours decides nothing: 503, and never 
     ['FUNCTION_NOT_FOUND', 'There is no internal mutation report.save'],
     ['KEY_REUSED', 'CONFLICT'],
     ['PAYLOAD_TOO_LARGE', 'PAYLOAD_TOO_LARGE'],
-  ])('a refusal of the service, %s, is %s to the user', async (refused, expected) => {
-    const { runner, attempts } = runnerWith(() => json({ refused }, 401))
+  ])('a refusal of the service, %s, is %s to the user', async (rejection, expected) => {
+    const { runner, attempts } = runnerWith(() => failure({ rejection }))
     expect(await endOf(runner.run(SAVE))).toBe(expected)
     expect(attempts).toHaveLength(1)
   })
@@ -284,7 +280,10 @@ describe('where the outcome is not known,', () => {
   })
 
   test('a query that was refused with a code of nobody is sent once more', async () => {
-    const { runner, attempts } = runnerWith(() => Response.json({ refused: 'toString' }, { status: 401 }))
+    const { runner, attempts } = runnerWith(() => {
+      const envelope = errorEnvelope({ code: 'UNAUTHORIZED', httpStatus: 401, rejection: 'toString' })
+      return Response.json(envelope, { status: 401 })
+    })
     expect(await endOf(runner.run(LIST))).toBe('SESSIONS_UNAVAILABLE')
     expect(attempts).toHaveLength(2)
   })

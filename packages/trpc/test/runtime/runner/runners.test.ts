@@ -281,10 +281,10 @@ describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
     })
 
     test('no auth endpoint is called, as what it answers is stored nowhere', async () => {
-      const path = 'sallyport.callEndpoint'
+      const path = 'sallyport.mutateEndpoint'
       const call = { type: 'mutation', path, input: {}, idempotencyKey: newKey() } as const
       expect(await errorOf(run(call))).toEqual({
-        configuration: `${path} takes no idempotency key: its answer may hold secrets, and is stored nowhere`,
+        configuration: `${path} takes no idempotency key: its response may hold secrets and is never stored`,
         code: null,
       })
     })
@@ -322,9 +322,9 @@ describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
     test('an answer that is too large is an error', async () => {
       const node = scene.addNode({ maxResponseBytes: 100 })
       const failed = { code: 'INTERNAL_SERVER_ERROR', message: 'The internal function failed' }
-      // The outcome has 45 bytes besides.
-      expect(await run({ path: 'work.large', input: 55 }, node)).toHaveLength(55)
-      expect(await errorOf(run({ path: 'work.large', input: 56 }, node))).toEqual(failed)
+      // The envelope has 48 bytes besides.
+      expect(await run({ path: 'work.large', input: 52 }, node)).toHaveLength(52)
+      expect(await errorOf(run({ path: 'work.large', input: 53 }, node))).toEqual(failed)
       expect(node.errors).toMatchObject([{ name: 'RangeError' }])
     })
 

@@ -8,7 +8,7 @@ import { createWays, type Way } from '../paths/ways.ts'
 import { ORIGIN } from '../support/visitor.ts'
 import { bodyOf } from './call.ts'
 
-const random = createRandom('sallyport doors')
+const random = createRandom('sallyport token kinds')
 const now = Date.UTC(2026, 10, 21, 10)
 let keys: Keys
 let app: PathsApp
@@ -30,7 +30,7 @@ afterAll(() => app?.close())
 const FUNCTIONS = [
   { type: 'query', path: 'sallyport.findSession' },
   { type: 'mutation', path: 'sallyport.consumeLimit' },
-  { type: 'query', path: 'sallyport.callEndpoint' },
+  { type: 'query', path: 'sallyport.queryEndpoint' },
 ] as const
 
 test.each(FUNCTIONS)('the JWT of a user calls no internal function: $type $path', async (call) => {
@@ -45,9 +45,11 @@ test.each(FUNCTIONS)('the JWT of a user calls no internal function: $type $path'
     body: new Uint8Array(bodyOf({ ...call, input: { sessionId, userId } })),
   })
   const response = await app.internal(request)
-  expect({ status: response.status, ...(await response.json()) }).toEqual({
+  const { error } = await response.json()
+  expect({ status: response.status, rejection: error.data.rejection, auth: error.data.auth }).toEqual({
     status: 401,
-    refused: 'TOKEN_INVALID',
+    rejection: 'TOKEN_INVALID',
+    auth: null,
   })
 })
 

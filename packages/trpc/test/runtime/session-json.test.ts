@@ -1,7 +1,8 @@
 import type { StoredSession } from '@sallyport/core'
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, describe, expect, test } from 'vitest'
-import { fromSessionJson, toSessionJson } from '../../../src/runtime/call/session-json.ts'
+import { toSessionJson } from '../../src/runtime/functions/own-procedures.ts'
+import { fromSessionJson } from '../../src/runtime/http-store.ts'
 
 const auth = await createTestAuth()
 const { sessionId, userId } = await auth.signIn()

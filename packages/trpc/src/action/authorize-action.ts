@@ -1,10 +1,9 @@
 import type { AuthDatabase } from '@sallyport/core'
 import { ConfigurationError } from '@sallyport/core'
 import { bindRunner } from '../runtime/runner/bind-runner.ts'
-import type { Runner } from '../runtime/runner/runner.ts'
-import type { FunctionContext } from '../runtime/runtime-context.ts'
+import type { FunctionContext, Runner } from '../runtime/runner/runner.ts'
 import { selectStore } from '../runtime/select-adapter.ts'
-import { type AuthHandle, type AuthRequest, authRequest, type SessionRead } from '../server/auth-handle.ts'
+import { type AuthRequest, authRequest, type SessionRead } from '../server/auth-handle.ts'
 import { callLease } from '../server/call-lease.ts'
 import type { AuthContext } from '../server/context.ts'
 import {
@@ -16,22 +15,22 @@ import {
   type SessionContext,
 } from '../server/guard.ts'
 
-/** What actions are made of: a context with `auth`, and with a `db` or none. */
+/** The context of the procedure that an action is made of. */
 export interface ActionSource extends AuthContext {
   readonly db?: AuthDatabase | undefined
 }
 
-/** Takes the database out of the context, accepts a call that passes both steps, and adds what leads back to the database. */
-export function admitToAction(
+/** Runs both steps, removes the database from the context, and adds `runQuery` and `runMutation`. */
+export function authorizeAction(
   runnerOf: (ctx: ActionSource) => Runner,
 ): Middleware<ActionSource, SessionContext & FunctionContext & { readonly db: undefined }> {
-  const guard: ReturnType<typeof admitToAction> = async (call) => {
+  const guard: ReturnType<typeof authorizeAction> = async (call) => {
     const { ctx, type, signal } = call
     const auth = handleOf(call)
     const { read, runner } = await orReject(call, authenticate(ctx, auth[authRequest], runnerOf))
     const { identity: actor, session } = read
     auth[callLease].begin(read)
-    // A mutation that the server calls for a request that came by GET is none.
+    // The server may call a mutation for a request that came by GET.
     const isQuery = type === 'query' || (type === 'mutation' && ctx.auth[authRequest].isGet)
     const added = { db: undefined, ...bindRunner(runner, { actor, signal, isQuery }) }
     return runAuthorized(call, { auth, session, added })
@@ -45,7 +44,7 @@ async function authenticate(
   runnerOf: (ctx: ActionSource) => Runner | undefined,
 ): Promise<{ read: SessionRead; runner: Runner }> {
   const runner = runnerOf(ctx)
-  // Types do not tell: a router takes procedures of another context.
+  // The types don't catch this: a router accepts procedures of another context.
   if (runner === undefined)
     throw new ConfigurationError(
       'The context of the action has no runner: add localRunner() or httpRunner() where the context is made',
@@ -53,16 +52,7 @@ async function authenticate(
     )
   const store = selectStore(ctx, runner)
   request.store = store
-  // Without a database no revocations are announced, so no two calls share a read.
+  // A process without a database gets no revocations, so calls don't share a read.
   const read = ctx.db === undefined ? request.authenticateFresh : request.authenticate
   return { read: await read(store, request.kind), runner }
-}
-
-/** A handle with another member. Not spread: that would use the signal, and so lease the session. */
-export function withMember<Handle extends AuthHandle, Name extends PropertyKey, Member>(
-  handle: Handle,
-  name: Name,
-  member: TypedPropertyDescriptor<Member>,
-): Handle & { readonly [Key in Name]: Member } {
-  return Object.create(Object.prototype, { ...Object.getOwnPropertyDescriptors(handle), [name]: member })
 }

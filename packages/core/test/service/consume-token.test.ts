@@ -1,4 +1,4 @@
-import { burnToken } from '@sallyport/core/internal/server'
+import { consumeToken } from '@sallyport/core/internal/server'
 import { describe, expect, test } from 'vitest'
 import { databaseKinds } from '../support/database-kinds.ts'
 import { reasonOf } from '../support/reason-of.ts'
@@ -11,21 +11,21 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
     const database = await create()
     const [first, second] = [await database.open(), await database.open()]
     const token = newToken()
-    expect(await burnToken(first.db, token)).toBe(true)
-    expect(await burnToken(first.db, token)).toBe(false)
-    expect(await burnToken(second.db, token)).toBe(false)
+    expect(await consumeToken(first.db, token)).toBe(true)
+    expect(await consumeToken(first.db, token)).toBe(false)
+    expect(await consumeToken(second.db, token)).toBe(false)
     await Promise.all([first.close(), second.close()])
     const restarted = await database.open()
-    expect(await burnToken(restarted.db, token)).toBe(false)
-    expect(await burnToken(restarted.db, newToken())).toBe(true)
+    expect(await consumeToken(restarted.db, token)).toBe(false)
+    expect(await consumeToken(restarted.db, newToken())).toBe(true)
   })
 
   test('a token of another service with the same id is another token', async () => {
     const { db } = await (await create()).open()
     const token = newToken()
-    expect(await burnToken(db, token)).toBe(true)
-    expect(await burnToken(db, { ...token, service: 'reports' })).toBe(true)
-    expect(await burnToken(db, token)).toBe(false)
+    expect(await consumeToken(db, token)).toBe(true)
+    expect(await consumeToken(db, { ...token, service: 'reports' })).toBe(true)
+    expect(await consumeToken(db, token)).toBe(false)
   })
 
   test('of many at once one is the first', async () => {
@@ -34,7 +34,7 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
     for (let round = 0; round < 5; round++) {
       const token = newToken()
       const burned = await Promise.all(
-        Array.from({ length: 10 }, (_, i) => burnToken((nodes[i % 2] ?? expect.fail()).db, token)),
+        Array.from({ length: 10 }, (_, i) => consumeToken((nodes[i % 2] ?? expect.fail()).db, token)),
       )
       expect(burned.filter(Boolean)).toHaveLength(1)
     }
@@ -43,7 +43,7 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
   test('it is remembered for ten minutes after it has expired', async () => {
     const { db } = await (await create()).open()
     const token = newToken()
-    await burnToken(db, token)
+    await consumeToken(db, token)
     const [row] = await db.selectFrom('serviceToken').selectAll().execute()
     expect({ id: row?.id, expiresAt: new Date(row?.expiresAt ?? 0) }).toEqual({
       id: JSON.stringify(['edge', token.id]),
@@ -54,6 +54,6 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
   test('where the database is gone nothing is decided', async () => {
     const { db, close } = await (await create()).open()
     await close()
-    expect(await reasonOf(burnToken(db, newToken()))).toBe('SESSIONS_UNAVAILABLE')
+    expect(await reasonOf(consumeToken(db, newToken()))).toBe('SESSIONS_UNAVAILABLE')
   })
 })

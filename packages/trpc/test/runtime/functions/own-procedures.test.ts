@@ -21,6 +21,8 @@ afterAll(() => scene.close())
 describe.each(['localRunner', 'httpRunner'] as const)('by %s', (name) => {
   const run = (path: string, input: unknown, type: RunnerCall['type'] = 'mutation') =>
     runners[name].run({ type, path: `sallyport.${path}`, input, actor: null })
+  const callEndpoint = (input: unknown, type: RunnerCall['type'] = 'mutation') =>
+    run(type === 'query' ? 'queryEndpoint' : 'mutateEndpoint', input, type)
   const findSession = (input: unknown) => run('findSession', input, 'query')
   const consumeLimit = (input: unknown) => run('consumeLimit', input)
   const endpoint = (
@@ -54,7 +56,7 @@ describe.each(['localRunner', 'httpRunner'] as const)('by %s', (name) => {
   })
 
   test('an endpoint is called with the credentials of the user', async () => {
-    expect(await run('callEndpoint', endpoint('getSession'), 'query')).toEqual({
+    expect(await callEndpoint(endpoint('getSession'), 'query')).toEqual({
       body: {
         session: expect.objectContaining({ id: ada.sessionId }),
         user: expect.objectContaining({ id: ada.userId }),
@@ -64,7 +66,7 @@ describe.each(['localRunner', 'httpRunner'] as const)('by %s', (name) => {
 
   test('the cookies that an endpoint sets are told', async () => {
     const session = await scene.auth.signIn()
-    const answer = await run('callEndpoint', endpoint('signOut', { cookie: session.cookie }))
+    const answer = await callEndpoint(endpoint('signOut', { cookie: session.cookie }))
     expect(answer).toEqual({ body: { success: true }, cookies: [expect.any(String), expect.any(String)] })
   })
 
@@ -72,7 +74,7 @@ describe.each(['localRunner', 'httpRunner'] as const)('by %s', (name) => {
     const runAs = async (actor: TestSession, cookie: string) =>
       runners[name].run({
         type: 'query',
-        path: 'sallyport.callEndpoint',
+        path: 'sallyport.queryEndpoint',
         input: endpoint('getSession', { cookie }),
         actor: await verifyJwt(actor.token, scene.auth.config),
       })
@@ -116,13 +118,13 @@ describe.each(['localRunner', 'httpRunner'] as const)('by %s', (name) => {
     ],
     ['a user who is no admin', ['listUsers'], 'query', 'ROLE_REQUIRED'],
   ])('%s is refused as ever', async (_who, args, type, reason) => {
-    await expect(run('callEndpoint', endpoint(...args), type)).rejects.toMatchObject({ reason })
+    await expect(callEndpoint(endpoint(...args), type)).rejects.toMatchObject({ reason })
   })
 
   test.each(['signOut', 'revokeOtherSessions', 'token', 'updateUser'])(
-    'the endpoint %s, which writes, is no query, whose token nobody burns',
+    'the endpoint %s, which writes, is no query, whose token is not consumed',
     async (endpointName) => {
-      await expect(run('callEndpoint', endpoint(endpointName), 'query')).rejects.toMatchObject({
+      await expect(callEndpoint(endpoint(endpointName), 'query')).rejects.toMatchObject({
         name: 'ConfigurationError',
         code: 'WRITE_IN_QUERY',
       })
@@ -132,7 +134,7 @@ describe.each(['localRunner', 'httpRunner'] as const)('by %s', (name) => {
   test.each(['none', 'constructor', 'toString', '__proto__', 'createSession', ''])(
     'there is no endpoint %j',
     async (endpointName) => {
-      const calling = run('callEndpoint', endpoint(endpointName))
+      const calling = callEndpoint(endpoint(endpointName))
       await expect(calling).rejects.toMatchObject({
         code: 'BAD_REQUEST',
         message: 'There is no such endpoint',
@@ -153,14 +155,14 @@ describe.each(['localRunner', 'httpRunner'] as const)('by %s', (name) => {
     ['consumeLimit', { key: 1, limit: { points: 1, duration: 1 } }],
     ['consumeLimit', { key: 'procedure:k', limit: { points: '1', duration: 1 } }],
     ['consumeLimit', { key: 'procedure:k', limit: { points: 1 } }],
-    ['callEndpoint', 'getSession'],
-    ['callEndpoint', { ...call, name: 1 }],
-    ['callEndpoint', { ...call, input: null }],
-    ['callEndpoint', { ...call, request: null }],
-    ['callEndpoint', { ...call, request: { ...call.request, method: 1 } }],
-    ['callEndpoint', { ...call, request: { ...call.request, headers: null } }],
-    ['callEndpoint', { ...call, request: { ...call.request, headers: { cookie: ['a'] } } }],
-    ['callEndpoint', { ...call, request: { ...call.request, remoteAddress: 1 } }],
+    ['mutateEndpoint', 'getSession'],
+    ['mutateEndpoint', { ...call, name: 1 }],
+    ['mutateEndpoint', { ...call, input: null }],
+    ['mutateEndpoint', { ...call, request: null }],
+    ['mutateEndpoint', { ...call, request: { ...call.request, method: 1 } }],
+    ['mutateEndpoint', { ...call, request: { ...call.request, headers: null } }],
+    ['mutateEndpoint', { ...call, request: { ...call.request, headers: { cookie: ['a'] } } }],
+    ['mutateEndpoint', { ...call, request: { ...call.request, remoteAddress: 1 } }],
   ])('%s is not called with %j', async (path, input) => {
     const type = path === 'findSession' ? 'query' : 'mutation'
     await expect(run(path, input, type)).rejects.toMatchObject({

@@ -1,0 +1,164 @@
+import {
+  type AuthConfig,
+  type AuthDatabase,
+  AuthError,
+  type Identity,
+  isAuthError,
+  type RateLimit,
+  type SessionKey,
+  type StoredSession,
+  verifyJwt,
+} from '@sallyport/core'
+import { authStore, checkRateLimit, readCredentials } from '@sallyport/core/internal/server'
+import { initTRPC, TRPCError, type TRPCRouterRecord } from '@trpc/server'
+import { type AuthHandle, authRequest } from '../../server/auth-handle.ts'
+import { type AuthContext, createAuthContext } from '../../server/context.ts'
+import { isObject } from '../call/take-result.ts'
+import type { EndpointCall, EndpointResponse } from '../http-adapter.ts'
+import type { SessionJson } from '../http-store.ts'
+
+export interface HasDatabase {
+  readonly db: AuthDatabase
+}
+
+export type EndpointsSource = (ctx: AuthContext & HasDatabase) => { readonly api: object }
+
+interface OwnContext extends HasDatabase {
+  /** The acting user, after Step 2. */
+  readonly identity: Identity | null
+}
+
+const BEFORE_ANY_EXPIRY = new Date(0)
+const { procedure } = initTRPC.context<OwnContext>().create()
+
+/** Creates the functions that replace the database in a process without one: Step 2, the auth endpoints, and rate limits. */
+export function createOwnProcedures({
+  config,
+  getAuth,
+}: {
+  config: AuthConfig
+  getAuth: EndpointsSource | undefined
+}): TRPCRouterRecord {
+  const contexts = createAuthContext(config)
+  const endpointProcedure = procedure.input(parserOf(isEndpointCall))
+
+  /** Calls an endpoint with the user's credentials, so it makes the same checks as for their request. */
+  async function callEndpoint(
+    { name, input, request }: EndpointCall,
+    type: 'query' | 'mutation',
+    { db, identity }: OwnContext,
+  ): Promise<EndpointResponse> {
+    const { method, headers, remoteAddress } = request
+    const { auth: handle } = contexts.http({
+      req: { method, headers },
+      remoteAddress: remoteAddress ?? undefined,
+      info: { type, accept: null },
+    })
+    const isProved = identity !== null && (await provesActor(identity, handle))
+    const known = isProved ? { identity } : {}
+    // The other process has checked whether a GET may write. Here it may be the method of an upgrade.
+    const auth = { ...handle, [authRequest]: { ...handle[authRequest], ...known, isGet: false } }
+    const endpoint = methodOf(getAuth?.({ auth, db }).api ?? {}, name)
+    if (endpoint === null) throw new TRPCError({ code: 'BAD_REQUEST', message: 'There is no such endpoint' })
+    return toResponse(await endpoint(input))
+  }
+
+  /**
+   * Whether the credentials include a JWT of the acting user's session. It may have expired, because the identity of a WebSocket outlives
+   * its JWT. Without one, the endpoint requires a valid JWT: a service key alone must not open an endpoint for a user.
+   */
+  async function provesActor({ userId, sessionId, version }: Identity, handle: AuthHandle): Promise<boolean> {
+    const proof = await readProof(handle).catch(() => null)
+    // The endpoint rejects them with the reason.
+    if (proof === null) return false
+    const isSameUser = proof.userId === userId && proof.version === version
+    if (isSameUser && proof.sessionId === sessionId && proof.cookieId === sessionId) return true
+    throw new AuthError('TOKEN_INVALID')
+  }
+
+  async function readProof(handle: AuthHandle) {
+    const { token, sessionCookie } = readCredentials(handle[authRequest].request.header, config)
+    if (token === null) return null
+    const identity = await verifyJwt(token, config, BEFORE_ANY_EXPIRY)
+    return { ...identity, cookieId: sessionCookie?.sessionId ?? identity.sessionId }
+  }
+
+  return {
+    findSession: procedure.input(parserOf(isSessionKey)).query(async ({ ctx, input }) => {
+      try {
+        const session = await ctx.db[authStore].sessions.findSession(input)
+        return session === null ? null : toSessionJson(session)
+      } catch (cause) {
+        throw isAuthError(cause) ? cause : new AuthError('SESSIONS_UNAVAILABLE', { cause })
+      }
+    }),
+    consumeLimit: procedure.input(parserOf(isLimitInput)).mutation(({ ctx, input: { key, limit } }) => {
+      const { limits } = ctx.db[authStore]
+      if (limits === undefined) throw new AuthError('SESSIONS_UNAVAILABLE')
+      return limits.consume(key, checkRateLimit('limit', limit))
+    }),
+    ...(getAuth !== undefined && {
+      queryEndpoint: endpointProcedure.query(({ ctx, input }) => callEndpoint(input, 'query', ctx)),
+      mutateEndpoint: endpointProcedure.mutation(({ ctx, input }) => callEndpoint(input, 'mutation', ctx)),
+    }),
+  }
+}
+
+/** Converts a session to JSON, with the ban that Step 2 in the other process needs. */
+export function toSessionJson(session: StoredSession): SessionJson {
+  const { expiresAt, ban } = session
+  const until = ban?.until ? toText(ban.until) : null
+  return { ...session, expiresAt: toText(expiresAt), ban: ban && { until } }
+}
+
+/** Never null: an unreadable date counts as passed, and null would be a permanent ban. */
+function toText(date: Date): string {
+  return Number.isNaN(date.getTime()) ? '' : date.toISOString()
+}
+
+/** Returns an enumerable method only: everything else that an object has isn't an endpoint. */
+function methodOf(api: object, name: string): ((input: object) => Promise<unknown>) | null {
+  for (const key in api) {
+    if (key !== name) continue
+    const method: unknown = Reflect.get(api, key)
+    if (typeof method === 'function') return async (input) => method(input)
+  }
+  return null
+}
+
+/** Extracts the cookies, because `Headers` would become an empty object in JSON. */
+function toResponse(result: unknown): EndpointResponse {
+  if (!isObject(result)) throw new TypeError('An endpoint did not return an object')
+  const { headers, ...body } = result
+  return headers instanceof Headers ? { body, cookies: headers.getSetCookie() } : { body: result }
+}
+
+function parserOf<Input>(isInput: (input: unknown) => input is Input): (input: unknown) => Input {
+  return (input) => {
+    if (isInput(input)) return input
+    throw new TypeError('The input is not valid')
+  }
+}
+
+function isSessionKey(input: unknown): input is SessionKey {
+  return isObject(input) && typeof input.sessionId === 'string' && typeof input.userId === 'string'
+}
+
+function isLimitInput(input: unknown): input is { readonly key: string; readonly limit: RateLimit } {
+  if (!isObject(input) || typeof input.key !== 'string' || !isObject(input.limit)) return false
+  // Only the counters of `rateLimit`: a service key must not be able to lock sign-ins.
+  if (!/^procedure:.{1,1000}$/su.test(input.key)) return false
+  return typeof input.limit.points === 'number' && typeof input.limit.duration === 'number'
+}
+
+function isEndpointCall(input: unknown): input is EndpointCall {
+  if (!isObject(input) || typeof input.name !== 'string' || !isObject(input.input)) return false
+  const { request } = input
+  return (
+    isObject(request) &&
+    typeof request.method === 'string' &&
+    isObject(request.headers) &&
+    Object.values(request.headers).every((value) => typeof value === 'string') &&
+    (request.remoteAddress === null || typeof request.remoteAddress === 'string')
+  )
+}
