@@ -63,7 +63,7 @@ const NEVER_REACHES = [
   { from: core('index', 'internal/server'), to: `${CORE}/(auth[.]|internal/auth[.]|endpoints/|plugins/)` },
   { from: core('index'), to: core('keys/signing-keys', 'request/address') },
   { from: core('auth', 'plugins/[^/]+'), to: npm('(better-sqlite3|pg)/') },
-  { from: core('auth'), to: npm('@node-rs/argon2/') },
+  { from: core('auth'), to: `${npm('@node-rs/argon2/')}|^(node:)?(fs|path|crypto|util)$` },
 ]
 
 const atRunTime: IForbiddenRuleType[] = [

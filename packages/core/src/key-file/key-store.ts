@@ -1,22 +1,8 @@
-import { randomUUID } from 'node:crypto'
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { dirname } from 'node:path'
-import { parseEnv } from 'node:util'
 import { type KeyRing, publicKeys } from '../keys/key-ring.ts'
 import { formatKeyRing, parseKeyRing } from '../keys/key-ring-json.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
+/** Not imported, because `@sallyport/core/auth` must also load on the edge, where nothing opens a key file. */
+export const fs: () => typeof import('node:fs') = () => process.getBuiltinModule('node:fs')
 
 /** A file with a key ring. */
 export interface KeyStore {
@@ -45,7 +31,7 @@ export function envFileStore(path: string, prefix = ''): KeyStore {
   const names = variableNames(prefix)
   return fileStore(path, {
     parse: (text) => {
-      const signingKeys = parseEnv(text)[names.signingKeys]
+      const signingKeys = process.getBuiltinModule('node:util').parseEnv(text)[names.signingKeys]
       return signingKeys === undefined ? null : parseKeyRing(signingKeys, `${names.signingKeys} in ${path}`)
     },
     format: (ring, text) => {
@@ -81,7 +67,7 @@ interface FileFormat {
 }
 
 function fileStore(path: string, { parse, format }: FileFormat): KeyStore {
-  const readText = () => (existsSync(path) ? readFileSync(path, 'utf8') : null)
+  const readText = () => (fs().existsSync(path) ? fs().readFileSync(path, 'utf8') : null)
 
   function read(): KeyRing | null {
     const text = readText()
@@ -89,20 +75,20 @@ function fileStore(path: string, { parse, format }: FileFormat): KeyStore {
   }
 
   function replace(ring: KeyRing): void {
-    renameSync(writeDraft(path, format(ring, readText() ?? '')), path)
+    fs().renameSync(writeDraft(path, format(ring, readText() ?? '')), path)
   }
 
   /** If several processes start at once, the first wins. */
   function link(ring: KeyRing): boolean {
     const draft = writeDraft(path, format(ring, ''))
     try {
-      linkSync(draft, path)
+      fs().linkSync(draft, path)
       return true
     } catch (error) {
-      if (existsSync(path)) return false
+      if (fs().existsSync(path)) return false
       throw error
     } finally {
-      unlinkSync(draft)
+      fs().unlinkSync(draft)
     }
   }
 
@@ -110,7 +96,7 @@ function fileStore(path: string, { parse, format }: FileFormat): KeyStore {
     path,
     read,
     create(ring) {
-      mkdirSync(dirname(path), { recursive: true })
+      fs().mkdirSync(process.getBuiltinModule('node:path').dirname(path), { recursive: true })
       const text = readText()
       if (text !== null && parse(text) !== null) return false
       if (text === null) return link(ring)
@@ -138,24 +124,24 @@ function fileStore(path: string, { parse, format }: FileFormat): KeyStore {
 
 function writeDraft(path: string, text: string): string {
   // Not a process id: two containers that share the folder can have the same.
-  const draft = `${path}.${randomUUID()}.draft`
-  writeFileSync(draft, text, { mode: 0o600, flag: 'wx', flush: true })
-  chmodSync(draft, 0o600)
+  const draft = `${path}.${crypto.randomUUID()}.draft`
+  fs().writeFileSync(draft, text, { mode: 0o600, flag: 'wx', flush: true })
+  fs().chmodSync(draft, 0o600)
   return draft
 }
 
 /** Locks the file, because of two concurrent changes one would be lost. */
 function locked<Result>(path: string, work: () => Result): Result {
   const lock = `${path}.lock`
-  if (existsSync(lock) && Date.now() - statSync(lock).mtimeMs > STALE_LOCK_MS) unlinkSync(lock)
+  if (fs().existsSync(lock) && Date.now() - fs().statSync(lock).mtimeMs > STALE_LOCK_MS) fs().unlinkSync(lock)
   try {
-    closeSync(openSync(lock, 'wx'))
+    fs().closeSync(fs().openSync(lock, 'wx'))
   } catch (cause) {
     throw new ConfigurationError(`Another command is changing the keys: ${lock} exists`, { cause })
   }
   try {
     return work()
   } finally {
-    unlinkSync(lock)
+    fs().unlinkSync(lock)
   }
 }

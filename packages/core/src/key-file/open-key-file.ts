@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs'
 import { createKeyRing, type KeyRing, withoutGone } from '../keys/key-ring.ts'
 import { formatKeyRing } from '../keys/key-ring-json.ts'
 import type { Algorithm, KeySet } from '../keys/key-set.ts'
@@ -7,7 +6,7 @@ import { createSigningKey, ringSigningKeys, type SigningKeys } from '../keys/sig
 import { ConfigurationError } from '../protocol/errors.ts'
 import { safeListener } from '../protocol/safe-listener.ts'
 import { JWT_LIFETIME_SECONDS } from '../protocol.ts'
-import { type KeyStore, keyFileStore } from './key-store.ts'
+import { fs, type KeyStore, keyFileStore } from './key-store.ts'
 
 /** Options of {@link openKeyFile}. */
 export interface KeyFileOptions {
@@ -102,6 +101,6 @@ function readRing(store: KeyStore): KeyRing {
 }
 
 function fingerprint(path: string): string {
-  const { mtimeMs, size, ino } = statSync(path)
+  const { mtimeMs, size, ino } = fs().statSync(path)
   return `${mtimeMs} ${size} ${ino}`
 }

@@ -3,7 +3,6 @@ import { defineAuthConfig, staticJwks } from '@sallyport/core'
 import { issueJwt, parseSigningKeys } from '@sallyport/core/auth'
 import { createSigningKey } from '@sallyport/core/internal/auth'
 import { describe, expect, test } from 'vitest'
-import { bundle } from '../support/bundle.ts'
 import { runOnEdge } from '../support/run-on-edge.ts'
 import type { Settings } from './service-calls.ts'
 
@@ -53,10 +52,4 @@ describe('a service call from the edge', () => {
     await expect(edge.issue(shared, body, now)).rejects.toThrow('verifies JWTs of users too')
     await expect(edge.verify(shared, 'a.b.c', body, now)).rejects.toThrow('verifies JWTs of users too')
   })
-})
-
-test('the whole entry needs nothing of Node, no query builder and no schema library', async () => {
-  const { imports, files } = await bundle(path('../../src/service.ts'))
-  expect(imports).toEqual([])
-  expect(files.filter((file) => /node_modules\/(kysely|zod|better-sqlite3)\//.test(file))).toEqual([])
 })

@@ -7,7 +7,7 @@ import type { FunctionContext, Runner } from '../runtime/runner/runner.ts'
 import type { AuthContext } from '../server/context.ts'
 import { authErrorMiddleware } from '../server/errors.ts'
 import type { AuthorizedHandle, Middleware, SessionContext } from '../server/guard.ts'
-import { type ActionSource, authorizeAction, withMember } from './authorize-action.ts'
+import { type ActionSource, authorizeAction } from './authorize-action.ts'
 
 /** The members that an action adds to the context of the app, which loses its `db`. */
 export interface ActionMembers<Definition extends AuthDefinition> extends FunctionContext {

@@ -1,5 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { ConfigurationError } from '@sallyport/core'
 import type {
   ActiveOrganizationResponse,
@@ -23,22 +21,6 @@ const eventsOf = (organizationId: string) =>
       ? [{ ...event, detail: { ...event.detail, organizationId: 'it' } }]
       : [],
   )
-
-test('is made of what any plugin has: it imports the public entries, the lists of plugins, kysely and zod alone', () => {
-  const folder = join(import.meta.dirname, '../../../src/plugins/organization')
-  const files = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'))
-  const imports = files.flatMap((text) => Array.from(text.matchAll(/ from '([^']+)'/g), ([, from]) => from))
-  const entries = [
-    '../../auth.ts',
-    '../../index.ts',
-    '../../protocol.ts',
-    '../internal.ts',
-    '../pagination.ts',
-    'kysely',
-    'zod',
-  ]
-  expect([...new Set(imports)].filter((from) => !from?.startsWith('./')).sort()).toEqual(entries)
-})
 
 test.each([
   ['roles', { roles: ['owner'] }, 'organization({ roles }): "owner"'],

@@ -1,6 +1,6 @@
-import type { HydrationState } from '@sallyport/core/internal/protocol'
 import { authAwareRetry, authAwareRetryDelay, authLink, createAuthClient } from '@sallyport/trpc/client'
 import { AuthLoading, AuthProvider, SignedIn, SignedOut, useAuth } from '@sallyport/trpc/react'
+import type { HydrationState } from '@sallyport/trpc/ssr'
 import { QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query'
 import { createTRPCClient, httpBatchLink } from '@trpc/client'
 import { createTRPCContext } from '@trpc/tanstack-react-query'

@@ -1,4 +1,4 @@
-import type { HydrationState } from '@sallyport/core/internal/protocol'
+import type { HydrationState } from '@sallyport/trpc/ssr'
 import { type createServerAuth, inlineJson } from '@sallyport/trpc/ssr'
 import { type DehydratedState, dehydrate } from '@tanstack/react-query'
 import { createTRPCOptionsProxy } from '@trpc/tanstack-react-query'
