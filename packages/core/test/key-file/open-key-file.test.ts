@@ -11,14 +11,7 @@ import { ENDPOINTS } from '@sallyport/core/protocol'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { afterAll, afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { keyFileStore } from '../../src/key-file/key-store.ts'
-import {
-  addNextKey,
-  createKeyRing,
-  type KeyRing,
-  retireKey,
-  revokeKey,
-  rotateKeys,
-} from '../../src/keys/key-ring.ts'
+import { addNextKey, createKeyRing, type KeyRing, revokeKey, rotateKeys } from '../../src/keys/key-ring.ts'
 import { reasonOf } from '../support/reason-of.ts'
 import { cookiesAfter, get, post } from '../support/requests.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
@@ -276,17 +269,6 @@ describe('a file that is lost or broken is reported once, and nobody notices', a
   })
 })
 
-test('a file that is lost and comes back as it was is no change', async () => {
-  const file = await open(one())
-  const text = readFileSync(file.path, 'utf8')
-  unlinkSync(file.path)
-  await soon(() => expect(file.errors).toHaveLength(1))
-  writeFileSync(file.path, text)
-  await sleep(POLL_MS * 5)
-  expect(file.jwks.version).toBe(1)
-  expect(file.errors).toHaveLength(1)
-})
-
 test('what was reported goes to the console where nobody else asked for it', async () => {
   const console = vi.spyOn(globalThis.console, 'error').mockImplementation(() => {})
   const path = newPath()
@@ -295,15 +277,6 @@ test('what was reported goes to the console where nobody else asked for it', asy
   unlinkSync(path)
   await soon(() => expect(console).toHaveBeenCalledOnce())
   console.mockRestore()
-})
-
-test('after close() the file is not followed, and what is known stays in use', async () => {
-  const file = await open(two())
-  file.close()
-  file.store.update((ring) => retireKey(ring, a.kid, { now: new Date(), ...force }))
-  await sleep(POLL_MS * 10)
-  expect(file.signingKeys.active.kid).toBe(a.kid)
-  expect(file.jwks.standing(b.kid)).toBe('known')
 })
 
 test.each([
