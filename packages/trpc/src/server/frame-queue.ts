@@ -1,5 +1,5 @@
 /** The window of the frame budget, in milliseconds. */
-export const WINDOW_MS = 100
+const WINDOW_MS = 100
 
 /**
  * The most time over the budget that one window adds: a server that was paused must not close its clients.

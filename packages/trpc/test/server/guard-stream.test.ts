@@ -348,17 +348,6 @@ describe('guardIterable', () => {
     return unseen
   }
 
-  test('leaves no listener on the signal behind, however much is read', async () => {
-    const lease = testLease()
-    async function* numbers() {
-      for (let n = 0; n < 100; n++) yield n
-    }
-    let read = 0
-    for await (const _ of guardIterable(numbers(), { openStream: () => lease })) read++
-    expect(read).toBe(100)
-    expect(getEventListeners(lease.signal, 'abort')).toEqual([])
-  })
-
   test('does not read on when the session ended between two reads, so that nothing is rejected unseen', async () => {
     const lease = testLease()
     const source = sourceOf(lease)
@@ -385,37 +374,4 @@ describe('guardIterable', () => {
     await new Promise((resolve) => setImmediate(resolve))
     expect(unseen).not.toHaveBeenCalled()
   })
-
-  test('is over after its error', async () => {
-    const lease = testLease()
-    const guarded = guardIterable(sourceOf(lease), { openStream: () => lease })
-    lease.endSession()
-    await expect(guarded.next()).rejects.toThrow('the session has ended')
-    expect(await guarded.next()).toEqual({ done: true, value: undefined })
-    expect(lease.end).toHaveBeenCalled()
-  })
-
-  test('opens no lease before it is read', async () => {
-    const openStream = vi.fn(testLease)
-    guardIterable(sourceOf(testLease()), { openStream })[Symbol.asyncIterator]()
-    expect(openStream).not.toHaveBeenCalled()
-  })
-
-  test.each(['return', 'throw'] as const)(
-    'passes %s() on to the source and ends its lease',
-    async (method) => {
-      const lease = testLease()
-      const source = sourceOf(lease)
-      const guarded = guardIterable(source, { openStream: () => lease })
-      await guarded.next()
-      if (method === 'return') {
-        expect(await guarded.return?.('done')).toEqual({ done: true, value: undefined })
-        expect(source.returned).toHaveBeenCalledOnce()
-      } else {
-        await expect(guarded.throw?.(new Error('thrown in'))).rejects.toThrow('thrown in')
-      }
-      expect(lease.end).toHaveBeenCalledOnce()
-      expect(await guarded.next()).toEqual({ done: true, value: undefined })
-    },
-  )
 })
