@@ -3,6 +3,7 @@ import { type AuthPlugin, createAuth, defineEndpoint } from '@sallyport/core/aut
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
+import { eventually } from './support/eventually.ts'
 import { post } from './support/requests.ts'
 
 const app = await createTestAuth()
@@ -123,7 +124,7 @@ describe('what onError throws', () => {
     const [bug, cause] = ['a bug of onError', 'a bug of the app'].map((message) =>
       expect.objectContaining({ message }),
     )
-    await vi.waitFor(() => expect(printed).toHaveBeenCalledWith('onError failed:', bug, cause))
+    await eventually(() => expect(printed).toHaveBeenCalledWith('onError failed:', bug, cause))
     printed.mockRestore()
   })
 })

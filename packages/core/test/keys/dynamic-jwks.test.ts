@@ -87,7 +87,7 @@ async function setWarmScene(options: DynamicJwksOptions = {}): Promise<Scene> {
   return scene
 }
 
-const soon = (expectation: () => unknown) => vi.waitFor(expectation, { interval: 1, timeout: 3_000 })
+const soon = (expectation: () => unknown) => vi.waitFor(expectation, { interval: 1, timeout: 10_000 })
 
 /** What a look-up came to: the key's id, `unknown`, or the reason of a refusal. */
 async function lookUp({ keySet }: Scene, kid: string): Promise<string> {

@@ -5,6 +5,7 @@ import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { dumpTables } from '../support/dump-tables.ts'
+import { eventually } from '../support/eventually.ts'
 import { readAudit } from '../support/read-audit.ts'
 import { reasonOf } from '../support/reason-of.ts'
 import { collectRevocations } from '../support/revocations.ts'
@@ -212,7 +213,7 @@ describe('a listener that fails changes nothing', () => {
     expect(await rename({ onEvent })).toBe('renamed')
     expect(await nameSeenByOthers()).toBe('Eve')
     expect(await recordsOf()).toHaveLength(1)
-    await vi.waitFor(() => expect(print).toHaveBeenCalledOnce())
+    await eventually(() => expect(print).toHaveBeenCalledOnce())
     print.mockRestore()
   })
 })

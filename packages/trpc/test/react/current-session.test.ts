@@ -1,6 +1,7 @@
 import { TEST_PASSWORD } from '@sallyport/core/testing'
 import { createAuthClient } from '@sallyport/trpc/client'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { eventually } from '../../../core/test/support/eventually.ts'
 import { createCurrentSession } from '../../src/react/current-session.ts'
 import { cookieFetch } from '../support/cookie-fetch.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
@@ -45,10 +46,10 @@ test('of several answers the one to the latest question counts, whichever comes 
   const { get, load, reload, held, control, client } = await open()
   control.isHolding = true
   load()
-  await vi.waitFor(() => expect(held).toHaveLength(1))
+  await eventually(() => expect(held).toHaveLength(1))
   await client.api.updateUser({ name: 'Lovelace' })
   const asked = reload()
-  await vi.waitFor(() => expect(held).toHaveLength(2))
+  await eventually(() => expect(held).toHaveLength(2))
   held[1]?.()
   await asked
   expect(get().data?.user.name).toBe('Lovelace')
@@ -61,7 +62,7 @@ test('the answer about a former user is dropped, and the next one is asked about
   const { get, load, signIn, held, control, questions } = await open()
   control.isHolding = true
   load()
-  await vi.waitFor(() => expect(held).toHaveLength(1))
+  await eventually(() => expect(held).toHaveLength(1))
   const next = await signIn()
   control.isHolding = false
   load()

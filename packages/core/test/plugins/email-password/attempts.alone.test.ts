@@ -6,6 +6,7 @@ import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { dumpTables } from '../../support/dump-tables.ts'
+import { eventually } from '../../support/eventually.ts'
 import { cookieChanges, cookiesAfter, post } from '../../support/requests.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
 
@@ -155,7 +156,7 @@ describe('attempts are counted by account', () => {
     const attempts = times(20, async () => {
       statuses.push(await statusOf(attempt(auth, { ...user, password: TEST_PASSWORD })))
     })
-    await vi.waitFor(() => expect(statuses).toHaveLength(17), { interval: 2, timeout: 10_000 })
+    await eventually(() => expect(statuses).toHaveLength(17))
     open()
     await Promise.all(attempts)
     expect([count(statuses, 429), count(statuses, 200)]).toEqual([17, 3])

@@ -94,6 +94,12 @@ describe('a link of verification is useless', () => {
     return (await outbox.takeLink('verify-email')).token
   }
 
+  test('once it has been used', async () => {
+    const token = await receive()
+    expect(await answerOf(verify(token))).toBe('200')
+    await isRefused(token)
+  })
+
   test('where the address is another by now, however that came about', async () => {
     const token = await receive()
     await auth.db.updateTable('user').set({ email: newEmail() }).where('id', '=', user.userId).execute()
