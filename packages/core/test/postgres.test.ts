@@ -83,7 +83,7 @@ describe('a database that cannot be opened is the error of what is wrong', () =>
   })
 
   // Less than the time after which a pool ends what is idle.
-  test('it leaves no connection', { timeout: 5_000 }, async () => {
+  test('it leaves no connection', async () => {
     const broken = await server.createDatabase('broken')
     const hand = await connectByHand(broken)
     await hand.query('create table account (id text)')

@@ -83,7 +83,7 @@ describe('the life of a ring by commands', () => {
     ],
   ]
 
-  test.for(places)('%s', { timeout: 20_000 }, async ([, placeIn], { expect }) => {
+  test.for(places)('%s', async ([, placeIn], { expect }) => {
     const { args, store } = placeIn(newFolder())
     let told = ''
     async function run(command: string, ...more: string[]): Promise<Run> {

@@ -46,7 +46,7 @@ const withServer =
     await run(server)
   }
 
-describe.concurrent('a key that leaked', { timeout: 15_000 }, () => {
+describe.concurrent('a key that leaked', () => {
   test(
     'ends whatever rests on it, and nothing else',
     withServer(async (server) => {
@@ -113,7 +113,7 @@ describe.concurrent('a key that leaked', { timeout: 15_000 }, () => {
   )
 })
 
-describe.concurrent('a key that retired in good order', { timeout: 15_000 }, () => {
+describe.concurrent('a key that retired in good order', () => {
   test(
     'ends nothing while it retires',
     withServer(async (server) => {
