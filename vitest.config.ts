@@ -17,7 +17,7 @@ const ALONE = [
   'packages/*/test/{browser,client,hostile,links,react,ssr,versions}/**/*.test.{ts,tsx}',
   'packages/*/test/**/*.alone.test.ts',
   // They fake or watch what belongs to the whole process: timers, the clock, `fetch`, the console, a prototype of the driver.
-  'packages/*/test/**/{auth,auth-handle,check-password,commit,deadline,emit,env,feed}.test.ts',
+  'packages/*/test/**/{auth,auth-handle,check-password,commit,deadline,env,feed}.test.ts',
   'packages/*/test/**/{mapping,open-key-file,postgres,prune}.test.ts',
   'packages/*/test/**/{session-lease,sessions,socket-limits}.test.ts',
 ]
