@@ -17,16 +17,27 @@ const ALONE = [
   'packages/*/test/{browser,client,hostile,links,react,ssr,versions}/**/*.test.{ts,tsx}',
   'packages/*/test/**/*.alone.test.ts',
   // They fake or watch what belongs to the whole process: timers, the clock, `fetch`, the console, a prototype of the driver.
-  'packages/*/test/**/{auth,auth-handle,check-password,commit,deadline,emit,env,feed}.test.ts',
-  'packages/*/test/**/{lease-queue,mapping,open-key-file,postgres,prune,report-denial}.test.ts',
+  'packages/*/test/**/{auth,auth-handle,check-password,commit,deadline,env,feed}.test.ts',
+  'packages/*/test/**/{mapping,open-key-file,postgres,prune}.test.ts',
   'packages/*/test/**/{session-lease,sessions,socket-limits}.test.ts',
 ]
 
-export default defineConfig({
+/** What `pnpm test:quick` leaves out: browsers, apps, black-box suites, other processes, and PostgreSQL. */
+const SLOW = [
+  'packages/example/**',
+  'packages/*/test/{adapters,browser,cli,copies,crash,documents,edge,hostile,leaks,paths,react}/**',
+  'packages/*/test/{revocation,rotation,service-calls,sign-in-elsewhere,size,sockets,ssr,storm,transaction,versions}/**',
+  'packages/trpc/test/keys/**',
+  'packages/core/test/{database/*,database/postgres/*,support/*}.test.ts',
+  'packages/core/test/**/{active-organization,burn-token,concurrent-changes,every-endpoint,run-once,*postgres}.test.ts',
+]
+
+// The mode is `quick` for `pnpm test:quick`.
+export default defineConfig(({ mode }) => ({
   test: {
     // Child processes and real servers on a busy machine.
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     // By itself it leaves a core idle, of which there may be two. Two workers use three quarters of two cores: most tests wait.
     maxWorkers: Math.max(3, availableParallelism() - 1),
     // No secret in any log, error body, URL or database: checked after every test file.
@@ -36,17 +47,11 @@ export default defineConfig({
       // What one process has compiled the next need not.
       NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/sallyport', import.meta.url)),
     },
+    expect: { poll: { timeout: 10_000 } },
+    exclude: [...configDefaults.exclude, ...(mode === 'quick' ? SLOW : [])],
     projects: [
       { extends: true, test: { name: 'latest', include: ALONE } },
-      {
-        extends: true,
-        test: {
-          name: 'shared',
-          include: [FILES],
-          exclude: [...configDefaults.exclude, ...ALONE],
-          isolate: false,
-        },
-      },
+      { extends: true, test: { name: 'shared', include: [FILES], exclude: ALONE, isolate: false } },
       {
         extends: true,
         plugins: [resolveFrom('./packages/trpc/test/versions/trpc-11-22/package.json')],
@@ -54,7 +59,7 @@ export default defineConfig({
       },
     ],
   },
-})
+}))
 
 /** Where tests have their databases: in memory where there is enough of it, as to wait for a disk proves nothing. */
 function temporaryDirectory(): string {

@@ -2,8 +2,7 @@ import { ConfigurationError, sessionsOf } from '@sallyport/core'
 import { openPostgres, openPostgresStore, type PostgresOptions } from '@sallyport/core/postgres'
 import { sql } from 'kysely'
 import pg from 'pg'
-import { beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { postgresConnector } from '../src/database/postgres/connector.ts'
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { testPostgres } from './support/postgres.ts'
 import { reasonOf } from './support/reason-of.ts'
 import { storeSession } from './support/stored-sessions.ts'
@@ -56,11 +55,6 @@ describe('a URL', () => {
     await expect(openPostgres(wrong)).rejects.toThrow(ConfigurationError)
     await expect(openPostgresStore(wrong, { mapping: {} })).rejects.toThrow(ConfigurationError)
   })
-
-  test('may begin with postgresql://', async () => {
-    const { sessions } = await open({}, url.replace('postgres://', 'postgresql://'))
-    expect(await sessions.findSession({ sessionId: 's', userId: 'u' })).toBeNull()
-  })
 })
 
 test.each(
@@ -71,14 +65,6 @@ test.each(
   await expect(openPostgres(url, { [name]: value })).rejects.toThrow(ConfigurationError)
   await expect(openPostgres(url, { [name]: value })).rejects.toThrow(name)
 })
-
-test.each(['statementTimeoutMs', 'connectTimeoutMs'] as const)(
-  'the option %s may be as long as a timer can be',
-  async (name) => {
-    const { db } = await open({ [name]: 2 ** 31 - 1 })
-    expect(await db.selectFrom('user').select('id').execute()).toEqual([])
-  },
-)
 
 describe('a database that cannot be opened is the error of what is wrong', () => {
   test.each([
@@ -97,7 +83,7 @@ describe('a database that cannot be opened is the error of what is wrong', () =>
   })
 
   // Less than the time after which a pool ends what is idle.
-  test('it leaves no connection', { timeout: 5_000 }, async () => {
+  test('it leaves no connection', async () => {
     const broken = await server.createDatabase('broken')
     const hand = await connectByHand(broken)
     await hand.query('create table account (id text)')
@@ -218,75 +204,6 @@ describe('connections', () => {
     proxy.release()
     await until(async () => (await ask()).every((reason) => reason === 'accepted'))
     expect(proxy.mostUnanswered).toBe(1)
-  })
-})
-
-describe('the connector', () => {
-  async function connector(connectTimeoutMs = 1_000) {
-    const proxy = await startProxy(server.port)
-    const config = { connectionString: through(proxy) }
-    const { connect } = postgresConnector({ config, poolSize: 1, connectTimeoutMs })
-    /** How an attempt ends. */
-    const attempt = async () => {
-      try {
-        await (await connect('test')).end()
-        return 'connected'
-      } catch (error) {
-        return error instanceof Error ? error.message : String(error)
-      }
-    }
-    return { proxy, attempt }
-  }
-  const fakeClock = () => {
-    vi.useFakeTimers({ toFake: ['performance'] })
-    onTestFinished(() => void vi.useRealTimers())
-  }
-
-  test('tries at once after a success, and after failures only when a pause is over, of half a second at most', async () => {
-    const { proxy, attempt } = await connector()
-    fakeClock()
-    const random = vi.spyOn(Math, 'random').mockReturnValue(1)
-    onTestFinished(() => random.mockRestore())
-    expect([await attempt(), await attempt()]).toEqual(['connected', 'connected'])
-    proxy.refuse()
-    for (const pauseMs of [50, 100, 200, 400, 500, 500]) {
-      const before = proxy.attempts
-      const failures = await Promise.all([attempt(), attempt(), attempt()])
-      vi.advanceTimersByTime(pauseMs - 1)
-      failures.push(await attempt())
-      expect({ failures: new Set(failures).size, attempts: proxy.attempts - before }).toEqual({
-        failures: 1,
-        attempts: 1,
-      })
-      vi.advanceTimersByTime(1)
-    }
-    proxy.release()
-    expect([await attempt(), await attempt()]).toEqual(['connected', 'connected'])
-    proxy.refuse()
-    await attempt()
-    vi.advanceTimersByTime(50)
-    proxy.release()
-    expect(await attempt()).toBe('connected')
-  })
-
-  test('gives up an attempt that takes too long', async () => {
-    const { proxy, attempt } = await connector(50)
-    proxy.hold()
-    expect(await attempt()).toMatch(/timeout/)
-    proxy.release()
-    await until(async () => (await attempt()) === 'connected')
-  })
-
-  test('makes no connection for who has waited too long for a turn', async () => {
-    const { proxy, attempt } = await connector()
-    fakeClock()
-    proxy.hold()
-    const [first, second] = [attempt(), attempt()]
-    await until(() => proxy.attempts === 1)
-    vi.advanceTimersByTime(1_001)
-    proxy.release()
-    expect([await first, await second]).toEqual(['connected', 'No connection in time'])
-    expect(proxy.attempts).toBe(1)
   })
 })
 

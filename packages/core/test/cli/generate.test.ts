@@ -177,42 +177,6 @@ describe('what cannot be loaded ends with 1, and nothing is written', () => {
     expect(await generate(root)).toEqual({ code: 3, stdout: '', stderr: '' })
     expect(readdirSync(join(root, 'src'))).toEqual(['auth.ts'])
   })
-
-  test('what was generated before stays', async ({ expect }) => {
-    const root = appWith({})
-    await generate(root)
-    const before = generated(root)
-    writeFileSync(join(root, 'src/auth.ts'), `throw new Error('no keys')`)
-    expect(await generate(root)).toMatchObject({ code: 1 })
-    expect(generated(root)).toBe(before)
-  })
-
-  test('but a bundler is not needed', async ({ expect }) => {
-    const hook = `import { registerHooks } from 'node:module'
-      registerHooks({ resolve: (id, context, next) => next(id.startsWith('rolldown') ? 'not-installed' : id, context) })`
-    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(hook)}`
-    expect(await generate(appWith({}), [], { NODE_OPTIONS })).toEqual({ code: 0, stdout: WROTE, stderr: '' })
-  })
-
-  test.for([
-    {
-      driver: 'is not installed',
-      code: `next('not-installed', context)`,
-      told: /^sallyport generate reads .* needs better-sqlite3\. Run .*\n$/,
-    },
-    {
-      driver: 'is broken',
-      code: `(() => { throw new Error('built for another machine') })()`,
-      told: /^built for another machine\n$/,
-    },
-  ])('the driver of the database in memory $driver', async ({ code: instead, told }, { expect }) => {
-    const hook = `import { registerHooks } from 'node:module'
-      registerHooks({ resolve: (id, context, next) => id === 'better-sqlite3' ? ${instead} : next(id, context) })`
-    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(hook)}`
-    const { code, stderr } = await generate(appWith({}), [], { NODE_OPTIONS })
-    expect(code).toBe(1)
-    expect(stderr).toMatch(told)
-  })
 })
 
 describe('a call that makes no sense ends with 2', () => {

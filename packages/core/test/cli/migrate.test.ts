@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { sql } from 'kysely'
@@ -91,67 +91,6 @@ describe('sallyport migrate --auth', () => {
     const url = newDatabase()
     expect(await migrate('-d', url, '--auth', path.slice(directory.length + 1))).toEqual(applied(...OF_CORE))
   })
-
-  test('applies each migration once, also from two processes that begin at once', async ({ expect }) => {
-    const url = newDatabase()
-    const runs = await Promise.all([1, 2].map(() => migrateAlone('-d', url, '--auth', AUTH_DEFINITION)))
-    expect(runs.map(({ code, stderr }) => ({ code, stderr }))).toEqual(Array(2).fill({ code: 0, stderr: '' }))
-    const lines = runs.flatMap(({ stdout }) => stdout.split('\n')).filter((line) => /^applied/.test(line))
-    expect(lines.sort()).toEqual([...OF_CORE, ...OF_PLUGINS].map((name) => `applied ${name}`))
-  })
-
-  test('applies none of a plugin of whose migrations one fails, and says why in one line', async ({
-    expect,
-  }) => {
-    const path = moduleOf(`export default {
-      plugins: [{
-        id: 'broken',
-        migrations: {
-          '0001_half': async (schema) => schema.createTable('half').addColumn('id', 'text').execute(),
-          '0002_boom': async () => { throw new Error('no such thing') },
-        },
-      }],
-    }`)
-    const url = newDatabase()
-    expect(await migrate('-d', url, '--auth', path)).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: 'no such thing\n',
-    })
-    expect(await tablesOf(url)).not.toContain('half')
-    expect(await migrate('-d', url)).toEqual(UP_TO_DATE)
-  })
-
-  test.for([
-    { fault: 'no such module', source: null, message: "doesn't exist" },
-    {
-      fault: 'a module that fails',
-      source: "throw new Error('SIGNING_KEYS is missing')",
-      message: 'SIGNING_KEYS',
-    },
-    {
-      fault: 'a module without a default export',
-      source: 'export const auth = 1',
-      message: "isn't an auth definition",
-    },
-    {
-      fault: 'a default export of another kind',
-      source: 'export default 7',
-      message: "isn't an auth definition",
-    },
-    { fault: 'null', source: 'export default null', message: "isn't an auth definition" },
-  ])(
-    'fails with 1 and in one line with $fault, and makes no database',
-    async ({ source, message }, { expect }) => {
-      const path = source === null ? join(directory, 'nowhere.mjs') : moduleOf(source)
-      const name = crypto.randomUUID()
-      const { code, stdout, stderr } = await migrate('-d', `file:${name}.db`, '--auth', path)
-      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-      expect(stderr).toContain(message)
-      expect(stderr.trimEnd().split('\n')).toHaveLength(1)
-      expect(readdirSync(directory).filter((file) => file.startsWith(name))).toEqual([])
-    },
-  )
 
   test('fails with 2 when the path is left out', async ({ expect }) => {
     const { code, stdout, stderr } = await migrate('-d', newDatabase(), '--auth')

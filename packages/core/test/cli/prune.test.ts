@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { afterAll, describe, test as sequential } from 'vitest'
@@ -153,50 +153,6 @@ describe('sallyport prune', () => {
     })
     expect(existsSync(`${path}-wal`)).toBe(false)
   })
-
-  test.for([
-    { args: [], kept: ['100 days old', '200 days old', '300 days old'] },
-    { args: ['--audit-days', '250'], kept: ['100 days old', '200 days old'] },
-    { args: ['--audit-days', '1'], kept: [] },
-  ])('keeps the records of as many days as it is told: $args', async ({ args, kept }, { expect }) => {
-    const { url } = await createDatabase((database) => addRecords(database, [100, 200, 300, 400]))
-    const { stdout } = await prune(['-d', url, ...args])
-    expect(stdout).toBe(
-      `removed session 0, audit ${4 - kept.length}, rateLimit 0, revocation_log 0, serviceToken 0, serviceCall 0\n`,
-    )
-    expect(await idsOf(url, 'audit')).toEqual(kept)
-  })
-
-  test('shows on a terminal how far it is, in one line that is written over', async ({ expect }) => {
-    const ids = ['1', '2', '3', '4', '5']
-    const { url } = await createDatabase((database) => addSessions(database, ids, inDays(-1)))
-    const NODE_OPTIONS = '--import=data:text/javascript,process.stderr.isTTY=true'
-    const { stdout, stderr } = await pruneAlone(['-d', url, '--batch-size', '2'], { NODE_OPTIONS })
-    expect(stdout).toBe(
-      'removed session 5, audit 0, rateLimit 0, revocation_log 0, serviceToken 0, serviceCall 0\n',
-    )
-    expect(stderr.split('\r')).toEqual([
-      '',
-      'removed session 2',
-      'removed session 4',
-      'removed session 5',
-      'removed session 5, audit 0',
-      'removed session 5, audit 0, rateLimit 0',
-      'removed session 5, audit 0, rateLimit 0, revocation_log 0',
-      'removed session 5, audit 0, rateLimit 0, revocation_log 0, serviceToken 0',
-      'removed session 5, audit 0, rateLimit 0, revocation_log 0, serviceToken 0, serviceCall 0',
-      '\u001b[K',
-    ])
-  })
-
-  test('shows nothing but the result elsewhere', async ({ expect }) => {
-    const { url } = await createDatabase((database) => addSessions(database, ['1', '2', '3'], inDays(-1)))
-    expect(await prune(['-d', url, '--batch-size', '1'])).toEqual({
-      code: 0,
-      stdout: 'removed session 3, audit 0, rateLimit 0, revocation_log 0, serviceToken 0, serviceCall 0\n',
-      stderr: '',
-    })
-  })
 })
 
 describe('sallyport prune --auth', () => {
@@ -252,15 +208,6 @@ describe('sallyport prune --auth', () => {
     })
   })
 
-  test('creates them where they are not there yet', async ({ expect }) => {
-    const { url } = await createDatabase(async () => {})
-    expect(await prune(['-d', url, '--auth', AUTH_DEFINITION])).toMatchObject({
-      code: 0,
-      stdout:
-        'removed session 0, audit 0, rateLimit 0, revocation_log 0, serviceToken 0, serviceCall 0, verification 0, knownDevice 0, invitation 0\n',
-    })
-  })
-
   test('fails with 1 where there is no database, and makes none', async ({ expect }) => {
     const path = join(directory, 'typo.db')
     const { code, stdout, stderr } = await pruneAlone(['-d', `file:${path}`])
@@ -270,14 +217,6 @@ describe('sallyport prune --auth', () => {
       stderr: `There is no database ${path}\n`,
     })
     expect(existsSync(path)).toBe(false)
-  })
-
-  test('keeps records for ever where they are to be kept', async ({ expect }) => {
-    const { url } = await createDatabase(async () => {})
-    expect(await prune(['-d', url, '--audit-days', 'Infinity'])).toMatchObject({
-      code: 0,
-      stdout: 'removed session 0, rateLimit 0, revocation_log 0, serviceToken 0, serviceCall 0\n',
-    })
   })
 })
 
@@ -306,36 +245,6 @@ describe('sallyport prune --every', () => {
       )
     },
   )
-
-  test('goes on after a round that failed, of which it says why', async ({ expect, onTestFinished }) => {
-    const { url } = await createDatabase(async () => {})
-    const running = startSallyport(['prune', '-d', url, '--every', '1'], { cwd: directory })
-    onTestFinished(() => void running.process.kill('SIGKILL'))
-    await running.untilPrinted((lines) => lines.length === 1)
-    const database = await openSqlite<Extra>(url)
-    await database.db.schema.alterTable('session').renameTo('elsewhere').execute()
-    await running.untilFailed((lines) => lines.includes('no such table: session'))
-    await database.db.schema.alterTable('elsewhere').renameTo('session').execute()
-    await addSessions(database, ['old'], inDays(-1))
-    await database.close()
-    await running.untilPrinted((lines) => removed(lines) === 1)
-    running.process.kill('SIGTERM')
-    expect(await running.ended).toMatchObject({ code: 0 })
-  })
-
-  test('does not wait for the next round when it is stopped', async ({ expect, onTestFinished }) => {
-    const { path, url } = await createDatabase(async () => {})
-    const running = startSallyport(['prune', '-d', url, '--every', '86400'], { cwd: directory })
-    onTestFinished(() => void running.process.kill('SIGKILL'))
-    await running.untilPrinted((lines) => lines.length === 1)
-    running.process.kill('SIGTERM')
-    expect(await running.ended).toEqual({
-      code: 0,
-      stdout: 'removed session 0, audit 0, rateLimit 0, revocation_log 0, serviceToken 0, serviceCall 0\n',
-      stderr: '',
-    })
-    expect(existsSync(`${path}-wal`)).toBe(false)
-  })
 })
 
 describe('sallyport prune rejects', () => {
@@ -364,31 +273,5 @@ describe('sallyport prune rejects', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(message)
     expect(existsSync(join(directory, 'a.db'))).toBe(false)
-  })
-
-  test.for([
-    {
-      fault: 'a database of another kind',
-      args: ['-d', 'mysql://localhost/app'],
-      message: 'SQLite database URL',
-    },
-    { fault: 'a file that is no database', args: ['-d', 'file:text.db'], message: 'not a database' },
-    {
-      fault: 'a module that is not there',
-      args: ['-d', 'file:b.db', '--auth', 'none.ts'],
-      message: 'none.ts',
-    },
-    {
-      fault: 'a module of another kind',
-      args: ['-d', 'file:b.db', '--auth', 'other.mjs'],
-      message: 'defineAuth()',
-    },
-  ])('what cannot be done with 1 and in one line: $fault', async ({ args, message }, { expect }) => {
-    writeFileSync(join(directory, 'text.db'), 'not a database '.repeat(100))
-    writeFileSync(join(directory, 'other.mjs'), 'export const auth = 1')
-    const { code, stdout, stderr } = await prune(args)
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toContain(message)
-    expect(stderr.trimEnd().split('\n')).toHaveLength(1)
   })
 })

@@ -8,6 +8,7 @@ import type { EndpointServer } from '../../src/endpoints/create-context.ts'
 import type { Caller, Endpoint } from '../../src/endpoints/endpoint.ts'
 import { codeOf } from '../support/code-of.ts'
 import { dumpTables } from '../support/dump-tables.ts'
+import { eventually } from '../support/eventually.ts'
 import { incoming } from '../support/incoming.ts'
 import { createUserMaker } from '../support/user-maker.ts'
 
@@ -131,7 +132,7 @@ describe('who may call', () => {
   test('rejections are reported to the app, with a hash for the session', async () => {
     await codeOf(call(forCaller('admin'), ada.cookie))
     await codeOf(call(forCaller('fresh-user'), await stale(ada)))
-    await vi.waitFor(() => expect(events).toHaveLength(2), { interval: 2 })
+    await eventually(() => expect(events).toHaveLength(2))
     expect(events).toMatchObject([
       { type: 'decision.denied', step: 2, reason: 'ROLE_REQUIRED' },
       { type: 'decision.denied', step: 2, reason: 'SESSION_NOT_FRESH' },
@@ -221,7 +222,7 @@ describe('what is left for later', () => {
     const work = vi.fn(() => new Promise<void>(() => {}))
     await call(withContext(async ({ later }) => later(work)))
     expect(work).not.toHaveBeenCalled()
-    await vi.waitFor(() => expect(work).toHaveBeenCalledOnce(), { interval: 2 })
+    await eventually(() => expect(work).toHaveBeenCalledOnce())
     expect(onError).not.toHaveBeenCalled()
   })
 
@@ -235,8 +236,6 @@ describe('what is left for later', () => {
     ],
   ])('and %s, goes to onError only', async (_name, work) => {
     expect(await call(withContext(async ({ later }) => later(work)))).toEqual({ body: {} })
-    await vi.waitFor(() => expect(onError).toHaveBeenCalledExactlyOnceWith(new Error('mailbox full')), {
-      interval: 2,
-    })
+    await eventually(() => expect(onError).toHaveBeenCalledExactlyOnceWith(new Error('mailbox full')))
   })
 })

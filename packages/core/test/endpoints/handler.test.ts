@@ -314,29 +314,3 @@ test('a rejection is not reported', async () => {
   await auth.handler(post('/broken', { a: 1 }))
   expect(reported).toEqual([])
 })
-
-describe('when the database is gone', () => {
-  test.each(endpoints.filter(([, path]) => path !== ENDPOINTS.jwks.path))(
-    '%s %s is 503, says when to come back and leaves the cookies alone',
-    async (method, path) => {
-      const gone = await createTestAuth()
-      const admin = await gone.signIn({ role: 'admin' })
-      await gone.close()
-      const body = {
-        [ENDPOINTS.revokeUserSession.path]: { sessionId: admin.sessionId },
-        [ENDPOINTS.signUpEmail.path]: { name: 'Ada', email: 'ada@example.com', password: 'long enough' },
-        [ENDPOINTS.signInEmail.path]: { email: 'ada@example.com', password: 'long enough' },
-      }[path as string]
-      const headers = { cookie: admin.cookie }
-      const response = await gone.handler(method === 'GET' ? get(path, headers) : post(path, body, headers))
-      expect(response.status).toBe(503)
-      expect(await response.json()).toEqual({
-        code: 'SESSIONS_UNAVAILABLE',
-        message: 'Sessions cannot be checked right now',
-        retryAfterSeconds: 1,
-      })
-      expect(response.headers.get('retry-after')).toBe('1')
-      expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
-    },
-  )
-})

@@ -129,28 +129,6 @@ describe('a payload that cannot be issued fails closed: no token, and onError is
   })
 })
 
-test.each<[string, DefinePayload]>([
-  [
-    'throws',
-    () => {
-      throw new Error('a bug of the app')
-    },
-  ],
-  ['rejects', () => Promise.reject(new Error('a bug of the app'))],
-])(
-  'definePayload that %s leaves the secret, the expiry and all else of the session as it was',
-  async (_name, definePayload) => {
-    const bob = await auth.signIn()
-    const rows = database.db.selectFrom('session').selectAll().where('id', '=', bob.sessionId)
-    auth.clock.advance(2 * 24 * 60 * 60)
-    const before = await rows.execute()
-    const cookie = `service.session=${bob.sessionCookie}`
-    expect((await refresh(definePayload, cookie)).response.status).toBe(500)
-    expect(await rows.execute()).toEqual(before)
-    expect((await refresh(() => ({}), cookie)).response.status).toBe(200)
-  },
-)
-
 test('a sign-in where definePayload fails begins no session, and ends none', async () => {
   const { email, userId } = await auth.createUser()
   const here = await auth.signIn({ userId })

@@ -1,14 +1,5 @@
 import type { AuthEvent } from '@sallyport/core'
-import { ConfigurationError } from '@sallyport/core'
-import {
-  type AuthPlugin,
-  createAuth,
-  defineAuth,
-  defineEndpoint,
-  type Endpoint,
-  type Endpoints,
-  rejections,
-} from '@sallyport/core/auth'
+import { type AuthPlugin, createAuth, defineAuth, defineEndpoint, rejections } from '@sallyport/core/auth'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { sql } from 'kysely'
@@ -278,66 +269,6 @@ describe('onChange', () => {
     expect((await auth.handler(get('/sessions', { cookie: ada.cookie }))).status).toBe(200)
     expect((await auth.handler(get('/backend/token', { cookie: ada.cookie }))).status).toBe(200)
     expect((await auth.handler(post('/revoke-other-sessions', {}, { cookie: ada.cookie }))).status).toBe(200)
-  })
-})
-
-describe('what is claimed twice is rejected at the start', () => {
-  const { config, signingKeys } = auth.definition
-  const endpoint = (path: `/${string}`): Endpoint =>
-    defineEndpoint({
-      method: 'GET',
-      path,
-      caller: 'anyone',
-      input: z.object({}),
-      output: z.object({}),
-      run: async () => ({ body: {} }),
-    })
-  const plugin = (id: string, endpoints: Endpoints): AuthPlugin => ({ id, endpoints })
-  const start = async (plugins: readonly AuthPlugin[]) => {
-    const database = await openSqlite(':memory:')
-    const definition = defineAuth({ config, signingKeys, plugins })
-    const starting = createAuth(definition, database, { pruneEverySeconds: 0 })
-    return starting.finally(() => database.close())
-  }
-
-  test.each<[string, readonly AuthPlugin[]]>([
-    ['the endpoint show', [plugin('a', { show: endpoint('/a') }), plugin('b', { show: endpoint('/b') })]],
-    ['the path /show', [plugin('a', { a: endpoint('/show') }), plugin('b', { b: endpoint('/show') })]],
-    ['the path /show', [plugin('a', { a: endpoint('/show'), b: endpoint('/show') })]],
-    ['the endpoint signOut', [plugin('a', { signOut: endpoint('/a') })]],
-    ['the endpoint getSession', [plugin('a', { getSession: endpoint('/a') })]],
-    ['the path /sign-out', [plugin('a', { a: endpoint('/sign-out') })]],
-    ['the endpoint createSession', [plugin('a', { createSession: endpoint('/a') })]],
-    ['the id a', [{ id: 'a' }, { id: 'a' }]],
-    ['the column role', [{ id: 'a', userColumns: { role: { schema: z.string(), input: true } } }]],
-    ['the column banExpires', [{ id: 'a', userColumns: { banExpires: { schema: z.string() } } }]],
-    ['the reason ACCOUNT_BANNED', [{ id: 'a', reasons: { ACCOUNT_BANNED: { status: 200, message: 'No' } } }]],
-    ['the reason INVALID_INPUT', [{ id: 'a', reasons: { INVALID_INPUT: { status: 200, message: 'No' } } }]],
-    [
-      'the column locale',
-      [
-        { id: 'a', userColumns: { locale: { schema: z.string() } } },
-        { id: 'b', userColumns: { locale: { schema: z.string() } } },
-      ],
-    ],
-    [
-      'the reason NOTE_EMPTY',
-      [
-        { id: 'a', reasons },
-        { id: 'b', reasons: { NOTE_EMPTY: { status: 400, message: 'No' } } },
-      ],
-    ],
-  ])('%s', async (what, plugins) => {
-    const rejected = await start(plugins).catch((error: unknown) => error)
-    expect(rejected).toBeInstanceOf(ConfigurationError)
-    expect(rejected).toMatchObject({ message: `plugins: ${what} is claimed twice` })
-  })
-
-  test('and what is claimed once is not', async () => {
-    const plugins = [plugin('a', { a: endpoint('/a') }), plugin('b', { b: endpoint('/b') })]
-    await expect(start(plugins)).resolves.toMatchObject({
-      api: { a: expect.any(Function), b: expect.any(Function) },
-    })
   })
 })
 

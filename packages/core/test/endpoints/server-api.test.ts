@@ -3,9 +3,6 @@ import { ENDPOINTS, NO_SESSION, SESSION_HEADER } from '@sallyport/core/internal/
 import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { answerOf } from '../support/answer-of.ts'
-import { codeOf } from '../support/code-of.ts'
-import { dumpTables } from '../support/dump-tables.ts'
-import { hearRevocations } from '../support/hear-revocations.ts'
 import { readAudit } from '../support/read-audit.ts'
 import { cookiesAfter, get, post } from '../support/requests.ts'
 import { createUserMaker, type MadeUser } from '../support/user-maker.ts'
@@ -69,31 +66,6 @@ describe('createSession', () => {
     })
   })
 
-  test('ends the session that the browser had, and no other', async () => {
-    const [before, elsewhere] = [await auth.signIn(await makeUser()), await auth.signIn(user)]
-    const heard = hearRevocations(auth, before)
-    const request = callback({ cookie: before.cookie })
-    const { headers, sessionId } = await auth.api.createSession({ userId: user.userId, request })
-    expect(await auth.database.sessions.findSession(before)).toBeNull()
-    expect(await auth.database.sessions.findSession(elsewhere)).not.toBeNull()
-    expect(heard).toHaveBeenCalledOnce()
-    expect((await readAudit(auth, before.userId)).at(-1)).toMatchObject({
-      type: 'session.revoked',
-      cause: 'replaced',
-      sessionId: before.sessionId,
-    })
-    expect(await listOf(browserAfter(headers, before.cookie))).toContainEqual(
-      expect.objectContaining({ id: sessionId, current: true }),
-    )
-  })
-
-  test('ends no session whose secret the browser does not have', async () => {
-    const other = await auth.signIn()
-    const request = callback({ cookie: `service.session=${other.sessionId}.${'A'.repeat(43)}` })
-    await auth.api.createSession({ userId: user.userId, request })
-    expect(await auth.database.sessions.findSession(other)).not.toBeNull()
-  })
-
   test.each([
     ['undefined', undefined, '; Max-Age=2592000;', 30 * 24 * 3_600],
     ['true', true, '; Max-Age=2592000;', 30 * 24 * 3_600],
@@ -123,53 +95,6 @@ describe('createSession', () => {
     expect(sessionToken).toMatch(sessionId)
     expect(await verifyJwt(token, withBearer.config)).toMatchObject({ userId, sessionId })
     await withBearer.close()
-  })
-
-  describe('begins none, and changes nothing', () => {
-    test.each([
-      ['for a user there is not', 'USER_NOT_FOUND', async () => ({ userId: crypto.randomUUID() })],
-      [
-        'for a banned one',
-        'ACCOUNT_BANNED',
-        async () => {
-          await auth.db.updateTable('user').set({ banned: true }).where('id', '=', user.userId).execute()
-          return user
-        },
-      ],
-      ['for a browser with two session cookies', 'COOKIE_CONFLICT', async () => user],
-    ])('%s: %s', async (_name, code, given) => {
-      const { userId } = await given()
-      const before = await dumpTables(auth)
-      const request = callback(
-        code === 'COOKIE_CONFLICT' ? { cookie: 'service.session=a.b; service.session=c.d' } : {},
-      )
-      expect(await codeOf(auth.api.createSession({ userId, request }))).toBe(code)
-      expect(await dumpTables(auth)).toEqual(before)
-    })
-
-    test('for one who has as many as allowed, where the setting says so: TOO_MANY_SESSIONS', async () => {
-      const strict = await createTestAuth({ session: { maxSessionsPerUser: 1, whenFull: 'reject' } })
-      const { userId } = await strict.createUser()
-      const first = await strict.api.createSession({ userId, request: callback() })
-      const before = await dumpTables(strict)
-      expect(await codeOf(strict.api.createSession({ userId, request: callback() }))).toBe(
-        'TOO_MANY_SESSIONS',
-      )
-      expect(await dumpTables(strict)).toEqual(before)
-      // The browser that has it may begin another in its place.
-      const request = callback({ cookie: browserAfter(first.headers) })
-      expect(await strict.api.createSession({ userId, request })).toMatchObject({ userId })
-      await strict.close()
-    })
-
-    test('where the database is gone: SESSIONS_UNAVAILABLE', async () => {
-      const gone = await createTestAuth()
-      const { userId } = await gone.createUser()
-      await gone.close()
-      expect(await codeOf(gone.api.createSession({ userId, request: callback() }))).toBe(
-        'SESSIONS_UNAVAILABLE',
-      )
-    })
   })
 
   test('succeeds for one whose ban has ended', async () => {

@@ -11,7 +11,6 @@ import { answerOf } from '../support/answer-of.ts'
 import { dumpTables } from '../support/dump-tables.ts'
 import { ENDPOINT_CASES, type Person, type Scene } from '../support/endpoint-cases.ts'
 import { cookieChanges, get, post } from '../support/requests.ts'
-import { WRONG_COOKIES } from '../support/session-cookie.ts'
 import { createUserMaker, type MadeUser } from '../support/user-maker.ts'
 
 const PLENTY = { points: 1_000_000, duration: 60 }
@@ -34,7 +33,6 @@ type Headers = Record<string, string>
 
 const NAMES = Object.keys(ENDPOINTS) as (keyof typeof ENDPOINTS)[]
 const CLEARED = ['service.jwt', 'service.session']
-const UNTOUCHED = { set: [], cleared: [] }
 
 /** Calls an endpoint by its name. */
 function call(name: keyof typeof ENDPOINTS, headers: Headers, input: object = {}, on: TestAuth = auth) {
@@ -76,25 +74,6 @@ beforeEach(async () => {
 })
 
 describe('every endpoint', () => {
-  const begins = (name: keyof typeof ENDPOINTS) =>
-    ENDPOINT_CASES[name].cookies?.set.includes('service.session') === true
-
-  test.each(NAMES)(
-    '%s serves whoever sends the header and a bearer token, without a cookie',
-    async (name) => {
-      const scene = await createScene(auth)
-      const { caller, input } = ENDPOINT_CASES[name]
-      // The cookies of somebody else, and twice: they count for nothing.
-      const headers = { ...bearing(scene[caller]), cookie: `${scene.bob.cookie}; ${scene.bob.cookie}` }
-      const response = await call(name, headers, await input(scene))
-      const body = await response.json()
-      expect({ status: response.status, code: body.code }).toEqual({ status: 200, code: undefined })
-      expect(response.headers.getSetCookie()).toEqual([])
-      expect(typeof body.sessionToken).toBe(begins(name) ? 'string' : 'undefined')
-      expect(await isThere(scene.bob)).toBe(true)
-    },
-  )
-
   test.each(NAMES)('%s takes cookies for nothing beside the header', async (name) => {
     const scene = await createScene(auth)
     const { caller, input, answers } = ENDPOINT_CASES[name]
@@ -105,23 +84,6 @@ describe('every endpoint', () => {
     // A link is enough for these two.
     const endsSessions = name === 'resetPassword' || name === 'undoEmailChange'
     expect(await isThere(scene[caller])).toBe(!endsSessions)
-  })
-
-  test.each(NAMES)('%s takes the header for nothing where bearer transport is not enabled', async (name) => {
-    const scene = await createScene(cookiesOnly)
-    const { caller, input, cookies = UNTOUCHED } = ENDPOINT_CASES[name]
-    for (const value of [NO_SESSION, scene.bob.sessionCookie]) {
-      const headers = { ...bearing(scene.bob), [SESSION_HEADER]: value }
-      expect(await answerOf(call(name, headers, await input(scene), cookiesOnly))).toBe(
-        ENDPOINT_CASES[name].answers.anonymous,
-      )
-    }
-    const again = await createScene(cookiesOnly)
-    const headers = { [SESSION_HEADER]: again.bob.sessionCookie, cookie: again[caller].cookie }
-    const response = await call(name, headers, await input(again), cookiesOnly)
-    expect(response.status).toBe(200)
-    expect(cookieChanges(response)).toEqual(cookies)
-    expect(await response.json()).not.toHaveProperty('sessionToken')
   })
 })
 
@@ -169,78 +131,6 @@ describe('the token endpoint', () => {
     expect(await answerOf(replay)).toBe('401 SESSION_NOT_FOUND')
     await rotating.close()
   })
-
-  describe('rejects, and leaves the cookies of another session as they are', () => {
-    const cut = ({ sessionCookie }: TestSession) => {
-      const [sessionId = '', secret = ''] = sessionCookie.split('.')
-      return { sessionId, secret }
-    }
-    test.each<[string, string, (session: TestSession) => string | Promise<string>]>([
-      ['none', '401 SESSION_NOT_FOUND', () => NO_SESSION],
-      ['an empty one', '401 SESSION_NOT_FOUND', () => ''],
-      ['one without a secret', '401 SESSION_NOT_FOUND', ({ sessionId }) => sessionId],
-      ['two', '401 SESSION_NOT_FOUND', ({ sessionCookie }) => `${sessionCookie}, ${sessionCookie}`],
-      ['none and one', '401 SESSION_NOT_FOUND', ({ sessionCookie }) => `none, ${sessionCookie}`],
-      ...WRONG_COOKIES.map(([how, change]): [string, string, (session: TestSession) => string] => [
-        `one ${how}`,
-        '401 SESSION_NOT_FOUND',
-        (session) => Object.values(change(cut(session))).join('.'),
-      ]),
-      [
-        'one of a session that has ended',
-        '401 SESSION_NOT_FOUND',
-        async (session) => {
-          await auth.revoke(session)
-          return session.sessionCookie
-        },
-      ],
-      [
-        'one of a session that has expired',
-        '401 SESSION_EXPIRED',
-        async (session) => {
-          await auth.expireSession(session)
-          return session.sessionCookie
-        },
-      ],
-      [
-        'one of a banned user',
-        '403 ACCOUNT_BANNED',
-        async (session) => {
-          await auth.ban(session)
-          return session.sessionCookie
-        },
-      ],
-    ])('%s: %s', async (_name, answer, given) => {
-      const response = await refresh(await given(ada), { cookie: bob.cookie })
-      expect(response.headers.getSetCookie()).toEqual([])
-      expect(await answerOf(response)).toBe(answer)
-    })
-  })
-})
-
-describe('the origin policy applies to what anyone may call, as with cookies', () => {
-  const ROWS: readonly [string, Headers, string][] = [
-    ['a program that says x-sallyport: 1', {}, '200'],
-    ['a program that does not', { 'x-sallyport': '0' }, '403 ORIGIN_REJECTED'],
-    ['our own page', { origin: 'http://localhost:3000', 'sec-fetch-site': 'same-origin' }, '200'],
-    ['a page of a listed origin', { origin: 'https://app.example', 'sec-fetch-site': 'cross-site' }, '200'],
-    [
-      'a page of another origin',
-      { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
-      '403 ORIGIN_REJECTED',
-    ],
-    ['a page without an origin', { origin: 'null' }, '403 ORIGIN_REJECTED'],
-  ]
-  test.each(
-    (['token', 'signOut', 'signInEmail', 'signUpEmail'] as const).flatMap((name) =>
-      ROWS.map(([from, headers, answer]) => ({ name, from, headers, answer })),
-    ),
-  )('$name, $from: $answer', async ({ name, headers, answer }) => {
-    const input = await ENDPOINT_CASES[name].input({ auth, ada, bob, root: bob })
-    const response = await call(name, { [SESSION_HEADER]: ada.sessionCookie, ...headers }, input)
-    expect(response.headers.getSetCookie()).toEqual([])
-    expect(await answerOf(response)).toBe(answer)
-  })
 })
 
 describe('sign-in', () => {
@@ -284,15 +174,6 @@ describe('sign-in', () => {
     expect(await answerOf(signIn(byHeader, user, strict))).toBe('429 RATE_LIMITED')
     expect(await answerOf(signIn({ cookie }, user, strict))).toBe('200')
     await strict.close()
-  })
-
-  test('that the app begins returns the same', async () => {
-    const headers = new Headers({ [SESSION_HEADER]: bob.sessionCookie, cookie: ada.cookie })
-    const made = await auth.api.createSession({ userId: bob.userId, request: { method: 'POST', headers } })
-    expect(made.headers.getSetCookie()).toEqual([])
-    expect(made.sessionToken).toMatch(new RegExp(`^${made.sessionId}\\.`))
-    expect(await isThere(bob)).toBe(false)
-    expect(await isThere(ada)).toBe(true)
   })
 })
 

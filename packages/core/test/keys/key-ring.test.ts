@@ -216,37 +216,6 @@ describe('a revoked key', () => {
   })
 })
 
-describe('a ring is read as it was written', () => {
-  test.each([
-    ['one key', one],
-    [
-      'every state and kind of key',
-      ringOf(
-        [
-          [ec, 'retiring'],
-          [a, 'active'],
-          [c, 'next'],
-        ],
-        ['x', 'y'],
-      ),
-    ],
-  ])('%s', (_name, ring) => {
-    expect(parseKeyRing(formatKeyRing(ring), 'ring')).toEqual(ring)
-    expect(parseKeyRing(JSON.parse(formatKeyRing(ring)), 'ring')).toEqual(ring)
-  })
-
-  test('a plain JWK Set is a ring: the first key signs, the others verify', () => {
-    const ring = parseKeyRing({ keys: [a, ec, b] }, 'ring')
-    expect(summary(ring)).toEqual({ next: [], active: [a.kid], retiring: [ec.kid, b.kid], revoked: [] })
-    expect(Math.abs((ring.keys[1]?.since.getTime() ?? 0) - Date.now())).toBeLessThan(10_000)
-  })
-
-  test('members that no key needs are left out', () => {
-    const [key] = parseKeyRing({ keys: [{ ...a, key_ops: ['sign'], note: 'hush' }] }, 'ring').keys
-    expect(key?.jwk).toEqual(a)
-  })
-})
-
 describe('a fault is named by its member, and nothing private is quoted', () => {
   const secret = 'c2VjcmV0LW9mLTMyLWJ5dGVzLXRoYXQtbm9ib2R5LXNlZQ'
   const key = (members: object) => ({ keys: [a, { ...b, state: 'retiring', ...members }] })

@@ -23,13 +23,6 @@ const ALLOWED: readonly AllowedLeak[] = [
     reason: 'the command is there to print them',
   },
   {
-    secret: 'private key',
-    place: 'log',
-    after: /"d":"$/,
-    file: 'packages/core/test/cli/main.test.ts',
-    reason: 'the command is there to print them',
-  },
-  {
     secret: 'random secret',
     place: 'URL',
     after: /\/(verify-email|reset-password|undo-email-change)\?token=$/,

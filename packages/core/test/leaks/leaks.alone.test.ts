@@ -8,6 +8,7 @@ import { createSigningKey } from '@sallyport/core/internal/auth'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import Database from 'better-sqlite3'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { eventually } from '../support/eventually.ts'
 import { cookiesAfter, post } from '../support/requests.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { isAllowed } from './allowed-leaks.ts'
@@ -72,7 +73,7 @@ const SECRETS: { issued: string; kind: Leak['secret']; issue: () => Promise<stri
     async issue() {
       const { email } = await auth.createUser()
       await auth.handler(post('/request-password-reset', { email }))
-      return vi.waitFor(() => links.pop() ?? expect.unreachable())
+      return eventually(() => links.pop() ?? expect.unreachable())
     },
   },
   {

@@ -2,7 +2,7 @@ import type { AuthEvent } from '@sallyport/core'
 import { ConfigurationError } from '@sallyport/core'
 import { createSession } from '@sallyport/core/auth'
 import { createTestAuth } from '@sallyport/core/testing'
-import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import type { PruneOptions, PruneReport } from '../../src/lifecycle/prune.ts'
 import { prune } from '../../src/lifecycle/prune.ts'
 import { collectRevocations } from '../support/revocations.ts'
@@ -108,12 +108,6 @@ describe('sessions', () => {
     expect(await idsOf('session')).toEqual([])
   })
 
-  test('all go where their number is that of a batch', async () => {
-    await addSessions(4, now())
-    expect(await run({ batchSize: 2 })).toMatchObject({ session: 4 })
-    expect(await idsOf('session')).toEqual([])
-  })
-
   test('leave another writer its turn between two batches', async () => {
     await addSessions(4, now())
     const order: string[] = []
@@ -123,32 +117,6 @@ describe('sessions', () => {
       write.then(() => order.push('written')),
     ])
     expect(order.indexOf('written')).toBeLessThan(order.indexOf('pruned 4'))
-  })
-
-  test('go with a pause after each full batch', async () => {
-    await addSessions(4, now())
-    vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] })
-    onTestFinished(() => void vi.useRealTimers())
-    const settled = async () => {
-      for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve))
-      return (await idsOf('session')).length
-    }
-    const pruned = run({ batchSize: 2 })
-    expect(await settled()).toBe(2)
-    vi.advanceTimersByTime(49)
-    expect(await settled()).toBe(2)
-    vi.advanceTimersByTime(1)
-    expect(await settled()).toBe(0)
-    vi.advanceTimersByTime(50)
-    await pruned
-  })
-
-  test('stay where the record of their end cannot be written', async () => {
-    const ids = await addSessions(2, now())
-    const hooks = [() => Promise.reject(new Error('not today'))]
-    await expect(prune({ ...database, hooks }, { now: now() })).rejects.toThrow('not today')
-    expect(await idsOf('session')).toEqual(ids)
-    expect(events).toEqual([])
   })
 })
 
@@ -168,14 +136,6 @@ describe('records in audit', () => {
     await addRecord(new Date(0))
     expect(await run({ auditDays: Number.POSITIVE_INFINITY })).not.toHaveProperty('audit')
     expect(await idsOf('audit')).toHaveLength(1)
-  })
-
-  test('go in batches', async () => {
-    for (let i = 0; i < 5; i++) await addRecord(new Date(0))
-    const counts: unknown[] = []
-    await run({ batchSize: 2, onProgress: ({ audit }) => void counts.push(audit) })
-    expect(counts.filter((count) => count !== undefined).slice(0, 3)).toEqual([2, 4, 5])
-    expect(await idsOf('audit')).toEqual([])
   })
 })
 

@@ -4,7 +4,7 @@ type FrameLimits = Pick<SocketLimits, 'framesPer100Ms' | 'overBudgetMs'>
 type FrameEffects = { pause(): void; resume(): void; onOverBudget(): void }
 
 /** The window of the frame budget. */
-export const WINDOW_MS = 100
+const WINDOW_MS = 100
 
 /** The most time over the budget that one window adds: a server that was paused must not close its clients. */
 const MAX_COUNTED_MS = 2 * WINDOW_MS

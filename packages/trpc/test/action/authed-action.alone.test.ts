@@ -157,21 +157,6 @@ describe.each(places)('an action %s', (place) => {
       expect(runs).toHaveLength(reason === null ? 1 : 0)
     })
 
-    test.each<{ state: string; given: () => Promise<{ cookie?: string }>; reason: Reason }>([
-      { state: 'no JWT', given: async () => ({}), reason: 'TOKEN_MISSING' },
-      {
-        state: 'an expired JWT',
-        given: async () => app.auth.expireJwt(await app.signIn()),
-        reason: 'TOKEN_EXPIRED',
-      },
-    ])('$state: $reason, and the database is not asked', async ({ given, reason }) => {
-      const visitor = await given()
-      app.auth.lookups.reset()
-      expect(reasonOf(await outcomeOf(callerAt(place, visitor).whoami()))).toBe(reason)
-      expect(app.auth.lookups.count).toBe(0)
-      expect(app.calls).toEqual([])
-    })
-
     test('a database that is away: 503, and the client may try again', async () => {
       const session = await app.signIn()
       app.store.answer = () => Promise.reject(new Error('connection refused'))
@@ -181,14 +166,6 @@ describe.each(places)('an action %s', (place) => {
         auth: { reason: 'SESSIONS_UNAVAILABLE', retryAfterSeconds: 1 },
       })
       expect(runs).toEqual([])
-    })
-
-    test('what was revoked between two calls of one request lets no second one in', async () => {
-      const session = await app.signIn()
-      const caller = callerAt(place, session)
-      await caller.whoami()
-      await app.auth.revoke(session)
-      expect(reasonOf(await outcomeOf(caller.whoami()))).toBe('SESSION_NOT_FOUND')
     })
   })
 
@@ -263,52 +240,6 @@ describe.each(places)('an action %s', (place) => {
         refusalFor(reason, { replay: false }),
       )
     })
-
-    test('what its functions refuse, with their code and text', async () => {
-      expect((await outcomeOf(callerAt(place, await app.signIn()).missing())).refusal).toMatchObject({
-        code: 'NOT_FOUND',
-        message: 'You have no such note',
-      })
-    })
-
-    test('what an endpoint refuses, with its code, its text and the seconds to wait', async () => {
-      const caller = callerAt(place, await app.signIn())
-      expect((await outcomeOf(caller.take())).refusal).toMatchObject({
-        code: 'CONFLICT',
-        httpStatus: 409,
-        message: 'Somebody has it already',
-      })
-      expect((await outcomeOf(caller.spend())).refusal).toMatchObject({
-        httpStatus: 429,
-        auth: { reason: 'RATE_LIMITED', retryAfterSeconds: 42, replay: false },
-      })
-    })
-  })
-
-  describe('may be narrowed further', () => {
-    test.each<{ role: string; reason: Reason | null }>([
-      { role: 'admin', reason: null },
-      { role: 'user', reason: 'ROLE_REQUIRED' },
-    ])("by requireRole('admin'), for role $role: $reason", async ({ role, reason }) => {
-      const caller = callerAt(place, await app.signIn({ role }))
-      expect(reasonOf(await outcomeOf(caller.forAdmins()))).toBe(reason)
-    })
-
-    test('by rateLimit, whose counts are those of the database', async () => {
-      const session = await app.signIn()
-      const outcomes: Outcome[] = []
-      for (let call = 0; call < 3; call++) outcomes.push(await outcomeOf(callerAt(place, session).limited()))
-      expect(outcomes.map(reasonOf)).toEqual([null, null, 'RATE_LIMITED'])
-      expect(outcomes[2]?.refusal?.auth?.retryAfterSeconds).toBeGreaterThan(50)
-      const other = await app.signIn()
-      expect(reasonOf(await outcomeOf(callerAt(place, other).limited()))).toBeNull()
-    })
-
-    test('by rateLimit, which lets nobody in when it cannot count: 503', async () => {
-      const session = await app.signIn()
-      app.limits.fault = () => Promise.reject(new AuthError('SESSIONS_UNAVAILABLE'))
-      expect(reasonOf(await outcomeOf(callerAt(place, session).limited()))).toBe('SESSIONS_UNAVAILABLE')
-    })
   })
 })
 
@@ -323,22 +254,6 @@ test.each<{ backend: string; run: Runner['run'] }>([
   const { refusal } = await outcomeOf(caller.whoami())
   expect(refusal).toMatchObject({ httpStatus: 503, auth: { reason: 'SESSIONS_UNAVAILABLE' } })
   expect(runs).toEqual([])
-})
-
-describe('the reads of a request', () => {
-  test('are one beside the database, for all its calls', async () => {
-    const caller = callerAt('beside the database', await app.signIn())
-    app.auth.lookups.reset()
-    await Promise.all([caller.whoami(), caller.whoami(), caller.whoami()])
-    expect(app.auth.lookups.count).toBe(1)
-    expect(app.calls).toEqual([])
-  })
-
-  test('are one for each call without a database: nobody would tell of a revocation', async () => {
-    const caller = callerAt('without a database', await app.signIn())
-    await Promise.all([caller.whoami(), caller.whoami(), caller.whoami()])
-    expect(app.calls).toEqual(Array(3).fill('sallyport.findSession'))
-  })
 })
 
 describe('a stream of an action', () => {
@@ -372,15 +287,6 @@ describe('a stream of an action', () => {
     app.calls.length = 0
     await vi.advanceTimersByTimeAsync(10_000)
     expect(app.calls).toEqual([])
-  })
-
-  test('ends when the role that it was let in with is lost', async () => {
-    const session = await app.signIn({ role: 'admin' })
-    const iterable = await callerAt('beside the database', session).adminClock()
-    const stream = readStream(iterable, () => {})
-    await stream.first
-    await demote(session)
-    expect((await stream.ended)?.auth).toMatchObject({ reason: 'ROLE_REQUIRED' })
   })
 
   async function openClock(place: Place, session: TestSession) {
@@ -459,13 +365,6 @@ describe('the builder', () => {
       const { auth } = createAuthContext(app.auth.config).headers({ cookie, origin: ORIGIN })
       return createGuardedCaller({ auth, db: app.db })
     }
-
-    test('and watches the session no more than without it', async () => {
-      const session = await app.signIn({ role: 'admin' })
-      const { subscriptions } = app.feed
-      expect(await callerFor(session).me()).toBe(session.userId)
-      expect(app.feed.subscriptions).toBe(subscriptions)
-    })
 
     test('and holds its streams to what was asked of the session before', async () => {
       const session = await app.signIn({ role: 'admin' })

@@ -2,7 +2,7 @@
 import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS, JWT_LIFETIME_SECONDS } from '@sallyport/core/internal/protocol'
 import { TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually } from '../support/eventually.ts'
+import { eventually } from '../../../core/test/support/eventually.ts'
 import { openBrowser, type Tab } from './open-browser.ts'
 import { type Site, servePage } from './serve-page.ts'
 

@@ -2,7 +2,7 @@
 import { AUTH_PATH, ENDPOINTS, JWT_LIFETIME_SECONDS } from '@sallyport/core/internal/protocol'
 import type { TestSession } from '@sallyport/core/testing'
 import { describe, expect, test } from 'vitest'
-import { eventually } from '../support/eventually.ts'
+import { eventually } from '../../../core/test/support/eventually.ts'
 import { openBrowser, type Profile, type Tab } from './open-browser.ts'
 import { type Site, servePage } from './serve-page.ts'
 

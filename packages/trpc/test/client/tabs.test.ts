@@ -1,5 +1,6 @@
 import { createAuthClient } from '@sallyport/trpc/client'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { eventually } from '../../../core/test/support/eventually.ts'
 import { clientSession } from '../../src/client/client-session.ts'
 import { connectTabs as connect, type TabMessage, type Tabs } from '../../src/client/tabs.ts'
 import { deferred } from '../support/deferred.ts'
@@ -84,7 +85,7 @@ describe.each([
   test('ask for their first JWT once', async () => {
     const { server, states } = openTabs(6)
     server.answer(TOKEN, () => tokens())
-    await vi.waitFor(() => expect(states()).toSatisfy(everyone('authenticated')), { timeout: 5_000 })
+    await eventually(() => expect(states()).toSatisfy(everyone('authenticated')))
     await new Promise((resolve) => setTimeout(resolve, 200))
     expect(server.count(TOKEN)).toBe(1)
   })
@@ -92,17 +93,17 @@ describe.each([
   test('sign in and out together', async () => {
     const { server, clients, states } = openTabs(3)
     server.answer(TOKEN, () => refusal(401, 'SESSION_NOT_FOUND'))
-    await vi.waitFor(() => expect(states()).toSatisfy(everyone('unauthenticated')), { timeout: 5_000 })
+    await eventually(() => expect(states()).toSatisfy(everyone('unauthenticated')))
     server.answer('/sign-in/email', () => tokens())
     await clients[0]?.api.signInEmail({ email: 'ada' })
-    await vi.waitFor(() => expect(states()).toSatisfy(everyone('authenticated')))
+    await eventually(() => expect(states()).toSatisfy(everyone('authenticated')))
     server.answer('/sign-in/email', () => tokens({ userId: 'grace', sessionId: 'grace-1' }))
     await clients[1]?.api.signInEmail({ email: 'grace' })
-    await vi.waitFor(() => expect(states().map(({ userId }) => userId)).toEqual(['grace', 'grace', 'grace']))
+    await eventually(() => expect(states().map(({ userId }) => userId)).toEqual(['grace', 'grace', 'grace']))
     expect(states().map(({ userChanges }) => userChanges)).toEqual([2, 2, 2])
     server.answer('/sign-out', () => Response.json({ success: true }))
     await clients[2]?.signOut()
-    await vi.waitFor(() => expect(states()).toSatisfy(everyone('unauthenticated')))
+    await eventually(() => expect(states()).toSatisfy(everyone('unauthenticated')))
     expect(states().map(({ userChanges }) => userChanges)).toEqual([3, 3, 3])
     expect(server.count('/sign-out')).toBe(1)
   })
@@ -110,20 +111,20 @@ describe.each([
   test('let a sign-in wait for a refresh of the user before', async () => {
     const { server, clients, states } = openTabs(2)
     server.answer(TOKEN, () => tokens())
-    await vi.waitFor(() => expect(states()).toSatisfy(everyone('authenticated')), { timeout: 5_000 })
+    await eventually(() => expect(states()).toSatisfy(everyone('authenticated')))
     // Until each has had its turn, and found that there is nothing left to ask.
     await new Promise((resolve) => setTimeout(resolve, 300))
     const late = deferred<Response>()
     server.answer(TOKEN, () => late.promise)
     server.answer('/sign-in/email', () => tokens({ userId: 'grace', sessionId: 'grace-1' }))
     const refreshing = clients[0]?.refresh()
-    await vi.waitFor(() => expect(server.count(TOKEN)).toBe(2))
+    await eventually(() => expect(server.count(TOKEN)).toBe(2))
     const signingIn = clients[1]?.api.signInEmail({ email: 'grace' })
     await new Promise((resolve) => setTimeout(resolve, 150))
     expect(server.count('/sign-in/email')).toBe(0)
     late.resolve(tokens())
     await Promise.all([refreshing, signingIn])
-    await vi.waitFor(() => expect(states().map(({ userId }) => userId)).toEqual(['grace', 'grace']))
+    await eventually(() => expect(states().map(({ userId }) => userId)).toEqual(['grace', 'grace']))
   })
 })
 
@@ -144,7 +145,7 @@ describe('what another tab tells', () => {
     await soon()
     expect(client.getState()).toMatchObject({ status: 'authenticated', userChanges: 0 })
     await other.notify({ type: 'ended', sessionId: 'ada-1' })
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(client.getState()).toMatchObject({ status: 'unauthenticated', userChanges: 1 }),
     )
   })
@@ -154,9 +155,9 @@ describe('what another tab tells', () => {
     const late = deferred<Response>()
     server.answer(TOKEN, () => late.promise)
     const refreshing = client.refresh()
-    await vi.waitFor(() => expect(server.count(TOKEN)).toBe(2))
+    await eventually(() => expect(server.count(TOKEN)).toBe(2))
     await other.notify({ type: 'ended', sessionId: 'ada-1' })
-    await vi.waitFor(() => expect(client.getState().status).toBe('unauthenticated'))
+    await eventually(() => expect(client.getState().status).toBe('unauthenticated'))
     late.resolve(tokens())
     expect(await refreshing).toMatchObject({ status: 'unauthenticated', userChanges: 1 })
   })
@@ -184,7 +185,7 @@ describe('what another tab tells', () => {
     await soon()
     expect(client.getState().status).toBe('unauthenticated')
     await other.notify({ type: 'received', receipt: { ...receipt, sessionId: 'ada-2' }, isNew: true })
-    await vi.waitFor(() => expect(client.getState()).toMatchObject({ sessionId: 'ada-2', userChanges: 2 }))
+    await eventually(() => expect(client.getState()).toMatchObject({ sessionId: 'ada-2', userChanges: 2 }))
   })
 
   test('while a sign-out does not know whose it is counts for nothing', async () => {
@@ -208,7 +209,7 @@ describe('what another tab tells', () => {
     const { server, client, other } = await open()
     server.answer(TOKEN, () => refusal(401, 'SESSION_EXPIRED'))
     await other.notify({ type: 'ended', sessionId: null })
-    await vi.waitFor(() => expect(client.getState().status).toBe('unauthenticated'))
+    await eventually(() => expect(client.getState().status).toBe('unauthenticated'))
     expect(server.count(TOKEN)).toBe(2)
   })
 
@@ -216,10 +217,10 @@ describe('what another tab tells', () => {
     const { server, client, other } = await open()
     server.answer('/sign-out', () => refusal(503, 'SESSIONS_UNAVAILABLE'))
     const done = client.signOut()
-    await vi.waitFor(() => expect(server.count('/sign-out')).toBe(1))
+    await eventually(() => expect(server.count('/sign-out')).toBe(1))
     const receipt = { userId: 'grace', sessionId: 'grace-1', expiresIn: 900, seq: Date.now() + 1_000 }
     await other.notify({ type: 'received', receipt, isNew: false })
-    await vi.waitFor(() => expect(client.getState()).toMatchObject({ userId: 'grace', userChanges: 1 }))
+    await eventually(() => expect(client.getState()).toMatchObject({ userId: 'grace', userChanges: 1 }))
     page.dispatchEvent(new Event('focus'))
     expect(await done).toMatchObject({ userId: 'grace', userChanges: 1 })
     expect(server.count('/sign-out')).toBe(1)
@@ -270,15 +271,15 @@ describe('what another tab tells', () => {
     const other = connectTabs(`sallyport ${baseUrl}`)
     const stop = other.listen(() => {})
     server.answer(TOKEN, () => refusal(401, 'SESSION_NOT_FOUND'))
-    await vi.waitFor(() => expect(clients[0]?.getState().status).toBe('unauthenticated'))
+    await eventually(() => expect(clients[0]?.getState().status).toBe('unauthenticated'))
     const receipt = { userId: 'ada', sessionId: 'ada-1', expiresIn: 900, seq: Date.now() - 1_000 }
     await other.notify({ type: 'received', receipt, isNew: false })
     const late = createAuthClient({ baseUrl, fetch: server.fetch })
     onTestFinished(late.subscribe(() => {}))
-    await vi.waitFor(() => expect(late.getState().status).toBe('unauthenticated'))
+    await eventually(() => expect(late.getState().status).toBe('unauthenticated'))
     expect(server.count(TOKEN)).toBe(2)
     stop()
-    await vi.waitFor(async () => expect(await other.latest()).toBeNull())
+    await eventually(async () => expect(await other.latest()).toBeNull())
   })
 
   test('before the script of a rendered page ran makes it ask', async () => {
@@ -292,7 +293,7 @@ describe('what another tab tells', () => {
     const hydrate = { status: 'authenticated', userId: 'ada', sessionId: 'ada-1', expiresIn: 900 } as const
     const client = createAuthClient({ baseUrl, fetch: server.fetch, hydrate })
     onTestFinished(client.subscribe(() => {}))
-    await vi.waitFor(() => expect(client.getState()).toMatchObject({ userId: 'grace', userChanges: 1 }))
+    await eventually(() => expect(client.getState()).toMatchObject({ userId: 'grace', userChanges: 1 }))
   })
 
   test('counts for newer even in the same millisecond', async () => {
@@ -300,10 +301,10 @@ describe('what another tab tells', () => {
     onTestFinished(() => void vi.restoreAllMocks())
     const { server, clients, states } = openTabs(2)
     server.answer(TOKEN, () => tokens())
-    await vi.waitFor(() => expect(states()).toSatisfy(everyone('authenticated')))
+    await eventually(() => expect(states()).toSatisfy(everyone('authenticated')))
     server.answer('/sign-in/email', () => tokens({ userId: 'grace', sessionId: 'grace-1' }))
     await Promise.all([clients[0]?.refresh(), clients[1]?.api.signInEmail({ email: 'grace' })])
-    await vi.waitFor(() => expect(states().map(({ userId }) => userId)).toEqual(['grace', 'grace']))
+    await eventually(() => expect(states().map(({ userId }) => userId)).toEqual(['grace', 'grace']))
   })
 })
 
@@ -313,7 +314,7 @@ describe('a superseded secret', () => {
     const opened = openTabs(count)
     const { server, states } = opened
     server.answer(TOKEN, () => tokens())
-    await vi.waitFor(() => expect(states()).toSatisfy(everyone('authenticated')), { timeout: 5_000 })
+    await eventually(() => expect(states()).toSatisfy(everyone('authenticated')))
     server.answer('/sign-out', () => Response.json({ success: true }))
     server.answer(TOKEN, () => refusal(409, 'SECRET_SUPERSEDED'))
     server.sent.length = 0
@@ -343,7 +344,7 @@ describe('a superseded secret', () => {
     const { server, clients, baseUrl } = await open(1)
     const other = connectTabs(`sallyport ${baseUrl}`)
     const refreshing = clients[0]?.refresh()
-    await vi.waitFor(() => expect(server.count(TOKEN)).toBe(1))
+    await eventually(() => expect(server.count(TOKEN)).toBe(1))
     await other.notify({ type: 'received', receipt: newer, isNew: true })
     expect(await refreshing).toMatchObject({ status: 'authenticated', userChanges: 0, error: null })
     expect(server.count(TOKEN)).toBe(1)
@@ -354,12 +355,12 @@ describe('a superseded secret', () => {
     const { clients, baseUrl, server } = await open(1)
     const other = connectTabs(`sallyport ${baseUrl}`)
     await other.notify({ type: 'received', receipt: newer, isNew: true })
-    await vi.waitFor(() => expect(clients[0]?.[clientSession].generation).toBe(2))
+    await eventually(() => expect(clients[0]?.[clientSession].generation).toBe(2))
     await other.notify({ type: 'ended', sessionId: 'ada-1', supersededSeq: newer.seq - 1 })
     await new Promise((resolve) => setTimeout(resolve, 30))
     expect(clients[0]?.getState().status).toBe('authenticated')
     await other.notify({ type: 'ended', sessionId: 'ada-1', supersededSeq: newer.seq })
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(clients[0]?.getState()).toMatchObject({
         status: 'unauthenticated',
         error: { code: 'SECRET_SUPERSEDED' },
@@ -377,7 +378,7 @@ describe('a superseded secret', () => {
       const late = deferred<Response>()
       server.answer('/delete-user', () => late.promise)
       const changing = there?.api.deleteUser()
-      await vi.waitFor(() => expect(server.count('/delete-user')).toBe(change + 1))
+      await eventually(() => expect(server.count('/delete-user')).toBe(change + 1))
       const rejected = here?.[clientSession].refreshAfter(generation)
       late.resolve(tokens())
       await Promise.all([changing, rejected])
@@ -390,10 +391,10 @@ describe('a superseded secret', () => {
     const { clients, baseUrl } = await open(1)
     const other = connectTabs(`sallyport ${baseUrl}`)
     await other.notify({ type: 'ended', sessionId: 'ada-1', supersededSeq: Date.now() })
-    await vi.waitFor(() => expect(clients[0]?.getState().status).toBe('unauthenticated'))
+    await eventually(() => expect(clients[0]?.getState().status).toBe('unauthenticated'))
     await other.notify({ type: 'received', receipt: { ...newer, seq: 1 }, isNew: false })
     await other.notify({ type: 'received', receipt: newer, isNew: true })
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(clients[0]?.getState()).toMatchObject({ status: 'authenticated', userChanges: 2 }),
     )
   })
@@ -413,11 +414,11 @@ describe('a receipt', () => {
     expect(await second.latest()).toEqual(receipt(1))
     await second.notify({ type: 'received', receipt: receipt(2), isNew: false })
     expect(await first.latest()).toEqual(receipt(2))
-    await vi.waitFor(() => expect(heard).toEqual([{ type: 'received', receipt: receipt(2), isNew: false }]))
+    await eventually(() => expect(heard).toEqual([{ type: 'received', receipt: receipt(2), isNew: false }]))
     const held = (await navigator.locks.query()).held ?? []
     expect(held.filter((lock) => lock.name?.startsWith(`${name} `))).toHaveLength(1)
     await first.notify({ type: 'ended', sessionId: 'ada-1' })
-    await vi.waitFor(async () => expect(await first.latest()).toBeNull())
+    await eventually(async () => expect(await first.latest()).toBeNull())
   })
 
   test('of other servers and other names is none of theirs', async () => {
@@ -452,11 +453,12 @@ describe('a page', () => {
       fire(type)
       await soon()
       expect(server.sent).toEqual([])
-      server.answer(TOKEN, () => refusal(503, 'SESSIONS_UNAVAILABLE'))
+      // Without the event it would ask again after ten minutes.
+      server.answer(TOKEN, () => refusal(503, 'SESSIONS_UNAVAILABLE', { retryAfterSeconds: 600 }))
       await client.refresh()
       server.answer(TOKEN, () => tokens())
       fire(type)
-      await vi.waitFor(() => expect(client.getState().error).toBeNull(), { timeout: 400 })
+      await eventually(() => expect(client.getState().error).toBeNull())
       expect(server.count(TOKEN)).toBe(2)
     },
   )
@@ -475,13 +477,13 @@ describe('a page', () => {
     const { server, client } = await open()
     server.answer(TOKEN, () => refusal(401, 'SESSION_NOT_FOUND'))
     fire('pageshow', { persisted: true })
-    await vi.waitFor(() => expect(client.getState().status).toBe('unauthenticated'))
+    await eventually(() => expect(client.getState().status).toBe('unauthenticated'))
     server.answer(TOKEN, () => tokens({ sessionId: 'ada-2' }))
     fire('focus')
     await soon()
     expect(client.getState().status).toBe('unauthenticated')
     fire('pageshow', { persisted: true })
-    await vi.waitFor(() => expect(client.getState().status).toBe('authenticated'))
+    await eventually(() => expect(client.getState().status).toBe('authenticated'))
   })
 
   test('that comes back from the history sends no call before it knows', async () => {
@@ -505,7 +507,7 @@ describe('a page', () => {
     const { server, client } = await open()
     server.answer('/sign-out', () => refusal(503, 'SESSIONS_UNAVAILABLE', { retryAfterSeconds: 600 }))
     const done = client.signOut()
-    await vi.waitFor(() => expect(client.getState().error).not.toBeNull())
+    await eventually(() => expect(client.getState().error).not.toBeNull())
     server.answer('/sign-out', () => Response.json({ success: true }))
     fire('online')
     await done

@@ -2,7 +2,7 @@ import { staticJwks } from '@sallyport/core'
 import { defineAuth, parseSigningKeys } from '@sallyport/core/auth'
 import { createSigningKey } from '@sallyport/core/internal/auth'
 import { createTestAuth } from '@sallyport/core/testing'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { checkBlock } from './check-block.ts'
 import { compileBlocks } from './compile-blocks.ts'
 import { blocksOf, readDocument, readDocuments } from './read-documents.ts'
@@ -73,78 +73,6 @@ test('what the compiler says is said of a page', () => {
   expect(complaints.filter((complaint) => !paths.some((path) => complaint.startsWith(`${path}:`)))).toEqual(
     [],
   )
-})
-
-test('what does not compile is told with its line in the page', () => {
-  expect(ofPage('mistaken.md').toSorted()).toEqual([
-    expect.stringMatching(/^mistaken\.md:21 \(in what it is given before, line 2\): .*'none'/),
-    expect.stringMatching(/^mistaken\.md:22 \(in what it is given behind\): /),
-    expect.stringMatching(/^mistaken\.md:22: .*'missing'/),
-    expect.stringMatching(/^mistaken\.md:29: .*'missing'/),
-    expect.stringMatching(/^mistaken\.md:40: .*'number' is not assignable to type 'string'/),
-    expect.stringMatching(/^mistaken\.md:5: .*'number' is not assignable to type 'string'/),
-    expect.stringMatching(/^mistaken\.md:9: .*'number' is not assignable to type 'string'/),
-  ])
-})
-
-describe('a block that is not what it says is told with its line', () => {
-  const block = (language: string, code: string) => `\`\`\`${language}\n${code}\n\`\`\``
-  test.each([
-    ['an unknown language', block('cobol', 'STOP RUN.'), /^page\.md:2: nobody checks .*"cobol"/],
-    ['JSON that is none', block('json', '{ a: 1 }'), /^page\.md:2: SyntaxError/],
-    ['SQL with a column that is not there', block('sql', 'select none from session'), /^page\.md:2: .*none/],
-    ['HTML whose element does not end', block('html', '<div><p></div>'), /^page\.md:2: <\/div> ends nothing/],
-    [
-      'HTML with a script that the page lacks',
-      block('html', '<script src="/src/a.ts"></script>'),
-      /no block "a\.ts"/,
-    ],
-    [
-      'a setting of nginx without its end',
-      block('nginx', 'location / {\nroot /a\n}'),
-      /"root \/a" does not end/,
-    ],
-    ['code without its language', block('', 'const a = 1'), /^page\.md:2: this is code/],
-    ['code as text', block('text', 'npm i none'), /^page\.md:2: this is code/],
-    ['a console without a command', block('console', 'done'), /^page\.md:2: a console begins/],
-    ['a package that does not exist', block('sh', 'npm i pg left-pad'), /has no package "left-pad"/],
-    ['a script that does not exist', block('sh', 'npx -y pnpm none'), /"sallyport" has no script "none"/],
-    ['a path that does not exist', block('sh', 'npx -y pnpm test packages/none'), /no file "packages\/none"/],
-    ['a script of no package', block('sh', 'npx -y pnpm --filter @a/b start'), /no package "@a\/b"/],
-    [
-      'a file that does not exist',
-      block('sh', 'A=1 node --env-file=.env src/none.ts'),
-      /no file "src\/none\.ts"/,
-    ],
-    [
-      'a command that does not exist',
-      block('sh', 'npx sallyport keys none'),
-      /no command "sallyport keys none"/,
-    ],
-    [
-      'a program that nobody knows',
-      block('sh', 'npm i pg && rm -r data'),
-      /how to check the command "rm -r data"/,
-    ],
-    ['curl without what it prints', block('sh', 'curl localhost'), /^page\.md:2: say in a comment "prints"/],
-  ])('%s', async (_what, text, fault) => {
-    const page = readDocument('page.md', text)
-    const faults = await Promise.all(blocksOf(page).map((block) => checkBlock(block, page)))
-    expect(faults.flat()).toEqual([expect.stringMatching(fault)])
-  })
-
-  test.each([
-    ['code that is only indented', 'Text\n\n    const a = 1\n', 'page.md:3: use a fence with a language'],
-    [
-      'a comment with no block after it',
-      '<!-- given: const a = 1 -->\n\nText',
-      'page.md:3: no block follows the comment "given"',
-    ],
-    ['a comment that does not end', '<!-- given:\nText\n', 'page.md:1: this comment does not end'],
-    ['a block that does not end', '```ts\nText\n', 'page.md:1: this block does not end'],
-  ])('%s', (_what, text, fault) => {
-    expect(readDocument('page.md', text).faults).toEqual([fault])
-  })
 })
 
 test('docs/keys.md shows what a wrong variable is answered with', async () => {

@@ -1,7 +1,7 @@
 import { bearer, subscriptionLink } from '@sallyport/trpc/client'
 import { EventSource } from 'eventsource'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { eventually } from '../support/eventually.ts'
+import { eventually } from '../../../core/test/support/eventually.ts'
 import { followNumbers } from '../support/follow-numbers.ts'
 import { openClient, openSignedIn } from '../support/open-client.ts'
 import { PATHS, startServer, type TestServer } from '../support/start-server.ts'

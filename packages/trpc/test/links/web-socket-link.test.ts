@@ -12,9 +12,9 @@ import {
   vi,
 } from 'vitest'
 import { WebSocket as NodeWebSocket } from 'ws'
+import { eventually } from '../../../core/test/support/eventually.ts'
 import { callEndpoint, withCookiesOf } from '../support/call-endpoint.ts'
 import { deferred } from '../support/deferred.ts'
-import { eventually } from '../support/eventually.ts'
 import { followNumbers } from '../support/follow-numbers.ts'
 import { type ClientScene, openClient, openSignedIn, pause } from '../support/open-client.ts'
 import type { AppRouter } from '../support/router.ts'

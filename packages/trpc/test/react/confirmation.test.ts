@@ -3,6 +3,7 @@ import { authLink, createAuthClient, webSocketLink } from '@sallyport/trpc/clien
 import { createTRPCClient, httpLink } from '@trpc/client'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
+import { eventually } from '../../../core/test/support/eventually.ts'
 import { createConfirmation } from '../../src/react/confirmation.ts'
 import { cookieFetch } from '../support/cookie-fetch.ts'
 import { type AppRouter, MAX_AGE } from '../support/router.ts'
@@ -79,7 +80,7 @@ describe('a call', () => {
   test('that is rejected because the sign-in was long ago is repeated after the user has confirmed', async () => {
     const { run, pay, get, confirm, client } = await open()
     const paid = run(pay)
-    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    await eventually(() => expect(get()).toEqual(isAsking))
     expect(pay).toHaveBeenCalledOnce()
     await confirm(right)
     expect(await paid).toBe(client.getState().sessionId)
@@ -92,7 +93,7 @@ describe('a call', () => {
     const { trpc, cookies } = overSocket()
     await trpc.me.query()
     const paid = run(() => trpc.payment.mutate())
-    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    await eventually(() => expect(get()).toEqual(isAsking))
     await confirm(right)
     expect(await paid).toBe(client.getState().sessionId)
     expect(new Set(cookies).size).toBe(2)
@@ -101,7 +102,7 @@ describe('a call', () => {
   test('of an auth endpoint is repeated as well', async () => {
     const { run, client, get, confirm } = await open()
     const deleted = run(() => client.api.deleteUser())
-    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    await eventually(() => expect(get()).toEqual(isAsking))
     await confirm(right)
     expect(await deleted).toEqual({ success: true })
   })
@@ -127,7 +128,7 @@ describe('a call', () => {
     const { run, get, confirm } = await open()
     const call = vi.fn(() => Promise.reject(notFresh))
     const failed = expect(run(call)).rejects.toBe(notFresh)
-    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    await eventually(() => expect(get()).toEqual(isAsking))
     await confirm(right)
     await failed
     expect(call).toHaveBeenCalledTimes(2)
@@ -139,7 +140,7 @@ describe('the user', () => {
   test('is asked again for the password that was wrong, and then the call is repeated', async () => {
     const { run, pay, get, confirm, client } = await open()
     const paid = run(pay)
-    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    await eventually(() => expect(get()).toEqual(isAsking))
     await confirm(wrong)
     expect(get()).toMatchObject({ isAsking: true, error: { code: 'INVALID_CREDENTIALS' } })
     expect(pay).toHaveBeenCalledOnce()
@@ -151,7 +152,7 @@ describe('the user', () => {
   test('who cancels leaves the call with its own error', async () => {
     const { run, pay, get, cancel, sent } = await open()
     const paid = expect(run(pay)).rejects.toMatchObject(notFresh)
-    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    await eventually(() => expect(get()).toEqual(isAsking))
     cancel()
     await paid
     expect(get()).toEqual(isNotAsking)
@@ -166,8 +167,8 @@ describe('the user', () => {
       if (get().isAsking) times++
     })
     const both = Promise.all([run(pay), run(() => trpc.balance.query()), run(pay)])
-    await vi.waitFor(() => expect(pay).toHaveBeenCalledTimes(2))
-    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    await eventually(() => expect(pay).toHaveBeenCalledTimes(2))
+    await eventually(() => expect(get()).toEqual(isAsking))
     await confirm(right)
     expect(await both).toEqual(Array(3).fill(client.getState().sessionId))
     expect([times, confirmations(sent).length]).toEqual([1, 1])
@@ -178,7 +179,7 @@ describe('the user', () => {
     const { promise: refusal, reject } = Promise.withResolvers<string>()
     const late = vi.fn(() => Promise.resolve('done')).mockReturnValueOnce(refusal)
     const both = Promise.all([run(late), run(pay)])
-    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    await eventually(() => expect(get()).toEqual(isAsking))
     await confirm(right)
     reject(notFresh)
     expect((await both)[0]).toBe('done')
@@ -188,12 +189,12 @@ describe('the user', () => {
   test('who cancels while the password is on its way is not shown afterwards that it was wrong', async () => {
     const { run, pay, get, confirm, cancel } = await open()
     const first = expect(run(pay)).rejects.toMatchObject(notFresh)
-    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    await eventually(() => expect(get()).toEqual(isAsking))
     const answered = confirm(wrong)
     cancel()
     await first
     const second = run(pay)
-    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    await eventually(() => expect(get()).toEqual(isAsking))
     await answered
     expect(get()).toEqual(isAsking)
     await confirm(right)
@@ -203,14 +204,14 @@ describe('the user', () => {
   test('who cancels while the password is on its way is still asked for the next call', async () => {
     const { run, pay, get, confirm, cancel, network } = await open()
     const first = expect(run(pay)).rejects.toMatchObject(notFresh)
-    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    await eventually(() => expect(get()).toEqual(isAsking))
     const { promise, resolve } = Promise.withResolvers<void>()
     network.lets = promise
     const answered = confirm(right)
     cancel()
     await first
     const second = run(vi.fn(() => Promise.resolve('done')).mockRejectedValueOnce(notFresh))
-    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    await eventually(() => expect(get()).toEqual(isAsking))
     resolve()
     await answered
     expect(get()).toEqual(isAsking)
@@ -238,7 +239,7 @@ describe('a question ends', () => {
     const opened = await open()
     const { run, pay, get, sent } = opened
     const paid = expect(run(pay)).rejects.toMatchObject(notFresh)
-    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    await eventually(() => expect(get()).toEqual(isAsking))
     await act(opened)
     await paid
     expect(get()).toEqual(isNotAsking)
@@ -249,7 +250,7 @@ describe('a question ends', () => {
   test('as soon as the user asks to sign out, before the server has answered', async () => {
     const { run, pay, get, client, network } = await open()
     const paid = expect(run(pay)).rejects.toMatchObject(notFresh)
-    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    await eventually(() => expect(get()).toEqual(isAsking))
     const { promise, resolve } = Promise.withResolvers<void>()
     network.lets = promise
     const left = client.signOut()
@@ -262,12 +263,12 @@ describe('a question ends', () => {
   test('by nothing else: not by a new token, and not by what has happened before', async () => {
     const { run, pay, get, cancel, client, signIn } = await open()
     const first = expect(run(pay)).rejects.toMatchObject(notFresh)
-    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    await eventually(() => expect(get()).toEqual(isAsking))
     cancel()
     await first
     await signIn()
     const second = expect(run(pay)).rejects.toMatchObject(notFresh)
-    await vi.waitFor(() => expect(get()).toEqual(isAsking))
+    await eventually(() => expect(get()).toEqual(isAsking))
     await client.refresh()
     expect(get()).toEqual(isAsking)
     cancel()

@@ -1,6 +1,7 @@
 import { TEST_PASSWORD } from '@sallyport/core/testing'
 import { createAuthClient } from '@sallyport/trpc/client'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { eventually } from '../../../core/test/support/eventually.ts'
 import { createCurrentSession } from '../../src/react/current-session.ts'
 import { cookieFetch } from '../support/cookie-fetch.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
@@ -41,36 +42,14 @@ async function open() {
   return { client, ...current, userId, signIn, held, control, questions: () => questions }
 }
 
-test('nothing is asked before it is wanted, and no answer counts for any user', async () => {
-  const { get, questions, client } = await open()
-  expect(questions()).toBe(0)
-  expect(get().userChanges).toBeLessThan(client.getState().userChanges)
-})
-
-test('it is asked once however often it is wanted meanwhile', async () => {
-  const { get, load, subscribe, questions, client, userId } = await open()
-  const heard = vi.fn()
-  subscribe(heard)
-  for (let i = 0; i < 3; i++) load()
-  await vi.waitFor(() => expect(heard).toHaveBeenCalledOnce())
-  expect(questions()).toBe(1)
-  const { userChanges, sessionId } = client.getState()
-  expect(get()).toMatchObject({
-    userChanges,
-    data: { user: { id: userId }, session: { id: sessionId, current: true } },
-    error: null,
-    failures: 0,
-  })
-})
-
 test('of several answers the one to the latest question counts, whichever comes first', async () => {
   const { get, load, reload, held, control, client } = await open()
   control.isHolding = true
   load()
-  await vi.waitFor(() => expect(held).toHaveLength(1))
+  await eventually(() => expect(held).toHaveLength(1))
   await client.api.updateUser({ name: 'Lovelace' })
   const asked = reload()
-  await vi.waitFor(() => expect(held).toHaveLength(2))
+  await eventually(() => expect(held).toHaveLength(2))
   held[1]?.()
   await asked
   expect(get().data?.user.name).toBe('Lovelace')
@@ -83,7 +62,7 @@ test('the answer about a former user is dropped, and the next one is asked about
   const { get, load, signIn, held, control, questions } = await open()
   control.isHolding = true
   load()
-  await vi.waitFor(() => expect(held).toHaveLength(1))
+  await eventually(() => expect(held).toHaveLength(1))
   const next = await signIn()
   control.isHolding = false
   load()
@@ -93,18 +72,6 @@ test('the answer about a former user is dropped, and the next one is asked about
   await new Promise((resolve) => setTimeout(resolve, 5))
   expect(get()).toBe(answer)
   expect(questions()).toBe(2)
-})
-
-test('the answer about a user who has left is dropped', async () => {
-  const { get, load, held, control, client } = await open()
-  control.isHolding = true
-  const before = get()
-  load()
-  await vi.waitFor(() => expect(held).toHaveLength(1))
-  await client.signOut()
-  held[0]?.()
-  await new Promise((resolve) => setTimeout(resolve, 5))
-  expect(get()).toBe(before)
 })
 
 test('an attempt that fails keeps the answer before and says why; the next success forgets it', async () => {
@@ -122,20 +89,4 @@ test('an attempt that fails keeps the answer before and says why; the next succe
   control.isOffline = false
   await reload()
   expect(get()).toMatchObject({ data: { user: { id: userId } }, error: null, failures: 0 })
-})
-
-test('an attempt that fails for the next user leaves nothing of the one before', async () => {
-  const { get, reload, signIn, control, client } = await open()
-  await reload()
-  await signIn()
-  control.isOffline = true
-  await reload()
-  expect(get()).toMatchObject({ userChanges: client.getState().userChanges, data: null, failures: 1 })
-})
-
-test('it may be wanted again after it was answered', async () => {
-  const { load, reload, questions } = await open()
-  await reload()
-  load()
-  await vi.waitFor(() => expect(questions()).toBe(2))
 })

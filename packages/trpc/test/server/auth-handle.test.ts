@@ -1,9 +1,5 @@
 import type { Reason } from '@sallyport/core'
-import { authStore } from '@sallyport/core/internal/server'
-import { createAuthContext, type DatabaseContext, sessionMiddleware } from '@sallyport/trpc'
-import { initTRPC } from '@trpc/server'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { authRequest } from '../../src/server/auth-handle.ts'
 import {
   type Client,
   callerFor,
@@ -37,65 +33,6 @@ const BATCHES = [
 
 const reasonsOf = (outcomes: readonly Outcome[]): (Reason | null)[] =>
   outcomes.map(({ refusal }) => refusal?.auth?.reason ?? null)
-
-/** Lets time pass for whoever asks how long something took. */
-function passTime(ms: number): void {
-  const now = performance.now.bind(performance)
-  vi.spyOn(performance, 'now').mockImplementation(() => now() + ms)
-}
-
-describe('whether the caller was checked', () => {
-  const handle = (headers: Record<string, string>) =>
-    createAuthContext(server.config).headers(headers).auth[authRequest]
-
-  test('is false until a guard runs', async () => {
-    const auth = handle(browser(await server.auth.signIn()).headers)
-    expect(auth.hasSessionCookie()).toBe(true)
-    expect([auth.kind, auth.wasChecked()]).toEqual(['query', false])
-  })
-
-  test.each(['authenticate', 'authenticateFresh'] as const)(
-    'is true as soon as %s is called',
-    async (method) => {
-      const auth = handle(browser(await server.auth.signIn()).headers)
-      const answer = auth[method](server.db[authStore], 'query')
-      expect(auth.wasChecked()).toBe(true)
-      await answer
-      expect(auth.wasChecked()).toBe(true)
-    },
-  )
-
-  test.each([
-    { refusal: 'TOKEN_MISSING', headers: {} },
-    { refusal: 'TOKEN_INVALID', headers: { cookie: 'service.jwt=nonsense' } },
-  ])('someone has who was told $refusal', async ({ refusal, headers }) => {
-    const auth = handle(headers)
-    await expect(auth.authenticate(server.db[authStore], 'query')).rejects.toMatchObject({ reason: refusal })
-    expect(auth.wasChecked()).toBe(true)
-  })
-
-  test('is true if the check failed', async () => {
-    const auth = handle(browser(await server.auth.signIn()).headers)
-    server.keys.fault = new Error('down')
-    await expect(auth.authenticate(server.db[authStore], 'query')).rejects.toMatchObject({
-      reason: 'KEYS_UNAVAILABLE',
-    })
-    expect(auth.wasChecked()).toBe(true)
-  })
-
-  test('the handle of a guarded call says the same', async () => {
-    const { auth } = createAuthContext(server.config).headers(browser(await server.auth.signIn()).headers, {
-      remoteAddress: '192.0.2.1',
-    })
-    const t = initTRPC.context<DatabaseContext>().create()
-    const router = t.router({
-      me: t.procedure
-        .use(sessionMiddleware)
-        .query(({ ctx }) => [ctx.auth[authRequest].wasChecked(), ctx.auth.address()]),
-    })
-    expect(await router.createCaller({ auth, db: server.db }).me()).toEqual([true, '192.0.2.1'])
-  })
-})
 
 describe('what a request costs', () => {
   test.each(BATCHES)(
@@ -178,13 +115,6 @@ describe('the WebSocket handshake', () => {
 
     await server.auth.db.deleteFrom('session').where('id', '=', ada.sessionId).execute()
     expect(reasonsOf([await outcomeOf(client.me.query())])).toEqual(['SESSION_NOT_FOUND'])
-  })
-
-  test('two connections of one browser prove it once each', async () => {
-    const ada = browser(await server.auth.signIn())
-    const grace = browser(await server.auth.signIn())
-    for (const visitor of [ada, grace, ada]) await connectWebSocket(server, visitor).me.query()
-    expect(server.keys.lookups).toBe(3)
   })
 })
 
@@ -295,22 +225,5 @@ describe('the session that a request remembers', () => {
     const { session, finish } = await startBatch('slowSecret')
     await server.auth.db.deleteFrom('session').where('id', '=', session.sessionId).execute()
     expect(await finish()).toEqual([null, 'SESSION_NOT_FOUND'])
-  })
-
-  test('is not shared between requests', async () => {
-    const session = await server.auth.signIn()
-    const { client } = connectHttp(server, browser(session), 'httpLink over node')
-    await client.me.query()
-    await server.auth.db.deleteFrom('session').where('id', '=', session.sessionId).execute()
-    expect(reasonsOf([await outcomeOf(client.me.query())])).toEqual(['SESSION_NOT_FOUND'])
-  })
-
-  test('serves a server-side caller no longer than that either', async () => {
-    const session = await server.auth.signIn()
-    const caller = callerFor(server, browser(session))
-    await caller.me()
-    await server.auth.db.deleteFrom('session').where('id', '=', session.sessionId).execute()
-    passTime(1_001)
-    expect(reasonsOf([await outcomeOf(caller.me())])).toEqual(['SESSION_NOT_FOUND'])
   })
 })

@@ -7,7 +7,6 @@ import { connectHttp, connectWebSocket } from '../support/connect.ts'
 import { outcomeOf, refusalFor } from '../support/outcome.ts'
 import { soon } from '../support/soon.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
-import { openStream } from '../support/stream.ts'
 import { begin, expectEnd, overEvents, overJsonLines, overWebSocket, STREAMS } from '../support/streams.ts'
 import { browser } from '../support/visitor.ts'
 
@@ -108,87 +107,6 @@ describe('a ban', () => {
     await post(admin, '/admin/unban-user', { userId: session.userId })
     for (const client of clients) expect(await client.me.query()).toBe(session.userId)
   })
-
-  test('that has an end lets them in again at that moment', async () => {
-    const session = await server.auth.signIn()
-    const client = connectWebSocket(server, browser(session))
-    await post(admin, '/admin/ban-user', { userId: session.userId, expiresIn: 60 })
-    server.auth.clock.advance(59)
-    expect((await outcomeOf(client.me.query())).refusal?.auth?.reason).toBe('ACCOUNT_BANNED')
-    server.auth.clock.advance(1)
-    expect(await client.me.query()).toBe(session.userId)
-  })
-
-  test('of a month counts for all of it, longer than a timer can wait, and then no more', async () => {
-    const DAY = 24 * 60 * 60
-    const { session, stream } = await begin(server, overWebSocket('clock'))
-    const days = (count: number) => server.auth.clock.advance(count * DAY)
-    await server.auth.db
-      .updateTable('session')
-      .set({ expiresAt: new Date(server.auth.clock.now().getTime() + 60 * DAY * 1000) })
-      .where('id', '=', session.sessionId)
-      .execute()
-    await post(admin, '/admin/ban-user', { userId: session.userId, expiresIn: 30 * DAY })
-    expectEnd(await stream.ended, 'ACCOUNT_BANNED')
-    const again = async () => {
-      // The identity of a connection outlives its JWT.
-      const opened = openStream(client.clock)
-      const { refusal } = await opened.first
-      opened.unsubscribe()
-      return refusal?.auth?.reason ?? null
-    }
-    const client = connectWebSocket(server, browser(session))
-    for (const passed of [0, 24.8, 0.1, 5.1 - 1 / DAY]) {
-      days(passed)
-      expect(await again()).toBe('ACCOUNT_BANNED')
-    }
-    days(1 / DAY)
-    expect(await again()).toBe(null)
-  })
-
-  test("that fails, as it would be the admin's own, ends nothing", async () => {
-    const stream = await overWebSocket('clock')(server, admin)
-    await stream.first
-    const body = { userId: admin.userId }
-    const answer = await callEndpoint(server, browser(admin), {
-      method: 'POST',
-      path: '/admin/ban-user',
-      body,
-    })
-    expect(await answer.json()).toMatchObject({ code: 'OWN_ACCOUNT' })
-    server.stage.ticker.emit('tick', 'still here')
-    await soon(() => expect(stream.values).toEqual(['ready', 'still here']))
-  })
-})
-
-describe('a change of role', () => {
-  test.each([
-    {
-      by: 'POST /admin/set-role',
-      setRole: (userId: string, role: string) => post(admin, '/admin/set-role', { userId, role }),
-    },
-    {
-      by: 'auth.api.setRole',
-      setRole: (userId: string, role: string) =>
-        server.auth.api.setRole({ userId, role, request: request() }),
-    },
-  ])('by $by counts from the next call on, on connections that are open', async ({ setRole }) => {
-    const session = await server.auth.signIn()
-    const clients = clientsOf(session)
-    const refusal = refusalFor('ROLE_REQUIRED', { replay: true })
-    for (const client of clients) expect((await outcomeOf(client.users.query())).refusal).toEqual(refusal)
-    await setRole(session.userId, 'admin')
-    for (const client of clients) expect(await client.users.query()).toBe('all of them')
-    await setRole(session.userId, 'user')
-    for (const client of clients) expect((await outcomeOf(client.users.query())).refusal).toEqual(refusal)
-  })
-
-  test('leaves the streams open that every user may have', async () => {
-    const { session, stream } = await begin(server, overWebSocket('clock'))
-    await post(admin, '/admin/set-role', { userId: session.userId, role: 'admin' })
-    server.stage.ticker.emit('tick', 'still here')
-    await soon(() => expect(stream.values).toEqual(['ready', 'still here']))
-  })
 })
 
 describe('every way to end a session ends its streams, and the next call is 401', () => {
@@ -250,29 +168,4 @@ describe('every way to end a session ends its streams, and the next call is 401'
     expectEnd(await stream.ended, 'TOKEN_INVALID')
     expect(stream.values).toEqual(['ready'])
   })
-
-  test.each([
-    { whenFull: 'evict-oldest', status: 'ended' },
-    { whenFull: 'reject', status: 'open' },
-  ] as const)(
-    'the oldest of too many sessions: $whenFull leaves it $status',
-    async ({ whenFull, status }) => {
-      const strict = await startServer({ session: { maxSessionsPerUser: 1, whenFull } })
-      const { email, userId } = await strict.auth.createUser()
-      const { client } = connectHttp(
-        strict,
-        browser(await strict.auth.signIn({ userId })),
-        'httpLink over node',
-      )
-      const answer = await callEndpoint(strict, browser(), {
-        method: 'POST',
-        path: '/sign-in/email',
-        body: { email, password: TEST_PASSWORD },
-      })
-      expect(answer.status).toBe(whenFull === 'reject' ? 409 : 200)
-      const { refusal } = await outcomeOf(client.me.query())
-      expect(refusal?.auth?.reason ?? null).toBe(status === 'ended' ? 'SESSION_NOT_FOUND' : null)
-      await strict.close()
-    },
-  )
 })

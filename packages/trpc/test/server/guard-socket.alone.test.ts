@@ -279,46 +279,6 @@ describe('what a socket holds', () => {
     await soon(() => expect(server.sockets.size).toBe(1))
     expect(server.feed.listeners).toBe(1)
   })
-
-  test('is one listener on the socket too', async () => {
-    const session = await server.auth.signIn()
-    const listeners: (() => void)[] = []
-    const { auth } = createAuthContext(server.config).ws({
-      req: { headers: browser(session).headers },
-      info: { connectionParams: null },
-      res: {
-        readyState: 1,
-        send: () => {},
-        close: () => {},
-        once: (_event, listener) => listeners.push(listener),
-      },
-    })
-    for (let call = 0; call < 5; call++) await auth[authRequest].authenticate(server.db[authStore], 'query')
-    expect(listeners).toHaveLength(1)
-    listeners[0]?.()
-    expect(server.feed.listeners).toBe(0)
-  })
-
-  test('is nothing where a socket was gone before its first call was accepted', async () => {
-    const session = await server.auth.signIn()
-    const { auth } = createAuthContext(server.config).ws({
-      req: { headers: browser(session).headers },
-      info: { connectionParams: null },
-      res: { readyState: 3, send: () => {}, close: () => {}, once: () => {} },
-    })
-    await auth[authRequest].authenticate(server.db[authStore], 'query')
-    expect(server.feed.listeners).toBe(0)
-  })
-
-  test('is nothing where the context is not given the socket', async () => {
-    const session = await server.auth.signIn()
-    const { auth } = createAuthContext(server.config).ws({
-      req: { headers: browser(session).headers },
-      info: { connectionParams: null },
-    })
-    await auth[authRequest].authenticate(server.db[authStore], 'query')
-    expect(server.feed.listeners).toBe(0)
-  })
 })
 
 describe('a socket that is to be closed', () => {

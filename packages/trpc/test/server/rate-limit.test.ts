@@ -1,21 +1,8 @@
 import { createHash } from 'node:crypto'
 import { AuthError, type RateLimitStore, type Reason, withAuthStore } from '@sallyport/core'
-import { createTestAuth } from '@sallyport/core/testing'
 import { createAuthContext, type DatabaseContext, rateLimit } from '@sallyport/trpc'
 import { initTRPC, TRPCError } from '@trpc/server'
-import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  onTestFinished,
-  test,
-  vi,
-} from 'vitest'
-import * as z from 'zod'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { authRequest } from '../../src/server/auth-handle.ts'
 import {
   type Client,
@@ -25,17 +12,13 @@ import {
   type HttpTransport,
   statusOn,
 } from '../support/connect.ts'
-import { startLimitNodes } from '../support/limit-nodes.ts'
 import { type Outcome, outcomeOf, refusalFor } from '../support/outcome.ts'
 import { rawRequest } from '../support/raw-request.ts'
 import { LIMIT } from '../support/router.ts'
 import { callInOneFrame } from '../support/socket-frame.ts'
 import { PATHS, startServer, type TestServer } from '../support/start-server.ts'
 import { openStream } from '../support/stream.ts'
-import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { browser, ORIGIN, type Visitor } from '../support/visitor.ts'
-
-const directory = temporaryDirectory()
 
 let server: TestServer
 let now = Date.now()
@@ -183,25 +166,6 @@ describe('what is counted', () => {
     },
   )
 
-  test.each([
-    { store: 'in memory', databaseUrl: ':memory:' },
-    { store: 'in a SQLite file', databaseUrl: `file:${directory}/twofold.db` },
-  ])('is for each of two limits of one procedure by itself, $store', async ({ databaseUrl }) => {
-    const auth = await createTestAuth({ databaseUrl })
-    onTestFinished(() => auth.close())
-    const t = initTRPC.context<DatabaseContext>().create()
-    const router = t.router({
-      ping: t.procedure
-        .use(rateLimit({ points: 2, duration: 60 }))
-        .use(rateLimit({ points: 3, duration: 2_147_483 }))
-        .query(() => 'pong'),
-    })
-    const caller = router.createCaller({ ...createAuthContext(auth.config).headers({}), db: auth.db })
-    expect(await inTurn(3, () => caller.ping())).toEqual([null, null, 'RATE_LIMITED'])
-    vi.setSystemTime(Date.now() + 60_000)
-    expect(await inTurn(2, () => caller.ping())).toEqual([null, 'RATE_LIMITED'])
-  })
-
   test('begins anew when the duration has passed since the first call, and not before', async () => {
     const caller = callerFor(server, await signIn())
     await exhaust(() => caller.limited.write())
@@ -229,16 +193,7 @@ describe('by user', () => {
     },
   )
 
-  test('the address is ignored: one user does not lock out an office', async () => {
-    const address = newAddress()
-    const people = [await server.auth.signIn(), await server.auth.signIn()]
-    for (const { cookie } of people) {
-      const visitor = { headers: { ...from(address).headers, cookie } }
-      await exhaust(() => connectHttp(server, visitor, 'httpLink over node').client.limited.write.mutate())
-    }
-  })
-
-  test('after optionalSessionMiddleware a user is counted by user, an anonymous caller by address', async () => {
+  test('after optionalSessionMiddleware a user is counted by their user, a stranger by their address', async () => {
     const address = newAddress()
     const stranger = connectHttp(server, from(address), 'httpLink over node').client
     await exhaust(() => stranger.limited.greet.query())
@@ -254,12 +209,6 @@ describe('by address', () => {
   describe.each(CONNECTIONS)('over $transport', ({ connect }) => {
     test.each([
       { one: '192.0.2.1', other: '192.0.2.1', are: 'together' },
-      { one: '192.0.2.2', other: '192.0.2.3', are: 'apart' },
-      { one: '2001:db8:1:1::1', other: '2001:db8:1:1:ffff:ffff:ffff:ffff', are: 'together' },
-      { one: '2001:db8:2:1::1', other: '2001:db8:2:2::1', are: 'apart' },
-      { one: '::ffff:192.0.2.4', other: '192.0.2.4', are: 'together' },
-      { one: 'made up, 192.0.2.5', other: '192.0.2.77, 192.0.2.5', are: 'together' },
-      { one: '192.0.2.6, 127.0.0.1', other: '192.0.2.6', are: 'together' },
       { one: '192.0.2.7, 192.0.2.8', other: '192.0.2.7, 192.0.2.9', are: 'apart' },
     ])('$one and $other are counted $are', async ({ one, other, are }) => {
       await exhaust(() => connect(from(one)).limited.ping.query())
@@ -285,26 +234,6 @@ describe('by address', () => {
     for (let i = 0; i < 30; i++) expect(await ping(`2001:db8:7:${i.toString(16)}::1`)).toBeNull()
     expect(await ping('2001:db8:7:ffff::1')).toBe('RATE_LIMITED')
     expect(await ping('2001:db8:8::1')).toBeNull()
-  })
-
-  test.each(CONNECTIONS)(
-    'nobody is believed about X-Forwarded-For where no proxy is trusted, over $transport',
-    async ({ connect }) => {
-      const untrusting = await startServer()
-      onTestFinished(() => untrusting.close())
-      const reasons = await inTurn(4, () => connect(from(newAddress()), untrusting).limited.ping.query())
-      await untrusting.clear()
-      expect(reasons).toEqual([null, null, null, 'RATE_LIMITED'])
-    },
-  )
-
-  test('those without an address, or with an unreadable one, are counted together', async () => {
-    const fresh = await startServer({ trustedProxies: ['loopback'] })
-    onTestFinished(() => fresh.close())
-    const unreadable = connectHttp(fresh, from('somewhere'), 'httpLink over node').client
-    expect(await inTurn(2, () => unreadable.limited.ping.query())).toEqual([null, null])
-    const caller = callerFor(fresh, browser())
-    expect(await inTurn(2, () => caller.limited.ping())).toEqual([null, 'RATE_LIMITED'])
   })
 })
 
@@ -335,39 +264,7 @@ describe('by a function', () => {
     expect(reasonsOf(outcomes).filter((reason) => reason !== null)).toEqual(['RATE_LIMITED'])
   })
 
-  describe('what goes wrong before anything is counted is no outage', () => {
-    const t = initTRPC.context<DatabaseContext>().create()
-    const limit = (by: (call: { input: unknown }) => string) =>
-      t.procedure.use(rateLimit({ points: 1, duration: 60, by })).mutation(() => 'done')
-    const router = t.router({
-      parses: limit(({ input }) => z.object({ name: z.string() }).parse(input).name),
-      refuses: limit(() => {
-        throw new TRPCError({ code: 'BAD_REQUEST', message: 'Who?' })
-      }),
-    })
-
-    test.each([
-      { path: 'parses', body: '{"name":', status: 400, code: 'BAD_REQUEST' },
-      { path: 'parses', body: '{}', status: 500, code: 'INTERNAL_SERVER_ERROR' },
-      { path: 'refuses', body: '{}', status: 400, code: 'BAD_REQUEST' },
-      { path: 'parses', body: '{"name":"ada"}', status: 200, code: undefined },
-    ])('$path, given $body: $status', async ({ path, body, status, code }) => {
-      const response = await fetchRequestHandler({
-        endpoint: '/trpc',
-        req: new Request(`${ORIGIN}/trpc/${path}`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body,
-        }),
-        router,
-        createContext: (o) => ({ ...createAuthContext(server.config).http(o), db: server.db }),
-      })
-      expect(response.status).toBe(status)
-      expect((await response.json()).error?.data.code).toBe(code)
-    })
-  })
-
-  test('it receives the call', async () => {
+  test('it is told of the call', async () => {
     const t = initTRPC.context<DatabaseContext>().create()
     const by = vi.fn<(call: { ctx: object; path: string; input: unknown }) => string>(() => 'all')
     const router = t.router({
@@ -489,68 +386,15 @@ describe('calls that cannot be counted are 503 and run nothing', () => {
       await exhaust(() => client.limited.read.query())
     })
   })
-
-  test.each([
-    {
-      state: 'without its table',
-      ruin: ({ auth }: TestServer) => auth.db.schema.dropTable('rateLimit').execute(),
-    },
-    { state: 'that is closed', ruin: ({ auth }: TestServer) => auth.close() },
-  ])('a SQLite file $state', async ({ ruin }) => {
-    const ruined = await startServer({ databaseUrl: `file:${directory}/${crypto.randomUUID()}.db` })
-    onTestFinished(() => ruined.close())
-    const caller = callerFor(ruined, browser())
-    expect(await caller.limited.ping()).toBe('pong')
-    await ruin(ruined)
-    expect((await outcomeOf(caller.limited.ping())).refusal).toEqual(
-      refusalFor('SESSIONS_UNAVAILABLE', { replay: true }),
-    )
-  })
-})
-
-describe('on one SQLite file', () => {
-  test('two processes count together: of forty calls at once exactly ten are authorized', async () => {
-    vi.useRealTimers()
-    const nodes = await startLimitNodes(`${directory}/shared.db`, 2)
-    onTestFinished(() => nodes.close())
-    for (let round = 0; round < 3; round++) {
-      const address = newAddress()
-      const statuses = await Promise.all(
-        Array.from({ length: 40 }, (_, call) => nodes.ping(call % 2, address)),
-      )
-      expect(statuses.filter((status) => status === 200)).toHaveLength(10)
-      expect(statuses.filter((status) => status === 429)).toHaveLength(30)
-    }
-  })
-
-  test('a restart does not begin the count anew', async () => {
-    const databaseUrl = `file:${directory}/restarted.db`
-    const visitor = from(newAddress())
-    async function pings(count: number): Promise<(Reason | null)[]> {
-      const started = await startServer({ databaseUrl, trustedProxies: ['loopback'] })
-      const { client } = connectHttp(started, visitor, 'httpLink over fetch')
-      const reasons = await inTurn(count, () => client.limited.ping.query())
-      await started.close()
-      return reasons
-    }
-    expect(await pings(2)).toEqual([null, null])
-    expect(await pings(2)).toEqual([null, 'RATE_LIMITED'])
-    expect(await pings(1)).toEqual(['RATE_LIMITED'])
-  })
 })
 
 describe('a wrong configuration is reported', () => {
   test.each([
     { setting: 'points', value: 0 },
-    { setting: 'points', value: -1 },
-    { setting: 'points', value: 1.5 },
     { setting: 'points', value: Number.NaN },
     { setting: 'points', value: Number.POSITIVE_INFINITY },
-    { setting: 'points', value: JSON.parse('"3"') },
     { setting: 'points', value: undefined },
     { setting: 'duration', value: 0 },
-    { setting: 'duration', value: -60 },
-    { setting: 'duration', value: 0.5 },
     { setting: 'duration', value: Number.NaN },
     { setting: 'duration', value: Number.POSITIVE_INFINITY },
     // A timer cannot be set to more, and would forget the count at once.

@@ -131,60 +131,7 @@ describe(`createSensitiveSessionMiddleware({ maxAge: ${MAX_AGE} })`, () => {
   })
 })
 
-describe('what makes a session fresh', () => {
-  /** What a browser does that has signed in long ago, and then it pays. */
-  async function payAfter(work: (visitor: Visitor) => Promise<Response>) {
-    const { visitor } = await signedInAgo(MAX_AGE + 1)
-    const answer = await work(visitor)
-    const { refusal } = await outcomeOf(
-      connectHttp(server, withCookiesOf(answer, visitor), 'httpLink over node').client.payment.mutate(),
-    )
-    return { status: answer.status, reason: refusal?.auth?.reason ?? null }
-  }
-
-  test.each([
-    {
-      work: 'the right password',
-      run: (visitor: Visitor) => reauthenticate(visitor),
-      status: 200,
-      reason: null,
-    },
-    {
-      work: 'a change of password',
-      run: (visitor: Visitor) =>
-        callEndpoint(server, visitor, {
-          method: 'POST',
-          path: '/change-password',
-          body: { currentPassword: TEST_PASSWORD, newPassword: 'quite another battery staple' },
-        }),
-      status: 200,
-      reason: null,
-    },
-    {
-      work: 'a wrong password',
-      run: (visitor: Visitor) => reauthenticate(visitor, 'a wrong password'),
-      status: 401,
-      reason: 'SESSION_NOT_FRESH',
-    },
-    {
-      work: 'a refresh of the JWT',
-      run: (visitor: Visitor) => callEndpoint(server, visitor, { method: 'GET', path: '/backend/token' }),
-      status: 200,
-      reason: 'SESSION_NOT_FRESH',
-    },
-  ])('$work: $reason', async ({ run, status, reason }) => {
-    expect(await payAfter(run)).toEqual({ status, reason })
-  })
-
-  test('the password in another session counts for that session alone', async () => {
-    const { session, visitor } = await signedInAgo(MAX_AGE + 1)
-    const elsewhere = browser(await server.auth.signIn({ userId: session.userId }))
-    expect((await reauthenticate(elsewhere)).status).toBe(200)
-    expect((await outcomeOf(callerFor(server, visitor).balance())).refusal).toEqual(NOT_FRESH)
-  })
-})
-
-describe('a caller without a valid session gets that reason, not SESSION_NOT_FRESH', () => {
+describe('who may not call at all is told so, and not to prove who they are', () => {
   test.each([
     { state: 'an anonymous caller', prepare: async () => browser(), reason: 'TOKEN_MISSING' },
     {

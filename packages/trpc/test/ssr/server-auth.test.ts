@@ -166,14 +166,6 @@ describe('a call that is rejected', () => {
     expect(await reject(errorOf(reason))).toEqual(outcome)
     expect(await reject(remoteError(reason, true))).toEqual(outcome)
   })
-
-  test('after its resolver has run is done once', async () => {
-    expect(await reject(remoteError('TOKEN_EXPIRED', false))).toEqual(kept)
-  })
-
-  test('by the app itself is done once', async () => {
-    expect(await reject(new TRPCError({ code: 'UNAUTHORIZED', message: 'TOKEN_EXPIRED' }))).toEqual(kept)
-  })
 })
 
 describe('a browser whose credentials were superseded', () => {
@@ -226,29 +218,4 @@ test('once a session has turned out to be over, the rest of the page is anonymou
     'SESSION_NOT_FOUND',
     [],
   ])
-})
-
-test('what the second attempt finds out counts like the first', async () => {
-  const page = await openPage()
-  const reasons: Reason[] = ['TOKEN_EXPIRED', 'SESSION_NOT_FOUND']
-  const call = page.call(() => Promise.reject(new AuthError(reasons.shift() ?? 'RATE_LIMITED')))
-  await expect(call).rejects.toMatchObject({ reason: 'SESSION_NOT_FOUND' })
-  expect([page.state, page.setCookies.length]).toEqual([{ status: 'unauthenticated' }, 1])
-})
-
-test('a JWT that arrives when the session is over does not bring it back, and its cookies are handed on all the same', async () => {
-  const page = await openPage()
-  expireJwt()
-  const ended = page.call(() => Promise.reject(new AuthError('SESSION_NOT_FOUND')))
-  const expired = scene.me(page)
-  await expect(ended).rejects.toThrow()
-  expect(await expired).toBe('TOKEN_EXPIRED')
-  expect([page.state, page.setCookies.length]).toEqual([{ status: 'unauthenticated' }, 1])
-})
-
-test('a session that is over is over, whatever is said of its user', async () => {
-  const page = await openPage()
-  for (const reason of ['SESSION_NOT_FOUND', 'ACCOUNT_BANNED'] as const)
-    await expect(page.call(() => Promise.reject(new AuthError(reason)))).rejects.toThrow()
-  expect([page.state, page.reason]).toEqual([{ status: 'unauthenticated' }, 'SESSION_NOT_FOUND'])
 })

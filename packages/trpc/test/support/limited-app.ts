@@ -27,6 +27,9 @@ export type Adapter = (typeof ADAPTERS)[number]
 /** Bytes in each value of the streams. */
 export const VALUE_BYTES = 64 * 1024
 
+/** 64 MB: without the limits a test fails before the process runs out of memory. */
+const MAX_VALUES = 1_024
+
 /** What the procedures leave behind. */
 export interface Counts {
   /** Connections that `createContext` was called for. */
@@ -56,7 +59,7 @@ const t = initTRPC.context<DatabaseContext & { counts: Counts }>().create({
 const guarded = t.procedure.use(sessionMiddleware)
 
 async function* values({ ctx, signal }: { ctx: { counts: Counts }; signal: AbortSignal | undefined }) {
-  for (; !signal?.aborted; ctx.counts.values++) {
+  for (; !signal?.aborted && ctx.counts.values < MAX_VALUES; ctx.counts.values++) {
     yield 'x'.repeat(VALUE_BYTES)
     await new Promise((resolve) => setImmediate(resolve))
   }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
+import { eventually } from '../../../core/test/support/eventually.ts'
 import { deferred } from '../support/deferred.ts'
 import { type Outcome, refusalFor } from '../support/outcome.ts'
 import type { NoteTransaction, Script } from './note-router.ts'
@@ -87,7 +88,7 @@ describe.each(STORES)('the 2 s of ctx.transaction in $engine', async ({ createDa
     })
     advance(2_100)
     expect((await outcome)?.refusal).toEqual(TOO_LATE)
-    await vi.waitFor(() => expect(last).toBeInstanceOf(Error))
+    await eventually(() => expect(last).toBeInstanceOf(Error))
     expect(await app.notes()).toEqual([])
   })
 

@@ -24,7 +24,7 @@ export interface LookupOptions {
 export interface PostgresLookups extends SessionReader, Pick<LookupQueue, 'close'> {}
 
 /** Step 2 as one statement for any number of sessions. `place` is the position of the key, from 1. */
-export function batchStatement({ session, user, added }: SessionSql, ids: IdTypes): string {
+function batchStatement({ session, user, added }: SessionSql, ids: IdTypes): string {
   return `select k.place::int4, ${session.columns}, ${user.columns}${added}
     from unnest($1::${ids.session}[], $2::${ids.user}[]) with ordinality as k("id", "userId", place)
     join ${session.table} s on s.${session.id} = k."id" and s.${session.userId} = k."userId"

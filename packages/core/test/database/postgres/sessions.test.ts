@@ -6,8 +6,6 @@ import { openPostgres, type PostgresOptions } from '@sallyport/core/postgres'
 import { createTestAuth } from '@sallyport/core/testing'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { batchStatement } from '../../../src/database/postgres/sessions.ts'
-import { sessionSql } from '../../../src/database/session-sql.ts'
 import { postgresKind, type TestDatabase } from '../../support/database-kinds.ts'
 import { startPostgres } from '../../support/embedded-postgres.ts'
 import { testPostgres } from '../../support/postgres.ts'
@@ -122,34 +120,7 @@ describe('lookups', () => {
     expect(sent()).toEqual([[ada.sessionId], [bob.sessionId, 'x', ada.sessionId, bob.sessionId]])
   })
 
-  test('leave 256 at a time at most, in the order they came in', async () => {
-    const { find, sent } = await open()
-    const keys = Array.from({ length: 600 }, (_, n) => key(String(n)))
-    const returned: string[] = []
-    await Promise.all(
-      keys.map(async (lookup) => {
-        await find(lookup)
-        returned.push(lookup.sessionId)
-      }),
-    )
-    expect(sent().map(({ length }) => length)).toEqual([1, 256, 256, 87])
-    expect(sent().flat()).toEqual(keys.map(({ sessionId }) => sessionId))
-    expect(returned).toEqual(sent().flat())
-  })
-
-  test('are one prepared statement', async () => {
-    const { find } = await open()
-    const query = vi.mocked(pg.Client.prototype.query)
-    await Promise.all([ada, bob, ada].map(find))
-    const text = batchStatement(sessionSql('postgres'), { session: 'text', user: 'text' })
-    const statements = query.mock.calls
-      .map(([statement]): unknown => statement)
-      .filter((statement) => lookupIds(statement).length > 0)
-    expect(statements).toHaveLength(2)
-    for (const statement of statements) expect(statement).toMatchObject({ name: 'sallyport_lookup', text })
-  })
-
-  test('never join a statement that was sent: each sees all that was committed before it was called', async () => {
+  test('never join a statement that was sent: each sees all that was committed before it was asked for', async () => {
     const { find, sent, proxy } = await open()
     proxy.pauseAnswers()
     const first = [find(ada)]
@@ -272,18 +243,6 @@ describe('a statement that is at fault', () => {
     }
     expect(await find(ada)).toBe(ada.sessionId)
     expect(await lookupPids()).toEqual(pids)
-  })
-
-  test('because the type of a column was changed is prepared anew', async () => {
-    const { find } = await open()
-    expect(await find(ada)).toBe(ada.sessionId)
-    await database.run('alter table "user" alter column name type varchar(200)')
-    try {
-      await outcome(find(ada))
-      expect(await outcome(find(ada))).toBe(ada.sessionId)
-    } finally {
-      await database.run('alter table "user" alter column name type text')
-    }
   })
 })
 

@@ -3,7 +3,7 @@ import { openSqlite } from '@sallyport/core/sqlite'
 import Database from 'better-sqlite3'
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type SqliteFeed, sqliteFeed } from '../../../src/database/sqlite/feed.ts'
-import { inHours, literal, storeSession } from '../../support/stored-sessions.ts'
+import { literal, storeSession } from '../../support/stored-sessions.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
 
 const path = join(temporaryDirectory(), 'app.db')
@@ -99,19 +99,6 @@ describe('what another connection has changed', () => {
       opened.there.mockClear()
     }
   })
-
-  test('ends nothing where it is a renewal or another name', async () => {
-    const { feed } = openFeed()
-    const { listener } = listen(feed)
-    await here.db
-      .updateTable('session')
-      .set({ expiresAt: inHours(2) })
-      .where('id', '=', ada.sessionId)
-      .execute()
-    await here.db.updateTable('user').set({ name: 'Ada L.' }).where('id', '=', ada.userId).execute()
-    vi.advanceTimersByTime(POLL_MS)
-    expect(listener).not.toHaveBeenCalled()
-  })
 })
 
 test('what this process publishes arrives at once', () => {
@@ -172,14 +159,6 @@ describe('statements run', () => {
     statementsRun()
     vi.advanceTimersByTime(3 * POLL_MS)
     expect(statementsRun()).toEqual(Array(3).fill('PRAGMA data_version'))
-  })
-
-  test('as often however many listen', () => {
-    const { feed, statementsRun } = openFeed()
-    for (let i = 0; i < 20; i++) listen(feed)
-    statementsRun()
-    vi.advanceTimersByTime(POLL_MS)
-    expect(statementsRun()).toHaveLength(1)
   })
 
   test('nothing any more after the last has gone', () => {

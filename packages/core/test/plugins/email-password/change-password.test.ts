@@ -198,31 +198,4 @@ describe('refuses', () => {
       '400 PASSWORD_TOO_COMMON',
     )
   })
-
-  test.each([
-    ['no session cookie', () => `service.jwt=${ada.token}`],
-    ['a wrong secret', () => `service.jwt=${ada.token}; service.session=${ada.sessionId}.${'A'.repeat(91)}`],
-  ])('a caller with a JWT and %s, before the password is checked or counted', async (_name, cookie) => {
-    const before = await dumpTables(auth)
-    for (let i = 0; i < 11; i++)
-      for (const currentPassword of ['wrong', TEST_PASSWORD])
-        expect(await answerOf(changePassword({ currentPassword }, cookie()))).toBe(
-          '400 SESSION_SECRET_REQUIRED',
-        )
-    expect(await dumpTables(auth)).toEqual(before)
-    expect(await answerOf(changePassword())).toBe('200')
-  })
-
-  test('more than ten passwords in 15 minutes, counted together with those of reauthenticate', async () => {
-    const reauthenticate = () =>
-      answerOf(
-        auth.handler(post(ENDPOINTS.reauthenticate.path, { password: 'wrong' }, { cookie: ada.cookie })),
-      )
-    for (let i = 0; i < 5; i++) {
-      expect(await reauthenticate()).toBe('401 INVALID_CREDENTIALS')
-      expect(await answerOf(changePassword({ currentPassword: 'wrong' }))).toBe('401 INVALID_CREDENTIALS')
-    }
-    expect(await answerOf(changePassword())).toBe('429 RATE_LIMITED')
-    expect(await reauthenticate()).toBe('429 RATE_LIMITED')
-  })
 })

@@ -176,24 +176,4 @@ describe('createPasswordAccount', () => {
     expect(await create(NEW_PASSWORD)).toBe('PASSWORD_BREACHED')
     expect(await create('one that nobody has seen')).toBe('accepted')
   })
-
-  test('tells onEvent of a check that could not run', async () => {
-    const { auth, events } = await start({})
-    const { url } = await startRangeServer({}, (response) => void response.writeHead(500).end())
-    const rules = { checkPassword: breachedPasswords({ url }) }
-    await createPasswordAccount(auth.database, { ...account(NEW_PASSWORD), ...rules })
-    expect(events[0]).toMatchObject({ type: 'email-password:check-skipped', userId: null })
-  })
-
-  test.each([
-    ['name', ''],
-    ['name', 'A\u202eda'],
-    ['email', 'root'],
-    ['password', 'seven77'],
-  ])('says that %s is at fault: %j', async (field, value) => {
-    const { auth } = await start({})
-    const given = { ...account(NEW_PASSWORD), [field]: value }
-    const error: unknown = await createPasswordAccount(auth.database, given).catch((error: unknown) => error)
-    expect(isEndpointError(error) && [error.code, error.fields]).toEqual(['INVALID_INPUT', [field]])
-  })
 })

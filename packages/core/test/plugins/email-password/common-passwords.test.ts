@@ -51,66 +51,12 @@ test.each([
   expect(await isCommonPassword(password)).toBe(true)
 })
 
-test.each([
-  ['digits', '23456789'],
-  ['digits past the nine', '78901234'],
-  ['digits backward', '98765432109'],
-  ['the alphabet', 'hijklmnopqrs'],
-  ['the alphabet backward', 'ZYXWVUTS'],
-  ['another alphabet', 'абвгдежз'],
-  ['a row of keys', 'poiuytrewq'],
-  ['a row of keys', 'asdfghjkl;'],
-  ['a row with shift', '!@#$%^&*()'],
-  ['a row of German keys', 'qwertzuiop'],
-  ['a row of French keys', 'azertyuiop'],
-  ['two sequences', 'qwertyuiop12345'],
-  ['two sequences and a character', 'abcdef123456!'],
-  ['equal characters', 'aaaabbbb'],
-  ['equal characters and others', '11111111ab'],
-])('a sequence of %s is as common: %s', async (_name, password) => {
-  expect(await isCommonPassword(password)).toBe(true)
-})
-
 test.each(['01012009', '31121999', '12311999', '20090131', '01.02.2010', '1/12/2010', '1999-12-31'])(
   'a date is as common: %s',
   async (password) => {
     expect(await isCommonPassword(password)).toBe(true)
   },
 )
-
-test.each([
-  'correct horse battery staple',
-  'password correct horse',
-  ' password ',
-  'tr0ub4dor&3 and more',
-  'eight or more',
-  'a rare password',
-  'пароль от всего',
-  '我的密码是什么呢？',
-  '👩‍🚀 lands on 🌕 at 9',
-  'constructor',
-  '__proto__',
-  'kX9$mQ2!',
-  'Tr7#pLw9',
-  'zebra-lamp-cloud',
-  'mississippi mud pie',
-  'aardvarks need bookkeepers',
-  'we booked 3 rooms in 1984',
-  'my dog ate 12345 socks',
-  'the 31.12.1999 was a Friday',
-  'stuvwx is not my password',
-  'hello hello hello world',
-  'ababa baobab banana',
-  'no no no, not again',
-  '7f3a9c1e5b8d',
-  '83619475',
-  '31415926535',
-  '19840815-lisbon',
-  '99121999',
-  'Nw8-rT2-kQ5',
-])('%j is not', async (password) => {
-  expect(await isCommonPassword(password)).toBe(false)
-})
 
 test('random passwords and passphrases pass', async () => {
   const { below } = createRandom(16)

@@ -4,6 +4,7 @@ import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { answerOf } from '../../support/answer-of.ts'
 import { dumpTables } from '../../support/dump-tables.ts'
+import { eventually } from '../../support/eventually.ts'
 import { insertLink } from '../../support/insert-link.ts'
 import { createOutbox } from '../../support/outbox.ts'
 import { cookiesAfter, post } from '../../support/requests.ts'
@@ -84,7 +85,7 @@ describe('an email that cannot be sent is told to onError, and the answer is as 
       const answer = await bodyOf(await call(name, failing))
       expect(answer).toEqual(await bodyOf(await call(name, working)))
       expect(answer.status).toBe(200)
-      await vi.waitFor(() => expect(onError).toHaveBeenCalledExactlyOnceWith(failure), { interval: 2 })
+      await eventually(() => expect(onError).toHaveBeenCalledExactlyOnceWith(failure))
       expect(sendEmail).toHaveBeenCalledOnce()
     },
   )
@@ -163,10 +164,7 @@ describe('emails to one address', () => {
   const countOf = async ({ auth, sent }: { auth: Auth; sent: typeof outbox }, email: string) => {
     const marker = await auth.createUser()
     await ask({ auth }, marker.email, { from: '198.51.100.200' })
-    await vi.waitFor(() => expect(sent.emails.some(({ to }) => to === marker.email)).toBe(true), {
-      interval: 2,
-      timeout: 10_000,
-    })
+    await eventually(() => expect(sent.emails.some(({ to }) => to === marker.email)).toBe(true))
     return sent.emails.filter(({ to, kind }) => to === email && kind !== 'new-sign-in').length
   }
   const sendVerification = ({ auth }: { auth: Auth }, cookie: string) =>

@@ -148,35 +148,6 @@ describe('the undo link voids every other link', () => {
   })
 })
 
-describe('the undo link is invalid', () => {
-  test('once it was used', async () => {
-    const { token } = await changeEmail()
-    await undo(token)
-    await outbox.takeLink('reset-password')
-    await isRefused(token)
-  })
-
-  test('after 7 days', async () => {
-    const { token } = await changeEmail()
-    auth.clock.advance(7 * DAY_SECONDS)
-    await isRefused(token)
-    auth.clock.advance(-7 * DAY_SECONDS)
-  })
-
-  test('for another purpose, for which it stays unused', async () => {
-    const { token } = await changeEmail()
-    expect(await answerOf(call('verifyEmail', { token }))).toBe('400 LINK_INVALID')
-    const reset = { token, newPassword: NEW_PASSWORD }
-    expect(await answerOf(call('resetPassword', reset))).toBe('400 LINK_INVALID')
-    expect(await answerOf(undo(token))).toBe('200')
-  })
-
-  test.each(['verify-email', 'change-email', 'reset-password'] as const)(
-    'when it is a link of the kind %s',
-    async (kind) => isRefused(await insertLink(auth, { kind, ...user })),
-  )
-})
-
 describe('a thief cannot void the undo link', () => {
   const changePassword = (currentPassword: string, newPassword: string) =>
     call('changePassword', { currentPassword, newPassword }, browser.cookie)
@@ -291,12 +262,6 @@ test('a sign-in with the old password that was being checked meanwhile begins no
   const [answer] = await Promise.all([answerOf(signingIn), undo(token)])
   expect(['200', '401 INVALID_CREDENTIALS']).toContain(answer)
   expect(await sessionsOf()).toEqual([])
-})
-
-test('of several uses at once one succeeds', async () => {
-  const { token } = await changeEmail()
-  const answers = await Promise.all(Array.from({ length: 5 }, () => answerOf(undo(token))))
-  expect(answers.sort()).toEqual(['200', ...Array(4).fill('400 LINK_INVALID')])
 })
 
 describe('with undoEmailChange: false', async () => {

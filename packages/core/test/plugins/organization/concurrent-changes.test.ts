@@ -111,18 +111,6 @@ describe.each([
     expect(await outcomes(accept)).toEqual([...Array(7).fill('INVITATION_INVALID'), 'done'])
   })
 
-  test('an address that is invited many times has one invitation', async () => {
-    const { id, owner, admin } = await auth.createCompany()
-    const email = `${crypto.randomUUID()}@example.com`
-    const invite = [owner, admin, owner, admin].map(({ request }) =>
-      api.inviteMember({ organizationId: id, email, role: 'member', request }),
-    )
-    expect(await outcomes(invite)).toEqual(Array(4).fill('done'))
-    for (const _ of invite) await auth.takeInvitation()
-    const { invitations } = await api.listInvitations({ organizationId: id, request: owner.request })
-    expect(invitations).toHaveLength(1)
-  })
-
   test('of many who want one slug one gets it', async () => {
     const people = await Promise.all(Array.from({ length: 4 }, () => auth.createPerson()))
     const slug = `slug-${crypto.randomUUID()}`
@@ -324,15 +312,6 @@ describe('the locks', () => {
     },
   )
 
-  test.each(ACTS)('$what: a stranger does not wait, and so keeps nobody waiting', async ({ act }) => {
-    const [company, { owner }] = [await auth.createCompany(), await auth.createCompany()]
-    const { result, hasWaited } = await meanwhile(
-      (trx) => Promise.all([lockUser(company.member)(trx), lockOrganization(company)(trx)]),
-      () => outcome(act({ ...company, admin: owner })),
-    )
-    expect({ result, hasWaited }).toEqual({ result: 'ORGANIZATION_NOT_FOUND', hasWaited: false })
-  })
-
   test.each([
     {
       what: 'removing',
@@ -381,19 +360,6 @@ describe('the locks', () => {
     expect({ result, hasWaited }).toEqual({ result: 'OWNER_NEEDED', hasWaited: true })
   })
 
-  test('a change waits for no member whom it is not about', async () => {
-    const company = await auth.createCompany()
-    const { id, admin, member, owner } = company
-    const target = { organizationId: id, userId: admin.userId, request: owner.request }
-    for (const act of [
-      () => api.setMemberRole({ ...target, role: 'member' }),
-      () => api.removeMember(target),
-    ]) {
-      const { result, hasWaited } = await meanwhile(lockUser(member), () => outcome(act()))
-      expect({ result, hasWaited }).toEqual({ result: 'done', hasWaited: false })
-    }
-  })
-
   test('an invitation that is withdrawn while it is being accepted is not accepted', async () => {
     const company = await auth.createCompany()
     const { id, owner } = company
@@ -407,38 +373,4 @@ describe('the locks', () => {
     )
     expect({ result, hasWaited }).toEqual({ result: 'INVITATION_INVALID', hasWaited: true })
   })
-
-  test.each([
-    { what: 'removed', change: 'delete from member where "userId" = ', role: null },
-    {
-      what: 'given another role',
-      change: `update member set role = 'admin' where "userId" = `,
-      role: 'admin',
-    },
-  ])(
-    'a member who is $what by hand while they work in it is not left as they were',
-    async ({ change, role }) => {
-      const company = await auth.createCompany()
-      const { id, member } = company
-      await api.setActiveOrganization({ organizationId: null, request: member.request })
-      const byHand = Promise.withResolvers<unknown>()
-      const { result } = await meanwhile(
-        // The commit of the change waits for this, after it has looked at the member.
-        (trx) => sql`lock table audit in exclusive mode`.execute(trx),
-        () => outcome(api.setActiveOrganization({ organizationId: id, request: member.request })),
-        async (trx) => {
-          let isOver = false
-          const hand = sql`${sql.raw(change)}${member.userId}`.execute(auth.db)
-          hand.then(byHand.resolve, byHand.reject)
-          hand.finally(() => {
-            isOver = true
-          })
-          await someoneWaits(trx, () => isOver, 2)
-        },
-      )
-      await byHand.promise
-      expect(result).toBe('done')
-      expect(await auth.activeOf(member)).toEqual([role === null ? null : id, role])
-    },
-  )
 })
