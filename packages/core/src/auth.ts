@@ -13,7 +13,6 @@ import { safeListener } from './protocol/safe-listener.ts'
 
 export type { AnyDatabase } from './database/any-database.ts'
 export type { AuthTransaction, ChangeEvent, RecordEvent } from './database/auth-transaction.ts'
-export { columnsOf } from './database/columns.ts'
 export type { MigrationDialect, MigrationReport, Migrations } from './database/migrations.ts'
 export type {
   AuthTables,

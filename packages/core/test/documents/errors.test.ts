@@ -65,7 +65,7 @@ describe('docs/errors.md', () => {
 
   test("has a row for each code of the client's own, and for nothing else", () => {
     const source = read('packages/trpc/src/client/auth-client-error.ts')
-    const [, messages = ''] = /const MESSAGES = \{(.*?)\n\}/s.exec(source) ?? []
+    const [, messages = ''] = /const ERRORS = \{(.*?)\n\}/s.exec(source) ?? []
     const codes = [...messages.matchAll(/^ {2}(\w+):/gm)].map(([, code = '']) => code)
     const own = codes.filter((code) => !(code in REASONS)).toSorted()
     expect(own.length).toBeGreaterThan(0)

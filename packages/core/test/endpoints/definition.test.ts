@@ -8,12 +8,11 @@ import {
 import {
   type AuthDefinitionOptions,
   type AuthPlugin,
-  columnsOf,
   createAuth,
   defineAuth,
   parseSigningKeys,
 } from '@sallyport/core/auth'
-import { bindEndpoints, createSigningKey } from '@sallyport/core/internal/auth'
+import { bindEndpoints, columnsOf, createSigningKey } from '@sallyport/core/internal/auth'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'

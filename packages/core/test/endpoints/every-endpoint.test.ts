@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { type Auth, columnsOf, createAuth } from '@sallyport/core/auth'
+import { type Auth, createAuth } from '@sallyport/core/auth'
+import { columnsOf } from '@sallyport/core/internal/auth'
 import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS, type Route } from '@sallyport/core/internal/protocol'
 import { organization } from '@sallyport/core/plugins/organization'
 import { openSqlite } from '@sallyport/core/sqlite'

@@ -1,14 +1,13 @@
 import { type AuthEvent, defineAuthConfig, staticJwks } from '@sallyport/core'
 import {
   type Auth,
-  columnsOf,
   createAuth,
   createSession,
   defineAuth,
   issueJwt,
   parseSigningKeys,
 } from '@sallyport/core/auth'
-import { createSigningKey } from '@sallyport/core/internal/auth'
+import { columnsOf, createSigningKey } from '@sallyport/core/internal/auth'
 import { CLIENT_HEADER } from '@sallyport/core/internal/protocol'
 import { admin } from '@sallyport/core/plugins/admin'
 import { emailPassword } from '@sallyport/core/plugins/email-password'

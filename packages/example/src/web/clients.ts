@@ -1,10 +1,4 @@
-import {
-  authAwareRetry,
-  authAwareRetryDelay,
-  authLink,
-  createAuthClient,
-  webSocketLink,
-} from '@sallyport/trpc/client'
+import { authAwareRetry, authLink, createAuthClient, webSocketLink } from '@sallyport/trpc/client'
 import { useAuth } from '@sallyport/trpc/react'
 import type { HydrationState } from '@sallyport/trpc/ssr'
 import { QueryClient } from '@tanstack/react-query'
@@ -35,7 +29,7 @@ export const createQueryClient = () =>
   new QueryClient({
     defaultOptions: {
       // What has come with the page is not fetched again at once.
-      queries: { staleTime: 30_000, retry: authAwareRetry, retryDelay: authAwareRetryDelay },
+      queries: { staleTime: 30_000, ...authAwareRetry },
       // Without a connection they fail and say so; by default they would wait for one.
       mutations: { networkMode: 'always' },
     },

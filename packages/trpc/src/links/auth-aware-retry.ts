@@ -26,15 +26,19 @@ interface FailedCall {
 }
 
 /**
- * For `retry` of TanStack Query: whether another attempt of a query may help. It retries after an outage, a lost
- * connection, or a rate limit, and never after a rejection. Don't use it for mutations: one whose response was
- * lost may have run.
+ * The options `retry` and `retryDelay` of TanStack Query. A query is retried after an outage, a lost connection, or a
+ * rate limit, and never after a rejection. The delay is 0.5 to 30 s, and at least as long as the server asks for.
+ * Don't use it for mutations: one whose response was lost may have run.
  *
- * @param failureCount how often it had failed before
  * @example
- * new QueryClient({ defaultOptions: { queries: { retry: authAwareRetry, retryDelay: authAwareRetryDelay } } })
+ * new QueryClient({ defaultOptions: { queries: { ...authAwareRetry } } })
  */
-export function authAwareRetry(failureCount: number, error: unknown): boolean {
+export const authAwareRetry: {
+  readonly retry: (failureCount: number, error: unknown) => boolean
+  readonly retryDelay: (failureCount: number, error: unknown) => number
+} = { retry, retryDelay }
+
+function retry(failureCount: number, error: unknown): boolean {
   const status = statusOf(error as FailedCall)
   const isOutage = OUTAGES.includes(status)
   if (!isOutage && status >= 400 && status < 500) return false
@@ -42,8 +46,7 @@ export function authAwareRetry(failureCount: number, error: unknown): boolean {
   return failureCount < (isOutage ? MAX_OUTAGE_RETRIES : MAX_RETRIES)
 }
 
-/** For `retryDelay` of TanStack Query, in milliseconds: 0.5 to 30 s, and at least as long as the server asks for. */
-export function authAwareRetryDelay(failureCount: number, error: unknown): number {
+function retryDelay(failureCount: number, error: unknown): number {
   return backOff(failureCount + 1, waitOf(error as FailedCall))
 }
 

@@ -1,5 +1,5 @@
 import { REASONS, type Reason } from '@sallyport/core/internal/protocol'
-import { AuthClientError, authAwareRetry, authAwareRetryDelay } from '@sallyport/trpc/client'
+import { AuthClientError, authAwareRetry } from '@sallyport/trpc/client'
 import { QueryClient } from '@tanstack/react-query'
 import { TRPCClientError } from '@trpc/client'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -28,7 +28,7 @@ const ofAuthClient = (status: number, code: string, retryAfterSeconds?: number) 
 /** How often an error is tried again in a row. */
 function retriesOf(error: unknown): number {
   let count = 0
-  while (authAwareRetry(count, error)) count++
+  while (authAwareRetry.retry(count, error)) count++
   return count
 }
 
@@ -81,7 +81,7 @@ describe('the pause', () => {
   ])('becomes longer, up to 30 seconds, with the $chance chance', ({ value, pauses }) => {
     vi.spyOn(Math, 'random').mockReturnValue(value)
     const error = rejected('SESSIONS_UNAVAILABLE')
-    expect(pauses.map((_, failures) => authAwareRetryDelay(failures, error))).toEqual(pauses)
+    expect(pauses.map((_, failures) => authAwareRetry.retryDelay(failures, error))).toEqual(pauses)
   })
 
   test.each([
@@ -90,13 +90,13 @@ describe('the pause', () => {
   ])('is as long as the answer of $of asks for', ({ error }) => {
     vi.spyOn(Math, 'random').mockReturnValue(0)
     onTestFinished(() => void vi.restoreAllMocks())
-    expect(authAwareRetryDelay(0, error)).toBe(7_000)
+    expect(authAwareRetry.retryDelay(0, error)).toBe(7_000)
   })
 })
 
 test('TanStack Query asks them', async () => {
   const queryClient = new QueryClient({
-    defaultOptions: { queries: { retry: authAwareRetry, retryDelay: authAwareRetryDelay } },
+    defaultOptions: { queries: { ...authAwareRetry } },
   })
   onTestFinished(() => queryClient.clear())
   const lose = vi.fn(() => Promise.reject(rejected('SESSIONS_UNAVAILABLE')))

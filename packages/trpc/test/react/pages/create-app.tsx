@@ -1,12 +1,6 @@
 import type { HydrationState } from '@sallyport/core/internal/protocol'
 import type { TestAuth } from '@sallyport/core/testing'
-import {
-  authAwareRetry,
-  authAwareRetryDelay,
-  authLink,
-  createAuthClient,
-  webSocketLink,
-} from '@sallyport/trpc/client'
+import { authAwareRetry, authLink, createAuthClient, webSocketLink } from '@sallyport/trpc/client'
 import {
   AuthLoading,
   AuthProvider,
@@ -37,7 +31,7 @@ export type App = ReturnType<typeof createApp>
 export function createApp({ hydrate, log = [] }: { hydrate?: HydrationState | undefined; log?: string[] }) {
   const authClient = createAuthClient<TestAuth['api']>({ hydrate })
   const queryClient = new QueryClient({
-    defaultOptions: { queries: { retry: authAwareRetry, retryDelay: authAwareRetryDelay } },
+    defaultOptions: { queries: { ...authAwareRetry } },
   })
   const trpcClient = createTRPCClient<AppRouter>({
     links: [
@@ -165,7 +159,7 @@ function Rename(): ReactNode {
   const key = useTRPC().me.queryKey()
   const rename = useMutation({
     mutationFn: () => client.slowWrite.mutate(),
-    retry: authAwareRetry,
+    retry: authAwareRetry.retry,
     onMutate() {
       const before = queryClient.getQueryData(key)
       queryClient.setQueryData(key, `${before}, renamed`)

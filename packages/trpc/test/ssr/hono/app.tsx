@@ -1,4 +1,4 @@
-import { authAwareRetry, authAwareRetryDelay, authLink, createAuthClient } from '@sallyport/trpc/client'
+import { authAwareRetry, authLink, createAuthClient } from '@sallyport/trpc/client'
 import { AuthLoading, AuthProvider, SignedIn, SignedOut, useAuth } from '@sallyport/trpc/react'
 import type { HydrationState } from '@sallyport/trpc/ssr'
 import { QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query'
@@ -22,7 +22,7 @@ export const createQueryClient = () =>
   new QueryClient({
     defaultOptions: {
       // What has come with the page is not fetched again at once.
-      queries: { staleTime: 30_000, retry: authAwareRetry, retryDelay: authAwareRetryDelay },
+      queries: { staleTime: 30_000, ...authAwareRetry },
     },
   })
 

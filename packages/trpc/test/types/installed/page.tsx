@@ -1,9 +1,4 @@
-import {
-  type AuthClient,
-  authAwareRetry,
-  authAwareRetryDelay,
-  createAuthClient,
-} from '@sallyport/trpc/client'
+import { type AuthClient, authAwareRetry, createAuthClient } from '@sallyport/trpc/client'
 import { AuthLoading, AuthProvider, SignedIn, SignedOut, useAuth, useSession } from '@sallyport/trpc/react'
 import type { HydrationState } from '@sallyport/trpc/ssr'
 import { QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query'
@@ -20,7 +15,7 @@ const useAppSession = useSession<AppClient>
 export const createQueryClient = () =>
   new QueryClient({
     defaultOptions: {
-      queries: { staleTime: 30_000, retry: authAwareRetry, retryDelay: authAwareRetryDelay },
+      queries: { staleTime: 30_000, ...authAwareRetry },
     },
   })
 
