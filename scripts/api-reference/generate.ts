@@ -4,9 +4,10 @@ import { Application, type DeclarationReflection, ReflectionKind, type TypeDocOp
 import type { PluginOptions } from 'typedoc-plugin-markdown'
 
 // `pnpm reference` writes a page for each entry to docs/api. With the name of a package, as when it is packed, it writes
-// the pages of that package to its folder `api`. It fails if an exported name has no comment.
+// the pages of that package to its folder `api`. It fails if an exported value has no comment.
 const root = join(import.meta.dirname, '../..')
 const [only] = process.argv.slice(2)
+const VALUES = ReflectionKind.Function | ReflectionKind.Variable | ReflectionKind.Class
 const out = join(root, only === undefined ? 'docs/api' : `packages/${only}/api`)
 rmSync(out, { recursive: true, force: true })
 
@@ -54,7 +55,7 @@ if (app.logger.hasErrors() || app.logger.hasWarnings()) process.exitCode = 1
 
 function isUndocumented({ comment, kind, signatures = [] }: DeclarationReflection): boolean {
   const hasComment = comment !== undefined || signatures.some((signature) => signature.comment)
-  return !hasComment && kind !== ReflectionKind.Reference
+  return !hasComment && (kind & VALUES) !== 0
 }
 
 /** The entries that apps may import, and the names of their pages: `core-auth` for `@sallyport/core/auth`. */

@@ -3,7 +3,7 @@
 /** The path of all auth endpoints (spec section 4). */
 export const AUTH_PATH = '/api/auth'
 
-/** The method and path of every endpoint, relative to {@link AUTH_PATH} (spec section 4). */
+/** The method and path of every endpoint, relative to `AUTH_PATH` (spec section 4). */
 export const ENDPOINTS = {
   signOut: { method: 'POST', path: '/sign-out' },
   token: { method: 'GET', path: '/backend/token' },
@@ -52,7 +52,7 @@ ENDPOINTS satisfies Record<string, Route>
 /** The method and path of an endpoint. */
 export interface Route {
   readonly method: 'GET' | 'POST'
-  /** Relative to {@link AUTH_PATH}. */
+  /** Relative to `AUTH_PATH`. */
   readonly path: `/${string}`
 }
 
@@ -69,7 +69,7 @@ export const CLIENT_HEADER = 'x-sallyport'
  */
 export const SESSION_HEADER = 'x-sallyport-session'
 
-/** The value of {@link SESSION_HEADER} for a program that isn't signed in. */
+/** The value of `SESSION_HEADER` for a program that isn't signed in. */
 export const NO_SESSION = 'none'
 
 /** The default prefix of cookie names. */
@@ -168,9 +168,9 @@ export interface TokenResponse {
   expiresAt: string
   userId: string
   sessionId: string
-  /** The JWT; only if the request had {@link SESSION_HEADER}. */
+  /** The JWT; only if the request had `SESSION_HEADER`. */
   token?: string
-  /** A new value of {@link SESSION_HEADER}; only if the request had that header. */
+  /** A new value of `SESSION_HEADER`; only if the request had that header. */
   sessionToken?: string
 }
 

@@ -1,7 +1,7 @@
 /** Algorithms of our own keys: Ed25519 (RFC 9864) and ECDSA over P-256 (RFC 7518 section 3.4). */
 export const ALGORITHMS = ['Ed25519', 'ES256'] as const
 
-/** One of {@link ALGORITHMS}. */
+/** One of `ALGORITHMS`. */
 export type Algorithm = (typeof ALGORITHMS)[number]
 
 /** Algorithms of tokens. Those that aren't an {@link Algorithm} are for other issuers, if declared. */

@@ -20,7 +20,7 @@ export interface Authenticated {
  * without a database. Step 2 reads the session row and decides whether that session is still valid. A step
  * that can't decide throws with 503: an error is never "not signed in".
  *
- * @throws AuthError like {@link identify} and {@link validateIdentity}
+ * @throws AuthError like {@link identify} and `validateIdentity`
  */
 export async function authenticate(
   request: OriginRequest,

@@ -14,7 +14,7 @@ export interface Session {
   readonly expiresAt: Date
   /**
    * When the user last proved who they are, by signing in or by `reauthenticate`: ISO 8601 in UTC. A `Date`
-   * would cost every call, and most never read it. See {@link isFresh}.
+   * would cost every call, and most never read it. See `isFresh`.
    */
   readonly lastAuthenticatedAt: string
   /**

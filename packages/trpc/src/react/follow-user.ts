@@ -1,4 +1,4 @@
-/** The part of TanStack's `QueryClient` that {@link followUser} uses. */
+/** The part of TanStack's `QueryClient` that `followUser` uses. */
 export interface AuthQueryClient {
   cancelQueries(): Promise<void>
   getMutationCache(): { getAll(): readonly { options: object }[] }
