@@ -43,8 +43,8 @@ async function compareAll(alg: Algorithm): Promise<void> {
     )
   print(`${alg}: verify cold`, await compare(tokens, cold, true))
   print(`${alg}: verify cached`, await compare(tokens, cached, true))
-  print(`${alg}: refuse malformed`, await compare(tokens.map(malform), cold, false))
-  print(`${alg}: refuse a bad signature`, await compare(tokens.map(spoilSignature), cold, false))
+  print(`${alg}: reject malformed`, await compare(tokens.map(malform), cold, false))
+  print(`${alg}: reject a bad signature`, await compare(tokens.map(spoilSignature), cold, false))
 }
 
 /** Calls a second. Throws when a token does not fare as it should, since the figure would mean nothing. */
@@ -62,14 +62,14 @@ async function rate(
         () => true,
         () => false,
       )
-      if (isAccepted !== isValid) throw new Error(`A token was ${isAccepted ? 'accepted' : 'refused'}`)
+      if (isAccepted !== isValid) throw new Error(`A token was ${isAccepted ? 'accepted' : 'rejected'}`)
       calls++
     }
   }
   return (calls / (performance.now() - startedAt)) * 1_000
 }
 
-/** Refused before any cryptography: noise, two segments, `none`, a header member, a padded segment. */
+/** Rejected before any cryptography: noise, two segments, `none`, a header member, a padded segment. */
 function malform(token: string, index: number): string {
   const [header = '', payload = '', signature = ''] = token.split('.')
   const members: object = JSON.parse(Buffer.from(header, 'base64url').toString())

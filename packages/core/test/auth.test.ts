@@ -44,8 +44,8 @@ describe('expired rows are removed on a schedule', () => {
   })
 
   test('and a round that fails is reported, and not the last', async () => {
-    const refusing: AuthPlugin = { id: 'refusing', onChange: () => Promise.reject(new Error('not today')) }
-    const definition = { ...app.definition, plugins: [refusing] }
+    const rejecting: AuthPlugin = { id: 'rejecting', onChange: () => Promise.reject(new Error('not today')) }
+    const definition = { ...app.definition, plugins: [rejecting] }
     const auth = await createAuth(definition, app.database, { onError, pruneEverySeconds: 60 })
     await addExpired()
     for (let round = 1; round <= 2; round++) {

@@ -1,8 +1,8 @@
 import { type AuthConfigOptions, ConfigurationError, defineAuthConfig } from '@sallyport/core'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { createFrontDoor } from './support/front-door.ts'
+import { createTokenGate } from './support/token-gate.ts'
 
-const { keySet: jwks } = await createFrontDoor()
+const { keySet: jwks } = await createTokenGate()
 const baseUrl = 'https://app.example.com'
 
 test('a base URL and keys are enough: 15 minutes, 30 days, cookies named service, no bearer (spec section 8)', () => {
@@ -67,7 +67,7 @@ describe('the other names of this machine', () => {
   })
 })
 
-describe('a setting that cannot work is refused by its name', () => {
+describe('a setting that cannot work is rejected by its name', () => {
   const settings: [string, Partial<AuthConfigOptions>][] = [
     ['baseUrl', { baseUrl: '' }],
     ['baseUrl', { baseUrl: 'app.example.com' }],

@@ -198,7 +198,7 @@ describe('connections', () => {
         ...Array.from({ length: 20 }, () => reasonOf(sql`select 1`.execute(db))),
         reasonOf(Promise.resolve(sessions.findSession({ sessionId: 's', userId: 'u' }))),
       ])
-    proxy.refuse()
+    proxy.reject()
     proxy.cut()
     await until(async () => (await ask()).every((reason) => reason === 'SESSIONS_UNAVAILABLE'))
     proxy.release()

@@ -42,7 +42,7 @@ function decidedBy({ exchanges }: Call): string {
   return last?.reason?.startsWith('TOKEN_') ? 'Step 1' : 'Step 2'
 }
 
-/** What the call was refused for, and the refresh after it. */
+/** What the call was rejected for, and the refresh after it. */
 function reasonsOf({ exchanges, message }: Call): string {
   const reasons = new Set(exchanges.flatMap(({ reason }) => reason ?? []))
   return [...reasons].join(', then ') + (message === null ? '' : ` "${message}"`)

@@ -10,7 +10,7 @@ import { PASSWORD, postgresCluster, USER } from '../../core/test/support/postgre
 
 const DATABASE = 'sallyport'
 const directory = process.env.POSTGRES_DIRECTORY ?? defaultDirectory()
-await refuseSecondServer()
+await rejectSecondServer()
 
 // The same at every start, so that the DATABASE_URL of another node stays true.
 const port = await freePort(54_329)
@@ -45,7 +45,7 @@ function secondNode(port: number): string {
 }
 
 /** Two servers cannot have one directory. */
-async function refuseSecondServer(): Promise<void> {
+async function rejectSecondServer(): Promise<void> {
   const file = join(directory, 'postmaster.pid')
   if (!existsSync(file)) return
   const port = Number(readFileSync(file, 'utf8').split('\n')[3])

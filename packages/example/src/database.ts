@@ -48,10 +48,10 @@ await db.schema
   .execute()
 
 if (hasDemoUsers) await createDemoUsers()
-else await refuseDemoUsers()
+else await rejectDemoUsers()
 
 /** Their password is known to everyone. */
-async function refuseDemoUsers(): Promise<void> {
+async function rejectDemoUsers(): Promise<void> {
   const emails = DEMO_USERS.map(({ email }) => email)
   const found = await db.selectFrom('user').select('email').where('email', 'in', emails).execute()
   if (found.length === 0) return

@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 test.each(['/trpc/notes.add', '/report-service'])(
-  '%s: a body that is too long is refused with 413 before anyone asks whose it is',
+  '%s: a body that is too long is rejected with 413 before anyone asks whose it is',
   async (path) => {
     const body = 'x'.repeat(MAX_PAYLOAD_BYTES + 1)
     const answer = await app.send(new Request(`${BASE_URL}${path}`, { method: 'POST', body }))
@@ -17,7 +17,7 @@ test.each(['/trpc/notes.add', '/report-service'])(
   },
 )
 
-test('a preflight of another site is refused with 403', async () => {
+test('a preflight of another site is rejected with 403', async () => {
   const headers = { origin: 'https://evil.example', 'access-control-request-method': 'POST' }
   const answer = await app.send(new Request(`${BASE_URL}/trpc/notes.add`, { method: 'OPTIONS', headers }))
   expect(answer.status).toBe(403)
@@ -26,7 +26,7 @@ test('a preflight of another site is refused with 403', async () => {
 test.each([
   { given: 'a note of spaces', text: '   ', message: 'Write something' },
   { given: 'a long note', text: 'x'.repeat(2_001), message: 'A note has at most 2,000 characters' },
-])('$given is refused in a sentence for the user: $message', async ({ text, message }) => {
+])('$given is rejected in a sentence for the user: $message', async ({ text, message }) => {
   const { client } = await app.signIn('grace')
   await expect(client.notes.add.mutate({ text })).rejects.toMatchObject({
     message,

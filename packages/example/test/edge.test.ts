@@ -147,14 +147,14 @@ describe('the edge', () => {
     })
   })
 
-  test('refuses a session that was revoked, at once in both processes', async () => {
+  test('rejects a session that was revoked, at once in both processes', async () => {
     const cookie = await signIn(backend.url)
     expect(await list(edge, cookie)).toMatchObject({ status: 200 })
     await revoke(cookie)
     for (const at of [edge, backend]) {
-      const refused = { status: 401, reason: 'SESSION_NOT_FOUND' }
-      expect(await list(at, cookie)).toMatchObject(refused)
-      expect(await generate(at, cookie, 'too late')).toMatchObject(refused)
+      const rejected = { status: 401, reason: 'SESSION_NOT_FOUND' }
+      expect(await list(at, cookie)).toMatchObject(rejected)
+      expect(await generate(at, cookie, 'too late')).toMatchObject(rejected)
     }
     expect(orders).not.toContainEqual(expect.objectContaining({ title: 'too late' }))
   })

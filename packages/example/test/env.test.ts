@@ -19,7 +19,7 @@ test.each([
   expect((await load(given)).env.HOST).toBe(HOST)
 })
 
-test('a misspelled NODE_ENV is refused: it must not mean development', async () => {
+test('a misspelled NODE_ENV is rejected: it must not mean development', async () => {
   await expect(load({ NODE_ENV: 'prod' })).rejects.toThrow('NODE_ENV')
 })
 

@@ -88,7 +88,7 @@ const subscribeClock = (user: SignedIn) => subscribe(user, 'clock', { intervalMs
 const report = ({ client }: SignedIn) =>
   client.report.generate.mutate({ id: crypto.randomUUID(), title: 'Sales' })
 
-const refused = (code: string, reason: string | null) => ({
+const rejected = (code: string, reason: string | null) => ({
   data: { code, auth: reason === null ? null : { reason } },
 })
 
@@ -117,7 +117,7 @@ describe('the example', () => {
     expect(await ada.client.me.query()).toMatchObject({ email: 'ada@example.com', role: 'admin' })
     const stranger = await fetch(`${example.url}/trpc/me`)
     expect(stranger.status).toBe(401)
-    expect(await stranger.json()).toMatchObject({ error: refused('UNAUTHORIZED', 'TOKEN_MISSING') })
+    expect(await stranger.json()).toMatchObject({ error: rejected('UNAUTHORIZED', 'TOKEN_MISSING') })
   })
 
   test('keeps notes, each for its owner', async () => {
@@ -127,7 +127,7 @@ describe('the example', () => {
     expect(await grace.client.notes.list.query()).toMatchObject([{ id: note.id }])
     expect(await ada.client.notes.list.query()).toEqual([])
     await expect(ada.client.notes.remove.mutate({ id: note.id })).rejects.toMatchObject(
-      refused('NOT_FOUND', null),
+      rejected('NOT_FOUND', null),
     )
     await grace.client.notes.remove.mutate({ id: note.id })
     expect(await grace.client.notes.list.query()).toEqual([])
@@ -136,7 +136,7 @@ describe('the example', () => {
   test('shows users to admins only', async () => {
     const [grace, ada] = [await signIn('grace'), await signIn('ada')]
     await expect(grace.client.admin.users.query()).rejects.toMatchObject(
-      refused('FORBIDDEN', 'ROLE_REQUIRED'),
+      rejected('FORBIDDEN', 'ROLE_REQUIRED'),
     )
     const users = await ada.client.admin.users.query()
     expect(users.map(({ name }) => name)).toEqual(['Ada', 'Grace'])
@@ -164,7 +164,7 @@ describe('the example', () => {
     await client.account.rotateApiKey.mutate()
     await signedInAgo(61)
     await expect(client.account.rotateApiKey.mutate()).rejects.toMatchObject(
-      refused('FORBIDDEN', 'SESSION_NOT_FRESH'),
+      rejected('FORBIDDEN', 'SESSION_NOT_FRESH'),
     )
     expect(await client.account.nameDevice.mutate({ deviceName: 'the desk' })).toBeDefined()
     await database.close()
@@ -173,7 +173,7 @@ describe('the example', () => {
     const proved = await post('/reauthenticate', { password }, { cookie })
     expect(proved.status).toBe(200)
     await expect(client.account.rotateApiKey.mutate()).rejects.toMatchObject(
-      refused('UNAUTHORIZED', 'TOKEN_INVALID'),
+      rejected('UNAUTHORIZED', 'TOKEN_INVALID'),
     )
     expect(await withCookies(proved).client.account.rotateApiKey.mutate()).toHaveProperty('apiKey')
   })
@@ -188,7 +188,7 @@ describe('the example', () => {
     expect(await own?.ended).toBe('stopped')
     expect(own?.values).toEqual([0, 14, 29, 43, 57, 71, 86])
     expect((await post('/sign-out', {}, { cookie: ada.cookie })).status).toBe(200)
-    expect(await other?.ended).toMatchObject(refused('UNAUTHORIZED', 'SESSION_NOT_FOUND'))
+    expect(await other?.ended).toMatchObject(rejected('UNAUTHORIZED', 'SESSION_NOT_FOUND'))
     expect(other?.values).toEqual([])
     for (const { socket } of [own, other].filter((each) => each !== undefined)) socket.terminate()
   })
@@ -209,7 +209,7 @@ describe('the example', () => {
   test('Organizations: created, joined by an invitation, and left to those whose session works in one', async () => {
     const [grace, ada] = [await signIn('grace'), await signIn('ada')]
     await expect(grace.client.organizations.members.query()).rejects.toMatchObject(
-      refused('FORBIDDEN', 'ROLE_REQUIRED'),
+      rejected('FORBIDDEN', 'ROLE_REQUIRED'),
     )
     const { organization } = await grace.client.organizations.create.mutate({ name: 'Acme' })
     await grace.client.organizations.invite.mutate({ email: 'ada@example.com', role: 'member' })
@@ -231,11 +231,11 @@ describe('the example', () => {
     ])
     await expect(
       ada.client.organizations.invite.mutate({ email: 'eve@example.com', role: 'member' }),
-    ).rejects.toMatchObject(refused('FORBIDDEN', 'ROLE_REQUIRED'))
+    ).rejects.toMatchObject(rejected('FORBIDDEN', 'ROLE_REQUIRED'))
 
     await ada.client.organizations.activate.mutate({ organizationId: null })
     await expect(ada.client.organizations.members.query()).rejects.toMatchObject(
-      refused('FORBIDDEN', 'ROLE_REQUIRED'),
+      rejected('FORBIDDEN', 'ROLE_REQUIRED'),
     )
   })
 
@@ -248,11 +248,11 @@ describe('the example', () => {
     const revoked = await post('/admin/revoke-user-session', { sessionId }, { cookie: ada.cookie })
     expect(await revoked.json()).toEqual({ revoked: true })
 
-    expect(await clock.ended).toMatchObject(refused('UNAUTHORIZED', 'SESSION_NOT_FOUND'))
+    expect(await clock.ended).toMatchObject(rejected('UNAUTHORIZED', 'SESSION_NOT_FOUND'))
     clock.socket.terminate()
     const next = await fetch(`${example.url}/trpc/me`, { headers: { cookie: grace.cookie } })
     expect(next.status).toBe(401)
-    expect(await next.json()).toMatchObject({ error: refused('UNAUTHORIZED', 'SESSION_NOT_FOUND') })
+    expect(await next.json()).toMatchObject({ error: rejected('UNAUTHORIZED', 'SESSION_NOT_FOUND') })
   })
 
   test('Sessions: a user sees them, and ends one of them from another', async () => {
@@ -272,7 +272,7 @@ describe('the example', () => {
     const revoked = await post('/revoke-session', { sessionId: other.sessionId }, { cookie: here.cookie })
     expect(await revoked.json()).toEqual({ revoked: true })
     await expect(elsewhere.client.me.query()).rejects.toMatchObject(
-      refused('UNAUTHORIZED', 'SESSION_NOT_FOUND'),
+      rejected('UNAUTHORIZED', 'SESSION_NOT_FOUND'),
     )
     expect((await sessions()).map(({ id }) => id)).not.toContain(other.sessionId)
     expect(await here.client.me.query()).toEqual(mine)
@@ -284,11 +284,11 @@ describe('the example', () => {
     const clock = subscribeClock(grace)
     expect(await clock.first).toHaveProperty('now')
     expect((await post('/admin/ban-user', { userId }, { cookie: ada.cookie })).status).toBe(200)
-    expect(await clock.ended).toMatchObject(refused('FORBIDDEN', 'ACCOUNT_BANNED'))
+    expect(await clock.ended).toMatchObject(rejected('FORBIDDEN', 'ACCOUNT_BANNED'))
     clock.socket.terminate()
     await expect(grace.client.me.query()).rejects.toMatchObject({
       message: 'Account banned',
-      ...refused('FORBIDDEN', 'ACCOUNT_BANNED'),
+      ...rejected('FORBIDDEN', 'ACCOUNT_BANNED'),
     })
     expect((await post('/admin/unban-user', { userId }, { cookie: ada.cookie })).status).toBe(200)
     expect(await grace.client.me.query()).toMatchObject({ userId })
@@ -332,7 +332,7 @@ describe('the example', () => {
   test('User signs out: the next call is 401', async () => {
     const { cookie, client } = await signIn('grace')
     expect((await post('/sign-out', {}, { cookie })).status).toBe(200)
-    await expect(client.me.query()).rejects.toMatchObject(refused('UNAUTHORIZED', 'SESSION_NOT_FOUND'))
+    await expect(client.me.query()).rejects.toMatchObject(rejected('UNAUTHORIZED', 'SESSION_NOT_FOUND'))
   })
 })
 

@@ -29,7 +29,7 @@ const host = hostSallyport()
 afterAll(host.stop)
 
 /** In a process that the calls share: for those that load no definition. */
-const refuse = (cwd: string, args: readonly string[]): Promise<Run> =>
+const reject = (cwd: string, args: readonly string[]): Promise<Run> =>
   host.run(['generate', ...args], { cwd })
 
 const generated = (root: string, path = 'src/generated/database.ts'): string =>
@@ -87,7 +87,7 @@ describe('a file from elsewhere is not replaced', () => {
     ['an empty file', 'src/database.ts', ''],
   ] as const)('%s', async ([, path, text], { expect }) => {
     const root = appWith({ [path]: text })
-    expect(await refuse(root, ['--out', path])).toEqual({
+    expect(await reject(root, ['--out', path])).toEqual({
       code: 1,
       stdout: '',
       stderr: `${path} was not written by "sallyport generate". Move it, or pass another file as --out.\n`,
@@ -117,7 +117,7 @@ describe('sallyport generate --check', () => {
     const root = appWith({ 'src/auth.ts': `import './generated/database.ts'\nexport default ${DEFINITION}` })
     await generate(root)
     rmSync(join(root, 'src/generated/database.ts'))
-    expect(await refuse(root, ['--check'])).toEqual({
+    expect(await reject(root, ['--check'])).toEqual({
       code: 1,
       stdout: '',
       stderr: 'src/generated/database.ts is missing. Run "sallyport generate".\n',
@@ -158,7 +158,7 @@ describe('what cannot be loaded ends with 1, and nothing is written', () => {
     },
   ])('$fault', async ({ module, said }, { expect }) => {
     const root = appWith({ 'src/auth.ts': module, 'src/other.ts': '' })
-    const { code, stdout, stderr } = await refuse(root, [])
+    const { code, stdout, stderr } = await reject(root, [])
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr.trimEnd()).toMatch(new RegExp(said.source, 's'))
     expect(readdirSync(join(root, 'src')).filter((name) => name !== 'auth.ts')).toEqual(['other.ts'])
@@ -168,7 +168,7 @@ describe('what cannot be loaded ends with 1, and nothing is written', () => {
     const root = appWith({})
     await generate(root)
     const before = generated(root)
-    expect(await refuse(root, ['--auth', 'src/aut.ts'])).toMatchObject({ code: 1, stdout: '' })
+    expect(await reject(root, ['--auth', 'src/aut.ts'])).toMatchObject({ code: 1, stdout: '' })
     expect(generated(root)).toBe(before)
   })
 
@@ -184,7 +184,7 @@ describe('a call that makes no sense ends with 2', () => {
     { args: ['--force'], message: 'unknown option' },
     { args: ['src/auth.ts'], message: 'too many arguments' },
   ])('$args', async ({ args, message }, { expect }) => {
-    const { code, stdout, stderr } = await refuse(directory, args)
+    const { code, stdout, stderr } = await reject(directory, args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(message)
   })

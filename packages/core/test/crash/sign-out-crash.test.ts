@@ -45,7 +45,7 @@ test(`${CRASHES} times a server is killed while sessions sign out: none that was
     const acknowledged = await signOutUntilKilled(server, leaving, random)
     server = await servers.start()
 
-    const answers = await Promise.all(leaving.map((browser) => askBothDoors(server, browser)))
+    const answers = await Promise.all(leaving.map((browser) => askBothGates(server, browser)))
     for (const [i, { sessionId }] of leaving.entries()) {
       const wasHeard = acknowledged.has(sessionId)
       const isLive = !wasHeard && answers[i]?.[0] === '200'
@@ -63,7 +63,7 @@ test(`${CRASHES} times a server is killed while sessions sign out: none that was
   }
 
   const staying = browsers.filter((_, i) => i % (LEAVING + STAYING) >= LEAVING)
-  for (const browser of staying) expect(await askBothDoors(server, browser)).toEqual(['200', '200'])
+  for (const browser of staying) expect(await askBothGates(server, browser)).toEqual(['200', '200'])
   console.log(`CRASH_SEED=${SEED}`, figures, { staying: staying.length })
   // The blows fell while there was something to do.
   expect(figures.acknowledged).toBeGreaterThan(CRASHES)
@@ -97,7 +97,7 @@ async function signOutUntilKilled(
 }
 
 /** Step 1 and Step 2 with the JWT, and the token endpoint with the session cookie. */
-async function askBothDoors(server: Server, { jwtCookie, sessionCookie }: Browser): Promise<string[]> {
+async function askBothGates(server: Server, { jwtCookie, sessionCookie }: Browser): Promise<string[]> {
   return [
     await ask(server, ENDPOINTS.getSession, jwtCookie),
     await ask(server, ENDPOINTS.token, sessionCookie),

@@ -47,9 +47,11 @@ describe('docs/errors.md', () => {
 
   test.each(Object.entries(REASONS))(
     'says status, code and text of %s, its causes with their cures, and what the client does',
-    (reason, refusal) => {
+    (reason, rejection) => {
       const text = section(`### ${reason}`)
-      expect(text.trim().split('\n')[0]).toBe(`${refusal.status} \`${refusal.code}\`: "${refusal.message}".`)
+      expect(text.trim().split('\n')[0]).toBe(
+        `${rejection.status} \`${rejection.code}\`: "${rejection.message}".`,
+      )
       expect(text).toMatch(/^\| Cause +\| Cure +\|\n\| -+ \| -+ \|\n\| [^|]+ \| [^|]+ \|$/m)
       expect(text).toMatch(/^The client: /m)
     },

@@ -23,7 +23,7 @@ const reasons = {
   NOTE_EMPTY: { status: 422, message: 'Write something' },
   NOTES_CLOSED: { status: 423, message: 'Nothing can be changed now' },
 } as const
-const refuseNote = rejections(reasons)
+const rejectNote = rejections(reasons)
 let isClosed = false
 
 /** A plugin that makes use of everything there is. */
@@ -49,7 +49,7 @@ const notes = {
   },
   expiringTables: ['note'],
   async onChange(event, trx) {
-    if (isClosed) throw refuseNote('NOTES_CLOSED')
+    if (isClosed) throw rejectNote('NOTES_CLOSED')
     if (event.type !== 'session.created') return
     const note = { id: crypto.randomUUID(), userId: event.userId, text: 'Signed in', expiresAt: event.at }
     await trx.withTables<{ note: NoteTable }>().insertInto('note').values(note).execute()
@@ -62,7 +62,7 @@ const notes = {
       input: z.strictObject({ text: z.string() }),
       output: z.object({ id: z.string() }),
       async run({ text }, { identity: { userId }, config, change }) {
-        if (text === '') throw refuseNote('NOTE_EMPTY')
+        if (text === '') throw rejectNote('NOTE_EMPTY')
         const id = crypto.randomUUID()
         const expiresAt = new Date(config.now().getTime() + 60_000)
         await change(async (trx) => {

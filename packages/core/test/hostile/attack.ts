@@ -6,7 +6,7 @@ import type { Generator } from './generators.ts'
 import { type Expected, isGenuine, passesCheapChecks } from './independent-check.ts'
 import type { Random } from './random.ts'
 import { sealControl } from './seal-control.ts'
-import type { Door, Target } from './target.ts'
+import type { Gate, Target } from './target.ts'
 
 /** Something that must not happen, and the token that brought it about. */
 export interface Finding {
@@ -28,7 +28,7 @@ export interface AttackReport {
 
 /** Of so many tokens one is in order. */
 const CONTROL_EVERY = 100
-const MOST_FINDINGS = 5
+const MAX_FINDINGS = 5
 const REFUSALS: readonly string[] = [
   'TOKEN_MISSING',
   'TOKEN_INVALID',
@@ -37,19 +37,19 @@ const REFUSALS: readonly string[] = [
   'SESSION_EXPIRED',
 ] satisfies Reason[]
 
-/** Where attacks are made: a door for both steps, and one for Step 1 alone that trusts another issuer besides. */
-export interface Doors {
-  readonly narrow: Door
-  readonly wide: Door
+/** Where attacks are made: a gate for both steps, and one for Step 1 alone that trusts another issuer besides. */
+export interface Gates {
+  readonly narrow: Gate
+  readonly wide: Gate
 }
 
-/** Doors that have seen the tokens in order which will be spoiled, and remember them. */
-export async function openDoors(target: Target): Promise<Doors> {
-  const doors = { narrow: target.openDoor(), wide: target.openWideDoor() }
+/** Gates that have seen the tokens in order which will be spoiled, and remember them. */
+export async function openGates(target: Target): Promise<Gates> {
+  const gates = { narrow: target.openGate(), wide: target.openWideGate() }
   for (const { token } of target.tokens) {
-    await Promise.all([verifyJwt(token, doors.narrow.config), verifyJwt(token, doors.wide.config)])
+    await Promise.all([verifyJwt(token, gates.narrow.config), verifyJwt(token, gates.wide.config)])
   }
-  return doors
+  return gates
 }
 
 /**
@@ -58,12 +58,12 @@ export async function openDoors(target: Target): Promise<Doors> {
  * @param options.costs told what every token cost both steps; `valid` of the tokens in order
  */
 export async function attack(
-  { name, generate, refusedBy }: Generator,
+  { name, generate, rejectedBy }: Generator,
   target: Target,
-  options: { doors: Doors; random: Random; runs: number; costs?: { hostile: Costs; valid: Costs } },
+  options: { gates: Gates; random: Random; runs: number; costs?: { hostile: Costs; valid: Costs } },
 ): Promise<AttackReport> {
   const { random, runs, costs } = options
-  const { narrow, wide } = options.doors
+  const { narrow, wide } = options.gates
   const atNarrow = expectedOf(target)
   const atWide = {
     ...atNarrow,
@@ -74,16 +74,16 @@ export async function attack(
   const stoppedAt = { cheapChecks: 0, key: 0, session: 0 }
   let controls = 0
 
-  for (let run = 1; run <= runs && findings.length < MOST_FINDINGS; run++) {
+  for (let run = 1; run <= runs && findings.length < MAX_FINDINGS; run++) {
     const control = run % CONTROL_EVERY === 0 ? random.pick(target.live) : null
     const token = control === null ? generate(random, target) : sealControl(control, random, target)
     const find = (what: string) => findings.push({ generator: name, run, what, token })
 
-    const alone = await knock(wide, () => verifyJwt(token, wide.config))
+    const alone = await send(wide, () => verifyJwt(token, wide.config))
     const request = carry(token, random)
     target.auth.lookups.reset()
     const before = process.cpuUsage()
-    const both = await knock(narrow, () =>
+    const both = await send(narrow, () =>
       authenticate(request, 'query', { config: narrow.config, sessions: target.auth.database.sessions }),
     )
     const { user, system } = process.cpuUsage(before)
@@ -94,14 +94,14 @@ export async function attack(
       costs?.valid.add(cost)
       if (!isFor(both.accepted?.identity, control)) find(`both steps: a valid token was ${both.outcome}`)
       if (!isFor(alone.accepted, control)) find(`Step 1: a valid token was ${alone.outcome}`)
-      if (!isGenuine(token, atNarrow, target.now)) find('the independent check refuses a valid token')
+      if (!isGenuine(token, atNarrow, target.now)) find('the independent check rejects a valid token')
       controls++
       continue
     }
 
     costs?.hostile.add(cost)
     if (!REFUSALS.includes(both.outcome)) find(`both steps: ${both.outcome}`)
-    const isRight = refusedBy === 'Step 2'
+    const isRight = rejectedBy === 'Step 2'
     if (isRight ? alone.outcome !== 'accepted' : !REFUSALS.includes(alone.outcome))
       find(`Step 1: ${alone.outcome}`)
     if (isGenuine(token, atNarrow, target.now) !== isRight) find(`the independent check says ${!isRight}`)
@@ -124,19 +124,19 @@ function expectedOf({ issuer, ownKeys }: Target): Expected {
   return { issuer, audience: issuer, types: ['at+jwt'], keys }
 }
 
-async function knock<Result>(
-  door: Door,
+async function send<Result>(
+  gate: Gate,
   step: () => Promise<Result>,
 ): Promise<{ outcome: string; accepted: Result | null; keyLookups: number }> {
-  door.keyLookups = 0
+  gate.keyLookups = 0
   try {
     const accepted = await step()
-    return { outcome: 'accepted', accepted, keyLookups: door.keyLookups }
+    return { outcome: 'accepted', accepted, keyLookups: gate.keyLookups }
   } catch (error) {
     return {
       outcome: isAuthError(error) ? error.reason : `threw ${error}`,
       accepted: null,
-      keyLookups: door.keyLookups,
+      keyLookups: gate.keyLookups,
     }
   }
 }

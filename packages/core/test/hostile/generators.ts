@@ -17,21 +17,21 @@ import type { Target } from './target.ts'
 export interface Generator {
   readonly name: string
   readonly generate: (random: Random, target: Target) => string
-  /** Who refuses: Step 1, or Step 2 because the token itself is in order. */
-  readonly refusedBy: 'Step 1' | 'Step 2'
+  /** Who rejects: Step 1, or Step 2 because the token itself is in order. */
+  readonly rejectedBy: 'Step 1' | 'Step 2'
 }
 
 export const GENERATORS: readonly Generator[] = [
-  { name: 'bit flips', generate: flipBits, refusedBy: 'Step 1' },
-  { name: 'truncations', generate: truncate, refusedBy: 'Step 1' },
-  { name: 'segments spliced between users', generate: spliceSegments, refusedBy: 'Step 1' },
-  { name: 'the algorithm matrix', generate: chooseAlgorithm, refusedBy: 'Step 1' },
-  { name: 'HMAC with encodings of the public key', generate: keyHmacWithPublicKey, refusedBy: 'Step 1' },
-  { name: 'header members', generate: addHeaderMembers, refusedBy: 'Step 1' },
-  { name: 'claim types and extremes', generate: spoilClaims, refusedBy: 'Step 1' },
-  { name: 'non-canonical base64url', generate: spellDifferently, refusedBy: 'Step 1' },
-  { name: 'hostile JSON signed with the real key', generate: signHostileJson, refusedBy: 'Step 1' },
-  { name: 'retired and foreign keys', generate: swapKeys, refusedBy: 'Step 1' },
-  { name: 'other token kinds', generate: chooseKind, refusedBy: 'Step 1' },
-  { name: 'valid signature for the session of another', generate: nameAnotherSession, refusedBy: 'Step 2' },
+  { name: 'bit flips', generate: flipBits, rejectedBy: 'Step 1' },
+  { name: 'truncations', generate: truncate, rejectedBy: 'Step 1' },
+  { name: 'segments spliced between users', generate: spliceSegments, rejectedBy: 'Step 1' },
+  { name: 'the algorithm matrix', generate: chooseAlgorithm, rejectedBy: 'Step 1' },
+  { name: 'HMAC with encodings of the public key', generate: keyHmacWithPublicKey, rejectedBy: 'Step 1' },
+  { name: 'header members', generate: addHeaderMembers, rejectedBy: 'Step 1' },
+  { name: 'claim types and extremes', generate: spoilClaims, rejectedBy: 'Step 1' },
+  { name: 'non-canonical base64url', generate: spellDifferently, rejectedBy: 'Step 1' },
+  { name: 'hostile JSON signed with the real key', generate: signHostileJson, rejectedBy: 'Step 1' },
+  { name: 'retired and foreign keys', generate: swapKeys, rejectedBy: 'Step 1' },
+  { name: 'other token kinds', generate: chooseKind, rejectedBy: 'Step 1' },
+  { name: 'valid signature for the session of another', generate: nameAnotherSession, rejectedBy: 'Step 2' },
 ]

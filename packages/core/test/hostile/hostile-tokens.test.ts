@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test, vi } from 'vitest'
 import { incoming } from '../support/incoming.ts'
 import { reasonOf } from '../support/reason-of.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
-import { attack, openDoors } from './attack.ts'
+import { attack, openGates } from './attack.ts'
 import { type Cost, createCosts, lengthClass, quantile } from './costs.ts'
 import { GENERATORS } from './generators.ts'
 import { prototypes } from './prototypes.ts'
@@ -19,7 +19,7 @@ const isLong = TOKENS > 10_000
 const TIMEOUT_MS = 10_000 + TOKENS * 5
 
 const target = await createTarget(SEED, { databaseUrl: join(temporaryDirectory(), 'hostile.db') })
-const doors = await openDoors(target)
+const gates = await openGates(target)
 const hostile = createCosts()
 const valid = createCosts()
 const table: Record<string, object> = {}
@@ -39,7 +39,7 @@ describe.each(GENERATORS)('$name', (generator) => {
       const fetch = vi.spyOn(globalThis, 'fetch')
       const runs = Math.ceil(TOKENS / GENERATORS.length)
       const { findings, controls, stoppedAt } = await attack(generator, target, {
-        doors,
+        gates,
         random: createRandom(`${SEED} ${generator.name}`),
         runs,
         ...(isLong && { costs: { hostile, valid } }),
@@ -96,7 +96,7 @@ describe.runIf(isLong)('processor time of both steps', () => {
 async function measureAgain({ token }: Cost): Promise<number> {
   const micros: number[] = []
   for (let run = 0; run < 51; run++) {
-    const { config } = target.openDoor()
+    const { config } = target.openGate()
     const before = process.cpuUsage()
     await reasonOf(
       authenticate(incoming({ cookie: `service.jwt=${token}` }), 'query', {

@@ -42,7 +42,7 @@ export interface Target {
   readonly retiredKeys: readonly HostileKey[]
   /** Keys that the server has never heard of. */
   readonly strangers: readonly [ed25519: HostileKey, es256: HostileKey]
-  /** The key of the other issuer that the wide door trusts. */
+  /** The key of the other issuer that the wide gate trusts. */
   readonly trustedKey: HostileKey
   readonly live: readonly HostileSession[]
   /** Sessions that were revoked, and one that has expired. */
@@ -53,14 +53,14 @@ export interface Target {
   header(key: HostileKey): { alg: string; typ: string; kid: string }
   /** The claims of a token in order. */
   claims(session: HostileSession): OwnClaims
-  /** A door with a cache and a counter of its own. */
-  openDoor(options?: Pick<AuthConfigOptions, 'trustedIssuers'>): Door
-  /** Like {@link Target.openDoor}, and it lets the tokens of another issuer in as well. */
-  openWideDoor(): Door
+  /** A gate with a cache and a counter of its own. */
+  openGate(options?: Pick<AuthConfigOptions, 'trustedIssuers'>): Gate
+  /** Like {@link Target.openGate}, and it lets the tokens of another issuer in as well. */
+  openWideGate(): Gate
 }
 
 /** Step 1 with a count of its key lookups. */
-export interface Door {
+export interface Gate {
   readonly config: AuthConfig
   keyLookups: number
 }
@@ -69,7 +69,7 @@ const BASE_URL = 'http://localhost:3000'
 const TRUSTED_ISSUER = 'https://id.example.com'
 const TOKENS = 512
 /** Filler for the longest of the tokens in order, in characters; with it they stay below the limit of 3,800. */
-const LONGEST_FILLER = 2_380
+const MAX_FILLER = 2_380
 
 export async function createTarget(seed: string, { databaseUrl = ':memory:' } = {}): Promise<Target> {
   const random = createRandom(`${seed} target`)
@@ -102,13 +102,13 @@ export async function createTarget(seed: string, { databaseUrl = ':memory:' } = 
   function genuine(): GenuineToken {
     const key = random.pick(ownKeys)
     const session = random.pick(live)
-    const filler = random.chance(0.5) ? {} : { filler: 'x'.repeat(random.below(LONGEST_FILLER)) }
+    const filler = random.chance(0.5) ? {} : { filler: 'x'.repeat(random.below(MAX_FILLER)) }
     const token = key.seal(header(key), { ...claims(session), ...filler })
     const [first = '', second = '', third = ''] = token.split('.')
     return { token, segments: [first, second, third], key, session }
   }
 
-  function openDoor({ trustedIssuers = [] }: Pick<AuthConfigOptions, 'trustedIssuers'> = {}): Door {
+  function openGate({ trustedIssuers = [] }: Pick<AuthConfigOptions, 'trustedIssuers'> = {}): Gate {
     const counted = (keys: KeySet): KeySet => ({
       version: keys.version,
       algorithms: keys.algorithms,
@@ -117,7 +117,7 @@ export async function createTarget(seed: string, { databaseUrl = ':memory:' } = 
       keys: keys.keys,
       subscribe: keys.subscribe,
       findKey(kid) {
-        door.keyLookups++
+        gate.keyLookups++
         return keys.findKey(kid)
       },
     })
@@ -128,8 +128,8 @@ export async function createTarget(seed: string, { databaseUrl = ':memory:' } = 
       now: auth.clock.now,
       trustedIssuers: trustedIssuers.map((issuer) => ({ ...issuer, jwks: counted(issuer.jwks) })),
     })
-    const door: Door = { config, keyLookups: 0 }
-    return door
+    const gate: Gate = { config, keyLookups: 0 }
+    return gate
   }
 
   return {
@@ -145,9 +145,9 @@ export async function createTarget(seed: string, { databaseUrl = ':memory:' } = 
     tokens: Array.from({ length: TOKENS }, genuine),
     header,
     claims,
-    openDoor,
-    openWideDoor: () =>
-      openDoor({
+    openGate,
+    openWideGate: () =>
+      openGate({
         trustedIssuers: [
           {
             issuer: TRUSTED_ISSUER,

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { createFrontDoor } from '../support/front-door.ts'
+import { createTokenGate } from '../support/token-gate.ts'
 
-const door = await createFrontDoor()
-const now = Math.floor(door.clock.now().getTime() / 1000)
-const claims = door.claims()
+const gate = await createTokenGate()
+const now = Math.floor(gate.clock.now().getTime() / 1000)
+const claims = gate.claims()
 
 const without = (name: string) => Object.fromEntries(Object.entries(claims).filter(([key]) => key !== name))
 const withRaw = (members: string) => `{${members},${JSON.stringify(claims).slice(1)}`
@@ -13,8 +13,8 @@ test.each([
   ['exp a second ago', { exp: now - 1 }],
   ['exp in 1970', { exp: 0 }],
 ])('a token with %s has expired', async (_name, changed) => {
-  const token = door.forge({ payload: { ...claims, ...changed } })
-  expect(await door.knock(token)).toEqual({ reason: 'TOKEN_EXPIRED', keyLookups: 1, sessionLookups: 0 })
+  const token = gate.forge({ payload: { ...claims, ...changed } })
+  expect(await gate.send(token)).toEqual({ reason: 'TOKEN_EXPIRED', keyLookups: 1, sessionLookups: 0 })
 })
 
 test.each([
@@ -25,11 +25,11 @@ test.each([
   ['nbf negative', { ...claims, nbf: -1 }],
   ['nbf with a fraction', { ...claims, nbf: 0.5 }],
   ['another audience', { ...claims, aud: 'http://localhost:3001' }],
-  ['our audience in an array', { ...claims, aud: [door.config.audience] }],
-  ['our audience with a slash', { ...claims, aud: `${door.config.audience}/` }],
+  ['our audience in an array', { ...claims, aud: [gate.config.audience] }],
+  ['our audience with a slash', { ...claims, aud: `${gate.config.audience}/` }],
   ['no audience', without('aud')],
   ['another issuer', { ...claims, iss: 'https://evil.example' }],
-  ['our issuer with a slash', { ...claims, iss: `${door.config.issuer}/` }],
+  ['our issuer with a slash', { ...claims, iss: `${gate.config.issuer}/` }],
   ['no issuer', without('iss')],
   ['sub that is not userId', { ...claims, sub: 'eve' }],
   ['userId that is not sub', { ...claims, userId: 'eve' }],
@@ -80,8 +80,8 @@ test.each([
   ['UTF-8 that is not', Buffer.from(withRaw('"name":"\xff"'), 'latin1')],
   ['an overlong encoding', Buffer.from(withRaw('"name":"\xc0\xaf"'), 'latin1')],
 ])('a token with %s is not valid', async (_name, payload) => {
-  const token = door.forge({ payload })
-  expect(await door.knock(token)).toEqual({ reason: 'TOKEN_INVALID', keyLookups: 1, sessionLookups: 0 })
+  const token = gate.forge({ payload })
+  expect(await gate.send(token)).toEqual({ reason: 'TOKEN_INVALID', keyLookups: 1, sessionLookups: 0 })
 })
 
 test.each([
@@ -93,11 +93,11 @@ test.each([
   ['a claim of the app', { ...claims, theme: 'dark' }],
   ['a claim named __proto__', withRaw('"__proto__":{"userId":"eve"}')],
 ])('a token with %s passes', async (_name, payload) => {
-  const token = door.forge({ payload })
-  expect(await door.knock(token)).toEqual({ reason: 'accepted', keyLookups: 1, sessionLookups: 1 })
+  const token = gate.forge({ payload })
+  expect(await gate.send(token)).toEqual({ reason: 'accepted', keyLookups: 1, sessionLookups: 1 })
 })
 
 test('another audience is rejected before expiry is looked at, so that it learns nothing of our clock', async () => {
-  const token = door.forge({ payload: { ...claims, aud: 'http://localhost:3001', exp: now - 1 } })
-  expect(await door.knock(token)).toMatchObject({ reason: 'TOKEN_INVALID' })
+  const token = gate.forge({ payload: { ...claims, aud: 'http://localhost:3001', exp: now - 1 } })
+  expect(await gate.send(token)).toMatchObject({ reason: 'TOKEN_INVALID' })
 })

@@ -2,10 +2,10 @@ import { verifyJwt } from '@sallyport/core'
 import { issueJwt, parseSigningKeys } from '@sallyport/core/auth'
 import { describe, expect, test } from 'vitest'
 import { MAX_TOKEN_LENGTH } from '../../src/jwt/verify-jws.ts'
-import { createFrontDoor } from '../support/front-door.ts'
 import { reasonOf } from '../support/reason-of.ts'
+import { createTokenGate } from '../support/token-gate.ts'
 
-const { config, clock, ed25519 } = await createFrontDoor()
+const { config, clock, ed25519 } = await createTokenGate()
 const key = parseSigningKeys({ keys: [ed25519] }).active
 const now = clock.now().getTime()
 const session = { id: 's1', userId: 'ada', expiresAt: new Date(now + 86_400_000) }

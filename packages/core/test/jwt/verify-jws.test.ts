@@ -6,11 +6,11 @@ import { describe, expect, test } from 'vitest'
 import { MAX_TOKEN_LENGTH, verifyJws } from '../../src/jwt/verify-jws.ts'
 import { toPublicJwk } from '../../src/keys/key-ring.ts'
 import { sealToken, toSegment } from '../support/forge-token.ts'
-import { createFrontDoor } from '../support/front-door.ts'
 import { reasonOf } from '../support/reason-of.ts'
+import { createTokenGate } from '../support/token-gate.ts'
 
-const door = await createFrontDoor()
-const { ed25519, es256, forge, header, keySet } = door
+const gate = await createTokenGate()
+const { ed25519, es256, forge, header, keySet } = gate
 const stranger = await createSigningKey('Ed25519')
 const valid = forge()
 const [headerSegment = '', payloadSegment = '', signature = ''] = valid.split('.')
@@ -32,9 +32,9 @@ function unaligned(value: unknown): string {
 
 /** A valid token of exactly this many characters. */
 function forgeOfLength(length: number): string {
-  const bare = forge({ payload: { ...door.claims(), filler: '' } }).length
+  const bare = forge({ payload: { ...gate.claims(), filler: '' } }).length
   for (let filler = Math.floor(((length - bare) * 3) / 4) - 3; ; filler++) {
-    const token = forge({ payload: { ...door.claims(), filler: 'x'.repeat(filler) } })
+    const token = forge({ payload: { ...gate.claims(), filler: 'x'.repeat(filler) } })
     if (token.length >= length) return token
   }
 }
@@ -49,10 +49,10 @@ const publicKey = createPublicKey({ key: { ...toPublicJwk(ed25519) }, format: 'j
 const withHeader = (member: object) => forge({ header: { ...header, ...member } })
 
 test('a token in order passes, after one key lookup, and is looked up in the database', async () => {
-  expect(await door.knock(valid)).toEqual({ reason: 'accepted', keyLookups: 1, sessionLookups: 1 })
+  expect(await gate.send(valid)).toEqual({ reason: 'accepted', keyLookups: 1, sessionLookups: 1 })
 })
 
-describe('the front door rejects without a key lookup and without cryptography', () => {
+describe('Step 1 rejects without a key lookup and without cryptography', () => {
   test.each([
     ['an empty string', ''],
     ['two segments', `${headerSegment}.${payloadSegment}`],
@@ -73,7 +73,7 @@ describe('the front door rejects without a key lookup and without cryptography',
     ],
     [
       'trailing bits in the payload',
-      sealToken(ed25519, headerSegment, withTrailingBits(toSegment(unaligned(door.claims())))),
+      sealToken(ed25519, headerSegment, withTrailingBits(toSegment(unaligned(gate.claims())))),
     ],
     ['trailing bits in the signature', `${headerSegment}.${payloadSegment}.${withTrailingBits(signature)}`],
     ['a segment of an impossible length', `${headerSegment}.${payloadSegment}.${signature}AAA`],
@@ -132,7 +132,7 @@ describe('the front door rejects without a key lookup and without cryptography',
       sealWithHmac(publicKey.export({ type: 'spki', format: 'pem' })),
     ],
   ])('%s', async (_name, token) => {
-    expect(await door.knock(token)).toEqual({ reason: 'TOKEN_INVALID', keyLookups: 0, sessionLookups: 0 })
+    expect(await gate.send(token)).toEqual({ reason: 'TOKEN_INVALID', keyLookups: 0, sessionLookups: 0 })
   })
 
   test.each([
@@ -195,10 +195,10 @@ describe('rejected after one key lookup', () => {
     ['a signature of another length', `${headerSegment}.${payloadSegment}.${signature.slice(0, 40)}`],
     [
       'the signature of another token',
-      `${headerSegment}.${toSegment({ ...door.claims(), sub: 'eve' })}.${signature}`,
+      `${headerSegment}.${toSegment({ ...gate.claims(), sub: 'eve' })}.${signature}`,
     ],
   ])('%s', async (_name, token) => {
-    expect(await door.knock(token)).toEqual({ reason: 'TOKEN_INVALID', keyLookups: 1, sessionLookups: 0 })
+    expect(await gate.send(token)).toEqual({ reason: 'TOKEN_INVALID', keyLookups: 1, sessionLookups: 0 })
   })
 
   function flipFirstBit(token: string, at: number): string {
@@ -225,7 +225,7 @@ test('the alg of another key is rejected before that key is used', async () => {
 test('a token of the greatest length passes', async () => {
   const token = forgeOfLength(MAX_TOKEN_LENGTH)
   expect(token).toHaveLength(MAX_TOKEN_LENGTH)
-  expect(await door.knock(token)).toMatchObject({ reason: 'accepted' })
+  expect(await gate.send(token)).toMatchObject({ reason: 'accepted' })
 })
 
 test('without a required typ any typ passes, and none', async () => {

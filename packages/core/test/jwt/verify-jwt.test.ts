@@ -3,8 +3,8 @@ import { defineAuthConfig, staticJwks, verifyJwt } from '@sallyport/core'
 import { issueJwt, parseSigningKeys } from '@sallyport/core/auth'
 import { createSigningKey } from '@sallyport/core/internal/auth'
 import { describe, expect, test } from 'vitest'
-import { createFrontDoor } from '../support/front-door.ts'
 import { reasonOf } from '../support/reason-of.ts'
+import { createTokenGate } from '../support/token-gate.ts'
 
 describe.each(['Ed25519', 'ES256'] as const)('a JWT signed with %s', async (alg) => {
   const key = await createSigningKey(alg)
@@ -50,68 +50,68 @@ describe.each(['Ed25519', 'ES256'] as const)('a JWT signed with %s', async (alg)
 
 describe('what was verified is remembered', () => {
   test('many verifications of one token check its signature once', async () => {
-    const door = await createFrontDoor()
-    const token = door.forge()
-    for (let i = 0; i < 100; i++) await verifyJwt(token, door.config)
-    expect(door.keySet.lookups).toBe(1)
+    const gate = await createTokenGate()
+    const token = gate.forge()
+    for (let i = 0; i < 100; i++) await verifyJwt(token, gate.config)
+    expect(gate.keySet.lookups).toBe(1)
   })
 
   test('a remembered token expires at the second its exp says', async () => {
-    const door = await createFrontDoor()
-    const token = door.forge()
-    await verifyJwt(token, door.config)
-    door.clock.advance(899)
-    expect(await reasonOf(verifyJwt(token, door.config))).toBe('accepted')
-    door.clock.advance(1)
-    expect(await reasonOf(verifyJwt(token, door.config))).toBe('TOKEN_EXPIRED')
-    expect(door.keySet.lookups).toBe(1)
+    const gate = await createTokenGate()
+    const token = gate.forge()
+    await verifyJwt(token, gate.config)
+    gate.clock.advance(899)
+    expect(await reasonOf(verifyJwt(token, gate.config))).toBe('accepted')
+    gate.clock.advance(1)
+    expect(await reasonOf(verifyJwt(token, gate.config))).toBe('TOKEN_EXPIRED')
+    expect(gate.keySet.lookups).toBe(1)
   })
 
   test('a rejected token is not remembered', async () => {
-    const door = await createFrontDoor()
-    const token = door.forge({ payload: { ...door.claims(), aud: 'http://elsewhere' } })
-    for (let i = 0; i < 3; i++) expect(await reasonOf(verifyJwt(token, door.config))).toBe('TOKEN_INVALID')
-    expect(door.config.identityCache.size).toBe(0)
-    expect(door.keySet.lookups).toBe(3)
+    const gate = await createTokenGate()
+    const token = gate.forge({ payload: { ...gate.claims(), aud: 'http://elsewhere' } })
+    for (let i = 0; i < 3; i++) expect(await reasonOf(verifyJwt(token, gate.config))).toBe('TOKEN_INVALID')
+    expect(gate.config.identityCache.size).toBe(0)
+    expect(gate.keySet.lookups).toBe(3)
   })
 
   test('a token that differs from a remembered one in its signature alone is rejected', async () => {
-    const door = await createFrontDoor()
-    const token = door.forge()
-    await verifyJwt(token, door.config)
+    const gate = await createTokenGate()
+    const token = gate.forge()
+    await verifyJwt(token, gate.config)
     const other = `${token.slice(0, token.lastIndexOf('.'))}.${'A'.repeat(86)}`
-    expect(await reasonOf(verifyJwt(other, door.config))).toBe('TOKEN_INVALID')
+    expect(await reasonOf(verifyJwt(other, gate.config))).toBe('TOKEN_INVALID')
   })
 
   test('another version of the key set checks the signature again', async () => {
-    const door = await createFrontDoor()
-    const token = door.forge()
-    await verifyJwt(token, door.config)
-    door.keySet.version++
-    await verifyJwt(token, door.config)
-    expect(door.keySet.lookups).toBe(2)
+    const gate = await createTokenGate()
+    const token = gate.forge()
+    await verifyJwt(token, gate.config)
+    gate.keySet.version++
+    await verifyJwt(token, gate.config)
+    expect(gate.keySet.lookups).toBe(2)
   })
 
   test('a token whose key has gone is rejected, although it was verified before', async () => {
-    const door = await createFrontDoor()
-    const token = door.forge()
-    await verifyJwt(token, door.config)
-    door.keySet.version++
-    door.keySet.findKey = () => undefined
-    expect(await reasonOf(verifyJwt(token, door.config))).toBe('TOKEN_INVALID')
+    const gate = await createTokenGate()
+    const token = gate.forge()
+    await verifyJwt(token, gate.config)
+    gate.keySet.version++
+    gate.keySet.findKey = () => undefined
+    expect(await reasonOf(verifyJwt(token, gate.config))).toBe('TOKEN_INVALID')
   })
 
   test('a key set that changes while a signature is checked does not let the old key into the new set', async () => {
-    const door = await createFrontDoor()
-    const token = door.forge()
-    const { findKey } = door.keySet
-    door.keySet.findKey = async (kid) => {
+    const gate = await createTokenGate()
+    const token = gate.forge()
+    const { findKey } = gate.keySet
+    gate.keySet.findKey = async (kid) => {
       const key = await findKey(kid)
-      door.keySet.version++
+      gate.keySet.version++
       return key
     }
-    await verifyJwt(token, door.config)
-    door.keySet.findKey = () => undefined
-    expect(await reasonOf(verifyJwt(token, door.config))).toBe('TOKEN_INVALID')
+    await verifyJwt(token, gate.config)
+    gate.keySet.findKey = () => undefined
+    expect(await reasonOf(verifyJwt(token, gate.config))).toBe('TOKEN_INVALID')
   })
 })

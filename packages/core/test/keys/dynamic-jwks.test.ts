@@ -145,7 +145,7 @@ describe('the first request waits for the keys', () => {
 
   test('200 that come while it cannot be reached are told so after one attempt', async () => {
     const scene = await setScene(publish([a]))
-    await scene.server.refuse()
+    await scene.server.reject()
     const reasons = await Promise.all(Array.from({ length: 200 }, () => lookUp(scene, a.kid)))
     expect(new Set(reasons)).toEqual(new Set(['KEYS_UNAVAILABLE']))
     expect(scene.fetches).toHaveLength(1)
@@ -179,7 +179,7 @@ describe('the first request waits for the keys', () => {
 
   test('a server whose own keys are dynamic starts while they cannot be had', async () => {
     const scene = await setScene(publish([a]))
-    await scene.server.refuse()
+    await scene.server.reject()
     const config = defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks: scene.keySet })
     defineAuth({ config, signingKeys: { keys: [a] } })
     await soon(() => expect(scene.errors).toHaveLength(1))
@@ -307,7 +307,7 @@ describe('a key that is not in the set', () => {
 
   test('is not decided while the endpoint fails', async () => {
     const scene = await setWarmScene()
-    await scene.server.refuse()
+    await scene.server.reject()
     expect(await lookUp(scene, b.kid)).toBe('KEYS_UNAVAILABLE')
     scene.advance(10 * SECOND)
     expect(await lookUp(scene, b.kid)).toBe('KEYS_UNAVAILABLE')
@@ -397,7 +397,7 @@ describe('whatever the endpoint does, tokens of known keys are accepted, and aft
     const verify = async () =>
       reasonOf(verifyJwt((await issueJwt(session, { key: active, config })).token, config))
 
-    if (answer === null) await scene.server.refuse()
+    if (answer === null) await scene.server.reject()
     else scene.server.answer = answer
     const reasons = new Map<string, number>()
     const steps = isSlow ? 23 : 46
@@ -446,7 +446,7 @@ describe('a health check', () => {
 
   test('fetches where there are no keys yet, and says when they cannot be had', async () => {
     const scene = await setScene(publish([a]))
-    await scene.server.refuse()
+    await scene.server.reject()
     expect(await stateOf(scene)).toBe('KEYS_UNAVAILABLE')
     await scene.server.listen()
     scene.advance(30 * SECOND)

@@ -90,7 +90,7 @@ test('one RSA key cannot serve both of its algorithms', async () => {
   expect(await reasonOf(verifyJws(token, setOf([{ ...publicJwk, alg: 'PS256' }], ALL)))).toBe('accepted')
 })
 
-describe('a weak or odd key is refused by the name of its member', () => {
+describe('a weak or odd key is rejected by the name of its member', () => {
   const { publicJwk: rsa } = pairOf('RS256')
   const { publicJwk: es384 } = pairOf('ES384')
   const { publicJwk: es512 } = pairOf('ES512')

@@ -12,7 +12,7 @@ const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const secret = 'c2VjcmV0LW9mLTMyLWJ5dGVzLXRoYXQtbm9ib2R5LXNlZQ'
 
 /** The message of the rejection. */
-function refusalOf(jwks: unknown, parse: (jwks: unknown) => unknown = staticJwks): string {
+function rejectionOf(jwks: unknown, parse: (jwks: unknown) => unknown = staticJwks): string {
   try {
     parse(jwks)
   } catch (error) {
@@ -31,8 +31,8 @@ const manyKeys = (count: number) => ({
 })
 
 test('the same set without a fault is accepted', () => {
-  expect(refusalOf({ keys: [ed, es] })).toBe('accepted')
-  expect(refusalOf(manyKeys(20))).toBe('accepted')
+  expect(rejectionOf({ keys: [ed, es] })).toBe('accepted')
+  expect(rejectionOf(manyKeys(20))).toBe('accepted')
 })
 
 describe('what is no JWK Set is rejected', () => {
@@ -65,7 +65,7 @@ describe('what is no JWK Set is rejected', () => {
     ['no key', { keys: [] }, 'JWKS has no key'],
     ['21 keys', manyKeys(21), 'JWKS has 21 keys; at most 20'],
   ])('%s', (_name, jwks, message) => {
-    expect(refusalOf(jwks)).toBe(message)
+    expect(rejectionOf(jwks)).toBe(message)
   })
 })
 
@@ -73,7 +73,7 @@ describe('a private key among public ones is rejected by the name of its member'
   test.each(secretMembers.map((member) => [member, changed(ed, { [member]: secret })] as const))(
     '%s in a public key',
     (member, jwks) => {
-      expect(refusalOf(jwks)).toBe(`JWKS: keys[0].${member} is private; only public keys belong here`)
+      expect(rejectionOf(jwks)).toBe(`JWKS: keys[0].${member} is private; only public keys belong here`)
     },
   )
 
@@ -83,7 +83,7 @@ describe('a private key among public ones is rejected by the name of its member'
     ['d', changed(rsa.publicKey.export({ format: 'jwk' }), { alg: 'RS256', d: secret })],
     ['k', { keys: [{ kty: 'oct', alg: 'HS256', kid: 'k', k: secret }] }],
   ])('%s of %j', (member, jwks) => {
-    expect(refusalOf(jwks)).toBe(`JWKS: keys[0].${member} is private; only public keys belong here`)
+    expect(rejectionOf(jwks)).toBe(`JWKS: keys[0].${member} is private; only public keys belong here`)
   })
 })
 
@@ -128,7 +128,7 @@ describe('one key at fault rejects the whole set, by the name of the member', ()
     ['use', { ...ed, use: 'enc' }],
     ['use', { ...ed, use: undefined }],
   ])('%s of %j', (member, key) => {
-    expect(refusalOf({ keys: [es, key] })).toMatch(new RegExp(`^JWKS: keys\\[1\\]\\.${member} \\S`))
+    expect(rejectionOf({ keys: [es, key] })).toMatch(new RegExp(`^JWKS: keys\\[1\\]\\.${member} \\S`))
   })
 })
 
@@ -143,7 +143,7 @@ describe('the message says what the member must be', () => {
     ['kid', '1 to 128 printable characters', without(ed, 'kid')],
     ['use', 'sig', { ...ed, use: 'enc' }],
   ])('%s must be %s', (member, what, key) => {
-    expect(refusalOf({ keys: [key] })).toBe(`JWKS: keys[0].${member} must be ${what}`)
+    expect(rejectionOf({ keys: [key] })).toBe(`JWKS: keys[0].${member} must be ${what}`)
   })
 })
 
@@ -158,12 +158,14 @@ test('a set that is changed after it was read is not read again', async () => {
 test('a member named __proto__ hides nothing and adds nothing', () => {
   const text = (members: object, key: object) =>
     JSON.stringify({ keys: [key] }).replace('{"keys":[{', `{"keys":[{"__proto__":${JSON.stringify(members)},`)
-  expect(refusalOf(text({ use: 'enc' }, ed))).toBe('accepted')
-  expect(refusalOf(text(ed, without(ed, 'x')))).toBe('JWKS: keys[0].x must be 32 bytes in base64url')
+  expect(rejectionOf(text({ use: 'enc' }, ed))).toBe('accepted')
+  expect(rejectionOf(text(ed, without(ed, 'x')))).toBe('JWKS: keys[0].x must be 32 bytes in base64url')
 })
 
 test('a key that says nothing of its use is accepted, and so are unneeded members', () => {
-  expect(refusalOf({ keys: [{ ...without(ed, 'use'), x5t: 'AAAA', key_ops: ['verify'] }] })).toBe('accepted')
+  expect(rejectionOf({ keys: [{ ...without(ed, 'use'), x5t: 'AAAA', key_ops: ['verify'] }] })).toBe(
+    'accepted',
+  )
 })
 
 describe('private keys', () => {
@@ -175,7 +177,7 @@ describe('private keys', () => {
     ['alg', { ...ed25519, alg: 'HS256' }],
     ['kid', { ...ed25519, kid: es256.kid }],
   ])('a key at fault is rejected by the name of its member: %s', (member, key) => {
-    expect(refusalOf({ keys: [es256, key] }, parseSigningKeys)).toMatch(
+    expect(rejectionOf({ keys: [es256, key] }, parseSigningKeys)).toMatch(
       new RegExp(`^SIGNING_KEYS: keys\\[1\\]\\.${member} \\S`),
     )
   })
@@ -186,7 +188,7 @@ describe('private keys', () => {
     ['no key', { keys: [] }],
     ['21 keys', { keys: Array.from({ length: 21 }, (_, i) => ({ ...ed25519, kid: `k${i}` })) }],
   ])('%s is rejected', (_name, jwks) => {
-    expect(refusalOf(jwks, parseSigningKeys)).toMatch(/^SIGNING_KEYS /)
+    expect(rejectionOf(jwks, parseSigningKeys)).toMatch(/^SIGNING_KEYS /)
   })
 })
 
@@ -203,7 +205,7 @@ describe('no message holds a secret', () => {
     ['a private key of another kind', { keys: [rsa.privateKey.export({ format: 'jwk' })] }],
   ])('%s', (_name, jwks) => {
     for (const parse of [staticJwks, parseSigningKeys]) {
-      const message = refusalOf(jwks, parse)
+      const message = rejectionOf(jwks, parse)
       expect(message).not.toContain(ed25519.d.slice(0, 8))
       expect(message).not.toContain(String(rsa.privateKey.export({ format: 'jwk' }).d).slice(0, 8))
     }

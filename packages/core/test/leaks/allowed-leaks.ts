@@ -41,7 +41,7 @@ const ALLOWED: readonly AllowedLeak[] = [
     place: 'database',
     after: /Test User$/,
     file: 'packages/core/test/plugins/email-password/change-password.test.ts',
-    reason: 'tries what stands before the @ of the email address as a password, which is refused',
+    reason: 'tries what stands before the @ of the email address as a password, which is rejected',
   },
   {
     secret: 'random secret',

@@ -23,7 +23,7 @@ const KNOWN_BY = 42
 const MAYBE_SECRETS = new RegExp(`[\\w-]{${KNOWN_BY},}`, 'g')
 
 /**
- * Passwords that are refused and stand in many a text: shorter ones, a word of our messages and tables, and the email address.
+ * Passwords that are rejected and stand in many a text: shorter ones, a word of our messages and tables, and the email address.
  */
 const NO_PASSWORD = /^(.{0,7}|password|\S+@\S+)$/su
 

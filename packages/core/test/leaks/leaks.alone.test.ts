@@ -95,7 +95,7 @@ const SECRETS: { issued: string; kind: Leak['secret']; issue: () => Promise<stri
     },
   },
   {
-    issued: 'a password that is refused',
+    issued: 'a password that is rejected',
     kind: 'password',
     async issue() {
       const password = 'too long '.repeat(80)
@@ -119,7 +119,7 @@ const PLACES: { how: string; place: Leak['place']; write: (text: string) => unkn
   { how: 'the output of a command', place: 'log', write: (text) => promisify(execFile)('echo', [text]) },
   { how: 'the output of a child', place: 'log', write: printInChild },
   {
-    how: 'the body of a refusal',
+    how: 'the body of a rejection',
     place: 'error body',
     write: (text) => Response.json({ text }, { status: 400 }),
   },

@@ -352,7 +352,7 @@ describe('with maxSessionsPerUser', () => {
       expect(await stored(own)).toEqual(before)
     })
 
-    test("another user's browser keeps its session where the sign-in is refused", async () => {
+    test("another user's browser keeps its session where the sign-in is rejected", async () => {
       const own = await full()
       const eve = await own.signIn()
       const call = own.begin({ replaces: parseSessionCookie(eve.sessionCookie) })

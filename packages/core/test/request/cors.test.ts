@@ -1,12 +1,12 @@
 import { defineAuthConfig, withCors } from '@sallyport/core'
 import { describe, expect, test } from 'vitest'
 import { corsHeaders, respondToPreflight } from '../../src/request/cors.ts'
-import { createFrontDoor } from '../support/front-door.ts'
+import { createTokenGate } from '../support/token-gate.ts'
 
 const config = defineAuthConfig({
   baseUrl: 'https://app.example.com/base',
   allowedOrigins: ['https://admin.example.com'],
-  jwks: (await createFrontDoor()).keySet,
+  jwks: (await createTokenGate()).keySet,
 })
 
 describe('the headers', () => {

@@ -1,11 +1,11 @@
 import { type AuthConfig, defineAuthConfig } from '@sallyport/core'
 import { readCredentials } from '@sallyport/core/internal/server'
 import { describe, expect, test } from 'vitest'
-import { createFrontDoor } from '../support/front-door.ts'
 import { incoming } from '../support/incoming.ts'
 import { reasonOf } from '../support/reason-of.ts'
+import { createTokenGate } from '../support/token-gate.ts'
 
-const { keySet } = await createFrontDoor()
+const { keySet } = await createTokenGate()
 const cookiesOnly = defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks: keySet })
 const withBearer = defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks: keySet, bearer: true })
 const overHttps = defineAuthConfig({ baseUrl: 'https://app.example.com', jwks: keySet })

@@ -6,13 +6,13 @@ import {
   type RequestKind,
 } from '@sallyport/core'
 import { describe, expect, test } from 'vitest'
-import { createFrontDoor } from '../support/front-door.ts'
 import { incoming } from '../support/incoming.ts'
+import { createTokenGate } from '../support/token-gate.ts'
 
 const config = defineAuthConfig({
   baseUrl: 'https://app.example.com/base',
   allowedOrigins: ['https://admin.example.com'],
-  jwks: (await createFrontDoor()).keySet,
+  jwks: (await createTokenGate()).keySet,
 })
 
 function isAllowed(request: OriginRequest, kind: RequestKind): boolean {

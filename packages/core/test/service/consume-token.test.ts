@@ -33,10 +33,10 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
     const nodes = [await database.open(), await database.open()]
     for (let round = 0; round < 5; round++) {
       const token = newToken()
-      const burned = await Promise.all(
+      const consumed = await Promise.all(
         Array.from({ length: 10 }, (_, i) => consumeToken((nodes[i % 2] ?? expect.fail()).db, token)),
       )
-      expect(burned.filter(Boolean)).toHaveLength(1)
+      expect(consumed.filter(Boolean)).toHaveLength(1)
     }
   })
 

@@ -113,7 +113,7 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
   test.each<[string, Partial<OnceCall>]>([
     ['another function', { path: 'report.delete' }],
     ['another body', { bodyDigest: 'other' }],
-  ])('a key that was used for %s is refused, during the call and after it', async (_what, changes) => {
+  ])('a key that was used for %s is rejected, during the call and after it', async (_what, changes) => {
     const { here, there } = await twoNodes()
     const call = newCall()
     const work = vi.fn(async () => 'other')

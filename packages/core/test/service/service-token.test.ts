@@ -17,7 +17,7 @@ test('what is absent is not in it', async () => {
   expect(decodeJwt(token)).toEqual({ ...others, jti: expect.any(String) })
 })
 
-describe('refused is, before anything is signed,', () => {
+describe('rejected is, before anything is signed,', () => {
   test.each<[string, Parameters<typeof scene.issue>, RegExp]>([
     ['an empty path', [{ path: '' }], /^path must be 1 to 200 characters/],
     ['a path with a line break', [{ path: 'a\nb' }], /^path must be/],

@@ -42,14 +42,14 @@ test('it may be signed with either algorithm', async () => {
   expect(await verify(await scene.issue({}, { key }))).toMatchObject({ service: 'edge' })
 })
 
-test('what is forged with the right claims and the right key is let in, so that what follows is refused for its own fault', async () => {
+test('what is forged with the right claims and the right key is let in, so that what follows is rejected for its own fault', async () => {
   expect(await reasonOf(verify(forge(claims())))).toBe('accepted')
   expect(await reasonOf(verify(forge({ ...claims(), act: undefined, idempotencyKey: undefined })))).toBe(
     'accepted',
   )
 })
 
-describe('refused is', () => {
+describe('rejected is', () => {
   test.each<[string, string]>([
     ['no token', ''],
     [
@@ -135,7 +135,7 @@ describe('it counts for 30 s', () => {
   })
 })
 
-test('one whose signature is right is no JWT of a user at the public door', async () => {
+test('one whose signature is right is no JWT of a user at the public gate', async () => {
   expect(await reasonOf(verifyJwt(await scene.issue(), config))).toBe('TOKEN_INVALID')
   // Nor where the keys were mixed up.
   const mixed = { ...config, issuers: [{ ...config.issuers[0], jwks: scene.serviceJwks }] as const }

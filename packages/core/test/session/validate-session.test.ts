@@ -223,7 +223,7 @@ describe('an answer that is not plainly the session is 503, never a way in and n
 })
 
 describe('a store that fails', () => {
-  const failure = new Error('connection rejected')
+  const failure = new Error('connection refused')
 
   test.each([
     ['rejects', () => Promise.reject(failure)],
@@ -233,7 +233,7 @@ describe('a store that fails', () => {
         throw failure
       },
     ],
-    ['rejects with no error', () => Promise.reject('connection rejected')],
+    ['rejects with no error', () => Promise.reject('connection refused')],
     ['rejects with nothing', () => Promise.reject()],
     ['never answers', () => new Promise(() => {})],
     ['answers nonsense at once', () => 's1'],

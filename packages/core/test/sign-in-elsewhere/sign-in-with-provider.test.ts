@@ -147,8 +147,8 @@ describe('sign-in at an OpenID provider', () => {
   })
 })
 
-describe('a sign-in is refused, and nobody is signed in', () => {
-  async function expectRefusal(response: Response, [status, text]: [number, string]): Promise<void> {
+describe('a sign-in is rejected, and nobody is signed in', () => {
+  async function expectRejection(response: Response, [status, text]: [number, string]): Promise<void> {
     expect([response.status, await response.text()]).toEqual([status, text])
     expect(response.headers.getSetCookie()).toEqual([])
     expect(browser.cookies.has('service.session')).toBe(false)
@@ -184,7 +184,7 @@ describe('a sign-in is refused, and nobody is signed in', () => {
   ])('with %s', async (_what, alter) => {
     const url = new URL(await comeBack(browser))
     alter(url)
-    await expectRefusal(await browser.get(url.href), FAILED)
+    await expectRejection(await browser.get(url.href), FAILED)
   })
 
   test.each([
@@ -194,12 +194,12 @@ describe('a sign-in is refused, and nobody is signed in', () => {
   ] as const)('with another %s in the browser', async (_what, index) => {
     const url = await comeBack(browser)
     exchangePart(browser, index, 'another'.repeat(7))
-    await expectRefusal(await browser.get(url), FAILED)
+    await expectRejection(await browser.get(url), FAILED)
   })
 
   test('in a browser that has not begun one', async () => {
     const url = await comeBack(openBrowser())
-    await expectRefusal(await browser.get(url), FAILED)
+    await expectRejection(await browser.get(url), FAILED)
   })
 
   test('in a browser that has not begun one, with a code that was asked for without state, nonce and challenge', async () => {
@@ -211,13 +211,13 @@ describe('a sign-in is refused, and nobody is signed in', () => {
       redirect_uri: redirectUri,
     }
     const back = await openBrowser().get(`${acme.issuer.origin}/authorize?${new URLSearchParams(request)}`)
-    await expectRefusal(await browser.get(back.headers.get('location') ?? ''), FAILED)
+    await expectRejection(await browser.get(back.headers.get('location') ?? ''), FAILED)
   })
 
   test('in a browser that has begun another one', async () => {
     const url = await comeBack(openBrowser())
     await comeBack(browser)
-    await expectRefusal(await browser.get(url), FAILED)
+    await expectRejection(await browser.get(url), FAILED)
   })
 
   test('when the code has been used before, by whoever has the cookie of the sign-in', async () => {
@@ -242,12 +242,12 @@ describe('a sign-in is refused, and nobody is signed in', () => {
     ['without a nonce', { nonce: undefined }],
   ])('with an ID token %s', async (_what, changes) => {
     acme.alter = (claims) => ({ ...claims, ...changes })
-    await expectRefusal(await signIn(browser), FAILED)
+    await expectRejection(await signIn(browser), FAILED)
   })
 
   test('with an ID token that the provider has not signed', async () => {
     acme.signsWithStrangeKey = true
-    await expectRefusal(await signIn(browser), FAILED)
+    await expectRejection(await signIn(browser), FAILED)
   })
 
   test.each([
@@ -262,7 +262,7 @@ describe('a sign-in is refused, and nobody is signed in', () => {
       ...(email !== undefined && { email }),
       ...(email_verified !== undefined && { email_verified }),
     }
-    await expectRefusal(await signIn(browser), [403, 'Your provider has not verified your email address'])
+    await expectRejection(await signIn(browser), [403, 'Your provider has not verified your email address'])
   })
 
   test.each([(email: string) => email, (email: string) => ` ${email.toUpperCase()}`])(
@@ -271,7 +271,10 @@ describe('a sign-in is refused, and nobody is signed in', () => {
       const { email } = await auth.createUser()
       before = await tablesNow()
       acme.person = { ...ada, email: write(email) }
-      await expectRefusal(await signIn(browser), [409, 'There is an account with this email: sign in to it'])
+      await expectRejection(await signIn(browser), [
+        409,
+        'There is an account with this email: sign in to it',
+      ])
     },
   )
 
@@ -281,6 +284,6 @@ describe('a sign-in is refused, and nobody is signed in', () => {
     await auth.db.updateTable('user').set({ banned: true }).where('id', '=', user.id).execute()
     before = await tablesNow()
     browser = openBrowser()
-    await expectRefusal(await signIn(browser), [403, 'Account banned'])
+    await expectRejection(await signIn(browser), [403, 'Account banned'])
   })
 })

@@ -1,6 +1,6 @@
 import { isAuthError, isEndpointError } from '@sallyport/core'
 
-/** The code of a refusal: the reason of a door, or that of an endpoint. Fails where there was no refusal, or another error. */
+/** The code of a rejection: the reason of a gate, or that of an endpoint. Fails where there was no rejection, or another error. */
 export async function codeOf(call: Promise<unknown>): Promise<string> {
   try {
     await call
@@ -9,5 +9,5 @@ export async function codeOf(call: Promise<unknown>): Promise<string> {
     if (isEndpointError(error)) return error.code
     throw error
   }
-  throw new Error('It was not refused')
+  throw new Error('It was not rejected')
 }

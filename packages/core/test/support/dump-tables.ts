@@ -23,7 +23,7 @@ interface Reading {
 
 const readings = new WeakMap<TestDb, Reading>()
 
-/** Everything that is stored, to see that nothing has changed. Records of failed sign-ins are left out: a refusal may leave one. */
+/** Everything that is stored, to see that nothing has changed. Records of failed sign-ins are left out: a rejection may leave one. */
 export async function dumpTables({ db }: Pick<TestAuth, 'db'>): Promise<Dump> {
   const { tables, query } = await readingOf(db)
   const dump: Dump = Object.fromEntries(tables.map((name) => [name, []]))

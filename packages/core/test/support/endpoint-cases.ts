@@ -38,7 +38,7 @@ export type Situation =
 
 /** What an endpoint answers in every situation. */
 export interface EndpointCase {
-  /** Whose call is a valid one; everyone else's is refused, or is about themselves. */
+  /** Whose call is a valid one; everyone else's is rejected, or is about themselves. */
   readonly caller: 'ada' | 'root'
   /** What a valid call sends. */
   readonly input: (scene: Scene) => Input | Promise<Input>
@@ -46,7 +46,7 @@ export interface EndpointCase {
   readonly aim: (scene: Scene) => Aim | Promise<Aim>
   /** What a call that succeeds does to the cookies. @default nothing */
   readonly cookies?: { readonly set: readonly string[]; readonly cleared: readonly string[] }
-  /** Status, and the code of a refusal. */
+  /** Status, and the code of a rejection. */
   readonly answers: Readonly<Record<Situation, string>>
 }
 

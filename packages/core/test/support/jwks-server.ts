@@ -11,7 +11,7 @@ export interface JwksServer {
   /** How it answers; a text is a JSON body. */
   answer: string | RequestListener
   /** Closes the port, so that nobody can connect. */
-  refuse(): Promise<void>
+  reject(): Promise<void>
   /** Opens it again. */
   listen(): Promise<void>
 }
@@ -33,7 +33,7 @@ export async function startJwksServer(answer: JwksServer['answer']): Promise<Jwk
     if (typeof address === 'object' && address !== null) port = address.port
   }
 
-  async function refuse(): Promise<void> {
+  async function reject(): Promise<void> {
     if (!server.listening) return
     const closed = once(server, 'close')
     server.close()
@@ -49,11 +49,11 @@ export async function startJwksServer(answer: JwksServer['answer']): Promise<Jwk
       return requests
     },
     answer,
-    refuse,
+    reject,
     listen,
   }
   await listen()
-  afterAll(refuse)
+  afterAll(reject)
   return jwks
 }
 

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '@sallyport/core'
 
-/** What a refused setting is told, or `accepted`. Any other error is thrown on. */
+/** What a rejected setting is told, or `accepted`. Any other error is thrown on. */
 export function messageOf(work: () => unknown): string {
   try {
     work()

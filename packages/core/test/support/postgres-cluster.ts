@@ -27,7 +27,7 @@ const INITDB_FLAGS = ['--auth=password', `--username=${USER}`, '--encoding=UTF8'
 const MAX_INIT_MS = 60_000
 const MAX_START_MS = 30_000
 
-/** PostgreSQL refuses to run as root. This user is on every system. */
+/** PostgreSQL rejects to run as root. This user is on every system. */
 const UNPRIVILEGED = 'nobody'
 
 /** The package with the programs of this system. Its path has the version. */

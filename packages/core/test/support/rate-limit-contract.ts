@@ -45,7 +45,7 @@ export function testRateLimitStore(store: RateLimitStore): void {
     expect(await times(4, key)).toEqual([null, null, null, 60])
   })
 
-  test('begins anew when the time from the first attempt is over, and no refusal makes it longer', async () => {
+  test('begins anew when the time from the first attempt is over, and no rejection makes it longer', async () => {
     const key = newKey()
     await times(2, key)
     pass(30_000)

@@ -1,6 +1,6 @@
 import { isAuthError, type Reason } from '@sallyport/core'
 
-/** How a promise ended: the reason of its refusal, or `accepted`. Any error but a refusal is thrown on. */
+/** How a promise ended: the reason of its rejection, or `accepted`. Any error but a rejection is thrown on. */
 export async function reasonOf(promise: Promise<unknown>): Promise<Reason | 'accepted'> {
   try {
     await promise

@@ -15,8 +15,8 @@ export interface TcpProxy {
   hold(): void
   /** Answers those that wait, and all that come. */
   release(): void
-  /** Refuses new connections until {@link release}. */
-  refuse(): void
+  /** Rejects new connections until {@link release}. */
+  reject(): void
   /** Keeps back what the server answers, until {@link resumeAnswers}. */
   pauseAnswers(): void
   resumeAnswers(): void
@@ -37,7 +37,7 @@ export async function startProxy(target: number): Promise<TcpProxy> {
   const onResume = new Map<Socket, () => void>()
   let isPaused = false
   const waiting: (() => void)[] = []
-  let mode: 'pass' | 'hold' | 'refuse' = 'pass'
+  let mode: 'pass' | 'hold' | 'reject' = 'pass'
   let attempts = 0
   const unanswered = new Set<Socket>()
   let mostUnanswered = 0
@@ -69,7 +69,7 @@ export async function startProxy(target: number): Promise<TcpProxy> {
       open.delete(client)
       unanswered.delete(client)
     })
-    if (mode === 'refuse') client.destroy()
+    if (mode === 'reject') client.destroy()
     else if (mode === 'hold') waiting.push(() => pass(client))
     else pass(client)
   })
@@ -92,8 +92,8 @@ export async function startProxy(target: number): Promise<TcpProxy> {
     hold: () => {
       mode = 'hold'
     },
-    refuse: () => {
-      mode = 'refuse'
+    reject: () => {
+      mode = 'reject'
     },
     release() {
       mode = 'pass'

@@ -7,7 +7,7 @@ import type { Experience } from './scenarios.ts'
 export interface Exchange {
   readonly path: string
   readonly status: number
-  /** Null where nothing was refused. */
+  /** Null where nothing was rejected. */
   readonly reason: string | null
 }
 
@@ -48,7 +48,7 @@ export async function callMe(baseUrl: string, user: KnownUser, send: typeof fetc
     () => true,
     () => false,
   )
-  // A refusal that may have ended the session has made the client ask; the answer may be on its way still.
+  // A rejection that may have ended the session has made the client ask; the answer may be on its way still.
   const { status, error } = authClient.getState()
   if (!isAnswered && status === 'authenticated' && error === null) await authClient.refresh()
   return {
@@ -78,13 +78,13 @@ function outcomeOf(
   }
 }
 
-interface Refusal {
+interface Rejection {
   readonly code?: string
   readonly error?: { readonly data: { readonly auth: { readonly reason: string } | null } }
 }
 
 async function reasonOf(response: Response): Promise<string | null> {
   if (response.ok) return null
-  const { code, error }: Refusal = await response.json()
+  const { code, error }: Rejection = await response.json()
   return error?.data.auth?.reason ?? code ?? null
 }

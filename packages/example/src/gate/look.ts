@@ -25,7 +25,7 @@ export interface Look {
   /** The row that the JWT names, or else the session cookie; null where there is none. */
   readonly row: SessionRow | null
   /** What the token endpoint would say; null where the session cookie stands for a session that counts. */
-  readonly refusedRefresh: Reason | null
+  readonly rejectedRefresh: Reason | null
   readonly next: { readonly status: number; readonly message: string } & Finding
   /** Whether a new JWT would let the next call in. */
   readonly refreshHelps: boolean
@@ -52,7 +52,7 @@ export async function look(cookie: string | null, { config: configured, db }: Lo
     identity === null ? [] : await outcome(() => validateSession(identity, sessions, config))
   const [sessionCookie] = await outcome(async () => readCookie(cookie, config.cookies.session))
   const own = await findByCookie(sessionCookie, { db, config })
-  const [, refusedRefresh] =
+  const [, rejectedRefresh] =
     own === null
       ? [null, 'SESSION_NOT_FOUND' as const]
       : await outcome(() => validateSession(own, sessions, config))
@@ -63,13 +63,13 @@ export async function look(cookie: string | null, { config: configured, db }: Lo
     jwt: { reason: jwtReason, identity: identity && describe(identity, config.now()) },
     session: sessionReason === undefined ? null : { reason: sessionReason },
     row: named && (await readRow(named, db)),
-    refusedRefresh,
+    rejectedRefresh,
     next: {
       reason,
       status: reason === null ? 200 : REASONS[reason].status,
       message: reason === null ? 'Both checks pass' : REASONS[reason].message,
     },
-    refreshHelps: reason?.startsWith('TOKEN_') === true && refusedRefresh === null,
+    refreshHelps: reason?.startsWith('TOKEN_') === true && rejectedRefresh === null,
   }
 }
 

@@ -4,7 +4,7 @@ import { getAuth } from '../get-auth.ts'
 import { protectedProcedure, router } from '../procedures.ts'
 import { organizationQueries } from './organization-queries.ts'
 
-/** For what calls `auth.api`, whose refusals keep their code. */
+/** For what calls `auth.api`, whose rejections keep their code. */
 const procedure = protectedProcedure.use(authErrorMiddleware)
 
 export const organizationsRouter = router({

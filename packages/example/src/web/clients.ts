@@ -40,5 +40,5 @@ export const { TRPCProvider, useTRPC, useTRPCClient } = createTRPCContext<AppRou
 /** `useAuth` with the endpoints of this app. */
 export const useAppAuth = useAuth<Clients['authClient']>
 
-/** Whether the server refuses this user until a ban is lifted. */
+/** Whether the server rejects this user until a ban is lifted. */
 export const useIsBanned = (): boolean => useAppAuth().error?.code === 'ACCOUNT_BANNED'

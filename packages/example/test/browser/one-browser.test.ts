@@ -69,7 +69,7 @@ test('a JWT has expired during a mutation: it is carried out once, and the user 
   const visitor = await room.signUp()
   const { page } = visitor
   visitor.mayLog(logOf(401))
-  // What is fetched again when the page has become live would be refused, too.
+  // What is fetched again when the page has become live would be rejected, too.
   const isLive = page.waitForResponse(/notes\.list/)
   await visitor.open('/notes')
   await isLive
@@ -99,7 +99,7 @@ describe('a server that is gone', () => {
     return visitor
   })
 
-  test('without a connection: a note is refused at once, with a message', async () => {
+  test('without a connection: a note is rejected at once, with a message', async () => {
     const { page, context, mayLog } = await opened()
     mayLog(/ERR_INTERNET_DISCONNECTED/)
     await context.setOffline(true)

@@ -72,7 +72,7 @@ test('the audit trail says who did what to whom, the newest first', async () => 
       expect.stringMatching(
         /^grace@example\.com was banned by ada@example\.com until <time.*UTC<\/time>: Noise\.$/,
       ),
-      'ada@example.com was refused from 127.0.0.1: wrong email or password.',
+      'ada@example.com was rejected from 127.0.0.1: wrong email or password.',
       'grace@example.com was given the role user by ada@example.com, instead of admin.',
       'grace@example.com was given the role admin by ada@example.com, instead of user.',
       'A session of grace@example.com ended by ada@example.com: revoked by an admin.',

@@ -29,7 +29,7 @@ test('says what the JWT proves, and what the row of its session says', async () 
     session: { reason: null },
     row: { email: 'grace@example.com', banned: false },
     next: { status: 200, reason: null },
-    refusedRefresh: null,
+    rejectedRefresh: null,
   })
 })
 
@@ -39,7 +39,7 @@ test('shows an anonymous caller that both checks fail', async () => {
     session: null,
     row: null,
     next: { status: 401, reason: 'TOKEN_MISSING' },
-    refusedRefresh: 'SESSION_NOT_FOUND',
+    rejectedRefresh: 'SESSION_NOT_FOUND',
     refreshHelps: false,
   })
 })
@@ -66,7 +66,7 @@ test('tells nothing of a session to who knows its id alone', async () => {
   expect(jar.header()).toContain('service.session=')
   expect(await look(`service.session=${id}.made-up`)).toMatchObject({
     row: null,
-    refusedRefresh: 'SESSION_NOT_FOUND',
+    rejectedRefresh: 'SESSION_NOT_FOUND',
     refreshHelps: false,
   })
 })

@@ -15,7 +15,7 @@ import { initTRPC, type TRPCError } from '@trpc/server'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import { internal, openRuntime, type RuntimeApp } from '../support/open-runtime.ts'
-import { callerPaths, type Outcome, outcomeOf, refusalFor } from '../support/outcome.ts'
+import { callerPaths, type Outcome, outcomeOf, rejectionFor } from '../support/outcome.ts'
 import { readStream } from '../support/stream.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { ORIGIN } from '../support/visitor.ts'
@@ -135,7 +135,7 @@ function notePath({ error, path }: { error: TRPCError; path?: string | undefined
   if (path !== undefined) callerPaths.set(error, path)
 }
 
-const reasonOf = ({ refusal }: Outcome): Reason | null => refusal?.auth?.reason ?? null
+const reasonOf = ({ rejection }: Outcome): Reason | null => rejection?.auth?.reason ?? null
 
 describe.each(places)('an action %s', (place) => {
   describe('is let in by both steps', () => {
@@ -147,12 +147,12 @@ describe.each(places)('an action %s', (place) => {
     ])('$state: $reason', async ({ change, reason }) => {
       const session = await app.signIn()
       await change(session)
-      const { refusal } = await outcomeOf(callerAt(place, session).whoami())
+      const { rejection } = await outcomeOf(callerAt(place, session).whoami())
       if (reason === null) {
-        expect(refusal).toBeNull()
+        expect(rejection).toBeNull()
       } else {
         const { status, code, message } = REASONS[reason]
-        expect(refusal).toMatchObject({ httpStatus: status, code, message, auth: { reason, replay: true } })
+        expect(rejection).toMatchObject({ httpStatus: status, code, message, auth: { reason, replay: true } })
       }
       expect(runs).toHaveLength(reason === null ? 1 : 0)
     })
@@ -160,8 +160,8 @@ describe.each(places)('an action %s', (place) => {
     test('a database that is away: 503, and the client may try again', async () => {
       const session = await app.signIn()
       app.store.answer = () => Promise.reject(new Error('connection refused'))
-      const { refusal } = await outcomeOf(callerAt(place, session).whoami())
-      expect(refusal).toMatchObject({
+      const { rejection } = await outcomeOf(callerAt(place, session).whoami())
+      expect(rejection).toMatchObject({
         httpStatus: 503,
         auth: { reason: 'SESSIONS_UNAVAILABLE', retryAfterSeconds: 1 },
       })
@@ -216,7 +216,7 @@ describe.each(places)('an action %s', (place) => {
     })
   })
 
-  describe('is refused', () => {
+  describe('is rejected', () => {
     test.each<{ call: string; run: (caller: ReturnType<typeof callerAt>) => Promise<unknown> }>([
       { call: 'ctx.runMutation in a query', run: (caller) => caller.sneaky() },
       { call: 'an endpoint that writes in a query', run: (caller) => caller.sneakyApi() },
@@ -236,8 +236,8 @@ describe.each(places)('an action %s', (place) => {
       const session = await app.signIn()
       meanwhile = () => change(session)
       const caller = callerAt(place, session)
-      expect((await outcomeOf(caller.report({ text: 'late' }))).refusal).toMatchObject(
-        refusalFor(reason, { replay: false }),
+      expect((await outcomeOf(caller.report({ text: 'late' }))).rejection).toMatchObject(
+        rejectionFor(reason, { replay: false }),
       )
     })
   })
@@ -251,8 +251,8 @@ test.each<{ backend: string; run: Runner['run'] }>([
   const { cookie } = await app.signIn()
   const { auth } = createAuthContext(app.auth.config).headers({ cookie, origin: ORIGIN }, { method: 'POST' })
   const caller = createCaller({ auth, runner: { run }, requestId: 'r1' })
-  const { refusal } = await outcomeOf(caller.whoami())
-  expect(refusal).toMatchObject({ httpStatus: 503, auth: { reason: 'SESSIONS_UNAVAILABLE' } })
+  const { rejection } = await outcomeOf(caller.whoami())
+  expect(rejection).toMatchObject({ httpStatus: 503, auth: { reason: 'SESSIONS_UNAVAILABLE' } })
   expect(runs).toEqual([])
 })
 
@@ -292,7 +292,7 @@ describe('a stream of an action', () => {
   async function openClock(place: Place, session: TestSession) {
     const iterable = await callerAt(place, session).clock()
     const stream = readStream(iterable, () => {})
-    expect(await stream.first).toEqual({ data: 'ready', refusal: null })
+    expect(await stream.first).toEqual({ data: 'ready', rejection: null })
     return stream
   }
 })
@@ -375,7 +375,7 @@ describe('the builder', () => {
     })
   })
 
-  test('refuses a context that has both a database and functions', async () => {
+  test('rejects a context that has both a database and functions', async () => {
     const { cookie } = await app.signIn()
     const { auth } = createAuthContext(app.auth.config).headers({ cookie, origin: ORIGIN })
     const context = { auth, db: app.db, runner: app.runners.local, requestId: 'r1', runQuery: () => {} }
@@ -383,7 +383,7 @@ describe('the builder', () => {
     expect(runs).toEqual([])
   })
 
-  test('refuses a context without a way to a database', async () => {
+  test('rejects a context without a way to a database', async () => {
     const { cookie } = await app.signIn()
     const { auth } = createAuthContext(app.auth.config).headers({ cookie, origin: ORIGIN })
     const context = Object.assign(Object.create(null), { auth, requestId: 'r1' })

@@ -84,7 +84,7 @@ describe.each(ADAPTERS)('$adapter', ({ load, sockets = true, cors = true }) => {
     )
   })
 
-  test('calls of one batch are one request, and more than a batch may have is refused', async () => {
+  test('calls of one batch are one request, and more than a batch may have is rejected', async () => {
     const visitor = openVisitor(host, ada)
     const before = testAuth.lookups.count
     const { client } = visitor
@@ -112,7 +112,7 @@ describe.each(ADAPTERS)('$adapter', ({ load, sockets = true, cors = true }) => {
   test.each([
     { from: 'another site', headers: FOREIGN },
     { from: 'nobody knows where', headers: {} },
-  ])('a mutation from $from is refused: ORIGIN_REJECTED', async ({ headers }) => {
+  ])('a mutation from $from is rejected: ORIGIN_REJECTED', async ({ headers }) => {
     const answer = await fetch(`http://${host}/trpc/say`, {
       method: 'POST',
       headers: { cookie: ada.cookie, 'content-type': 'application/json', ...headers },
@@ -131,7 +131,7 @@ describe.each(ADAPTERS)('$adapter', ({ load, sockets = true, cors = true }) => {
   })
 
   test.each(['/trpc/say', '/api/auth/update-user'])(
-    'a body of %s that is too long is refused with 413 before its end has come',
+    'a body of %s that is too long is rejected with 413 before its end has come',
     async (path) => {
       expect(await sendEndlessBody(host, { path, cookie: ada.cookie })).toBe(413)
     },
@@ -162,16 +162,16 @@ describe.each(ADAPTERS)('$adapter', ({ load, sockets = true, cors = true }) => {
     expect(await visitor.client.address.query()).toBe(visitor.address)
     const call = async () => (await visitor.fetch('/trpc/rationed')).status
     for (let times = 0; times < RATION; times++) expect(await call()).toBe(200)
-    const refused = await visitor.fetch('/trpc/rationed')
-    expect([refused.status, reasonOf(await refused.text())]).toEqual([429, 'RATE_LIMITED'])
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    const rejected = await visitor.fetch('/trpc/rationed')
+    expect([rejected.status, reasonOf(await rejected.text())]).toEqual([429, 'RATE_LIMITED'])
+    expect(Number(rejected.headers.get('retry-after'))).toBeGreaterThan(0)
     expect((await other.fetch('/trpc/rationed')).status).toBe(200)
   })
 
   test('roles are asked for, and a sensitive procedure reads anew', async () => {
     const [user, boss] = [openVisitor(host, ada), openVisitor(host, admin)]
-    const refused = await user.fetch('/trpc/users')
-    expect([refused.status, reasonOf(await refused.text())]).toEqual([403, 'ROLE_REQUIRED'])
+    const rejected = await user.fetch('/trpc/users')
+    expect([rejected.status, reasonOf(await rejected.text())]).toEqual([403, 'ROLE_REQUIRED'])
     expect(await boss.client.users.query()).toBe('all of them')
     expect(await user.client.rotate.mutate()).toBe(ada.sessionId)
   })
@@ -256,7 +256,7 @@ describe.each(ADAPTERS)('$adapter', ({ load, sockets = true, cors = true }) => {
   test.each([
     { from: 'a foreign page', headers: { ...FOREIGN } },
     { from: 'a program that names no origin', headers: {} },
-  ])('a WebSocket of $from is refused with 403', async ({ headers }) => {
+  ])('a WebSocket of $from is rejected with 403', async ({ headers }) => {
     const socket = new WebSocket(`ws://${host}/trpc`, { headers: { ...headers, cookie: ada.cookie } })
     onTestFinished(() => socket.terminate())
     const status = await new Promise((resolve) => {

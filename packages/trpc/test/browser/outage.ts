@@ -5,14 +5,14 @@ import type { KyselyPlugin } from 'kysely'
 /** A database that can go away and come back. */
 export interface Outage {
   readonly database: SqliteAuthDatabase<unknown>
-  /** While it is true, every read and every write is refused as one to a database that nobody can reach. */
+  /** While it is true, every read and every write is rejected as one to a database that nobody can reach. */
   isDown: boolean
 }
 
 /** Lets a test take a database away from everyone who uses the returned one, open connections included. */
 export function withOutage(opened: SqliteAuthDatabase<unknown>): Outage {
   const { sessions, limits } = opened
-  const refuse: KyselyPlugin = {
+  const reject: KyselyPlugin = {
     transformQuery({ node }) {
       if (outage.isDown) throw unreachable()
       return node
@@ -30,7 +30,7 @@ export function withOutage(opened: SqliteAuthDatabase<unknown>): Outage {
       findToken: (sessionId) => unlessDown(() => sessions.findToken(sessionId)),
     },
     limits: { consume: (key, limit) => unlessDown(() => limits.consume(key, limit)) },
-    db: withAuthStore(opened.db.withPlugin(refuse), opened),
+    db: withAuthStore(opened.db.withPlugin(reject), opened),
   } satisfies SqliteAuthDatabase<unknown>
   withAuthStore(reached.db, { ...reached, database: reached })
   const outage: Outage = { database: reached, isDown: false }

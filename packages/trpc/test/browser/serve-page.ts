@@ -60,7 +60,7 @@ export interface Site extends AsyncDisposable {
   forget(): void
   /** Answers to requests whose path begins like this are computed, but kept back until they are released. */
   hold(path: string): AnswerHold
-  /** Whether the database refuses everything. */
+  /** Whether the database rejects everything. */
   isDatabaseDown: boolean
   /** How many sockets are open. */
   readonly openSockets: number

@@ -28,7 +28,7 @@ describe('the clock of the client', () => {
       for (let call = 0; call < 3; call++) expect((await tab.run('ask')).data).toBe(ada.userId)
       expect(site.count(TOKEN)).toBe(0)
       await passTime(scene, JWT_LIFETIME_SECONDS)
-      // Ahead of time: no call has to ask for it, or to be refused first.
+      // Ahead of time: no call has to ask for it, or to be rejected first.
       await eventually(() => expect(site.count(TOKEN)).toBe(1))
       for (let call = 0; call < 3; call++) expect((await tab.run('ask')).data).toBe(ada.userId)
       expect(site.count(TOKEN)).toBe(1)

@@ -51,8 +51,8 @@ describe("another user signs in in another tab while the first one's refresh and
       await eventually(async () => expect((await tab.run('state')).userId).toBe(bob.userId))
     expect(answers).not.toContainEqual(expect.objectContaining({ data: ada.userId, deliveredTo: bob.userId }))
     // The client lets the refresh end first, so that its cookies do not stand against those of the second user.
-    const refused = site.requests.filter(({ status }) => status === 401)
-    expect(refused.length > 0).toBe(signIn === 'signInByHand')
+    const rejected = site.requests.filter(({ status }) => status === 401)
+    expect(rejected.length > 0).toBe(signIn === 'signInByHand')
 
     for (const tab of [first, second]) {
       expect(await tab.run('ask')).toEqual({ data: bob.userId, reason: null, deliveredTo: bob.userId })

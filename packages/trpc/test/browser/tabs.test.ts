@@ -88,7 +88,7 @@ async function expireInEveryTab({ site, profile, tabs }: Scene): Promise<(string
   return takeAnswers(tabs)
 }
 
-/** The clock of the client is too slow: no tab knows it before its call is refused. */
+/** The clock of the client is too slow: no tab knows it before its call is rejected. */
 async function expireOnTheServer({ site, profile, tabs }: Scene): Promise<(string | null)[]> {
   site.auth.clock.advance(JWT_LIFETIME_SECONDS)
   await profile.sleep(JWT_LIFETIME_SECONDS / 2)

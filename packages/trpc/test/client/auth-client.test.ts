@@ -243,8 +243,8 @@ describe('over a socket', () => {
     expect(await ada.client.banUser({ userId: grace.userId, reason: 'spam', expiresIn: 60 })).toEqual({
       success: true,
     })
-    const refusal = await errorOf(grace.client.getSession())
-    expect(refusal).toMatchObject({ code: 'ACCOUNT_BANNED', status: 403, message: 'Account banned' })
+    const rejection = await errorOf(grace.client.getSession())
+    expect(rejection).toMatchObject({ code: 'ACCOUNT_BANNED', status: 403, message: 'Account banned' })
     await ada.client.unbanUser({ userId: grace.userId })
     expect((await grace.client.getSession()).user.id).toBe(grace.userId)
     const { sessions } = await ada.client.listUserSessions({ userId: grace.userId })
@@ -262,8 +262,8 @@ describe('over a socket', () => {
       activeOrganizationId: null,
       activeOrganizationRole: null,
     })
-    const refusal = await errorOf(client.createOrganization({ name: 'Emca', slug: 'acme-client' }))
-    expect(refusal).toMatchObject({ code: 'SLUG_TAKEN', status: 409 })
+    const rejection = await errorOf(client.createOrganization({ name: 'Emca', slug: 'acme-client' }))
+    expect(rejection).toMatchObject({ code: 'SLUG_TAKEN', status: 409 })
   })
 
   test('endpoints of other plugins are called by their routes', async () => {
@@ -276,7 +276,7 @@ describe('over a socket', () => {
   })
 })
 
-describe('a refusal is an AuthClientError', () => {
+describe('a rejection is an AuthClientError', () => {
   test('with code, status and text', async () => {
     const { client, email } = await signUp()
     const visitor = open().client

@@ -2,7 +2,7 @@ import { type AuthClient, AuthClientError, createAuthClient } from '@sallyport/t
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { clientSession } from '../../src/client/client-session.ts'
 import { deferred } from '../support/deferred.ts'
-import { type Answer, refusal, scriptFetch, tokens } from '../support/scripted-fetch.ts'
+import { type Answer, rejection, scriptFetch, tokens } from '../support/scripted-fetch.ts'
 
 const TOKEN = '/backend/token'
 const SIGN_OUT = '/sign-out'
@@ -56,28 +56,28 @@ const settle = () => vi.advanceTimersByTimeAsync(0)
 
 /** Answers that say for certain that the session has ended. */
 const ENDS: readonly (readonly [name: string, answer: Answer])[] = [
-  ['SESSION_NOT_FOUND', () => refusal(401, 'SESSION_NOT_FOUND')],
-  ['SESSION_EXPIRED', () => refusal(401, 'SESSION_EXPIRED')],
+  ['SESSION_NOT_FOUND', () => rejection(401, 'SESSION_NOT_FOUND')],
+  ['SESSION_EXPIRED', () => rejection(401, 'SESSION_EXPIRED')],
 ]
 
 /** Answers that say nothing about the session; those that waiting may change are asked for again. */
 const UNCERTAIN: readonly (readonly [code: string, what: string, isRetried: boolean, answer: Answer])[] = [
   ['UNREACHABLE', 'no network', true, () => Promise.reject(new TypeError('fetch failed'))],
-  ['SESSIONS_UNAVAILABLE', '503', true, () => refusal(503, 'SESSIONS_UNAVAILABLE')],
-  ['KEYS_UNAVAILABLE', '503', true, () => refusal(503, 'KEYS_UNAVAILABLE')],
+  ['SESSIONS_UNAVAILABLE', '503', true, () => rejection(503, 'SESSIONS_UNAVAILABLE')],
+  ['KEYS_UNAVAILABLE', '503', true, () => rejection(503, 'KEYS_UNAVAILABLE')],
   ['UNKNOWN', 'a 502 of a proxy', true, () => new Response('<html>', { status: 502 })],
   ['UNKNOWN', 'a 401 of a proxy', true, () => new Response('<html>', { status: 401 })],
   ['UNKNOWN', 'a page to sign in to a network', true, () => new Response('<html>')],
   ['UNKNOWN', 'JSON of something else', true, () => Response.json({})],
   ['UNKNOWN', 'a lifetime that is no number', true, () => tokens({ expiresIn: 'soon' })],
   ['UNKNOWN', 'no lifetime', true, () => tokens({ expiresIn: 0 })],
-  ['INTERNAL_ERROR', '500', true, () => refusal(500, 'INTERNAL_ERROR')],
-  ['SESSION_NOT_FOUND', 'a 500 with that code', true, () => refusal(500, 'SESSION_NOT_FOUND')],
-  ['TOKEN_EXPIRED', 'a 401 with another code', true, () => refusal(401, 'TOKEN_EXPIRED')],
-  ['RATE_LIMITED', '429', true, () => refusal(429, 'RATE_LIMITED')],
-  ['ORIGIN_REJECTED', '403', true, () => refusal(403, 'ORIGIN_REJECTED')],
-  ['ACCOUNT_BANNED', '403', false, () => refusal(403, 'ACCOUNT_BANNED')],
-  ['COOKIE_CONFLICT', '401', false, () => refusal(401, 'COOKIE_CONFLICT')],
+  ['INTERNAL_ERROR', '500', true, () => rejection(500, 'INTERNAL_ERROR')],
+  ['SESSION_NOT_FOUND', 'a 500 with that code', true, () => rejection(500, 'SESSION_NOT_FOUND')],
+  ['TOKEN_EXPIRED', 'a 401 with another code', true, () => rejection(401, 'TOKEN_EXPIRED')],
+  ['RATE_LIMITED', '429', true, () => rejection(429, 'RATE_LIMITED')],
+  ['ORIGIN_REJECTED', '403', true, () => rejection(403, 'ORIGIN_REJECTED')],
+  ['ACCOUNT_BANNED', '403', false, () => rejection(403, 'ACCOUNT_BANNED')],
+  ['COOKIE_CONFLICT', '401', false, () => rejection(401, 'COOKIE_CONFLICT')],
 ]
 
 describe('the first answer', () => {
@@ -166,7 +166,7 @@ describe('who is signed in stays signed in', () => {
     const at: number[] = []
     server.answer(TOKEN, () => {
       at.push(Math.round(performance.now() / 1_000))
-      return refusal(503, 'SESSIONS_UNAVAILABLE')
+      return rejection(503, 'SESSIONS_UNAVAILABLE')
     })
     await vi.advanceTimersByTimeAsync(1_000_000)
     const pauses = at.map((time, index) => time - (at[index - 1] ?? time))
@@ -175,7 +175,7 @@ describe('who is signed in stays signed in', () => {
 
   test('and the server may request a longer wait', async () => {
     const { server } = await signedIn()
-    server.answer(TOKEN, () => refusal(429, 'RATE_LIMITED', { retryAfterSeconds: 300 }))
+    server.answer(TOKEN, () => rejection(429, 'RATE_LIMITED', { retryAfterSeconds: 300 }))
     await vi.advanceTimersByTimeAsync(850_000)
     expect(server.count(TOKEN)).toBe(1)
     await vi.advanceTimersByTimeAsync(280_000)
@@ -186,7 +186,7 @@ describe('who is signed in stays signed in', () => {
 
   test('and a wait longer than any timer causes no storm', async () => {
     const { server } = await signedIn()
-    server.answer(TOKEN, () => refusal(429, 'RATE_LIMITED', { retryAfterSeconds: 1e12 }))
+    server.answer(TOKEN, () => rejection(429, 'RATE_LIMITED', { retryAfterSeconds: 1e12 }))
     await vi.advanceTimersByTimeAsync(3_600_000)
     expect(server.count(TOKEN)).toBe(1)
   })
@@ -360,7 +360,7 @@ describe('a rejected call', () => {
 
   test('learns why it could not be decided, and does not ask between two attempts', async () => {
     const { client, server, session } = await signedIn()
-    server.answer(TOKEN, () => refusal(503, 'SESSIONS_UNAVAILABLE'))
+    server.answer(TOKEN, () => rejection(503, 'SESSIONS_UNAVAILABLE'))
     for (let i = 0; i < 20; i++)
       await expect(session.refreshAfter(session.generation)).rejects.toMatchObject({
         code: 'SESSIONS_UNAVAILABLE',
@@ -414,7 +414,7 @@ describe('a call that was told that its session has ended', () => {
 
   test('or its user banned: shown once, and the user stays', async () => {
     const { client, server, session } = await signedIn()
-    server.answer(TOKEN, () => refusal(403, 'ACCOUNT_BANNED'))
+    server.answer(TOKEN, () => rejection(403, 'ACCOUNT_BANNED'))
     for (let i = 0; i < 10; i++) {
       session.report('ACCOUNT_BANNED', 0)
       await settle()
@@ -475,7 +475,7 @@ describe('signing out', () => {
     ['ORIGIN_REJECTED', 403],
   ])('that is rejected with %s leaves the user signed in and says so', async (code, status) => {
     const { client, server } = await signedIn()
-    server.answer(SIGN_OUT, () => refusal(status, code))
+    server.answer(SIGN_OUT, () => rejection(status, code))
     expect((await client.signOut()).error).toMatchObject({ code, status })
     expect(client.getState()).toMatchObject({ ...ada, userChanges: 0, error: { code } })
     expect(server.count(SIGN_OUT)).toBe(1)
@@ -543,7 +543,7 @@ describe('signing out', () => {
 
   test('ends when somebody signs in meanwhile', async () => {
     const { client, server } = await signedIn()
-    server.answer(SIGN_OUT, () => refusal(503, 'SESSIONS_UNAVAILABLE'))
+    server.answer(SIGN_OUT, () => rejection(503, 'SESSIONS_UNAVAILABLE'))
     server.answer('/sign-in/email', asGrace)
     const done = client.signOut()
     await settle()
@@ -620,9 +620,9 @@ describe('another user', () => {
 
   test('who could not sign in changes nothing', async () => {
     const { client, server, states } = await signedIn()
-    server.answer('/sign-in/email', () => refusal(401, 'INVALID_CREDENTIALS'))
+    server.answer('/sign-in/email', () => rejection(401, 'INVALID_CREDENTIALS'))
     await expect(signIn(client)).rejects.toBeInstanceOf(AuthClientError)
-    server.answer('/sign-in/email', () => refusal(403, 'ACCOUNT_BANNED'))
+    server.answer('/sign-in/email', () => rejection(403, 'ACCOUNT_BANNED'))
     await expect(signIn(client)).rejects.toMatchObject({ code: 'ACCOUNT_BANNED' })
     await settle()
     expect(client.getState()).toEqual({ ...ada, userChanges: 0 })
@@ -634,11 +634,11 @@ describe('calls of the auth endpoints', () => {
   test('are sent once more with a new JWT, once', async () => {
     const { client, server, session } = await signedIn()
     server.answer('/session', () =>
-      session.generation === 1 ? refusal(401, 'TOKEN_EXPIRED') : Response.json({ user: 'ada' }),
+      session.generation === 1 ? rejection(401, 'TOKEN_EXPIRED') : Response.json({ user: 'ada' }),
     )
     expect(await client.api.getSession()).toEqual({ user: 'ada' })
     expect(server.sent.map(({ path }) => path)).toEqual(['/session', TOKEN, '/session'])
-    server.answer('/session', () => refusal(401, 'TOKEN_INVALID'))
+    server.answer('/session', () => rejection(401, 'TOKEN_INVALID'))
     await expect(client.api.getSession()).rejects.toMatchObject({ code: 'TOKEN_INVALID' })
     expect(server.count('/session')).toBe(4)
     expect(server.count(TOKEN)).toBe(2)
@@ -654,7 +654,7 @@ describe('calls of the auth endpoints', () => {
     const call: (input: { sessionId: string }) => Promise<object> = client.api[method]
     await call({ sessionId: 'ada-1' })
     expect(client.getState()).toEqual({ ...ada, userChanges: 0 })
-    server.answer(TOKEN, () => refusal(401, 'SESSION_NOT_FOUND'))
+    server.answer(TOKEN, () => rejection(401, 'SESSION_NOT_FOUND'))
     await call({ sessionId: 'ada-1' })
     expect(client.getState()).toEqual({ ...noUser, userChanges: 1 })
     expect(server.count(TOKEN)).toBe(2)

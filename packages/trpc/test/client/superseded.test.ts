@@ -2,7 +2,7 @@ import { bearer, createAuthClient } from '@sallyport/trpc/client'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { clientSession } from '../../src/client/client-session.ts'
 import { deferred } from '../support/deferred.ts'
-import { refusal, scriptFetch, tokens } from '../support/scripted-fetch.ts'
+import { rejection, scriptFetch, tokens } from '../support/scripted-fetch.ts'
 
 const TOKEN = '/backend/token'
 const SIGN_OUT = '/sign-out'
@@ -16,7 +16,7 @@ interface Api {
   getSession(): Promise<object>
 }
 
-const superseded = () => refusal(409, 'SECRET_SUPERSEDED')
+const superseded = () => rejection(409, 'SECRET_SUPERSEDED')
 const done = () => Response.json({ success: true })
 
 const ada = { status: 'authenticated', userId: 'ada', sessionId: 'ada-1', error: null, userChanges: 0 }
@@ -71,7 +71,7 @@ describe('a superseded session secret', () => {
   test.each([
     ['does not respond', () => new Promise<never>(() => {})],
     ['cannot be reached', () => Promise.reject(new TypeError('fetch failed'))],
-    ['responds with 503', () => refusal(503, 'SESSIONS_UNAVAILABLE')],
+    ['responds with 503', () => rejection(503, 'SESSIONS_UNAVAILABLE')],
   ])('shows signed out where sign-out %s, and does not wait for it for long', async (_what, answer) => {
     const { client, server } = await signedIn()
     server.answer(TOKEN, superseded)
@@ -101,7 +101,7 @@ describe('a superseded session secret', () => {
     let attempts = 0
     server.answer(TOKEN, () => {
       attempts++
-      return attempts === 2 ? refusal(429, 'RATE_LIMITED', { retryAfterSeconds: 60 }) : superseded()
+      return attempts === 2 ? rejection(429, 'RATE_LIMITED', { retryAfterSeconds: 60 }) : superseded()
     })
     const refreshing = client.refresh()
     await vi.advanceTimersByTimeAsync(200)
@@ -141,7 +141,7 @@ describe('a superseded session secret', () => {
       [409, 'CONFLICT'],
       [503, 'SECRET_SUPERSEDED'],
     ] as const) {
-      server.answer(TOKEN, () => refusal(status, code))
+      server.answer(TOKEN, () => rejection(status, code))
       expect(await client.refresh()).toMatchObject({ ...ada, error: { code } })
     }
     expect(server.count(TOKEN)).toBe(2)
@@ -237,16 +237,16 @@ describe('new credentials of the same session', () => {
   test('let a call be sent again that was rejected with two JWTs from before', async () => {
     const { client, server } = await signedIn()
     const [first, change] = [deferred<Response>(), deferred<Response>()]
-    const rejection = () => refusal(401, 'TOKEN_INVALID')
-    const answers = [() => first.promise, rejection, () => Response.json({ user: 'ada' })]
-    server.answer('/session', () => answers.shift()?.() ?? rejection())
+    const invalid = () => rejection(401, 'TOKEN_INVALID')
+    const answers = [() => first.promise, invalid, () => Response.json({ user: 'ada' })]
+    server.answer('/session', () => answers.shift()?.() ?? invalid())
     server.answer('/change-password', () => change.promise)
     const read = client.api.getSession()
     await settle()
     await client.refresh()
     const changing = client.api.changePassword({})
     await settle()
-    first.resolve(rejection())
+    first.resolve(invalid())
     await settle()
     change.resolve(tokens())
     await changing
@@ -281,7 +281,7 @@ describe('new credentials of the same session', () => {
     expect(client.getState()).toEqual(ada)
     expect(server.count(TOKEN)).toBe(0)
     server.answer('/verify-email', done)
-    server.answer(TOKEN, () => refusal(401, 'SESSION_NOT_FOUND'))
+    server.answer(TOKEN, () => rejection(401, 'SESSION_NOT_FOUND'))
     await client.api.verifyEmail({})
     expect(client.getState()).toEqual({ ...signedOut, error: null })
   })

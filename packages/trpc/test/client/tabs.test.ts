@@ -4,7 +4,7 @@ import { eventually } from '../../../core/test/support/eventually.ts'
 import { clientSession } from '../../src/client/client-session.ts'
 import { connectTabs as connect, type TabMessage, type Tabs } from '../../src/client/tabs.ts'
 import { deferred } from '../support/deferred.ts'
-import { refusal, scriptFetch, tokens } from '../support/scripted-fetch.ts'
+import { rejection, scriptFetch, tokens } from '../support/scripted-fetch.ts'
 
 const TOKEN = '/backend/token'
 
@@ -92,7 +92,7 @@ describe.each([
 
   test('sign in and out together', async () => {
     const { server, clients, states } = openTabs(3)
-    server.answer(TOKEN, () => refusal(401, 'SESSION_NOT_FOUND'))
+    server.answer(TOKEN, () => rejection(401, 'SESSION_NOT_FOUND'))
     await eventually(() => expect(states()).toSatisfy(everyone('unauthenticated')))
     server.answer('/sign-in/email', () => tokens())
     await clients[0]?.api.signInEmail({ email: 'ada' })
@@ -207,7 +207,7 @@ describe('what another tab tells', () => {
 
   test('who did not know which session has ended makes the others ask', async () => {
     const { server, client, other } = await open()
-    server.answer(TOKEN, () => refusal(401, 'SESSION_EXPIRED'))
+    server.answer(TOKEN, () => rejection(401, 'SESSION_EXPIRED'))
     await other.notify({ type: 'ended', sessionId: null })
     await eventually(() => expect(client.getState().status).toBe('unauthenticated'))
     expect(server.count(TOKEN)).toBe(2)
@@ -215,7 +215,7 @@ describe('what another tab tells', () => {
 
   test('of another user ends a sign-out that would end the session of that one', async () => {
     const { server, client, other } = await open()
-    server.answer('/sign-out', () => refusal(503, 'SESSIONS_UNAVAILABLE'))
+    server.answer('/sign-out', () => rejection(503, 'SESSIONS_UNAVAILABLE'))
     const done = client.signOut()
     await eventually(() => expect(server.count('/sign-out')).toBe(1))
     const receipt = { userId: 'grace', sessionId: 'grace-1', expiresIn: 900, seq: Date.now() + 1_000 }
@@ -270,7 +270,7 @@ describe('what another tab tells', () => {
     const { server, clients, baseUrl } = openTabs(1)
     const other = connectTabs(`sallyport ${baseUrl}`)
     const stop = other.listen(() => {})
-    server.answer(TOKEN, () => refusal(401, 'SESSION_NOT_FOUND'))
+    server.answer(TOKEN, () => rejection(401, 'SESSION_NOT_FOUND'))
     await eventually(() => expect(clients[0]?.getState().status).toBe('unauthenticated'))
     const receipt = { userId: 'ada', sessionId: 'ada-1', expiresIn: 900, seq: Date.now() - 1_000 }
     await other.notify({ type: 'received', receipt, isNew: false })
@@ -316,7 +316,7 @@ describe('a superseded secret', () => {
     server.answer(TOKEN, () => tokens())
     await eventually(() => expect(states()).toSatisfy(everyone('authenticated')))
     server.answer('/sign-out', () => Response.json({ success: true }))
-    server.answer(TOKEN, () => refusal(409, 'SECRET_SUPERSEDED'))
+    server.answer(TOKEN, () => rejection(409, 'SECRET_SUPERSEDED'))
     server.sent.length = 0
     return opened
   }
@@ -454,7 +454,7 @@ describe('a page', () => {
       await soon()
       expect(server.sent).toEqual([])
       // Without the event it would ask again after ten minutes.
-      server.answer(TOKEN, () => refusal(503, 'SESSIONS_UNAVAILABLE', { retryAfterSeconds: 600 }))
+      server.answer(TOKEN, () => rejection(503, 'SESSIONS_UNAVAILABLE', { retryAfterSeconds: 600 }))
       await client.refresh()
       server.answer(TOKEN, () => tokens())
       fire(type)
@@ -465,7 +465,7 @@ describe('a page', () => {
 
   test('in the background sends no request', async () => {
     const { server, client } = await open()
-    server.answer(TOKEN, () => refusal(503, 'SESSIONS_UNAVAILABLE'))
+    server.answer(TOKEN, () => rejection(503, 'SESSIONS_UNAVAILABLE'))
     await client.refresh()
     page.hidden = true
     fire('focus')
@@ -475,7 +475,7 @@ describe('a page', () => {
 
   test('that comes back from the history asks who is signed in now', async () => {
     const { server, client } = await open()
-    server.answer(TOKEN, () => refusal(401, 'SESSION_NOT_FOUND'))
+    server.answer(TOKEN, () => rejection(401, 'SESSION_NOT_FOUND'))
     fire('pageshow', { persisted: true })
     await eventually(() => expect(client.getState().status).toBe('unauthenticated'))
     server.answer(TOKEN, () => tokens({ sessionId: 'ada-2' }))
@@ -505,7 +505,7 @@ describe('a page', () => {
 
   test('that wakes while it signs out tries again at once', async () => {
     const { server, client } = await open()
-    server.answer('/sign-out', () => refusal(503, 'SESSIONS_UNAVAILABLE', { retryAfterSeconds: 600 }))
+    server.answer('/sign-out', () => rejection(503, 'SESSIONS_UNAVAILABLE', { retryAfterSeconds: 600 }))
     const done = client.signOut()
     await eventually(() => expect(client.getState().error).not.toBeNull())
     server.answer('/sign-out', () => Response.json({ success: true }))

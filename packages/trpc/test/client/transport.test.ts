@@ -7,7 +7,7 @@ import { type BearerStorage, bearer, createAuthClient } from '@sallyport/trpc/cl
 import { afterAll, describe, expect, test, vi } from 'vitest'
 import { clientSession } from '../../src/client/client-session.ts'
 import { deferred } from '../support/deferred.ts'
-import { refusal, scriptFetch, tokens } from '../support/scripted-fetch.ts'
+import { rejection, scriptFetch, tokens } from '../support/scripted-fetch.ts'
 
 const auth = await createTestAuth({ bearer: true })
 const server = createServer(getRequestListener((request) => auth.handler(request)))
@@ -199,7 +199,7 @@ describe('with bearer tokens and a storage', () => {
 describe('with cookies', () => {
   test('calls of tRPC say that they are no form of another site', async () => {
     const script = scriptFetch()
-    script.answer('/trpc/me', () => refusal(401, 'TOKEN_MISSING'))
+    script.answer('/trpc/me', () => rejection(401, 'TOKEN_MISSING'))
     const client = createAuthClient({ baseUrl, fetch: script.fetch })
     await client.fetch(new Request(`${baseUrl}/trpc/me`, { headers: { 'trpc-accept': 'application/jsonl' } }))
     await client.fetch(`${baseUrl}/trpc/me`, { headers: { accept: 'text/event-stream' }, signal: undefined })

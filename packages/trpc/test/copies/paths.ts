@@ -58,8 +58,8 @@ const endpoint =
 
 async function caught(call: () => Promise<unknown>): Promise<string> {
   try {
-    const { refusal } = await outcomeOf(call())
-    return refusal === null ? 'accepted' : (refusal.auth?.reason ?? refusal.code)
+    const { rejection } = await outcomeOf(call())
+    return rejection === null ? 'accepted' : (rejection.auth?.reason ?? rejection.code)
   } catch (error) {
     if (isAuthError(error)) return error.reason
     throw error

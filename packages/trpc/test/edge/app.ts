@@ -107,7 +107,7 @@ export function createApp({ baseUrl, keys, sessions, now }: Settings) {
   return {
     /** How often the database was asked. */
     reads: () => reads,
-    /** The answer to a procedure: its data, or the reason of its refusal. */
+    /** The answer to a procedure: its data, or the reason of its rejection. */
     async call(path: Path, cookie: string): Promise<string> {
       try {
         return await callerOf(cookie)[path]()
@@ -115,7 +115,7 @@ export function createApp({ baseUrl, keys, sessions, now }: Settings) {
         return reasonOf(error)
       }
     },
-    /** A stream: what its reader gets next, the reason in place of what is refused. */
+    /** A stream: what its reader gets next, the reason in place of what is rejected. */
     async stream(cookie: string): Promise<() => Promise<number | string>> {
       const ticks = await callerOf(cookie).ticks()
       const iterator = ticks[Symbol.asyncIterator]()

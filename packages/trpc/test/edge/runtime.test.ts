@@ -73,7 +73,7 @@ test('a mutation with one idempotency key is executed once', async () => {
   expect(scene.work.runs).toEqual(['report.save'])
 })
 
-test('what the function throws keeps its code, and a user whose session has ended is refused', async () => {
+test('what the function throws keeps its code, and a user whose session has ended is rejected', async () => {
   const fail = { type: 'mutation', path: 'work.fail', input: 'trpc', actor } as const
   expect(await run(fail)).toBe('PRECONDITION_FAILED Write something first')
   await scene.auth.revoke(ada)
@@ -81,7 +81,7 @@ test('what the function throws keeps its code, and a user whose session has ende
   expect(scene.work.runs).toEqual(['work.fail'])
 })
 
-test('a backend that is gone is no verdict', async () => {
+test('a backend that is gone is no result', async () => {
   await stop()
   expect(await save()).toBe('SESSIONS_UNAVAILABLE')
   expect(await run({ type: 'query', path: 'report.list', input: undefined, actor })).toBe(

@@ -87,7 +87,7 @@ describe('over HTTP', () => {
     expect([status, app.reads()]).toEqual([200, 1])
   })
 
-  test('a refusal has its status and its reason', async () => {
+  test('a rejection has its status and its reason', async () => {
     const response = await app.fetch('me', { method: 'GET', headers: await headers('gone') })
     expect([response.status, await response.json()]).toMatchObject([
       401,

@@ -23,8 +23,8 @@ const ALLOWED = [
     'socket UNAUTHORIZED',
     'socket BAD_REQUEST',
     'socket closed',
-    'socket refused 400',
-    'socket refused 431',
+    'socket rejected 400',
+    'socket rejected 431',
   ],
   // What tRPC calls a message that it cannot read; its status is 400.
   'socket PARSE_ERROR',
@@ -45,7 +45,7 @@ afterAll(async () => {
 })
 
 test(
-  'of hostile requests none is answered with anything but a refusal, and the server survives them',
+  'of hostile requests none is answered with anything but a rejection, and the server survives them',
   async () => {
     const outcomes = new Map<string, number>()
     const findings: object[] = []
@@ -80,7 +80,7 @@ test.each([
   ['/', ''],
   ['//', 'localhost'],
   ['http://[', 'localhost'],
-])('an upgrade to %j at the host %j is refused, since tRPC would fail to parse it', async (path, host) => {
+])('an upgrade to %j at the host %j is rejected, since tRPC would fail to parse it', async (path, host) => {
   const head = [
     `GET ${path} HTTP/1.1`,
     `host: ${host}`,

@@ -24,7 +24,7 @@ import { prototypes } from '../../../core/test/hostile/prototypes.ts'
 import { createTarget } from '../../../core/test/hostile/target.ts'
 
 const target = await createTarget(process.argv[2] ?? '')
-const { config } = target.openDoor()
+const { config } = target.openGate()
 const { db, database, definition } = target.auth
 const authContext = createAuthContext(config)
 const auth = await createAuth({ ...definition, config }, database)

@@ -32,7 +32,7 @@ export function createSocketCall(token: string, random: Random): SocketCall {
 }
 
 /**
- * Sends the message and returns what came of it: the code of the error, `refused` with the status of the upgrade, `closed`, or
+ * Sends the message and returns what came of it: the code of the error, `rejected` with the status of the upgrade, `closed`, or
  * `answered`.
  */
 export function callOverSocket(port: number, { token, message, isInCookie }: SocketCall): Promise<string> {
@@ -50,7 +50,7 @@ export function callOverSocket(port: number, { token, message, isInCookie }: Soc
       socket.send(message)
     })
     socket.on('message', (answer) => settle(codeOf(String(answer))))
-    socket.on('unexpected-response', (_request, { statusCode }) => settle(`refused ${statusCode}`))
+    socket.on('unexpected-response', (_request, { statusCode }) => settle(`rejected ${statusCode}`))
     socket.on('close', () => settle('closed'))
     socket.on('error', () => settle('closed'))
   })

@@ -9,7 +9,7 @@ import {
 import { type Observer, observable } from '@trpc/server/observable'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { AppRouter } from '../support/router.ts'
-import { refusal, scriptFetch, tokens } from '../support/scripted-fetch.ts'
+import { rejection, scriptFetch, tokens } from '../support/scripted-fetch.ts'
 
 const TOKEN = '/backend/token'
 
@@ -80,7 +80,7 @@ function failure(httpStatus: number, auth: object | null = null): AppError {
   return TRPCClientError.from({ error: { code: -32000, message: String(httpStatus), data } })
 }
 const unavailable = failure(503, { reason: 'SESSIONS_UNAVAILABLE' })
-const tokenRefused = (replay: boolean) => failure(401, { reason: 'TOKEN_INVALID', replay })
+const tokenRejected = (replay: boolean) => failure(401, { reason: 'TOKEN_INVALID', replay })
 /** An error that an event of the network caused. */
 const lost = () => TRPCClientError.from<AppRouter>({ type: 'error', message: 'lost' })
 
@@ -275,7 +275,7 @@ describe('a subscription whose JWT is rejected', () => {
     const { sent, server, seen, last } = await open()
     last().next(started)
     last().next(event(1))
-    last().error(tokenRefused(false))
+    last().error(tokenRejected(false))
     await settle()
     expect(server.count(TOKEN)).toBe(2)
     expect(sent.map(({ op }) => op.input)).toEqual([undefined, { lastEventId: '1' }])
@@ -285,7 +285,7 @@ describe('a subscription whose JWT is rejected', () => {
   test('fails where its resolver ran into another guard', async () => {
     const { sent, server, seen, last } = await open()
     last().next(state('pending'))
-    last().error(tokenRefused(false))
+    last().error(tokenRejected(false))
     await settle()
     expect(server.count(TOKEN)).toBe(2)
     expect(sent).toHaveLength(1)
@@ -294,9 +294,9 @@ describe('a subscription whose JWT is rejected', () => {
 
   test('fails where the new one is rejected at once', async () => {
     const { sent, seen, last } = await open()
-    last().error(tokenRefused(true))
+    last().error(tokenRejected(true))
     await settle()
-    last().error(tokenRefused(true))
+    last().error(tokenRejected(true))
     await settle()
     expect(sent).toHaveLength(2)
     expect(seen).toEqual(['failed: 401'])
@@ -304,10 +304,10 @@ describe('a subscription whose JWT is rejected', () => {
 
   test('goes on once more where it had lasted', async () => {
     const { sent, seen, last } = await open()
-    last().error(tokenRefused(true))
+    last().error(tokenRejected(true))
     await settle()
     await vi.advanceTimersByTimeAsync(30_001)
-    last().error(tokenRefused(true))
+    last().error(tokenRejected(true))
     await settle()
     expect(sent).toHaveLength(3)
     expect(seen).toEqual([])
@@ -315,8 +315,8 @@ describe('a subscription whose JWT is rejected', () => {
 
   test('shows that the server cannot validate its session, and goes on when it is known', async () => {
     const { sent, server, seen, last } = await open()
-    server.answer(TOKEN, () => refusal(503, 'SESSIONS_UNAVAILABLE'))
-    last().error(tokenRefused(true))
+    server.answer(TOKEN, () => rejection(503, 'SESSIONS_UNAVAILABLE'))
+    last().error(tokenRejected(true))
     await settle()
     expect(seen).toEqual(['connecting: SESSIONS_UNAVAILABLE'])
     server.answer(TOKEN, () => tokens())

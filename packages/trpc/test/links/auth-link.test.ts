@@ -287,7 +287,7 @@ test.each(['httpBatchLink', 'httpBatchStreamLink'] as const)(
   },
 )
 
-test('a refusal of an older JWT that comes late is answered by the one that has come meanwhile', async () => {
+test('a rejection of an older JWT that comes late is answered by the one that has come meanwhile', async () => {
   const scene = await expired()
   const client = scene.connect('httpLink')
   const late = deferred<void>()
@@ -340,19 +340,19 @@ describe('while the server cannot validate the session', () => {
   const OUTAGES = [
     {
       answer: 'SESSIONS_UNAVAILABLE',
-      response: () => refusal(503, 'SESSIONS_UNAVAILABLE', 7),
+      response: () => rejection(503, 'SESSIONS_UNAVAILABLE', 7),
       data: { code: 'SERVICE_UNAVAILABLE', httpStatus: 503 },
       auth: { reason: 'SESSIONS_UNAVAILABLE', retryAfterSeconds: 7 },
     },
     {
       answer: 'KEYS_UNAVAILABLE',
-      response: () => refusal(503, 'KEYS_UNAVAILABLE', 2),
+      response: () => rejection(503, 'KEYS_UNAVAILABLE', 2),
       data: { code: 'SERVICE_UNAVAILABLE', httpStatus: 503 },
       auth: { reason: 'KEYS_UNAVAILABLE', retryAfterSeconds: 2 },
     },
     {
       answer: 'RATE_LIMITED',
-      response: () => refusal(429, 'RATE_LIMITED', 5),
+      response: () => rejection(429, 'RATE_LIMITED', 5),
       data: { code: 'TOO_MANY_REQUESTS', httpStatus: 429 },
       auth: { reason: 'RATE_LIMITED', retryAfterSeconds: 5 },
     },
@@ -416,7 +416,7 @@ describe('while the server cannot validate the session', () => {
     'a query that has waited fails where the user turns out to be $outcome',
     async ({ arrange, data, reason }) => {
       const scene = await expired(reason === 'ACCOUNT_BANNED' ? {} : ada)
-      answerToken(scene, () => refusal(503, 'SESSIONS_UNAVAILABLE', 1))
+      answerToken(scene, () => rejection(503, 'SESSIONS_UNAVAILABLE', 1))
       const failure = failureOf(scene.connect('httpLink').me.query())
       await soon(() => expect(scene.authClient.getState().error).not.toBeNull())
       await arrange(scene)
@@ -443,7 +443,7 @@ describe('a call that needs a new JWT', () => {
 
   test('fails with what the token endpoint rejects by its rules, though the client asks on', async () => {
     const scene = await expired()
-    answerToken(scene, () => refusal(403, 'ORIGIN_REJECTED'))
+    answerToken(scene, () => rejection(403, 'ORIGIN_REJECTED'))
     const { data } = await failureOf(scene.connect('httpLink').me.query())
     expect(data).toMatchObject({ code: 'FORBIDDEN', httpStatus: 403, auth: { reason: 'ORIGIN_REJECTED' } })
   })
@@ -462,7 +462,7 @@ describe('a call that needs a new JWT', () => {
   })
 })
 
-describe('a refusal that may end the session', () => {
+describe('a rejection that may end the session', () => {
   test('signs out where the token endpoint says the same', async () => {
     const scene = await signedIn()
     await server.auth.revoke(scene.session)
@@ -563,7 +563,7 @@ describe('during a sign-out', () => {
   test('a query waits, and is sent when the server has rejected', async () => {
     const { connect, answered, signedOut, session } = await signingOut()
     const answer = connect('httpLink').me.query()
-    answered.resolve(refusal(403, 'ORIGIN_REJECTED'))
+    answered.resolve(rejection(403, 'ORIGIN_REJECTED'))
     await signedOut
     expect(await answer).toBe(session.userId)
   })
@@ -599,7 +599,7 @@ describe('the link after it', () => {
   })
 })
 
-/** A refusal by an auth endpoint. */
-function refusal(status: number, code: string, retryAfterSeconds?: number): Response {
+/** A rejection by an auth endpoint. */
+function rejection(status: number, code: string, retryAfterSeconds?: number): Response {
   return Response.json({ code, message: code, retryAfterSeconds }, { status })
 }

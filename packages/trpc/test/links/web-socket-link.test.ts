@@ -175,27 +175,27 @@ describe('the socket', () => {
 
 describe('a socket that was opened with a JWT which the server rejects', () => {
   /** Its client does not know that the JWT has expired. */
-  async function refusedScene() {
+  async function rejectedScene() {
     const scene = await signedIn()
     scene.take(await server.auth.expireJwt(scene.session))
     return Object.assign(scene, { client: scene.connect('webSocketLink') })
   }
 
   test('is replaced before the call is sent again', async () => {
-    const scene = await refusedScene()
+    const scene = await rejectedScene()
     expect(await scene.client.me.query()).toBe(ada.userId)
     expect(scene.count('token')).toBe(2)
     await soon(() => expect(statesOf(scene)).toEqual([false, true]))
   })
 
   test('is replaced once for many calls', async () => {
-    const scene = await refusedScene()
+    const scene = await rejectedScene()
     await Promise.all(Array.from({ length: 30 }, () => scene.client.me.query()))
     await soon(() => expect(statesOf(scene)).toEqual([false, true]))
   })
 
   test('still answers what needs no session', async () => {
-    const scene = await refusedScene()
+    const scene = await rejectedScene()
     const { client } = scene
     const values: unknown[] = []
     const open = client.publicNumbers.subscribe(undefined, { onData: (value) => values.push(value) })

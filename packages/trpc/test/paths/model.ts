@@ -1,7 +1,7 @@
 import type { State } from './state.ts'
 
 /** What comes of a request: an answer, or why there is none. */
-export interface Verdict {
+export interface Result {
   readonly status: number
   readonly reason: string | null
   readonly message: string | null
@@ -45,7 +45,7 @@ export function expectedStatus(reason: ModelReason | null): number {
 }
 
 /**
- * What the document says of a state: the reason of the refusal, or null where the request goes through. Shares no code with the library.
+ * What the document says of a state: the reason of the rejection, or null where the request goes through. Shares no code with the library.
  *
  * @param connection `kept` is one that was let in before: its identity is kept, so the JWT may have expired since (section 5)
  */

@@ -55,7 +55,7 @@ import type { Answer } from './model.ts'
 /** An app that can be asked on every path. */
 export interface PathsApp {
   readonly config: AuthConfig
-  /** Without any of the doors, to bring states about. */
+  /** Without any of the gates, to bring states about. */
   readonly tables: Kysely<AuthTables>
   /** What belongs into a context. */
   readonly db: AuthDatabase

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createRandom, type Random } from '../../../core/test/hostile/random.ts'
-import { expectedAnswer, expectedReason, expectedStatus, type Names, type Verdict } from './model.ts'
+import { expectedAnswer, expectedReason, expectedStatus, type Names, type Result } from './model.ts'
 import { openPathsApp, type PathsApp } from './open-app.ts'
 import type { Named } from './rows.ts'
 import { insertVisitor, setScene } from './scene.ts'
@@ -29,41 +29,41 @@ beforeAll(async () => {
 })
 afterAll(() => app?.close())
 
-test(`${STATES} random states of JWT, session, ban, role and clock have the verdict and reason of the model on every path`, {
+test(`${STATES} random states of JWT, session, ban, role and clock have the result and reason of the model on every path`, {
   timeout: 60_000 + STATES * 100,
 }, async () => {
   const states = createRandom(`${SEED} states`)
   const asked: Record<string, number> = {}
-  const verdicts: Record<string, number> = {}
+  const results: Record<string, number> = {}
 
   for (let number = 0; number < STATES; number++) {
     const state = createState(number, states)
-    for (const { name, verdict, expected, at } of await askEverywhere(state, random)) {
+    for (const { name, result, expected, at } of await askEverywhere(state, random)) {
       const where = { PATHS_SEED: SEED, number, at, path: name, state: JSON.stringify(state) }
-      expect({ ...where, ...verdict }).toEqual({
+      expect({ ...where, ...result }).toEqual({
         ...where,
         ...expected,
-        message: expect.toSatisfy(isMessageOf(verdict)),
+        message: expect.toSatisfy(isMessageOf(result)),
       })
       asked[name] = (asked[name] ?? 0) + 1
-      const outcome = `${verdict.status} ${verdict.reason ?? 'accepted'}`
-      verdicts[outcome] = (verdicts[outcome] ?? 0) + 1
+      const outcome = `${result.status} ${result.reason ?? 'accepted'}`
+      results[outcome] = (results[outcome] ?? 0) + 1
     }
   }
 
   console.log(`${STATES} states, PATHS_SEED=${SEED}, asked on each path:`, JSON.stringify(asked))
-  console.log('verdicts:', JSON.stringify(Object.fromEntries(Object.entries(verdicts).sort())))
-  // Each path was asked in each state, and every verdict there is was among them.
+  console.log('results:', JSON.stringify(Object.fromEntries(Object.entries(results).sort())))
+  // Each path was asked in each state, and every result there is was among them.
   for (const { name } of ways) expect(asked[name]).toBeGreaterThanOrEqual(STATES)
   expect(asked[KEPT]).toBeGreaterThan(STATES / 5)
-  expect(Object.keys(verdicts)).toHaveLength(10)
+  expect(Object.keys(results)).toHaveLength(10)
 })
 
 interface Asked {
   readonly name: string
   readonly at: 'before' | 'now'
-  readonly verdict: Verdict
-  readonly expected: Omit<Verdict, 'message'>
+  readonly result: Result
+  readonly expected: Omit<Result, 'message'>
 }
 
 /** Brings a state about and asks on every path at once; where the visitor came before, then too. */
@@ -76,16 +76,16 @@ async function askEverywhere(state: State, sceneRandom: Random): Promise<Asked[]
     time = state.before
     const earlier = stateBefore(state, state.before)
     kept = await openSocket(app, headers)
-    const expected = expectedVerdict(earlier, names)
-    asked.push({ name: KEPT, at: 'before', verdict: await kept.ask(state.need), expected })
+    const expected = expectedResult(earlier, names)
+    asked.push({ name: KEPT, at: 'before', result: await kept.ask(state.need), expected })
     asked.push(...(await askAll(earlier, { headers, names, at: 'before' })))
   }
   time = state.now
   await scene.change()
   asked.push(...(await askAll(state, { headers, names, at: 'now' })))
   if (kept !== null) {
-    const expected = expectedVerdict(state, names, 'kept')
-    asked.push({ name: KEPT, at: 'now', verdict: await kept.ask(state.need), expected })
+    const expected = expectedResult(state, names, 'kept')
+    asked.push({ name: KEPT, at: 'now', result: await kept.ask(state.need), expected })
     kept.close()
   }
   app.store.answer = null
@@ -96,13 +96,13 @@ function askAll(
   state: State,
   { headers, names, at }: { headers: Readonly<Record<string, string>>; names: Names; at: Asked['at'] },
 ): Promise<Asked[]> {
-  const expected = expectedVerdict(state, names)
+  const expected = expectedResult(state, names)
   return Promise.all(
-    ways.map(async ({ name, ask }) => ({ name, at, verdict: await ask(headers, state.need), expected })),
+    ways.map(async ({ name, ask }) => ({ name, at, result: await ask(headers, state.need), expected })),
   )
 }
 
-function expectedVerdict(state: State, names: Names, connection: 'new' | 'kept' = 'new'): Asked['expected'] {
+function expectedResult(state: State, names: Names, connection: 'new' | 'kept' = 'new'): Asked['expected'] {
   const reason = expectedReason(state, connection)
   const answer = reason === null ? expectedAnswer(state, names) : null
   return { status: expectedStatus(reason), reason, answer }
@@ -113,7 +113,7 @@ const texts = new Map<string | null, string | null>([
   [null, null],
   ['ACCOUNT_BANNED', 'Account banned'],
 ])
-function isMessageOf({ reason, message: first }: Verdict): (message: unknown) => boolean {
+function isMessageOf({ reason, message: first }: Result): (message: unknown) => boolean {
   if (!texts.has(reason)) texts.set(reason, first)
   return (message) => message === texts.get(reason)
 }

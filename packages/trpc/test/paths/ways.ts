@@ -7,7 +7,7 @@ import { WebSocket } from 'ws'
 import * as z from 'zod'
 import { outcomeOf } from '../support/outcome.ts'
 import { ORIGIN } from '../support/visitor.ts'
-import type { Answer, Verdict } from './model.ts'
+import type { Answer, Result } from './model.ts'
 import { answerOf, createActions, createCaller, type PathsApp } from './open-app.ts'
 import type { State } from './state.ts'
 
@@ -17,26 +17,26 @@ type Headers = Readonly<Record<string, string>>
 /** A way to ask who somebody is, of which all have to answer alike. */
 export interface Way {
   readonly name: string
-  ask(headers: Headers, need: Need): Promise<Verdict>
+  ask(headers: Headers, need: Need): Promise<Result>
 }
 
 const answer = z.object({ userId: z.string(), sessionId: z.string(), role: z.string() })
-const refusal = z.object({
+const rejection = z.object({
   message: z.string(),
   data: z.object({ httpStatus: z.number(), auth: z.object({ reason: z.string() }).nullable() }),
 })
-const body = z.union([z.object({ error: refusal }), z.object({ result: z.object({ data: answer }) })])
+const body = z.union([z.object({ error: rejection }), z.object({ result: z.object({ data: answer }) })])
 
-const accepted = (value: Answer): Verdict => ({ status: 200, reason: null, message: null, answer: value })
+const accepted = (value: Answer): Result => ({ status: 200, reason: null, message: null, answer: value })
 
-function refused(error: unknown): Verdict {
-  const { message, data } = refusal.parse(error)
+function rejected(error: unknown): Result {
+  const { message, data } = rejection.parse(error)
   return { status: data.httpStatus, reason: data.auth?.reason ?? null, message, answer: null }
 }
 
-function verdictOf(json: unknown): Verdict {
+function verdictOf(json: unknown): Result {
   const parsed = body.parse(json)
-  return 'error' in parsed ? refused(parsed.error) : accepted(parsed.result.data)
+  return 'error' in parsed ? rejected(parsed.error) : accepted(parsed.result.data)
 }
 
 /** Every way into an app. */
@@ -54,9 +54,9 @@ export function createWays(app: PathsApp): Way[] {
       name: 'WebSocket',
       async ask(headers, need) {
         const socket = await openSocket(app, headers)
-        const verdict = await socket.ask(need)
+        const result = await socket.ask(need)
         socket.close()
-        return verdict
+        return result
       },
     },
     { name: 'createCaller', ask: (headers, need) => caught(() => createCaller(inDatabase(headers))[need]()) },
@@ -118,11 +118,11 @@ async function askEndpoint(api: ProbeApi, need: Need): Promise<Answer> {
   return { userId: user.id, sessionId: session.id, role: user.role }
 }
 
-async function caught(ask: () => Promise<Answer>): Promise<Verdict> {
+async function caught(ask: () => Promise<Answer>): Promise<Result> {
   try {
     const outcome = await outcomeOf(ask())
-    if (outcome.refusal === null) return accepted(answer.parse(outcome.data))
-    const { httpStatus, auth, message } = outcome.refusal
+    if (outcome.rejection === null) return accepted(answer.parse(outcome.data))
+    const { httpStatus, auth, message } = outcome.rejection
     return { status: httpStatus, reason: auth?.reason ?? null, message, answer: null }
   } catch (error) {
     if (!isAuthError(error)) throw error
@@ -136,19 +136,19 @@ function askOverHttp(
   { host }: PathsApp,
   agent: Agent,
   { headers, need }: { headers: Headers; need: Need },
-): Promise<Verdict> {
+): Promise<Result> {
   return new Promise((resolve, reject) => {
     get(`http://${host}/${need}`, { agent, headers }, (response) => {
       text(response).then((json) => {
-        const verdict = verdictOf(JSON.parse(json))
-        resolve({ ...verdict, status: response.statusCode === verdict.status ? verdict.status : 0 })
+        const result = verdictOf(JSON.parse(json))
+        resolve({ ...result, status: response.statusCode === result.status ? result.status : 0 })
       }, reject)
     }).on('error', reject)
   })
 }
 
 /** The first event that says anything; then the reader leaves. */
-function askOverEvents({ host }: PathsApp, headers: Headers, need: Need): Promise<Verdict> {
+function askOverEvents({ host }: PathsApp, headers: Headers, need: Need): Promise<Result> {
   const path = need === 'admin' ? 'watchAsAdmin' : 'watchAsUser'
   return new Promise((resolve, reject) => {
     const accept = 'text/event-stream'
@@ -165,7 +165,7 @@ function askOverEvents({ host }: PathsApp, headers: Headers, need: Need): Promis
             const data = /^data: (.*)$/m.exec(event)?.[1]
             if (data === undefined || type === 'connected' || type === 'ping') continue
             const json = JSON.parse(data)
-            resolve(type === 'serialized-error' ? refused(json) : accepted(answer.parse(json)))
+            resolve(type === 'serialized-error' ? rejected(json) : accepted(answer.parse(json)))
             request.destroy()
           }
         })
@@ -178,7 +178,7 @@ function askOverEvents({ host }: PathsApp, headers: Headers, need: Need): Promis
 
 /** A WebSocket connection. */
 export interface Socket {
-  ask(need: Need): Promise<Verdict>
+  ask(need: Need): Promise<Result>
   close(): void
 }
 

@@ -168,7 +168,7 @@ test('a sensitive call asks who it is, once for two, and again where the passwor
   await page.getByText('Pay', { exact: true }).click()
   await page.getByText('Pay more').click()
   await answer('a wrong password')
-  await dialog.locator('#refusal', { hasText: 'INVALID_CREDENTIALS' }).waitFor()
+  await dialog.locator('#rejection', { hasText: 'INVALID_CREDENTIALS' }).waitFor()
   await paid('pending').nth(1).waitFor()
   await answer(TEST_PASSWORD)
   await paid('success').nth(1).waitFor()

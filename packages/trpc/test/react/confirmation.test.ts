@@ -176,8 +176,8 @@ describe('the user', () => {
 
   test('is not asked for a call that was sent before they confirmed and is rejected afterwards', async () => {
     const { run, pay, get, confirm } = await open()
-    const { promise: refusal, reject } = Promise.withResolvers<string>()
-    const late = vi.fn(() => Promise.resolve('done')).mockReturnValueOnce(refusal)
+    const { promise: rejection, reject } = Promise.withResolvers<string>()
+    const late = vi.fn(() => Promise.resolve('done')).mockReturnValueOnce(rejection)
     const both = Promise.all([run(late), run(pay)])
     await eventually(() => expect(get()).toEqual(isAsking))
     await confirm(right)
@@ -277,8 +277,8 @@ describe('a question ends', () => {
 
   test('before it begins where the call is rejected after the user has signed out', async () => {
     const { run, get, client } = await open()
-    const { promise: refusal, reject } = Promise.withResolvers<string>()
-    const failed = expect(run(() => refusal)).rejects.toBe(notFresh)
+    const { promise: rejection, reject } = Promise.withResolvers<string>()
+    const failed = expect(run(() => rejection)).rejects.toBe(notFresh)
     await client.signOut()
     reject(notFresh)
     await failed

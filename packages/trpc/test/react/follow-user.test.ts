@@ -42,9 +42,9 @@ describe('queries of the former user', () => {
         return answer.promise
       },
     })
-    const refusal = expect(asked).rejects.toBeInstanceOf(CancelledError)
+    const rejection = expect(asked).rejects.toBeInstanceOf(CancelledError)
     forgetUser(queryClient)
-    await refusal
+    await rejection
     expect(isAborted).toBe(true)
     const next = queryClient.fetchQuery({ queryKey: key, queryFn: () => 'of grace' })
     answer.resolve('of ada')

@@ -12,21 +12,21 @@ export interface Answer {
 export const ACCEPTED: Answer = { status: 200, reason: null }
 
 /** An error as it comes over the wire. */
-export const refusal = z.object({
+export const rejection = z.object({
   data: z.object({ httpStatus: z.number(), auth: z.object({ reason: z.string() }).nullable() }),
 })
-const body = z.union([z.object({ error: refusal }), z.object({ result: z.object({ data: z.unknown() }) })])
+const body = z.union([z.object({ error: rejection }), z.object({ result: z.object({ data: z.unknown() }) })])
 
 /** An error as tRPC sends it. */
-export function refusalOf(error: unknown): Answer {
-  const { httpStatus, auth } = refusal.parse(error).data
+export function rejectionOf(error: unknown): Answer {
+  const { httpStatus, auth } = rejection.parse(error).data
   return { status: httpStatus, reason: auth?.reason ?? 'NO_REASON' }
 }
 
 /** The answer to a call of `me`. */
 export function answerOf(value: unknown, userId: string): Answer {
   const parsed = body.parse(value)
-  return 'error' in parsed ? refusalOf(parsed.error) : ownAnswer(parsed.result.data, userId)
+  return 'error' in parsed ? rejectionOf(parsed.error) : ownAnswer(parsed.result.data, userId)
 }
 
 /** What was let in, and ought to be for this user. */

@@ -2,7 +2,7 @@ import { Agent, get } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { WebSocket } from 'ws'
 import * as z from 'zod'
-import { type Answer, answerOf, noAnswer, ownAnswer, refusal, refusalOf } from './answer.ts'
+import { type Answer, answerOf, noAnswer, ownAnswer, rejection, rejectionOf } from './answer.ts'
 import { BASE_URL } from './node-settings.ts'
 import type { SignedIn } from './people.ts'
 import type { Node } from './start-nodes.ts'
@@ -52,7 +52,7 @@ function hearEvent(event: string, record: StreamRecord, { userId }: SignedIn): v
   const type = /^event: (.*)$/m.exec(event)?.[1]
   const data = /^data: (.*)$/m.exec(event)?.[1]
   if (data === undefined || type === 'connected' || type === 'ping') return
-  if (type === 'serialized-error') record.end(refusalOf(JSON.parse(data)))
+  if (type === 'serialized-error') record.end(rejectionOf(JSON.parse(data)))
   else if (type === 'return') record.end(noAnswer('it just ended'))
   else record.value(ownAnswer(JSON.parse(data), userId))
 }
@@ -67,7 +67,7 @@ export interface Socket {
 }
 
 const message = z.union([
-  z.object({ id: z.number(), error: refusal }),
+  z.object({ id: z.number(), error: rejection }),
   z.object({ id: z.number(), result: z.object({ type: z.enum(['started', 'stopped']) }) }),
   z.object({ id: z.number(), result: z.object({ data: z.unknown() }) }),
 ])
@@ -118,7 +118,7 @@ export async function openSocket({ host }: Node, caller: SignedIn): Promise<Sock
       const record = createRecord()
       send('subscription', 'clock', (answer) => {
         if ('closed' in answer) record.end(closedBy(answer.closed))
-        else if ('error' in answer) record.end(refusalOf(answer.error))
+        else if ('error' in answer) record.end(rejectionOf(answer.error))
         else if ('data' in answer.result) record.value(ownAnswer(answer.result.data, caller.userId))
         else if (answer.result.type === 'stopped') record.end(noAnswer('it just ended'))
       })

@@ -12,8 +12,8 @@ import { createIssuer, type SignedIn, signIn } from './people.ts'
 const COUNT = Number(process.env.INTERLEAVINGS ?? 200) / STORES.length
 const SEED = process.env.REVOCATION_SEED ?? 'sallyport'
 const AT_ONCE = 8
-const MOST_WRITES = 3
-const MOST_TURNS = 12
+const MAX_WRITES = 3
+const MAX_TURNS = 12
 
 const KINDS = ['sign-out', 'admin', 'ban', 'user deleted', 'row deleted by plain SQL', 'role lost'] as const
 type Kind = (typeof KINDS)[number]
@@ -67,8 +67,8 @@ describe.each(STORES)('$engine', ({ engine, createDatabase }) => {
     async function work(admin: SignedIn): Promise<void> {
       for (let next = left.pop(); next !== undefined; next = left.pop()) {
         const { kind, person } = next
-        const turns = () => random.below(MOST_TURNS)
-        const writes = Array.from({ length: 1 + random.below(MOST_WRITES) }, () =>
+        const turns = () => random.below(MAX_TURNS)
+        const writes = Array.from({ length: 1 + random.below(MAX_WRITES) }, () =>
           write(writer, { kind, person, begins: turns(), waits: turns(), works: turns() }),
         )
         const [status, ...written] = await Promise.all([
@@ -129,8 +129,8 @@ async function write(app: App, { kind, person, begins, waits, works }: Write): P
       }
     },
   })
-  const { refusal } = await call(kind === 'role lost' ? 'asAdmin' : 'write', context)
-  return refusal === null ? 'written' : (refusal.auth?.reason ?? refusal.message)
+  const { rejection } = await call(kind === 'role lost' ? 'asAdmin' : 'write', context)
+  return rejection === null ? 'written' : (rejection.auth?.reason ?? rejection.message)
 }
 
 interface Revocation {

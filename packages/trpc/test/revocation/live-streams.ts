@@ -8,7 +8,7 @@ import {
 } from '@trpc/client'
 import { EventSource } from 'eventsource'
 import { WebSocket } from 'ws'
-import { noAnswer, ownAnswer, refusalOf } from './answer.ts'
+import { noAnswer, ownAnswer, rejectionOf } from './answer.ts'
 import { openSocket, subscribeOverEvents } from './calls.ts'
 import { BASE_URL } from './node-settings.ts'
 import type { SignedIn } from './people.ts'
@@ -58,7 +58,7 @@ function read(
   close: () => void,
 ): LiveStream {
   const record = createRecord()
-  const endWith = (error: unknown) => record.end(refusalOf(error))
+  const endWith = (error: unknown) => record.end(rejectionOf(error))
   const subscription = client.clock.subscribe(undefined, {
     onData: (data) => record.value(ownAnswer(data, userId)),
     onError: endWith,

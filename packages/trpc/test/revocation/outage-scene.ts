@@ -34,7 +34,7 @@ export interface Scene {
   readonly victims: readonly Victim[]
   readonly load: Load
   /** When a call of a live session was sent that was not let in. */
-  readonly refusedAt: { readonly place: Place; readonly at: number }[]
+  readonly rejectedAt: { readonly place: Place; readonly at: number }[]
   /** When the call of a live session was sent that was let in at a node last. */
   lastAcceptedAt(place: Place): number
   /** Answers that nobody may get: anything but 200 and 503 for a live session, 200 for one that was revoked. */
@@ -92,7 +92,7 @@ export async function openScene(
   const victims: Victim[] = []
   const waiting: Victim[] = []
   const revoked: Victim[] = []
-  const refusedAt: Scene['refusedAt'] = []
+  const rejectedAt: Scene['rejectedAt'] = []
   const lastAcceptedAt = new Map<Place, number>()
   const wrong: Record<string, number> = {}
   let longestMs = 0
@@ -106,7 +106,7 @@ export async function openScene(
       lastAcceptedAt.set(place, Math.max(at, lastAcceptedAt.get(place) ?? at))
       return answer
     }
-    refusedAt.push({ place, at })
+    rejectedAt.push({ place, at })
     if (!isSame(answer, UNAVAILABLE)) countIn(wrong, answer, 'live: ')
     return answer
   }
@@ -115,8 +115,8 @@ export async function openScene(
     const { person } = turns.pick(revoked)
     const call = turns.pick([callOverHttp, callOverEvents])
     const answer = await call(turns.pick(places).node, person)
-    const isRefused = [401, 403].includes(answer.status) || isSame(answer, UNAVAILABLE)
-    if (!isRefused) countIn(wrong, answer, 'revoked: ')
+    const isRejected = [401, 403].includes(answer.status) || isSame(answer, UNAVAILABLE)
+    if (!isRejected) countIn(wrong, answer, 'revoked: ')
     return answer
   }
 
@@ -130,7 +130,7 @@ export async function openScene(
     places,
     victims,
     load,
-    refusedAt,
+    rejectedAt,
     lastAcceptedAt: (place) => lastAcceptedAt.get(place) ?? Number.NEGATIVE_INFINITY,
     wrong,
     longestMs: () => longestMs,

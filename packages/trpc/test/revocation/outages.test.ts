@@ -69,9 +69,9 @@ outage(
       for (const place of places) {
         const connectedAt = await connectedAfter(place, crashedAt)
         await sleep(Math.max(0, connectedAt + RECOVERY_MS + 500 - performance.now()))
-        const refused = refusedAfter(scene, place, crashedAt).map((at) => at - connectedAt)
-        recoveries.push(Math.max(0, ...refused))
-        late.push(...refused.filter((ms) => ms > RECOVERY_MS))
+        const rejected = rejectedAfter(scene, place, crashedAt).map((at) => at - connectedAt)
+        recoveries.push(Math.max(0, ...rejected))
+        late.push(...rejected.filter((ms) => ms > RECOVERY_MS))
       }
       await revocations
     }
@@ -84,19 +84,19 @@ outage(
       revoked: revoked.length,
       unacknowledged: scene.victims.length - revoked.length,
       msFromAcknowledgementToEnd: { fromTheLog, told: figuresOf(ended.slice(IN_THE_LOG)) },
-      refusedWhileHeldUp: heldUp.refused,
-      msFromConnectToLastRefusal: figuresOf(recoveries),
+      rejectedWhileHeldUp: heldUp.rejected,
+      msFromConnectToLastRejection: figuresOf(recoveries),
       longestAnswerMs: Math.round(scene.longestMs()),
       streams: tally(await endsOf(scene)),
       attempts: places.map(({ proxy }) => proxy.attempts),
     })
     expect(scene.wrong).toEqual({})
     expect(late).toEqual([])
-    expect(scene.refusedAt.length).toBeGreaterThan(0)
+    expect(scene.rejectedAt.length).toBeGreaterThan(0)
     expect(first.length).toBeGreaterThan(0)
     // Sessions are read again after 2 seconds, which would have ended them in any case.
     expect(fromTheLog.p50).toBeLessThan(1_500)
-    expect(heldUp.refused).toBeGreaterThan(0)
+    expect(heldUp.rejected).toBeGreaterThan(0)
     expect(heldUp.isOver).toBe(true)
     expect(revoked.length).toBeGreaterThan(first.length)
     await expectEnds(revoked)
@@ -145,7 +145,7 @@ outage(
     expect(ofDeaf.length).toBeGreaterThan(0)
     expect(stillOpen).toEqual([])
     await expectEnds(revoked)
-    expect(refusedAfter(scene, cutOff, connectedAt + RECOVERY_MS)).toEqual([])
+    expect(rejectedAfter(scene, cutOff, connectedAt + RECOVERY_MS)).toEqual([])
     expect(goingOn.filter(({ place }) => place === deaf).length).toBeGreaterThan(0)
   },
 )
@@ -164,8 +164,8 @@ outage(
         expect(revoked, engine).toMatchObject({ endedWrongly: [], valuesAfterEnd: 0 })
         // The one that was past its check when the node was stopped.
         expect(revoked.mostValuesAfter, engine).toBeLessThanOrEqual(1)
-        const refusals = ['401 SESSION_NOT_FOUND', '403 ACCOUNT_BANNED', `0 closed ${BANNED}`, UNAVAILABLE]
-        expect(Object.keys(revoked.calls).filter((answer) => !refusals.includes(answer))).toEqual([])
+        const rejections = ['401 SESSION_NOT_FOUND', '403 ACCOUNT_BANNED', `0 closed ${BANNED}`, UNAVAILABLE]
+        expect(Object.keys(revoked.calls).filter((answer) => !rejections.includes(answer))).toEqual([])
         // A lookup that was under way when the node was stopped may have missed its deadline.
         const answers = Object.keys({ ...live.calls, ...live.ends })
         expect(answers.filter((answer) => !['200', UNAVAILABLE].includes(answer))).toEqual([])
@@ -184,19 +184,19 @@ async function allConnected({ database }: Scene): Promise<void> {
 
 /** Ends them from the side of the server. The proxies let nobody connect again. */
 async function terminate({ database, places }: Scene): Promise<void> {
-  for (const { proxy } of places) proxy.refuse()
+  for (const { proxy } of places) proxy.reject()
   await database.query(`select pg_terminate_backend(pid) ${NAMED}`)
 }
 
 /** A node gets no answers any more on the connections that look up: each is given up when its time is over. */
-async function holdUpLookups(scene: Scene): Promise<{ refused: number; isOver: boolean }> {
+async function holdUpLookups(scene: Scene): Promise<{ rejected: number; isOver: boolean }> {
   const [place] = scene.places
   place.proxy.silence('sallyport-lookup')
   const silencedAt = performance.now()
   const isOverAt = silencedAt + LOOKUP_CONNECTIONS * LOOKUP_TIMEOUT_MS + RECOVERY_MS
   while (performance.now() < isOverAt && scene.lastAcceptedAt(place) < silencedAt) await sleep(50)
-  const refused = refusedAfter(scene, place, silencedAt).length
-  return { refused, isOver: scene.lastAcceptedAt(place) > silencedAt }
+  const rejected = rejectedAfter(scene, place, silencedAt).length
+  return { rejected, isOver: scene.lastAcceptedAt(place) > silencedAt }
 }
 
 async function revokeInTurn(scene: Scene): Promise<void> {
@@ -220,8 +220,8 @@ async function connectedAfter({ proxy }: Place, moment: number): Promise<number>
   }
 }
 
-function refusedAfter({ refusedAt }: Scene, place: Place, moment: number): number[] {
-  return refusedAt.filter((refused) => refused.place === place && refused.at > moment).map(({ at }) => at)
+function rejectedAfter({ rejectedAt }: Scene, place: Place, moment: number): number[] {
+  return rejectedAt.filter((rejected) => rejected.place === place && rejected.at > moment).map(({ at }) => at)
 }
 
 function endsOf({ victims }: Scene) {

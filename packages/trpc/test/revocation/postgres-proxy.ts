@@ -14,7 +14,7 @@ export interface PostgresProxy {
   /** Lets nothing through any more on the connections of this application name, without closing them. */
   silence(applicationName: string): void
   /** Lets nobody connect; the connections that there are stay. */
-  refuse(): void
+  reject(): void
   /** Closes all connections and lets nobody connect. */
   cut(): void
   /** Lets them connect again. */
@@ -34,7 +34,7 @@ export async function startPostgresProxy(databaseUrl: string, atEnd: AtEnd): Pro
   const connections = new Set<{ readonly sockets: readonly Socket[]; name: string; isSilent: boolean }>()
   const connectedAt: number[] = []
   const underWay = new Set<Socket>()
-  let isRefusing = false
+  let isRejecting = false
 
   const server = createServer((client) => void serve(client))
   async function serve(client: Socket): Promise<void> {
@@ -43,7 +43,7 @@ export async function startPostgresProxy(databaseUrl: string, atEnd: AtEnd): Pro
     attempts.mostAtOnce = Math.max(attempts.mostAtOnce, underWay.size)
     client.on('error', () => {}).on('close', () => underWay.delete(client))
     await sleep(ATTEMPT_MS)
-    if (isRefusing) return void client.destroy()
+    if (isRejecting) return void client.destroy()
     const upstream = connect(Number(target.port), target.hostname)
     const connection = { sockets: [client, upstream], name: '', isSilent: false }
     connections.add(connection)
@@ -90,15 +90,15 @@ export async function startPostgresProxy(databaseUrl: string, atEnd: AtEnd): Pro
       for (const connection of connections)
         if (connection.name === applicationName) connection.isSilent = true
     },
-    refuse() {
-      isRefusing = true
+    reject() {
+      isRejecting = true
     },
     cut() {
-      isRefusing = true
+      isRejecting = true
       cutAll()
     },
     mend() {
-      isRefusing = false
+      isRejecting = false
     },
   }
 }

@@ -64,10 +64,10 @@ describe.each(DATABASES)('$engine, two nodes', ({ engine, share }) => {
     const calls = REVOCATIONS * nodes.length * TRANSPORTS
     expect(counts.before).toEqual({ '200': calls })
     expect(sum(counts.after)).toBe(calls)
-    const refusals = KINDS.map((kind) => `${kind}: ${kind === 'ban' ? 403 : 401} ${reasonAfter(kind)}`)
+    const rejections = KINDS.map((kind) => `${kind}: ${kind === 'ban' ? 403 : 401} ${reasonAfter(kind)}`)
     // Whoever is banned may find the socket closed already.
-    refusals.push(`ban: 0 closed ${BANNED}`)
-    expect(Object.keys(counts.after).filter((answer) => !refusals.includes(answer))).toEqual([])
+    rejections.push(`ban: 0 closed ${BANNED}`)
+    expect(Object.keys(counts.after).filter((answer) => !rejections.includes(answer))).toEqual([])
     // The calls that were under way fell on both sides of the revocations.
     expect(counts.during['200']).toBeGreaterThan(0)
     expect(sum(counts.during)).toBeGreaterThan(counts.during['200'] ?? 0)

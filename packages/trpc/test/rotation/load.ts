@@ -18,7 +18,7 @@ export interface Load {
     readonly otherErrors: number
   }
   /** Every answer that was not 200. */
-  readonly refusals: readonly string[]
+  readonly rejections: readonly string[]
   /** Ids of the keys that signed a JWT of a client. */
   readonly signers: ReadonlySet<string>
   stop(): Promise<void>
@@ -45,7 +45,7 @@ export function startLoad(
   options: { refreshAfterMs: number; pauseMs: number },
 ): Load {
   const counts = { calls: 0, refreshes: 0, unauthorized: 0, serverErrors: 0, otherErrors: 0 }
-  const refusals: string[] = []
+  const rejections: string[] = []
   const signers = new Set<string>()
   let isOver = false
 
@@ -58,7 +58,7 @@ export function startLoad(
         ? await request(`${node}/api/auth${ENDPOINTS.token.path}`, `${cookies.session}=${sessionCookie}`)
         : await callMe(node, jwt, sessionCookie)
       const text = await response.text()
-      if (response.status !== 200) refuse(response.status, text)
+      if (response.status !== 200) reject(response.status, text)
       else if (!isRefresh) counts.calls++
       else {
         counts.refreshes++
@@ -70,8 +70,8 @@ export function startLoad(
     }
   }
 
-  function refuse(status: number, text: string): void {
-    refusals.push(`${status} ${text}`)
+  function reject(status: number, text: string): void {
+    rejections.push(`${status} ${text}`)
     if (status === 401) counts.unauthorized++
     else if (status >= 500) counts.serverErrors++
     else counts.otherErrors++
@@ -80,7 +80,7 @@ export function startLoad(
   const clients = users.map(useApp)
   return {
     counts,
-    refusals,
+    rejections,
     signers,
     async stop() {
       isOver = true

@@ -73,7 +73,7 @@ test(`${ROTATIONS} rotations over two processes under load: nobody is signed out
   const control = await tryKey(keys.active)
   await load.stop()
 
-  const { counts, refusals, signers } = load
+  const { counts, rejections, signers } = load
   console.log(`${ROTATIONS} rotations:`, {
     ...counts,
     keysThatSigned: signers.size,
@@ -81,7 +81,7 @@ test(`${ROTATIONS} rotations over two processes under load: nobody is signed out
     triedWithGoneKeys: withGone.tried,
     acceptedWithGoneKeys: withGone.accepted,
   })
-  expect(refusals).toEqual([])
+  expect(rejections).toEqual([])
   expect(counts).toMatchObject({ unauthorized: 0, serverErrors: 0, otherErrors: 0 })
   expect(counts.calls).toBeGreaterThan(ROTATIONS * 100)
   expect(signers.size).toBe(ROTATIONS + 1)

@@ -38,7 +38,7 @@ type ProbeApi = BoundApi<ProbeDefinition['plugins']>
 const apiFor = (way: Way, request: RouteRequest = {}): ProbeApi =>
   app.getAuth(routeContext(app, way, request)).api
 
-/** A refusal with all that a caller may go by, or the result. */
+/** A rejection with all that a caller may go by, or the result. */
 async function answerOf(call: Promise<unknown>): Promise<unknown> {
   try {
     return await call
@@ -55,17 +55,17 @@ async function answerOf(call: Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** What {@link answerOf} makes of a refusal for a reason. */
-const refusalFor = (reason: Reason, retryAfterSeconds: number | null = null) => {
+/** What {@link answerOf} makes of a rejection for a reason. */
+const rejectionFor = (reason: Reason, retryAfterSeconds: number | null = null) => {
   const { status, message } = REASONS[reason]
   return { reason, status, message, retryAfterSeconds }
 }
 
-const unavailable = refusalFor('SESSIONS_UNAVAILABLE', 1)
+const unavailable = rejectionFor('SESSIONS_UNAVAILABLE', 1)
 
-/** Every state of a session and its JWT (spec section 3), and the verdict. */
-const STATES: { state: string; given: () => Promise<TestSession>; verdict: Reason | null }[] = [
-  { state: 'session valid, JWT valid', given: () => app.signIn(), verdict: null },
+/** Every state of a session and its JWT (spec section 3), and the result. */
+const STATES: { state: string; given: () => Promise<TestSession>; result: Reason | null }[] = [
+  { state: 'session valid, JWT valid', given: () => app.signIn(), result: null },
   {
     state: 'session revoked, JWT valid',
     async given() {
@@ -73,7 +73,7 @@ const STATES: { state: string; given: () => Promise<TestSession>; verdict: Reaso
       await app.auth.revoke(session)
       return session
     },
-    verdict: 'SESSION_NOT_FOUND',
+    result: 'SESSION_NOT_FOUND',
   },
   {
     state: 'session expired, JWT valid',
@@ -82,7 +82,7 @@ const STATES: { state: string; given: () => Promise<TestSession>; verdict: Reaso
       await app.auth.expireSession(session)
       return session
     },
-    verdict: 'SESSION_EXPIRED',
+    result: 'SESSION_EXPIRED',
   },
   {
     state: 'session banned, JWT valid',
@@ -91,7 +91,7 @@ const STATES: { state: string; given: () => Promise<TestSession>; verdict: Reaso
       await app.auth.ban(session)
       return session
     },
-    verdict: 'ACCOUNT_BANNED',
+    result: 'ACCOUNT_BANNED',
   },
   {
     state: 'session banned until a moment ago, JWT valid',
@@ -105,39 +105,39 @@ const STATES: { state: string; given: () => Promise<TestSession>; verdict: Reaso
         .execute()
       return session
     },
-    verdict: null,
+    result: null,
   },
   {
     state: 'session valid, JWT expired',
     given: async () => app.auth.expireJwt(await app.signIn()),
-    verdict: 'TOKEN_EXPIRED',
+    result: 'TOKEN_EXPIRED',
   },
   {
     state: 'session valid, JWT of nobody',
     given: async () => ({ ...(await app.signIn()), cookie: 'service.jwt=a.b.c' }),
-    verdict: 'TOKEN_INVALID',
+    result: 'TOKEN_INVALID',
   },
   {
     state: 'signed out',
     given: async () => ({ ...(await app.signIn()), cookie: '' }),
-    verdict: 'TOKEN_MISSING',
+    result: 'TOKEN_MISSING',
   },
 ]
 
 describe.each(WAYS)('%s', (way) => {
-  describe('the verdict on a session', () => {
-    test.each(STATES)('$state: $verdict', async ({ given, verdict }) => {
+  describe('the result on a session', () => {
+    test.each(STATES)('$state: $result', async ({ given, result }) => {
       const { cookie, userId } = await given()
       const answer = await answerOf(apiFor(way, { cookie }).readAsUser())
-      expect(answer).toEqual(verdict === null ? { caller: userId, text: '' } : refusalFor(verdict))
-      expect(app.runs).toEqual(verdict === null ? ['readAsUser'] : [])
+      expect(answer).toEqual(result === null ? { caller: userId, text: '' } : rejectionFor(result))
+      expect(app.runs).toEqual(result === null ? ['readAsUser'] : [])
     })
 
-    test.each(STATES.filter(({ verdict }) => verdict === null || !verdict.startsWith('TOKEN')))(
-      'in Step 2 of an action, $state: $verdict',
-      async ({ given, verdict }) => {
+    test.each(STATES.filter(({ result }) => result === null || !result.startsWith('TOKEN')))(
+      'in Step 2 of an action, $state: $result',
+      async ({ given, result }) => {
         const key = await given()
-        expect(await reasonOf(findSession(way, key))).toBe(verdict)
+        expect(await reasonOf(findSession(way, key))).toBe(result)
       },
     )
 
@@ -227,7 +227,7 @@ describe.each(WAYS)('%s', (way) => {
           expect(answer).toMatchObject({ text: expect.stringMatching(/^(hi)?$/) })
           expect(app.runs).toHaveLength(1)
         } else {
-          expect(answer).toEqual(refusalFor(expected))
+          expect(answer).toEqual(rejectionFor(expected))
           expect(app.runs).toEqual([])
         }
       })
@@ -256,11 +256,11 @@ describe.each(WAYS)('%s', (way) => {
       expect(await behindProxy.api.see()).toMatchObject({ address: '198.51.100.9' })
     })
 
-    test('that writes is refused to a foreign page', async () => {
+    test('that writes is rejected to a foreign page', async () => {
       const { cookie } = await app.signIn()
       const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
       expect(await answerOf(apiFor(way, { cookie, headers }).writeAsUser({ text: 'hi' }))).toEqual(
-        refusalFor('ORIGIN_REJECTED'),
+        rejectionFor('ORIGIN_REJECTED'),
       )
       expect(app.runs).toEqual([])
     })
@@ -273,24 +273,24 @@ describe.each(WAYS)('%s', (way) => {
     })
   })
 
-  describe('a refusal', () => {
-    test.each<{ refusal: string; run: (api: ProbeApi) => Promise<unknown>; answer: object }>([
+  describe('a rejection', () => {
+    test.each<{ rejection: string; run: (api: ProbeApi) => Promise<unknown>; answer: object }>([
       {
-        refusal: 'of the input names the fields',
+        rejection: 'of the input names the fields',
         run: (api) => api.writeAsUser({ text: 'x' }),
         answer: { code: 'INVALID_INPUT', status: 400, message: 'The request is not valid', fields: ['text'] },
       },
       {
-        refusal: 'of a plugin keeps its code and its text',
+        rejection: 'of a plugin keeps its code and its text',
         run: (api) => api.takeName(),
         answer: { code: 'PROBE_TAKEN', status: 409, message: 'Somebody has it already', fields: [] },
       },
       {
-        refusal: 'that asks for patience keeps the seconds',
+        rejection: 'with Retry-After keeps the seconds',
         run: (api) => api.spend(),
-        answer: refusalFor('RATE_LIMITED', 42),
+        answer: rejectionFor('RATE_LIMITED', 42),
       },
-    ])('$refusal', async ({ run, answer }) => {
+    ])('$rejection', async ({ run, answer }) => {
       const { cookie } = await app.signIn()
       expect(await answerOf(run(apiFor(way, { cookie })))).toEqual(answer)
     })
@@ -319,7 +319,7 @@ describe.each(WAYS)('%s', (way) => {
 
       const { headers } = await apiFor(way, { cookie }).signOut()
       expect(headers.getSetCookie()).toContainEqual(expect.stringMatching(/^service\.jwt=;.*Max-Age=0/))
-      expect(await answerOf(apiFor(way, { cookie }).getSession())).toEqual(refusalFor('SESSION_NOT_FOUND'))
+      expect(await answerOf(apiFor(way, { cookie }).getSession())).toEqual(rejectionFor('SESSION_NOT_FOUND'))
     })
 
     test('sign a banned user out', async () => {

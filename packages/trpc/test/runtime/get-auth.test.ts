@@ -243,7 +243,7 @@ describe('a write', () => {
   })
 })
 
-describe('an admitted call', () => {
+describe('an authorized call', () => {
   test('is not asked for its JWT again: over WebSocket the identity outlives it, and the session decides', async () => {
     const session = await app.signIn()
     const ctx = { ...overSocket(session.cookie), db: app.db }

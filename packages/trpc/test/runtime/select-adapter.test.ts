@@ -18,7 +18,7 @@ afterAll(() => app.close())
 
 const handle = () => createAuthContext(app.auth.config).headers({}, { method: 'POST' }).auth
 
-/** A context that the types would refuse. */
+/** A context that the types would reject. */
 const untyped = (members: object): RuntimeContext => Object.assign(Object.create(null), members)
 
 /** The code of what is thrown. */

@@ -27,7 +27,7 @@ const caller = t
     fail: procedure.mutation(() => {
       throw new TypeError('a fault of the app')
     }),
-    refuse: procedure.mutation(() => {
+    reject: procedure.mutation(() => {
       throw new TRPCError({ code: 'CONFLICT', message: 'its own' })
     }),
   })
@@ -63,7 +63,7 @@ describe('a rejection by auth.api keeps its code and its message', () => {
     ['a user who is not there is 404', () => caller.begin('nobody'), 'NOT_FOUND'],
     ['what is not set up is 501', () => caller.reset(), 'NOT_IMPLEMENTED'],
     ['any other fault stays 500', () => caller.fail(), 'INTERNAL_SERVER_ERROR'],
-    ['and a refusal of the app its own', () => caller.refuse(), 'CONFLICT'],
+    ['and a rejection of the app its own', () => caller.reject(), 'CONFLICT'],
   ])('%s', async (_name, call, code) => {
     expect(await errorOf(call())).toMatchObject({ code })
   })

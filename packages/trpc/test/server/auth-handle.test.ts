@@ -32,7 +32,7 @@ const BATCHES = [
 ] as const satisfies readonly HttpTransport[]
 
 const reasonsOf = (outcomes: readonly Outcome[]): (Reason | null)[] =>
-  outcomes.map(({ refusal }) => refusal?.auth?.reason ?? null)
+  outcomes.map(({ rejection }) => rejection?.auth?.reason ?? null)
 
 describe('what a request costs', () => {
   test.each(BATCHES)(
@@ -127,7 +127,7 @@ describe('the session that a request remembers', () => {
 
   describe.each(mutations)('$call with a slow middleware before ours', ({ slow }) => {
     test.each(BATCHES)(
-      'is refused when its own batch has revoked the session, over %s',
+      'is rejected when its own batch has revoked the session, over %s',
       async (transport) => {
         const { client, answers } = connectHttp(server, browser(await server.auth.signIn()), transport)
         server.stage.closeGate()

@@ -4,7 +4,7 @@ import { initTRPC } from '@trpc/server'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { callEndpoint } from '../support/call-endpoint.ts'
 import { connectHttp, connectWebSocket } from '../support/connect.ts'
-import { outcomeOf, refusalFor } from '../support/outcome.ts'
+import { outcomeOf, rejectionFor } from '../support/outcome.ts'
 import { soon } from '../support/soon.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
 import { begin, expectEnd, overEvents, overJsonLines, overWebSocket, STREAMS } from '../support/streams.ts'
@@ -78,9 +78,9 @@ describe('a ban', () => {
       const { session, stream } = await begin(server, open)
       await ban(session.userId)
       server.stage.ticker.emit('tick', 'late')
-      const refusal = await stream.ended
-      expectEnd(refusal, 'ACCOUNT_BANNED')
-      expect(refusal).toMatchObject({ code: 'FORBIDDEN', httpStatus: 403, message: 'Account banned' })
+      const rejection = await stream.ended
+      expectEnd(rejection, 'ACCOUNT_BANNED')
+      expect(rejection).toMatchObject({ code: 'FORBIDDEN', httpStatus: 403, message: 'Account banned' })
       expect(stream.values).toHaveLength(1)
       await soon(() => expect(server.feed.listeners).toBe(0))
     })
@@ -92,8 +92,8 @@ describe('a ban', () => {
       for (const client of clients) expect(await client.me.query()).toBe(session.userId)
       await ban(session.userId)
       for (const client of clients)
-        expect((await outcomeOf(client.me.query())).refusal).toEqual(
-          refusalFor('ACCOUNT_BANNED', { replay: true }),
+        expect((await outcomeOf(client.me.query())).rejection).toEqual(
+          rejectionFor('ACCOUNT_BANNED', { replay: true }),
         )
     })
   })
@@ -103,7 +103,7 @@ describe('a ban', () => {
     const clients = clientsOf(session)
     await post(admin, '/admin/ban-user', { userId: session.userId })
     for (const client of clients)
-      expect((await outcomeOf(client.me.query())).refusal?.auth?.reason).toBe('ACCOUNT_BANNED')
+      expect((await outcomeOf(client.me.query())).rejection?.auth?.reason).toBe('ACCOUNT_BANNED')
     await post(admin, '/admin/unban-user', { userId: session.userId })
     for (const client of clients) expect(await client.me.query()).toBe(session.userId)
   })
@@ -154,8 +154,8 @@ describe('every way to end a session ends its streams, and the next call is 401'
       const [, next] = clientsOf(session)
       await end(session)
       expectEnd(await stream.ended, 'SESSION_NOT_FOUND')
-      const refusal = refusalFor('SESSION_NOT_FOUND', { replay: true })
-      expect((await outcomeOf(next?.me.query() ?? Promise.resolve())).refusal).toEqual(refusal)
+      const rejection = rejectionFor('SESSION_NOT_FOUND', { replay: true })
+      expect((await outcomeOf(next?.me.query() ?? Promise.resolve())).rejection).toEqual(rejection)
     })
   })
 

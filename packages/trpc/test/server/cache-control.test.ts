@@ -45,8 +45,8 @@ const PRIVATE: readonly Row[] = [
     by: 'a user',
     status: 200,
   },
-  { answer: 'a refusal of a stranger', path: '/me', status: 401 },
-  { answer: 'a refusal for the role', path: '/users', by: 'a user', status: 403 },
+  { answer: 'a rejection of a stranger', path: '/me', status: 401 },
+  { answer: 'a rejection for the role', path: '/users', by: 'a user', status: 403 },
   { answer: 'a query for whom it may concern, asked by a user', path: '/whoami', by: 'a user', status: 200 },
   { answer: 'a query for whom it may concern, asked by a stranger', path: '/whoami', status: 200 },
   { answer: 'a public query that asks for the session', path: '/peek', by: 'a user', status: 200 },
@@ -75,8 +75,8 @@ const PRIVATE: readonly Row[] = [
     by: 'a user',
     status: 200,
   },
-  { answer: 'a batch whose protected query is refused', path: '/health,me?batch=1', status: 207 },
-  { answer: 'a batch that is refused whole', path: '/me,me?batch=1', status: 401 },
+  { answer: 'a batch whose protected query is rejected', path: '/health,me?batch=1', status: 207 },
+  { answer: 'a batch that is rejected whole', path: '/me,me?batch=1', status: 401 },
   {
     answer: 'a streamed batch with a protected query',
     path: '/me?batch=1',
@@ -91,7 +91,7 @@ const PRIVATE: readonly Row[] = [
     status: 200,
   },
   { answer: 'server-sent events', path: '/clock', by: 'a user', status: 200 },
-  { answer: 'server-sent events that are refused', path: '/clock', status: 200 },
+  { answer: 'server-sent events that are rejected', path: '/clock', status: 200 },
 ]
 
 /** Answers that are the same for everyone. */

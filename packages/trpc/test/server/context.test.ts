@@ -26,7 +26,7 @@ afterAll(async () => {
 })
 
 const reasonOf = async (call: Promise<unknown>): Promise<Reason | null> =>
-  (await outcomeOf(call)).refusal?.auth?.reason ?? null
+  (await outcomeOf(call)).rejection?.auth?.reason ?? null
 
 describe('bearer transport', () => {
   const authorization = (session: TestSession) => ({ authorization: `Bearer ${session.token}` })
@@ -100,7 +100,7 @@ describe('bearer transport', () => {
       { headers: {}, connectionParams: { token } },
       'httpSubscriptionLink over node',
     )
-    expect(outcome.refusal?.auth?.reason).toBe('TOKEN_MISSING')
+    expect(outcome.rejection?.auth?.reason).toBe('TOKEN_MISSING')
   })
 
   test('is ignored where it is off', async () => {

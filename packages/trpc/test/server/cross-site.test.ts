@@ -16,7 +16,7 @@ afterEach(() => server.clear())
 afterAll(() => server.close())
 
 const reasonOf = async (call: Promise<unknown>): Promise<Reason | null> =>
-  (await outcomeOf(call)).refusal?.auth?.reason ?? null
+  (await outcomeOf(call)).rejection?.auth?.reason ?? null
 
 describe.each(Object.entries(PATHS))('cookies from another site, %s adapter', (_adapter, root) => {
   const multipart = 'multipart/form-data; boundary=x'

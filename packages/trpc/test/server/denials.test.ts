@@ -26,11 +26,11 @@ afterEach(async () => {
 })
 afterAll(() => server.close())
 
-/** The refusals that the app was told of so far. */
+/** The rejections that the app was told of so far. */
 const denials = (): Denial[] =>
   onEvent.mock.calls.map(([event]) => event).filter((event) => event.type === 'decision.denied')
 
-/** Waits until as many refusals were told, and a little longer for one too many. */
+/** Waits until as many rejections were told, and a little longer for one too many. */
 async function denialsOf(count: number): Promise<Denial[]> {
   await soon(() => expect(denials().length).toBeGreaterThanOrEqual(count))
   await new Promise((resolve) => setTimeout(resolve, 5))
@@ -42,7 +42,7 @@ const hashOf = ({ sessionId }: TestSession) =>
 
 interface Row {
   readonly reason: Reason
-  /** The visitor, once the session has been brought into the state that is refused. */
+  /** The visitor, once the session has been brought into the state that is rejected. */
   readonly prepare: (session: TestSession) => Visitor | Promise<Visitor>
   /** @default 'me' */
   readonly path?: 'payment' | 'users'
@@ -106,8 +106,8 @@ const STEP_2: readonly Row[] = [
   },
 ]
 
-/** Makes the call of a row, which has to be refused for its reason. */
-async function refuse({ reason, prepare, path }: Row): Promise<TestSession> {
+/** Makes the call of a row, which has to be rejected for its reason. */
+async function reject({ reason, prepare, path }: Row): Promise<TestSession> {
   const session = await server.auth.signIn()
   const visitor = await prepare(session)
   const { client } = connectHttp(server, visitor, 'httpLink over node')
@@ -119,14 +119,14 @@ async function refuse({ reason, prepare, path }: Row): Promise<TestSession> {
   const isForeign = 'sec-fetch-site' in visitor.headers
   const answered = isForeign
     ? (await rawRequest(server, { path: '/trpc/me', headers: visitor.headers })).reason
-    : (await outcomeOf(call[path ?? 'me']())).refusal?.auth?.reason
+    : (await outcomeOf(call[path ?? 'me']())).rejection?.auth?.reason
   expect(answered).toBe(reason)
   return session
 }
 
 describe('decision.denied', () => {
   test.each(STEP_1)('of Step 1: $reason, of no session', async (row) => {
-    await refuse(row)
+    await reject(row)
     expect(await denialsOf(1)).toEqual([
       {
         type: 'decision.denied',
@@ -140,7 +140,7 @@ describe('decision.denied', () => {
   })
 
   test.each(STEP_2)('of Step 2: $reason, of the hash of the session id', async (row) => {
-    const session = await refuse(row)
+    const session = await reject(row)
     const told = await denialsOf(1)
     expect(told).toEqual([
       {
@@ -209,7 +209,7 @@ describe('decision.denied', () => {
     test.each([...STEP_1, ...STEP_2])('$reason', async (row) => {
       vi.spyOn(console, 'error').mockImplementation(() => {})
       onEvent.mockImplementation(fail)
-      await refuse(row)
+      await reject(row)
       expect(await denialsOf(1)).toMatchObject([{ reason: row.reason }])
     })
   })

@@ -1,7 +1,7 @@
 import { AuthError } from '@sallyport/core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ask, connectHttp, connectWebSocket, statusOn, TRANSPORTS } from '../support/connect.ts'
-import { outcomeOf, refusalFor } from '../support/outcome.ts'
+import { outcomeOf, rejectionFor } from '../support/outcome.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
 import { browser, type Visitor } from '../support/visitor.ts'
 
@@ -66,8 +66,8 @@ describe('what cannot be decided is 503, never 401 and never 200', () => {
     test.each(TRANSPORTS)('over %s', async (transport) => {
       const { visitor } = await signIn()
       breakStore()
-      const { refusal, status } = await ask(server, visitor, transport)
-      expect(refusal).toEqual(refusalFor('SESSIONS_UNAVAILABLE', { replay: true }))
+      const { rejection, status } = await ask(server, visitor, transport)
+      expect(rejection).toEqual(rejectionFor('SESSIONS_UNAVAILABLE', { replay: true }))
       expect(status).toBe(statusOn(transport, 503))
       expect(server.stage.runs).toEqual([])
     })
@@ -80,8 +80,8 @@ describe('what cannot be decided is 503, never 401 and never 200', () => {
     test.each(TRANSPORTS)('over %s', async (transport) => {
       const { visitor } = await signIn()
       server.keys.fault = fault
-      const { refusal, status } = await ask(server, visitor, transport)
-      expect(refusal).toEqual(refusalFor(reason, { replay: true }))
+      const { rejection, status } = await ask(server, visitor, transport)
+      expect(rejection).toEqual(rejectionFor(reason, { replay: true }))
       expect(status).toBe(statusOn(transport, 503))
       expect(server.stage.runs).toEqual([])
       expect(server.auth.lookups.count).toBe(0)
@@ -95,8 +95,8 @@ describe('what cannot be decided is 503, never 401 and never 200', () => {
     const { userId, visitor } = await signIn()
     const client = connectWebSocket(server, visitor)
     row.break()
-    const { refusal } = await outcomeOf(client.me.query())
-    expect(refusal?.httpStatus).toBe(503)
+    const { rejection } = await outcomeOf(client.me.query())
+    expect(rejection?.httpStatus).toBe(503)
 
     server.reset()
     expect(await client.me.query()).toBe(userId)
@@ -111,8 +111,8 @@ describe('Retry-After', () => {
     const { visitor } = await signIn()
     server.store.answer = () => Promise.reject(new Error('down'))
     const { client, answers } = connectHttp(server, visitor, transport)
-    const { refusal } = await outcomeOf(client.me.query())
-    expect(refusal?.auth?.retryAfterSeconds).toBe(1)
+    const { rejection } = await outcomeOf(client.me.query())
+    expect(rejection?.auth?.retryAfterSeconds).toBe(1)
     expect(answers[0]?.status).toBe(503)
     expect(answers[0]?.headers.get('retry-after')).toBe('1')
     expect(answers[0]?.headers.getSetCookie()).toEqual([])
@@ -131,8 +131,8 @@ describe('Retry-After', () => {
     server.store.answer = () => Promise.reject(new Error('down'))
     for (const transport of ['httpBatchLink over node', 'httpBatchStreamLink over node'] as const) {
       const { client, answers } = connectHttp(server, visitor, transport)
-      const [, { refusal }] = await Promise.all([client.health.query(), outcomeOf(client.me.query())])
-      expect(refusal?.auth?.retryAfterSeconds).toBe(1)
+      const [, { rejection }] = await Promise.all([client.health.query(), outcomeOf(client.me.query())])
+      expect(rejection?.auth?.retryAfterSeconds).toBe(1)
       expect(answers[0]?.status).toBe(transport.startsWith('httpBatchLink') ? 207 : 200)
       expect(answers[0]?.headers.get('retry-after'), transport).toBeNull()
     }
@@ -151,7 +151,7 @@ describe('errors from further in', () => {
     {
       error: 'SESSIONS_UNAVAILABLE of a resolver',
       path: 'gone',
-      refusal: {
+      rejection: {
         code: 'SERVICE_UNAVAILABLE',
         httpStatus: 503,
         auth: { reason: 'SESSIONS_UNAVAILABLE', retryAfterSeconds: 7, replay: false },
@@ -160,26 +160,26 @@ describe('errors from further in', () => {
     {
       error: 'ACCOUNT_BANNED of a resolver',
       path: 'banned',
-      refusal: refusalFor('ACCOUNT_BANNED', { replay: false }),
+      rejection: rejectionFor('ACCOUNT_BANNED', { replay: false }),
     },
     {
       error: "an app's own error",
       path: 'missing',
-      refusal: { code: 'NOT_FOUND', httpStatus: 404, message: 'You have no such note', auth: null },
+      rejection: { code: 'NOT_FOUND', httpStatus: 404, message: 'You have no such note', auth: null },
     },
     {
       error: 'a bug of the app',
       path: 'crash',
-      refusal: { code: 'INTERNAL_SERVER_ERROR', httpStatus: 500, auth: null },
+      rejection: { code: 'INTERNAL_SERVER_ERROR', httpStatus: 500, auth: null },
     },
-  ] as const)('$error keeps what it says, and is no refusal to replay', async ({ path, refusal }) => {
+  ] as const)('$error keeps what it says, and is no rejection to replay', async ({ path, rejection }) => {
     const { visitor } = await signIn()
     for (const client of [
       connectHttp(server, visitor, 'httpLink over node').client,
       connectHttp(server, visitor, 'httpBatchStreamLink over fetch').client,
       connectWebSocket(server, visitor),
     ]) {
-      expect((await outcomeOf(client[path].query())).refusal).toMatchObject(refusal)
+      expect((await outcomeOf(client[path].query())).rejection).toMatchObject(rejection)
     }
   })
 
@@ -187,12 +187,12 @@ describe('errors from further in', () => {
     const { visitor } = await signIn()
     const wrong = { name: '' }
     const known = connectHttp(server, visitor, 'httpLink over node').client
-    expect((await outcomeOf(known.named.query(wrong))).refusal).toMatchObject({
+    expect((await outcomeOf(known.named.query(wrong))).rejection).toMatchObject({
       code: 'BAD_REQUEST',
       auth: null,
     })
     const stranger = connectHttp(server, browser(), 'httpLink over node').client
-    expect((await outcomeOf(stranger.named.query(wrong))).refusal?.auth?.reason).toBe('TOKEN_MISSING')
+    expect((await outcomeOf(stranger.named.query(wrong))).rejection?.auth?.reason).toBe('TOKEN_MISSING')
   })
 })
 

@@ -3,7 +3,7 @@ import { createAuthContext, getSession } from '@sallyport/trpc'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { authRequest } from '../../src/server/auth-handle.ts'
 import { callerFor, connectHttp, connectWebSocket } from '../support/connect.ts'
-import { outcomeOf, refusalFor } from '../support/outcome.ts'
+import { outcomeOf, rejectionFor } from '../support/outcome.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
 import { browser, FOREIGN, type Visitor } from '../support/visitor.ts'
 
@@ -56,8 +56,8 @@ describe.each([
   ] as const)(
     'throws $reason, which must not be replayed: the resolver has begun',
     async ({ reason, prepare }) => {
-      const { refusal } = await outcomeOf(peek(await prepare()))
-      expect(refusal).toEqual(refusalFor(reason, { replay: false }))
+      const { rejection } = await outcomeOf(peek(await prepare()))
+      expect(rejection).toEqual(rejectionFor(reason, { replay: false }))
       expect(server.stage.runs).toEqual(['peek'])
     },
   )
@@ -65,8 +65,8 @@ describe.each([
 
 test('getSession(ctx) inside a protected procedure notices a revocation of a moment ago', async () => {
   const { client } = connectHttp(server, browser(await server.auth.signIn()), 'httpLink over node')
-  const { refusal } = await outcomeOf(client.recheck.query())
-  expect(refusal).toEqual(refusalFor('SESSION_NOT_FOUND', { replay: false }))
+  const { rejection } = await outcomeOf(client.recheck.query())
+  expect(rejection).toEqual(rejectionFor('SESSION_NOT_FOUND', { replay: false }))
 })
 
 test('getSession(ctx) shares no read in an action, where revocations may not be announced', async () => {
@@ -80,8 +80,8 @@ test('getSession(ctx) shares no read in an action, where revocations may not be 
 test('getSession(ctx) checks the origin too', async () => {
   const { cookie } = await server.auth.signIn()
   const { client } = connectHttp(server, { headers: { ...FOREIGN, cookie } }, 'httpLink over node')
-  const { refusal } = await outcomeOf(client.peek.query())
-  expect(refusal?.auth?.reason).toBe('ORIGIN_REJECTED')
+  const { rejection } = await outcomeOf(client.peek.query())
+  expect(rejection?.auth?.reason).toBe('ORIGIN_REJECTED')
 })
 
 test.each([
@@ -90,8 +90,8 @@ test.each([
 ])('getSession(ctx) outside of tRPC takes $request for what it is: $reason', async ({ context, reason }) => {
   const { cookie } = await server.auth.signIn()
   const { auth } = createAuthContext(server.config).headers({ cookie }, context)
-  const { refusal } = await outcomeOf(getSession({ auth, db: server.db }))
-  expect(refusal?.auth?.reason ?? null).toBe(reason)
+  const { rejection } = await outcomeOf(getSession({ auth, db: server.db }))
+  expect(rejection?.auth?.reason ?? null).toBe(reason)
 })
 
 test('getSession(ctx) goes by the strictest rule where tRPC did not know the procedure', async () => {
@@ -101,6 +101,6 @@ test('getSession(ctx) goes by the strictest rule where tRPC did not know the pro
     req: { method: 'GET', headers: { cookie } },
     info: { type: 'unknown', accept: null },
   })
-  const { refusal } = await outcomeOf(getSession({ auth, db: server.db }))
-  expect(refusal?.auth?.reason).toBe('ORIGIN_REJECTED')
+  const { rejection } = await outcomeOf(getSession({ auth, db: server.db }))
+  expect(rejection?.auth?.reason).toBe('ORIGIN_REJECTED')
 })

@@ -80,9 +80,9 @@ describe('the socket of a user who is banned is closed with 4403', () => {
     await server.auth.ban(session)
     server.stage.ticker.emit('tick', 'late')
     await soon(() => expect(heard.at(-1)).toEqual(CLOSED))
-    const refusals = heard.slice(paths.length, -1)
-    expect(refusals).toHaveLength(paths.length)
-    expect(refusals).toEqual(
+    const rejections = heard.slice(paths.length, -1)
+    expect(rejections).toHaveLength(paths.length)
+    expect(rejections).toEqual(
       expect.arrayContaining(paths.map((_path, id) => ({ id, reason: 'ACCOUNT_BANNED' }))),
     )
   })
@@ -282,8 +282,8 @@ describe('what a socket holds', () => {
 })
 
 describe('a socket that is to be closed', () => {
-  /** A socket of whose user two calls were refused since the ban. */
-  async function refuseTwice() {
+  /** A socket of whose user two calls were rejected since the ban. */
+  async function rejectTwice() {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
     onTestFinished(async () => {
       await vi.advanceTimersByTimeAsync(10_000)
@@ -313,14 +313,14 @@ describe('a socket that is to be closed', () => {
   }
 
   test('is closed once, however many calls are rejected', async () => {
-    const { close, hangUp } = await refuseTwice()
+    const { close, hangUp } = await rejectTwice()
     await vi.advanceTimersByTimeAsync(10_000)
     expect(close).toHaveBeenCalledExactlyOnceWith(4403, 'ACCOUNT_BANNED')
     hangUp()
   })
 
   test('is not when its client hangs up first, and leaves no timer', async () => {
-    const { close, hangUp } = await refuseTwice()
+    const { close, hangUp } = await rejectTwice()
     hangUp()
     await vi.advanceTimersByTimeAsync(10_000)
     expect(close).not.toHaveBeenCalled()

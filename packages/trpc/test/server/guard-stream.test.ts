@@ -47,9 +47,9 @@ describe.each(STREAMS)('$stream', ({ open }) => {
     const { session, stream } = await begin(server, open)
     await server.auth.revoke(session)
     tick('late')
-    const refusal = await stream.ended
-    expectEnd(refusal, 'SESSION_NOT_FOUND')
-    expect(refusal).toMatchObject({ code: 'UNAUTHORIZED', httpStatus: 401 })
+    const rejection = await stream.ended
+    expectEnd(rejection, 'SESSION_NOT_FOUND')
+    expect(rejection).toMatchObject({ code: 'UNAUTHORIZED', httpStatus: 401 })
     tick('later')
     expect(stream.values.map(textOf)).toEqual(['ready'])
     await soon(() => expect(server.feed.listeners).toBe(0))
@@ -58,9 +58,9 @@ describe.each(STREAMS)('$stream', ({ open }) => {
   test('ends with ACCOUNT_BANNED when the user is banned', async () => {
     const { session, stream } = await begin(server, open)
     await server.auth.ban(session)
-    const refusal = await stream.ended
-    expectEnd(refusal, 'ACCOUNT_BANNED')
-    expect(refusal).toMatchObject({ code: 'FORBIDDEN', httpStatus: 403, message: 'Account banned' })
+    const rejection = await stream.ended
+    expectEnd(rejection, 'ACCOUNT_BANNED')
+    expect(rejection).toMatchObject({ code: 'FORBIDDEN', httpStatus: 403, message: 'Account banned' })
   })
 
   test('ends with SESSION_EXPIRED when expiresAt is reached', async () => {
@@ -77,9 +77,9 @@ describe.each(STREAMS)('$stream', ({ open }) => {
     server.store.answer = () => Promise.reject(new Error('down'))
     server.feed.publish(session)
     tick('undecided')
-    const refusal = await stream.ended
-    expectEnd(refusal, 'SESSIONS_UNAVAILABLE')
-    expect(refusal?.auth?.retryAfterSeconds).toBe(1)
+    const rejection = await stream.ended
+    expectEnd(rejection, 'SESSIONS_UNAVAILABLE')
+    expect(rejection?.auth?.retryAfterSeconds).toBe(1)
     expect(stream.values.map(textOf)).toEqual(['ready'])
   })
 

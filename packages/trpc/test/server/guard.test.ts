@@ -49,8 +49,8 @@ describe('no listener stays behind', () => {
     },
   ])('of a stream that $stream', async ({ open, values, code }) => {
     const stream = await open(server, await server.auth.signIn())
-    const refusal = await stream.ended
-    expect(refusal?.code).toBe(code)
+    const rejection = await stream.ended
+    expect(rejection?.code).toBe(code)
     expect(stream.values).toEqual(values)
     await soon(() => expect(server.feed.listeners).toBe(0))
   })
@@ -92,9 +92,9 @@ describe('no listener stays behind', () => {
     { link: 'wsLink', connect: (visitor: Visitor) => connectWebSocket(server, visitor) },
   ])('of a streamed query that $link cannot carry', async ({ connect }) => {
     const client = connect(browser(await server.auth.signIn()))
-    const { refusal } = await outcomeOf(client.streamed.query())
-    expect(refusal?.code).toBe('UNSUPPORTED_MEDIA_TYPE')
-    expect((await outcomeOf(client.eager.query())).refusal?.code).toBe('UNSUPPORTED_MEDIA_TYPE')
+    const { rejection } = await outcomeOf(client.streamed.query())
+    expect(rejection?.code).toBe('UNSUPPORTED_MEDIA_TYPE')
+    expect((await outcomeOf(client.eager.query())).rejection?.code).toBe('UNSUPPORTED_MEDIA_TYPE')
     expect(server.stage.askForSignalLate()?.aborted).toBe(true)
     expect(server.feed.listeners).toBe(0)
   })
@@ -165,7 +165,7 @@ test.each<{ source: string; open: Open }>([
   { source: 'an iterable', open: overWebSocket('orphaned') },
   { source: 'an iterable, over server-sent events', open: overEvents('node', 'orphaned') },
   { source: 'an observable', open: overWebSocket('orphanedObservable') },
-])('a refusal of our own that comes out of $source keeps its reason', async ({ open }) => {
+])('a rejection of our own that comes out of $source keeps its reason', async ({ open }) => {
   const { stream } = await begin(server, open)
   expect(await stream.ended).toMatchObject({
     code: 'SERVICE_UNAVAILABLE',
@@ -187,8 +187,8 @@ test('the end of a stream leaves its connection open, and the next call on it is
   await stream.first
   await server.auth.revoke(session)
   await stream.ended
-  const { refusal } = await outcomeOf(client.me.query())
-  expect(refusal?.auth).toMatchObject({ reason: 'SESSION_NOT_FOUND', replay: true })
+  const { rejection } = await outcomeOf(client.me.query())
+  expect(rejection?.auth).toMatchObject({ reason: 'SESSION_NOT_FOUND', replay: true })
   expect(await client.health.query()).toBe('ok')
   expect(server.sockets.size).toBe(1)
 })

@@ -115,9 +115,9 @@ describe.each(ROWS)('optionalSessionMiddleware, given $given: $answer', ({ visit
     { transport: 'createCaller', whoami: (who: Visitor) => callerFor(server, who).whoami() },
   ])('over $transport', async ({ whoami }) => {
     const session = await server.auth.signIn()
-    const { data, refusal } = await outcomeOf(whoami(await visitor(session)))
+    const { data, rejection } = await outcomeOf(whoami(await visitor(session)))
     const isLetIn = answer === 'the user' || answer === 'null'
-    expect(refusal?.auth ?? null).toEqual(
+    expect(rejection?.auth ?? null).toEqual(
       isLetIn ? null : expect.objectContaining({ reason: answer, replay: true }),
     )
     if (isLetIn) expect(data).toBe(answer === 'null' ? null : session.userId)

@@ -12,7 +12,7 @@ import {
   type HttpTransport,
   statusOn,
 } from '../support/connect.ts'
-import { type Outcome, outcomeOf, refusalFor } from '../support/outcome.ts'
+import { type Outcome, outcomeOf, rejectionFor } from '../support/outcome.ts'
 import { rawRequest } from '../support/raw-request.ts'
 import { LIMIT } from '../support/router.ts'
 import { callInOneFrame } from '../support/socket-frame.ts'
@@ -37,7 +37,7 @@ afterEach(async () => {
 afterAll(() => server.close())
 
 const reasonsOf = (outcomes: readonly Outcome[]): (Reason | null)[] =>
-  outcomes.map(({ refusal }) => refusal?.auth?.reason ?? null)
+  outcomes.map(({ rejection }) => rejection?.auth?.reason ?? null)
 
 const reasonOf = async (call: Promise<unknown>): Promise<Reason | null> =>
   reasonsOf([await outcomeOf(call)])[0] ?? null
@@ -124,7 +124,7 @@ describe('what is counted', () => {
     const client = connectWebSocket(server, await signIn())
     for (let i = 0; i < 3; i++) {
       const stream = openStream(client.limited.clock)
-      expect((await stream.first).refusal).toBeNull()
+      expect((await stream.first).rejection).toBeNull()
       stream.unsubscribe()
     }
     expect((await openStream(client.limited.clock).ended)?.auth?.reason).toBe('RATE_LIMITED')
@@ -135,7 +135,7 @@ describe('what is counted', () => {
     const name = crypto.randomUUID()
     const wrong = JSON.parse(JSON.stringify({ name, text: 7 }))
     for (let i = 0; i < 3; i++)
-      expect((await outcomeOf(client.limited.invite.mutate(wrong))).refusal?.code).toBe('BAD_REQUEST')
+      expect((await outcomeOf(client.limited.invite.mutate(wrong))).rejection?.code).toBe('BAD_REQUEST')
     expect(await reasonOf(client.limited.invite.mutate({ name }))).toBe('RATE_LIMITED')
   })
 
@@ -259,8 +259,8 @@ describe('by a function', () => {
       names.map((each) => outcomeOf(client.limited.invite.mutate({ name: each }))),
     )
     // Which of them is the one too many is nobody's to say: they come at once.
-    const refused = names.filter((_name, index) => reasonsOf(outcomes)[index] !== null)
-    expect(refused).toEqual([name])
+    const rejected = names.filter((_name, index) => reasonsOf(outcomes)[index] !== null)
+    expect(rejected).toEqual([name])
     expect(reasonsOf(outcomes).filter((reason) => reason !== null)).toEqual(['RATE_LIMITED'])
   })
 
@@ -295,9 +295,9 @@ describe('a rejection', () => {
       vi.setSystemTime(Date.now() + 15_001)
       server.stage.runs.length = 0
       const { client, answers } = connectHttp(server, visitor, transport)
-      const { refusal } = await outcomeOf(client.limited.read.query())
-      expect(refusal).toEqual(refusalFor('RATE_LIMITED', { replay: true, retryAfterSeconds: 45 }))
-      expect(refusal).toMatchObject({ code: 'TOO_MANY_REQUESTS', httpStatus: 429 })
+      const { rejection } = await outcomeOf(client.limited.read.query())
+      expect(rejection).toEqual(rejectionFor('RATE_LIMITED', { replay: true, retryAfterSeconds: 45 }))
+      expect(rejection).toMatchObject({ code: 'TOO_MANY_REQUESTS', httpStatus: 429 })
       expect(answers[0]?.status).toBe(statusOn(transport, 429))
       const isStream = transport.startsWith('httpBatchStreamLink')
       expect(answers[0]?.headers.get('retry-after')).toBe(isStream ? null : '45')
@@ -308,10 +308,10 @@ describe('a rejection', () => {
   test('says the same over WebSocket and to a server-side caller', async () => {
     const visitor = await signIn()
     await exhaust(() => callerFor(server, visitor).limited.read())
-    const expected = refusalFor('RATE_LIMITED', { replay: true, retryAfterSeconds: 60 })
+    const expected = rejectionFor('RATE_LIMITED', { replay: true, retryAfterSeconds: 60 })
     const overSocket = connectWebSocket(server, visitor).limited.read.query()
-    expect((await outcomeOf(overSocket)).refusal).toEqual(expected)
-    expect((await outcomeOf(callerFor(server, visitor).limited.read())).refusal).toEqual(expected)
+    expect((await outcomeOf(overSocket)).rejection).toEqual(expected)
+    expect((await outcomeOf(callerFor(server, visitor).limited.read())).rejection).toEqual(expected)
   })
 
   test('has a Retry-After of the longest wait in a batch of nothing else, and none in a mixed one', async () => {
@@ -336,7 +336,7 @@ describe('a rejection', () => {
     const { client } = connectHttp(server, browser(session), 'httpBatchLink over fetch')
     await exhaust(() => client.limited.write.mutate())
     const [limited, me] = await Promise.all([outcomeOf(client.limited.write.mutate()), client.me.query()])
-    expect(limited.refusal?.auth?.reason).toBe('RATE_LIMITED')
+    expect(limited.rejection?.auth?.reason).toBe('RATE_LIMITED')
     expect(me).toBe(session.userId)
   })
 })
@@ -371,8 +371,8 @@ describe('calls that cannot be counted are 503 and run nothing', () => {
     test.each([...PLAIN, ...BATCHES])('over %s', async (transport) => {
       const { client, answers } = connectHttp(server, await signIn(), transport)
       server.limits.fault = fail
-      const { refusal } = await outcomeOf(client.limited.read.query())
-      expect(refusal).toEqual(refusalFor('SESSIONS_UNAVAILABLE', { replay: true, retryAfterSeconds }))
+      const { rejection } = await outcomeOf(client.limited.read.query())
+      expect(rejection).toEqual(rejectionFor('SESSIONS_UNAVAILABLE', { replay: true, retryAfterSeconds }))
       expect(answers[0]?.status).toBe(statusOn(transport, 503))
       expect(server.stage.runs).toEqual([])
     })
@@ -380,8 +380,8 @@ describe('calls that cannot be counted are 503 and run nothing', () => {
     test('over WebSocket', async () => {
       const client = connectWebSocket(server, await signIn())
       server.limits.fault = fail
-      const { refusal } = await outcomeOf(client.limited.read.query())
-      expect(refusal).toEqual(refusalFor('SESSIONS_UNAVAILABLE', { replay: true, retryAfterSeconds }))
+      const { rejection } = await outcomeOf(client.limited.read.query())
+      expect(rejection).toEqual(rejectionFor('SESSIONS_UNAVAILABLE', { replay: true, retryAfterSeconds }))
       server.limits.fault = null
       await exhaust(() => client.limited.read.query())
     })
@@ -427,8 +427,8 @@ describe('a wrong configuration is reported', () => {
 
   test("at the first call, by: 'user' without a session middleware before it", async () => {
     const { client, answers } = connectHttp(server, await signIn(), 'httpLink over node')
-    const { refusal } = await outcomeOf(client.limited.misplaced.query())
-    expect(refusal).toMatchObject({
+    const { rejection } = await outcomeOf(client.limited.misplaced.query())
+    expect(rejection).toMatchObject({
       code: 'INTERNAL_SERVER_ERROR',
       message: "rateLimit: by: 'user' needs a session middleware before it",
       auth: null,

@@ -10,7 +10,7 @@ import {
 } from '@sallyport/trpc'
 import { initTRPC } from '@trpc/server'
 import { afterAll, afterEach, describe, expect, expectTypeOf, test } from 'vitest'
-import { outcomeOf, refusalFor } from '../support/outcome.ts'
+import { outcomeOf, rejectionFor } from '../support/outcome.ts'
 import { soon } from '../support/soon.ts'
 import { readStream, type Stream } from '../support/stream.ts'
 import { browser } from '../support/visitor.ts'
@@ -108,12 +108,12 @@ test.each([
 ])('role "$role" is let in by ("owner", "admin"): $staff, by ("billing"): $billing', async (row) => {
   const { person, organizationId } = await join(row.role)
   const caller = callerFor(person)
-  const refusal = refusalFor('ROLE_REQUIRED', { replay: false })
+  const rejection = rejectionFor('ROLE_REQUIRED', { replay: false })
   const staff = await outcomeOf(caller.staff())
   expect(staff).toEqual(
-    row.staff ? { data: { id: organizationId, role: row.role }, refusal: null } : { refusal },
+    row.staff ? { data: { id: organizationId, role: row.role }, rejection: null } : { rejection },
   )
-  expect((await outcomeOf(caller.billing())).refusal).toEqual(row.billing ? null : refusal)
+  expect((await outcomeOf(caller.billing())).rejection).toEqual(row.billing ? null : rejection)
 })
 
 test('a session without an active organization is rejected, whatever roles the user has', async () => {
@@ -121,11 +121,11 @@ test('a session without an active organization is rejected, whatever roles the u
   await api.setActiveOrganization({ organizationId: null, request })
   const root = await auth.signIn({ role: 'admin' })
   for (const session of [person, await auth.signIn({ userId: person.userId }), root])
-    expect((await outcomeOf(callerFor(session).staff())).refusal?.auth?.reason).toBe('ROLE_REQUIRED')
+    expect((await outcomeOf(callerFor(session).staff())).rejection?.auth?.reason).toBe('ROLE_REQUIRED')
 })
 
 test('a caller without a session gets TOKEN_MISSING, not ROLE_REQUIRED', async () => {
-  expect((await outcomeOf(callerFor().staff())).refusal?.auth?.reason).toBe('TOKEN_MISSING')
+  expect((await outcomeOf(callerFor().staff())).rejection?.auth?.reason).toBe('TOKEN_MISSING')
 })
 
 test('without the plugin it is a type error, and no call is authorized', async () => {
@@ -136,7 +136,7 @@ test('without the plugin it is a type error, and no call is authorized', async (
   const procedure = guarded.use(requireOrganizationRole('owner')).query(() => 'in')
   const { auth: handle } = createAuthContext(bare.config).headers(browser(await bare.signIn()).headers)
   const caller = routed.router({ procedure }).createCaller({ auth: handle, db: bare.db })
-  expect((await outcomeOf(caller.procedure())).refusal?.auth?.reason).toBe('ROLE_REQUIRED')
+  expect((await outcomeOf(caller.procedure())).rejection?.auth?.reason).toBe('ROLE_REQUIRED')
   await bare.close()
 })
 
@@ -144,7 +144,7 @@ test('without the plugin it is a type error, and no call is authorized', async (
 async function open(answer: Promise<AsyncIterable<string>>): Promise<Stream> {
   const iterable = await answer
   const stream = readStream(iterable, () => void iterable[Symbol.asyncIterator]().return?.())
-  expect((await stream.first).refusal).toBeNull()
+  expect((await stream.first).rejection).toBeNull()
   return stream
 }
 
@@ -178,10 +178,10 @@ const LOSSES: { what: string; lose: (joined: Joined) => Promise<unknown> }[] = [
 describe.each(LOSSES)('a user who $what', ({ what, lose }) => {
   test('is rejected from the next call on', async () => {
     const joined = await join('admin')
-    expect((await outcomeOf(callerFor(joined.person).staff())).refusal).toBeNull()
+    expect((await outcomeOf(callerFor(joined.person).staff())).rejection).toBeNull()
     await lose(joined)
-    const refusal = (await outcomeOf(callerFor(joined.person).staff())).refusal
-    expect(refusal?.auth?.reason ?? null).toBe(what.startsWith('works elsewhere') ? null : 'ROLE_REQUIRED')
+    const rejection = (await outcomeOf(callerFor(joined.person).staff())).rejection
+    expect(rejection?.auth?.reason ?? null).toBe(what.startsWith('works elsewhere') ? null : 'ROLE_REQUIRED')
   })
 
   test('loses the streams of that role, and no others', async () => {
@@ -202,8 +202,8 @@ describe.each(LOSSES)('a user who $what', ({ what, lose }) => {
     const { person } = joined
     expect((await outcomeOf(callerFor(person).write())).data).toBe(joined.organizationId)
     await auth.db.updateTable('user').set({ name: 'Before' }).where('id', '=', person.userId).execute()
-    const { refusal } = await outcomeOf(callerFor(person, () => lose(joined)).write())
-    expect(refusal?.auth?.reason).toBe('ROLE_REQUIRED')
+    const { rejection } = await outcomeOf(callerFor(person, () => lose(joined)).write())
+    expect(rejection?.auth?.reason).toBe('ROLE_REQUIRED')
     const row = auth.db.selectFrom('user').select('name').where('id', '=', person.userId)
     expect(await row.executeTakeFirst()).toEqual({ name: 'Before' })
   })

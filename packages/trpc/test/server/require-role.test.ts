@@ -2,7 +2,7 @@ import type { Reason } from '@sallyport/core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { callEndpoint } from '../support/call-endpoint.ts'
 import { connectHttp, connectWebSocket } from '../support/connect.ts'
-import { outcomeOf, refusalFor } from '../support/outcome.ts'
+import { outcomeOf, rejectionFor } from '../support/outcome.ts'
 import { MAX_AGE } from '../support/router.ts'
 import { soon } from '../support/soon.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
@@ -34,9 +34,9 @@ test.each([
   async (row) => {
     const session = await server.auth.signIn({ role: row.role })
     const client = connectWebSocket(server, browser(session))
-    const refusal = refusalFor('ROLE_REQUIRED', { replay: true })
-    expect((await outcomeOf(client.users.query())).refusal).toEqual(row.users ? null : refusal)
-    expect((await outcomeOf(client.drafts.query())).refusal).toEqual(row.drafts ? null : refusal)
+    const rejection = rejectionFor('ROLE_REQUIRED', { replay: true })
+    expect((await outcomeOf(client.users.query())).rejection).toEqual(row.users ? null : rejection)
+    expect((await outcomeOf(client.drafts.query())).rejection).toEqual(row.drafts ? null : rejection)
   },
 )
 
@@ -49,7 +49,9 @@ test('the role is that of the row: a demoted user is rejected at once, on the sa
 
   await setRole(session.userId, 'user')
   for (const { users } of [socket, client])
-    expect((await outcomeOf(users.query())).refusal).toEqual(refusalFor('ROLE_REQUIRED', { replay: true }))
+    expect((await outcomeOf(users.query())).rejection).toEqual(
+      rejectionFor('ROLE_REQUIRED', { replay: true }),
+    )
 
   await setRole(session.userId, 'admin')
   expect(await socket.users.query()).toBe('all of them')
@@ -57,7 +59,7 @@ test('the role is that of the row: a demoted user is rejected at once, on the sa
 
 test('a caller without a session gets TOKEN_MISSING, not ROLE_REQUIRED', async () => {
   const { client } = connectHttp(server, browser(), 'httpLink over node')
-  expect((await outcomeOf(client.users.query())).refusal?.auth?.reason).toBe('TOKEN_MISSING')
+  expect((await outcomeOf(client.users.query())).rejection?.auth?.reason).toBe('TOKEN_MISSING')
 })
 
 describe('a stream behind requireRole', () => {
@@ -72,8 +74,8 @@ describe('a stream behind requireRole', () => {
     const session = await server.auth.signIn({ role: 'admin' })
     const guarded = await open(server, session)
     const free = await overWebSocket('clock')(server, session)
-    expect((await guarded.first).refusal).toBeNull()
-    expect((await free.first).refusal).toBeNull()
+    expect((await guarded.first).rejection).toBeNull()
+    expect((await free.first).rejection).toBeNull()
     return { session, guarded, free }
   }
 
@@ -142,11 +144,11 @@ describe('a stream behind requireRole', () => {
 test('a stream goes on when the sign-in is no longer fresh: only the next call needs another', async () => {
   const session = await server.auth.signIn()
   const stream = await overWebSocket('paymentClock')(server, session)
-  expect((await stream.first).refusal).toBeNull()
+  expect((await stream.first).rejection).toBeNull()
   server.auth.clock.advance(MAX_AGE + 1)
   server.feed.publish(session)
   server.stage.ticker.emit('tick', 'still here')
   await soon(() => expect(stream.values).toEqual(['ready', 'still here']))
   const { client } = connectHttp(server, browser(session), 'httpLink over node')
-  expect((await outcomeOf(client.balance.query())).refusal?.auth?.reason).toBe('SESSION_NOT_FRESH')
+  expect((await outcomeOf(client.balance.query())).rejection?.auth?.reason).toBe('SESSION_NOT_FRESH')
 })

@@ -4,7 +4,7 @@ import { initTRPC } from '@trpc/server'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { callEndpoint, withCookiesOf } from '../support/call-endpoint.ts'
 import { callerFor, connectHttp, connectWebSocket, type HttpTransport } from '../support/connect.ts'
-import { type Outcome, outcomeOf, refusalFor } from '../support/outcome.ts'
+import { type Outcome, outcomeOf, rejectionFor } from '../support/outcome.ts'
 import { MAX_AGE } from '../support/router.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
 import { browser, type Visitor } from '../support/visitor.ts'
@@ -35,7 +35,7 @@ const PAYMENTS: { transport: string; pay: (visitor: Visitor) => Promise<Outcome>
   { transport: 'createCaller', pay: (visitor) => outcomeOf(callerFor(server, visitor).balance()) },
 ]
 
-const NOT_FRESH = refusalFor('SESSION_NOT_FRESH', { replay: true })
+const NOT_FRESH = rejectionFor('SESSION_NOT_FRESH', { replay: true })
 
 /** A browser that has signed in so long ago. */
 async function signedInAgo(seconds: number): Promise<{ session: TestSession; visitor: Visitor }> {
@@ -52,24 +52,27 @@ describe(`createSensitiveSessionMiddleware({ maxAge: ${MAX_AGE} })`, () => {
   describe.each(PAYMENTS)('over $transport', ({ pay }) => {
     test.each([0, MAX_AGE - 1, MAX_AGE])('authorizes a user who signed in %i s ago', async (seconds) => {
       const { session, visitor } = await signedInAgo(seconds)
-      expect(await pay(visitor)).toEqual({ data: session.sessionId, refusal: null })
+      expect(await pay(visitor)).toEqual({ data: session.sessionId, rejection: null })
     })
 
     test('rejects a user who signed in a second longer ago, before the resolver runs', async () => {
       const { visitor } = await signedInAgo(MAX_AGE + 1)
-      expect((await pay(visitor)).refusal).toEqual(NOT_FRESH)
+      expect((await pay(visitor)).rejection).toEqual(NOT_FRESH)
       expect(NOT_FRESH).toMatchObject({ code: 'FORBIDDEN', httpStatus: 403 })
       expect(server.stage.runs).toEqual([])
     })
 
     test('lets them in once they have proved who they are, with the same session', async () => {
       const { session, visitor } = await signedInAgo(MAX_AGE + 1)
-      expect((await pay(visitor)).refusal).toEqual(NOT_FRESH)
+      expect((await pay(visitor)).rejection).toEqual(NOT_FRESH)
       const confirmed = await reauthenticate(visitor)
       expect(confirmed.status).toBe(200)
-      expect(await pay(withCookiesOf(confirmed, visitor))).toEqual({ data: session.sessionId, refusal: null })
+      expect(await pay(withCookiesOf(confirmed, visitor))).toEqual({
+        data: session.sessionId,
+        rejection: null,
+      })
       server.auth.clock.advance(MAX_AGE + 1)
-      expect((await pay(withCookiesOf(confirmed, visitor))).refusal).toEqual(NOT_FRESH)
+      expect((await pay(withCookiesOf(confirmed, visitor))).rejection).toEqual(NOT_FRESH)
     })
   })
 
@@ -88,11 +91,11 @@ describe(`createSensitiveSessionMiddleware({ maxAge: ${MAX_AGE} })`, () => {
     const client = connectWebSocket(server, visitor)
     expect(await client.payment.mutate()).toBe(session.sessionId)
     server.auth.clock.advance(MAX_AGE + 1)
-    expect((await outcomeOf(client.payment.mutate())).refusal).toEqual(NOT_FRESH)
+    expect((await outcomeOf(client.payment.mutate())).rejection).toEqual(NOT_FRESH)
     const proved = await reauthenticate(visitor)
     expect(proved.status).toBe(200)
-    const { refusal } = await outcomeOf(client.payment.mutate())
-    expect(refusal?.auth?.reason).toBe('TOKEN_INVALID')
+    const { rejection } = await outcomeOf(client.payment.mutate())
+    expect(rejection?.auth?.reason).toBe('TOKEN_INVALID')
     const fresh = connectWebSocket(server, withCookiesOf(proved, visitor))
     expect(await fresh.payment.mutate()).toBe(session.sessionId)
   })
@@ -107,7 +110,7 @@ describe(`createSensitiveSessionMiddleware({ maxAge: ${MAX_AGE} })`, () => {
       outcomeOf(client.balance.query()),
     ])
     expect([me, secret, whoami]).toEqual([session.userId, session.sessionId, session.userId])
-    expect(balance.refusal).toEqual(NOT_FRESH)
+    expect(balance.rejection).toEqual(NOT_FRESH)
     expect(answers).toMatchObject([{ status: 207 }])
   })
 
@@ -166,6 +169,6 @@ describe('who may not call at all is told so, and not to prove who they are', ()
   ] as const)('$state: $reason', async ({ prepare, reason }) => {
     const { session } = await signedInAgo(MAX_AGE + 1)
     const visitor = await prepare(session)
-    expect((await outcomeOf(callerFor(server, visitor).balance())).refusal?.auth?.reason).toBe(reason)
+    expect((await outcomeOf(callerFor(server, visitor).balance())).rejection?.auth?.reason).toBe(reason)
   })
 })

@@ -294,7 +294,7 @@ describe('a store that does not respond', () => {
   })
 
   test.each([
-    { silence: 'refuses', answer: isDown },
+    { silence: 'rejects', answer: isDown },
     { silence: 'hangs', answer: () => new Promise<never>(() => {}) },
   ])('and $silence until the lease is over ends the stream with SESSIONS_UNAVAILABLE', async ({ answer }) => {
     const { lease, rejected } = await subscribeTo(await auth.signIn())

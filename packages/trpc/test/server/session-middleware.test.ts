@@ -2,7 +2,7 @@ import { REASONS, type Reason } from '@sallyport/core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { callEndpoint, withCookiesOf } from '../support/call-endpoint.ts'
 import { ask, connectWebSocket, statusOn, TRANSPORTS } from '../support/connect.ts'
-import { outcomeOf, refusalFor } from '../support/outcome.ts'
+import { outcomeOf, rejectionFor } from '../support/outcome.ts'
 import { soon } from '../support/soon.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
 import { browser, type Visitor } from '../support/visitor.ts'
@@ -104,9 +104,9 @@ describe('scenario matrix', () => {
       const visitor = await given()
       server.reset()
 
-      const { refusal, status } = await ask(server, visitor, transport)
+      const { rejection, status } = await ask(server, visitor, transport)
 
-      expect(refusal).toEqual(reason === null ? null : refusalFor(reason, { replay: true }))
+      expect(rejection).toEqual(reason === null ? null : rejectionFor(reason, { replay: true }))
       expect(status).toBe(statusOn(transport, reason === null ? 200 : REASONS[reason].status))
       expect(server.auth.lookups.count).toBe(lookups)
       expect(server.stage.runs).toHaveLength(reason === null ? 1 : 0)
@@ -116,21 +116,21 @@ describe('scenario matrix', () => {
   test('User banned: the person reads "Account banned"', async () => {
     const session = await server.auth.signIn()
     await server.auth.ban(session)
-    const { refusal } = await ask(server, browser(session), 'httpLink over node')
-    expect(refusal).toMatchObject({ message: 'Account banned', httpStatus: 403, code: 'FORBIDDEN' })
+    const { rejection } = await ask(server, browser(session), 'httpLink over node')
+    expect(rejection).toMatchObject({ message: 'Account banned', httpStatus: 403, code: 'FORBIDDEN' })
   })
 
   test.each(TRANSPORTS)('JWT expired, session valid: auto-refresh then 200, over %s', async (transport) => {
     const session = await server.auth.signIn()
     const visitor = browser(await server.auth.expireJwt(session))
-    const { refusal } = await ask(server, visitor, transport)
-    expect(refusal?.auth).toMatchObject({ reason: 'TOKEN_EXPIRED', replay: true })
+    const { rejection } = await ask(server, visitor, transport)
+    expect(rejection?.auth).toMatchObject({ reason: 'TOKEN_EXPIRED', replay: true })
 
     const refreshed = await callEndpoint(server, visitor, { method: 'GET', path: '/backend/token' })
     expect(refreshed.status).toBe(200)
     const replayed = await ask(server, withCookiesOf(refreshed, visitor), transport)
 
-    expect(replayed.refusal).toBeNull()
+    expect(replayed.rejection).toBeNull()
     expect(server.stage.runs).toHaveLength(1)
   })
 
@@ -146,8 +146,8 @@ describe('scenario matrix', () => {
   test('a JWT that was copied before the sign-out is useless after it', async () => {
     const { visitor } = await signIn()
     await callEndpoint(server, visitor, { method: 'POST', path: '/sign-out' })
-    const { refusal } = await ask(server, visitor, 'httpLink over node')
-    expect(refusal?.auth?.reason).toBe('SESSION_NOT_FOUND')
+    const { rejection } = await ask(server, visitor, 'httpLink over node')
+    expect(rejection?.auth?.reason).toBe('SESSION_NOT_FOUND')
   })
 
   test('an expired JWT stays rejected on the connection that brought it', async () => {
@@ -156,8 +156,8 @@ describe('scenario matrix', () => {
     const client = connectWebSocket(server, visitor)
     await callEndpoint(server, visitor, { method: 'GET', path: '/backend/token' })
     for (const call of [1, 2]) {
-      const { refusal } = await outcomeOf(client.me.query())
-      expect(refusal?.auth?.reason, `call ${call}`).toBe('TOKEN_EXPIRED')
+      const { rejection } = await outcomeOf(client.me.query())
+      expect(rejection?.auth?.reason, `call ${call}`).toBe('TOKEN_EXPIRED')
     }
   })
 })

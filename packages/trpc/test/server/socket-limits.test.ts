@@ -521,15 +521,15 @@ describe('the limits', () => {
     const options = webSocketOptions(config)
     const servers = [0, 1].map(() => new WebSocketServer({ noServer: true, ...options }))
     const classes = servers.map((wss) => {
-      const knock = () =>
+      const send = () =>
         options.verifyClient.call(
           wss.options,
           { req: { headers: { origin: config.baseUrl }, url: '/', socket: {} as never } },
           () => {},
         )
-      knock()
+      send()
       const Limited = wss.options.WebSocket
-      knock()
+      send()
       expect(wss.options.WebSocket).toBe(Limited)
       expect(Limited?.prototype).toBeInstanceOf(WebSocket)
       return Limited

@@ -21,15 +21,15 @@ beforeAll(async () => {
 afterEach(() => Promise.all([server.clear(), careless.clear(), bearerServer.clear()]))
 afterAll(() => Promise.all([server.close(), careless.close(), bearerServer.close()]))
 
-/** Shakes hands: `open`, or the status and the text of the refusal. */
-async function knock(target: TestServer, headers: Record<string, string>): Promise<string> {
+/** Shakes hands: `open`, or the status and the text of the rejection. */
+async function send(target: TestServer, headers: Record<string, string>): Promise<string> {
   const socket = new WebSocket(`ws://${target.host}/ws`, { headers })
   const answer = deferred<string>()
   socket.on('open', () => answer.resolve('open'))
   socket.on('unexpected-response', (_request, response) => {
     response.setEncoding('utf8').on('data', (text) => answer.resolve(`${response.statusCode} ${text}`))
   })
-  // What a refused socket says about itself adds nothing.
+  // What a rejected socket says about itself adds nothing.
   socket.on('error', () => {})
   const result = await answer.promise
   socket.terminate()
@@ -51,12 +51,12 @@ describe('the upgrade check', () => {
     { from: 'nowhere with our header', headers: { 'x-sallyport': '1' }, answer: REFUSED },
   ])('from $from: $answer', async ({ headers, answer }) => {
     const { cookie } = await server.auth.signIn()
-    expect(await knock(server, { ...headers, cookie })).toBe(answer)
-    expect(await knock(server, { ...headers })).toBe(answer)
+    expect(await send(server, { ...headers, cookie })).toBe(answer)
+    expect(await send(server, { ...headers })).toBe(answer)
   })
 
   test('lets every origin in where bearer transport is enabled', async () => {
-    expect(await knock(bearerServer, FOREIGN)).toBe('open')
+    expect(await send(bearerServer, FOREIGN)).toBe('open')
   })
 })
 
@@ -75,7 +75,7 @@ describe('an app that forgot webSocketOptions', () => {
       outcomeOf(client.whoami.query()),
       subscription.first,
     ])
-    for (const { refusal } of outcomes) expect(refusal?.auth?.reason).toBe('ORIGIN_REJECTED')
+    for (const { rejection } of outcomes) expect(rejection?.auth?.reason).toBe('ORIGIN_REJECTED')
     expect(careless.stage.runs).toEqual([])
     expect(careless.auth.lookups.count).toBe(0)
   })
@@ -94,8 +94,8 @@ describe('limits', () => {
     async (transport) => {
       const { client, answers } = connectHttp(server, browser(await server.auth.signIn()), transport)
       const outcomes = await Promise.all(Array.from({ length: 21 }, () => outcomeOf(client.me.query())))
-      for (const { refusal } of outcomes)
-        expect(refusal).toMatchObject({ code: 'BAD_REQUEST', httpStatus: 400 })
+      for (const { rejection } of outcomes)
+        expect(rejection).toMatchObject({ code: 'BAD_REQUEST', httpStatus: 400 })
       expect(answers).toMatchObject([{ status: 400 }])
       expect(server.stage.runs).toEqual([])
     },

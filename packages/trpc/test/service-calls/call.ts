@@ -109,7 +109,7 @@ export const sealed = ({ key, header, claims, token }: Call): string => token ??
 /** What came of a call. */
 export interface CallAnswer {
   readonly status: number
-  /** Why it was not let through, or the reason that the acting user was refused with; null where it ran. */
+  /** Why it was not let through, or the reason that the acting user was rejected with; null where it ran. */
   readonly code: string | null
 }
 

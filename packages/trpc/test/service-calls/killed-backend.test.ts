@@ -20,7 +20,7 @@ import { createHostileKey } from '../../../core/test/hostile/hostile-key.ts'
 import { createRandom, type Random } from '../../../core/test/hostile/random.ts'
 import type { BackendRouter } from '../fixtures/backend-node.ts'
 import type { Named } from '../paths/rows.ts'
-import { outcomeOf, type Refusal } from '../support/outcome.ts'
+import { outcomeOf, type Rejection } from '../support/outcome.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { ORIGIN } from '../support/visitor.ts'
 import { insertActor } from './actors.ts'
@@ -138,7 +138,7 @@ test(`${KILLS} times a backend is killed in the middle of actions: each gets its
     for (const [i, planned] of actions.entries()) {
       const { id, kind } = planned
       const where = { KILLS_SEED: SEED, kill, action: i, planned: JSON.stringify(planned) }
-      const first = outcomes[i] ?? { refusal: null }
+      const first = outcomes[i] ?? { rejection: null }
       const second = repeated[i] ?? null
       const counts = [before.get(id) ?? 0, after.get(id) ?? 0]
       const [firstCount = 0, secondCount = 0] = counts
@@ -149,11 +149,11 @@ test(`${KILLS} times a backend is killed in the middle of actions: each gets its
       if (kind === 'read') figures.retriedReads += retries
       else figures.retriedWrites += retries
       figures.executions += secondCount
-      if (first.refusal === null) figures.results++
+      if (first.rejection === null) figures.results++
       else figures.unavailable++
       if (kind === 'read') continue
 
-      const isDone = first.refusal === null
+      const isDone = first.rejection === null
       expect({ ...where, counts }).toEqual({
         ...where,
         counts: isDone ? [1, 1] : expect.toSatisfy(isAtMostOnce),
@@ -163,9 +163,9 @@ test(`${KILLS} times a backend is killed in the middle of actions: each gets its
 
       expectResultOr503(second, { planned, where })
       if (isDone) expect({ ...where, ...second }).toEqual({ ...where, ...first })
-      if (second.refusal === null) expect({ ...where, secondCount }).toEqual({ ...where, secondCount: 1 })
+      if (second.rejection === null) expect({ ...where, secondCount }).toEqual({ ...where, secondCount: 1 })
       figures.repeatedWithKey++
-      if (second.refusal !== null) figures.stillUnknown++
+      if (second.rejection !== null) figures.stillUnknown++
       else if (firstCount === 1) figures.answeredFromStore++
     }
   }
@@ -222,7 +222,7 @@ function planAction(source: Random): Planned {
 
 interface Outcome {
   readonly data?: unknown
-  readonly refusal: Refusal | null
+  readonly rejection: Rejection | null
 }
 
 function run({ id, kind, person, before, after }: Planned): Promise<Outcome> {
@@ -241,17 +241,17 @@ function run({ id, kind, person, before, after }: Planned): Promise<Outcome> {
 }
 
 function expectResultOr503(
-  { data, refusal }: Outcome,
+  { data, rejection }: Outcome,
   { planned: { id, person }, where }: { planned: Planned; where: object },
 ): void {
-  if (refusal === null) {
+  if (rejection === null) {
     expect({ ...where, data }).toEqual({
       ...where,
       data: expect.objectContaining({ id, userId: people[person]?.userId }),
     })
     return
   }
-  const { code, httpStatus, auth } = refusal
+  const { code, httpStatus, auth } = rejection
   expect({ ...where, code, httpStatus, reason: auth?.reason }).toEqual({
     ...where,
     code: 'SERVICE_UNAVAILABLE',

@@ -131,8 +131,8 @@ describe.each([
     await end(session)
     const caller = callerOf(session)
     for (const call of [caller.read, caller.write, caller.retry]) {
-      const { refusal } = await outcomeOf(call())
-      expect(refusal).toMatchObject({ httpStatus: statusOf(reason), auth: { reason } })
+      const { rejection } = await outcomeOf(call())
+      expect(rejection).toMatchObject({ httpStatus: statusOf(reason), auth: { reason } })
     }
     expect(executed).toEqual([])
   })
@@ -142,8 +142,8 @@ describe.each([
     async ({ end, reason }) => {
       for (const name of ['read', 'write'] as const) {
         const session = await signIn()
-        const { refusal } = await outcomeOf(callerOf(session, () => Promise.resolve(end(session)))[name]())
-        expect(refusal).toMatchObject({ httpStatus: statusOf(reason), auth: { reason } })
+        const { rejection } = await outcomeOf(callerOf(session, () => Promise.resolve(end(session)))[name]())
+        expect(rejection).toMatchObject({ httpStatus: statusOf(reason), auth: { reason } })
       }
       expect(executed).toEqual([])
     },
@@ -153,8 +153,8 @@ describe.each([
     'tells a user who $ending meanwhile no stored result either',
     async ({ end, reason }) => {
       const session = await signIn()
-      const { refusal } = await outcomeOf(callerOf(session, () => Promise.resolve(end(session))).retry())
-      expect(refusal).toMatchObject({ httpStatus: statusOf(reason), auth: { reason } })
+      const { rejection } = await outcomeOf(callerOf(session, () => Promise.resolve(end(session))).retry())
+      expect(rejection).toMatchObject({ httpStatus: statusOf(reason), auth: { reason } })
       expect(executed).toEqual(['write'])
     },
   )

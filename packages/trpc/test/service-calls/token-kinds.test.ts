@@ -68,8 +68,8 @@ test('a service JWT is nobody on every public path, as a cookie and as a bearer 
     for (const headers of carried) {
       for (const { name, ask } of ways) {
         const { status, reason, answer } = await ask(headers, 'user')
-        const refused = { status: 401, reason: 'TOKEN_INVALID', answer: null }
-        expect({ name, status, reason, answer }).toEqual({ name, ...refused })
+        const rejected = { status: 401, reason: 'TOKEN_INVALID', answer: null }
+        expect({ name, status, reason, answer }).toEqual({ name, ...rejected })
       }
     }
   }

@@ -80,8 +80,8 @@ export async function createScene(
     context: (headers) => ({ ...authContext.headers(headers), db: auth.db, stage }),
     async me(page) {
       const call = page.call((headers) => createCaller(scene.context(headers)).me())
-      const { data, refusal } = await outcomeOf(call)
-      return refusal === null ? data : refusal.auth?.reason
+      const { data, rejection } = await outcomeOf(call)
+      return rejection === null ? data : rejection.auth?.reason
     },
     close: auth.close,
   }

@@ -69,7 +69,7 @@ describe('an answer that is not plainly one of ours decides nothing, and sets no
     ['RATE_LIMITED', 429],
     ['SESSIONS_UNAVAILABLE', 503],
     ['KEYS_UNAVAILABLE', 503],
-  ])('nor does the refusal %s, which is known', async (reason, status) => {
+  ])('nor does the rejection %s, which is known', async (reason, status) => {
     const { page, errors } = await pageAfter(
       rejectWith(reason, status, [jwtCookie(''), jwtCookie(ada.token)]),
     )

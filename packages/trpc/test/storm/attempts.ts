@@ -1,6 +1,6 @@
 import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS, MAX_BATCH_SIZE } from '@sallyport/core/internal/protocol'
 import { createTRPCClient, httpBatchLink } from '@trpc/client'
-import { toRefusal } from '../support/outcome.ts'
+import { toRejection } from '../support/outcome.ts'
 import type { StormRouter } from './storm-node.ts'
 
 /** Who tries what, from where. */
@@ -17,7 +17,7 @@ export interface Answer {
   /** Such as `RATE_LIMITED`; empty where the attempt succeeded. */
   readonly code: string
   readonly isJson: boolean
-  /** What `Retry-After` says; in a batch whose calls were not all refused alike, what the call's own error says. */
+  /** What `Retry-After` says; in a batch whose calls were not all rejected alike, what the call's own error says. */
   readonly retryAfterSeconds: number
 }
 
@@ -46,15 +46,15 @@ export async function tryInBatch(node: string, attempts: readonly Attempt[]): Pr
     },
   })
   const client = createTRPCClient<StormRouter>({ links: [link] })
-  const refusals = await Promise.all(
+  const rejections = await Promise.all(
     attempts.map(({ email, password }) =>
-      client.signIn.mutate({ email, password }).then(() => null, toRefusal),
+      client.signIn.mutate({ email, password }).then(() => null, toRejection),
     ),
   )
   const [response, ...others] = responses
   if (response === undefined || others.length > 0) throw new TypeError('One batch is one request')
-  return refusals.map((refusal) => {
-    const { httpStatus: status, code, auth } = refusal ?? { httpStatus: 200, code: '', auth: null }
+  return rejections.map((rejection) => {
+    const { httpStatus: status, code, auth } = rejection ?? { httpStatus: 200, code: '', auth: null }
     const answer = { status, code: auth?.reason ?? code, ...readHeaders(response) }
     return response.status === 207 ? { ...answer, retryAfterSeconds: auth?.retryAfterSeconds ?? 0 } : answer
   })

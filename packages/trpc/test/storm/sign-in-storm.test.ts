@@ -50,9 +50,9 @@ describe.each(STORMS)(`${ATTEMPTS} sign-ins at once $storm`, ({ attempt, checked
       429: ATTEMPTS - checked,
     })
     expect(answers.filter(({ isJson }) => !isJson)).toEqual([])
-    const refused = answers.filter(({ status }) => status === 429)
-    expect(new Set(refused.map(({ code }) => code))).toEqual(new Set(['RATE_LIMITED']))
-    expect(refused.filter(({ retryAfterSeconds }) => !(retryAfterSeconds > 0))).toEqual([])
+    const rejected = answers.filter(({ status }) => status === 429)
+    expect(new Set(rejected.map(({ code }) => code))).toEqual(new Set(['RATE_LIMITED']))
+    expect(rejected.filter(({ retryAfterSeconds }) => !(retryAfterSeconds > 0))).toEqual([])
 
     const reports = await nodes.report()
     expect(sum(reports.map(({ passwords }) => passwords))).toBe(checked)

@@ -59,7 +59,7 @@ export const FAILURES = {
   nothing: () => 'a text',
   auth: () => new AuthError('ROLE_REQUIRED'),
   limited: () => new AuthError('RATE_LIMITED', { retryAfterSeconds: 42 }),
-  refused: () =>
+  rejected: () =>
     new TRPCError({ code: 'FORBIDDEN', message: 'No', cause: new AuthError('SESSION_NOT_FRESH') }),
   endpoint: () =>
     new EndpointError(

@@ -9,11 +9,11 @@ export interface Outcome {
   /** What the resolver returned, or the first value of a subscription. */
   readonly data?: unknown
   /** Null when the call was let in and its resolver succeeded. */
-  readonly refusal: Refusal | null
+  readonly rejection: Rejection | null
 }
 
 /** An error as it reaches the client. */
-export interface Refusal {
+export interface Rejection {
   readonly code: string
   readonly httpStatus: number
   readonly message: string
@@ -41,7 +41,7 @@ const clientError = z.object({
 export const callerPaths = new WeakMap<TRPCError, string>()
 
 /** Reads an error of the tRPC client, or of a server-side caller. Any other error is thrown on. */
-export function toRefusal(error: unknown): Refusal {
+export function toRejection(error: unknown): Rejection {
   if (error instanceof TRPCError) {
     const { code, message } = error
     const auth = authErrorData({ error, path: callerPaths.get(error) })
@@ -58,10 +58,10 @@ export function toRefusal(error: unknown): Refusal {
  *
  * @param options.retryAfterSeconds @default 1 with 503, else null
  */
-export function refusalFor(
+export function rejectionFor(
   reason: Reason,
   { replay, ...wait }: { replay: boolean; retryAfterSeconds?: number },
-): Refusal {
+): Rejection {
   const { code, status, message } = REASONS[reason]
   const retryAfterSeconds = wait.retryAfterSeconds ?? (status === 503 ? 1 : null)
   return { code, httpStatus: status, message, auth: { reason, retryAfterSeconds, replay } }
@@ -69,8 +69,8 @@ export function refusalFor(
 
 export async function outcomeOf(call: Promise<unknown>): Promise<Outcome> {
   try {
-    return { data: await call, refusal: null }
+    return { data: await call, rejection: null }
   } catch (error) {
-    return { refusal: toRefusal(error) }
+    return { rejection: toRejection(error) }
   }
 }

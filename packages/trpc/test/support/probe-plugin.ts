@@ -31,7 +31,7 @@ const sessionColumns = {
   askedAt: { type: 'timestamp', schema: z.string().nullable() },
 } as const
 
-/** An endpoint of every kind, each of which tells who called it; and those that refuse. */
+/** An endpoint of every kind, each of which tells who called it; and those that reject. */
 export function probePlugin(): AuthPlugin<ProbeEndpoints, typeof userColumns, typeof sessionColumns> & {
   /** Names of the endpoints that have run. */
   readonly runs: string[]

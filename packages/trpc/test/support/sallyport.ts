@@ -7,7 +7,7 @@ const main = fileURLToPath(new URL('../../../core/src/cli/main.ts', import.meta.
 const compiled = fileURLToPath(new URL('../../node_modules/.cache/sallyport', import.meta.url))
 const run = promisify(execFile)
 
-/** Runs the command `sallyport` in a process of its own, and returns what it prints. Rejects when it is refused. */
+/** Runs the command `sallyport` in a process of its own, and returns what it prints. Rejects when it is rejected. */
 export async function sallyport(...args: string[]): Promise<string> {
   const { stdout } = await run(process.execPath, [main, ...args], {
     env: { ...process.env, NODE_COMPILE_CACHE: compiled },

@@ -38,8 +38,8 @@ export function scriptFetch(): {
 export const tokens = (answer: object = {}): Response =>
   Response.json({ userId: 'ada', sessionId: 'ada-1', expiresIn: 900, expiresAt: '', ...answer })
 
-/** A refusal of an auth endpoint. */
-export const refusal = (status: number, code: string, more: object = {}): Response =>
+/** A rejection of an auth endpoint. */
+export const rejection = (status: number, code: string, more: object = {}): Response =>
   Response.json({ code, message: code, ...more }, { status })
 
 function aborted(signal: AbortSignal | null | undefined): Promise<never> {

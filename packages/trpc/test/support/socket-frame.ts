@@ -10,7 +10,7 @@ export interface FrameCall {
   readonly input?: unknown
 }
 
-/** Sends calls in one frame, on a connection of its own: the reason of each refusal, null for a call that was let in. */
+/** Sends calls in one frame, on a connection of its own: the reason of each rejection, null for a call that was let in. */
 export async function callInOneFrame(
   { host }: Pick<TestServer, 'host'>,
   { headers }: Visitor,

@@ -1,5 +1,5 @@
 import { deferred } from './deferred.ts'
-import { type Outcome, type Refusal, toRefusal } from './outcome.ts'
+import { type Outcome, type Rejection, toRejection } from './outcome.ts'
 
 /** A subscription as its client sees it. */
 export interface Stream {
@@ -8,7 +8,7 @@ export interface Stream {
   /** The first value, or why there was none. */
   readonly first: Promise<Outcome>
   /** How it ended; null when it just did. */
-  readonly ended: Promise<Refusal | null>
+  readonly ended: Promise<Rejection | null>
   unsubscribe(): void
 }
 
@@ -31,18 +31,18 @@ interface Subscribable {
 export function openStream(procedure: Subscribable): Stream {
   const values: unknown[] = []
   const first = deferred<Outcome>()
-  const ended = deferred<Refusal | null>()
+  const ended = deferred<Rejection | null>()
 
   function end(error: unknown): void {
-    const refusal = toRefusal(error)
-    first.resolve({ refusal })
-    ended.resolve(refusal)
+    const rejection = toRejection(error)
+    first.resolve({ rejection })
+    ended.resolve(rejection)
   }
 
   const subscription = procedure.subscribe(undefined, {
     onData(value) {
       values.push(value)
-      first.resolve({ data: value, refusal: null })
+      first.resolve({ data: value, rejection: null })
     },
     onError: end,
     onComplete: () => ended.resolve(null),
@@ -63,22 +63,22 @@ export function openStream(procedure: Subscribable): Stream {
 export function readStream(iterable: AsyncIterable<unknown>, stop: () => void): Stream {
   const values: unknown[] = []
   const first = deferred<Outcome>()
-  const ended = deferred<Refusal | null>()
+  const ended = deferred<Rejection | null>()
   let isStopped = false
 
   async function read(): Promise<void> {
     for await (const value of iterable) {
       values.push(value)
-      first.resolve({ data: value, refusal: null })
+      first.resolve({ data: value, rejection: null })
     }
   }
   read().then(
     () => ended.resolve(null),
     (error: unknown) => {
       if (isStopped) return ended.resolve(null)
-      const refusal = toRefusal(error)
-      first.resolve({ refusal })
-      ended.resolve(refusal)
+      const rejection = toRejection(error)
+      first.resolve({ rejection })
+      ended.resolve(rejection)
     },
   )
   return {

@@ -83,11 +83,11 @@ export async function begin(
 ): Promise<{ session: TestSession; stream: Stream }> {
   const session = await server.auth.signIn()
   const stream = await open(server, session)
-  expect((await stream.first).refusal).toBeNull()
+  expect((await stream.first).rejection).toBeNull()
   return { session, stream }
 }
 
 /** A stream was ended by us, after its resolver had run. */
-export function expectEnd(refusal: Awaited<Stream['ended']>, reason: Reason): void {
-  expect(refusal?.auth).toMatchObject({ reason, replay: false })
+export function expectEnd(rejection: Awaited<Stream['ended']>, reason: Reason): void {
+  expect(rejection?.auth).toMatchObject({ reason, replay: false })
 }

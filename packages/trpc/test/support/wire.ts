@@ -11,15 +11,15 @@ export interface Wire {
 
 /** A WebSocket connection. */
 export interface Socket {
-  /** Calls `me`: the reason of its refusal, or `accepted`. */
+  /** Calls `me`: the reason of its rejection, or `accepted`. */
   call(): Promise<string>
-  /** Opens the clock and waits until it runs, or was refused. */
+  /** Opens the clock and waits until it runs, or was rejected. */
   subscribe(): Promise<Wire>
 }
 
 const reasonIn = (text: string): string | null => /"reason":"(\w+)"/.exec(text)?.[1] ?? null
 
-/** Takes messages and says when the clock runs, or was refused. */
+/** Takes messages and says when the clock runs, or was rejected. */
 function listen(): { wire: Wire; begun: Promise<Wire>; hear(text: string): void } {
   const wire: { ticks: number; reason: string | null } = { ticks: 0, reason: null }
   let begin: (wire: Wire) => void = () => {}
@@ -37,13 +37,13 @@ function listen(): { wire: Wire; begun: Promise<Wire>; hear(text: string): void 
   }
 }
 
-/** Calls `me` over HTTP: the reason of its refusal, or `accepted`. */
+/** Calls `me` over HTTP: the reason of its rejection, or `accepted`. */
 export async function callOverHttp({ host }: KeyFileServer, { headers }: SignedIn): Promise<string> {
   const response = await fetch(`http://${host}/trpc/me`, { headers })
   return reasonIn(await response.text()) ?? 'accepted'
 }
 
-/** Opens the clock over server-sent events and waits until it runs, or was refused. */
+/** Opens the clock over server-sent events and waits until it runs, or was rejected. */
 export async function subscribeOverEvents({ host }: KeyFileServer, { headers }: SignedIn): Promise<Wire> {
   const { begun, hear } = listen()
   const response = await fetch(`http://${host}/trpc/clock`, {

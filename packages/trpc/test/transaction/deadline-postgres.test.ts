@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { refusalFor } from '../support/outcome.ts'
+import { rejectionFor } from '../support/outcome.ts'
 import { soon } from '../support/soon.ts'
 import type { NoteTransaction } from './note-router.ts'
 import { call, contextOf, openForTests, postgresUrl } from './stores.ts'
@@ -14,8 +14,8 @@ test('a statement that hangs is over with the 2 s of the transaction, long befor
   }
   const order: string[] = []
   const later = sql`select pg_sleep(4)`.execute(app.db).then(() => order.push('later'))
-  const { refusal } = await call('write', contextOf(app, ada, { inside }))
-  expect(refusal).toEqual(refusalFor('SESSIONS_UNAVAILABLE', { replay: false }))
+  const { rejection } = await call('write', contextOf(app, ada, { inside }))
+  expect(rejection).toEqual(rejectionFor('SESSIONS_UNAVAILABLE', { replay: false }))
   await app.revoke(ada)
   order.push('revoked')
   await later
@@ -35,9 +35,9 @@ test('one user who writes more at once than there are connections leaves some to
   await soon(() => expect(entered).toBe(1))
   // Whoever waits for a connection waits for longer than the first write may take.
   const other = await call('write', contextOf(app, bob))
-  expect(other.refusal).toBeNull()
+  expect(other.rejection).toBeNull()
   expect(entered).toBe(1)
   release.resolve()
-  const refusals = (await Promise.all(writes)).map(({ refusal }) => refusal)
-  expect(refusals).toEqual(Array(30).fill(null))
+  const rejections = (await Promise.all(writes)).map(({ rejection }) => rejection)
+  expect(rejections).toEqual(Array(30).fill(null))
 })

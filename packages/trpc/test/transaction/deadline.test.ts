@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
 import { eventually } from '../../../core/test/support/eventually.ts'
 import { deferred } from '../support/deferred.ts'
-import { type Outcome, refusalFor } from '../support/outcome.ts'
+import { type Outcome, rejectionFor } from '../support/outcome.ts'
 import type { NoteTransaction, Script } from './note-router.ts'
 import { call, contextOf, openForTests, STORES } from './stores.ts'
 
@@ -16,7 +16,7 @@ const advance = (ms: number) => {
   aheadMs += ms
 }
 
-const TOO_LATE = refusalFor('SESSIONS_UNAVAILABLE', { replay: false })
+const TOO_LATE = rejectionFor('SESSIONS_UNAVAILABLE', { replay: false })
 
 /** It is, ten times a second. */
 const overdueWorkIsLookedFor = () => sleep(150)
@@ -51,7 +51,7 @@ describe.each(STORES)('the 2 s of ctx.transaction in $engine', async ({ createDa
     advance(1_800)
     await overdueWorkIsLookedFor()
     done.resolve()
-    expect((await outcome)?.refusal).toBeNull()
+    expect((await outcome)?.rejection).toBeNull()
     expect(await app.notes()).toEqual([ada.sessionId])
   })
 
@@ -63,13 +63,13 @@ describe.each(STORES)('the 2 s of ctx.transaction in $engine', async ({ createDa
     })
     const revoked = app.db.updateTable('user').set({ name: 'Ada' }).where('id', '=', ada.userId).execute()
     advance(2_100)
-    expect((await outcome)?.refusal).toEqual(TOO_LATE)
+    expect((await outcome)?.rejection).toEqual(TOO_LATE)
     await revoked
     await expect(kept?.insertInto('note').values({ id: '1', text: 'late' }).execute()).rejects.toThrow()
     expect(await app.notes()).toEqual([])
   })
 
-  test('are over for a function that goes on writing: each further call is refused', async () => {
+  test('are over for a function that goes on writing: each further call is rejected', async () => {
     let last: unknown
     let calls = 0
     const [outcome] = await begin(async (trx) => {
@@ -87,7 +87,7 @@ describe.each(STORES)('the 2 s of ctx.transaction in $engine', async ({ createDa
       }
     })
     advance(2_100)
-    expect((await outcome)?.refusal).toEqual(TOO_LATE)
+    expect((await outcome)?.rejection).toEqual(TOO_LATE)
     await eventually(() => expect(last).toBeInstanceOf(Error))
     expect(await app.notes()).toEqual([])
   })
@@ -100,7 +100,7 @@ describe.each(STORES)('the 2 s of ctx.transaction in $engine', async ({ createDa
     await overdueWorkIsLookedFor()
     release.resolve()
     await first
-    expect((await second).refusal).toBeNull()
+    expect((await second).rejection).toBeNull()
   })
 
   test('end what it writes by ctx.db where that waits for the transaction', async () => {
@@ -110,7 +110,7 @@ describe.each(STORES)('the 2 s of ctx.transaction in $engine', async ({ createDa
       return stray
     })
     advance(2_100)
-    expect((await outcome)?.refusal).toEqual(TOO_LATE)
+    expect((await outcome)?.rejection).toEqual(TOO_LATE)
     // It was none of the transaction's, so it is not undone with it.
     await stray
     const { rows } = await sql`select name from "user" where id = ${ada.userId}`.execute(app.db)

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { testPostgres } from '../../../core/test/support/postgres.ts'
-import { refusalFor } from '../support/outcome.ts'
+import { rejectionFor } from '../support/outcome.ts'
 import { soon } from '../support/soon.ts'
 import type { NoteTransaction } from './note-router.ts'
 import { call, contextOf, openForTests } from './stores.ts'
@@ -26,8 +26,8 @@ test('a deadlock is 503, and the function is not run again', async () => {
     call('write', contextOf(app, bob, { inside: crossing('b', 'a') })),
   ])
   expect(runs).toBe(2)
-  const refusals = outcomes.flatMap(({ refusal }) => (refusal === null ? [] : [refusal]))
-  expect(refusals).toEqual([refusalFor('SESSIONS_UNAVAILABLE', { replay: false })])
+  const rejections = outcomes.flatMap(({ rejection }) => (rejection === null ? [] : [rejection]))
+  expect(rejections).toEqual([rejectionFor('SESSIONS_UNAVAILABLE', { replay: false })])
 })
 
 test('a row that changed under it (40001) is 503, and the function is not run again', async () => {
@@ -38,8 +38,8 @@ test('a row that changed under it (40001) is 503, and the function is not run ag
     runs++
     await sql`do $$ begin raise exception 'changed' using errcode = '40001'; end $$`.execute(trx)
   }
-  const { refusal } = await call('write', contextOf(app, ada, { inside }))
-  expect(refusal).toEqual(refusalFor('SESSIONS_UNAVAILABLE', { replay: false }))
+  const { rejection } = await call('write', contextOf(app, ada, { inside }))
+  expect(rejection).toEqual(rejectionFor('SESSIONS_UNAVAILABLE', { replay: false }))
   expect(runs).toBe(1)
   expect(await app.notes()).toEqual([])
 })

@@ -8,7 +8,7 @@ import { sql } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { SignedIn } from '../revocation/people.ts'
 import { deferred } from '../support/deferred.ts'
-import { refusalFor } from '../support/outcome.ts'
+import { rejectionFor } from '../support/outcome.ts'
 import { browser } from '../support/visitor.ts'
 import { MAX_AGE, type NoteTransaction, noteRouter, type Script } from './note-router.ts'
 import type { App } from './open-app.ts'
@@ -23,7 +23,7 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
 
   test('writes, and hands on what the function returns', async () => {
     const ada = await app.signIn()
-    expect(await write(ada)).toEqual({ data: ada.sessionId, refusal: null })
+    expect(await write(ada)).toEqual({ data: ada.sessionId, rejection: null })
     expect(await app.notes()).toEqual([ada.sessionId])
   })
 
@@ -31,7 +31,7 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
     const ada = await app.signIn()
     expect(await call('twice', contextOf(app, ada))).toEqual({
       data: [ada.sessionId, ada.sessionId],
-      refusal: null,
+      rejection: null,
     })
     expect(await app.notes()).toEqual([ada.sessionId, ada.sessionId])
   })
@@ -113,8 +113,8 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
     'decides again under the locks: $change since the call was let in is $reason',
     async ({ procedure = 'write', role = 'user', make, reason }) => {
       const ada = await app.signIn(role)
-      const { refusal } = await call(procedure, contextOf(app, ada, { before: () => make(ada) }))
-      expect(refusal).toEqual(reason === null ? null : refusalFor(reason, { replay: false }))
+      const { rejection } = await call(procedure, contextOf(app, ada, { before: () => make(ada) }))
+      expect(rejection).toEqual(reason === null ? null : rejectionFor(reason, { replay: false }))
       expect(await app.notes()).toEqual(reason === null ? [ada.sessionId] : [])
     },
   )
@@ -128,8 +128,8 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
     const before = async () => {
       isLeaked = true
     }
-    const { refusal } = await call('write', contextOf({ ...app, config }, ada, { before }))
-    expect(refusal).toEqual(refusalFor('TOKEN_INVALID', { replay: false }))
+    const { rejection } = await call('write', contextOf({ ...app, config }, ada, { before }))
+    expect(rejection).toEqual(rejectionFor('TOKEN_INVALID', { replay: false }))
     expect(await app.notes()).toEqual([])
   })
 
@@ -158,7 +158,7 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
       for (let turn = 0; turn < 20; turn++) await sql`select 1`.execute(trx)
       order.push('written')
     }
-    expect((await write(ada, { inside })).refusal).toBeNull()
+    expect((await write(ada, { inside })).rejection).toBeNull()
     await revoked
     expect(order).toEqual(['written', 'revoked'])
     expect(await app.notes()).toEqual([ada.sessionId])
@@ -174,7 +174,7 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
       running--
     }
     const outcomes = await Promise.all([write(ada, { inside }), write(ada, { inside })])
-    expect(outcomes.map(({ refusal }) => refusal)).toEqual([null, null])
+    expect(outcomes.map(({ rejection }) => rejection)).toEqual([null, null])
   })
 
   test('what the function throws undoes all of it, and is the answer', async () => {
@@ -182,10 +182,10 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
     const inside = async () => {
       throw new TRPCError({ code: 'CONFLICT', message: 'Not enough money' })
     }
-    const { refusal } = await write(ada, { inside })
-    expect(refusal).toMatchObject({ code: 'CONFLICT', message: 'Not enough money', auth: null })
+    const { rejection } = await write(ada, { inside })
+    expect(rejection).toMatchObject({ code: 'CONFLICT', message: 'Not enough money', auth: null })
     expect(await app.notes()).toEqual([])
-    expect((await write(ada)).refusal).toBeNull()
+    expect((await write(ada)).rejection).toBeNull()
   })
 
   test('the transaction is of no use afterwards', async () => {
@@ -212,21 +212,21 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
       for (const promise of late) promise.catch(() => {})
       throw new TRPCError({ code: 'CONFLICT' })
     }
-    expect((await write(ada, { inside })).refusal?.code).toBe('CONFLICT')
+    expect((await write(ada, { inside })).rejection?.code).toBe('CONFLICT')
     await Promise.allSettled(late)
     expect(await app.notes()).toEqual([])
   })
 
-  test('another one inside it is refused, rather than wait for it', async () => {
+  test('another one inside it is rejected, rather than wait for it', async () => {
     const ada = await app.signIn()
     const inside: Script['inside'] = (_trx, ctx) => ctx.transaction(async () => 'never')
-    const { refusal } = await write(ada, { inside })
-    expect(refusal).toMatchObject({
+    const { rejection } = await write(ada, { inside })
+    expect(rejection).toMatchObject({
       code: 'INTERNAL_SERVER_ERROR',
       message: 'A ctx.transaction of this call is open: use its trx, or wait for its end',
     })
     expect(await app.notes()).toEqual([])
-    expect((await write(ada)).refusal).toBeNull()
+    expect((await write(ada)).rejection).toBeNull()
   })
 
   describe('a caller who goes away', () => {
@@ -239,20 +239,20 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
         caller.abort()
         await new Promise(() => {})
       }
-      const { refusal } = await write(ada, { inside }, caller.signal)
-      expect(refusal).toMatchObject({ code: 'CLIENT_CLOSED_REQUEST', auth: null })
+      const { rejection } = await write(ada, { inside }, caller.signal)
+      expect(rejection).toMatchObject({ code: 'CLIENT_CLOSED_REQUEST', auth: null })
       expect(await app.notes()).toEqual([])
       await expect(kept?.deleteFrom('note').execute()).rejects.toThrow()
       // Nobody is kept from writing.
-      expect((await write(ada)).refusal).toBeNull()
+      expect((await write(ada)).rejection).toBeNull()
     })
 
     test('before the locks: the function does not run', async () => {
       const ada = await app.signIn()
       const caller = new AbortController()
       const before = async () => caller.abort()
-      const { refusal } = await write(ada, { before }, caller.signal)
-      expect(refusal?.code).toBe('CLIENT_CLOSED_REQUEST')
+      const { rejection } = await write(ada, { before }, caller.signal)
+      expect(rejection?.code).toBe('CLIENT_CLOSED_REQUEST')
       expect(await app.notes()).toEqual([])
     })
 
@@ -269,18 +269,18 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
       })
       await held.promise
       const before = async () => void setImmediate(() => caller.abort())
-      const { refusal } = await write(ada, { before }, caller.signal)
-      expect(refusal?.code).toBe('CLIENT_CLOSED_REQUEST')
+      const { rejection } = await write(ada, { before }, caller.signal)
+      expect(rejection?.code).toBe('CLIENT_CLOSED_REQUEST')
       release.resolve()
-      expect((await first).refusal).toBeNull()
-      expect((await write(ada)).refusal).toBeNull()
+      expect((await first).rejection).toBeNull()
+      expect((await write(ada)).rejection).toBeNull()
       expect(await app.notes()).toEqual([ada.sessionId, ada.sessionId])
     })
 
     test('after the function has ended: it is too late', async () => {
       const ada = await app.signIn()
       const caller = new AbortController()
-      expect((await write(ada, {}, caller.signal)).refusal).toBeNull()
+      expect((await write(ada, {}, caller.signal)).rejection).toBeNull()
       caller.abort()
       expect(await app.notes()).toEqual([ada.sessionId])
     })
@@ -311,9 +311,9 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
     const ada = await app.signIn()
     const { sessions, revocations } = app.db[authStore]
     const db = withAuthStore(Object.create(app.db), { sessions, revocations })
-    const { refusal } = await call('write', contextOf({ ...app, db }, ada))
-    expect(refusal).toMatchObject({ code: 'INTERNAL_SERVER_ERROR', auth: null })
-    expect(refusal?.message).toContain('lockSession()')
+    const { rejection } = await call('write', contextOf({ ...app, db }, ada))
+    expect(rejection).toMatchObject({ code: 'INTERNAL_SERVER_ERROR', auth: null })
+    expect(rejection?.message).toContain('lockSession()')
     expect(await app.notes()).toEqual([])
   })
 })

@@ -18,10 +18,10 @@ export interface ChosenPassword {
 
 /**
  * Checks a new password, after our own rules. Return to accept it. To reject it, throw an `EndpointError`
- * from `refusals`: the user sees its message. Any other error is a 500, and the password isn't set.
+ * from `rejections`: the user sees its message. Any other error is a 500, and the password isn't set.
  *
  * @example
- * const refuse = rejections({ PASSWORD_REUSED: { status: 400, message: 'Choose a new password' } })
+ * const reject = rejections({ PASSWORD_REUSED: { status: 400, message: 'Choose a new password' } })
  * emailPassword({
  *   async checkPassword({ password, user }) {
  *     if (await wasUsed(user.id, password)) throw reject('PASSWORD_REUSED')

@@ -167,9 +167,9 @@ describe('while another connection holds the write lock', () => {
   })
 
   test('a write is given up with 503 in the end', async () => {
-    const refusal = insert('late').catch((error: unknown) => error)
+    const rejection = insert('late').catch((error: unknown) => error)
     await pass(BUSY_TIMEOUT_MS)
-    expect(await refusal).toMatchObject({
+    expect(await rejection).toMatchObject({
       reason: 'SESSIONS_UNAVAILABLE',
       cause: { code: 'SQLITE_BUSY' },
     })

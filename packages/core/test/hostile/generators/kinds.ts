@@ -93,7 +93,7 @@ const FRAMES: readonly ((
   (_genuine, random) => random.bytes(32).toString('hex'),
 ]
 
-/** Something that a door for other tokens might accept: another `typ`, another frame, or both. */
+/** Something that a gate for other tokens might accept: another `typ`, another frame, or both. */
 export function chooseKind(random: Random, target: Target): string {
   const key = random.pick(target.ownKeys)
   const { typ: _, ...rest } = target.header(key)

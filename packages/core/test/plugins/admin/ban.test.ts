@@ -53,10 +53,10 @@ describe('a ban', () => {
     expect(
       await auth.db.selectFrom('session').select('id').where('userId', '=', user.userId).execute(),
     ).toEqual([{ id: ada.sessionId }])
-    const refused = await auth.handler(get(ENDPOINTS.getSession.path, { cookie: ada.cookie }))
-    expect(refused.status).toBe(403)
-    expect(await refused.json()).toEqual({ code: 'ACCOUNT_BANNED', message: 'Account banned' })
-    expect(cookieChanges(refused)).toEqual({ set: [], cleared: [] })
+    const rejected = await auth.handler(get(ENDPOINTS.getSession.path, { cookie: ada.cookie }))
+    expect(rejected.status).toBe(403)
+    expect(await rejected.json()).toEqual({ code: 'ACCOUNT_BANNED', message: 'Account banned' })
+    expect(cookieChanges(rejected)).toEqual({ set: [], cleared: [] })
   })
 
   test('keeps them from a new JWT and from a new session', async () => {
@@ -85,8 +85,8 @@ describe('a ban', () => {
   test('keeps its reason for the records, and tells it to nobody but admins', async () => {
     await ban({ userId: user.userId, reason: '  spam ' })
     expect(await banOf(user.userId)).toMatchObject({ banReason: 'spam' })
-    const refused = await auth.handler(get(ENDPOINTS.getSession.path, { cookie: ada.cookie }))
-    expect(await refused.text()).not.toContain('spam')
+    const rejected = await auth.handler(get(ENDPOINTS.getSession.path, { cookie: ada.cookie }))
+    expect(await rejected.text()).not.toContain('spam')
     expect((await readAudit(auth, user.userId)).at(-1)).toEqual({
       type: 'user.banned',
       sessionId: null,

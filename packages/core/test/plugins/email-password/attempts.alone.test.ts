@@ -204,8 +204,8 @@ describe('attempts are counted by account', () => {
       times(11, (i) => ({ ...user, from: `192.0.2.${i}` })),
     )
     expect(count(statuses, 401)).toBe(10)
-    const refused = await attempt(auth, user)
-    expect(refused.headers.get('retry-after')).toBe('900')
+    const rejected = await attempt(auth, user)
+    expect(rejected.headers.get('retry-after')).toBe('900')
   })
 
   test('and stored without the address of the account', async () => {

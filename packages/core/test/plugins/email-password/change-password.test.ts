@@ -170,7 +170,7 @@ test('browsers that had signed in before are no longer known, but for the one at
   expect(await knownDevices()).toHaveLength(1)
 })
 
-describe('refuses', () => {
+describe('rejects', () => {
   test.each<[object, string, readonly string[] | undefined]>([
     [{ currentPassword: 'wrong password' }, '401 INVALID_CREDENTIALS', undefined],
     [{ currentPassword: '' }, '401 INVALID_CREDENTIALS', undefined],

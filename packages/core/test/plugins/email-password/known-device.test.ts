@@ -102,7 +102,7 @@ describe('a browser that signs in', () => {
     expect(await devices()).toEqual([])
   })
 
-  test('with two such cookies is refused as with any', async () => {
+  test('with two such cookies is rejected as with any', async () => {
     const response = await signIn('service.device=a; service.device=b')
     expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
     expect(await answerOf(response)).toBe('401 COOKIE_CONFLICT')

@@ -91,9 +91,9 @@ test.each([false, true])(
     const fresh = cookiesAfter(bob.cookie, response)
     for (const seconds of [0, 31, 3_600]) {
       own.clock.advance(seconds)
-      const refused = await refresh(bob.cookie, own)
-      expect(cookieChanges(refused)).toEqual({ set: [], cleared: [] })
-      expect(await answerOf(refused)).toBe('409 SECRET_SUPERSEDED')
+      const rejected = await refresh(bob.cookie, own)
+      expect(cookieChanges(rejected)).toEqual({ set: [], cleared: [] })
+      expect(await answerOf(rejected)).toBe('409 SECRET_SUPERSEDED')
     }
     expect(await answerOf(refresh(fresh, own))).toBe('200')
     await own.close()
@@ -112,7 +112,7 @@ test('a browser that is not remembered is given a cookie that ends with it', asy
   expect(session).toMatch(/^service\.session=[^;]+; Path=\/; HttpOnly; SameSite=Lax$/)
 })
 
-describe('refuses', () => {
+describe('rejects', () => {
   test.each([
     ['no session cookie', () => `service.jwt=${ada.token}`],
     ['a wrong secret', () => `service.jwt=${ada.token}; service.session=${ada.sessionId}.${'A'.repeat(91)}`],
@@ -172,11 +172,11 @@ describe('refuses', () => {
       expect(await answerOf(reauthenticate(ada.cookie, { password: `wrong ${i}` }))).toBe(
         '401 INVALID_CREDENTIALS',
       )
-    const refused = await reauthenticate()
-    const seconds = Number(refused.headers.get('retry-after'))
+    const rejected = await reauthenticate()
+    const seconds = Number(rejected.headers.get('retry-after'))
     expect(seconds).toBeGreaterThan(600)
     expect(seconds).toBeLessThanOrEqual(900)
-    expect(await answerOf(refused)).toBe('429 RATE_LIMITED')
+    expect(await answerOf(rejected)).toBe('429 RATE_LIMITED')
   })
 
   test('a copy on another network once it has used up its attempts, and not the owner', async () => {
@@ -218,9 +218,9 @@ describe('refuses', () => {
       expect(response.status).toBe(200)
       cookie = cookiesAfter(cookie, response)
     }
-    const refused = await change()
-    expect(cookieChanges(refused)).toEqual({ set: [], cleared: [] })
-    expect(await answerOf(refused)).toBe('429 RATE_LIMITED')
+    const rejected = await change()
+    expect(cookieChanges(rejected)).toEqual({ set: [], cleared: [] })
+    expect(await answerOf(rejected)).toBe('429 RATE_LIMITED')
     expect(await answerOf(refresh(cookie, own))).toBe('200')
     await own.close()
   })

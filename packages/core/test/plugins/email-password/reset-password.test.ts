@@ -211,7 +211,7 @@ describe('a link', () => {
 })
 
 describe('a link is useless', () => {
-  const refused = async (token: string) => {
+  const rejected = async (token: string) => {
     const before = await dumpTables(auth)
     const response = await reset(token)
     expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
@@ -225,7 +225,7 @@ describe('a link is useless', () => {
   test('once it has been used', async () => {
     const token = await receive()
     expect(await answerOf(reset(token))).toBe('200')
-    await refused(token)
+    await rejected(token)
   })
 
   test('to all but one of those who use it at the same time', async () => {
@@ -245,7 +245,7 @@ describe('a link is useless', () => {
     auth.clock.advance(3_599.999)
     expect(await answerOf(reset(inTime))).toBe('200')
     auth.clock.advance(0.001)
-    await refused(token)
+    await rejected(token)
     auth.clock.advance(-3_600)
   })
 
@@ -256,17 +256,17 @@ describe('a link is useless', () => {
     auth.clock.advance(1)
     const third = await receive()
     expect(await links()).toHaveLength(2)
-    await refused(first)
+    await rejected(first)
     expect(await answerOf(reset(second))).toBe('200')
     expect(await links()).toEqual([])
-    await refused(third)
+    await rejected(third)
   })
 
   test('once the password has been changed', async () => {
     const token = await receive()
     const passwords = { currentPassword: TEST_PASSWORD, newPassword: 'yet another password' }
     await auth.handler(post(ENDPOINTS.changePassword.path, passwords, { cookie: ada.cookie }))
-    await refused(token)
+    await rejected(token)
     expect(await answerOf(signIn('yet another password'))).toBe('200')
   })
 
@@ -276,41 +276,41 @@ describe('a link is useless', () => {
     await auth.handler(post(ENDPOINTS.changeEmail.path, { newEmail }, { cookie: ada.cookie }))
     const { token: change } = await outbox.takeLink('change-email')
     expect(await answerOf(auth.handler(post(ENDPOINTS.verifyEmail.path, { token: change })))).toBe('200')
-    await refused(token)
+    await rejected(token)
   })
 
   test('where the address it was sent to is the user’s no longer, however that came about', async () => {
     const token = await receive()
     const email = `${crypto.randomUUID()}@example.com`
     await auth.db.updateTable('user').set({ email }).where('id', '=', user.userId).execute()
-    await refused(token)
+    await rejected(token)
   })
 
   test('once the user is gone', async () => {
     const token = await receive()
     await auth.handler(post(ENDPOINTS.deleteUser.path, {}, { cookie: ada.cookie }))
-    await refused(token)
+    await rejected(token)
   })
 
   test.each(['verify-email', 'change-email'] as const)(
     'where it was sent as %s, for which it stays good',
     async (kind) => {
       const token = await insertLink(auth, { kind, userId: user.userId, email: user.email })
-      await refused(token)
+      await rejected(token)
       expect(await links()).toHaveLength(1)
     },
   )
 
-  test('that was made up', () => refused('A'.repeat(43)))
+  test('that was made up', () => rejected('A'.repeat(43)))
 
   test('that is the hash in the database', async () => {
     await receive()
     const [link] = await links()
-    await refused(String(link?.id))
+    await rejected(String(link?.id))
   })
 })
 
-describe('refuses', () => {
+describe('rejects', () => {
   test.each([
     [{ newPassword: 'seven77' }, '400 INVALID_INPUT'],
     [{ newPassword: 'x'.repeat(257) }, '400 INVALID_INPUT'],

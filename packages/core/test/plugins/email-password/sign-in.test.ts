@@ -97,7 +97,7 @@ describe('sign-in', () => {
     expect((await signIn({ email, password })).status).toBe(401)
   })
 
-  test('of an account without a password is refused', async () => {
+  test('of an account without a password is rejected', async () => {
     const { email, userId } = await auth.createUser()
     await auth.db.updateTable('account').set({ password: null }).where('userId', '=', userId).execute()
     for (const password of ['', 'null', TEST_PASSWORD]) {
@@ -105,7 +105,7 @@ describe('sign-in', () => {
     }
   })
 
-  test('of an account of another provider is refused', async () => {
+  test('of an account of another provider is rejected', async () => {
     const { email, userId } = await auth.createUser()
     await auth.db.updateTable('account').set({ providerId: 'github' }).where('userId', '=', userId).execute()
     expect((await signIn({ email, password: TEST_PASSWORD })).status).toBe(401)

@@ -122,7 +122,7 @@ describe('a password', () => {
     ['that is the email', email],
     ['that is the email in other letters', email.toUpperCase()],
     ['that is the name in the email', 'ada.lovelace'],
-  ])('%s is refused: 400 PASSWORD_TOO_COMMON, and nobody is created', async (_name, password) => {
+  ])('%s is rejected: 400 PASSWORD_TOO_COMMON, and nobody is created', async (_name, password) => {
     const before = await stored(auth)
     const response = await signUp({ ...valid(), email, password })
     expect({ status: response.status, ...(await response.json()) }).toEqual({

@@ -56,7 +56,7 @@ async function changeEmail(to = newEmail()) {
   return { email: to, notice, token: notice.token }
 }
 
-async function isRefused(token: string, answer = '400 LINK_INVALID') {
+async function isRejected(token: string, answer = '400 LINK_INVALID') {
   const before = await dumpTables(auth)
   expect(await answerOf(undo(token))).toBe(answer)
   expect(await dumpTables(auth)).toEqual(before)
@@ -182,7 +182,7 @@ describe('a thief cannot void the undo link', () => {
     expect(await userRow()).toMatchObject({ email: user.email })
     await outbox.takeLink('reset-password')
     await outbox.takeNotice('email-changed')
-    await isRefused(second.token)
+    await isRejected(second.token)
   })
 
   test('by undoing a second change', async () => {
@@ -251,7 +251,7 @@ test('an address that the app gave to another account is 409, and the link stays
   const give = (email: string) =>
     auth.db.updateTable('user').set({ email }).where('id', '=', other.userId).execute()
   await give(user.email)
-  await isRefused(token, '409 EMAIL_TAKEN')
+  await isRejected(token, '409 EMAIL_TAKEN')
   await give(other.email)
   expect(await answerOf(undo(token))).toBe('200')
 })

@@ -34,7 +34,7 @@ const userRow = () =>
   auth.db.selectFrom('user').selectAll().where('id', '=', user.userId).executeTakeFirstOrThrow()
 const signIn = (email: string) =>
   auth.handler(post(ENDPOINTS.signInEmail.path, { email, password: TEST_PASSWORD }))
-const isRefused = async (token: string, answer = '400 LINK_INVALID') => {
+const isRejected = async (token: string, answer = '400 LINK_INVALID') => {
   const before = await dumpTables(auth)
   const response = await verify(token)
   expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
@@ -97,18 +97,18 @@ describe('a link of verification is useless', () => {
   test('once it has been used', async () => {
     const token = await receive()
     expect(await answerOf(verify(token))).toBe('200')
-    await isRefused(token)
+    await isRejected(token)
   })
 
   test('where the address is another by now, however that came about', async () => {
     const token = await receive()
     await auth.db.updateTable('user').set({ email: newEmail() }).where('id', '=', user.userId).execute()
-    await isRefused(token)
+    await isRejected(token)
   })
 
   test('where it was sent to set a password, for which it stays good', async () => {
     const token = await insertLink(auth, { kind: 'reset-password', ...user })
-    await isRefused(token)
+    await isRejected(token)
     const input = { token, newPassword: 'another rare password' }
     expect(await answerOf(call('resetPassword', input))).toBe('200')
   })
@@ -288,7 +288,7 @@ describe('an address is changed', () => {
     ])('%s', async (_name, act) => {
       const token = await receive(newEmail())
       await act()
-      await isRefused(token)
+      await isRejected(token)
     })
 
     test('and one of a user who signs out, or whose session expires, is not', async () => {
@@ -314,7 +314,7 @@ describe('an address is changed', () => {
     const email = newEmail()
     const token = await receive(email)
     await auth.db.updateTable('user').set({ email }).where('id', '=', bob.userId).execute()
-    await isRefused(token, '409 EMAIL_TAKEN')
+    await isRejected(token, '409 EMAIL_TAKEN')
   })
 
   test('of two users to the same one at the same time succeeds for one', async () => {

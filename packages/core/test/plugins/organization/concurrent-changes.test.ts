@@ -64,24 +64,24 @@ describe.each([
   test.each([
     {
       what: 'leave',
-      refusal: 'OWNER_NEEDED',
+      rejection: 'OWNER_NEEDED',
       end: (organizationId: string, { userId, request }: OrganizationPerson) =>
         api.removeMember({ organizationId, userId, request }),
     },
     {
       what: 'step down',
-      refusal: 'OWNER_NEEDED',
+      rejection: 'OWNER_NEEDED',
       end: (organizationId: string, { userId, request }: OrganizationPerson) =>
         api.setMemberRole({ organizationId, userId, role: 'member', request }),
     },
     {
       what: 'delete their accounts',
-      refusal: 'OWNER_NEEDED',
+      rejection: 'OWNER_NEEDED',
       end: (_organizationId: string, { request }: OrganizationPerson) => api.deleteUser({ request }),
     },
-  ])('of two owners who $what one remains', async ({ end, refusal }) => {
+  ])('of two owners who $what one remains', async ({ end, rejection }) => {
     const company = await twoOwners()
-    expect(await outcomes(company.owners.map((owner) => end(company.id, owner)))).toEqual([refusal, 'done'])
+    expect(await outcomes(company.owners.map((owner) => end(company.id, owner)))).toEqual([rejection, 'done'])
     const roles = await Promise.all(company.owners.map((owner) => roleOf(auth, company.id, owner)))
     expect(roles.filter((role) => role === 'owner')).toHaveLength(1)
   })
@@ -142,8 +142,8 @@ describe.each([
       ...tokens.map((token) => api.acceptInvitation({ token, request })),
       ...['a', 'b', 'c'].map((name) => api.createOrganization({ name, request })),
     ]
-    const refused = Array(2).fill('TOO_MANY_ORGANIZATIONS')
-    expect(await outcomes(calls)).toEqual([...refused, 'done', 'done', 'done'])
+    const rejected = Array(2).fill('TOO_MANY_ORGANIZATIONS')
+    expect(await outcomes(calls)).toEqual([...rejected, 'done', 'done', 'done'])
   })
 
   test('whatever is done in whatever order, no organization is without an owner, and every session says what its member is', async () => {
@@ -293,7 +293,7 @@ describe('the locks', () => {
   ]
 
   test.each(ACTS)(
-    '$what waits for a change of the organization, and is refused to whom it has demoted',
+    '$what waits for a change of the organization, and is rejected to whom it has demoted',
     async ({ act }) => {
       const company = await companyWithIdleAdmin()
       const { id, admin } = company

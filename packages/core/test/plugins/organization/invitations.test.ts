@@ -202,7 +202,7 @@ describe('an invitation', () => {
     expect(await openIn(id, owner)).toEqual([])
   })
 
-  test('is refused to whoever is a member of as many organizations as one may be', async () => {
+  test('is rejected to whoever is a member of as many organizations as one may be', async () => {
     const { guest, delivery } = await inviteSomeone()
     const createdAt = auth.clock.now()
     for (let count = 0; count < 100; count++) {

@@ -76,7 +76,7 @@ describe('createOrganization', () => {
     { name: 'A\u202Ecme' },
     { name: 'Acme\u200B' },
     { name: 'Acme: https://evil.example' },
-  ])('refuses %j', async (input) => {
+  ])('rejects %j', async (input) => {
     const { request } = await auth.createPerson()
     await expect(api.createOrganization({ ...input, request })).rejects.toMatchObject({
       code: 'INVALID_INPUT',
@@ -95,7 +95,7 @@ describe('createOrganization', () => {
     expect(second.organization.slug).toBe(`${slug}-${second.organization.id.slice(0, 8)}`)
   })
 
-  test('refuses a slug that is taken, and writes nothing', async () => {
+  test('rejects a slug that is taken, and writes nothing', async () => {
     const { request, userId } = await auth.createPerson()
     await api.createOrganization({ name: 'Acme', slug: 'taken', request })
     expect(await codeOf(api.createOrganization({ name: 'Another', slug: 'taken', request }))).toBe(
@@ -104,7 +104,7 @@ describe('createOrganization', () => {
     expect(await db.selectFrom('member').select('id').where('userId', '=', userId).execute()).toHaveLength(1)
   })
 
-  test('refuses whoever is a member of as many as one may be', async () => {
+  test('rejects whoever is a member of as many as one may be', async () => {
     const { request } = await auth.createPerson()
     for (const name of ['a', 'b', 'c']) await api.createOrganization({ name, request })
     expect(await codeOf(api.createOrganization({ name: 'd', slug: 'one-more', request }))).toBe(
@@ -172,7 +172,7 @@ describe('updateOrganization', () => {
     ])
   })
 
-  test('refuses a slug that is taken, and takes its own', async () => {
+  test('rejects a slug that is taken, and takes its own', async () => {
     const [{ id, owner }, other] = [await auth.createCompany(), await auth.createCompany()]
     const rows = [await rowOf(id), await rowOf(other.id)]
     const slugs = rows.map((row) => row?.slug ?? '')
@@ -244,7 +244,7 @@ describe('setActiveOrganization', () => {
     expect((await api.getSession({ request: admin.request })).session).toMatchObject(active)
   })
 
-  test('refuses whoever is no member, and leaves the session as it was', async () => {
+  test('rejects whoever is no member, and leaves the session as it was', async () => {
     const [company, other] = [await auth.createCompany(), await auth.createCompany()]
     const { request } = company.member
     expect(await codeOf(api.setActiveOrganization({ organizationId: other.id, request }))).toBe(

@@ -47,7 +47,7 @@ export function BanDialog({ user, isOpen, onOpenChange, onClosed }: BanDialogPro
       >
         <Dialog.Title>Ban {user.email}?</Dialog.Title>
         <Dialog.Description size="2" mb="4">
-          Every call is refused with “Account banned” from now on, and live pages stop. The sessions stay for
+          Every call is rejected with “Account banned” from now on, and live pages stop. The sessions stay for
           when the ban ends.
         </Dialog.Description>
         <Form onFilled={(values) => ban.mutate(values, { onSuccess: () => onOpenChange(false) })}>

@@ -58,7 +58,7 @@ export function sentenceOf(record: AuditRecord): ReactNode {
     case 'user.password-changed':
       return `${who} changed the password.`
     case 'sign-in.failed':
-      return `${who} was refused${from}: ${FAILURES[`${detail.reason}`] ?? detail.reason}.`
+      return `${who} was rejected${from}: ${FAILURES[`${detail.reason}`] ?? detail.reason}.`
     default:
       return `${who}: ${type}${by}.`
   }

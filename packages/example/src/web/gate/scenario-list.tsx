@@ -25,7 +25,7 @@ export function ScenarioList() {
         </Heading>
         <Text as="p" size="2" color="gray">
           Each button puts this browser into a state. Then the client of the app calls <code>me</code> with
-          its cookies, on the server, where no console tells of the refusals. What came back stands beside
+          its cookies, on the server, where no console tells of the rejections. What came back stands beside
           what is specified.
         </Text>
       </div>

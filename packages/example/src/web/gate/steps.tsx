@@ -73,9 +73,9 @@ function NextCall({ look }: { readonly look: Look }) {
   )
 }
 
-function refreshOf({ next, refreshHelps, refusedRefresh }: Look): string {
+function refreshOf({ next, refreshHelps, rejectedRefresh }: Look): string {
   if (next.status === 200) return 'No refresh needed.'
   if (refreshHelps)
     return 'A refresh would help: the session is valid, so the token endpoint would set a new JWT. The client refreshes automatically.'
-  return `A refresh would not help: the token endpoint would return ${refusedRefresh ?? 'a JWT for another session'}.`
+  return `A refresh would not help: the token endpoint would return ${rejectedRefresh ?? 'a JWT for another session'}.`
 }

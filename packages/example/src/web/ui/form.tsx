@@ -5,7 +5,7 @@ type FormProps = Omit<ComponentProps<'form'>, 'action' | 'onSubmit'> & {
 }
 
 /**
- * A form that keeps what was filled in until someone resets it. `action` alone would clear it, also where the server refuses; but a form
+ * A form that keeps what was filled in until someone resets it. `action` alone would clear it, also where the server rejects; but a form
  * that is sent before the page is hydrated, React keeps for the action.
  */
 export function Form({ onFilled, ...form }: FormProps) {

@@ -200,7 +200,7 @@ function Confirm(): ReactNode {
       action={(form: FormData) => confirm({ password: String(form.get('password')) })}
     >
       <input name="password" aria-label="Your password" type="password" />
-      <output id="refusal">{error?.code}</output>
+      <output id="rejection">{error?.code}</output>
       <button type="submit">Confirm</button>
       <button type="button" onClick={cancel}>
         Cancel

@@ -117,7 +117,7 @@ describe.each(['localRunner', 'httpRunner'] as const)('by %s', (name) => {
       'ORIGIN_REJECTED',
     ],
     ['a user who is no admin', ['listUsers'], 'query', 'ROLE_REQUIRED'],
-  ])('%s is refused as ever', async (_who, args, type, reason) => {
+  ])('%s is rejected as ever', async (_who, args, type, reason) => {
     await expect(callEndpoint(endpoint(...args), type)).rejects.toMatchObject({ reason })
   })
 
@@ -171,7 +171,7 @@ describe.each(['localRunner', 'httpRunner'] as const)('by %s', (name) => {
     })
   })
 
-  test('a limit that cannot work is refused', async () => {
+  test('a limit that cannot work is rejected', async () => {
     const counting = consumeLimit({ key: 'procedure:k', limit: { points: 0, duration: 60 } })
     await expect(counting).rejects.toThrow('limit.points must be a positive whole number')
   })

@@ -158,7 +158,7 @@ describe('what is not plainly an answer of ours decides nothing: 503, and never 
     ['an endpoint whose fields are no texts', () => failure({ endpoint: { code: 'A', fields: [1] } })],
     ['a configuration that is none', () => failure({ configuration: 'CONTEXT_EMPTY' })],
     ['a redirect', () => new Response(null, { status: 307, headers: { location: 'https://evil.example' } })],
-    ['a refusal that is not one of ours', () => failure({ rejection: 'toString' })],
+    ['a rejection that is not one of ours', () => failure({ rejection: 'toString' })],
     ['an answer that is too large', () => result('x'.repeat(2_000))],
     [
       'an answer that breaks off',
@@ -184,7 +184,7 @@ describe('what is not plainly an answer of ours decides nothing: 503, and never 
     ['FUNCTION_NOT_FOUND', 'There is no internal mutation report.save'],
     ['KEY_REUSED', 'CONFLICT'],
     ['PAYLOAD_TOO_LARGE', 'PAYLOAD_TOO_LARGE'],
-  ])('a refusal of the service, %s, is %s to the user', async (rejection, expected) => {
+  ])('a rejection of the service, %s, is %s to the user', async (rejection, expected) => {
     const { runner, attempts } = runnerWith(() => failure({ rejection }))
     expect(await endOf(runner.run(SAVE))).toBe(expected)
     expect(attempts).toHaveLength(1)
@@ -279,7 +279,7 @@ describe('where the outcome is not known,', () => {
     expect(attempts).toHaveLength(1)
   })
 
-  test('a query that was refused with a code of nobody is sent once more', async () => {
+  test('a query that was rejected with a code of nobody is sent once more', async () => {
     const { runner, attempts } = runnerWith(() => {
       const envelope = errorEnvelope({ code: 'UNAUTHORIZED', httpStatus: 401, rejection: 'toString' })
       return Response.json(envelope, { status: 401 })
@@ -338,7 +338,7 @@ describe('nothing is sent', () => {
   })
 })
 
-describe('it is refused at the start:', () => {
+describe('it is rejected at the start:', () => {
   const create = (options: Partial<HttpRunnerOptions>) => () => scene.runnerFor(scene.node, options)
 
   test.each([

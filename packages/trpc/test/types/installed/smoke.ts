@@ -14,9 +14,9 @@ import { statesOfTestSession } from './states.ts'
 const account = { email: 'ada@example.com', password: 'correct horse battery staple' }
 const { db } = database
 
-// Anyone is refused.
+// Anyone is rejected.
 const stranger = createTRPCClient<AppRouter>({ links: [httpBatchLink({ url: `${baseUrl}/trpc` })] })
-assert.deepEqual(await refusal(stranger.me.query()), [401, 'TOKEN_MISSING'])
+assert.deepEqual(await rejection(stranger.me.query()), [401, 'TOKEN_MISSING'])
 
 // A browser signs up.
 const signUp = await fetch(`${baseUrl}/api/auth/sign-up/email`, {
@@ -49,7 +49,7 @@ await overSocket.addNote.mutate({ text: 'From a socket' })
 assert.equal((await overHttp.me.query()).locale, 'en')
 assert.deepEqual(await overSocket.notes.query(), [{ text: 'From HTTP' }, { text: 'From a socket' }])
 assert.deepEqual(await overHttp.report.query(), { count: 2, name: 'Ada' })
-assert.deepEqual(await refusal(overHttp.ofAdmins.query()), [403, 'ROLE_REQUIRED'])
+assert.deepEqual(await rejection(overHttp.ofAdmins.query()), [403, 'ROLE_REQUIRED'])
 
 // A page is rendered for it.
 const page = await renderPage(new Request(baseUrl, { headers: { cookie } }))
@@ -76,9 +76,9 @@ const streamOver = new Promise<unknown>((resolve, reject) => {
 })
 assert.equal(reasonOf(await streamOver), 'SESSION_NOT_FOUND')
 const over = [401, 'SESSION_NOT_FOUND']
-assert.deepEqual(await refusal(overHttp.me.query()), over)
-assert.deepEqual(await refusal(overSocket.me.query()), over)
-assert.deepEqual(await refusal(program.overHttp.me.query()), over)
+assert.deepEqual(await rejection(overHttp.me.query()), over)
+assert.deepEqual(await rejection(overSocket.me.query()), over)
+assert.deepEqual(await rejection(program.overHttp.me.query()), over)
 assert.equal((await program.authClient.refresh()).status, 'unauthenticated')
 
 assert.deepEqual(await statesOfTestSession(), ['accepted', 'SESSION_NOT_FOUND'])
@@ -94,8 +94,8 @@ closeServer()
 await database.close()
 process.exit()
 
-/** The status and the reason that a call is refused with. */
-async function refusal(call: Promise<unknown>): Promise<unknown[]> {
+/** The status and the reason that a call is rejected with. */
+async function rejection(call: Promise<unknown>): Promise<unknown[]> {
   const error = await call.then(
     () => assert.fail('The call was accepted'),
     (error: unknown) => error,

@@ -24,14 +24,14 @@ export interface CountingKeySet extends KeySet {
 }
 
 /** How a token fared, and what it made the server do. */
-export interface Verdict {
+export interface Result {
   readonly reason: Reason | 'accepted'
   readonly keyLookups: number
   readonly sessionLookups: number
 }
 
 /** Step 1 with keys of its own, and a store that has every session. */
-export interface FrontDoor {
+export interface TokenGate {
   readonly config: AuthConfig
   readonly clock: TestClock
   readonly keySet: CountingKeySet
@@ -44,10 +44,10 @@ export interface FrontDoor {
   /** A token with a right signature, and a valid header and valid claims where nothing else is given. */
   forge(parts?: { header?: unknown; payload?: unknown; key?: PrivateJwk }): string
   /** Shows a token to Step 1 alone, and then in a cookie to both steps. */
-  knock(token: string): Promise<Verdict>
+  send(token: string): Promise<Result>
 }
 
-export async function createFrontDoor(): Promise<FrontDoor> {
+export async function createTokenGate(): Promise<TokenGate> {
   const clock = createTestClock(new Date('2026-11-21T10:00:00.000Z'))
   const [ed25519, es256] = await Promise.all([createSigningKey('Ed25519'), createSigningKey('ES256')])
   const keys = staticJwks(parseSigningKeys({ keys: [ed25519, es256] }).publicJwks)
@@ -92,7 +92,7 @@ export async function createFrontDoor(): Promise<FrontDoor> {
         toSegment(parts.header ?? header),
         toSegment(parts.payload ?? claims()),
       ),
-    async knock(token) {
+    async send(token) {
       keySet.lookups = 0
       const reason = await reasonOf(verifyJwt(token, config))
       const keyLookups = keySet.lookups
