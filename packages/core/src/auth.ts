@@ -32,10 +32,7 @@ export type {
   SessionOf,
   UserOf,
 } from './endpoints/api.ts'
-export type {
-  EndpointCaller,
-  EndpointCallOptions,
-} from './endpoints/bind-endpoints.ts'
+export type { EndpointCaller, EndpointCallOptions } from './endpoints/bind-endpoints.ts'
 export type { CoreEndpoints } from './endpoints/core-endpoints.ts'
 export type { SessionColumn, SessionColumns, UserColumn, UserColumns } from './endpoints/declared-columns.ts'
 export {
@@ -60,11 +57,7 @@ export { beginSession } from './endpoints/issue-tokens.ts'
 export type { CreateSessionInput, ServerApi } from './endpoints/server-api.ts'
 export { type DefinePayload, type IssuedJwt, issueJwt } from './jwt/issue-jwt.ts'
 export { type KeyFile, type KeyFileOptions, openKeyFile } from './key-file/open-key-file.ts'
-export {
-  parseSigningKeys,
-  type SigningKey,
-  type SigningKeys,
-} from './keys/signing-keys.ts'
+export { parseSigningKeys, type SigningKey, type SigningKeys } from './keys/signing-keys.ts'
 export { banUser } from './lifecycle/ban-user.ts'
 export { commit } from './lifecycle/commit.ts'
 export { createSession, type NewSession, type NewSessionOptions } from './lifecycle/create-session.ts'
