@@ -61,7 +61,10 @@ export interface Endpoint<Input = unknown, Output extends object = object, Sets 
   readonly caller: Caller
   /** For a fresh caller: the maximum age of the authentication. @default `session.freshForSeconds` */
   readonly freshForSeconds?: number | undefined
-  /** The rule of the origin policy; null if the response is the same for everyone. */
+  /**
+   * The rule of the origin policy; null if the response is the same for everyone.
+   * @default 'mutation' for a POST, 'query' for a GET
+   */
   readonly origin: Extract<RequestKind, 'query' | 'mutation' | 'token'> | null
   readonly setsCookies: Sets
   /** Parses the input and does the work. The caller is already authorized. */
@@ -73,12 +76,10 @@ export interface Endpoint<Input = unknown, Output extends object = object, Sets 
   readonly types?: { readonly input: Input; readonly output: Output } | undefined
 }
 
-interface Definition<Input, Output, Sets, For extends Caller, Context> extends Route {
+interface Definition<Input, Output, Sets, For extends Caller, Context>
+  extends Route,
+    Partial<Pick<Endpoint, 'origin' | 'freshForSeconds'>> {
   caller: For
-  /** For a fresh caller: the maximum age of the authentication. @default `session.freshForSeconds` */
-  freshForSeconds?: number | undefined
-  /** @default 'mutation' for a POST, 'query' for a GET */
-  origin?: Endpoint['origin']
   /** @default false */
   setsCookies?: Sets
   /** For a GET, the input is the query: strings by name. */
@@ -123,29 +124,24 @@ export function defineEndpoint<Input, Output extends object, Sets extends boolea
     async run(raw, context) {
       const { success, data, error } = input.safeParse(raw)
       if (!success) throw reject('INVALID_INPUT', { fields: fieldsOf(error), cause: error })
-      const result = await runWith(definition, data, context)
+      const result: EndpointResult<Output> =
+        definition.caller === 'anyone'
+          ? await definition.run(data, context)
+          : await definition.run(data, authorized(context))
       return { ...result, body: output.parse(result.body) }
     },
   }
 }
 
-function runWith<Input, Output, Sets extends boolean>(
-  definition: EndpointDefinition<Input, Output, Sets>,
-  input: Input,
-  context: EndpointContext | AuthorizedContext,
-): Promise<EndpointResult<Output>> {
-  if (definition.caller === 'anyone') return definition.run(input, context)
-  if (!('session' in context)) throw new TypeError(`${definition.path} was called without a session`)
-  return definition.run(input, context)
+function authorized(context: EndpointContext | AuthorizedContext): AuthorizedContext {
+  if ('session' in context) return context
+  throw new TypeError('An endpoint that needs a session was called without one')
 }
 
 /** Returns the names of invalid fields. The path of an issue doesn't include unrecognized keys. */
 function fieldsOf({ issues }: z.ZodError): string[] {
-  const names = issues
-    .flatMap(({ path, ...issue }) =>
-      issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...path, key]) : [path],
-    )
-    .map((path) => path.join('.'))
-    .filter((name) => name !== '')
-  return [...new Set(names)]
+  const paths = issues.flatMap(({ path, ...issue }) =>
+    issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...path, key]) : [path],
+  )
+  return [...new Set(paths.map((path) => path.join('.')).filter((name) => name !== ''))]
 }

@@ -19,26 +19,16 @@ export const done: z.ZodType<SuccessResponse> = z.object({ success: z.literal(tr
 export const revokedCount: z.ZodType<{ revoked: number }> = z.object({ revoked: z.number() })
 export const revoked: z.ZodType<{ revoked: boolean }> = z.object({ revoked: z.boolean() })
 
-const tokenFields = {
+export const tokens: z.ZodType<TokenResponse> = z.object({
   expiresIn: z.number(),
   expiresAt: z.string(),
   userId: z.string(),
   sessionId: z.string(),
   token: z.string().exactOptional(),
   sessionToken: z.string().exactOptional(),
-}
-
-export const tokens: z.ZodType<TokenResponse> = z.object(tokenFields)
-
-export const verifiedEmail: z.ZodType<VerifyEmailResponse> = z.object({
-  success: z.literal(true),
-  expiresIn: tokenFields.expiresIn.exactOptional(),
-  expiresAt: tokenFields.expiresAt.exactOptional(),
-  userId: tokenFields.userId.exactOptional(),
-  sessionId: tokenFields.sessionId.exactOptional(),
-  token: tokenFields.token,
-  sessionToken: tokenFields.sessionToken,
 })
+
+export const verifiedEmail: z.ZodType<VerifyEmailResponse> = z.union([z.intersection(done, tokens), done])
 
 /** Never the secret. */
 export const sessionFields: { readonly [Name in keyof SessionResponse]: z.ZodType<SessionResponse[Name]> } = {
