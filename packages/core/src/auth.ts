@@ -77,7 +77,7 @@ export interface Auth<Plugins extends readonly AuthPlugin[] = readonly []> {
   readonly api: Api<Plugins> & ServerApi
   /** For functions such as `revokeSession`: changes run the hooks of the plugins, and call `onEvent`. */
   readonly database: SessionDatabase
-  /** Removes expired rows now. */
+  /** Removes expired rows. */
   prune(): Promise<PruneReport>
   /** Stops the scheduled pruning. The database stays open. */
   close(): void
@@ -114,7 +114,7 @@ export async function createAuth<Plugins extends readonly AuthPlugin[]>(
   const tables = expiringTables(plugins)
   const pruneNow = () => prune(server.database, { now: config.now(), tables, auditDays })
   const everyMs = pruneEverySeconds * 1000
-  // A longer timer would fire at once, again and again.
+  // A longer timer would fire at once, repeatedly.
   if (!(everyMs >= 0 && everyMs <= MAX_TIMER_MS))
     throw new ConfigurationError('pruneEverySeconds must be 0 to 2_147_483')
   const timer = everyMs > 0 ? setInterval(() => void pruneNow().catch(reportError), everyMs) : undefined

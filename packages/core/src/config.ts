@@ -37,7 +37,7 @@ export interface AuthConfigOptions {
    * instead of cookies. Responses to that header have the tokens in their body. @default false
    */
   bearer?: boolean
-  /** Addresses or ranges of proxies whose `X-Forwarded-For` is read, or `loopback`. @default [] */
+  /** Proxies, for `X-Forwarded-For`: addresses, ranges, `loopback`, `linklocal`, `uniquelocal`. @default [] */
   trustedProxies?: readonly string[]
   /** @default 'service' */
   cookiePrefix?: string

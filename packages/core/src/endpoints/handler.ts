@@ -42,7 +42,10 @@ export function createHandler(
 /** Reads the query of a GET, otherwise the JSON body, or an empty object. @throws EndpointError */
 async function readInput(request: Request): Promise<unknown> {
   if (request.method === 'GET') return readQuery(new URL(request.url).searchParams)
-  const text = await readText(request)
+  const text = await readLimited(request.body, MAX_PAYLOAD_BYTES).catch((cause: unknown) => {
+    // Any other failure is the client's too: the body broke off.
+    throw reject(cause instanceof BodyTooLargeError ? 'PAYLOAD_TOO_LARGE' : 'INVALID_INPUT', { cause })
+  })
   if (text === '') return {}
   const mediaType = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
   if (mediaType !== 'application/json') throw reject('UNSUPPORTED_MEDIA_TYPE')
@@ -60,15 +63,6 @@ function readQuery(query: URLSearchParams): Record<string, string> {
   // Choosing one of two values would be a guess.
   if (repeated.size > 0) throw reject('INVALID_INPUT', { fields: [...repeated] })
   return Object.fromEntries(query)
-}
-
-async function readText(request: Request): Promise<string> {
-  try {
-    return await readLimited(request.body, MAX_PAYLOAD_BYTES)
-  } catch (cause) {
-    // Any other failure is the client's too: the body broke off.
-    throw reject(cause instanceof BodyTooLargeError ? 'PAYLOAD_TOO_LARGE' : 'INVALID_INPUT', { cause })
-  }
 }
 
 function respondWithError(

@@ -1,13 +1,12 @@
 import * as z from 'zod'
 import type { SessionResponse, SuccessResponse, TokenResponse, VerifyEmailResponse } from '../protocol.ts'
 
-/** The input of a GET without input. Ignores the query. */
+/** For a GET without input: ignores the query. */
 export const anyQuery: z.ZodType<object> = z.object({})
 
-/** The input of a POST without input. */
 export const noFields: z.ZodType<object> = z.strictObject({})
 
-/** The id of a user or of a session. */
+/** Of a user or a session. */
 export const id: z.ZodType<string> = z
   .string()
   .min(1)

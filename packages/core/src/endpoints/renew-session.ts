@@ -9,14 +9,12 @@ import { secretStatus } from '../session/secret-status.ts'
 import type { AuthorizedContext, EndpointContext, EndpointResult } from './endpoint.ts'
 import { prepareTokens } from './issue-tokens.ts'
 
-/** Per session. */
 const VERSION_CHANGES = { points: 10, duration: 15 * 60 }
 
 /**
  * Rejects a caller who has a JWT but not the session's secret: a copy could get the new credentials.
  *
- * @throws EndpointError `SESSION_SECRET_REQUIRED`
- * @throws AuthError `SESSION_NOT_FOUND` if the session has just ended
+ * @throws EndpointError `SESSION_SECRET_REQUIRED`, or AuthError `SESSION_NOT_FOUND`
  */
 export async function requireSessionSecret(context: AuthorizedContext): Promise<void> {
   const { userId, sessionId } = context.identity
@@ -45,11 +43,9 @@ export function countVersionChange(sessionId: string, context: EndpointContext):
 }
 
 /**
- * Replaces the credentials of the caller's session, does the `work` in the same transaction, and responds with
- * the new credentials.
+ * Does the `work` and replaces the credentials of the caller's session in one transaction, and responds with them.
  *
- * @throws EndpointError `SESSION_SECRET_REQUIRED`
- * @throws AuthError `RATE_LIMITED`
+ * @throws EndpointError `SESSION_SECRET_REQUIRED`, or AuthError `RATE_LIMITED`
  */
 export async function renewSession(
   context: AuthorizedContext,

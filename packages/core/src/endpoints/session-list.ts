@@ -32,10 +32,7 @@ export async function listSessionsOf(
   }))
 }
 
-/**
- * Describes the device of a `User-Agent`, such as `Firefox on macOS`, or `curl` for a program; null if it
- * can't be known. For people to recognize: clients can send any text.
- */
+/** Describes a `User-Agent`, such as `Firefox on macOS` or `curl`; null if unknown. Clients can send any text. */
 export function describeDevice(userAgent: string | null): string | null {
   if (userAgent === null || userAgent.trim() === '') return null
   const { browser, os, platform } = Bowser.parse(userAgent)

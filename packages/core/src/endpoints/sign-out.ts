@@ -9,8 +9,8 @@ import { defineEndpoint, type Endpoint, type EndpointContext } from './endpoint.
 import { done, noFields } from './plain-schemas.ts'
 
 /**
- * Ends the caller's session and deletes both cookies (spec section 4). Needs only the session cookie, so it
- * works with an expired JWT, for a banned user, and twice. Without that cookie it uses the JWT.
+ * Ends the caller's session and deletes both cookies (spec section 4). Needs only the session cookie, or a JWT, so
+ * it works for a banned user, and twice.
  */
 export const signOut: Endpoint<object, SuccessResponse, true> = defineEndpoint({
   ...ENDPOINTS.signOut,

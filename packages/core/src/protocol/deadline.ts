@@ -1,4 +1,3 @@
-/** A promise took too long. */
 export class DeadlineError extends Error {
   override readonly name = 'DeadlineError'
 }

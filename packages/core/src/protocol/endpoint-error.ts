@@ -54,7 +54,6 @@ export function isEndpointError(value: unknown): value is EndpointError {
 
 /**
  * Returns a function that creates the errors of a table. A plugin passes the same table as its `reasons`.
- *
  * @example
  * const reasons = { USERNAME_TAKEN: { status: 409, message: 'Choose another name' } } as const
  * const reject = rejections(reasons)

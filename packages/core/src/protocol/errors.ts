@@ -40,7 +40,6 @@ export function isUnavailable(error: unknown): boolean {
   return isAuthError(error) && error.status === 503
 }
 
-/** The codes of a {@link ConfigurationError}. */
 export type ConfigurationErrorCode =
   /** `getAuth` was called while the module of the auth definition was still loading. */
   | 'DEFINITION_MISSING'

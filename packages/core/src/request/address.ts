@@ -18,8 +18,8 @@ export function trustProxies(proxies: readonly string[]): ProxyTrust {
 }
 
 /**
- * Returns the address of the client: the address of the connection, or, if that is a trusted proxy, the last
- * one in `X-Forwarded-For` that isn't. Null if it is missing or invalid.
+ * Returns the address of the connection, or, if that is a trusted proxy, the last one in `X-Forwarded-For` that
+ * isn't. Null if it is missing or invalid.
  */
 export function clientAddress(
   remoteAddress: string | null,
@@ -42,23 +42,17 @@ function withoutPorts(forwardedFor: string): string {
 
 const PORT = /^\[([^\]]*)\](?::\d{1,5})?$|^(\d{1,3}(?:\.\d{1,3}){3}):\d{1,5}$/
 
-/**
- * Returns the client that a rate limit counts: an IPv4 address, or the /64 of an IPv6 address, which is one
- * household. Requests without an address share one name.
- */
+/** Returns the client that a rate limit counts: an IPv4 address, or an IPv6 /64, which is one household. */
 export function clientNetwork(address: string | null): string {
   if (address === null) return 'unknown'
   const parsed = withoutTunnel(ipaddr.process(address))
   return parsed instanceof ipaddr.IPv4 ? parsed.toString() : rangeOf(parsed, 64)
 }
 
-/** The limit of a /48, as a multiple of the limit of one client. */
+/** The limit of a /48 in clients. */
 const SITE_FACTOR = 10
 
-/**
- * Returns what a limit by address counts: the client, then for IPv6 the /48 around it. A provider can give
- * one customer a /48, which has 65,536 networks of /64.
- */
+/** Returns what a limit by address counts: the client, and for IPv6 the /48, which can be one customer's. */
 export function addressBuckets(
   address: string | null,
   limit: RateLimit,

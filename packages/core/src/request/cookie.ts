@@ -1,7 +1,6 @@
 import { stringifySetCookie } from 'cookie'
 import { AuthError } from '../protocol/errors.ts'
 
-/** Our cookies. */
 export interface CookieNames {
   /** Holds the JWT: `service.jwt`. */
   readonly jwt: string
@@ -48,8 +47,8 @@ function isWhiteSpace(character: string | undefined): boolean {
 }
 
 /**
- * Returns a `Set-Cookie` value with our attributes: `HttpOnly; SameSite=Lax; Path=/`, `Secure` on https, no
- * `Domain`. If `maxAgeSeconds` is null, the cookie expires with the browser session.
+ * Returns a `Set-Cookie` value with `HttpOnly; SameSite=Lax; Path=/`, and `Secure` on https. If `maxAgeSeconds`
+ * is null, the cookie expires with the browser session.
  */
 export function setCookie(
   name: string,
@@ -60,12 +59,8 @@ export function setCookie(
   return stringifySetCookie({ name, value, ...lifetime, path: '/', httpOnly: true, secure, sameSite: 'lax' })
 }
 
-/** Returns the `Set-Cookie` values that delete the JWT and the session cookie. */
-export function clearCookies(cookies: CookieNames, options: { secure: boolean }): string[] {
-  return [clearCookie(cookies.jwt, options), clearCookie(cookies.session, options)]
-}
-
-/** Returns a `Set-Cookie` value that deletes a cookie (spec section 4). */
-export function clearCookie(name: string, options: { secure: boolean }): string {
-  return setCookie(name, '', { maxAgeSeconds: 0, secure: options.secure })
+/** Returns the `Set-Cookie` values that delete the JWT and the session cookie (spec section 4). */
+export function clearCookies(cookies: CookieNames, { secure }: { secure: boolean }): string[] {
+  const clear = (name: string) => setCookie(name, '', { maxAgeSeconds: 0, secure })
+  return [clear(cookies.jwt), clear(cookies.session)]
 }

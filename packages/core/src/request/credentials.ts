@@ -20,8 +20,7 @@ export interface SessionCookie {
 }
 
 /**
- * Reads the credentials of a request. If bearer transport is enabled, `Authorization: Bearer` and the session
- * header each disable the cookies.
+ * Reads the credentials of a request. A bearer token or the session header, if enabled, disables the cookies.
  *
  * @throws AuthError `COOKIE_CONFLICT` if one of our cookies was sent twice
  */
