@@ -23,8 +23,8 @@ export interface AuthConfigOptions {
   /** Other issuers whose tokens Step 1 accepts. Step 2 still queries our database. */
   trustedIssuers?: readonly TrustedIssuer[]
   /**
-   * Other origins whose pages may use the cookies, without wildcards. If `baseUrl` is `http:` on this machine,
-   * its other names (`localhost`, `127.0.0.1`, `[::1]`) are allowed too, except in production.
+   * Other origins whose pages may use the cookies, without wildcards. If `baseUrl` is `http:` on this
+   * machine, its other names (`localhost`, `127.0.0.1`, `[::1]`) are allowed too, except in production.
    */
   allowedOrigins?: readonly string[]
   /**
@@ -37,7 +37,7 @@ export interface AuthConfigOptions {
    * instead of cookies. Responses to that header have the tokens in their body. @default false
    */
   bearer?: boolean
-  /** Proxies, for `X-Forwarded-For`: addresses, ranges, `loopback`, `linklocal`, `uniquelocal`. @default [] */
+  /** Proxies whose `X-Forwarded-For` is read: addresses, ranges, or names such as `loopback`. @default [] */
   trustedProxies?: readonly string[]
   /** @default 'service' */
   cookiePrefix?: string

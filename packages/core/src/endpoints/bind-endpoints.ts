@@ -35,7 +35,7 @@ export function endpointsOf({ plugins }: Pick<AuthDefinition, 'plugins'>): Endpo
   return Object.fromEntries(entries)
 }
 
-/** @throws ConfigurationError if the definition has no signing keys, or columns that the database doesn't read */
+/** @throws ConfigurationError if signing keys are missing, or Step 2 doesn't read an added column */
 export function createEndpointServer(
   definition: AuthDefinition,
   database: AnyDatabase,
@@ -54,7 +54,7 @@ export function createEndpointServer(
   }
 }
 
-/** Creates a caller, on a database whose tables are up to date. @throws ConfigurationError like `createAuth` */
+/** Creates a caller, on a database with migrated tables. @throws ConfigurationError like `createAuth` */
 export function bindEndpoints(
   definition: AuthDefinition,
   database: AnyDatabase,

@@ -21,7 +21,6 @@ const jwks: Endpoint<object, PublicKeys, false> = defineEndpoint({
   run: async (_input, { signingKeys }) => ({ body: signingKeys.publicJwks }),
 })
 
-/** The endpoints of every app, with the columns that plugins add. */
 export type CoreEndpoints<OfUser = unknown, OfSession = unknown, OfInput = unknown> = typeof ownSessions &
   OwnUserEndpoints<OfUser, OfSession, OfInput> & {
     readonly signOut: typeof signOut

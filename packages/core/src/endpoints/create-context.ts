@@ -63,7 +63,7 @@ export function createContext(
   }
 }
 
-/** Creates `limit` of a context. It records one rejection per key and duration: a flood must not fill `audit`. */
+/** Creates `limit`. It records one rejection per key and duration: a flood must not fill `audit`. */
 export function createLimit(
   database: SessionDatabase,
   config: AuthConfig,
@@ -82,7 +82,7 @@ export function createLimit(
   }
 }
 
-/** Returns whether a bearer token authenticates this call. Other sites can't send one, so cookies are ignored. */
+/** Returns whether a bearer token authenticates the call. Other sites can't send one: cookies are ignored. */
 export function usesBearer(
   endpoint: Pick<Endpoint, 'caller'>,
   { header }: EndpointRequest,

@@ -50,8 +50,8 @@ export interface AuthDefinitionOptions<
 > {
   config: AuthConfig
   /**
-   * `SIGNING_KEYS` from `sallyport keys create`, or the `signingKeys` of `openKeyFile`. Undefined in a process
-   * without a database, which never issues tokens.
+   * `SIGNING_KEYS` from `sallyport keys create`, or the `signingKeys` of `openKeyFile`. Undefined in a
+   * process without a database, which never issues tokens.
    */
   signingKeys: unknown
   /** Adds claims to JWTs, such as a tenant. Never overrides ours. Anyone with the token can read them. */
@@ -85,8 +85,8 @@ export interface AuthDefinition<Plugins extends readonly AuthPlugin[] = readonly
  *   plugins: [emailPassword(), admin()],
  *   user: { additionalFields: { locale: { schema: z.enum(['en', 'de']), default: 'en', input: true } } },
  * })
- * @throws ConfigurationError if the keys are invalid or don't match the JWKS, two plugins claim the same name,
- * or a column has neither a default nor a nullable schema
+ * @throws ConfigurationError if the keys are invalid or don't match the JWKS, two plugins claim the same
+ * name, or a column has neither a default nor a nullable schema
  */
 export function defineAuth<
   const Plugins extends readonly AuthPlugin[] = readonly [],

@@ -103,7 +103,7 @@ function respond(
   return response
 }
 
-/** Keeps caches from storing a response, or sharing it between callers, and browsers from guessing its type. */
+/** Keeps caches from storing or sharing a response, and browsers from guessing its type. */
 function withCommonHeaders(response: Response): Response {
   response.headers.append('vary', 'Cookie')
   response.headers.set('cache-control', 'no-store')

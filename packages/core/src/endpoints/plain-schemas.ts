@@ -6,7 +6,6 @@ export const anyQuery: z.ZodType<object> = z.object({})
 
 export const noFields: z.ZodType<object> = z.strictObject({})
 
-/** Of a user or a session. */
 export const id: z.ZodType<string> = z
   .string()
   .min(1)

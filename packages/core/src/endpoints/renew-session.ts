@@ -43,7 +43,8 @@ export function countVersionChange(sessionId: string, context: EndpointContext):
 }
 
 /**
- * Does the `work` and replaces the credentials of the caller's session in one transaction, and responds with them.
+ * Does the `work`, replaces the credentials of the caller's session in the same transaction, and responds
+ * with the new ones.
  *
  * @throws EndpointError `SESSION_SECRET_REQUIRED`, or AuthError `RATE_LIMITED`
  */

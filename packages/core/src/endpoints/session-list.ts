@@ -32,7 +32,7 @@ export async function listSessionsOf(
   }))
 }
 
-/** Describes a `User-Agent`, such as `Firefox on macOS` or `curl`; null if unknown. Clients can send any text. */
+/** Describes a `User-Agent`, which can be any text, as `Firefox on macOS` or `curl`; null if unknown. */
 export function describeDevice(userAgent: string | null): string | null {
   if (userAgent === null || userAgent.trim() === '') return null
   const { browser, os, platform } = Bowser.parse(userAgent)

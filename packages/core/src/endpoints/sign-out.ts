@@ -9,8 +9,8 @@ import { defineEndpoint, type Endpoint, type EndpointContext } from './endpoint.
 import { done, noFields } from './plain-schemas.ts'
 
 /**
- * Ends the caller's session and deletes both cookies (spec section 4). Needs only the session cookie, or a JWT, so
- * it works for a banned user, and twice.
+ * Ends the caller's session and deletes both cookies (spec section 4). Needs only the session cookie, so it
+ * works with an expired JWT, for a banned user, and twice. Without that cookie it uses the JWT.
  */
 export const signOut: Endpoint<object, SuccessResponse, true> = defineEndpoint({
   ...ENDPOINTS.signOut,
@@ -27,7 +27,7 @@ export const signOut: Endpoint<object, SuccessResponse, true> = defineEndpoint({
   },
 })
 
-/** An invalid JWT ends nothing. That is an error only for a bearer token: with cookies nothing is left to end. */
+/** An invalid JWT ends nothing, which is an error only for a bearer token: with cookies nothing is left. */
 async function signOutByToken({ config, change, request, database }: EndpointContext): Promise<void> {
   const { transport, token } = readCredentials(request.header, config)
   if (token === null) return

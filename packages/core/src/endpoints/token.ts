@@ -72,7 +72,7 @@ async function count(context: EndpointContext, key: string, perClient: RateLimit
     await context.limit(`${key}:${name}`, limit)
 }
 
-/** Returns the error for a request without the session cookie. A valid JWT means the browser stays signed in. */
+/** Returns the error for a request without the session cookie. With a valid JWT, the user stays signed in. */
 async function withoutSecret(context: EndpointContext): Promise<AuthError> {
   const { config, database, request } = context
   if (readCredentials(request.header, config).token === null) return new AuthError('SESSION_NOT_FOUND')

@@ -6,8 +6,8 @@ const configurationBrand = Symbol.for('sallyport.ConfigurationError')
 const DEFAULT_RETRY_AFTER_SECONDS = 1
 
 /**
- * A rejection with one {@link Reason} and its fixed message, so no text of the request or of a library reaches
- * the caller. The underlying error is in `cause`.
+ * A rejection with one {@link Reason} and its fixed message, so no text of the request or of a library
+ * reaches the caller. The underlying error is in `cause`.
  */
 export class AuthError extends Error {
   override readonly name = 'AuthError'

@@ -18,8 +18,8 @@ export function trustProxies(proxies: readonly string[]): ProxyTrust {
 }
 
 /**
- * Returns the address of the connection, or, if that is a trusted proxy, the last one in `X-Forwarded-For` that
- * isn't. Null if it is missing or invalid.
+ * Returns the address of the connection, or, if that is a trusted proxy, the last one in `X-Forwarded-For`
+ * that isn't. Null if it is missing or invalid.
  */
 export function clientAddress(
   remoteAddress: string | null,

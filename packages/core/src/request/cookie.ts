@@ -47,8 +47,8 @@ function isWhiteSpace(character: string | undefined): boolean {
 }
 
 /**
- * Returns a `Set-Cookie` value with `HttpOnly; SameSite=Lax; Path=/`, and `Secure` on https. If `maxAgeSeconds`
- * is null, the cookie expires with the browser session.
+ * Returns a `Set-Cookie` value with `HttpOnly; SameSite=Lax; Path=/`, and `Secure` on https. If
+ * `maxAgeSeconds` is null, the cookie expires with the browser session.
  */
 export function setCookie(
   name: string,

@@ -12,8 +12,8 @@ export interface OriginRequest {
 }
 
 /**
- * Checks whether the site that sent a request may use its cookies, which browsers attach automatically (design
- * decision 12). @throws AuthError `ORIGIN_REJECTED`
+ * Checks whether the site that sent a request may use its cookies, which browsers attach automatically
+ * (design decision 12). @throws AuthError `ORIGIN_REJECTED`
  */
 export function checkOrigin(request: OriginRequest, kind: RequestKind, config: AuthConfig): void {
   if (!isOriginAllowed(request, kind, config)) throw new AuthError('ORIGIN_REJECTED')

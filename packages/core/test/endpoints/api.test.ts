@@ -67,10 +67,10 @@ describe('a method that may set cookies returns the headers that set them', () =
   })
 })
 
-test('a refusal is an error with status and code, and is recognised by its brand', async () => {
-  const refused = await api.getSession({ request: requestOf('') }).catch((error: unknown) => error)
-  expect(isAuthError(refused)).toBe(true)
-  expect(refused).toMatchObject({ status: 401, reason: 'TOKEN_MISSING', message: 'No token was sent' })
+test('a rejection is an error with status and code, recognized by its brand', async () => {
+  const rejected = await api.getSession({ request: requestOf('') }).catch((error: unknown) => error)
+  expect(isAuthError(rejected)).toBe(true)
+  expect(rejected).toMatchObject({ status: 401, reason: 'TOKEN_MISSING', message: 'No token was sent' })
   const invalid = await api
     .updateUser({ request: requestOf(ada.cookie), name: '' })
     .catch((error: unknown) => error)

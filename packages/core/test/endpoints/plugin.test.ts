@@ -23,7 +23,7 @@ const reasons = {
   NOTE_EMPTY: { status: 422, message: 'Write something' },
   NOTES_CLOSED: { status: 423, message: 'Nothing can be changed now' },
 } as const
-const refuseNote = rejections(reasons)
+const rejectNote = rejections(reasons)
 let isClosed = false
 
 /** A plugin that makes use of everything there is. */
@@ -49,7 +49,7 @@ const notes = {
   },
   expiringTables: ['note'],
   async onChange(event, trx) {
-    if (isClosed) throw refuseNote('NOTES_CLOSED')
+    if (isClosed) throw rejectNote('NOTES_CLOSED')
     if (event.type !== 'session.created') return
     const note = { id: crypto.randomUUID(), userId: event.userId, text: 'Signed in', expiresAt: event.at }
     await trx.withTables<{ note: NoteTable }>().insertInto('note').values(note).execute()
@@ -62,7 +62,7 @@ const notes = {
       input: z.strictObject({ text: z.string() }),
       output: z.object({ id: z.string() }),
       async run({ text }, { identity: { userId }, config, change }) {
-        if (text === '') throw refuseNote('NOTE_EMPTY')
+        if (text === '') throw rejectNote('NOTE_EMPTY')
         const id = crypto.randomUUID()
         const expiresAt = new Date(config.now().getTime() + 60_000)
         await change(async (trx) => {
@@ -124,7 +124,7 @@ describe('an endpoint of a plugin', () => {
   })
 
   test.each([
-    ['a stranger', async () => '', {}, '401 TOKEN_MISSING'],
+    ['an anonymous caller', async () => '', {}, '401 TOKEN_MISSING'],
     [
       'a banned user',
       async () => {
@@ -225,7 +225,7 @@ describe('the tables of a plugin', () => {
     expect((await notesOf(ada.userId))?.map(({ text }) => text)).toEqual(['kept'])
   })
 
-  test('are made once, whatever is opened after, and each plugin has a list of its own', async () => {
+  test('are made once, on later opens too, with one list per plugin', async () => {
     const again = await createAuth(auth.definition, auth.database, { pruneEverySeconds: 0 })
     again.close()
     const names = await sql<{ name: string }>`select name from sallyport_notes_migration`.execute(auth.db)
@@ -239,7 +239,7 @@ describe('onChange', () => {
     expect((await notesOf(userId))?.map(({ text }) => text)).toEqual(['Signed in', 'Signed in'])
   })
 
-  test('that throws undoes the change and its record; nobody is told, no stream ends, and the answer is its own', async () => {
+  test('that throws undoes the change and its record: no event, no ended stream, and its error is the response', async () => {
     const elsewhere = await auth.signIn(ada)
     const heard = hearRevocations(auth, elsewhere)
     const before = await dumpTables(auth)
@@ -272,7 +272,7 @@ describe('onChange', () => {
   })
 })
 
-test('a migration of a plugin that fails leaves none of its own behind, and says what failed', async () => {
+test('a migration of a plugin that fails leaves nothing behind, and says what failed', async () => {
   const { config, signingKeys } = auth.definition
   const broken: AuthPlugin = {
     id: 'broken',
