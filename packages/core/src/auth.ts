@@ -1,11 +1,10 @@
 import type { AnyDatabase } from './database/any-database.ts'
 import { migratePlugins } from './database/migrate-plugins.ts'
 import type { SessionDatabase } from './database/session-database.ts'
-import { type Api, createApi } from './endpoints/api.ts'
+import { type Api, createApi, type ServerApi } from './endpoints/api.ts'
 import { createEndpointServer, endpointsOf } from './endpoints/bind-endpoints.ts'
 import type { AuthDefinition, AuthPlugin } from './endpoints/definition.ts'
 import { createHandler, type RequestOptions } from './endpoints/handler.ts'
-import { createServerApi, type ServerApi } from './endpoints/server-api.ts'
 import { expiringTables } from './lifecycle/observed-database.ts'
 import { type PruneReport, prune } from './lifecycle/prune.ts'
 import { ConfigurationError } from './protocol/errors.ts'
@@ -28,14 +27,13 @@ export type {
   ApiMethod,
   ApiOptions,
   ApiResult,
+  CreateSessionInput,
   EndpointsOf,
+  ServerApi,
   SessionOf,
   UserOf,
 } from './endpoints/api.ts'
-export type {
-  EndpointCaller,
-  EndpointCallOptions,
-} from './endpoints/bind-endpoints.ts'
+export type { EndpointCaller, EndpointCallOptions } from './endpoints/bind-endpoints.ts'
 export type { CoreEndpoints } from './endpoints/core-endpoints.ts'
 export type { SessionColumn, SessionColumns, UserColumn, UserColumns } from './endpoints/declared-columns.ts'
 export {
@@ -57,14 +55,9 @@ export {
 } from './endpoints/endpoint.ts'
 export type { RequestOptions } from './endpoints/handler.ts'
 export { beginSession } from './endpoints/issue-tokens.ts'
-export type { CreateSessionInput, ServerApi } from './endpoints/server-api.ts'
 export { type DefinePayload, type IssuedJwt, issueJwt } from './jwt/issue-jwt.ts'
 export { type KeyFile, type KeyFileOptions, openKeyFile } from './key-file/open-key-file.ts'
-export {
-  parseSigningKeys,
-  type SigningKey,
-  type SigningKeys,
-} from './keys/signing-keys.ts'
+export { parseSigningKeys, type SigningKey, type SigningKeys } from './keys/signing-keys.ts'
 export { banUser } from './lifecycle/ban-user.ts'
 export { commit } from './lifecycle/commit.ts'
 export { createSession, type NewSession, type NewSessionOptions } from './lifecycle/create-session.ts'
@@ -77,7 +70,6 @@ export type { AddedColumns, ColumnShape, ColumnType } from './session/added-colu
 
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** The auth server of an app. */
 export interface Auth<Plugins extends readonly AuthPlugin[] = readonly []> {
   /** Responds to every request under `/api/auth`; never rejects. */
   handler(request: Request, options?: RequestOptions): Promise<Response>
@@ -85,14 +77,14 @@ export interface Auth<Plugins extends readonly AuthPlugin[] = readonly []> {
   readonly api: Api<Plugins> & ServerApi
   /** For functions such as `revokeSession`: changes run the hooks of the plugins, and call `onEvent`. */
   readonly database: SessionDatabase
-  /** Removes expired rows now. */
+  /** Removes expired rows. */
   prune(): Promise<PruneReport>
   /** Stops the scheduled pruning. The database stays open. */
   close(): void
 }
 
 export interface AuthOptions {
-  /** Called with every failure that became a 500, or came after the response. @default console.error */
+  /** Receives every failure that became a 500 or came after the response. @default console.error */
   onError?: (error: unknown) => void | Promise<void>
   /** Seconds between two calls of {@link Auth.prune}; 0 is never. @default 3_600 */
   pruneEverySeconds?: number
@@ -106,8 +98,8 @@ export interface AuthOptions {
  * @example
  * const auth = await createAuth(authDefinition, database)
  * app.all('/api/auth/*', (c) => auth.handler(c.req.raw, { remoteAddress: getConnInfo(c).remote.address }))
- * @throws ConfigurationError if two endpoints have the same name or path, or if the definition has no signing
- * keys, or columns that the database doesn't read; the error of a failed migration
+ * @throws ConfigurationError if two endpoints have the same name or path, the definition has no signing keys,
+ * or Step 2 doesn't read a column of the definition; the error of a failed migration
  */
 export async function createAuth<Plugins extends readonly AuthPlugin[]>(
   definition: AuthDefinition<Plugins>,
@@ -122,7 +114,7 @@ export async function createAuth<Plugins extends readonly AuthPlugin[]>(
   const tables = expiringTables(plugins)
   const pruneNow = () => prune(server.database, { now: config.now(), tables, auditDays })
   const everyMs = pruneEverySeconds * 1000
-  // A longer timer would fire at once, again and again.
+  // A longer timer would fire at once, repeatedly.
   if (!(everyMs >= 0 && everyMs <= MAX_TIMER_MS))
     throw new ConfigurationError('pruneEverySeconds must be 0 to 2_147_483')
   const timer = everyMs > 0 ? setInterval(() => void pruneNow().catch(reportError), everyMs) : undefined
@@ -130,7 +122,7 @@ export async function createAuth<Plugins extends readonly AuthPlugin[]>(
   timer?.unref()
   return {
     handler: createHandler(endpoints, server),
-    api: { ...createApi<Plugins>(endpoints, server), ...createServerApi(server) },
+    api: createApi<Plugins>(endpoints, server),
     database: server.database,
     prune: pruneNow,
     close: () => clearInterval(timer),

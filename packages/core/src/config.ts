@@ -11,7 +11,6 @@ import type { SessionLifetimes } from './session/lifetime.ts'
 
 const DAY_SECONDS = 24 * 60 * 60
 const DEFAULT_FRESH_SECONDS = 15 * 60
-const DEFAULT_ABSOLUTE_LIFETIME_SECONDS = 180 * DAY_SECONDS
 /** A hundred years. Longer lifetimes could end after the last date. */
 const MAX_SECONDS = 100 * 365 * DAY_SECONDS
 
@@ -24,30 +23,21 @@ export interface AuthConfigOptions {
   /** Other issuers whose tokens Step 1 accepts. Step 2 still queries our database. */
   trustedIssuers?: readonly TrustedIssuer[]
   /**
-   * Other origins whose pages may use the cookies, such as `https://admin.example.com`. No wildcards. In
-   * development, with a base URL such as `http://localhost:3000`, `127.0.0.1` and `[::1]` with the same port
-   * are allowed too.
+   * Other origins whose pages may use the cookies, without wildcards. If `baseUrl` is `http:` on this
+   * machine, its other names (`localhost`, `127.0.0.1`, `[::1]`) are allowed too, except in production.
    */
   allowedOrigins?: readonly string[]
   /**
-   * Allow `http:` in `baseUrl` and `allowedOrigins` in production for hosts other than this machine. Cookies
-   * and passwords then cross the network in clear. Otherwise, `http:` is a `ConfigurationError` if `NODE_ENV`
-   * is `production`.
-   * @default false
+   * Allow `http:` in production for hosts other than this machine, where it's a `ConfigurationError`. Cookies
+   * and passwords then cross the network in clear. @default false
    */
   allowInsecure?: boolean
   /**
-   * Accept `Authorization: Bearer`, the WebSocket connection parameter `token`, and the header
-   * `x-sallyport-session` instead of the session cookie. Responses to that header have the JWT and the
-   * session token in their body, and set no cookie.
-   * @default false
+   * Accept `Authorization: Bearer`, the WebSocket connection parameter `token`, and `x-sallyport-session`
+   * instead of cookies. Responses to that header have the tokens in their body. @default false
    */
   bearer?: boolean
-  /**
-   * Addresses or ranges of your proxies, or `loopback`, `linklocal`, `uniquelocal`. Only their
-   * `X-Forwarded-For` is read.
-   * @default []
-   */
+  /** Proxies whose `X-Forwarded-For` is read: addresses, ranges, or names such as `loopback`. @default [] */
   trustedProxies?: readonly string[]
   /** @default 'service' */
   cookiePrefix?: string
@@ -66,27 +56,17 @@ export interface AuthConfigOptions {
     renewAfterSeconds?: number
     /** Lifetime in seconds if the user chose not to be remembered. @default 86_400 (1 day) */
     unrememberedExpiresInSeconds?: number
-    /**
-     * End a session this many seconds after the sign-in, no matter how much it is used. `Infinity` for no
-     * limit.
-     * @default 15_552_000 (180 days)
-     */
+    /** End a session this many seconds after the sign-in, or `Infinity`. @default 15_552_000 (180 days) */
     absoluteLifetimeSeconds?: number
-    /** End a session that was not used for this long, in seconds; more than a JWT lives. @default none */
+    /** End a session after this many seconds without use; more than a JWT lives. @default none */
     idleTimeoutSeconds?: number
     /** The maximum number of sessions of one user. @default none */
     maxSessionsPerUser?: number
     /** What happens to a sign-in at that maximum. @default 'evict-oldest' */
     whenFull?: 'evict-oldest' | 'reject'
-    /**
-     * Change the secret in the session cookie at every refresh. A replayed one ends the session. @default
-     * false
-     */
+    /** Change the session secret at every refresh. A replayed one ends the session. @default false */
     rotateSessionToken?: boolean
-    /**
-     * How recently users must have signed in for changes such as deleting the account, in seconds. @default
-     * 900
-     */
+    /** Seconds after a sign-in in which changes such as deleting the account are allowed. @default 900 */
     freshForSeconds?: number
   }
   /** Receives sign-ins, revocations, bans, and rejections; see {@link AuthEvent}. */
@@ -95,7 +75,7 @@ export interface AuthConfigOptions {
   now?: () => Date
 }
 
-/** The settings that both steps read. Light: has no private key, database, or plugin. */
+/** The settings that both steps read, without private keys, database, or plugins. */
 export interface AuthConfig {
   /** Without a trailing slash. */
   readonly baseUrl: string
@@ -136,20 +116,15 @@ export function defineAuthConfig(options: AuthConfigOptions): AuthConfig {
   const origin = parseOrigin('baseUrl', options.baseUrl, options)
   const secure = origin.startsWith('https:')
   const prefix = options.cookiePrefix ?? COOKIE_PREFIX
-  if (!/^[A-Za-z0-9_.-]{1,64}$/.test(prefix)) {
+  if (!/^[A-Za-z0-9_.-]{1,64}$/.test(prefix))
     throw new ConfigurationError('cookiePrefix must be 1 to 64 letters, digits, dots, dashes or underscores')
-  }
-  const issuers = withTrusted(
-    { issuer: origin, audience: origin, typ: JWT_TYPE, jwks: options.jwks, claims: OWN_CLAIMS },
-    options.trustedIssuers ?? [],
-  )
-  const { session = {} } = options
-  const jwtLifetimeSeconds = requirePositive(
-    'jwt.expiresInSeconds',
-    options.jwt?.expiresInSeconds ?? JWT_LIFETIME_SECONDS,
-    MAX_SECONDS,
-  )
+  const { jwks, trustedIssuers = [], jwt = {}, session = {} } = options
+  const own = { issuer: origin, audience: origin, typ: JWT_TYPE, jwks, claims: OWN_CLAIMS }
+  const { expiresInSeconds: jwtSeconds = JWT_LIFETIME_SECONDS, cacheSize = 10_000 } = jwt
+  const jwtLifetimeSeconds = requirePositive('jwt.expiresInSeconds', jwtSeconds, MAX_SECONDS)
   const lifetimes = sessionLifetimes(session, jwtLifetimeSeconds)
+  const { freshForSeconds = DEFAULT_FRESH_SECONDS, lookupTimeoutMs = LOOKUP_TIMEOUT_MS } = session
+  const { whenFull = 'evict-oldest', rotateSessionToken = false } = session
   return {
     baseUrl: options.baseUrl.replace(/\/+$/, ''),
     issuer: origin,
@@ -162,24 +137,18 @@ export function defineAuthConfig(options: AuthConfigOptions): AuthConfig {
     ]),
     bearer: options.bearer ?? false,
     cookies: cookieNames(prefix, secure),
-    issuers,
+    issuers: withTrusted(own, trustedIssuers),
     jwtLifetimeSeconds,
     sessionLifetimeSeconds: lifetimes.expiresInSeconds,
-    lookupTimeoutMs: requirePositive('session.lookupTimeoutMs', session.lookupTimeoutMs ?? LOOKUP_TIMEOUT_MS),
+    lookupTimeoutMs: requirePositive('session.lookupTimeoutMs', lookupTimeoutMs),
     lifetimes,
     maxSessionsPerUser: positiveOrNone('session.maxSessionsPerUser', session.maxSessionsPerUser),
-    whenFull: oneOf('session.whenFull', session.whenFull ?? 'evict-oldest', ['evict-oldest', 'reject']),
-    rotateSessionToken: oneOf('session.rotateSessionToken', session.rotateSessionToken ?? false, [
-      true,
-      false,
-    ]),
-    freshForSeconds: requirePositive(
-      'session.freshForSeconds',
-      session.freshForSeconds ?? DEFAULT_FRESH_SECONDS,
-    ),
+    whenFull: oneOf('session.whenFull', whenFull, ['evict-oldest', 'reject']),
+    rotateSessionToken: oneOf('session.rotateSessionToken', rotateSessionToken, [true, false]),
+    freshForSeconds: requirePositive('session.freshForSeconds', freshForSeconds),
     trustedProxies: options.trustedProxies ?? [],
     onEvent: options.onEvent,
-    identityCache: createIdentityCache(requirePositive('jwt.cacheSize', options.jwt?.cacheSize ?? 10_000)),
+    identityCache: createIdentityCache(requirePositive('jwt.cacheSize', cacheSize)),
     now: options.now ?? (() => new Date()),
   }
 }
@@ -188,23 +157,20 @@ function sessionLifetimes(
   session: NonNullable<AuthConfigOptions['session']>,
   jwtLifetimeSeconds: number,
 ): SessionLifetimes {
+  const { expiresInSeconds = SESSION_LIFETIME_SECONDS, unrememberedExpiresInSeconds = DAY_SECONDS } = session
+  const { absoluteLifetimeSeconds = 180 * DAY_SECONDS, renewAfterSeconds = DAY_SECONDS } = session
   const seconds = (name: keyof typeof session, value: number) =>
     requirePositive(`session.${name}`, value, MAX_SECONDS)
   const idleTimeoutSeconds = positiveOrNone('session.idleTimeoutSeconds', session.idleTimeoutSeconds)
   // Use is only recorded when the JWT is refreshed.
-  if (idleTimeoutSeconds <= jwtLifetimeSeconds) {
+  if (idleTimeoutSeconds <= jwtLifetimeSeconds)
     throw new ConfigurationError(
       `session.idleTimeoutSeconds must be more than the ${jwtLifetimeSeconds} s that a JWT lives`,
     )
-  }
-  const { unrememberedExpiresInSeconds = DAY_SECONDS, renewAfterSeconds = DAY_SECONDS } = session
   return {
-    expiresInSeconds: seconds('expiresInSeconds', session.expiresInSeconds ?? SESSION_LIFETIME_SECONDS),
+    expiresInSeconds: seconds('expiresInSeconds', expiresInSeconds),
     unrememberedExpiresInSeconds: seconds('unrememberedExpiresInSeconds', unrememberedExpiresInSeconds),
-    absoluteLifetimeSeconds: positiveOrNone(
-      'session.absoluteLifetimeSeconds',
-      session.absoluteLifetimeSeconds ?? DEFAULT_ABSOLUTE_LIFETIME_SECONDS,
-    ),
+    absoluteLifetimeSeconds: positiveOrNone('session.absoluteLifetimeSeconds', absoluteLifetimeSeconds),
     idleTimeoutSeconds,
     renewAfterSeconds: requirePositive('session.renewAfterSeconds', renewAfterSeconds),
   }
@@ -212,10 +178,7 @@ function sessionLifetimes(
 
 const OWN_CLAIMS = { userId: 'userId', sessionId: 'sessionId' }
 
-function withTrusted(
-  own: TrustedIssuer,
-  others: readonly TrustedIssuer[],
-): [TrustedIssuer, ...TrustedIssuer[]] {
+function withTrusted(own: TrustedIssuer, others: readonly TrustedIssuer[]): AuthConfig['issuers'] {
   const names = [own, ...others].map(({ issuer }) => issuer)
   const repeated = names.find((name, index) => names.indexOf(name) !== index)
   if (repeated !== undefined) throw new ConfigurationError(`trustedIssuers: ${repeated} is declared twice`)
@@ -224,21 +187,15 @@ function withTrusted(
   return [own, ...others]
 }
 
-function parseOrigin(
-  setting: string,
-  value: string,
-  { allowInsecure = false }: Pick<AuthConfigOptions, 'allowInsecure'>,
-): string {
+function parseOrigin(setting: string, value: string, { allowInsecure = false }: AuthConfigOptions): string {
   const url = URL.parse(value)
   // The URL parser accepts a wildcard as a host name, and no origin equals it.
-  if (url === null || !/^https?:$/.test(url.protocol) || url.hostname.includes('*')) {
+  if (url === null || !/^https?:$/.test(url.protocol) || url.hostname.includes('*'))
     throw new ConfigurationError(`${setting} must be an http or https URL, such as https://app.example.com`)
-  }
-  if (!allowInsecure && !isSecureUrl(url) && isProduction()) {
+  if (!allowInsecure && !isSecureUrl(url) && isProduction())
     throw new ConfigurationError(
       `${setting}: ${url.origin} must be https in production. Set allowInsecure: true only on a network that you trust.`,
     )
-  }
   return url.origin
 }
 

@@ -5,25 +5,13 @@ export { type ProvedSession, type ValidateOptions, validateSession } from './ses
 
 export { type AuthConfig, type AuthConfigOptions, defineAuthConfig } from './config.ts'
 export type { SessionDatabase } from './database/session-database.ts'
-export type {
-  AuthEvent,
-  AuthEventType,
-  EventListener,
-  PluginEvent,
-  RevocationCause,
-} from './events/event.ts'
+export type { AuthEvent, AuthEventType, EventListener, PluginEvent, RevocationCause } from './events/event.ts'
 export type { Identity } from './jwt/identity.ts'
 export type { IdentityCache } from './jwt/identity-cache.ts'
 export type { TrustedIssuer } from './jwt/trusted-issuer.ts'
 export { verifyJwt } from './jwt/verify-jwt.ts'
 export { type DynamicJwksOptions, dynamicJwks } from './keys/dynamic-jwks.ts'
-export type {
-  Algorithm,
-  KeySet,
-  KeyStatus,
-  VerificationAlgorithm,
-  VerificationKey,
-} from './keys/key-set.ts'
+export type { Algorithm, KeySet, KeyStatus, VerificationAlgorithm, VerificationKey } from './keys/key-set.ts'
 export { staticJwks } from './keys/static-jwks.ts'
 export type { TransactOptions } from './lifecycle/transact.ts'
 export { type EndpointError, isEndpointError } from './protocol/endpoint-error.ts'
@@ -55,19 +43,10 @@ export {
 export type { RateLimit, RateLimitStore } from './rate-limit/rate-limit.ts'
 export { type CookieNames, readCookie } from './request/cookie.ts'
 export { withCors } from './request/cors.ts'
-export type {
-  Credentials,
-  HeaderReader,
-  SessionCookie,
-} from './request/credentials.ts'
+export type { Credentials, HeaderReader, SessionCookie } from './request/credentials.ts'
 export { checkOrigin, type OriginRequest, type RequestKind } from './request/origin.ts'
 export type { Revocation, RevocationFeed } from './revocations/feed.ts'
-export {
-  type AuthDatabase,
-  type AuthStore,
-  sessionsOf,
-  withAuthStore,
-} from './session/auth-store.ts'
+export { type AuthDatabase, type AuthStore, sessionsOf, withAuthStore } from './session/auth-store.ts'
 export { isReady } from './session/is-ready.ts'
 export {
   isBanned,

@@ -49,7 +49,6 @@ export const ENDPOINTS = {
 } as const
 ENDPOINTS satisfies Record<string, Route>
 
-/** The method and path of an endpoint. */
 export interface Route {
   readonly method: 'GET' | 'POST'
   /** Relative to `AUTH_PATH`. */
@@ -64,8 +63,7 @@ export const CLIENT_HEADER = 'x-sallyport'
 
 /**
  * Replaces the session cookie if bearer transport is enabled: `<sessionId>.<secret>`, or {@link NO_SESSION}.
- * Cookies of such a request are ignored, and its response has the session token in {@link
- * TokenResponse.sessionToken} instead of a cookie.
+ * The request's cookies are ignored, and the response has the tokens in its body.
  */
 export const SESSION_HEADER = 'x-sallyport-session'
 
@@ -136,7 +134,6 @@ export const REASONS = {
 } as const
 REASONS satisfies Record<string, { status: number; code: string; message: string }>
 
-/** One member of {@link REASONS}. */
 export type Reason = keyof typeof REASONS
 
 /** Returns whether a reason is about the JWT, so another JWT could be valid. */
@@ -174,15 +171,11 @@ export interface TokenResponse {
   sessionToken?: string
 }
 
-/** The response of an endpoint that returns no data. */
 export interface SuccessResponse {
   success: true
 }
 
-/**
- * The response of `POST /verify-email`. Has the members of {@link TokenResponse} if the current session
- * cookie completed an email change, which gives it new credentials.
- */
+/** Has tokens if the request had the current session cookie and completed an email change. */
 export interface VerifyEmailResponse extends SuccessResponse, Partial<TokenResponse> {}
 
 /** A user, as they see themselves. Plugins can add members. */
@@ -205,7 +198,6 @@ export interface AdminUserResponse extends UserResponse {
   banExpires: string | null
 }
 
-/** A record of the audit trail. */
 export interface AuditRecordResponse {
   id: string
   /** The name of the event, such as `session.revoked`. */
@@ -222,7 +214,6 @@ export interface AuditRecordResponse {
   createdAt: string
 }
 
-/** A session in a list. */
 export interface SessionResponse {
   id: string
   createdAt: string
@@ -237,7 +228,6 @@ export interface SessionResponse {
   current: boolean
 }
 
-/** The response of `GET /session`. */
 export interface CurrentSessionResponse {
   session: SessionResponse
   user: UserResponse
@@ -254,13 +244,11 @@ export interface OrganizationResponse {
   createdAt: string
 }
 
-/** The active organization of a session; null if there is none. */
 export interface ActiveOrganizationResponse {
   activeOrganizationId: string | null
   activeOrganizationRole: string | null
 }
 
-/** A member of an organization, as the other members see them. */
 export interface MemberResponse {
   userId: string
   name: string
@@ -315,13 +303,9 @@ export type HydrationState =
       readonly status: 'authenticated'
       readonly userId: string
       readonly sessionId: string
-      /** Seconds until the JWT expires, computed by the server. */
+      /** Seconds until the JWT expires. */
       readonly expiresIn: number
     }
   | { readonly status: 'unauthenticated' }
-  /** The server couldn't decide, for example because the database was down, or the user is banned. */
-  | {
-      readonly status: 'unknown'
-      /** Lets the page show "Account banned" before any script runs. */
-      readonly reason?: 'ACCOUNT_BANNED'
-    }
+  /** The database was down, for example, or the user is banned, which the page can show without a script. */
+  | { readonly status: 'unknown'; readonly reason?: 'ACCOUNT_BANNED' }

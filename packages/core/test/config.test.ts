@@ -67,7 +67,7 @@ describe('the other names of this machine', () => {
   })
 })
 
-describe('a setting that cannot work is rejected by its name', () => {
+describe('a setting that cannot work is rejected with its name', () => {
   const settings: [string, Partial<AuthConfigOptions>][] = [
     ['baseUrl', { baseUrl: '' }],
     ['baseUrl', { baseUrl: 'app.example.com' }],

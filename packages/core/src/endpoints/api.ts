@@ -1,28 +1,26 @@
 import type * as z from 'zod'
+import type { TokenResponse } from '../protocol.ts'
 import { clientAddress } from '../request/address.ts'
 import type { Session, SessionUser } from '../session/session.ts'
-import { callEndpoint } from './call-endpoint.ts'
+import { callEndpoint, withTransport } from './call-endpoint.ts'
 import type { CoreEndpoints } from './core-endpoints.ts'
-import type { EndpointRequest, EndpointServer } from './create-context.ts'
+import { createContext, type EndpointRequest, type EndpointServer } from './create-context.ts'
 import type { UserColumns } from './declared-columns.ts'
 import type { AuthDefinition, AuthPlugin, Endpoints } from './definition.ts'
 import type { Endpoint, EndpointResult } from './endpoint.ts'
+import { beginSession } from './issue-tokens.ts'
 
 /** The request that a method of `auth.api` is called for. */
 export interface ApiOptions {
   /** Its cookies or bearer token authenticate the caller, and its origin is checked. */
   readonly request: { readonly method: string; readonly headers: { get(name: string): string | null } }
-  /**
-   * The address of the connection, such as `socket.remoteAddress`, for rate limits. All requests without one
-   * share a limit.
-   */
+  /** The address of the connection, for rate limits. All requests without one share a limit. */
   readonly remoteAddress?: string | undefined
 }
 
 /** The body of the endpoint and, if it may set cookies, the headers that set them. */
 export type ApiResult<Output, Sets> = Sets extends true ? Output & { readonly headers: Headers } : Output
 
-/** The method of an endpoint. */
 export type ApiMethod<Of> =
   Of extends Endpoint<infer Input, infer Output, infer Sets>
     ? (options: Input & ApiOptions) => Promise<ApiResult<Output, Sets>>
@@ -33,28 +31,49 @@ export type Api<Plugins extends readonly AuthPlugin[] = readonly []> = {
   readonly [Name in keyof EndpointsOf<Plugins>]: ApiMethod<EndpointsOf<Plugins>[Name]>
 }
 
+export interface CreateSessionInput {
+  /** A user who has proved who they are. */
+  readonly userId: string
+  /** If false, the session ends with the browser, or after a day. @default true */
+  readonly rememberMe?: boolean
+}
+
+/** Methods of `auth.api` without an endpoint. The app's own code decides who may call them. */
+export interface ServerApi {
+  /**
+   * Begins a session for a user who has authenticated elsewhere: with OAuth, a passkey, or SAML. Add the
+   * returned headers, which set the cookies, to the response.
+   *
+   * @throws EndpointError `USER_NOT_FOUND` or `TOO_MANY_SESSIONS`
+   * @throws AuthError `ACCOUNT_BANNED`, `COOKIE_CONFLICT`, or `SESSIONS_UNAVAILABLE`
+   * @example
+   * const { headers } = await auth.api.createSession({ userId, request })
+   * headers.set('location', '/')
+   * return new Response(null, { status: 302, headers })
+   */
+  createSession(options: CreateSessionInput & ApiOptions): Promise<ApiResult<TokenResponse, true>>
+}
+
 /** The endpoints of core and of the plugins, with the columns that the plugins add. */
 export type EndpointsOf<Plugins extends readonly AuthPlugin[]> = CoreEndpoints<
-  ColumnsOf<Plugins>,
-  SessionColumnsOf<Plugins>,
+  ColumnsOf<Plugins, 'userColumns'>,
+  ColumnsOf<Plugins, 'sessionColumns'>,
   Intersection<Inputs<Declared<Plugins[number], 'userColumns'>>>
 > &
   Intersection<Declared<Plugins[number], 'endpoints'>>
 
 /** The type of `ctx.user`: the user of a session, with the columns that a definition adds. */
-export type UserOf<Definition extends AuthDefinition> = SessionUser & ColumnsOf<Definition['plugins']>
+export type UserOf<Definition extends AuthDefinition> = SessionUser &
+  ColumnsOf<Definition['plugins'], 'userColumns'>
 
 /** The type of `ctx.session`: a session with its user and the columns that a definition adds. */
 export type SessionOf<Definition extends AuthDefinition> = Omit<Session, 'user'> &
-  SessionColumnsOf<Definition['plugins']> & { readonly user: UserOf<Definition> }
+  ColumnsOf<Definition['plugins'], 'sessionColumns'> & { readonly user: UserOf<Definition> }
 
-type ColumnsOf<Plugins extends readonly AuthPlugin[]> = Intersection<
-  Values<Declared<Plugins[number], 'userColumns'>>
->
-
-type SessionColumnsOf<Plugins extends readonly AuthPlugin[]> = Intersection<
-  Values<Declared<Plugins[number], 'sessionColumns'>>
->
+type ColumnsOf<
+  Plugins extends readonly AuthPlugin[],
+  Key extends 'userColumns' | 'sessionColumns',
+> = Intersection<Values<Declared<Plugins[number], Key>>>
 
 /** What plugins declare under a key; never if it is only known as a record. */
 type Declared<Plugin, Key extends keyof AuthPlugin> = Plugin extends AuthPlugin
@@ -91,11 +110,11 @@ export function toEndpointRequest(
   return { method: request.method, header, address }
 }
 
-/** Creates a method for every endpoint. */
+/** Creates a method for every endpoint, and those without one. */
 export function createApi<Plugins extends readonly AuthPlugin[]>(
   endpoints: Endpoints,
   server: EndpointServer,
-): Api<Plugins> {
+): Api<Plugins> & ServerApi {
   const methods = Object.entries(endpoints).map(([name, endpoint]) => [
     name,
     async ({ request, remoteAddress, ...input }: ApiOptions) => {
@@ -104,7 +123,13 @@ export function createApi<Plugins extends readonly AuthPlugin[]>(
       return toApiResult(endpoint, result)
     },
   ])
-  return Object.fromEntries(methods)
+  const createSession: ServerApi['createSession'] = async ({ userId, rememberMe, ...options }) => {
+    const request = toEndpointRequest(options, server)
+    const context = createContext({ origin: 'mutation', caller: 'anyone' }, request, server)
+    const { body, cookies } = withTransport(context, await beginSession(userId, context, { rememberMe }))
+    return { ...body, headers: toHeaders(cookies) }
+  }
+  return Object.assign(Object.fromEntries(methods), { createSession })
 }
 
 /** Drops undefined members, which strict schemas would reject. */
@@ -112,13 +137,12 @@ export function given(input: object): object {
   return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined))
 }
 
-/** Converts the result of an endpoint to that of its method. */
 export function toApiResult({ setsCookies }: Endpoint, { body, cookies }: EndpointResult): object {
   return setsCookies ? { ...body, headers: toHeaders(cookies) } : body
 }
 
 /** `Headers` serialize to nothing, so a resolver that returns its result doesn't leak the secrets in it. */
-export function toHeaders(cookies: readonly string[] = []): Headers {
+function toHeaders(cookies: readonly string[] = []): Headers {
   const headers = new Headers()
   for (const cookie of cookies) headers.append('set-cookie', cookie)
   return headers

@@ -10,13 +10,7 @@ import { type ApiOptions, given, toEndpointRequest } from './api.ts'
 import { callEndpoint } from './call-endpoint.ts'
 import { coreEndpoints } from './core-endpoints.ts'
 import type { EndpointServer } from './create-context.ts'
-import {
-  type AuthDefinition,
-  type AuthPlugin,
-  type Endpoints,
-  rejectRepeated,
-  requireSigningKeys,
-} from './definition.ts'
+import { type AuthDefinition, type Endpoints, rejectRepeated, requireSigningKeys } from './definition.ts'
 import type { EndpointResult } from './endpoint.ts'
 
 /** Calls an endpoint by its name, with the checks of a call over HTTP. */
@@ -32,7 +26,7 @@ export interface EndpointCallOptions extends ApiOptions {
 }
 
 /** Collects the endpoints by name. @throws ConfigurationError if two have the same name or path */
-export function endpointsOf({ plugins }: { readonly plugins: readonly AuthPlugin[] }): Endpoints {
+export function endpointsOf({ plugins }: Pick<AuthDefinition, 'plugins'>): Endpoints {
   const owners = [{ ...coreEndpoints(plugins) }, ...plugins.map(({ endpoints = {} }) => endpoints)]
   const entries = owners.flatMap((endpoints): [string, Endpoints[string]][] => Object.entries(endpoints))
   rejectRepeated('the endpoint', [...entries.map(([name]) => name), 'createSession'])
@@ -41,18 +35,17 @@ export function endpointsOf({ plugins }: { readonly plugins: readonly AuthPlugin
   return Object.fromEntries(entries)
 }
 
-/** @throws ConfigurationError if the definition has no signing keys, or columns that the database doesn't read */
+/** @throws ConfigurationError if signing keys are missing, or Step 2 doesn't read an added column */
 export function createEndpointServer(
   definition: AuthDefinition,
   database: AnyDatabase,
   onError: (error: unknown) => void,
 ): EndpointServer {
   const unread = unreadColumns(columnsOf(definition), database.columns)
-  if (unread.length > 0) {
+  if (unread.length > 0)
     throw new ConfigurationError(
       `The auth definition adds ${unread.join(', ')}, which Step 2 does not read: run \`sallyport generate\`, and open the database with { columns: authColumns }`,
     )
-  }
   return {
     definition: { ...definition, signingKeys: requireSigningKeys(definition) },
     database: observed(database, definition),
@@ -61,7 +54,7 @@ export function createEndpointServer(
   }
 }
 
-/** Creates a caller, on a database whose tables are up to date. @throws ConfigurationError like `createAuth` */
+/** Creates a caller, on a database with migrated tables. @throws ConfigurationError like `createAuth` */
 export function bindEndpoints(
   definition: AuthDefinition,
   database: AnyDatabase,

@@ -1,3 +1,4 @@
+import type { AuthConfig } from '../config.ts'
 import { commit } from '../lifecycle/commit.ts'
 import { validateLocked } from '../lifecycle/locking-adapter.ts'
 import { forRequest } from '../lifecycle/observed-database.ts'
@@ -14,11 +15,7 @@ import {
 } from './create-context.ts'
 import type { Endpoint, EndpointContext, EndpointResult } from './endpoint.ts'
 
-/**
- * Checks the origin, reads the input, authorizes the caller, and runs the endpoint.
- *
- * @throws AuthError or EndpointError
- */
+/** Checks the origin, reads the input, authorizes the caller, and runs the endpoint. */
 export async function callEndpoint(
   endpoint: Endpoint,
   request: EndpointRequest,
@@ -26,8 +23,8 @@ export async function callEndpoint(
   server: EndpointServer,
 ): Promise<EndpointResult> {
   const { config } = server.definition
-  if (endpoint.origin !== null && !usesBearer(endpoint, request, config))
-    checkOrigin(request, endpoint.origin, config)
+  const { origin } = endpoint
+  if (origin !== null && !usesBearer(endpoint, request, config)) checkOrigin(request, origin, config)
   const context = createContext(endpoint, request, server)
   const input = await readInput()
   const authenticated = await authorize(endpoint, request, server)
@@ -44,7 +41,7 @@ export async function callEndpoint(
       commit(database, async (trx, record) => {
         // The caller may have been signed out, banned, or demoted since.
         const lock = { trx, columns: database.columns, now: config.now }
-        requireCaller(endpoint, await validateLocked(identity, lock), server)
+        requireCaller(endpoint, await validateLocked(identity, lock), config)
         return work(trx, record)
       }),
   })
@@ -64,24 +61,20 @@ async function authorize(
   request: EndpointRequest,
   server: EndpointServer,
 ): Promise<Authenticated | null> {
-  const { caller, origin } = endpoint
-  if (caller === 'anyone') return null
-  const steps = { config: server.definition.config, sessions: server.database.sessions }
+  if (endpoint.caller === 'anyone') return null
+  const { config } = server.definition
+  const steps = { config, sessions: server.database.sessions }
   const { identity } = request
   const authenticated =
     identity === undefined
-      ? await authenticate(request, origin ?? 'mutation', steps)
+      ? await authenticate(request, endpoint.origin ?? 'mutation', steps)
       : { identity, session: await validateIdentity(identity, steps) }
-  requireCaller(endpoint, authenticated.session, server)
+  requireCaller(endpoint, authenticated.session, config)
   return authenticated
 }
 
 /** @throws AuthError `ROLE_REQUIRED` or `SESSION_NOT_FRESH` */
-function requireCaller(
-  { caller, freshForSeconds }: Pick<Endpoint, 'caller' | 'freshForSeconds'>,
-  session: Session,
-  { definition: { config } }: EndpointServer,
-): void {
+function requireCaller({ caller, freshForSeconds }: Endpoint, session: Session, config: AuthConfig): void {
   const isForAdmins = caller === 'admin' || caller === 'fresh-admin'
   if (isForAdmins && session.user.role !== 'admin') throw denial('ROLE_REQUIRED', session.id, config)
   const isForFresh = caller === 'fresh-user' || caller === 'fresh-admin'

@@ -13,7 +13,6 @@ import { hashSecret } from '../session/secret.ts'
 import type { AuthDefinition } from './definition.ts'
 import type { Endpoint, EndpointContext } from './endpoint.ts'
 
-/** What all endpoints of a server share. */
 export interface EndpointServer {
   readonly definition: Pick<AuthDefinition, 'config' | 'definePayload'> & {
     readonly signingKeys: SigningKeys
@@ -24,19 +23,17 @@ export interface EndpointServer {
 }
 
 export interface EndpointRequest extends OriginRequest {
-  /** The address of the client; null if unknown. */
   readonly address: string | null
-  /** The identity that Step 1 has already proved, for a call on behalf of an authorized one. */
+  /** Replaces Step 1, for a call on behalf of an authorized one. */
   readonly identity?: Identity | undefined
 }
 
-/** Creates the context of an endpoint for a request. */
 export function createContext(
   endpoint: Pick<Endpoint, 'origin' | 'caller'>,
   request: EndpointRequest,
   { definition, database: shared, onError }: EndpointServer,
 ): EndpointContext {
-  const { config, signingKeys, definePayload } = definition
+  const { config } = definition
   const { address, header } = request
   const userAgent = header('user-agent')?.slice(0, MAX_USER_AGENT_LENGTH) ?? null
   const database = forRequest(shared, { address, userAgent, actingSessionId: null })
@@ -46,8 +43,8 @@ export function createContext(
     endpoint.origin !== null && (sessionTransport === 'header' || !usesBearer(endpoint, request, config))
   return {
     config,
-    signingKeys,
-    definePayload,
+    signingKeys: definition.signingKeys,
+    definePayload: definition.definePayload,
     database,
     request,
     address,
@@ -55,11 +52,8 @@ export function createContext(
     sessionCookie: readsSession ? readSessionCookie(header, config) : null,
     limit: createLimit(database, config, null),
     async giveBack(key, limit) {
-      try {
-        await database.limits.giveBack?.(key, limit)
-      } catch (error) {
-        onError(error)
-      }
+      const give = async () => database.limits.giveBack?.(key, limit)
+      await give().catch(onError)
     },
     change: (work) => commit(database, work),
     later(work) {
@@ -69,10 +63,7 @@ export function createContext(
   }
 }
 
-/**
- * Creates the method `limit` of a context. It records the first rejection of a key, and no other until the
- * limit's duration has passed: a flood adds one row per key to `audit`.
- */
+/** Creates `limit`. It records one rejection per key and duration: a flood must not fill `audit`. */
 export function createLimit(
   database: SessionDatabase,
   config: AuthConfig,
@@ -91,14 +82,11 @@ export function createLimit(
   }
 }
 
-/**
- * Returns whether a bearer token authenticates this call. Other sites can't send one, so cookies are ignored.
- * Where anyone may call, the token authenticates nothing.
- */
+/** Returns whether a bearer token authenticates the call. Other sites can't send one: cookies are ignored. */
 export function usesBearer(
-  { caller }: Pick<Endpoint, 'caller'>,
+  endpoint: Pick<Endpoint, 'caller'>,
   { header }: EndpointRequest,
   config: AuthConfig,
 ): boolean {
-  return caller !== 'anyone' && readBearer(header, config) !== null
+  return endpoint.caller !== 'anyone' && readBearer(header, config) !== null
 }

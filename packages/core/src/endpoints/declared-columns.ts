@@ -6,7 +6,6 @@ interface Column<Type extends ColumnType, Value> {
   readonly type: Type
   /** The initial value. Without one it is null, which the schema must accept. */
   readonly default?: Value
-  /** The value in responses. */
   readonly schema: z.ZodType<Value | null>
 }
 
@@ -22,9 +21,7 @@ export type UserColumn = SessionColumn & {
   readonly input?: boolean
 }
 
-/** Columns by name. */
 export type UserColumns = Readonly<Record<string, UserColumn>>
-/** Columns by name. */
 export type SessionColumns = Readonly<Record<string, SessionColumn>>
 
 /** Returns the added columns of a row, for a response. */

@@ -6,12 +6,12 @@ import { isSigningKeys, parseSigningKeys, type SigningKeys } from '../keys/signi
 import { ENDPOINT_ERRORS, type RejectionTable } from '../protocol/endpoint-error.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { REASONS } from '../protocol.ts'
-import type { SessionColumn, SessionColumns, UserColumns } from './declared-columns.ts'
+import type { SessionColumns, UserColumns } from './declared-columns.ts'
 import type { Endpoint } from './endpoint.ts'
 import { sessionFields } from './plain-schemas.ts'
 import { userFields } from './user-record.ts'
 
-/** Endpoints by the names of their methods on `auth.api`. */
+/** By the names of their methods on `auth.api`. */
 export type Endpoints = Readonly<Record<string, Endpoint>>
 
 /** A part of the auth definition with endpoints, tables, columns, or hooks. */
@@ -33,15 +33,15 @@ export interface AuthPlugin<
   readonly expiringTables?: readonly string[]
   /** Runs in the transaction of every change of sessions and users. */
   readonly onChange?: ChangeHook
-  /** The errors of its endpoints. */
   readonly reasons?: RejectionTable
 }
 
 /** The app's own columns and hook, as the last plugin of its definition. */
-export type AppPlugin<
-  OfUser extends UserColumns = UserColumns,
-  OfSession extends SessionColumns = SessionColumns,
-> = AuthPlugin<Record<never, never>, OfUser, OfSession>
+export type AppPlugin<OfUser extends UserColumns, OfSession extends SessionColumns> = AuthPlugin<
+  Record<never, never>,
+  OfUser,
+  OfSession
+>
 
 export interface AuthDefinitionOptions<
   Plugins extends readonly AuthPlugin[] = readonly AuthPlugin[],
@@ -50,16 +50,14 @@ export interface AuthDefinitionOptions<
 > {
   config: AuthConfig
   /**
-   * The private keys: the variable `SIGNING_KEYS` from `sallyport keys create`, or the `signingKeys` of
-   * `openKeyFile`. Undefined in a process without a database, which never issues tokens.
+   * `SIGNING_KEYS` from `sallyport keys create`, or the `signingKeys` of `openKeyFile`. Undefined in a
+   * process without a database, which never issues tokens.
    */
   signingKeys: unknown
   /** Adds claims to JWTs, such as a tenant. Never overrides ours. Anyone with the token can read them. */
   definePayload?: DefinePayload
   plugins?: Plugins
-  /** The app's columns in the table `user`. */
   user?: { readonly additionalFields: OfUser }
-  /** The app's columns in the table `session`. */
   session?: { readonly additionalFields: OfSession }
   hooks?: {
     /** Runs in the transaction of every change, after the plugins. If it throws, the change is undone. */
@@ -78,7 +76,7 @@ export interface AuthDefinition<Plugins extends readonly AuthPlugin[] = readonly
 }
 
 /**
- * Defines the auth of an app: the configuration, the private keys, and the plugins.
+ * Defines the auth of an app.
  *
  * @example
  * export default defineAuth({
@@ -87,8 +85,8 @@ export interface AuthDefinition<Plugins extends readonly AuthPlugin[] = readonly
  *   plugins: [emailPassword(), admin()],
  *   user: { additionalFields: { locale: { schema: z.enum(['en', 'de']), default: 'en', input: true } } },
  * })
- * @throws ConfigurationError if the keys are invalid or don't match the JWKS of the configuration, if two
- * plugins claim the same name, or if a column has neither a default nor a nullable schema
+ * @throws ConfigurationError if the keys are invalid or don't match the JWKS, two plugins claim the same
+ * name, or a column has neither a default nor a nullable schema
  */
 export function defineAuth<
   const Plugins extends readonly AuthPlugin[] = readonly [],
@@ -99,7 +97,7 @@ export function defineAuth<
 ): AuthDefinition<readonly [...Plugins, AppPlugin<OfUser, OfSession>]>
 export function defineAuth(options: AuthDefinitionOptions): AuthDefinition {
   const { config, signingKeys, definePayload = () => ({}), user, session, hooks } = options
-  const own: AppPlugin = {
+  const own: AuthPlugin = {
     id: 'app',
     ...(user !== undefined && { userColumns: user.additionalFields }),
     ...(session !== undefined && { sessionColumns: session.additionalFields }),
@@ -116,15 +114,13 @@ function readKeys(signingKeys: unknown, config: AuthConfig): SigningKeys | null 
   const verifier = config.issuers[0].jwks.findKey(keys.active.kid)
   // Doesn't wait for a key set that must be fetched. Its users see a failure.
   if (verifier instanceof Promise) verifier.catch(() => {})
-  else if (verifier?.alg !== keys.active.alg) {
+  else if (verifier?.alg !== keys.active.alg)
     throw new ConfigurationError(
       'SIGNING_KEYS: the key that signs is not in JWKS. Set both from the same run of "sallyport keys"',
     )
-  }
   return keys
 }
 
-/** @throws ConfigurationError if a definition has no signing keys */
 export function requireSigningKeys({ signingKeys }: Pick<AuthDefinition, 'signingKeys'>): SigningKeys {
   if (signingKeys !== null) return signingKeys
   throw new ConfigurationError(
@@ -155,23 +151,19 @@ function checkPlugins(plugins: readonly AuthPlugin[]): void {
   rejectRepeated('the id', ids, ignoreCase)
   rejectRepeated('the column', [...OWN_USER_COLUMNS, ...ofUser.map(([name]) => name)], ignoreCase)
   rejectRepeated('the column', [...OWN_SESSION_COLUMNS, ...ofSession.map(([name]) => name)], ignoreCase)
-  for (const [name, column] of [...ofUser, ...ofSession]) checkColumn(name, column)
+  for (const [name, { schema, default: initial = null }] of [...ofUser, ...ofSession]) {
+    // An object with a `then` is taken for a promise, and `__proto__` isn't a member.
+    if (!/^[A-Za-z][A-Za-z0-9_]{0,62}$/.test(name) || name === 'then')
+      throw new ConfigurationError(
+        `plugins: ${name} isn't a column name. Use letters, digits, and underscores, and not "then"`,
+      )
+    if (!schema.safeParse(initial).success)
+      throw new ConfigurationError(
+        `plugins: the column ${name} starts as ${JSON.stringify(initial)}, which its schema rejects. Give it a default, or make the schema nullable()`,
+      )
+  }
 }
 
-function checkColumn(name: string, { schema, default: initial }: SessionColumn): void {
-  // An object with a `then` is taken for a promise, and `__proto__` isn't a member.
-  if (!/^[A-Za-z][A-Za-z0-9_]{0,62}$/.test(name) || name === 'then')
-    throw new ConfigurationError(
-      `plugins: ${name} isn't a column name. Use letters, digits, and underscores, and not "then"`,
-    )
-  const value = initial ?? null
-  if (!schema.safeParse(value).success)
-    throw new ConfigurationError(
-      `plugins: the column ${name} starts as ${JSON.stringify(value)}, which its schema rejects. Give it a default, or make the schema nullable()`,
-    )
-}
-
-/** @throws ConfigurationError if a name is claimed twice */
 export function rejectRepeated(
   what: string,
   names: readonly string[],

@@ -11,10 +11,7 @@ import type { SessionCookie } from '../request/credentials.ts'
 import type { OriginRequest, RequestKind } from '../request/origin.ts'
 import type { Authenticated } from '../session/authenticate.ts'
 
-/**
- * Who may call an endpoint. The callers `fresh-user` and `fresh-admin` must have authenticated recently.
- * Checked before the input is parsed, so others learn nothing about the fields.
- */
+/** Who may call an endpoint. Checked before the input is parsed, so others learn nothing about the fields. */
 export type Caller = 'anyone' | 'user' | 'fresh-user' | 'admin' | 'fresh-admin'
 
 export interface EndpointContext {
@@ -23,32 +20,27 @@ export interface EndpointContext {
   readonly definePayload: DefinePayload
   readonly database: SessionDatabase
   readonly request: OriginRequest
-  /** The address of the client; null if unknown. */
+  /** The client's; null if unknown. */
   readonly address: string | null
   /** The session cookie, or the session header, valid or not. */
   readonly sessionCookie: SessionCookie | null
-  /**
-   * How the caller stores the session secret. With `header`, cookies are ignored and none are set; the secret
-   * is the member `sessionToken` of the body.
-   */
+  /** With `header`, cookies are ignored and none are set. The secret is `sessionToken` in the body. */
   readonly sessionTransport: 'cookie' | 'header'
   /** Counts an attempt. @throws AuthError `RATE_LIMITED` */
   limit(key: string, limit: RateLimit): Promise<void>
   /** Takes back a counted attempt that succeeded. A failure goes to `onError`. */
   giveBack(key: string, limit: RateLimit): Promise<void>
   /**
-   * Makes a change in one transaction with its record in `audit`. First locks and validates the caller's
-   * session, if the endpoint requires one: the change commits before a revocation of it or not at all.
+   * Makes a change in one transaction with its record in `audit`, after it has locked and validated the
+   * session of an authorized caller: the change commits before a revocation of it or not at all.
    */
   change<Result>(work: (trx: AuthTransaction, record: RecordEvent) => Promise<Result>): Promise<Result>
   /** Does work after the response, independent of it. A failure goes to `onError`. */
   later(work: () => Promise<void>): void
 }
 
-/** The context of an endpoint whose caller isn't `anyone`. */
 export interface AuthorizedContext extends EndpointContext, Authenticated {}
 
-/** The response of an endpoint, with status 200. */
 export interface EndpointResult<Output = object> {
   readonly body: Output
   /** `Set-Cookie` values; not sent to a caller with the session header. */
@@ -61,7 +53,7 @@ export interface Endpoint<Input = unknown, Output extends object = object, Sets 
   readonly caller: Caller
   /** For a fresh caller: the maximum age of the authentication. @default `session.freshForSeconds` */
   readonly freshForSeconds?: number | undefined
-  /** The rule of the origin policy; null if the response is the same for everyone. */
+  /** Null if the response is the same for everyone. @default 'mutation' for a POST, 'query' for a GET */
   readonly origin: Extract<RequestKind, 'query' | 'mutation' | 'token'> | null
   readonly setsCookies: Sets
   /** Parses the input and does the work. The caller is already authorized. */
@@ -73,12 +65,10 @@ export interface Endpoint<Input = unknown, Output extends object = object, Sets 
   readonly types?: { readonly input: Input; readonly output: Output } | undefined
 }
 
-interface Definition<Input, Output, Sets, For extends Caller, Context> extends Route {
+interface Definition<Input, Output, Sets, For extends Caller, Context>
+  extends Route,
+    Partial<Pick<Endpoint, 'origin' | 'freshForSeconds'>> {
   caller: For
-  /** For a fresh caller: the maximum age of the authentication. @default `session.freshForSeconds` */
-  freshForSeconds?: number | undefined
-  /** @default 'mutation' for a POST, 'query' for a GET */
-  origin?: Endpoint['origin']
   /** @default false */
   setsCookies?: Sets
   /** For a GET, the input is the query: strings by name. */
@@ -123,29 +113,24 @@ export function defineEndpoint<Input, Output extends object, Sets extends boolea
     async run(raw, context) {
       const { success, data, error } = input.safeParse(raw)
       if (!success) throw reject('INVALID_INPUT', { fields: fieldsOf(error), cause: error })
-      const result = await runWith(definition, data, context)
+      const result: EndpointResult<Output> =
+        definition.caller === 'anyone'
+          ? await definition.run(data, context)
+          : await definition.run(data, authorized(context))
       return { ...result, body: output.parse(result.body) }
     },
   }
 }
 
-function runWith<Input, Output, Sets extends boolean>(
-  definition: EndpointDefinition<Input, Output, Sets>,
-  input: Input,
-  context: EndpointContext | AuthorizedContext,
-): Promise<EndpointResult<Output>> {
-  if (definition.caller === 'anyone') return definition.run(input, context)
-  if (!('session' in context)) throw new TypeError(`${definition.path} was called without a session`)
-  return definition.run(input, context)
+function authorized(context: EndpointContext | AuthorizedContext): AuthorizedContext {
+  if ('session' in context) return context
+  throw new TypeError('An endpoint that needs a session was called without one')
 }
 
 /** Returns the names of invalid fields. The path of an issue doesn't include unrecognized keys. */
 function fieldsOf({ issues }: z.ZodError): string[] {
-  const names = issues
-    .flatMap(({ path, ...issue }) =>
-      issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...path, key]) : [path],
-    )
-    .map((path) => path.join('.'))
-    .filter((name) => name !== '')
-  return [...new Set(names)]
+  const paths = issues.flatMap(({ path, ...issue }) =>
+    issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...path, key]) : [path],
+  )
+  return [...new Set(paths.map((path) => path.join('.')).filter((name) => name !== ''))]
 }

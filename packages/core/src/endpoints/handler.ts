@@ -1,7 +1,8 @@
 import type { AuthConfig } from '../config.ts'
 import { ENDPOINT_ERRORS, isEndpointError, reject } from '../protocol/endpoint-error.ts'
 import { isAuthError } from '../protocol/errors.ts'
-import { AUTH_PATH, ENDPOINTS, type ErrorResponse, isSessionOver } from '../protocol.ts'
+import { BodyTooLargeError, readLimited } from '../protocol/read-limited.ts'
+import { AUTH_PATH, ENDPOINTS, type ErrorResponse, isSessionOver, MAX_PAYLOAD_BYTES } from '../protocol.ts'
 import { clearCookies } from '../request/cookie.ts'
 import { corsHeaders, respondToPreflight } from '../request/cors.ts'
 import { hasSessionHeader } from '../request/credentials.ts'
@@ -10,9 +11,7 @@ import { callEndpoint } from './call-endpoint.ts'
 import type { EndpointServer } from './create-context.ts'
 import type { Endpoints } from './definition.ts'
 import type { Endpoint } from './endpoint.ts'
-import { readInput } from './read-input.ts'
 
-/** Facts about a request that aren't part of it. */
 export type RequestOptions = Pick<ApiOptions, 'remoteAddress'>
 
 /** Serves endpoints under `/api/auth`. Never rejects: every failure becomes a response. */
@@ -21,12 +20,9 @@ export function createHandler(
   server: EndpointServer,
 ): (request: Request, options?: RequestOptions) => Promise<Response> {
   const { config } = server.definition
-  const endpointsByPath = new Map(
-    Object.values(endpoints).map((endpoint) => [`${AUTH_PATH}${endpoint.path}`, endpoint]),
-  )
-
+  const byPath = new Map(Object.values(endpoints).map((endpoint) => [AUTH_PATH + endpoint.path, endpoint]))
   return async function handle(request, { remoteAddress } = {}) {
-    const endpoint = endpointsByPath.get(new URL(request.url).pathname)
+    const endpoint = byPath.get(new URL(request.url).pathname)
     try {
       if (endpoint === undefined) throw reject('NOT_FOUND')
       const preflight = respondToPreflight(request, config)
@@ -43,11 +39,37 @@ export function createHandler(
   }
 }
 
+/** Reads the query of a GET, otherwise the JSON body, or an empty object. @throws EndpointError */
+async function readInput(request: Request): Promise<unknown> {
+  if (request.method === 'GET') return readQuery(new URL(request.url).searchParams)
+  const text = await readLimited(request.body, MAX_PAYLOAD_BYTES).catch((cause: unknown) => {
+    // Any other failure is the client's too: the body broke off.
+    throw reject(cause instanceof BodyTooLargeError ? 'PAYLOAD_TOO_LARGE' : 'INVALID_INPUT', { cause })
+  })
+  if (text === '') return {}
+  const mediaType = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
+  if (mediaType !== 'application/json') throw reject('UNSUPPORTED_MEDIA_TYPE')
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw reject('INVALID_INPUT', { cause })
+  }
+}
+
+function readQuery(query: URLSearchParams): Record<string, string> {
+  const seen = new Set<string>()
+  const repeated = new Set<string>()
+  for (const name of query.keys()) (seen.has(name) ? repeated : seen).add(name)
+  // Choosing one of two values would be a guess.
+  if (repeated.size > 0) throw reject('INVALID_INPUT', { fields: [...repeated] })
+  return Object.fromEntries(query)
+}
+
 function respondWithError(
   { status, ...body }: ErrorResponse & { status: number },
   { request, endpoint, config }: { request: Request; endpoint: Endpoint | undefined; config: AuthConfig },
 ): Response {
-  // Only this error is definite about the session itself. With the session header, the cookies are another's.
+  // Only this error is definite about the session. With the session header, the cookies are another session's.
   const isOver = endpoint?.path === ENDPOINTS.token.path && isSessionOver(body.code) && status === 401
   const isByCookie = !hasSessionHeader((name) => request.headers.get(name), config)
   const cookies = isOver && isByCookie ? clearCookies(config.cookies, config) : []
@@ -81,7 +103,7 @@ function respond(
   return response
 }
 
-/** Keeps caches from storing a response, or sharing it between callers, and browsers from guessing its type. */
+/** Keeps caches from storing or sharing a response, and browsers from guessing its type. */
 function withCommonHeaders(response: Response): Response {
   response.headers.append('vary', 'Cookie')
   response.headers.set('cache-control', 'no-store')

@@ -9,8 +9,7 @@ type TokenResult = Required<EndpointResult<TokenResponse>>
 
 /**
  * Prepares the tokens of a session: everything that may fail fails here, before the session changes. The
- * returned function issues a JWT, and responds with it and with a new session secret: in cookies, or in the
- * body for a caller with the session header.
+ * returned function responds with a JWT and a new session secret, in cookies or for the session header.
  *
  * @throws AuthError `KEYS_UNAVAILABLE`, or what `definePayload` throws
  */
@@ -50,24 +49,11 @@ export async function prepareTokens(
 export async function beginSession(
   userId: string,
   context: EndpointContext,
-  {
-    rememberMe,
-    authorize,
-    knownDevice = null,
-  }: Pick<NewSessionOptions, 'authorize' | 'knownDevice'> & { rememberMe?: boolean | undefined } = {},
+  options: Pick<NewSessionOptions, 'authorize' | 'knownDevice' | 'rememberMe'> = {},
 ): Promise<TokenResult> {
+  const { config, database, address, request, sessionCookie: replaces } = context
   const id = crypto.randomUUID()
   const issue = await prepareTokens({ id, userId }, context)
-  const session = await createSession(context.database, {
-    id,
-    userId,
-    config: context.config,
-    address: context.address,
-    userAgent: context.request.header('user-agent'),
-    replaces: context.sessionCookie,
-    knownDevice,
-    ...(rememberMe !== undefined && { rememberMe }),
-    ...(authorize !== undefined && { authorize }),
-  })
-  return issue(session)
+  const browser = { address, userAgent: request.header('user-agent'), replaces }
+  return issue(await createSession(database, { ...options, ...browser, id, userId, config }))
 }

@@ -7,7 +7,6 @@ import { anyQuery, id, noFields, revoked, revokedCount, session, tokens } from '
 import { renewSession } from './renew-session.ts'
 import { listSessionsOf } from './session-list.ts'
 
-/** Lists the caller's sessions. */
 export const listSessions: Endpoint<object, { sessions: SessionResponse[] }, false> = defineEndpoint({
   ...ENDPOINTS.listSessions,
   caller: 'user',
@@ -25,9 +24,9 @@ export const revokeSession: Endpoint<{ sessionId: string }, { revoked: boolean }
   caller: 'user',
   input: z.strictObject({ sessionId: id }),
   output: revoked,
-  run: async ({ sessionId }, context) => ({
-    body: { revoked: (await revokeOwn(context, { sessionId })) > 0 },
-  }),
+  async run({ sessionId }, context) {
+    return { body: { revoked: (await revokeOwn(context, { sessionId })) > 0 } }
+  },
 })
 
 /** Ends all sessions of the caller except the current one. */

@@ -14,17 +14,11 @@ import { anyQuery, done, noFields, sessionFields } from './plain-schemas.ts'
 import { listSessionsOf } from './session-list.ts'
 import { readUser, userFields, userImage, userName } from './user-record.ts'
 
-/** The user chooses the length of these texts. */
 const MAX_RECORDED_LENGTH = 512
-
 const UPDATES = { points: 60, duration: 60 * 60 }
 
-export interface UpdateUserInput {
-  name?: string
-  image?: string | null
-}
+type UpdateUserInput = { name?: string; image?: string | null }
 
-/** @typeParam OfUser the columns of the user that plugins add; `OfInput` those that the user may set */
 export interface OwnUserEndpoints<OfUser = unknown, OfSession = unknown, OfInput = unknown> {
   readonly getSession: Endpoint<
     object,
@@ -35,10 +29,15 @@ export interface OwnUserEndpoints<OfUser = unknown, OfSession = unknown, OfInput
   readonly deleteUser: Endpoint<object, SuccessResponse, true>
 }
 
-/** Creates the endpoints of the caller's own user, with the columns that the plugins add. */
 export function ownUserEndpoints(columns: UserColumns, sessionColumns: SessionColumns): OwnUserEndpoints {
   const user = z.object({ ...userFields, ...schemasOf(columns) })
   const session = z.object({ ...sessionFields, ...schemasOf(sessionColumns) })
+  const settable = Object.entries(columns).filter(([, { input }]) => input === true)
+  const updateInput: z.ZodType<UpdateUserInput> = z.strictObject({
+    ...Object.fromEntries(settable.map(([name, { schema }]) => [name, schema.optional()])),
+    name: userName.exactOptional(),
+    image: userImage.nullable().exactOptional(),
+  })
 
   return {
     getSession: defineEndpoint({
@@ -50,7 +49,6 @@ export function ownUserEndpoints(columns: UserColumns, sessionColumns: SessionCo
         const { userId, sessionId } = identity
         const only = { currentId: sessionId, onlyId: sessionId, columns: sessionColumns }
         const [current] = await listSessionsOf(userId, { db, now: config.now(), ...only })
-        // It has just ended.
         if (current === undefined) throw new AuthError('SESSION_NOT_FOUND')
         return { body: { session: current, user: await readUser(userId, { db, columns }) } }
       },
@@ -59,7 +57,7 @@ export function ownUserEndpoints(columns: UserColumns, sessionColumns: SessionCo
     updateUser: defineEndpoint({
       ...ENDPOINTS.updateUser,
       caller: 'user',
-      input: updateUserInput(columns),
+      input: updateInput,
       output: z.object({ user }),
       async run({ name, image, ...added }, { identity: { userId }, config, change, limit }) {
         // Each change adds rows to `audit`.
@@ -105,6 +103,7 @@ function changedMembers(before: object, after: object): { from: EventDetail; to:
   const former = new Map<string, unknown>(Object.entries(before))
   const changed = Object.entries(after).filter(([name, value]) => former.get(name) !== value)
   if (changed.length === 0) return null
+  // The user chooses the length of these texts.
   const cut = (value: unknown) => (typeof value === 'string' ? value.slice(0, MAX_RECORDED_LENGTH) : value)
   const from = changed.map(([name]) => [name, cut(former.get(name))])
   const to = changed.map(([name, value]) => [name, cut(value)])
@@ -115,19 +114,7 @@ function schemasOf(columns: SessionColumns): Record<string, z.ZodType> {
   return Object.fromEntries(Object.entries(columns).map(([name, { schema }]) => [name, schema]))
 }
 
-function updateUserInput(columns: UserColumns): z.ZodType<UpdateUserInput> {
-  const own = Object.entries(columns).filter(([, { input }]) => input === true)
-  return z.strictObject({
-    ...Object.fromEntries(own.map(([name, { schema }]) => [name, schema.optional()])),
-    name: userName.exactOptional(),
-    image: userImage.nullable().exactOptional(),
-  })
-}
-
-/**
- * Only an admin can appoint another. Locks another admin, so of two who delete themselves at once the second
- * is rejected.
- */
+/** Locks another admin, so of two admins who delete themselves at once the second is rejected. */
 async function rejectLastAdmin(trx: AuthTransaction, userId: string, now: Date): Promise<void> {
   const user = await trx.selectFrom('user').select('role').where('id', '=', userId).executeTakeFirst()
   if (user?.role !== 'admin') return

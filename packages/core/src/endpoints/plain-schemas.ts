@@ -1,13 +1,11 @@
 import * as z from 'zod'
 import type { SessionResponse, SuccessResponse, TokenResponse, VerifyEmailResponse } from '../protocol.ts'
 
-/** The input of a GET without input. Ignores the query. */
+/** For a GET without input: ignores the query. */
 export const anyQuery: z.ZodType<object> = z.object({})
 
-/** The input of a POST without input. */
 export const noFields: z.ZodType<object> = z.strictObject({})
 
-/** The id of a user or of a session. */
 export const id: z.ZodType<string> = z
   .string()
   .min(1)
@@ -19,26 +17,16 @@ export const done: z.ZodType<SuccessResponse> = z.object({ success: z.literal(tr
 export const revokedCount: z.ZodType<{ revoked: number }> = z.object({ revoked: z.number() })
 export const revoked: z.ZodType<{ revoked: boolean }> = z.object({ revoked: z.boolean() })
 
-const tokenFields = {
+export const tokens: z.ZodType<TokenResponse> = z.object({
   expiresIn: z.number(),
   expiresAt: z.string(),
   userId: z.string(),
   sessionId: z.string(),
   token: z.string().exactOptional(),
   sessionToken: z.string().exactOptional(),
-}
-
-export const tokens: z.ZodType<TokenResponse> = z.object(tokenFields)
-
-export const verifiedEmail: z.ZodType<VerifyEmailResponse> = z.object({
-  success: z.literal(true),
-  expiresIn: tokenFields.expiresIn.exactOptional(),
-  expiresAt: tokenFields.expiresAt.exactOptional(),
-  userId: tokenFields.userId.exactOptional(),
-  sessionId: tokenFields.sessionId.exactOptional(),
-  token: tokenFields.token,
-  sessionToken: tokenFields.sessionToken,
 })
+
+export const verifiedEmail: z.ZodType<VerifyEmailResponse> = z.union([z.intersection(done, tokens), done])
 
 /** Never the secret. */
 export const sessionFields: { readonly [Name in keyof SessionResponse]: z.ZodType<SessionResponse[Name]> } = {

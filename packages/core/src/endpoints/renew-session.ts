@@ -5,22 +5,16 @@ import { replaceCredentials } from '../lifecycle/replace-credentials.ts'
 import { reject } from '../protocol/endpoint-error.ts'
 import { AuthError } from '../protocol/errors.ts'
 import type { TokenResponse } from '../protocol.ts'
-import { addressBuckets } from '../request/address.ts'
 import { secretStatus } from '../session/secret-status.ts'
 import type { AuthorizedContext, EndpointContext, EndpointResult } from './endpoint.ts'
 import { prepareTokens } from './issue-tokens.ts'
 
-/** Per session. */
 const VERSION_CHANGES = { points: 10, duration: 15 * 60 }
 
-/** Per session and network. */
-const SUPERSEDED = { points: 30, duration: 60 }
-
 /**
- * Rejects a caller who has a JWT but not the session's secret: new credentials would go to a copy.
+ * Rejects a caller who has a JWT but not the session's secret: a copy could get the new credentials.
  *
- * @throws EndpointError `SESSION_SECRET_REQUIRED`
- * @throws AuthError `SESSION_NOT_FOUND` if the session has just ended
+ * @throws EndpointError `SESSION_SECRET_REQUIRED`, or AuthError `SESSION_NOT_FOUND`
  */
 export async function requireSessionSecret(context: AuthorizedContext): Promise<void> {
   const { userId, sessionId } = context.identity
@@ -48,25 +42,15 @@ export function countVersionChange(sessionId: string, context: EndpointContext):
   return context.limit(`version:${sessionId}`, VERSION_CHANGES)
 }
 
-/** Counts a request with a superseded secret. @throws AuthError `RATE_LIMITED` */
-export async function countSuperseded(sessionId: string, context: EndpointContext): Promise<void> {
-  for (const { name, limit } of addressBuckets(context.address, SUPERSEDED))
-    await context.limit(`superseded:${sessionId}:${name}`, limit)
-}
-
 /**
- * Replaces the credentials of the caller's session, does the `work` in the same transaction, and responds with
- * the new credentials.
+ * Does the `work`, replaces the credentials of the caller's session in the same transaction, and responds
+ * with the new ones.
  *
- * @throws EndpointError `SESSION_SECRET_REQUIRED`
- * @throws AuthError `RATE_LIMITED`
+ * @throws EndpointError `SESSION_SECRET_REQUIRED`, or AuthError `RATE_LIMITED`
  */
 export async function renewSession(
   context: AuthorizedContext,
-  {
-    cause,
-    work,
-  }: { cause: VersionCause; work?: (trx: AuthTransaction, record: RecordEvent) => Promise<void> },
+  options: { cause: VersionCause; work?: (trx: AuthTransaction, record: RecordEvent) => Promise<void> },
 ): Promise<Required<EndpointResult<TokenResponse>>> {
   const { identity, sessionCookie: cookie, config, change } = context
   const { userId, sessionId } = identity
@@ -74,8 +58,9 @@ export async function renewSession(
   await countVersionChange(sessionId, context)
   const issue = await prepareTokens({ id: sessionId, userId }, context)
   const renewed = await change(async (trx, record) => {
-    await work?.(trx, record)
-    const session = await replaceCredentials(trx, record, { userId, cookie, cause, now: config.now() })
+    await options.work?.(trx, record)
+    const replacement = { userId, cookie, cause: options.cause, now: config.now() }
+    const session = await replaceCredentials(trx, record, replacement)
     if (session === null) throw reject('SESSION_SECRET_REQUIRED')
     return session
   })

@@ -1,24 +1,14 @@
+import Bowser from 'bowser'
 import { type AuthKysely, toDate } from '../database/schema.ts'
 import type { SessionResponse } from '../protocol.ts'
 import { decodeColumns, type SessionColumns } from './declared-columns.ts'
-import { describeDevice } from './device.ts'
 
-interface ListOptions {
-  db: AuthKysely
-  now: Date
-  /** The session that the response marks as `current`. */
-  currentId: string
-  /** Lists this session alone. */
-  onlyId?: string
-  /** Added columns to include. */
-  columns?: SessionColumns
-}
-
-/** Lists the unexpired sessions of a user, newest first. */
+/** Lists the unexpired sessions of a user, newest first, with the added `columns`. */
 export async function listSessionsOf(
   userId: string,
-  { db, now, currentId, onlyId, columns = {} }: ListOptions,
+  options: { db: AuthKysely; now: Date; currentId: string; onlyId?: string; columns?: SessionColumns },
 ): Promise<SessionResponse[]> {
+  const { db, now, currentId, onlyId, columns = {} } = options
   let query = db
     .selectFrom('session')
     .select(['id', 'createdAt', 'lastSeenAt', 'lastAuthenticatedAt', 'expiresAt', 'ipAddress', 'userAgent'])
@@ -40,4 +30,13 @@ export async function listSessionsOf(
     device: describeDevice(row.userAgent),
     current: row.id === currentId,
   }))
+}
+
+/** Describes a `User-Agent`, which can be any text, as `Firefox on macOS` or `curl`; null if unknown. */
+export function describeDevice(userAgent: string | null): string | null {
+  if (userAgent === null || userAgent.trim() === '') return null
+  const { browser, os, platform } = Bowser.parse(userAgent)
+  const system = os.name ?? platform.model ?? platform.type
+  if (browser.name && system) return `${browser.name} on ${system}`
+  return browser.name || system || (userAgent.split(/[/\s]/)[0] ?? null)
 }

@@ -27,7 +27,7 @@ export const signOut: Endpoint<object, SuccessResponse, true> = defineEndpoint({
   },
 })
 
-/** An invalid JWT ends nothing. That is an error only for a bearer token: with cookies nothing is left to end. */
+/** An invalid JWT ends nothing, which is an error only for a bearer token: with cookies nothing is left. */
 async function signOutByToken({ config, change, request, database }: EndpointContext): Promise<void> {
   const { transport, token } = readCredentials(request.header, config)
   if (token === null) return

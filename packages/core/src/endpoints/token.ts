@@ -4,13 +4,13 @@ import { reject } from '../protocol/endpoint-error.ts'
 import { AuthError, isAuthError, isUnavailable } from '../protocol/errors.ts'
 import { ENDPOINTS, type TokenResponse } from '../protocol.ts'
 import { memoryLimits } from '../rate-limit/memory-limits.ts'
+import type { RateLimit } from '../rate-limit/rate-limit.ts'
 import { addressBuckets } from '../request/address.ts'
 import { readCredentials } from '../request/credentials.ts'
 import { authenticate } from '../session/authenticate.ts'
 import { defineEndpoint, type Endpoint, type EndpointContext } from './endpoint.ts'
 import { prepareTokens } from './issue-tokens.ts'
 import { anyQuery, tokens } from './plain-schemas.ts'
-import { countSuperseded } from './renew-session.ts'
 
 /** Per session. */
 const REFRESHES = { points: 300, duration: 60 }
@@ -20,6 +20,9 @@ const refreshes = memoryLimits()
 
 /** Requests without a valid secret, per network. */
 const REJECTIONS = { points: 300, duration: 60 }
+
+/** Requests with a superseded secret, per session and network. */
+const SUPERSEDED = { points: 30, duration: 60 }
 
 /**
  * Issues a new JWT for a valid session (spec section 4). Only this endpoint extends a session. It needs only
@@ -60,24 +63,26 @@ export const token: Endpoint<object, TokenResponse, true> = defineEndpoint({
 /** Counts guessed and superseded secrets. @throws AuthError `RATE_LIMITED` */
 async function countRejection(error: unknown, sessionId: string, context: EndpointContext): Promise<void> {
   if (!isAuthError(error) || isUnavailable(error)) return
-  if (error.reason === 'SECRET_SUPERSEDED') await countSuperseded(sessionId, context)
-  else if (error.status === 401) await countUnauthenticated(context)
+  if (error.reason === 'SECRET_SUPERSEDED') await count(context, `superseded:${sessionId}`, SUPERSEDED)
+  else if (error.status === 401) await count(context, 'token:rejected', REJECTIONS)
 }
 
-async function countUnauthenticated(context: EndpointContext): Promise<void> {
-  for (const { name, limit } of addressBuckets(context.address, REJECTIONS))
-    await context.limit(`token:rejected:${name}`, limit)
+async function count(context: EndpointContext, key: string, perClient: RateLimit): Promise<void> {
+  for (const { name, limit } of addressBuckets(context.address, perClient))
+    await context.limit(`${key}:${name}`, limit)
 }
 
-/** Returns the error for a request without the session cookie. A valid JWT means the browser stays signed in. */
+/** Returns the error for a request without the session cookie. With a valid JWT, the user stays signed in. */
 async function withoutSecret(context: EndpointContext): Promise<AuthError> {
   const { config, database, request } = context
   if (readCredentials(request.header, config).token === null) return new AuthError('SESSION_NOT_FOUND')
-  await countUnauthenticated(context)
+  await count(context, 'token:rejected', REJECTIONS)
   try {
     // Without `onEvent`: nothing is denied yet.
-    const silent = { ...config, onEvent: undefined }
-    await authenticate(request, 'token', { config: silent, sessions: database.sessions })
+    await authenticate(request, 'token', {
+      config: { ...config, onEvent: undefined },
+      sessions: database.sessions,
+    })
     return new AuthError('TOKEN_MISSING')
   } catch (error) {
     if (!isAuthError(error)) throw error

@@ -17,8 +17,8 @@ export const userFields: { readonly [Name in keyof UserResponse]: z.ZodType<User
 }
 
 /**
- * The name of a person or an organization. Pages and emails contain it, so it may have no line breaks, nothing
- * that hides or reorders characters, and nothing that mail programs turn into a link.
+ * The name of a person or an organization. Pages and emails contain it, so it has no line breaks, no hidden
+ * or reordering characters, and nothing that mail programs turn into a link.
  */
 export const userName: z.ZodType<string> = z
   .string()
@@ -36,10 +36,7 @@ const LINK = /:\/\/|[\p{L}\p{N}][.。．｡][\p{Ll}\p{Lo}]{2}/u
 const LINK_IN_CAPITALS =
   /\bwww\.|\.(?:app|biz|cc|click|cn|co|com|dev|info|io|link|live|me|net|online|org|ru|shop|site|top|xyz)(?![\p{L}\p{N}])/iu
 
-/**
- * The picture of a user. Every page that shows the user loads it, so an address in a private network would make
- * browsers and servers in there send requests to it.
- */
+/** The picture of a user. Pages load it, so a private address would make browsers send requests to it. */
 export const userImage: z.ZodType<string> = z
   .url({ protocol: /^https$/, normalize: true })
   .max(2_048)
@@ -68,14 +65,8 @@ export async function readUser(
   return { ...toUserResponse(row), ...decodeColumns({ ...row }, columns) }
 }
 
-export function toUserResponse(row: Selectable<UserTable>): UserResponse {
-  return {
-    id: row.id,
-    name: row.name,
-    email: row.email,
-    emailVerified: Boolean(row.emailVerified),
-    image: row.image,
-    role: row.role,
-    createdAt: toDate(row.createdAt).toISOString(),
-  }
+export function toUserResponse({ emailVerified, createdAt, ...row }: Selectable<UserTable>): UserResponse {
+  const { id, name, email, image, role } = row
+  const dates = { createdAt: toDate(createdAt).toISOString() }
+  return { id, name, email, emailVerified: Boolean(emailVerified), image, role, ...dates }
 }

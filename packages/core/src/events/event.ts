@@ -33,33 +33,28 @@ export interface EventRequest {
   readonly actingSessionId?: string | null
 }
 
-interface SessionEvent extends EventRequest {
-  readonly at: Date
-  readonly userId: string
-  readonly sessionId: string
-}
-
-interface UserEvent extends EventRequest {
-  readonly at: Date
-  readonly userId: string
-  /** The admin who did it; null for the user, or the app's own code. */
-  readonly actorId: string | null
-}
-
 /** An attempt, perhaps without an account. */
 interface AttemptEvent extends EventRequest {
   readonly at: Date
   readonly userId: string | null
 }
 
-interface AdminRead extends EventRequest {
-  readonly at: Date
-  /** The user whose data the admin requested; null for all users. */
-  readonly userId: string | null
+interface SessionEvent extends AttemptEvent {
+  readonly userId: string
+  readonly sessionId: string
+}
+
+interface UserEvent extends AttemptEvent {
+  readonly userId: string
+  /** The admin who did it; null for the user, or the app's own code. */
+  readonly actorId: string | null
+}
+
+/** `userId` is the user whose data the admin requested; null for all users. */
+interface AdminRead extends AttemptEvent {
   readonly actorId: string
 }
 
-/** Values by name. */
 export type EventDetail = Readonly<Record<string, string | number | boolean | null>>
 
 export interface BanTerms {
@@ -69,11 +64,9 @@ export interface BanTerms {
 }
 
 /** A change made by a plugin. If it names a user, that user's live streams validate their session again. */
-export interface PluginEvent extends EventRequest {
+export interface PluginEvent extends AttemptEvent {
   /** The id of the plugin and what happened, such as `organization:member-removed`. */
   readonly type: `${string}:${string}`
-  readonly at: Date
-  readonly userId: string | null
   /** The user who did it; null for `userId`, or the app's own code. */
   readonly actorId: string | null
   readonly detail?: EventDetail
@@ -89,10 +82,7 @@ export type AuthEvent =
       readonly type: 'session.created'
       readonly address: string | null
       readonly userAgent: string | null
-      /**
-       * Whether the account knew the browser that signed in. Null if that can't be known: the app's own code
-       * began the session, or the client sends the session header.
-       */
+      /** Whether the account knew the browser. Null for the app's own code, or with the session header. */
       readonly knownDevice: boolean | null
     })
   /** A new JWT was issued; `renewed` if the session was extended too. */
@@ -119,21 +109,21 @@ export type AuthEvent =
     })
   /** `from` is the ban that was lifted. */
   | (UserEvent & { readonly type: 'user.unbanned'; readonly from: BanTerms | null })
-  | (UserEvent & { readonly type: 'user.created' })
-  | (UserEvent & { readonly type: 'user.deleted' })
+  /** `verification.requested`: the user requested a verification link. */
+  | (UserEvent & {
+      readonly type: 'user.created' | 'user.deleted' | 'user.password-changed' | 'verification.requested'
+    })
   | (UserEvent & { readonly type: 'user.role-changed'; readonly from: string; readonly to: string })
   /** The user changed their profile. `from` and `to` have the columns that changed. */
   | (UserEvent & { readonly type: 'user.updated'; readonly from: EventDetail; readonly to: EventDetail })
-  /** A verification link was requested. */
-  | (UserEvent & { readonly type: 'verification.requested' })
   /** The user proved that they receive the mail of this address. */
   | (UserEvent & { readonly type: 'user.verified'; readonly email: string })
-  /** A link was requested that moves the account to the address `to`. */
-  | (UserEvent & { readonly type: 'user.email-change-requested'; readonly from: string; readonly to: string })
-  | (UserEvent & { readonly type: 'user.email-changed'; readonly from: string; readonly to: string })
-  /** The link in the notice to the former address was used. */
-  | (UserEvent & { readonly type: 'user.email-change-undone'; readonly from: string; readonly to: string })
-  | (UserEvent & { readonly type: 'user.password-changed' })
+  /** `user.email-change-undone`: the link in the notice to the former address was used. */
+  | (UserEvent & {
+      readonly type: 'user.email-change-requested' | 'user.email-changed' | 'user.email-change-undone'
+      readonly from: string
+      readonly to: string
+    })
   /** A link to set a new password was requested. `userId` is null if no account has that email. */
   | (AttemptEvent & { readonly type: 'recovery.requested' })
   /** Too many attempts. Recorded once per key and window. `userId` is the user of the acting session. */
@@ -152,9 +142,7 @@ export type AuthEvent =
     })
   /** An admin listed users. Recorded once per session and search in 5 minutes. */
   | (AdminRead & { readonly type: 'admin.users-listed'; readonly search: string | null })
-  /** An admin listed the sessions of the user. */
   | (AdminRead & { readonly type: 'admin.sessions-listed' })
-  /** An admin read the audit trail. */
   | (AdminRead & { readonly type: 'admin.audit-read'; readonly filter: EventDetail })
   /** Step 1 or Step 2 rejected a request. */
   | {
@@ -169,7 +157,6 @@ export type AuthEvent =
       readonly durationMs: number
     }
 
-/** The name of an event. */
 export type AuthEventType = AuthEvent['type']
 
 /** Called with every event, after its change has committed. */

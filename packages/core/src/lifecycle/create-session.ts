@@ -34,7 +34,7 @@ export interface NewSessionOptions {
   address?: string | null
   userAgent?: string | null
   /** If false, the session ends with the browser, or after a day. @default true */
-  rememberMe?: boolean
+  rememberMe?: boolean | undefined
   /** Whether the account knew this browser, for the event `session.created`. @default null, not known */
   knownDevice?: boolean | null
   /** The browser's previous session cookie. Its session ends. @default null */

@@ -1,4 +1,3 @@
-/** A promise took too long. */
 export class DeadlineError extends Error {
   override readonly name = 'DeadlineError'
 }
@@ -8,13 +7,8 @@ export const LOOKUP_TIMEOUT_MS = 2_000
 
 const SWEEP_MS = 100
 
-interface Pending {
-  readonly endsAt: number
-  readonly reject: (reason: Error) => void
-}
-
-const pending = new Set<Pending>()
-let sweeping = false
+const pending = new Set<{ endsAt: number; reject: (reason: Error) => void }>()
+let isSweeping = false
 
 /**
  * Rejects if a promise takes longer than `timeoutMs`, at most 100 ms late. All callers share one timer,
@@ -24,26 +18,16 @@ let sweeping = false
  */
 export function withDeadline<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
-    const entry: Pending = { endsAt: performance.now() + timeoutMs, reject }
+    const entry = { endsAt: performance.now() + timeoutMs, reject }
     pending.add(entry)
     startSweeping()
-    promise.then(
-      (value) => {
-        pending.delete(entry)
-        resolve(value)
-      },
-      (error: unknown) => {
-        pending.delete(entry)
-        reject(error)
-      },
-    )
+    void promise.then(resolve, reject).then(() => pending.delete(entry))
   })
 }
 
 function startSweeping(): void {
-  if (sweeping) return
-  sweeping = true
-  setTimeout(sweep, SWEEP_MS)
+  if (!isSweeping) setTimeout(sweep, SWEEP_MS)
+  isSweeping = true
 }
 
 function sweep(): void {
@@ -51,8 +35,8 @@ function sweep(): void {
   for (const entry of pending) {
     if (entry.endsAt > now) continue
     pending.delete(entry)
-    entry.reject(new DeadlineError('No answer in time'))
+    entry.reject(new DeadlineError('No response in time'))
   }
-  sweeping = false
+  isSweeping = false
   if (pending.size > 0) startSweeping()
 }

@@ -23,17 +23,11 @@ export const ENDPOINT_ERRORS = {
 } as const
 ENDPOINT_ERRORS satisfies RejectionTable
 
-export type EndpointErrorCode = keyof typeof ENDPOINT_ERRORS
-
 const brand = Symbol.for('sallyport.EndpointError')
 
-interface RejectionOptions {
-  /** The invalid fields, with `INVALID_INPUT`. */
-  readonly fields?: readonly string[]
-  readonly cause?: unknown
-}
+type RejectionOptions = { readonly fields?: readonly string[]; readonly cause?: unknown }
 
-/** A request can have thousands of invalid fields, and the response repeats their names. */
+/** The response repeats the names of invalid fields, and a request can have thousands of them. */
 const MAX_FIELDS = 20
 
 /** A rejection by an auth endpoint. The response carries the code and its fixed message. */
@@ -45,7 +39,7 @@ export class EndpointError extends Error {
   readonly fields: readonly string[]
 
   constructor(rejection: { code: string; status: number; message: string }, options: RejectionOptions = {}) {
-    super(rejection.message, 'cause' in options ? { cause: options.cause } : undefined)
+    super(rejection.message, options)
     Object.defineProperty(this, brand, { value: true })
     this.code = rejection.code
     this.status = rejection.status
@@ -60,7 +54,6 @@ export function isEndpointError(value: unknown): value is EndpointError {
 
 /**
  * Returns a function that creates the errors of a table. A plugin passes the same table as its `reasons`.
- *
  * @example
  * const reasons = { USERNAME_TAKEN: { status: 409, message: 'Choose another name' } } as const
  * const reject = rejections(reasons)
@@ -76,5 +69,5 @@ export function rejections<Table extends RejectionTable>(
 }
 
 /** Creates an error of {@link ENDPOINT_ERRORS}. */
-export const reject: (code: EndpointErrorCode, options?: RejectionOptions) => EndpointError =
+export const reject: (code: keyof typeof ENDPOINT_ERRORS, options?: RejectionOptions) => EndpointError =
   rejections(ENDPOINT_ERRORS)

@@ -6,8 +6,8 @@ const configurationBrand = Symbol.for('sallyport.ConfigurationError')
 const DEFAULT_RETRY_AFTER_SECONDS = 1
 
 /**
- * A rejection with one {@link Reason}. Its message is the fixed text of the reason, so nothing of the request
- * or of a library reaches the caller. The underlying error is in `cause`.
+ * A rejection with one {@link Reason} and its fixed message, so no text of the request or of a library
+ * reaches the caller. The underlying error is in `cause`.
  */
 export class AuthError extends Error {
   override readonly name = 'AuthError'
@@ -17,7 +17,7 @@ export class AuthError extends Error {
   readonly retryAfterSeconds: number | null
 
   constructor(reason: Reason, options: { cause?: unknown; retryAfterSeconds?: number } = {}) {
-    super(REASONS[reason].message, 'cause' in options ? { cause: options.cause } : undefined)
+    super(REASONS[reason].message, options)
     Object.defineProperty(this, brand, { value: true })
     this.reason = reason
     this.retryAfterSeconds =
@@ -40,7 +40,6 @@ export function isUnavailable(error: unknown): boolean {
   return isAuthError(error) && error.status === 503
 }
 
-/** The codes of a {@link ConfigurationError}. */
 export type ConfigurationErrorCode =
   /** `getAuth` was called while the module of the auth definition was still loading. */
   | 'DEFINITION_MISSING'
@@ -58,7 +57,7 @@ export class ConfigurationError extends Error {
   readonly code: ConfigurationErrorCode | null
 
   constructor(message: string, options: { code?: ConfigurationErrorCode; cause?: unknown } = {}) {
-    super(message, 'cause' in options ? { cause: options.cause } : undefined)
+    super(message, options)
     Object.defineProperty(this, configurationBrand, { value: true })
     this.code = options.code ?? null
   }

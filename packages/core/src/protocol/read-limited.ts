@@ -1,4 +1,3 @@
-/** A body was larger than allowed. */
 export class BodyTooLargeError extends Error {
   override readonly name = 'BodyTooLargeError'
 }
@@ -15,7 +14,7 @@ export async function readLimited(body: ByteStream | null, maxBytes: number): Pr
 export async function readBytes(body: ByteStream | null, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = []
   let length = 0
-  for await (const chunk of body === null ? [] : toIterable(body)) {
+  for await (const chunk of body === null ? [] : iterate(body)) {
     length += chunk.byteLength
     if (length > maxBytes) throw new BodyTooLargeError(`The body has more than ${maxBytes} bytes`)
     chunks.push(chunk)
@@ -29,11 +28,8 @@ export async function readBytes(body: ByteStream | null, maxBytes: number): Prom
   return bytes
 }
 
-function toIterable(body: ByteStream): AsyncIterable<Uint8Array> {
-  return Symbol.asyncIterator in body ? body : readAll(body)
-}
-
-async function* readAll(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+async function* iterate(body: ByteStream): AsyncGenerator<Uint8Array, void> {
+  if (!('getReader' in body)) return yield* body
   const reader = body.getReader()
   try {
     for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value

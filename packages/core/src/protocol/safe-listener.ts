@@ -3,11 +3,7 @@ export function safeListener<Args extends readonly unknown[]>(
   listener: (...args: Args) => unknown,
 ): (...args: Args) => void {
   return (...args) => {
-    const failed = (fault: unknown) => console.error('onError failed:', fault, ...args)
-    try {
-      Promise.resolve(listener(...args)).catch(failed)
-    } catch (fault) {
-      failed(fault)
-    }
+    const call = async () => listener(...args)
+    call().catch((fault: unknown) => console.error('onError failed:', fault, ...args))
   }
 }

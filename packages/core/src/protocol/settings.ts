@@ -1,13 +1,9 @@
 import { ConfigurationError } from './errors.ts'
 
 /** Returns a setting that must be a positive whole number. @throws ConfigurationError naming the setting */
-export function requirePositive(
-  setting: string,
-  value: number,
-  max: number = Number.MAX_SAFE_INTEGER,
-): number {
-  if (Number.isSafeInteger(value) && value > 0 && value <= max) return value
-  const upTo = max === Number.MAX_SAFE_INTEGER ? '' : ` up to ${max}`
+export function requirePositive(setting: string, value: number, max?: number): number {
+  if (Number.isSafeInteger(value) && value > 0 && (max === undefined || value <= max)) return value
+  const upTo = max === undefined ? '' : ` up to ${max}`
   throw new ConfigurationError(`${setting} must be a positive whole number${upTo}`)
 }
 
@@ -18,10 +14,7 @@ export function requireSecureUrl(setting: string, value: string): URL {
   throw new ConfigurationError(`${setting} must be https, or http on this machine`)
 }
 
-/**
- * Returns whether the network can neither read nor change what is sent to a URL: it is https, or http on this
- * machine, which `URL` normalizes to `localhost`, `127.0.0.0/8`, or `[::1]`.
- */
+/** Returns whether a URL is https, or http on this machine: `localhost`, `127.0.0.0/8`, or `[::1]`. */
 export function isSecureUrl(url: URL): boolean {
   if (url.protocol === 'http:') return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)
   return url.protocol === 'https:'

@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js'
 import { ConfigurationError } from '../protocol/errors.ts'
 import type { RateLimit } from '../rate-limit/rate-limit.ts'
 
-/** Returns whether an address is one of our own proxies, whose `X-Forwarded-For` is trusted. */
+/** Returns whether an address is a trusted proxy, whose `X-Forwarded-For` is read. */
 export type ProxyTrust = (address: string, hop: number) => boolean
 
 /** Parses the setting `trustedProxies`. @throws ConfigurationError naming the invalid entry */
@@ -18,8 +18,8 @@ export function trustProxies(proxies: readonly string[]): ProxyTrust {
 }
 
 /**
- * Returns the address of the client: the address of the connection, or, if that is a trusted proxy, the last
- * one in `X-Forwarded-For` that isn't. Null if it is missing or invalid.
+ * Returns the address of the connection, or, if that is a trusted proxy, the last one in `X-Forwarded-For`
+ * that isn't. Null if it is missing or invalid.
  */
 export function clientAddress(
   remoteAddress: string | null,
@@ -36,35 +36,27 @@ export function clientAddress(
 
 /** Some proxies add the port: `192.0.2.1:5678` and `[2001:db8::1]:5678`. */
 function withoutPorts(forwardedFor: string): string {
-  return forwardedFor
-    .split(',')
-    .map((hop) => hop.trim().replace(PORT, '$1$2'))
-    .join(', ')
+  const hops = forwardedFor.split(',').map((hop) => hop.trim().replace(PORT, '$1$2'))
+  return hops.join(', ')
 }
 
 const PORT = /^\[([^\]]*)\](?::\d{1,5})?$|^(\d{1,3}(?:\.\d{1,3}){3}):\d{1,5}$/
 
-/**
- * Returns the client that a rate limit counts: an IPv4 address, or the /64 of an IPv6 address, which is one
- * household. Requests without an address share one name.
- */
+/** Returns the client that a rate limit counts: an IPv4 address, or an IPv6 /64, which is one household. */
 export function clientNetwork(address: string | null): string {
   if (address === null) return 'unknown'
   const parsed = withoutTunnel(ipaddr.process(address))
   return parsed instanceof ipaddr.IPv4 ? parsed.toString() : rangeOf(parsed, 64)
 }
 
-/** The limit of a /48, as a multiple of the limit of one client. */
+/** The limit of a /48 in clients. */
 const SITE_FACTOR = 10
 
-/**
- * Returns what a limit by address counts: the client, then for IPv6 the /48 around it. A provider can give
- * one customer a /48, which has 65,536 networks of /64.
- */
+/** Returns what a limit by address counts: the client, and for IPv6 the /48, which can be one customer's. */
 export function addressBuckets(
   address: string | null,
   limit: RateLimit,
-): readonly { readonly name: string; readonly limit: RateLimit }[] {
+): { name: string; limit: RateLimit }[] {
   const client = { name: clientNetwork(address), limit }
   const parsed = address === null ? null : withoutTunnel(ipaddr.process(address))
   if (!(parsed instanceof ipaddr.IPv6)) return [client]
@@ -88,8 +80,7 @@ function withoutTunnel(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr
   if (a !== 0x64 || b !== 0xff9b) return address
   const isWellKnown = c === 0 && d === 0 && e === 0 && f === 0
   if (!isWellKnown && c !== 1) return address
-  // A prefix of 96 bits has the address at its end. One of 48 bits has it around bits 64 to 71, and zeros
-  // behind it.
+  // With a prefix of 96 bits, the address is at the end. With 48 bits, it's around bits 64 to 71, before zeros.
   const isAtEnd = isWellKnown || g !== 0 || h !== 0
   return isAtEnd ? toIpv4(g, h) : toIpv4(d, ((e & 0xff) << 8) | (f >> 8))
 }

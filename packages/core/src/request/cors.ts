@@ -1,10 +1,7 @@
 import type { AuthConfig } from '../config.ts'
 import { CLIENT_HEADER, SESSION_HEADER } from '../protocol.ts'
 
-/**
- * Returns the CORS headers of a response: a listed origin with credentials, never `*`, and only `vary` for
- * any other origin. `vary` keeps caches from serving one origin's response to another.
- */
+/** Returns CORS headers: a listed origin with credentials, never `*`. Others get `vary` alone, for caches. */
 export function corsHeaders(origin: string | null, config: AuthConfig): Record<string, string> {
   if (origin === null || !config.allowedOrigins.has(origin)) return { vary: 'Origin' }
   return {

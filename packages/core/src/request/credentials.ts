@@ -2,14 +2,12 @@ import type { AuthConfig } from '../config.ts'
 import { NO_SESSION, SESSION_HEADER } from '../protocol.ts'
 import { readCookie } from './cookie.ts'
 
-/** Returns a request header by its lower-case name; null if it was not sent. */
+/** Returns a request header by its lowercase name; null if it was not sent. */
 export type HeaderReader = (name: string) => string | null
 
-/** The credentials of a request. */
 export interface Credentials {
   /** Browsers send cookies automatically, so the origin is checked. Bearer tokens are sent on purpose. */
   readonly transport: 'cookie' | 'bearer'
-  /** The JWT. */
   readonly token: string | null
   /** The session cookie, or the header that replaces it. */
   readonly sessionCookie: SessionCookie | null
@@ -22,22 +20,17 @@ export interface SessionCookie {
 }
 
 /**
- * Reads the credentials of a request. If bearer transport is enabled, `Authorization: Bearer` and the session
- * header each disable the cookies.
+ * Reads the credentials of a request. A bearer token or the session header, if enabled, disables the cookies.
  *
  * @throws AuthError `COOKIE_CONFLICT` if one of our cookies was sent twice
  */
 export function readCredentials(header: HeaderReader, config: AuthConfig): Credentials {
-  const token = readBearer(header, config)
-  if (token !== null || hasSessionHeader(header, config)) {
-    const sessionCookie = hasSessionHeader(header, config) ? readSessionCookie(header, config) : null
-    return { transport: 'bearer', token, sessionCookie }
-  }
-  return {
-    transport: 'cookie',
-    token: readCookie(header('cookie'), config.cookies.jwt),
-    sessionCookie: readSessionCookie(header, config),
-  }
+  const bearer = readBearer(header, config)
+  if (bearer !== null && !hasSessionHeader(header, config))
+    return { transport: 'bearer', token: bearer, sessionCookie: null }
+  const sessionCookie = readSessionCookie(header, config)
+  if (hasSessionHeader(header, config)) return { transport: 'bearer', token: bearer, sessionCookie }
+  return { transport: 'cookie', token: readCookie(header('cookie'), config.cookies.jwt), sessionCookie }
 }
 
 /** Returns the token of `Authorization: Bearer`; null if there is none, or bearer isn't enabled. */
@@ -51,11 +44,7 @@ export function hasSessionHeader(header: HeaderReader, { bearer }: AuthConfig): 
   return bearer && header(SESSION_HEADER) !== null
 }
 
-/**
- * Reads the session cookie, or the header that replaces it. The token endpoint and sign-out use nothing else.
- *
- * @throws AuthError `COOKIE_CONFLICT`
- */
+/** Reads the session cookie, or the header that replaces it. @throws AuthError `COOKIE_CONFLICT` */
 export function readSessionCookie(header: HeaderReader, config: AuthConfig): SessionCookie | null {
   const sent = config.bearer ? header(SESSION_HEADER) : null
   if (sent === NO_SESSION) return null

@@ -6,17 +6,14 @@ import type { HeaderReader } from './credentials.ts'
 /** What a request does: `token` is the token endpoint, `upgrade` a WebSocket handshake. */
 export type RequestKind = 'query' | 'mutation' | 'subscription' | 'token' | 'upgrade'
 
-/** The parts of a request that the origin policy reads. */
 export interface OriginRequest {
   readonly method: string
   readonly header: HeaderReader
 }
 
 /**
- * Checks whether the site that sent a request may use its cookies. Browsers attach cookies automatically, so
- * every request with a cookie is checked, and every sign-in (design decision 12).
- *
- * @throws AuthError `ORIGIN_REJECTED`
+ * Checks whether the site that sent a request may use its cookies, which browsers attach automatically
+ * (design decision 12). @throws AuthError `ORIGIN_REJECTED`
  */
 export function checkOrigin(request: OriginRequest, kind: RequestKind, config: AuthConfig): void {
   if (!isOriginAllowed(request, kind, config)) throw new AuthError('ORIGIN_REJECTED')

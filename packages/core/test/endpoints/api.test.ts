@@ -67,7 +67,7 @@ describe('a method that may set cookies returns the headers that set them', () =
   })
 })
 
-test('a rejection is an error with status and code, and is recognised by its brand', async () => {
+test('a rejection is an error with status and code, recognized by its brand', async () => {
   const rejected = await api.getSession({ request: requestOf('') }).catch((error: unknown) => error)
   expect(isAuthError(rejected)).toBe(true)
   expect(rejected).toMatchObject({ status: 401, reason: 'TOKEN_MISSING', message: 'No token was sent' })

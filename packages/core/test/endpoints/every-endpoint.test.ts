@@ -244,7 +244,7 @@ describe('every endpoint as a method of auth.api', () => {
 })
 const NOT_FOR_ANYONE = NAMES.filter((name) => ENDPOINT_CASES[name].answers.anonymous === '401 TOKEN_MISSING')
 
-describe('whoever may not call an endpoint learns nothing of what it takes', () => {
+describe('a caller who may not call an endpoint learns nothing about its input', () => {
   afterEach(() => clear(auth))
 
   test.each(NOT_FOR_ANYONE)('%s', async (name) => {

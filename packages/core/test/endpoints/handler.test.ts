@@ -283,17 +283,17 @@ describe('a body', () => {
 })
 
 describe('a query', () => {
-  const ask = async (query: string) => {
+  const send = async (query: string) => {
     const response = await auth.handler(get(`/echo${query}`))
     return { status: response.status, ...(await response.json()) }
   }
 
   test('is texts by name', async () => {
-    expect(await ask('?a=1&b=')).toEqual({ status: 200, input: { a: '1', b: '' } })
+    expect(await send('?a=1&b=')).toEqual({ status: 200, input: { a: '1', b: '' } })
   })
 
   test('with a name that occurs twice is 400 with that name', async () => {
-    expect(await ask('?a=1&b=2&b=3')).toMatchObject({ status: 400, code: 'INVALID_INPUT', fields: ['b'] })
+    expect(await send('?a=1&b=2&b=3')).toMatchObject({ status: 400, code: 'INVALID_INPUT', fields: ['b'] })
   })
 
   test('of an endpoint that takes none is not looked at', async () => {

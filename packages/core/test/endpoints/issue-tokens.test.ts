@@ -148,13 +148,13 @@ test('a sign-in where definePayload fails begins no session, and ends none', asy
 
 test('definePayload receives the user and the session at a sign-in', async () => {
   const { email, userId } = await auth.createUser()
-  const told: unknown[] = []
+  const received: unknown[] = []
   const definition = {
     ...auth.definition,
-    definePayload: (session: object) => ({ tenant: told.push(session) }),
+    definePayload: (session: object) => ({ tenant: received.push(session) }),
   }
   const { handler } = await createAuth(definition, database, { pruneEverySeconds: 0 })
   const response = await handler(post(ENDPOINTS.signInEmail.path, { email, password: TEST_PASSWORD }))
   const { sessionId } = await response.json()
-  expect(told).toEqual([{ userId, sessionId }])
+  expect(received).toEqual([{ userId, sessionId }])
 })

@@ -124,7 +124,7 @@ describe('an endpoint of a plugin', () => {
   })
 
   test.each([
-    ['a stranger', async () => '', {}, '401 TOKEN_MISSING'],
+    ['an anonymous caller', async () => '', {}, '401 TOKEN_MISSING'],
     [
       'a banned user',
       async () => {
@@ -225,7 +225,7 @@ describe('the tables of a plugin', () => {
     expect((await notesOf(ada.userId))?.map(({ text }) => text)).toEqual(['kept'])
   })
 
-  test('are made once, whatever is opened after, and each plugin has a list of its own', async () => {
+  test('are made once, on later opens too, with one list per plugin', async () => {
     const again = await createAuth(auth.definition, auth.database, { pruneEverySeconds: 0 })
     again.close()
     const names = await sql<{ name: string }>`select name from sallyport_notes_migration`.execute(auth.db)
@@ -239,7 +239,7 @@ describe('onChange', () => {
     expect((await notesOf(userId))?.map(({ text }) => text)).toEqual(['Signed in', 'Signed in'])
   })
 
-  test('that throws undoes the change and its record; nobody is told, no stream ends, and the answer is its own', async () => {
+  test('that throws undoes the change and its record: no event, no ended stream, and its error is the response', async () => {
     const elsewhere = await auth.signIn(ada)
     const heard = hearRevocations(auth, elsewhere)
     const before = await dumpTables(auth)
@@ -272,7 +272,7 @@ describe('onChange', () => {
   })
 })
 
-test('a migration of a plugin that fails leaves none of its own behind, and says what failed', async () => {
+test('a migration of a plugin that fails leaves nothing behind, and says what failed', async () => {
   const { config, signingKeys } = auth.definition
   const broken: AuthPlugin = {
     id: 'broken',

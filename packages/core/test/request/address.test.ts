@@ -38,7 +38,7 @@ describe('trustedProxies', () => {
 describe('the address of a client', () => {
   test.each([
     ['of the connection', '192.0.2.1', null, '192.0.2.1'],
-    ['of the connection, whatever a stranger says', '192.0.2.1', '198.51.100.1', '192.0.2.1'],
+    ['of the connection, whatever an untrusted client sends', '192.0.2.1', '198.51.100.1', '192.0.2.1'],
     ['unknown', null, null, null],
     ['unknown, whatever the header says', null, '198.51.100.1', null],
     ['what our proxy says', '10.0.0.1', '198.51.100.1', '198.51.100.1'],

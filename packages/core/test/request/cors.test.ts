@@ -22,7 +22,7 @@ describe('the headers', () => {
     },
   )
 
-  test.each(['https://evil.example', 'null', '*', '', null])('%j is told nothing', (origin) => {
+  test.each(['https://evil.example', 'null', '*', '', null])('%j gets no CORS headers', (origin) => {
     expect(corsHeaders(origin, config)).toEqual({ vary: 'Origin' })
   })
 })
@@ -65,7 +65,7 @@ describe('a CORS preflight', () => {
 
   test.each([
     ['another method', { origin: 'https://evil.example', 'access-control-request-method': 'POST' }, 'POST'],
-    ['no method that is asked for', { origin: 'https://admin.example.com' }, 'OPTIONS'],
+    ['no requested method', { origin: 'https://admin.example.com' }, 'OPTIONS'],
   ])('is not what has %s', (_name, headers, method) => {
     expect(preflight(headers, method)).toBeNull()
   })

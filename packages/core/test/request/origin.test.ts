@@ -162,7 +162,7 @@ test.each(['', 'Same-Origin', 'same-origin, cross-site', 'SAME-ORIGIN'])(
   },
 )
 
-describe('a page that asks by x-sallyport whether it may open WebSockets', () => {
+describe('a page that sends x-sallyport to check whether it may open WebSockets', () => {
   const asPage = (page: string, headers: Record<string, string> = {}) =>
     incoming({ 'x-sallyport': page, 'sec-fetch-site': 'same-origin', ...headers })
 

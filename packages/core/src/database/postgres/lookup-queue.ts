@@ -65,7 +65,7 @@ export function lookupQueue({ connector, prepare, findAll, timeoutMs }: QueueOpt
     const respondsAt = performance.now() + lastDurationMs
     const first = queue.findIndex(({ deadline }) => deadline >= respondsAt)
     const late = queue.splice(0, first === -1 ? queue.length : first)
-    rejectAll(late, new DeadlineError('No answer in time'))
+    rejectAll(late, new DeadlineError('No response in time'))
   }
 
   async function run(client: Client, batch: readonly Lookup[]): Promise<void> {
