@@ -17,10 +17,8 @@ export type WebSocketLinkOptions<Router extends AnyTRPCRouter> = SocketOptions &
 
 type SocketOptions = Omit<WebSocketClientOptions, 'connectionParams'>
 
-/** The close code of a banned user's socket. */
+// Close codes.
 const BANNED = 4403
-
-/** The close code of a socket whose credentials were superseded. */
 const SUPERSEDED = 4401
 
 export interface UserSocket {
@@ -40,8 +38,6 @@ export interface SocketPool {
   current: UserSocket | null
   /** The newest JWT that the server has rejected. */
   rejected: number
-  /** Why the server rejects sockets from this page. */
-  pageError: AuthClientError | null
 }
 
 /** Opens a socket for the current user. It closes when the user changes, signs out, or is banned. */
@@ -49,7 +45,7 @@ export function openUserSocket(pool: SocketPool): UserSocket {
   const { session, options } = pool
   const { url, onOpen, onClose } = options
   const { userChanges } = session.getState()
-  let { generation } = session
+  let { generation } = session.get()
   let isClosed = false
   let isOpen = false
 
@@ -62,7 +58,7 @@ export function openUserSocket(pool: SocketPool): UserSocket {
       // Without a newer JWT the server rejects each call and says why.
       else await session.refreshAfter(generation).catch(() => {})
       if (isClosed) throw new Error('Closed')
-      generation = session.generation
+      generation = session.get().generation
       return typeof url === 'function' ? url() : url
     },
     ...(session.tokens && {
@@ -93,8 +89,8 @@ export function openUserSocket(pool: SocketPool): UserSocket {
   })
 
   async function closeIfRejected(): Promise<void> {
-    pool.pageError ??= await findPageError(session)
-    if (pool.pageError !== null) socket.close()
+    if (!session.get().pageError) await findPageError(session)
+    if (session.get().pageError) socket.close()
   }
 
   const socket: UserSocket = {
@@ -112,10 +108,7 @@ export function openUserSocket(pool: SocketPool): UserSocket {
   return socket
 }
 
-/**
- * tRPC sends all calls of a moment in one frame, and all subscriptions when it reconnects. The server rejects a
- * frame of more than 20 calls, and closes the connection at one of more than 64 KB.
- */
+/** tRPC would send several calls in a frame. The server limits a frame to 20 calls and 64 KB. */
 function oneCallPerFrame(Base: typeof WebSocket): typeof WebSocket {
   return class extends Base {
     override send(data: Parameters<WebSocket['send']>[0]): void {
@@ -126,23 +119,19 @@ function oneCallPerFrame(Base: typeof WebSocket): typeof WebSocket {
   }
 }
 
-/**
- * Requests whether the server rejects WebSockets from this page. Returns null if it accepts them, or if the client
- * couldn't find out. With bearer transport, any page may open one.
- */
-async function findPageError(session: ClientSession): Promise<AuthClientError | null> {
+/** Finds out whether the server rejects WebSockets from this page. With bearer transport, any page may open one. */
+async function findPageError(session: ClientSession): Promise<void> {
   const origin = globalThis.location?.origin
-  if (origin === undefined || session.tokens) return null
+  if (origin === undefined || session.tokens) return
   const headers = { [CLIENT_HEADER]: origin }
   const code = await session.fetchEndpoint(ENDPOINTS.getSession, { headers }).then(
     () => null,
     ({ code }) => code,
   )
-  if (code !== 'ORIGIN_REJECTED') return null
+  if (code !== 'ORIGIN_REJECTED') return
   const error = new AuthClientError(403, {
     code,
     message: `The server rejects WebSockets from ${origin}. Open the app at its base URL, or add ${origin} to allowedOrigins.`,
   })
   session.dispatch({ type: 'page-rejected', error })
-  return error
 }

@@ -15,12 +15,10 @@ import type { LinkCall } from './send-call.ts'
 import { openUserSocket, type SocketPool, type UserSocket, type WebSocketLinkOptions } from './user-socket.ts'
 
 /**
- * Creates a link for calls over a WebSocket, behind {@link authLink}, with tRPC's `createWSClient` and `wsLink`. The
- * first call of a user opens the socket, which closes when the user signs out or is banned. Each connection uses
- * fresh cookies or a fresh token, which travels in the first message and never in the URL. After the server rejects
- * the JWT of a socket, or supersedes its credentials, such as by a password change, calls use a socket with newer
- * ones. If the server rejects the origin of the page, the link stops trying: calls and `state.error` get
- * `ORIGIN_REJECTED`, whose message says how to allow the origin.
+ * Creates a link for calls over a WebSocket, behind {@link authLink}. The first call of a user opens the socket, which
+ * closes when the user signs out or is banned. Each connection uses fresh credentials; a token travels in the first
+ * message, never in the URL. If the server rejects the JWT of a socket, calls use a socket with a newer one. If it
+ * rejects the origin of the page, calls and `state.error` get `ORIGIN_REJECTED`, whose message says what to do.
  *
  * @example
  * createTRPCClient<AppRouter>({
@@ -39,7 +37,6 @@ export function webSocketLink<Router extends AnyTRPCRouter>(
       createLink: (client) => wsLink<Router>({ ...options, client } as WsLinkOptions<Router>)(runtime),
       current: null,
       rejected: -1,
-      pageError: null,
     }
     return (call) => observeCall(pool, call)
   }
@@ -47,7 +44,9 @@ export function webSocketLink<Router extends AnyTRPCRouter>(
 
 function observeCall(pool: SocketPool, call: LinkCall): ReturnType<OperationLink<AnyTRPCRouter>> {
   return observable((observer) => {
-    if (pool.pageError !== null) return observer.error(TRPCClientError.from(pool.pageError))
+    const pageError = () => pool.session.get().pageError
+    const rejection = pageError()
+    if (rejection) return observer.error(TRPCClientError.from(rejection))
     const socket = currentSocket(pool)
     socket.callsInFlight++
     const subscription = socket.send(call).subscribe({
@@ -55,12 +54,13 @@ function observeCall(pool: SocketPool, call: LinkCall): ReturnType<OperationLink
       error(error) {
         const { reason = '' } = authDataOf(error)
         if (isTokenReason(reason)) pool.rejected = Math.max(pool.rejected, socket.generation)
-        observer.error(pool.pageError === null ? error : TRPCClientError.from(pool.pageError))
+        observer.error(TRPCClientError.from(pageError() ?? error))
       },
       complete() {
         // Closing a socket completes its subscriptions.
-        if (pool.pageError === null) observer.complete()
-        else observer.error(TRPCClientError.from(pool.pageError))
+        const error = pageError()
+        if (error) observer.error(TRPCClientError.from(error))
+        else observer.complete()
       },
     })
     return () => {
@@ -74,7 +74,7 @@ function observeCall(pool: SocketPool, call: LinkCall): ReturnType<OperationLink
 function currentSocket(pool: SocketPool): UserSocket {
   const { session, current } = pool
   pool.rejected = Math.max(pool.rejected, session.get().oldestGeneration - 1)
-  if (current && current.generation <= pool.rejected && pool.rejected < session.generation) {
+  if (current && current.generation <= pool.rejected && pool.rejected < session.get().generation) {
     pool.current = null
     if (current.callsInFlight === 0) current.close()
   }

@@ -1,5 +1,5 @@
 import { type Context, createContext, useContext } from 'react'
-import type { AuthState } from '../client/auth-state.ts'
+import type { AuthState } from '../client/session-state.ts'
 import { type Confirmation, createConfirmation } from './confirmation.ts'
 import { type CurrentSession, createCurrentSession } from './current-session.ts'
 import type { AuthQueryClient } from './follow-user.ts'

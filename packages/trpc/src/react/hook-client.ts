@@ -1,5 +1,5 @@
 import type { CurrentSessionResponse } from '@sallyport/core/internal/protocol'
-import type { AuthState } from '../client/auth-state.ts'
+import type { AuthState } from '../client/session-state.ts'
 
 /** The part of an auth client that the hooks use. Any client from `createAuthClient` has it. */
 export interface HookClient {

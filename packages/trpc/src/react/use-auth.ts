@@ -1,4 +1,4 @@
-import type { AuthState } from '../client/auth-state.ts'
+import type { AuthState } from '../client/session-state.ts'
 import { useAuthContext } from './auth-context.ts'
 import type { HookClient } from './hook-client.ts'
 
