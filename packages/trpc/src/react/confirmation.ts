@@ -3,18 +3,15 @@ import type { AuthClientError } from '../client/auth-client-error.ts'
 import { createStore, type Store } from '../client/store.ts'
 import type { HookClient } from './hook-client.ts'
 
-/** What proves the identity of the user. */
 export interface ConfirmationInput {
   readonly password: string
 }
 
 interface Prompt {
   readonly isAsking: boolean
-  /** Why the latest confirmation was rejected. */
   readonly error: AuthClientError | null
 }
 
-/** Prompts the user to confirm, once for all calls that need it. */
 export interface Confirmation extends Pick<Store<Prompt>, 'get' | 'subscribe'> {
   run<Result>(call: () => Promise<Result>): Promise<Result>
   confirm(input: ConfirmationInput): Promise<void>
@@ -27,7 +24,6 @@ export function createConfirmation(client: HookClient): Confirmation {
   const { get, set, subscribe } = createStore(CLOSED)
   let confirmations = 0
   let prompted: Promise<boolean> = Promise.resolve(false)
-  /** Closes the open prompt. */
   let close: ((isConfirmed: boolean) => void) | null = null
 
   const isSignedIn = (userChanges: number) => {

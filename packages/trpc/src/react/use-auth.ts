@@ -3,11 +3,10 @@ import { useAuthContext } from './auth-context.ts'
 import type { HookClient } from './hook-client.ts'
 
 export interface UseAuthResult<Client extends HookClient = HookClient> extends AuthState {
-  /** False as soon as the user signs out. */
   readonly isAuthenticated: boolean
-  /** Requests a new JWT now. The client also does it automatically before one expires. */
+  /** The client also refreshes before a JWT expires. */
   readonly refresh: Client['refresh']
-  /** Resolves when the server has confirmed or rejected it. Until then the status is `signing-out`, and `error` says why it waits. */
+  /** Resolves when the server has confirmed or rejected it. Until then, the status is `signing-out`. */
   readonly signOut: Client['signOut']
   readonly client: Client
 }

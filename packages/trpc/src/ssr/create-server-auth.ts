@@ -16,9 +16,8 @@ export interface ServerAuthOptions {
 }
 
 /**
- * Creates the function that resolves the user of a page. It runs Step 1, with the JWT in the cookie or one from the
- * token endpoint; the router runs Step 2 in every call. The function never rejects, and calls the token endpoint at
- * most once per request.
+ * Creates the function that resolves the user of a page by Step 1, with the JWT in the cookie or one from the token
+ * endpoint; the router runs Step 2. The function never rejects, and requests at most one JWT per request.
  *
  * @throws ConfigurationError if `token.url` or `timeoutMs` can't work
  * @example

@@ -1,6 +1,5 @@
 import type { AuthConfig } from '@sallyport/core'
 
-/** Returns the name and value of a `Set-Cookie`. */
 export function parseSetCookie(setCookie: string): { name: string; value: string } {
   const [pair = ''] = setCookie.split(';')
   const equals = pair.indexOf('=')
