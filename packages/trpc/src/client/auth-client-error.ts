@@ -48,7 +48,6 @@ export function toClientError(cause: unknown): AuthClientError {
   return new AuthClientError(0, { code: 'UNKNOWN', message: String(cause) }, cause)
 }
 
-/** Whether the session has definitely ended. */
 export function isSignedOut({ status, code }: AuthClientError): boolean {
   return status === 401 && isSessionOver(code)
 }

@@ -37,7 +37,6 @@ type ClientMethod<Method> = Method extends (options: infer Options) => Promise<i
   ? (...input: InputOf<Omit<Options, 'request' | 'remoteAddress'>>) => Promise<Omit<Result, 'headers'>>
   : never
 
-/** An input without required members is optional. */
 type InputOf<Input> = Record<never, never> extends Input ? [input?: Input] : [input: Input]
 
 /** `fetch`, as tRPC's links require it: each option may be undefined. */
@@ -57,10 +56,7 @@ export interface AuthClient<Api = object> {
   subscribe(listener: () => void): () => void
   /** Never rejects: read the returned state. */
   refresh(): Promise<AuthState>
-  /**
-   * Signs out: the status is `signing-out` until the server confirms it. During an outage the client retries, and
-   * the state has the error. Never rejects: if the server rejects the sign-out, the status is the one before it.
-   */
+  /** Retries during an outage. Never rejects: if the server rejects it, the state has the error and the status before. */
   signOut(): Promise<AuthState>
   /** Adds the credentials. With bearer transport it sends the JWT to any URL, so use it only for your own servers. */
   readonly fetch: AuthFetch
@@ -119,14 +115,15 @@ export function createAuthClient<Api = object>(
     method,
     (input?: object) => call(method, route, input),
   ])
-  const rendered = session.getState()
+  const { getState, subscribe, refresh, signOut } = session
+  const rendered = getState()
   return {
     api: Object.fromEntries(methods),
-    getState: session.getState,
+    getState,
     getServerState: () => rendered,
-    subscribe: session.subscribe,
-    refresh: session.refresh,
-    signOut: session.signOut,
+    subscribe,
+    refresh,
+    signOut,
     fetch(input, init) {
       const headers = new Headers(init?.headers ?? (input as Partial<Request>).headers)
       for (const [header, value] of Object.entries(transport.headers())) headers.set(header, value)
@@ -136,10 +133,7 @@ export function createAuthClient<Api = object>(
   }
 }
 
-/**
- * Calls an auth endpoint with a fresh JWT, and again after a rejection of that JWT. Endpoints verify the JWT before
- * they do anything, so nothing runs twice.
- */
+/** Calls again after a rejection of the JWT. Endpoints verify the JWT first, so nothing runs twice. */
 async function callOnBehalf(session: ClientSession, call: () => Promise<object>): Promise<object> {
   await session.refreshIfDue()
   const { userChanges } = session.getState()

@@ -18,15 +18,12 @@ const MAX_PER_MINUTE = 3
 /** Pauses before attempts after a superseded secret: the current one may be on its way. */
 const RETRY_PAUSES_MS = [200, 1_000, 3_000] as const
 
-interface Refresher extends Pick<ClientSession, 'refresh' | 'refreshAfter' | 'refreshIfDue' | 'report'> {
+type Refresher = Pick<ClientSession, 'refresh' | 'refreshAfter' | 'refreshIfDue' | 'report'> & {
   abort(): void
 }
 
 /** The state when a refresh began; `seq` is that of the newest JWT. */
-interface Begun {
-  readonly revision: number
-  readonly seq: number
-}
+type Begun = { readonly revision: number; readonly seq: number }
 
 /**
  * Requests new JWTs from the token endpoint, one request at a time for all callers and tabs. Only that endpoint
@@ -36,9 +33,8 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
   const { get, dispatch, tabs, tokens } = store
   let running: Promise<void> | null = null
   let aborter: AbortController | undefined
-  /** The times of the requests that rejected calls caused. */
+  /** When rejected calls caused requests; `isCaused` is true until the refresh in flight sends one. */
   let causedAt: number[] = []
-  /** Whether a rejected call caused the refresh, and it hasn't sent a request yet. */
   let isCaused = false
 
   function refresh(): Promise<AuthState> {

@@ -17,10 +17,7 @@ export interface AuthState {
   /** Null if no user is signed in, or the client doesn't know. */
   readonly userId: string | null
   readonly sessionId: string | null
-  /**
-   * Why the latest attempt failed, for the page to show, such as `UNREACHABLE` or `ACCOUNT_BANNED`. Only
-   * `SECRET_SUPERSEDED` changes the status, to `unauthenticated`: newer credentials replaced those of this browser.
-   */
+  /** Why the latest attempt failed. Of these, only `SECRET_SUPERSEDED` changes the status, to `unauthenticated`. */
   readonly error: AuthClientError | null
 }
 

@@ -7,7 +7,6 @@ import {
 import { clientError } from './auth-client-error.ts'
 import type { Receipt } from './receipt.ts'
 
-/** How credentials travel. */
 export interface CredentialTransport {
   readonly credentials: RequestCredentials
   /** Returns the headers of a call; with `forEndpoint`, also those that only an auth endpoint may see. */
@@ -43,9 +42,8 @@ export interface BearerStorage {
 }
 
 /**
- * Creates a transport for native apps and for pages that can't use cookies. The program stores the tokens and
- * sends them in headers. The server must set `bearer: true`. Any code that reads the storage has the session, so
- * prefer cookies in a page.
+ * Creates a transport for programs without cookies. The server must set `bearer: true`. Any code that reads the
+ * storage has the session, so prefer cookies in a page.
  *
  * @example createAuthClient<typeof auth.api>({ baseUrl: 'https://app.example.com', transport: bearer(AsyncStorage) })
  */

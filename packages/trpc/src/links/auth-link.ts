@@ -62,7 +62,6 @@ function startCall(options: LinkCall & Pick<Call, 'session' | 'observer'>): () =
   }
 }
 
-/** @throws TRPCClientError the error of the call */
 async function runCall(call: Call): Promise<void> {
   const { session, op, signal, isAbandoned } = call
   const resumption = op.type === 'subscription' ? createResumption(call) : null

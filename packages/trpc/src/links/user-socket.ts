@@ -7,7 +7,7 @@ import {
   type WebSocketLinkOptions as WsLinkOptions,
 } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
-import { AuthClientError } from '../client/auth-client-error.ts'
+import { AuthClientError, toClientError } from '../client/auth-client-error.ts'
 import { backOff } from '../client/back-off.ts'
 import type { ClientSession } from '../client/client-session.ts'
 
@@ -23,7 +23,7 @@ const SUPERSEDED = 4401
 
 export interface UserSocket {
   readonly send: OperationLink<AnyTRPCRouter>
-  /** The generation of the newest JWT when the latest connection was opened. */
+  /** Of the newest JWT when the latest connection was opened. */
   readonly generation: number
   callsInFlight: number
   close(): void
@@ -61,9 +61,7 @@ export function openUserSocket(pool: SocketPool): UserSocket {
       generation = session.get().generation
       return typeof url === 'function' ? url() : url
     },
-    ...(session.tokens && {
-      connectionParams: () => ({ token: session.tokens?.current() ?? undefined }),
-    }),
+    ...(session.tokens && { connectionParams: () => ({ token: session.tokens?.current() ?? undefined }) }),
     onOpen() {
       isOpen = true
       onOpen?.()
@@ -89,7 +87,7 @@ export function openUserSocket(pool: SocketPool): UserSocket {
   })
 
   async function closeIfRejected(): Promise<void> {
-    if (!session.get().pageError) await findPageError(session)
+    await findPageError(session)
     if (session.get().pageError) socket.close()
   }
 
@@ -119,19 +117,14 @@ function oneCallPerFrame(Base: typeof WebSocket): typeof WebSocket {
   }
 }
 
-/** Finds out whether the server rejects WebSockets from this page. With bearer transport, any page may open one. */
+/** Checks whether the server accepts the origin of this page. With bearer transport, any page may open a socket. */
 async function findPageError(session: ClientSession): Promise<void> {
   const origin = globalThis.location?.origin
-  if (origin === undefined || session.tokens) return
+  if (origin === undefined || session.tokens || session.get().pageError) return
   const headers = { [CLIENT_HEADER]: origin }
-  const code = await session.fetchEndpoint(ENDPOINTS.getSession, { headers }).then(
-    () => null,
-    ({ code }) => code,
-  )
-  if (code !== 'ORIGIN_REJECTED') return
-  const error = new AuthClientError(403, {
-    code,
-    message: `The server rejects WebSockets from ${origin}. Open the app at its base URL, or add ${origin} to allowedOrigins.`,
-  })
+  const rejection = await session.fetchEndpoint(ENDPOINTS.getSession, { headers }).catch(toClientError)
+  if (!('code' in rejection) || rejection.code !== 'ORIGIN_REJECTED') return
+  const message = `The server rejects WebSockets from ${origin}. Open the app at its base URL, or add ${origin} to allowedOrigins.`
+  const error = new AuthClientError(403, { code: 'ORIGIN_REJECTED', message })
   session.dispatch({ type: 'page-rejected', error })
 }

@@ -80,7 +80,7 @@ export function createConfirmation(client: HookClient): Confirmation {
   }
 }
 
-/** A procedure puts the reason into its error data, an auth endpoint into its code. */
+/** Procedures reject with error data, auth endpoints with a code. */
 function isNotFresh(error: unknown): boolean {
   const { code, data }: { code?: unknown; data?: { auth?: AuthErrorData | null } | null } = Object(error)
   const reason: Reason = 'SESSION_NOT_FRESH'

@@ -7,7 +7,6 @@ export interface ShownProps {
   readonly children?: ReactNode
 }
 
-/** Shows its children if the user is signed in. */
 export function SignedIn({ children }: ShownProps): ReactNode {
   return useShown('authenticated') ? children : null
 }

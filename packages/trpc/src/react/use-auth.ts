@@ -4,7 +4,6 @@ import type { HookClient } from './hook-client.ts'
 
 export interface UseAuthResult<Client extends HookClient = HookClient> extends AuthState {
   readonly isAuthenticated: boolean
-  /** The client also refreshes before a JWT expires. */
   readonly refresh: Client['refresh']
   /** Resolves when the server has confirmed or rejected it. Until then, the status is `signing-out`. */
   readonly signOut: Client['signOut']
@@ -14,11 +13,7 @@ export interface UseAuthResult<Client extends HookClient = HookClient> extends A
 /**
  * Returns the auth state and its client.
  *
- * @example
- * const { status, error, isAuthenticated, signOut } = useAuth()
- * @example
- * // Once in the app, for the types of its own endpoints:
- * export const useAppAuth = useAuth<typeof authClient>
+ * @example export const useAppAuth = useAuth<typeof authClient> // with the types of the app's own endpoints
  */
 export function useAuth<Client extends HookClient = HookClient>(): UseAuthResult<Client> {
   const { client, state } = useAuthContext()

@@ -6,7 +6,6 @@ import type { ConfirmationInput } from './confirmation.ts'
 export interface UseSensitiveResult {
   /** Repeats a call rejected with `SESSION_NOT_FRESH` once the user confirms; rejects if they cancel or sign out. */
   readonly run: <Result>(call: () => Promise<Result>) => Promise<Result>
-  /** Whether a call waits for the user. */
   readonly isAsking: boolean
   /** Sends the password. Never rejects: if it is wrong, the call continues to wait and `error` says why. */
   readonly confirm: (input: ConfirmationInput) => Promise<void>

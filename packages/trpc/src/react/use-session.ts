@@ -9,7 +9,7 @@ import type { HookClient } from './hook-client.ts'
 type ResponseOf<Client extends HookClient> = Awaited<ReturnType<Client['api']['getSession']>>
 
 export type UseSessionResult<Current extends CurrentSessionResponse = CurrentSessionResponse> = {
-  /** Why the latest attempt failed. The hook retries it if that may help. */
+  /** The hook retries if that may help. */
   readonly error: AuthClientError | null
   /** Whether the hook has neither a response nor an error yet. False if no user is signed in. */
   readonly isPending: boolean
@@ -23,8 +23,7 @@ export type UseSessionResult<Current extends CurrentSessionResponse = CurrentSes
 /**
  * Returns the session and the user of `GET /session`, fetched once for all components while a user is signed in.
  *
- * @example
- * const { user, isPending, error } = useSession<typeof authClient>()
+ * @example const { user, isPending, error } = useSession<typeof authClient>()
  */
 export function useSession<Client extends HookClient = HookClient>(): UseSessionResult<ResponseOf<Client>> {
   const { state, currentSession } = useAuthContext()

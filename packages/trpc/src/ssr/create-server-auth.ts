@@ -9,7 +9,7 @@ export interface ServerAuthOptions {
   readonly config: AuthConfig
   /** Where JWTs come from: `auth.handler`, or `{ url }` if the auth server is another process. */
   readonly token: TokenSource
-  /** Timeout of the token endpoint, in milliseconds. @default 5_000 */
+  /** Of the token endpoint. @default 5_000 */
   readonly timeoutMs?: number
   /** Receives why the user is unknown: a network error, or a JWT that was rejected here. @default console.error */
   readonly onError?: (error: unknown) => void

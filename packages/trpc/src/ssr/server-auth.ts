@@ -30,8 +30,6 @@ export interface ServerAuth {
   /**
    * Fetches queries into the `QueryClient` of this request. Never rejects: the browser fetches a failed query again.
    * Clears everything if any call finds that the session ended or the user is banned.
-   *
-   * @param queries what `queryOptions()` or `infiniteQueryOptions()` return
    */
   prefetch(queryClient: PrefetchQueryClient, queries: readonly PrefetchOptions[]): Promise<void>
 }
@@ -43,14 +41,12 @@ export function openServerAuth(page: Page, resolved: PageUser, server: PageServe
   const filled = new Set<PrefetchQueryClient>()
   let isCleared = false
 
-  /** Applies a rejection by Step 2, or by the token endpoint. */
   function apply(reason: Reason | null): void {
     if (reason !== null && isSessionOver(reason))
       user = signedOut(page, reason, { config, setCookies: user.setCookies })
     else if (reason !== 'ACCOUNT_BANNED') return
     // The client calls the token endpoint, which responds with the ban.
-    else if (user.status === 'authenticated')
-      user = { status: 'unknown', reason, headers: user.headers, setCookies: user.setCookies }
+    else if (user.status === 'authenticated') user = { ...user, status: 'unknown', reason }
     // The page must not contain data of a user that it isn't for.
     isCleared = true
     for (const queryClient of filled) queryClient.clear()

@@ -10,7 +10,6 @@ export type AuthHandler = (
   options?: { readonly remoteAddress?: string | undefined },
 ) => Promise<Response>
 
-/** Where JWTs come from: the handler in this process, or another auth server. */
 export type TokenSource =
   | AuthHandler
   | {
@@ -20,14 +19,9 @@ export type TokenSource =
       readonly fetch?: typeof globalThis.fetch
     }
 
-/**
- * Requests a JWT for a page. The reason is null if there is one.
- *
- * @throws Error without a response in time that is clearly from our token endpoint
- */
+/** Throws without a response in time that is clearly from our token endpoint. The reason is null if it has a JWT. */
 export type FetchToken = (page: Page) => Promise<{ reason: Reason | null; setCookies: readonly string[] }>
 
-/** @throws ConfigurationError if the URL can't work */
 export function createFetchToken(
   source: TokenSource,
   { config, timeoutMs }: { config: AuthConfig; timeoutMs: number },
