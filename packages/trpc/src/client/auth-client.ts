@@ -68,7 +68,7 @@ export interface AuthClient<Api = object> {
  * Creates the client of an auth server, for a browser or another program. Create one per app. On a server, it does
  * nothing before a listener or a call.
  *
- * @param options optional, unless further plugins need `routes`
+ * @param options required only if further plugins need `routes`
  * @example
  * import type { auth } from './auth-server.ts'
  * export const authClient = createAuthClient<typeof auth.api>()
@@ -76,9 +76,7 @@ export interface AuthClient<Api = object> {
  * authClient.getState().status // 'authenticated'
  */
 export function createAuthClient<Api = object>(
-  ...[options]: Record<never, never> extends RoutesOption<Api>
-    ? [options?: AuthClientOptions & RoutesOption<Api>]
-    : [options: AuthClientOptions & RoutesOption<Api>]
+  ...[options]: InputOf<AuthClientOptions & RoutesOption<Api>>
 ): AuthClient<Api> {
   const { fetch = globalThis.fetch, ...rest }: AuthClientOptions = options ?? {}
   const baseUrl = rest.baseUrl?.replace(/\/$/, '') ?? ''

@@ -11,7 +11,6 @@ export interface SessionStore extends Pick<Store<SessionState>, 'get' | 'subscri
   dispatch(event: SessionEvent): void
   readonly fetchEndpoint: EndpointFetch
   readonly tabs: Tabs
-  /** Absent if the browser keeps cookies. */
   readonly tokens: TokenStore | undefined
 }
 

@@ -1,7 +1,6 @@
 import { pause } from './back-off.ts'
 import type { Receipt } from './receipt.ts'
 
-/** What the tabs of a browser send each other. */
 export type TabMessage =
   /** A JWT arrived; `isNew` after a sign-in or a confirmation. */
   | { readonly type: 'received'; readonly receipt: Receipt; readonly isNew: boolean }
@@ -18,7 +17,7 @@ export interface Tabs {
   listen?(listener: (message: TabMessage) => void): () => void
 }
 
-/** How long to wait for another tab, which may be frozen. */
+/** Another tab may be frozen. */
 const TAB_TIMEOUT_MS = 15_000
 
 /** How long to wait for competing claims in a browser without locks. */
@@ -40,7 +39,6 @@ export function connectTabs(name: string): Tabs {
   if (!globalThis.document || !globalThis.BroadcastChannel) return singleTab()
   const { locks } = navigator
   let channel: BroadcastChannel | null = null
-  /** Of the receipt that is the name of a lock. */
   let publishedSeq = 0
   let release = (): void => {}
 

@@ -17,10 +17,7 @@ import { type Call, type LinkCall, sendCall } from './send-call.ts'
  * While the server can't validate the session, queries that need a new JWT wait, and mutations fail. Subscriptions
  * continue after their last event when the outage is over, and end when the user signs out.
  *
- * @example
- * createTRPCClient<AppRouter>({
- *   links: [authLink(authClient), httpBatchLink({ url: '/trpc', fetch: authClient.fetch })],
- * })
+ * @example links: [authLink(authClient), httpBatchLink({ url: '/trpc', fetch: authClient.fetch })]
  */
 export function authLink<Router extends AnyTRPCRouter>(
   authClient: Pick<AuthClient, typeof clientSession>,

@@ -6,7 +6,6 @@ import type { Call, Envelope, Intercept } from './send-call.ts'
 /** After this long, a subscription counts as healthy and its back-off starts over. */
 const HEALTHY_MS = 30_000
 
-/** Keeps a subscription alive through outages. */
 export interface Resumption {
   /** Begins another attempt, and returns the operation to send: it continues after the last event. */
   begin(): Operation

@@ -29,12 +29,10 @@ export interface UserSocket {
   close(): void
 }
 
-/** What the sockets of one link share. */
 export interface SocketPool {
   readonly session: ClientSession
   readonly options: SocketOptions
   createLink(client: TRPCWebSocketClient): OperationLink<AnyTRPCRouter>
-  /** The socket for the next call. */
   current: UserSocket | null
   /** The newest JWT that the server has rejected. */
   rejected: number

@@ -20,10 +20,7 @@ import { openUserSocket, type SocketPool, type UserSocket, type WebSocketLinkOpt
  * message, never in the URL. If the server rejects the JWT of a socket, calls use a socket with a newer one. If it
  * rejects the origin of the page, calls and `state.error` get `ORIGIN_REJECTED`, whose message says what to do.
  *
- * @example
- * createTRPCClient<AppRouter>({
- *   links: [authLink(authClient), webSocketLink(authClient, { url: 'wss://app.example.com/trpc' })],
- * })
+ * @example links: [authLink(authClient), webSocketLink(authClient, { url: 'wss://app.example.com/trpc' })]
  */
 export function webSocketLink<Router extends AnyTRPCRouter>(
   authClient: Pick<AuthClient, typeof clientSession>,

@@ -14,12 +14,7 @@ export interface AuthProviderProps {
  * Provides the auth state to the hooks and components below it. When the user changes, it clears the query client
  * first and then remounts everything below: no data, state, or ref of the former user is left.
  *
- * @example
- * <QueryClientProvider client={queryClient}>
- *   <AuthProvider client={authClient} queryClient={queryClient}>
- *     <App />
- *   </AuthProvider>
- * </QueryClientProvider>
+ * @example <AuthProvider client={authClient} queryClient={queryClient}><App /></AuthProvider>
  */
 export function AuthProvider({ client, queryClient, children }: AuthProviderProps): ReactNode {
   const shared = sharedBy(client)

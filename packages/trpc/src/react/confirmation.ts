@@ -1,5 +1,5 @@
 import type { AuthErrorData, Reason } from '@sallyport/core/internal/protocol'
-import type { AuthClientError } from '../client/auth-client-error.ts'
+import { type AuthClientError, toClientError } from '../client/auth-client-error.ts'
 import { createStore, type Store } from '../client/store.ts'
 import type { HookClient } from './hook-client.ts'
 
@@ -67,10 +67,7 @@ export function createConfirmation(client: HookClient): Confirmation {
     async confirm(input) {
       const current = close
       if (current === null) return
-      const error = await client.api.reauthenticate?.(input).then(
-        () => null,
-        (error: AuthClientError) => error,
-      )
+      const error = await client.api.reauthenticate?.(input).then(() => null, toClientError)
       if (current !== close) return
       if (error) return set({ isAsking: true, error })
       confirmations++

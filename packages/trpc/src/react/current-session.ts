@@ -9,7 +9,6 @@ interface SessionResult {
   /** Kept when a later attempt fails. */
   readonly data: CurrentSessionResponse | null
   readonly error: AuthClientError | null
-  /** Attempts that failed in a row. */
   readonly failures: number
 }
 

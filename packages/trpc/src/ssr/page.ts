@@ -11,9 +11,7 @@ export interface PageOptions {
 
 export interface Page extends OriginRequest {
   readonly headers: Headers
-  /** Of the client. */
   readonly address: string | null
-  /** Whether to request a new JWT for it. */
   readonly mayRefresh: boolean
 }
 

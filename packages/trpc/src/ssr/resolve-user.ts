@@ -18,7 +18,6 @@ export type PageUser = {
       /** Whether the JWT is the browser's own and no other one was requested. */
       readonly isRefreshable: boolean
     }
-  /** The reason is null without credentials. */
   | { readonly status: 'unauthenticated' | 'unknown'; readonly reason: Reason | null }
 )
 

@@ -13,7 +13,6 @@ export function withCookies(headers: Headers, setCookies: readonly string[]): He
   return replaceCookies(headers, new Set(cookies.map(({ name }) => name)), added)
 }
 
-/** Returns request headers without our cookies. */
 export function withoutCookies(headers: Headers, { cookies }: AuthConfig): Headers {
   return replaceCookies(headers, new Set([cookies.jwt, cookies.session]), [])
 }
