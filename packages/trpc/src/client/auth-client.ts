@@ -12,7 +12,7 @@ export interface AuthClientOptions {
   readonly baseUrl?: string
   /** @default globalThis.fetch */
   readonly fetch?: typeof globalThis.fetch
-  /** From `@sallyport/trpc/ssr`: the client starts in the state that the server rendered, without a request. */
+  /** From `@sallyport/trpc/ssr`: starts in the state that the server rendered, without a request. */
   readonly hydrate?: HydrationState | undefined
   /** `bearer(storage)` without cookies. @default cookies, which no script can read */
   readonly transport?: OpenTransport
@@ -56,9 +56,9 @@ export interface AuthClient<Api = object> {
   subscribe(listener: () => void): () => void
   /** Never rejects: read the returned state. */
   refresh(): Promise<AuthState>
-  /** Retries during an outage. Never rejects: if the server rejects it, the state has the error and the status before. */
+  /** Retries during an outage. Never rejects: after a rejection, the state has the error and the old status. */
   signOut(): Promise<AuthState>
-  /** Adds the credentials. With bearer transport it sends the JWT to any URL, so use it only for your own servers. */
+  /** Adds the credentials. A bearer transport sends the JWT to any URL: use it only for your own servers. */
   readonly fetch: AuthFetch
   /** @internal */
   readonly [clientSession]: ClientSession

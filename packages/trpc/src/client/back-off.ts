@@ -3,7 +3,7 @@ import { backOff as pauseAfter } from '@sallyport/core/internal/protocol'
 /** With a longer delay, a timer fires at once. */
 export const MAX_TIMER_MS: number = 2 ** 31 - 1
 
-/** Returns the pause after failures in a row: 0.5 to 1 s, doubled up to 30 s, or longer if the server requests it. */
+/** Returns a pause in ms: 0.5 to 1 s, doubled up to 30 s, or longer if the server requests it. */
 export function backOff(failures: number, retryAfterSeconds: number | null): number {
   const atLeastMs = (retryAfterSeconds ?? 0) * 1_000
   return Math.min(pauseAfter(failures, { minMs: 1_000, maxMs: 30_000, atLeastMs }), MAX_TIMER_MS)

@@ -22,13 +22,13 @@ export interface ClientSession extends Omit<SessionStore, 'subscribe'> {
   refresh(): Promise<AuthState>
   /** Waits for a refresh if the JWT is due. Never rejects: the server decides the call. */
   refreshIfDue(): Promise<void>
-  /** Waits for a JWT newer than that generation, or throws why there is none. Sends at most three requests a minute. */
+  /** Waits for a newer JWT, or throws why there is none. Sends at most three requests a minute. */
   refreshAfter(generation: number): Promise<void>
-  /** Waits for the changes in flight in any tab, and returns whether there is a JWT newer than that generation. */
+  /** Waits for the changes in flight in any tab, and returns whether there is a newer JWT. */
   isOvertaken(generation: number): Promise<boolean>
   /** Refreshes if the reason for rejecting a call of this user is that the session ended, or a ban. */
   report(reason: string, userChanges: number): void
-  /** Runs a call that may change the user, while no other tab does, and stores the credentials that it returns. */
+  /** Runs a call that may change the user, while no other tab does, and stores its credentials. */
   change(call: () => Promise<object>): Promise<object>
   /** Never rejects: read the returned state. */
   signOut(): Promise<AuthState>

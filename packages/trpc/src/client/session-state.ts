@@ -17,7 +17,7 @@ export interface AuthState {
   /** Null if no user is signed in, or the client doesn't know. */
   readonly userId: string | null
   readonly sessionId: string | null
-  /** Why the latest attempt failed. Of these, only `SECRET_SUPERSEDED` changes the status, to `unauthenticated`. */
+  /** Why the latest attempt failed. Only `SECRET_SUPERSEDED` changes the status, to `unauthenticated`. */
   readonly error: AuthClientError | null
 }
 
@@ -80,7 +80,7 @@ export function hydrate(rendered: HydrationState | undefined): SessionState {
   }
 }
 
-/** Returns the state after an event, or the same object if the event is outdated. The table is in `docs/clients.md`. */
+/** Returns the state after an event, or the same object if it is outdated. The table is in `docs/clients.md`. */
 export function transition(state: SessionState, event: SessionEvent): SessionState {
   const { shown, held, generation, ended } = state
   const { status, sessionId } = shown

@@ -24,7 +24,7 @@ export function isOutage({ data, cause }: ErrorLike): boolean {
 
 const NAMES: Readonly<Record<number, string>> = TRPC_ERROR_CODES_BY_NUMBER
 
-/** Returns the error of a call that the client itself ends, as the server would reject it. `data.auth` has the reason. */
+/** Returns the error of a call that the client ends, in the shape of a rejection by the server. */
 export function toCallError(cause: AuthClientError, rejected?: CallError): CallError {
   const { message, retryAfterSeconds } = cause
   const auth = authDataOf(rejected)

@@ -15,7 +15,7 @@ interface Attempt {
   readonly showOutage: Resumption['showOutage'] | undefined
 }
 
-/** Waits for a newer JWT after a rejection, and returns whether to send the call again. Throws why there is none. */
+/** Waits for a newer JWT, and returns whether to send the call again. Throws why there is none. */
 export async function prepareReplay(call: Call, rejected: CallError, attempt: Attempt): Promise<boolean> {
   const { session } = call
   const { generation, isResumable, isReplay } = attempt

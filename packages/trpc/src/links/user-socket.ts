@@ -115,7 +115,7 @@ function oneCallPerFrame(Base: typeof WebSocket): typeof WebSocket {
   }
 }
 
-/** Checks whether the server accepts the origin of this page. With bearer transport, any page may open a socket. */
+/** Checks whether the server accepts this page's origin. With bearer transport, any origin may connect. */
 async function findPageError(session: ClientSession): Promise<void> {
   const origin = globalThis.location?.origin
   if (origin === undefined || session.tokens || session.get().pageError) return

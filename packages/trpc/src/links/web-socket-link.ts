@@ -67,7 +67,7 @@ function observeCall(pool: SocketPool, call: LinkCall): ReturnType<OperationLink
   })
 }
 
-/** Returns the socket for the next call: a new one if the server rejected the JWT of this one and there is a newer. */
+/** Returns the socket for the next call: a new one if this one's JWT was rejected and there is a newer. */
 function currentSocket(pool: SocketPool): UserSocket {
   const { session, current } = pool
   pool.rejected = Math.max(pool.rejected, session.get().oldestGeneration - 1)

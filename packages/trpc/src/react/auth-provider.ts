@@ -26,7 +26,7 @@ export function AuthProvider({ client, queryClient, children }: AuthProviderProp
   return createElement(AuthReactContext, { value }, content)
 }
 
-/** Clears a query client if the user has changed since the last call, so nothing in flight lands in its caches. */
+/** Clears a query client if the user has changed, so nothing in flight lands in its caches. */
 export function followUser(
   queryClient: AuthQueryClient,
   { userChanges, seen }: { userChanges: number; seen: WeakMap<AuthQueryClient, number> },

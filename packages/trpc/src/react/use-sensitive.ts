@@ -4,7 +4,7 @@ import { useAuthContext } from './auth-context.ts'
 import type { ConfirmationInput } from './confirmation.ts'
 
 export interface UseSensitiveResult {
-  /** Repeats a call rejected with `SESSION_NOT_FRESH` once the user confirms; rejects if they cancel or sign out. */
+  /** Repeats a call after `SESSION_NOT_FRESH` once the user confirms; rejects if they cancel or sign out. */
   readonly run: <Result>(call: () => Promise<Result>) => Promise<Result>
   readonly isAsking: boolean
   /** Sends the password. Never rejects: if it is wrong, the call continues to wait and `error` says why. */

@@ -1,7 +1,7 @@
 import type { AuthConfig, OriginRequest } from '@sallyport/core'
 import { clientAddress, type ProxyTrust } from '@sallyport/core/internal/server'
 
-/** Headers alone if the framework shows no request, as in server components of Next.js, which can't set cookies. */
+/** Headers if the framework shows no request, as in Next.js server components, which can't set cookies. */
 export type PageRequest = { readonly method: string; readonly headers: Headers } | Headers
 
 export interface PageOptions {

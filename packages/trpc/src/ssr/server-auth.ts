@@ -17,7 +17,7 @@ export interface PrefetchOptions {
 }
 
 export interface ServerAuth {
-  /** For `createAuthClient({ hydrate: state })`. Read it after all calls: a call may find that the session ended. */
+  /** For `createAuthClient({ hydrate: state })`. Read it after all calls: they may end the session. */
   readonly state: HydrationState
   /** Why the page has no user; null if it has one, or no credentials. */
   readonly reason: Reason | null
@@ -25,7 +25,7 @@ export interface ServerAuth {
   readonly headers: Headers
   /** Send each to the browser in its own `Set-Cookie`. */
   readonly setCookies: readonly string[]
-  /** Calls the app's router, and again with a fresh JWT if it rejects the browser's, so `work` should only read. */
+  /** Runs `work`, and again with a fresh JWT if the router rejects the browser's. It should only read. */
   call<Result>(work: (headers: Headers) => Promise<Result>): Promise<Result>
   /**
    * Fetches queries into the `QueryClient` of this request. Never rejects: the browser fetches a failed query again.
@@ -121,7 +121,7 @@ function fetchInto(queryClient: PrefetchQueryClient, options: PrefetchOptions): 
   return 'initialPageParam' in once ? queryClient.fetchInfiniteQuery(once) : queryClient.fetchQuery(once)
 }
 
-/** Returns why the router rejected a call, here or in another process, and whether no resolver ran; else null. */
+/** Returns why a router rejected a call and whether no resolver ran; null for other errors. */
 function rejectionOf(error: unknown): { reason: Reason; isReplayable: boolean } | null {
   const { cause, data }: { cause?: unknown; data?: unknown } = Object(error)
   const authError = [error, cause].find(isAuthError)

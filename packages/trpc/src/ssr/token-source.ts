@@ -19,7 +19,7 @@ export type TokenSource =
       readonly fetch?: typeof globalThis.fetch
     }
 
-/** Throws without a response in time that is clearly from our token endpoint. The reason is null if it has a JWT. */
+/** Throws without a response in time that is clearly ours. The reason is null if it has a JWT. */
 export type FetchToken = (page: Page) => Promise<{ reason: Reason | null; setCookies: readonly string[] }>
 
 export function createFetchToken(
