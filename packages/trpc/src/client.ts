@@ -7,9 +7,8 @@ export {
   type RoutesOf,
 } from './client/auth-client.ts'
 export { AuthClientError } from './client/auth-client-error.ts'
-export type { AuthState, AuthStatus } from './client/auth-state.ts'
-export { type BearerStorage, bearer } from './client/bearer.ts'
-export type { OpenTransport } from './client/transport.ts'
+export type { AuthState, AuthStatus } from './client/session-state.ts'
+export { type BearerStorage, bearer, type OpenTransport } from './client/transport.ts'
 export { authAwareRetry } from './links/auth-aware-retry.ts'
 export { authLink } from './links/auth-link.ts'
 export { type SubscriptionLinkOptions, subscriptionLink } from './links/subscription-link.ts'

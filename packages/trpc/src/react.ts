@@ -1,6 +1,6 @@
+export type { AuthQueryClient } from './react/auth-context.ts'
 export { AuthProvider, type AuthProviderProps } from './react/auth-provider.ts'
 export type { ConfirmationInput } from './react/confirmation.ts'
-export type { AuthQueryClient } from './react/follow-user.ts'
 export type { HookClient } from './react/hook-client.ts'
 export { AuthLoading, type ShownProps, SignedIn, SignedOut } from './react/signed-in.ts'
 export { type UseAuthResult, useAuth } from './react/use-auth.ts'

@@ -25,7 +25,6 @@ export class AuthClientError extends Error {
   }
 }
 
-/** The status and message of each error that the client itself reports. */
 const ERRORS = {
   ACCOUNT_BANNED: [403, 'Account banned'],
   BEARER_DISABLED: [200, 'The server lacks `bearer: true`'],
@@ -44,18 +43,16 @@ export function clientError(
   return new AuthClientError(status, { code, message: ERRORS[code][1] }, cause)
 }
 
-/** Returns an error as an `AuthClientError`; anything else becomes its cause. */
 export function toClientError(cause: unknown): AuthClientError {
   if (cause instanceof AuthClientError) return cause
   return new AuthClientError(0, { code: 'UNKNOWN', message: String(cause) }, cause)
 }
 
-/** Whether the session has definitely ended. No other error signs a client out. */
 export function isSignedOut({ status, code }: AuthClientError): boolean {
   return status === 401 && isSessionOver(code)
 }
 
-/** Whether a newer session secret replaced the one that the client sent. The session itself goes on. */
+/** Whether a newer session secret replaced the client's. The session itself goes on. */
 export function isSuperseded({ status, code }: AuthClientError): boolean {
   return status === 409 && code === 'SECRET_SUPERSEDED'
 }

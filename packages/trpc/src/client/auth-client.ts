@@ -1,21 +1,20 @@
-import { ENDPOINTS, type HydrationState, type Route } from '@sallyport/core/internal/protocol'
-import { clientError } from './auth-client-error.ts'
-import type { AuthState } from './auth-state.ts'
-import { callOnBehalf } from './call-on-behalf.ts'
+import { ENDPOINTS, type HydrationState, isTokenReason, type Route } from '@sallyport/core/internal/protocol'
+import { clientError, toClientError } from './auth-client-error.ts'
 import { type ClientSession, clientSession } from './client-session.ts'
 import { createClientSession } from './create-client-session.ts'
 import { createEndpointFetch } from './fetch-endpoint.ts'
+import type { AuthState } from './session-state.ts'
 import { connectTabs } from './tabs.ts'
 import { cookieTransport, type OpenTransport } from './transport.ts'
 
 export interface AuthClientOptions {
-  /** The URL of the app, such as `https://app.example.com`. @default '' (the origin of the page) */
+  /** Such as `https://app.example.com`. @default '' (the origin of the page) */
   readonly baseUrl?: string
   /** @default globalThis.fetch */
   readonly fetch?: typeof globalThis.fetch
-  /** What the server rendered, from `@sallyport/trpc/ssr`: the client starts in this state without a request. */
+  /** From `@sallyport/trpc/ssr`: starts in the state that the server rendered, without a request. */
   readonly hydrate?: HydrationState | undefined
-  /** How credentials travel: `bearer(storage)` without cookies. @default cookies, which no script can read */
+  /** `bearer(storage)` without cookies. @default cookies, which no script can read */
   readonly transport?: OpenTransport
 }
 
@@ -29,19 +28,15 @@ type RoutesOption<Api> = keyof RoutesOf<Api> extends never
   ? { readonly routes?: RoutesOf<Api> }
   : { readonly routes: RoutesOf<Api> }
 
-/** The options that only the server has. */
-type ServerOptions = 'request' | 'remoteAddress'
-
-/** The endpoints of an auth server as calls over HTTP. No endpoint serves `createSession`. */
+/** The endpoints of an auth server over HTTP. No endpoint serves `createSession`. */
 export type AuthClientApi<Api> = {
   readonly [Name in keyof Omit<Api, 'createSession'>]: ClientMethod<Api[Name]>
 }
 
 type ClientMethod<Method> = Method extends (options: infer Options) => Promise<infer Result>
-  ? (...input: InputOf<Omit<Options, ServerOptions>>) => Promise<Omit<Result, 'headers'>>
+  ? (...input: InputOf<Omit<Options, 'request' | 'remoteAddress'>>) => Promise<Omit<Result, 'headers'>>
   : never
 
-/** An input without required members is optional. */
 type InputOf<Input> = Record<never, never> extends Input ? [input?: Input] : [input: Input]
 
 /** `fetch`, as tRPC's links require it: each option may be undefined. */
@@ -50,41 +45,30 @@ export type AuthFetch = (
   init?: { readonly [Option in keyof RequestInit]?: RequestInit[Option] | undefined },
 ) => Promise<Response>
 
-/** The user of a browser or program, and the calls that change it. */
 export interface AuthClient<Api = object> {
-  /** The auth endpoints, such as `client.api.signInEmail({ email, password })`. Each throws `AuthClientError`. */
+  /** Each method throws `AuthClientError`. */
   readonly api: AuthClientApi<Api>
-  /** Returns the current state: the same object until something changes. */
+  /** Returns the same object until something changes. */
   getState(): AuthState
-  /** Returns the state of the first render, on the server and in the browser: `hydrate`, or `loading`. */
+  /** Returns the state of the first render: `hydrate`, or `loading`. */
   getServerState(): AuthState
-  /**
-   * Calls the listener at every change, until the returned function is called. While there are listeners, the
-   * client refreshes the JWT ahead of time and follows the other tabs of the browser.
-   */
+  /** While there are listeners, the client refreshes the JWT ahead of time and follows the other tabs. */
   subscribe(listener: () => void): () => void
   /** Never rejects: read the returned state. */
   refresh(): Promise<AuthState>
-  /**
-   * Signs out: the status is `signing-out` until the server confirms it, then `unauthenticated`. During an outage
-   * the client retries, and the state has the error. Never rejects: if the server rejects it, such as with
-   * `COOKIE_CONFLICT`, the returned state has the error and the status from before.
-   */
+  /** Retries during an outage. Never rejects: after a rejection, the state has the error and the old status. */
   signOut(): Promise<AuthState>
-  /**
-   * For tRPC's HTTP links, and for an `EventSource` that takes a `fetch`: adds the credentials. With bearer
-   * transport it sends the JWT to any URL, so use it only for your own servers.
-   */
+  /** Adds the credentials. A bearer transport sends the JWT to any URL: use it only for your own servers. */
   readonly fetch: AuthFetch
   /** @internal */
   readonly [clientSession]: ClientSession
 }
 
 /**
- * Creates the client of an auth server, for a browser or another program. Import only the type of the server's
- * `auth.api`. Create one per app. It is safe to create on a server: it does nothing before a listener or a call.
+ * Creates the client of an auth server, for a browser or another program. Create one per app. On a server, it does
+ * nothing before a listener or a call.
  *
- * @param options optional, unless further plugins need `routes`
+ * @param options required only if further plugins need `routes`
  * @example
  * import type { auth } from './auth-server.ts'
  * export const authClient = createAuthClient<typeof auth.api>()
@@ -92,25 +76,16 @@ export interface AuthClient<Api = object> {
  * authClient.getState().status // 'authenticated'
  */
 export function createAuthClient<Api = object>(
-  ...[options]: Record<never, never> extends RoutesOption<Api>
-    ? [options?: AuthClientOptions & RoutesOption<Api>]
-    : [options: AuthClientOptions & RoutesOption<Api>]
+  ...[options]: InputOf<AuthClientOptions & RoutesOption<Api>>
 ): AuthClient<Api> {
-  const {
-    routes,
-    fetch = globalThis.fetch,
-    hydrate,
-    ...rest
-  }: AuthClientOptions & {
-    routes?: Readonly<Record<string, Route>>
-  } = options ?? {}
+  const { fetch = globalThis.fetch, ...rest }: AuthClientOptions = options ?? {}
   const baseUrl = rest.baseUrl?.replace(/\/$/, '') ?? ''
   const name = `sallyport ${baseUrl}`
   const transport = rest.transport?.(name) ?? cookieTransport
   const { tokens } = transport
   const fetchEndpoint = createEndpointFetch(baseUrl, { transport, fetch })
   const tabs = connectTabs(tokens ? `${name} bearer` : name)
-  const session = createClientSession(hydrate, { fetchEndpoint, tokens, tabs })
+  const session = createClientSession(rest.hydrate, { fetchEndpoint, tokens, tabs })
 
   async function call(method: string, route: Route, input?: object): Promise<object> {
     if (method === 'signOut') {
@@ -133,24 +108,45 @@ export function createAuthClient<Api = object>(
     return response
   }
 
-  const methods = Object.entries({ ...ENDPOINTS, ...routes }).map(([method, route]) => [
+  const routes: Record<string, Route> = { ...ENDPOINTS, ...options?.routes }
+  const methods = Object.entries(routes).map(([method, route]) => [
     method,
     (input?: object) => call(method, route, input),
   ])
-  const rendered = session.getState()
+  const { getState, subscribe, refresh, signOut } = session
+  const rendered = getState()
   return {
     api: Object.fromEntries(methods),
-    getState: session.getState,
+    getState,
     getServerState: () => rendered,
-    subscribe: session.subscribe,
-    refresh: session.refresh,
-    signOut: session.signOut,
+    subscribe,
+    refresh,
+    signOut,
     fetch(input, init) {
       const headers = new Headers(init?.headers ?? (input as Partial<Request>).headers)
       for (const [header, value] of Object.entries(transport.headers())) headers.set(header, value)
       return fetch(input, { ...(init as RequestInit), headers, credentials: transport.credentials })
     },
     [clientSession]: session,
+  }
+}
+
+/** Calls again after a rejection of the JWT. Endpoints verify the JWT first, so nothing runs twice. */
+async function callOnBehalf(session: ClientSession, call: () => Promise<object>): Promise<object> {
+  await session.refreshIfDue()
+  const { userChanges } = session.getState()
+  for (let isReplay = false; ; isReplay = true) {
+    const { generation } = session.get()
+    try {
+      return await call()
+    } catch (error) {
+      const { code } = toClientError(error)
+      session.report(code, userChanges)
+      if (!isTokenReason(code)) throw error
+      if (!isReplay) await session.refreshAfter(generation)
+      // The JWT was superseded between its refresh and the call.
+      else if (!(await session.isOvertaken(generation))) throw error
+    }
   }
 }
 

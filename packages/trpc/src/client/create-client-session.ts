@@ -9,7 +9,7 @@ import { onFocus, scheduleRefresh } from './schedule-refresh.ts'
 import { hydrate, type SessionEvent, transition } from './session-state.ts'
 import { createStore } from './store.ts'
 
-/** Creates the session of a client. It does nothing before the first listener or call, and keeps the JWT fresh while it has listeners. */
+/** Does nothing before the first listener or call. Keeps the JWT fresh while there are listeners. */
 export function createClientSession(
   rendered: HydrationState | undefined,
   options: Pick<SessionStore, 'fetchEndpoint' | 'tabs' | 'tokens'>,
@@ -19,9 +19,9 @@ export function createClientSession(
   const store = { ...options, get, subscribe, dispatch }
   const getState = () => get().shown
   let listeners = 0
-  let stop: (() => void) | null = null
+  let stops: ((() => void) | undefined)[] | null = null
   let signingOut: Promise<void> | null = null
-  const { abort, ...refresher } = createRefresher(store, () => stop !== null)
+  const { abort, ...refresher } = createRefresher(store, () => stops !== null)
   const { refresh } = refresher
 
   function dispatch(event: SessionEvent): void {
@@ -29,31 +29,19 @@ export function createClientSession(
     if (next !== get()) set(next)
   }
 
-  function start(): () => void {
-    const unfollow = followTabs(store, refresh)
-    const unschedule = scheduleRefresh(store, refresh)
-    return () => {
-      unfollow?.()
-      unschedule()
-    }
-  }
-
   return {
     ...store,
     ...refresher,
-    get generation() {
-      return get().generation
-    },
     getState,
     subscribe(listener) {
       // The same listener may subscribe twice.
       const unsubscribe = subscribe(() => listener())
       listeners++
-      stop ??= start()
+      stops ??= [followTabs(store, refresh), scheduleRefresh(store, refresh)]
       return () => {
         if (!unsubscribe() || --listeners > 0) return
-        stop?.()
-        stop = null
+        for (const stop of stops ?? []) stop?.()
+        stops = null
       }
     },
     async isOvertaken(rejected) {

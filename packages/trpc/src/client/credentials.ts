@@ -9,7 +9,6 @@ export function latestReceipt({ tokens, tabs }: SessionStore): Promise<Receipt |
   return tokens ? tokens.recall() : tabs.latest?.()
 }
 
-/** Takes over a JWT of another tab. */
 export function receive(store: SessionStore, receipt: Receipt, isNew = false): void {
   store.dispatch({ type: 'received', jwt: hold(receipt), isNew })
 }
@@ -49,7 +48,7 @@ export async function catchUp(store: SessionStore): Promise<void> {
   if (known && sessionId) receive(store, known, known.sessionId !== sessionId)
 }
 
-/** Applies the messages of other tabs, and refreshes if one isn't clear. Returns what stops it. */
+/** Applies the messages of other tabs. Returns a function that stops it. */
 export function followTabs(store: SessionStore, refresh: () => unknown): (() => void) | undefined {
   const { get, dispatch, tabs, tokens } = store
 

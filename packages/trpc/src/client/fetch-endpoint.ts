@@ -2,7 +2,7 @@ import { AUTH_PATH, type ErrorResponse, type Route } from '@sallyport/core/inter
 import { AuthClientError, clientError } from './auth-client-error.ts'
 import type { CredentialTransport } from './transport.ts'
 
-/** Sends a request to an auth endpoint and returns the body of its response, or throws `AuthClientError`. */
+/** Returns the body of the response, or throws `AuthClientError`. */
 export type EndpointFetch = (
   route: Route,
   options?: {

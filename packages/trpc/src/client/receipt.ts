@@ -1,13 +1,13 @@
 import { CLIENT_LEEWAY_SECONDS, type TokenResponse } from '@sallyport/core/internal/protocol'
 
-/** A received JWT, without the token, in a form that the tabs of a browser can share. */
+/** A received JWT, without the token, as the tabs of a browser share it. */
 export interface Receipt extends Pick<TokenResponse, 'userId' | 'sessionId' | 'expiresIn'> {
   /** When it was received, in milliseconds since 1970; greater than that of every earlier receipt. */
   readonly seq: number
 }
 
-/** A receipt, and when it was received by the clock of this page. */
 export interface Held extends Receipt {
+  /** By the clock of this page. */
   readonly heldSinceMs: number
 }
 
@@ -16,9 +16,8 @@ export function hold(receipt: Receipt): Held {
 }
 
 /**
- * Returns the milliseconds until a JWT is due for a refresh: the leeway, or half of a short lifetime, before it
- * expires. Of two clocks the later counts: the system clock may be set back, and the other one may stop while
- * the machine sleeps. At worst, that is a refresh too early. `earlier` is a share of the leeway.
+ * Returns the milliseconds until the leeway before a JWT expires, or half of a short lifetime. `earlier` is a share of
+ * the leeway. Uses the later of two clocks: the system clock may be set back, the other may stop during sleep.
  */
 export function dueInMs({ expiresIn, seq, heldSinceMs }: Held, earlier = 0): number {
   const lifetime = expiresIn * 1_000
@@ -31,7 +30,6 @@ export function isDue(held: Held | null): boolean {
   return held !== null && dueInMs(held) <= 0
 }
 
-/** Whether the response of an endpoint has new credentials. */
 export function isTokenResponse(body: object): body is TokenResponse {
   const { expiresIn, sessionId }: Partial<Record<keyof TokenResponse, unknown>> = body
   return Number(expiresIn) > 0 && Boolean(sessionId)

@@ -1,4 +1,4 @@
-import { ENDPOINTS, type Route } from '@sallyport/core/internal/protocol'
+import { ENDPOINTS, isSessionOver, type Route } from '@sallyport/core/internal/protocol'
 import {
   type AuthClientError,
   clientError,
@@ -6,39 +6,35 @@ import {
   isSuperseded,
   toClientError,
 } from './auth-client-error.ts'
-import type { AuthState } from './auth-state.ts'
 import { pause } from './back-off.ts'
 import type { ClientSession, SessionStore } from './client-session.ts'
 import { accept, end, latestReceipt, receive } from './credentials.ts'
 import { hold, isDue, isTokenResponse } from './receipt.ts'
+import type { AuthState } from './session-state.ts'
 
 /** Refreshes that rejected calls may cause in a minute: more would be a loop. */
 const MAX_PER_MINUTE = 3
 
-/** Pauses before each further attempt with a superseded secret, in milliseconds: the current one may be on its way. */
+/** Pauses before attempts after a superseded secret: the current one may be on its way. */
 const RETRY_PAUSES_MS = [200, 1_000, 3_000] as const
 
-/** Requests new JWTs from the token endpoint: one request at a time, shared by all callers and tabs. */
-interface Refresher extends Pick<ClientSession, 'refresh' | 'refreshAfter' | 'refreshIfDue' | 'report'> {
-  /** Aborts the request. */
+type Refresher = Pick<ClientSession, 'refresh' | 'refreshAfter' | 'refreshIfDue' | 'report'> & {
   abort(): void
 }
 
-/** The state when a refresh began. */
-interface Begun {
-  readonly revision: number
-  /** The newest JWT. */
-  readonly seq: number
-}
+/** The state when a refresh began; `seq` is that of the newest JWT. */
+type Begun = { readonly revision: number; readonly seq: number }
 
-/** Only the token endpoint decides whether a session has ended; after any other failure the status stays what it was. */
+/**
+ * Requests new JWTs from the token endpoint, one request at a time for all callers and tabs. Only that endpoint
+ * decides whether a session has ended; after any other failure the status stays what it was.
+ */
 export function createRefresher(store: SessionStore, isScheduled: () => boolean): Refresher {
   const { get, dispatch, tabs, tokens } = store
   let running: Promise<void> | null = null
   let aborter: AbortController | undefined
-  /** When rejected calls caused requests. */
+  /** When rejected calls caused requests; `isCaused` is true until the refresh in flight sends one. */
   let causedAt: number[] = []
-  /** Whether a rejected call caused the refresh, and it hasn't sent a request yet. */
   let isCaused = false
 
   function refresh(): Promise<AuthState> {
@@ -76,7 +72,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
     if (!tokens) await call(ENDPOINTS.signOut).catch(() => {})
   }
 
-  /** Returns the error if the session secret was superseded, null after any other response. */
+  /** Returns the error if the session secret was superseded, else null. */
   async function request(begun: Begun): Promise<AuthClientError | null> {
     if (await isDone(begun)) return null
     // Credentials from another tab need no request, so they don't count as a loop.
@@ -134,15 +130,14 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
       if (isNewer()) return
       if (shown.status === 'unauthenticated') throw ended.error
       if (running === null && isScheduled() && failures > 0 && shown.error) throw shown.error
-      const refreshing = refreshForCall()
-      if (refreshing === null) dispatch({ type: 'looped', error: clientError('REFRESH_LOOP') })
-      await refreshing
+      if ((await refreshForCall()) === null) dispatch({ type: 'looped', error: clientError('REFRESH_LOOP') })
       if (isNewer()) return
       const { status, error } = get().shown
       throw status === 'unauthenticated' ? get().ended.error : (error ?? clientError('USER_CHANGED'))
     },
     report(reason, userChanges) {
       const { shown } = get()
+      if (!isSessionOver(reason) && reason !== 'ACCOUNT_BANNED') return
       const isCurrent = userChanges === shown.userChanges && shown.status === 'authenticated'
       if (isCurrent && shown.error?.code !== reason) void refreshForCall()
     },

@@ -4,7 +4,7 @@ import type { SessionStore } from './client-session.ts'
 import { dueInMs, isDue } from './receipt.ts'
 import type { SessionState } from './session-state.ts'
 
-/** By what share of the leeway a timer may fire early, so that not all devices refresh at once. */
+/** The share of the leeway by which a timer may fire early, so devices don't refresh at once. */
 const JITTER = 1 / 6
 
 /** The JWTs of a session that is about to end are due at once. */
@@ -26,7 +26,7 @@ export function scheduleRefresh(store: SessionStore, refresh: () => unknown): ()
   const unfocus = onFocus((isFromHistory) => {
     if (isFromHistory) dispatch({ type: 'restored' })
     const state = get()
-    const isWanted = !isOut(state) && (state.shown.error !== null || isRefreshDue(state))
+    const isWanted = !isSignedOut(state) && (state.shown.error !== null || isRefreshDue(state))
     if (state.isRestored || isWanted) refresh()
     else schedule()
   })
@@ -43,7 +43,7 @@ function isRefreshDue({ shown: { status }, held }: SessionState): boolean {
   return status === 'loading' || status === 'unknown' || isDue(held)
 }
 
-function isOut({ shown: { status } }: SessionState): boolean {
+function isSignedOut({ shown: { status } }: SessionState): boolean {
   return status === 'unauthenticated' || status === 'signing-out'
 }
 
@@ -52,7 +52,7 @@ function nextRefreshInMs(state: SessionState): number | null {
   const { shown, held, failures } = state
   // Without a failure, an error says nothing about the token endpoint.
   const error = failures > 0 ? shown.error : null
-  if (isOut(state) || (error && isDecided(error))) return null
+  if (isSignedOut(state) || (error && isDecided(error))) return null
   const dueIn = held === null ? 0 : dueInMs(held, Math.random() * JITTER)
   const delay = error ? backOff(failures, error.retryAfterSeconds) : dueIn
   return Math.max(MIN_TIMER_MS, Math.min(delay, MAX_TIMER_MS))
@@ -60,10 +60,7 @@ function nextRefreshInMs(state: SessionState): number | null {
 
 const FOCUS_EVENTS = ['visibilitychange', 'focus', 'online', 'pageshow']
 
-/**
- * Calls the listener when the page becomes visible, focused, or online: its timers may have been paused. A page
- * that comes back from the history is as old as when the user left it.
- */
+/** Calls the listener when the page becomes visible, focused, or online: its timers may have been paused. */
 export function onFocus(listener: (isFromHistory: boolean) => void): () => void {
   if (!globalThis.document) return () => {}
   const notify = (event: Event) => {

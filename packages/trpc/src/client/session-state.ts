@@ -1,9 +1,27 @@
 import type { HydrationState } from '@sallyport/core/internal/protocol'
 import { type AuthClientError, clientError, isSuperseded } from './auth-client-error.ts'
-import type { AuthState, AuthStatus } from './auth-state.ts'
 import { type Held, hold } from './receipt.ts'
 
-/** What a client knows, with its newest JWT in `held`. Only {@link transition} changes it. */
+/**
+ * - `loading`: the client waits for its first response
+ * - `signing-out`: the user signed out and the server hasn't confirmed it yet
+ * - `unknown`: the client got no first response, and retries
+ */
+export type AuthStatus = 'loading' | 'authenticated' | 'unauthenticated' | 'signing-out' | 'unknown'
+
+/** What the client knows about the user. Immutable: each change creates a new object. */
+export interface AuthState {
+  readonly status: AuthStatus
+  /** Counts the changes of the user. Data from before the latest may belong to another user. */
+  readonly userChanges: number
+  /** Null if no user is signed in, or the client doesn't know. */
+  readonly userId: string | null
+  readonly sessionId: string | null
+  /** Why the latest attempt failed. Only `SECRET_SUPERSEDED` changes the status, to `unauthenticated`. */
+  readonly error: AuthClientError | null
+}
+
+/** What the client keeps; `held` is its newest JWT. */
 export interface SessionState {
   readonly shown: AuthState
   readonly held: Held | null
@@ -11,28 +29,26 @@ export interface SessionState {
   readonly generation: number
   /** The first JWT since the latest sign-in or confirmation. */
   readonly oldestGeneration: number
-  /** Attempts to refresh or to sign out that failed in a row. */
+  /** Failures in a row to refresh or to sign out. */
   readonly failures: number
   /** Counts sessions and sign-outs. Drop the response to a request that began before the latest. */
   readonly revision: number
   /** Why the latest session ended. Its JWTs up to `seq` no longer work. */
   readonly ended: Pick<AuthState, 'sessionId'> & { readonly seq: number; readonly error: AuthClientError }
-  /** Whether the page came back from the history: the cookies may belong to another user by now. */
+  /** After a return from the history, the cookies may belong to another user. */
   readonly isRestored: boolean
   /** Why the server rejects WebSockets from this page. */
   readonly pageError: AuthClientError | null
 }
 
-/** What changes a {@link SessionState}. */
 export type SessionEvent =
   /** A JWT arrived, from the server or from another tab; `isNew` after a sign-in or a confirmation. */
   | { readonly type: 'received'; readonly jwt: Held; readonly isNew: boolean }
-  /** The session ended, or only its JWTs up to `seq` were superseded. */
+  /** With `seq`, only the JWTs up to it were superseded. */
   | { readonly type: 'ended'; readonly error: AuthClientError; readonly seq?: number | undefined }
-  /** A refresh or a sign-out got no answer about the session. A rejected sign-out restores the status before it. */
+  /** `status` is the one to restore after a rejected sign-out. */
   | { readonly type: 'failed'; readonly error: AuthClientError; readonly status?: AuthStatus }
   | { readonly type: 'signing-out' }
-  /** The server rejects each new JWT. */
   | { readonly type: 'looped'; readonly error: AuthClientError }
   | { readonly type: 'page-rejected'; readonly error: AuthClientError }
   | { readonly type: 'restored' }
@@ -64,7 +80,7 @@ export function hydrate(rendered: HydrationState | undefined): SessionState {
   }
 }
 
-/** Returns the state after an event, or the same object if the event is outdated. The table is in `docs/clients.md`. */
+/** Returns the state after an event, or the same object if it is outdated. The table is in `docs/clients.md`. */
 export function transition(state: SessionState, event: SessionEvent): SessionState {
   const { shown, held, generation, ended } = state
   const { status, sessionId } = shown

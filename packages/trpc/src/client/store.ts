@@ -1,8 +1,7 @@
-/** A value that listeners follow. */
 export interface Store<Value> {
   get(): Value
   set(next: Value): void
-  /** Returns a function that removes the listener, and returns whether it was still there. */
+  /** Returns a function that removes the listener and returns whether it existed. */
   subscribe(listener: () => void): () => boolean
 }
 

@@ -1,17 +1,11 @@
 import { pause } from './back-off.ts'
 import type { Receipt } from './receipt.ts'
 
-/** What the tabs of a browser send each other. */
 export type TabMessage =
   /** A JWT arrived; `isNew` after a sign-in or a confirmation. */
   | { readonly type: 'received'; readonly receipt: Receipt; readonly isNew: boolean }
-  /** A session has definitely ended; null if the tab didn't know which. */
-  | {
-      readonly type: 'ended'
-      readonly sessionId: string | null
-      /** Only the secrets up to this receipt were superseded; a tab with a newer one stays signed in. */
-      readonly supersededSeq?: number | undefined
-    }
+  /** `sessionId` is null if unknown. With `supersededSeq`, a tab with a newer receipt stays signed in. */
+  | { readonly type: 'ended'; readonly sessionId: string | null; readonly supersededSeq?: number | undefined }
 
 /** The tabs of one browser, which share its cookies. Outside a browser the optional members are absent. */
 export interface Tabs {
@@ -20,17 +14,15 @@ export interface Tabs {
   /** Within `exclusively`: returns the newest JWT that another open tab has received. */
   latest?(): Promise<Receipt | null>
   notify?(message: TabMessage): Promise<void>
-  /** Returns a function that stops listening. */
   listen?(listener: (message: TabMessage) => void): () => void
 }
 
-/** How long to wait for another tab, in milliseconds: it may be frozen. */
+/** Another tab may be frozen. */
 const TAB_TIMEOUT_MS = 15_000
 
-/** How long a tab waits for competing claims, in milliseconds, in a browser without locks. */
+/** How long to wait for competing claims in a browser without locks. */
 const CLAIM_MS = 50
 
-/** For a program, and a page without the APIs. */
 function singleTab(): Tabs {
   let last: Promise<unknown> = Promise.resolve()
   return {
@@ -42,12 +34,11 @@ function singleTab(): Tabs {
   }
 }
 
-/** Connects to the tabs of the same origin that use this name. */
+/** Connects to the tabs of the same origin and name. */
 export function connectTabs(name: string): Tabs {
   if (!globalThis.document || !globalThis.BroadcastChannel) return singleTab()
   const { locks } = navigator
   let channel: BroadcastChannel | null = null
-  /** The receipt that this tab publishes as the name of a lock. */
   let publishedSeq = 0
   let release = (): void => {}
 
@@ -63,8 +54,7 @@ export function connectTabs(name: string): Tabs {
     },
     async notify(message) {
       release()
-      // A message may still be on its way when the next tab gets the lock. One authority grants and lists all
-      // locks, so that tab sees a lock whose name is the receipt.
+      // The next tab may get the lock before this message, but it sees a lock whose name is the receipt.
       if (locks && channel && message.type === 'received') {
         const { receipt } = message
         publishedSeq = receipt.seq

@@ -1,7 +1,12 @@
-import { CLIENT_HEADER, type TokenResponse } from '@sallyport/core/internal/protocol'
+import {
+  CLIENT_HEADER,
+  NO_SESSION,
+  SESSION_HEADER,
+  type TokenResponse,
+} from '@sallyport/core/internal/protocol'
+import { clientError } from './auth-client-error.ts'
 import type { Receipt } from './receipt.ts'
 
-/** How credentials travel. */
 export interface CredentialTransport {
   readonly credentials: RequestCredentials
   /** Returns the headers of a call; with `forEndpoint`, also those that only an auth endpoint may see. */
@@ -27,4 +32,59 @@ export type OpenTransport = (key: string) => CredentialTransport
 export const cookieTransport: CredentialTransport = {
   credentials: 'include',
   headers: () => ({ [CLIENT_HEADER]: '1' }),
+}
+
+/** Where a program stores its tokens, such as `localStorage` or the keychain of a phone. May be async. */
+export interface BearerStorage {
+  getItem(key: string): string | null | undefined | Promise<string | null | undefined>
+  setItem(key: string, value: string): unknown
+  removeItem(key: string): unknown
+}
+
+/**
+ * Creates a transport for programs without cookies. The server must set `bearer: true`. Any code that reads the
+ * storage has the session, so prefer cookies in a page.
+ *
+ * @example createAuthClient<typeof auth.api>({ baseUrl: 'https://app.example.com', transport: bearer(AsyncStorage) })
+ */
+export function bearer(storage: BearerStorage): OpenTransport {
+  return (key) => {
+    let stored: StoredTokens | null = null
+    return {
+      credentials: 'omit',
+      headers: (forEndpoint) => ({
+        [CLIENT_HEADER]: '1',
+        ...(stored && { authorization: `Bearer ${stored.token}` }),
+        ...(forEndpoint && { [SESSION_HEADER]: stored?.sessionToken ?? NO_SESSION }),
+      }),
+      tokens: {
+        current: () => stored?.token ?? null,
+        async recall() {
+          stored = parse(await storage.getItem(key))
+          return stored
+        },
+        async keep({ token, sessionToken = stored?.sessionToken }, receipt) {
+          if (!token || !sessionToken) throw clientError('BEARER_DISABLED')
+          stored = { ...receipt, token, sessionToken }
+          await storage.setItem(key, JSON.stringify(stored))
+        },
+        async forget() {
+          stored = null
+          await storage.removeItem(key)
+        },
+      },
+    }
+  }
+}
+
+type StoredTokens = Receipt & Required<Pick<TokenResponse, 'token' | 'sessionToken'>>
+
+/** Returns null for anything that this client didn't store. */
+function parse(text: string | null | undefined): StoredTokens | null {
+  try {
+    const stored: StoredTokens | null = JSON.parse(text || 'null')
+    return stored?.token && stored.sessionToken ? stored : null
+  } catch {
+    return null
+  }
 }

@@ -3,11 +3,9 @@ import type { AnyTRPCRouter } from '@trpc/server'
 import { observable } from '@trpc/server/observable'
 import type { AuthClient } from '../client/auth-client.ts'
 import { clientError } from '../client/auth-client-error.ts'
-import { mayEnd } from '../client/call-on-behalf.ts'
 import { clientSession } from '../client/client-session.ts'
-import { authDataOf, type CallError, isOutage, toCallError } from './call-error.ts'
-import { decidedState } from './decided-state.ts'
-import { prepareReplay } from './replay.ts'
+import { authDataOf, isOutage, toCallError } from './call-error.ts'
+import { decidedState, prepareReplay } from './replay.ts'
 import { createResumption } from './resume.ts'
 import { type Call, type LinkCall, sendCall } from './send-call.ts'
 
@@ -16,16 +14,10 @@ import { type Call, type LinkCall, sendCall } from './send-call.ts'
  * the JWT before the resolver ran, the call is sent again once with a new JWT. A response to a call of one user
  * never reaches the next: the call fails with `CLIENT_CLOSED_REQUEST`.
  *
- * While the server can't validate the session, queries that need a new JWT wait, and mutations fail. A query
- * that begins during a sign-out waits for its result, and isn't sent after a sign-out.
+ * While the server can't validate the session, queries that need a new JWT wait, and mutations fail. Subscriptions
+ * continue after their last event when the outage is over, and end when the user signs out.
  *
- * Subscriptions outlast outages: the connection state shows the error, and the link sends them again, with
- * back-off, to continue after their last event. They end when the user signs out.
- *
- * @example
- * createTRPCClient<AppRouter>({
- *   links: [authLink(authClient), httpBatchLink({ url: '/trpc', fetch: authClient.fetch })],
- * })
+ * @example links: [authLink(authClient), httpBatchLink({ url: '/trpc', fetch: authClient.fetch })]
  */
 export function authLink<Router extends AnyTRPCRouter>(
   authClient: Pick<AuthClient, typeof clientSession>,
@@ -34,7 +26,7 @@ export function authLink<Router extends AnyTRPCRouter>(
   return () => (call) => observable((observer) => startCall({ ...call, session, observer }))
 }
 
-/** Starts a call of the current user, and ends it when the user changes. Returns what cancels it. */
+/** Starts a call, and ends it when the user changes. Returns a function that cancels it. */
 function startCall(options: LinkCall & Pick<Call, 'session' | 'observer'>): () => void {
   const { session, observer, op } = options
   const { userChanges } = session.getState()
@@ -53,11 +45,7 @@ function startCall(options: LinkCall & Pick<Call, 'session' | 'observer'>): () =
     return isGone
   }
 
-  function report(error: unknown): void {
-    const { reason } = authDataOf(error)
-    if (reason && mayEnd(reason)) session.report(reason, userChanges)
-  }
-
+  const report = (error: unknown) => session.report(authDataOf(error).reason ?? '', userChanges)
   const abort = () => stop(op.signal?.reason)
   const unfollow = isSubscription ? session.subscribe(isAbandoned) : undefined
   op.signal?.addEventListener('abort', abort)
@@ -71,7 +59,6 @@ function startCall(options: LinkCall & Pick<Call, 'session' | 'observer'>): () =
   }
 }
 
-/** @throws TRPCClientError the error of the call */
 async function runCall(call: Call): Promise<void> {
   const { session, op, signal, isAbandoned } = call
   const resumption = op.type === 'subscription' ? createResumption(call) : null
@@ -80,15 +67,15 @@ async function runCall(call: Call): Promise<void> {
   while (!signal.aborted) {
     await waitUntilReady(call)
     if (signal.aborted || isAbandoned()) return
-    const { generation } = session
+    const { generation } = session.get()
     const error = await sendCall(call, resumption?.begin() ?? op, resumption?.intercept)
     if (signal.aborted || isAbandoned()) return
     call.report(error)
     const { isHealthy, hasBegun: isResumable = false } = resumption?.end() ?? {}
     // The server accepted the JWT before: this is the first rejection of another one.
     if (isHealthy) isReplay = false
-    const onOutage = (error: CallError) => resumption?.showOutage(error)
-    if (await prepareReplay(call, error, { generation, isResumable, isReplay, onOutage })) {
+    const { showOutage } = resumption ?? {}
+    if (await prepareReplay(call, error, { generation, isResumable, isReplay, showOutage })) {
       isReplay = true
       continue
     }
@@ -97,7 +84,6 @@ async function runCall(call: Call): Promise<void> {
   }
 }
 
-/** Waits for a fresh JWT, and for the result of a sign-out. */
 async function waitUntilReady({ session, op, signal }: Call): Promise<void> {
   await session.refreshIfDue()
   if (session.getState().status !== 'signing-out') return

@@ -6,7 +6,7 @@ import type { AuthClientError } from '../client/auth-client-error.ts'
 
 export type CallError = TRPCClientError<AnyTRPCRouter>
 
-/** The error of a call. Two copies of tRPC may be installed, so its class says nothing. */
+/** Not a class: two copies of tRPC may be installed. */
 interface ErrorLike {
   readonly data?: { readonly httpStatus?: number; readonly auth?: AuthErrorData | null } | null | undefined
   readonly cause?: unknown
@@ -24,11 +24,7 @@ export function isOutage({ data, cause }: ErrorLike): boolean {
 
 const NAMES: Readonly<Record<number, string>> = TRPC_ERROR_CODES_BY_NUMBER
 
-/**
- * Returns the error of a call that the client itself ends, in the shape of a rejection by the server. `data.auth`
- * says why there is no new JWT, and `cause` is the error of the auth client. If the user has changed, it is 499
- * `CLIENT_CLOSED_REQUEST`.
- */
+/** Returns the error of a call that the client ends, in the shape of a rejection by the server. */
 export function toCallError(cause: AuthClientError, rejected?: CallError): CallError {
   const { message, retryAfterSeconds } = cause
   const auth = authDataOf(rejected)

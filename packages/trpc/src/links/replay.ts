@@ -1,25 +1,21 @@
 import { isTokenReason } from '@sallyport/core/internal/protocol'
-import { clientError, isRejection, toClientError } from '../client/auth-client-error.ts'
+import { clientError, isDecided, isRejection, toClientError } from '../client/auth-client-error.ts'
+import type { ClientSession } from '../client/client-session.ts'
+import type { AuthState } from '../client/session-state.ts'
 import { authDataOf, type CallError, toCallError } from './call-error.ts'
-import { decidedState } from './decided-state.ts'
+import type { Resumption } from './resume.ts'
 import type { Call } from './send-call.ts'
 
-/** The latest attempt of a call, which the server rejected. */
 interface Attempt {
   readonly generation: number
   /** Whether the call may be sent again although it has run. */
   readonly isResumable: boolean
-  /** Whether a rejection caused this attempt: it is sent again only if its JWT was superseded meanwhile. */
+  /** A replay is sent again only if its JWT was superseded meanwhile. */
   readonly isReplay: boolean
-  /** Called if the call must wait until its JWT can be renewed. */
-  onOutage(error: CallError): void
+  readonly showOutage: Resumption['showOutage'] | undefined
 }
 
-/**
- * Waits for a newer JWT after a rejection, and returns whether to send the call again.
- *
- * @throws TRPCClientError why there is no newer JWT
- */
+/** Waits for a newer JWT, and returns whether to send the call again. Throws why there is none. */
 export async function prepareReplay(call: Call, rejected: CallError, attempt: Attempt): Promise<boolean> {
   const { session } = call
   const { generation, isResumable, isReplay } = attempt
@@ -33,14 +29,32 @@ export async function prepareReplay(call: Call, rejected: CallError, attempt: At
   return mayResend
 }
 
-async function refresh(call: Call, rejected: CallError, { generation, onOutage }: Attempt): Promise<void> {
+async function refresh(call: Call, rejected: CallError, { generation, showOutage }: Attempt): Promise<void> {
   const { session, op, signal } = call
   let failure = await session.refreshAfter(generation).then(() => null, toClientError)
   const isTransient = failure && (!isRejection(failure) || failure.code === 'UNKNOWN')
   if (failure && isTransient && op.type !== 'mutation') {
-    onOutage(toCallError(failure, rejected))
+    showOutage?.(toCallError(failure, rejected))
     const { status, error } = await decidedState(session, signal)
     failure = status === 'unauthenticated' ? clientError('SESSION_NOT_FOUND') : error
   }
   if (failure) throw toCallError(failure, rejected)
+}
+
+/** Resolves when waiting doesn't change the state any more. Listens until then, so the client retries. */
+export function decidedState(session: ClientSession, signal: AbortSignal): Promise<AuthState> {
+  return new Promise((resolve) => {
+    const check = () => {
+      const shown = session.getState()
+      const isPageError = shown.error !== null && shown.error === session.get().pageError
+      const error = isPageError ? null : shown.error
+      const isSettled = error === null ? shown.status === 'authenticated' : isDecided(error)
+      if (shown.status !== 'unauthenticated' && !isSettled) return
+      unsubscribe()
+      resolve({ ...shown, error })
+    }
+    const unsubscribe = session.subscribe(check)
+    signal.addEventListener('abort', unsubscribe)
+    check()
+  })
 }

@@ -6,16 +6,14 @@ import type { Call, Envelope, Intercept } from './send-call.ts'
 /** After this long, a subscription counts as healthy and its back-off starts over. */
 const HEALTHY_MS = 30_000
 
-/** Keeps a subscription alive through outages. */
-interface Resumption {
-  /** Begins another attempt: returns the operation, to continue after its last event. */
+export interface Resumption {
+  /** Begins another attempt, and returns the operation to send: it continues after the last event. */
   begin(): Operation
   readonly intercept: Intercept
   /** Shows an error in the connection state. */
-  showOutage(error: CallError): void
+  readonly showOutage: (error: CallError) => void
   /** Whether the server accepted the attempt that ended, or it lasted. */
   end(): { hasBegun: boolean; isHealthy: boolean }
-  /** Waits before the next attempt. */
   wait(error: CallError): Promise<void>
 }
 
@@ -24,7 +22,6 @@ export function createResumption({ op, observer, signal }: Call): Resumption {
   let hasBegun = false
   let sentAt = 0
   let lastEventId: string | undefined
-  /** Whether the connection state shows an error. */
   let isOut = false
 
   function show(error: CallError | null): void {
@@ -74,7 +71,6 @@ function afterEvent(op: Operation, lastEventId: string | undefined): Operation {
   return { ...op, input: { ...(input as object | null), lastEventId } }
 }
 
-/** Data, a start or stop of the subscription, or the state of its connection. */
 interface AnyResult {
   readonly type?: string
   /** Set if the server used `tracked()`. */

@@ -5,7 +5,6 @@ import { clientError } from '../client/auth-client-error.ts'
 import type { ClientSession } from '../client/client-session.ts'
 import { type CallError, toCallError } from './call-error.ts'
 
-/** What tRPC's links emit for a call. */
 export type Envelope = OperationResultEnvelope<unknown, CallError>
 
 /** Returns true to pass an envelope on, false to drop it, or an error that ends this attempt. */
@@ -13,7 +12,6 @@ export type Intercept = (envelope: Envelope) => boolean | CallError
 
 export type LinkCall = Parameters<OperationLink<AnyTRPCRouter>>[0]
 
-/** A call of one user. */
 export interface Call extends LinkCall {
   readonly session: ClientSession
   readonly observer: Observer<Envelope, CallError>
@@ -21,7 +19,6 @@ export interface Call extends LinkCall {
   readonly signal: AbortSignal
   /** Whether the user changed, which ends the call. */
   isAbandoned(): boolean
-  /** Reports an error that may mean that the session has ended. */
   report(error: unknown): void
 }
 

@@ -12,12 +12,9 @@ export type SubscriptionLinkOptions<Router extends AnyTRPCRouter> = Omit<
 >
 
 /**
- * Creates a link for subscriptions over server-sent events, behind {@link authLink}, with tRPC's
- * `httpSubscriptionLink`. Each connection uses fresh cookies or a fresh token: `authLink` reconnects, not the
- * event source, which would retry every few seconds with the old ones.
- *
- * The browser's own `EventSource` sends only cookies. With bearer transport, pass one that takes a `fetch`, such as
- * that of the package `eventsource`.
+ * Creates a link for subscriptions over server-sent events, behind {@link authLink}, which reconnects with fresh
+ * credentials. The browser's own `EventSource` sends only cookies: with bearer transport, pass one that takes a
+ * `fetch`, such as that of the package `eventsource`.
  *
  * @throws TypeError if bearer transport has no `EventSource` option
  * @example

@@ -7,7 +7,7 @@ import {
   type WebSocketLinkOptions as WsLinkOptions,
 } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
-import { AuthClientError } from '../client/auth-client-error.ts'
+import { AuthClientError, toClientError } from '../client/auth-client-error.ts'
 import { backOff } from '../client/back-off.ts'
 import type { ClientSession } from '../client/client-session.ts'
 
@@ -17,31 +17,25 @@ export type WebSocketLinkOptions<Router extends AnyTRPCRouter> = SocketOptions &
 
 type SocketOptions = Omit<WebSocketClientOptions, 'connectionParams'>
 
-/** The close code of a banned user's socket. */
+// Close codes.
 const BANNED = 4403
-
-/** The close code of a socket whose credentials were superseded. */
 const SUPERSEDED = 4401
 
 export interface UserSocket {
   readonly send: OperationLink<AnyTRPCRouter>
-  /** The generation of the newest JWT when the latest connection was opened. */
+  /** Of the newest JWT when the latest connection was opened. */
   readonly generation: number
   callsInFlight: number
   close(): void
 }
 
-/** What the sockets of one link share. */
 export interface SocketPool {
   readonly session: ClientSession
   readonly options: SocketOptions
   createLink(client: TRPCWebSocketClient): OperationLink<AnyTRPCRouter>
-  /** The socket for the next call. */
   current: UserSocket | null
   /** The newest JWT that the server has rejected. */
   rejected: number
-  /** Why the server rejects sockets from this page. */
-  pageError: AuthClientError | null
 }
 
 /** Opens a socket for the current user. It closes when the user changes, signs out, or is banned. */
@@ -49,7 +43,7 @@ export function openUserSocket(pool: SocketPool): UserSocket {
   const { session, options } = pool
   const { url, onOpen, onClose } = options
   const { userChanges } = session.getState()
-  let { generation } = session
+  let { generation } = session.get()
   let isClosed = false
   let isOpen = false
 
@@ -62,12 +56,10 @@ export function openUserSocket(pool: SocketPool): UserSocket {
       // Without a newer JWT the server rejects each call and says why.
       else await session.refreshAfter(generation).catch(() => {})
       if (isClosed) throw new Error('Closed')
-      generation = session.generation
+      generation = session.get().generation
       return typeof url === 'function' ? url() : url
     },
-    ...(session.tokens && {
-      connectionParams: () => ({ token: session.tokens?.current() ?? undefined }),
-    }),
+    ...(session.tokens && { connectionParams: () => ({ token: session.tokens?.current() ?? undefined }) }),
     onOpen() {
       isOpen = true
       onOpen?.()
@@ -93,8 +85,8 @@ export function openUserSocket(pool: SocketPool): UserSocket {
   })
 
   async function closeIfRejected(): Promise<void> {
-    pool.pageError ??= await findPageError(session)
-    if (pool.pageError !== null) socket.close()
+    await findPageError(session)
+    if (session.get().pageError) socket.close()
   }
 
   const socket: UserSocket = {
@@ -112,10 +104,7 @@ export function openUserSocket(pool: SocketPool): UserSocket {
   return socket
 }
 
-/**
- * tRPC sends all calls of a moment in one frame, and all subscriptions when it reconnects. The server rejects a
- * frame of more than 20 calls, and closes the connection at one of more than 64 KB.
- */
+/** tRPC would send several calls in a frame. The server limits a frame to 20 calls and 64 KB. */
 function oneCallPerFrame(Base: typeof WebSocket): typeof WebSocket {
   return class extends Base {
     override send(data: Parameters<WebSocket['send']>[0]): void {
@@ -126,23 +115,14 @@ function oneCallPerFrame(Base: typeof WebSocket): typeof WebSocket {
   }
 }
 
-/**
- * Requests whether the server rejects WebSockets from this page. Returns null if it accepts them, or if the client
- * couldn't find out. With bearer transport, any page may open one.
- */
-async function findPageError(session: ClientSession): Promise<AuthClientError | null> {
+/** Checks whether the server accepts this page's origin. With bearer transport, any origin may connect. */
+async function findPageError(session: ClientSession): Promise<void> {
   const origin = globalThis.location?.origin
-  if (origin === undefined || session.tokens) return null
+  if (origin === undefined || session.tokens || session.get().pageError) return
   const headers = { [CLIENT_HEADER]: origin }
-  const code = await session.fetchEndpoint(ENDPOINTS.getSession, { headers }).then(
-    () => null,
-    ({ code }) => code,
-  )
-  if (code !== 'ORIGIN_REJECTED') return null
-  const error = new AuthClientError(403, {
-    code,
-    message: `The server rejects WebSockets from ${origin}. Open the app at its base URL, or add ${origin} to allowedOrigins.`,
-  })
+  const rejection = await session.fetchEndpoint(ENDPOINTS.getSession, { headers }).catch(toClientError)
+  if (!('code' in rejection) || rejection.code !== 'ORIGIN_REJECTED') return
+  const message = `The server rejects WebSockets from ${origin}. Open the app at its base URL, or add ${origin} to allowedOrigins.`
+  const error = new AuthClientError(403, { code: 'ORIGIN_REJECTED', message })
   session.dispatch({ type: 'page-rejected', error })
-  return error
 }

@@ -15,17 +15,12 @@ import type { LinkCall } from './send-call.ts'
 import { openUserSocket, type SocketPool, type UserSocket, type WebSocketLinkOptions } from './user-socket.ts'
 
 /**
- * Creates a link for calls over a WebSocket, behind {@link authLink}, with tRPC's `createWSClient` and `wsLink`. The
- * first call of a user opens the socket, which closes when the user signs out or is banned. Each connection uses
- * fresh cookies or a fresh token, which travels in the first message and never in the URL. After the server rejects
- * the JWT of a socket, or supersedes its credentials, such as by a password change, calls use a socket with newer
- * ones. If the server rejects the origin of the page, the link stops trying: calls and `state.error` get
- * `ORIGIN_REJECTED`, whose message says how to allow the origin.
+ * Creates a link for calls over a WebSocket, behind {@link authLink}. The first call of a user opens the socket, which
+ * closes when the user signs out or is banned. Each connection uses fresh credentials; a token travels in the first
+ * message, never in the URL. If the server rejects the JWT of a socket, calls use a socket with a newer one. If it
+ * rejects the origin of the page, calls and `state.error` get `ORIGIN_REJECTED`, whose message says what to do.
  *
- * @example
- * createTRPCClient<AppRouter>({
- *   links: [authLink(authClient), webSocketLink(authClient, { url: 'wss://app.example.com/trpc' })],
- * })
+ * @example links: [authLink(authClient), webSocketLink(authClient, { url: 'wss://app.example.com/trpc' })]
  */
 export function webSocketLink<Router extends AnyTRPCRouter>(
   authClient: Pick<AuthClient, typeof clientSession>,
@@ -39,7 +34,6 @@ export function webSocketLink<Router extends AnyTRPCRouter>(
       createLink: (client) => wsLink<Router>({ ...options, client } as WsLinkOptions<Router>)(runtime),
       current: null,
       rejected: -1,
-      pageError: null,
     }
     return (call) => observeCall(pool, call)
   }
@@ -47,7 +41,9 @@ export function webSocketLink<Router extends AnyTRPCRouter>(
 
 function observeCall(pool: SocketPool, call: LinkCall): ReturnType<OperationLink<AnyTRPCRouter>> {
   return observable((observer) => {
-    if (pool.pageError !== null) return observer.error(TRPCClientError.from(pool.pageError))
+    const pageError = () => pool.session.get().pageError
+    const rejection = pageError()
+    if (rejection) return observer.error(TRPCClientError.from(rejection))
     const socket = currentSocket(pool)
     socket.callsInFlight++
     const subscription = socket.send(call).subscribe({
@@ -55,12 +51,13 @@ function observeCall(pool: SocketPool, call: LinkCall): ReturnType<OperationLink
       error(error) {
         const { reason = '' } = authDataOf(error)
         if (isTokenReason(reason)) pool.rejected = Math.max(pool.rejected, socket.generation)
-        observer.error(pool.pageError === null ? error : TRPCClientError.from(pool.pageError))
+        observer.error(TRPCClientError.from(pageError() ?? error))
       },
       complete() {
         // Closing a socket completes its subscriptions.
-        if (pool.pageError === null) observer.complete()
-        else observer.error(TRPCClientError.from(pool.pageError))
+        const error = pageError()
+        if (error) observer.error(TRPCClientError.from(error))
+        else observer.complete()
       },
     })
     return () => {
@@ -70,11 +67,11 @@ function observeCall(pool: SocketPool, call: LinkCall): ReturnType<OperationLink
   })
 }
 
-/** Returns the socket for the next call: a new one if the server rejected the JWT of this one and there is a newer. */
+/** Returns the socket for the next call: a new one if this one's JWT was rejected and there is a newer. */
 function currentSocket(pool: SocketPool): UserSocket {
   const { session, current } = pool
   pool.rejected = Math.max(pool.rejected, session.get().oldestGeneration - 1)
-  if (current && current.generation <= pool.rejected && pool.rejected < session.generation) {
+  if (current && current.generation <= pool.rejected && pool.rejected < session.get().generation) {
     pool.current = null
     if (current.callsInFlight === 0) current.close()
   }

@@ -1,11 +1,10 @@
 import { type Context, createContext, useContext } from 'react'
-import type { AuthState } from '../client/auth-state.ts'
+import type { AuthState } from '../client/session-state.ts'
 import { type Confirmation, createConfirmation } from './confirmation.ts'
 import { type CurrentSession, createCurrentSession } from './current-session.ts'
-import type { AuthQueryClient } from './follow-user.ts'
 import type { HookClient } from './hook-client.ts'
 
-/** What all providers of one client share: one fetched session and one dialog per page, even with several React trees. */
+/** One per client, so several React trees share the fetched session and the dialog. */
 interface Shared {
   readonly currentSession: CurrentSession
   readonly confirmation: Confirmation
@@ -25,6 +24,13 @@ export function sharedBy(client: HookClient): Shared {
   return shared
 }
 
+/** The part of TanStack's `QueryClient` that `AuthProvider` uses. */
+export interface AuthQueryClient {
+  cancelQueries(): Promise<void>
+  getMutationCache(): { getAll(): readonly { options: object }[] }
+  clear(): void
+}
+
 interface AuthContextValue extends Shared {
   readonly client: HookClient
   readonly state: AuthState
@@ -32,7 +38,6 @@ interface AuthContextValue extends Shared {
 
 export const AuthReactContext: Context<AuthContextValue | null> = createContext<AuthContextValue | null>(null)
 
-/** Returns the value of the nearest provider. */
 export function useAuthContext(): AuthContextValue {
   const value = useContext(AuthReactContext)
   if (value === null) throw new Error('No <AuthProvider>')

@@ -1,20 +1,17 @@
 import type { AuthErrorData, Reason } from '@sallyport/core/internal/protocol'
-import type { AuthClientError } from '../client/auth-client-error.ts'
+import { type AuthClientError, toClientError } from '../client/auth-client-error.ts'
 import { createStore, type Store } from '../client/store.ts'
 import type { HookClient } from './hook-client.ts'
 
-/** What proves the identity of the user. */
 export interface ConfirmationInput {
   readonly password: string
 }
 
 interface Prompt {
   readonly isAsking: boolean
-  /** Why the latest confirmation was rejected. */
   readonly error: AuthClientError | null
 }
 
-/** Prompts the user to confirm, once for all calls that need it. */
 export interface Confirmation extends Pick<Store<Prompt>, 'get' | 'subscribe'> {
   run<Result>(call: () => Promise<Result>): Promise<Result>
   confirm(input: ConfirmationInput): Promise<void>
@@ -27,7 +24,6 @@ export function createConfirmation(client: HookClient): Confirmation {
   const { get, set, subscribe } = createStore(CLOSED)
   let confirmations = 0
   let prompted: Promise<boolean> = Promise.resolve(false)
-  /** Closes the open prompt. */
   let close: ((isConfirmed: boolean) => void) | null = null
 
   const isSignedIn = (userChanges: number) => {
@@ -71,10 +67,7 @@ export function createConfirmation(client: HookClient): Confirmation {
     async confirm(input) {
       const current = close
       if (current === null) return
-      const error = await client.api.reauthenticate?.(input).then(
-        () => null,
-        (error: AuthClientError) => error,
-      )
+      const error = await client.api.reauthenticate?.(input).then(() => null, toClientError)
       if (current !== close) return
       if (error) return set({ isAsking: true, error })
       confirmations++
@@ -84,7 +77,7 @@ export function createConfirmation(client: HookClient): Confirmation {
   }
 }
 
-/** A procedure puts the reason into its error data, an auth endpoint into its code. */
+/** Procedures reject with error data, auth endpoints with a code. */
 function isNotFresh(error: unknown): boolean {
   const { code, data }: { code?: unknown; data?: { auth?: AuthErrorData | null } | null } = Object(error)
   const reason: Reason = 'SESSION_NOT_FRESH'

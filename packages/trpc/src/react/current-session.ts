@@ -3,29 +3,25 @@ import type { AuthClientError } from '../client/auth-client-error.ts'
 import { createStore, type Store } from '../client/store.ts'
 import type { HookClient } from './hook-client.ts'
 
-/** The latest result of `GET /session`. */
 interface SessionResult {
   /** `userChanges` of the request. Ignore the result after another change. */
   readonly userChanges: number
   /** Kept when a later attempt fails. */
   readonly data: CurrentSessionResponse | null
-  /** Why the latest attempt failed. */
   readonly error: AuthClientError | null
-  /** Attempts that have failed in a row. */
   readonly failures: number
 }
 
-/** The session and the user of a client, fetched once for all components. */
 export interface CurrentSession extends Pick<Store<SessionResult>, 'get' | 'subscribe'> {
   /** Fetches, unless a request is in flight. */
   load(): void
-  /** Fetches again. Only the response to the latest request is used. */
+  /** Only the response to the latest request is used. */
   reload(): Promise<void>
 }
 
 const NO_RESULT: SessionResult = { userChanges: -1, data: null, error: null, failures: 0 }
 
-/** Sends no request before the first `load`. */
+/** Fetches `GET /session` once for all components. Sends no request before the first `load`. */
 export function createCurrentSession(client: HookClient): CurrentSession {
   const { get, set, subscribe } = createStore(NO_RESULT)
   let requests = 0

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { AuthStatus } from '../client/auth-state.ts'
+import type { AuthStatus } from '../client/session-state.ts'
 import { useAuthContext } from './auth-context.ts'
 
 /** In every state exactly one of {@link SignedIn}, {@link SignedOut}, and {@link AuthLoading} shows its children. */
@@ -7,7 +7,6 @@ export interface ShownProps {
   readonly children?: ReactNode
 }
 
-/** Shows its children if the user is signed in. */
 export function SignedIn({ children }: ShownProps): ReactNode {
   return useShown('authenticated') ? children : null
 }

@@ -1,13 +1,11 @@
-import type { AuthState } from '../client/auth-state.ts'
+import type { AuthState } from '../client/session-state.ts'
 import { useAuthContext } from './auth-context.ts'
 import type { HookClient } from './hook-client.ts'
 
 export interface UseAuthResult<Client extends HookClient = HookClient> extends AuthState {
-  /** False as soon as the user signs out. */
   readonly isAuthenticated: boolean
-  /** Requests a new JWT now. The client also does it automatically before one expires. */
   readonly refresh: Client['refresh']
-  /** Resolves when the server has confirmed or rejected it. Until then the status is `signing-out`, and `error` says why it waits. */
+  /** Resolves when the server has confirmed or rejected it. Until then, the status is `signing-out`. */
   readonly signOut: Client['signOut']
   readonly client: Client
 }
@@ -15,11 +13,7 @@ export interface UseAuthResult<Client extends HookClient = HookClient> extends A
 /**
  * Returns the auth state and its client.
  *
- * @example
- * const { status, error, isAuthenticated, signOut } = useAuth()
- * @example
- * // Once in the app, for the types of its own endpoints:
- * export const useAppAuth = useAuth<typeof authClient>
+ * @example export const useAppAuth = useAuth<typeof authClient> // with the types of the app's own endpoints
  */
 export function useAuth<Client extends HookClient = HookClient>(): UseAuthResult<Client> {
   const { client, state } = useAuthContext()

@@ -4,12 +4,8 @@ import { useAuthContext } from './auth-context.ts'
 import type { ConfirmationInput } from './confirmation.ts'
 
 export interface UseSensitiveResult {
-  /**
-   * Makes a call. If it is rejected with `SESSION_NOT_FRESH`, prompts the user and repeats it once after they
-   * confirm. Rejects with that error if the user cancels or is signed out meanwhile.
-   */
+  /** Repeats a call after `SESSION_NOT_FRESH` once the user confirms; rejects if they cancel or sign out. */
   readonly run: <Result>(call: () => Promise<Result>) => Promise<Result>
-  /** Whether a call waits for the user. */
   readonly isAsking: boolean
   /** Sends the password. Never rejects: if it is wrong, the call continues to wait and `error` says why. */
   readonly confirm: (input: ConfirmationInput) => Promise<void>
@@ -18,8 +14,7 @@ export interface UseSensitiveResult {
 }
 
 /**
- * Makes calls that require a recent confirmation of the user's identity. All components share the result: one dialog
- * serves the calls of the whole app.
+ * Makes calls that require a recent confirmation of the user's identity. One dialog serves the whole app.
  *
  * @example
  * const { run } = useSensitive()

@@ -5,13 +5,13 @@ import { backOff } from '../client/back-off.ts'
 import { useAuthContext } from './auth-context.ts'
 import type { HookClient } from './hook-client.ts'
 
-/** The response of `GET /session`, with the members that plugins add. */
+/** With the members that plugins add. */
 type ResponseOf<Client extends HookClient> = Awaited<ReturnType<Client['api']['getSession']>>
 
 export type UseSessionResult<Current extends CurrentSessionResponse = CurrentSessionResponse> = {
-  /** Why the latest attempt failed. The hook retries it if that may help. */
+  /** The hook retries if that may help. */
   readonly error: AuthClientError | null
-  /** Whether there is neither a response nor an error yet, unless no user is signed in. */
+  /** Whether the hook has neither a response nor an error yet. False if no user is signed in. */
   readonly isPending: boolean
   /** Fetches again, such as after `updateUser`. Never rejects. */
   readonly refetch: () => Promise<void>
@@ -23,8 +23,7 @@ export type UseSessionResult<Current extends CurrentSessionResponse = CurrentSes
 /**
  * Returns the session and the user of `GET /session`, fetched once for all components while a user is signed in.
  *
- * @example
- * const { user, isPending, error } = useSession<typeof authClient>()
+ * @example const { user, isPending, error } = useSession<typeof authClient>()
  */
 export function useSession<Client extends HookClient = HookClient>(): UseSessionResult<ResponseOf<Client>> {
   const { state, currentSession } = useAuthContext()

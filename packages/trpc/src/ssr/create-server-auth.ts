@@ -9,16 +9,15 @@ export interface ServerAuthOptions {
   readonly config: AuthConfig
   /** Where JWTs come from: `auth.handler`, or `{ url }` if the auth server is another process. */
   readonly token: TokenSource
-  /** Timeout of the token endpoint, in milliseconds. @default 5_000 */
+  /** Of the token endpoint. @default 5_000 */
   readonly timeoutMs?: number
   /** Receives why the user is unknown: a network error, or a JWT that was rejected here. @default console.error */
   readonly onError?: (error: unknown) => void
 }
 
 /**
- * Creates the function that resolves the user of a page. It runs Step 1, with the JWT in the cookie or one from the
- * token endpoint; the router runs Step 2 in every call. The function never rejects, and calls the token endpoint at
- * most once per request.
+ * Creates the function that resolves the user of a page by Step 1, with the JWT in the cookie or one from the token
+ * endpoint; the router runs Step 2. The function never rejects, and requests at most one JWT per request.
  *
  * @throws ConfigurationError if `token.url` or `timeoutMs` can't work
  * @example

@@ -1,6 +1,5 @@
 /**
- * Returns JSON for a `<script type="application/json">`: no value can end the element or begin a comment. Not safe in
- * an attribute or in a script that runs.
+ * Returns JSON for a `<script type="application/json">`. Not safe in an attribute or in a script that runs.
  *
  * @example <script type="application/json" id="state" dangerouslySetInnerHTML={{ __html: inlineJson(state) }} />
  */

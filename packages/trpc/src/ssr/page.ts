@@ -1,10 +1,7 @@
 import type { AuthConfig, OriginRequest } from '@sallyport/core'
 import { clientAddress, type ProxyTrust } from '@sallyport/core/internal/server'
 
-/**
- * The request that a page is rendered for, or its headers if a framework shows nothing else, as Next.js does in
- * server components: such code can't set cookies either.
- */
+/** Headers if the framework shows no request, as in Next.js server components, which can't set cookies. */
 export type PageRequest = { readonly method: string; readonly headers: Headers } | Headers
 
 export interface PageOptions {
@@ -12,18 +9,15 @@ export interface PageOptions {
   readonly remoteAddress?: string | undefined
 }
 
-/** A page request, as both steps and the token endpoint need it. */
 export interface Page extends OriginRequest {
   readonly headers: Headers
-  /** The address of the client, if known. */
   readonly address: string | null
-  /** Whether to request a new JWT for it. */
   readonly mayRefresh: boolean
 }
 
 export function readPage(
   request: PageRequest,
-  { remoteAddress = null }: { readonly remoteAddress?: string | null | undefined },
+  { remoteAddress = null }: { remoteAddress?: string | null | undefined },
   { config, trustsProxy }: { config: AuthConfig; trustsProxy: ProxyTrust },
 ): Page {
   // Not `'headers' in request`: the class behind the headers of Next.js has a member of that name.
@@ -43,8 +37,3 @@ export function readPage(
 }
 
 const PREFETCH_HEADERS = ['sec-purpose', 'purpose', 'x-moz']
-
-/** Whether the browser may have withheld our `SameSite=Lax` cookies, so their absence says nothing about the user. */
-export function isWithoutLaxCookies({ method, header }: OriginRequest): boolean {
-  return header('sec-fetch-site') === 'cross-site' && method !== 'GET' && method !== 'HEAD'
-}

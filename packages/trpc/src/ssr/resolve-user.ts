@@ -1,15 +1,14 @@
 import { type AuthConfig, type Identity, identify, isAuthError, type Reason } from '@sallyport/core'
 import { isSessionOver, isTokenReason } from '@sallyport/core/internal/protocol'
 import { readCredentials } from '@sallyport/core/internal/server'
-import { isWithoutLaxCookies, type Page } from './page.ts'
+import type { Page } from './page.ts'
 import type { FetchToken } from './token-source.ts'
 import { withCookies, withoutCookies } from './with-cookies.ts'
 
 /** The user of a page, according to Step 1 and the token endpoint. */
 export type PageUser = {
-  /** The headers of the page, with the cookies that its browser has now. */
+  /** With the cookies that the browser has now. */
   readonly headers: Headers
-  /** For the browser. */
   readonly setCookies: readonly string[]
 } & (
   | {
@@ -19,11 +18,9 @@ export type PageUser = {
       /** Whether the JWT is the browser's own and no other one was requested. */
       readonly isRefreshable: boolean
     }
-  /** The reason is null without credentials. */
   | { readonly status: 'unauthenticated' | 'unknown'; readonly reason: Reason | null }
 )
 
-/** What a server renders all its pages with. */
 export interface PageServer {
   readonly config: AuthConfig
   readonly fetchToken: FetchToken
@@ -44,7 +41,9 @@ export async function resolveUser(page: Page, server: PageServer): Promise<PageU
   const { token, sessionCookie } = readCredentials(page.header, config)
   if (typeof result === 'string') {
     if (token !== null || sessionCookie !== null) return refresh(page, result, server)
-    if (isWithoutLaxCookies(page)) return unknown(page, result)
+    // The browser may have withheld `SameSite=Lax` cookies: their absence says nothing about the user.
+    if (page.header('sec-fetch-site') === 'cross-site' && !/^(GET|HEAD)$/.test(page.method))
+      return unknown(page, result)
     return { status: 'unauthenticated', reason: null, headers, setCookies: [] }
   }
   const isLasting = secondsLeft(result, config) > RENDER_SECONDS || sessionCookie === null
@@ -57,10 +56,7 @@ export async function resolveUser(page: Page, server: PageServer): Promise<PageU
   return isFinal ? refreshed : current
 }
 
-/**
- * Requests a JWT from the token endpoint after the current one was rejected. The new one must pass Step 1 before it is
- * used or sent to the browser. Never rejects.
- */
+/** Requests a JWT, which must pass Step 1 before it is used or sent to the browser. Never rejects. */
 export async function refresh(page: Page, rejected: Reason, server: PageServer): Promise<PageUser> {
   const { config, onError } = server
   const { sessionCookie, transport } = readCredentials(page.header, config)
@@ -98,12 +94,11 @@ async function identifyPage(page: Page, config: AuthConfig): Promise<Identity | 
   }
 }
 
-/** Returns the seconds until the JWT expires. */
 export function secondsLeft({ expiresAt }: Identity, { now }: AuthConfig): number {
   return Math.max(0, Math.floor((expiresAt.getTime() - now().getTime()) / 1000))
 }
 
-/** Returns the user after the session has ended: later calls are anonymous. */
+/** Later calls are anonymous. */
 export function signedOut(
   page: Page,
   reason: Reason,

@@ -1,8 +1,8 @@
-import type { Reason } from '@sallyport/core'
+import { isAuthError, type Reason } from '@sallyport/core'
 import { type HydrationState, isSessionOver, isTokenReason } from '@sallyport/core/internal/protocol'
 import type { Page } from './page.ts'
-import { rejectionOf } from './rejection.ts'
 import { type PageServer, type PageUser, refresh, secondsLeft, signedOut } from './resolve-user.ts'
+import { isReason } from './token-source.ts'
 
 /** The part of a TanStack `QueryClient` that prefetching uses. */
 export interface PrefetchQueryClient {
@@ -12,36 +12,24 @@ export interface PrefetchQueryClient {
   clear(): void
 }
 
-/** What `queryOptions` and `infiniteQueryOptions` return. */
 export interface PrefetchOptions {
   readonly queryKey: readonly unknown[]
 }
 
-/** The user that a page is rendered for. One per request. */
 export interface ServerAuth {
-  /**
-   * For the client of the page: `createAuthClient({ hydrate: state })`. Read it last, after all calls: a call may find
-   * that the session ended, and its seconds count from this moment.
-   */
+  /** For `createAuthClient({ hydrate: state })`. Read it after all calls: they may end the session. */
   readonly state: HydrationState
-  /** Why the page has no user; null if it has one, and without credentials. The page can show `ACCOUNT_BANNED`. */
+  /** Why the page has no user; null if it has one, or no credentials. */
   readonly reason: Reason | null
   /** The headers of the page with the cookies that its browser has now: for `createAuthContext(config).headers`. */
   readonly headers: Headers
   /** Send each to the browser in its own `Set-Cookie`. */
   readonly setCookies: readonly string[]
-  /**
-   * Calls the app's own router. If the router rejects the browser's JWT, the work runs again with a fresh one, so it
-   * should only read.
-   *
-   * @throws what `work` throws
-   */
+  /** Runs `work`, and again with a fresh JWT if the router rejects the browser's. It should only read. */
   call<Result>(work: (headers: Headers) => Promise<Result>): Promise<Result>
   /**
-   * Fetches queries into the `QueryClient` of this request. Never rejects: a query that fails leaves nothing behind, and
-   * the browser fetches it again. If any call finds that the session ended or the user is banned, it clears everything.
-   *
-   * @param queries what `queryOptions()` or `infiniteQueryOptions()` return
+   * Fetches queries into the `QueryClient` of this request. Never rejects: the browser fetches a failed query again.
+   * Clears everything if any call finds that the session ended or the user is banned.
    */
   prefetch(queryClient: PrefetchQueryClient, queries: readonly PrefetchOptions[]): Promise<void>
 }
@@ -53,14 +41,12 @@ export function openServerAuth(page: Page, resolved: PageUser, server: PageServe
   const filled = new Set<PrefetchQueryClient>()
   let isCleared = false
 
-  /** Applies a rejection by Step 2, or by the token endpoint. */
   function apply(reason: Reason | null): void {
     if (reason !== null && isSessionOver(reason))
       user = signedOut(page, reason, { config, setCookies: user.setCookies })
     else if (reason !== 'ACCOUNT_BANNED') return
     // The client calls the token endpoint, which responds with the ban.
-    else if (user.status === 'authenticated')
-      user = { status: 'unknown', reason, headers: user.headers, setCookies: user.setCookies }
+    else if (user.status === 'authenticated') user = { ...user, status: 'unknown', reason }
     // The page must not contain data of a user that it isn't for.
     isCleared = true
     for (const queryClient of filled) queryClient.clear()
@@ -133,4 +119,14 @@ export function openServerAuth(page: Page, resolved: PageUser, server: PageServe
 function fetchInto(queryClient: PrefetchQueryClient, options: PrefetchOptions): Promise<unknown> {
   const once = { ...options, retry: false }
   return 'initialPageParam' in once ? queryClient.fetchInfiniteQuery(once) : queryClient.fetchQuery(once)
+}
+
+/** Returns why a router rejected a call and whether no resolver ran; null for other errors. */
+function rejectionOf(error: unknown): { reason: Reason; isReplayable: boolean } | null {
+  const { cause, data }: { cause?: unknown; data?: unknown } = Object(error)
+  const authError = [error, cause].find(isAuthError)
+  if (authError !== undefined) return { reason: authError.reason, isReplayable: true }
+  const { auth }: { auth?: unknown } = Object(data)
+  const { reason, replay }: { reason?: unknown; replay?: unknown } = Object(auth)
+  return isReason(reason) ? { reason, isReplayable: replay === true } : null
 }

@@ -2,7 +2,6 @@ import { type AuthConfig, ConfigurationError, REASONS, type Reason } from '@sall
 import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { requireSecureUrl } from '@sallyport/core/internal/server'
 import type { Page } from './page.ts'
-import { isReason } from './rejection.ts'
 import { parseSetCookie } from './with-cookies.ts'
 
 /** `auth.handler`, or any other function that handles the requests under `/api/auth`. */
@@ -11,7 +10,6 @@ export type AuthHandler = (
   options?: { readonly remoteAddress?: string | undefined },
 ) => Promise<Response>
 
-/** Where JWTs come from: the handler in this process, or another auth server. */
 export type TokenSource =
   | AuthHandler
   | {
@@ -21,21 +19,9 @@ export type TokenSource =
       readonly fetch?: typeof globalThis.fetch
     }
 
-/** The response of the token endpoint for a page. */
-interface TokenResult {
-  /** Why there is no JWT; null if there is one. */
-  readonly reason: Reason | null
-  readonly setCookies: readonly string[]
-}
+/** Throws without a response in time that is clearly ours. The reason is null if it has a JWT. */
+export type FetchToken = (page: Page) => Promise<{ reason: Reason | null; setCookies: readonly string[] }>
 
-/**
- * Requests a JWT for a page. Only a response that is clearly from our token endpoint counts.
- *
- * @throws Error if there is none in time
- */
-export type FetchToken = (page: Page) => Promise<TokenResult>
-
-/** @throws ConfigurationError if the URL can't work */
 export function createFetchToken(
   source: TokenSource,
   { config, timeoutMs }: { config: AuthConfig; timeoutMs: number },
@@ -48,13 +34,13 @@ export function createFetchToken(
     })
     // A proxy may set cookies of its own, which aren't for the browser.
     const { jwt, session } = config.cookies
-    const named = response.headers
-      .getSetCookie()
-      .map((setCookie) => ({ setCookie, ...parseSetCookie(setCookie) }))
-    const ours = named.filter(({ name }) => name === jwt || name === session)
-    const setCookies = ours.map(({ setCookie }) => setCookie)
+    const isFor =
+      (...names: string[]) =>
+      (setCookie: string) =>
+        names.includes(parseSetCookie(setCookie).name)
+    const setCookies = response.headers.getSetCookie().filter(isFor(jwt, session))
     if (response.ok) {
-      if (ours.some(({ name }) => name === jwt)) return { reason: null, setCookies }
+      if (setCookies.some(isFor(jwt))) return { reason: null, setCookies }
       throw new Error(`The token endpoint responded with ${response.status} without a JWT`)
     }
     const { code }: { code?: unknown } = Object(body)
@@ -63,16 +49,17 @@ export function createFetchToken(
   }
 }
 
-type Send = (page: Page, signal: AbortSignal) => Promise<Response>
-
-function createSend(source: TokenSource, config: AuthConfig): Send {
+function createSend(
+  source: TokenSource,
+  config: AuthConfig,
+): (page: Page, signal: AbortSignal) => Promise<Response> {
   const path = `${AUTH_PATH}${ENDPOINTS.token.path}`
   if (typeof source === 'function') {
     const url = `${config.issuer}${path}`
-    return ({ headers, address }, signal) =>
-      source(new Request(url, { headers: headersFor(headers), signal }), {
-        remoteAddress: address ?? undefined,
-      })
+    return ({ headers, address }, signal) => {
+      const request = new Request(url, { headers: headersFor(headers), signal })
+      return source(request, { remoteAddress: address ?? undefined })
+    }
   }
   const url = `${baseOf(source.url)}${path}`
   return ({ headers, address }, signal) => {
@@ -115,4 +102,8 @@ async function withTimeout<Value>(
   } finally {
     clearTimeout(timer)
   }
+}
+
+export function isReason(value: unknown): value is Reason {
+  return typeof value === 'string' && Object.hasOwn(REASONS, value)
 }

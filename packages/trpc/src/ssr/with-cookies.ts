@@ -1,6 +1,5 @@
 import type { AuthConfig } from '@sallyport/core'
 
-/** Returns the name and value of a `Set-Cookie`. */
 export function parseSetCookie(setCookie: string): { name: string; value: string } {
   const [pair = ''] = setCookie.split(';')
   const equals = pair.indexOf('=')
@@ -14,7 +13,6 @@ export function withCookies(headers: Headers, setCookies: readonly string[]): He
   return replaceCookies(headers, new Set(cookies.map(({ name }) => name)), added)
 }
 
-/** Returns request headers without our cookies. */
 export function withoutCookies(headers: Headers, { cookies }: AuthConfig): Headers {
   return replaceCookies(headers, new Set([cookies.jwt, cookies.session]), [])
 }

@@ -232,7 +232,7 @@ describe('a JWT is refreshed', () => {
     await calls
     await session.refreshIfDue()
     expect(server.count(TOKEN)).toBe(1)
-    expect(session.generation).toBe(2)
+    expect(session.get().generation).toBe(2)
   })
 
   test.each([1, 30, 60, 61])('without a loop where it lives for %i seconds', async (expiresIn) => {
@@ -314,36 +314,36 @@ describe('a page that was rendered on a server', () => {
 describe('a rejected call', () => {
   test('of an older JWT needs no refresh', async () => {
     const { server, session } = await signedIn()
-    await session.refreshAfter(session.generation - 1)
+    await session.refreshAfter(session.get().generation - 1)
     expect(server.sent).toEqual([])
-    await session.refreshAfter(session.generation)
+    await session.refreshAfter(session.get().generation)
     expect(server.count(TOKEN)).toBe(1)
   })
 
   test('refreshes once for a hundred of them', async () => {
     const { server, session } = await signedIn()
-    const { generation } = session
+    const { generation } = session.get()
     await Promise.all(Array.from({ length: 100 }, () => session.refreshAfter(generation)))
     expect(server.count(TOKEN)).toBe(1)
-    expect(session.generation).toBe(generation + 1)
+    expect(session.get().generation).toBe(generation + 1)
   })
 
   test('gets REFRESH_LOOP after three a minute', async () => {
     const { client, server, session } = await signedIn()
-    for (let i = 0; i < 3; i++) await session.refreshAfter(session.generation)
-    const error = await session.refreshAfter(session.generation).catch((error: unknown) => error)
+    for (let i = 0; i < 3; i++) await session.refreshAfter(session.get().generation)
+    const error = await session.refreshAfter(session.get().generation).catch((error: unknown) => error)
     expect(error).toMatchObject({ code: 'REFRESH_LOOP' })
     expect(client.getState()).toEqual({ ...ada, userChanges: 0, error })
     expect(server.count(TOKEN)).toBe(3)
     await vi.advanceTimersByTimeAsync(60_000)
-    await session.refreshAfter(session.generation)
+    await session.refreshAfter(session.get().generation)
     expect(client.getState()).toEqual({ ...ada, userChanges: 0 })
     expect(server.count(TOKEN)).toBe(4)
   })
 
   test('of a user who is signed out sends no request', async () => {
     const { server, session } = open({ hydrate: { status: 'unauthenticated' } })
-    await expect(session.refreshAfter(session.generation)).rejects.toMatchObject({
+    await expect(session.refreshAfter(session.get().generation)).rejects.toMatchObject({
       code: 'SESSION_NOT_FOUND',
     })
     expect(server.sent).toEqual([])
@@ -352,9 +352,9 @@ describe('a rejected call', () => {
   test.each(ENDS)('learns that the session has ended: %s', async (code, answer) => {
     const { client, server, session } = await signedIn()
     server.answer(TOKEN, answer)
-    await expect(session.refreshAfter(session.generation)).rejects.toMatchObject({ code, status: 401 })
+    await expect(session.refreshAfter(session.get().generation)).rejects.toMatchObject({ code, status: 401 })
     expect(client.getState()).toEqual({ ...noUser, userChanges: 1 })
-    await expect(session.refreshAfter(session.generation)).rejects.toMatchObject({ code, status: 401 })
+    await expect(session.refreshAfter(session.get().generation)).rejects.toMatchObject({ code, status: 401 })
     expect(server.count(TOKEN)).toBe(1)
   })
 
@@ -362,7 +362,7 @@ describe('a rejected call', () => {
     const { client, server, session } = await signedIn()
     server.answer(TOKEN, () => rejection(503, 'SESSIONS_UNAVAILABLE'))
     for (let i = 0; i < 20; i++)
-      await expect(session.refreshAfter(session.generation)).rejects.toMatchObject({
+      await expect(session.refreshAfter(session.get().generation)).rejects.toMatchObject({
         code: 'SESSIONS_UNAVAILABLE',
       })
     expect(server.count(TOKEN)).toBe(1)
@@ -397,8 +397,8 @@ describe('a call that was told that its session has ended', () => {
     for (let i = 0; i < 10; i++) session.report('SESSION_NOT_FOUND', 0)
     await settle()
     expect(server.count(TOKEN)).toBe(1)
-    await session.refreshAfter(session.generation)
-    await session.refreshAfter(session.generation)
+    await session.refreshAfter(session.get().generation)
+    await session.refreshAfter(session.get().generation)
     expect(server.count(TOKEN)).toBe(3)
   })
 
@@ -528,7 +528,7 @@ describe('signing out', () => {
     server.answer(TOKEN, () => late.promise)
     server.answer(SIGN_OUT, () => Response.json({ success: true }))
     const refreshing = client.refresh()
-    const refreshed = session.refreshAfter(session.generation).catch((error: unknown) => error)
+    const refreshed = session.refreshAfter(session.get().generation).catch((error: unknown) => error)
     await settle()
     await client.signOut()
     late.resolve(tokens())
@@ -634,7 +634,7 @@ describe('calls of the auth endpoints', () => {
   test('are sent once more with a new JWT, once', async () => {
     const { client, server, session } = await signedIn()
     server.answer('/session', () =>
-      session.generation === 1 ? rejection(401, 'TOKEN_EXPIRED') : Response.json({ user: 'ada' }),
+      session.get().generation === 1 ? rejection(401, 'TOKEN_EXPIRED') : Response.json({ user: 'ada' }),
     )
     expect(await client.api.getSession()).toEqual({ user: 'ada' })
     expect(server.sent.map(({ path }) => path)).toEqual(['/session', TOKEN, '/session'])

@@ -63,7 +63,7 @@ describe('a superseded session secret', () => {
     expect(state).toMatchObject({ ...signedOut, error: { code: 'SECRET_SUPERSEDED', status: 409 } })
     await vi.advanceTimersByTimeAsync(3_600_000)
     expect(server.sent.map(({ path }) => path)).toEqual([TOKEN, TOKEN, TOKEN, TOKEN, SIGN_OUT])
-    await expect(session.refreshAfter(session.generation)).rejects.toMatchObject({
+    await expect(session.refreshAfter(session.get().generation)).rejects.toMatchObject({
       code: 'SECRET_SUPERSEDED',
     })
   })
@@ -87,7 +87,7 @@ describe('a superseded session secret', () => {
   test('is asked about once for a hundred calls', async () => {
     const { server, session } = await signedIn()
     server.answer(TOKEN, superseded)
-    const { generation } = session
+    const { generation } = session.get()
     const calls = Array.from({ length: 100 }, () =>
       session.refreshAfter(generation).catch((error: unknown) => error),
     )
@@ -217,12 +217,12 @@ describe('a program with bearer tokens', () => {
 describe('new credentials of the same session', () => {
   test('are taken over without a change of user', async () => {
     const { client, server, session } = await signedIn()
-    const { generation } = session
+    const { generation } = session.get()
     server.answer('/change-password', () => tokens())
     await client.api.changePassword({})
     expect(client.getState()).toEqual(ada)
-    expect(session.generation).toBe(generation + 1)
-    expect(session.get().oldestGeneration).toBe(session.generation)
+    expect(session.get().generation).toBe(generation + 1)
+    expect(session.get().oldestGeneration).toBe(session.get().generation)
     await session.refreshAfter(generation)
     expect(server.count(TOKEN)).toBe(0)
   })

@@ -355,7 +355,7 @@ describe('a superseded secret', () => {
     const { clients, baseUrl, server } = await open(1)
     const other = connectTabs(`sallyport ${baseUrl}`)
     await other.notify({ type: 'received', receipt: newer, isNew: true })
-    await eventually(() => expect(clients[0]?.[clientSession].generation).toBe(2))
+    await eventually(() => expect(clients[0]?.[clientSession].get().generation).toBe(2))
     await other.notify({ type: 'ended', sessionId: 'ada-1', supersededSeq: newer.seq - 1 })
     await new Promise((resolve) => setTimeout(resolve, 30))
     expect(clients[0]?.getState().status).toBe('authenticated')
@@ -374,7 +374,7 @@ describe('a superseded secret', () => {
     const [here, there] = clients
     server.answer('/delete-user', () => tokens())
     for (let change = 0; change < 5; change++) {
-      const { generation } = here?.[clientSession] ?? { generation: 0 }
+      const { generation } = here?.[clientSession].get() ?? { generation: 0 }
       const late = deferred<Response>()
       server.answer('/delete-user', () => late.promise)
       const changing = there?.api.deleteUser()

@@ -1,6 +1,6 @@
 import { CancelledError, MutationObserver, QueryClient, QueryObserver } from '@tanstack/react-query'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { followUser } from '../../src/react/follow-user.ts'
+import { followUser } from '../../src/react/auth-provider.ts'
 
 let queryClient: QueryClient
 beforeEach(() => {
