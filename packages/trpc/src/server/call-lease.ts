@@ -124,11 +124,6 @@ export class CallLease implements LeaseSubscriber {
   }
 }
 
-/** Ends the streams of a call when a later read of its session doesn't meet the condition. */
-export function addCondition(condition: Condition, handle: object): void {
-  if (isLeased(handle)) handle[callLease].conditions.push(condition)
-}
-
 export function isLeased(handle: object): handle is LeasedHandle {
   return callLease in handle
 }

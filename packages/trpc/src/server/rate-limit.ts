@@ -2,8 +2,8 @@ import { AuthError, ConfigurationError, type RateLimit, type Session } from '@sa
 import { addressBuckets, checkRateLimit } from '@sallyport/core/internal/server'
 import type { StoreContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
+import { storeOf } from './get-session.ts'
 import type { Middleware } from './guard.ts'
-import { storeOf } from './store-of.ts'
 
 /** The context of {@link rateLimit}. */
 export type RateLimitContext = StoreContext & { readonly session?: Session | null | undefined }

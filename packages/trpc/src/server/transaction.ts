@@ -4,8 +4,8 @@ import { transact } from '@sallyport/core/internal/server'
 import { TRPCError } from '@trpc/server'
 import { authRequest } from './auth-handle.ts'
 import type { CallLease, Condition } from './call-lease.ts'
+import { storeOf } from './get-session.ts'
 import type { CallOptions } from './guard.ts'
-import { storeOf } from './store-of.ts'
 
 type Transactional<Trx> = {
   transaction(): { execute(callback: (trx: Trx) => Promise<unknown>): unknown }

@@ -6,7 +6,7 @@ import { limitSockets, type SocketClass } from './limit-sockets.ts'
 import { headerReader, isOwnOrigin } from './request-headers.ts'
 import { type SocketLimits, socketLimits, type WebSocketLimits } from './socket-limits.ts'
 
-/** At most 20 calls in an HTTP batch, and 64 KB in a body. The fetch adapter ignores that: limit bodies before it. */
+/** At most 20 calls in an HTTP batch, and 64 KB in a body. The fetch adapter ignores this: limit bodies before it. */
 export const authHandlerOptions: { readonly maxBatchSize: number; readonly maxBodySize: number } = {
   maxBatchSize: MAX_BATCH_SIZE,
   maxBodySize: MAX_PAYLOAD_BYTES,
@@ -29,20 +29,11 @@ export interface WebSocketOptions {
   readonly verifyClient: (
     this: object,
     info: { req: Upgrade },
-    callback: (
-      accepted: boolean,
-      status?: number,
-      message?: string,
-      headers?: Record<string, string>,
-    ) => void,
+    callback: (accepted: boolean, ...rejection: Rejection | []) => void,
   ) => void
 }
 
-interface Rejection {
-  readonly status: number
-  readonly message: string
-  readonly headers?: Record<string, string>
-}
+type Rejection = [status: number, message: string, headers?: Record<string, string>]
 
 /**
  * Returns options for the `WebSocketServer` of `ws` 8.7 or later, also that of `@fastify/websocket`: messages of at
@@ -52,7 +43,7 @@ interface Rejection {
  * `ORIGIN_REJECTED`. With bearer transport, it is accepted, but its cookies are ignored. An invalid `Host` or path
  * gets 400. An address with too many connections gets 429.
  *
- * @throws ConfigurationError naming the limit that is wrong
+ * @throws ConfigurationError if a limit is invalid
  * @example const wss = new WebSocketServer({ server, path: '/trpc', ...webSocketOptions(authConfig) })
  * @example await app.register(fastifyWebsocket, { options: webSocketOptions(authConfig) })
  */
@@ -67,15 +58,14 @@ export function webSocketOptions(config: AuthConfig, limits: WebSocketLimits = {
     verifyClient({ req }, callback) {
       const rejection = limitServer(this, limited, checked) ?? checkUpgrade(req, config, countAddress)
       // Not inside a `try`: the callback begins the connection, and its errors aren't errors of the upgrade.
-      if (rejection === null) callback(true)
-      else callback(false, rejection.status, rejection.message, rejection.headers)
+      callback(rejection === null, ...(rejection ?? []))
     },
   }
 }
 
 /**
- * Replaces the class of a server's connections, on its first upgrade. `ws` calls `verifyClient` as a method of its
- * options, whose member `WebSocket` is that class. So this module doesn't import `ws`, which an app may have twice.
+ * Replaces the class of a server's connections on its first upgrade. `ws` calls `verifyClient` as a method of its
+ * options, which carry the class. So this module doesn't import `ws`, which an app may have twice.
  */
 function limitServer(
   options: { WebSocket?: unknown },
@@ -88,7 +78,7 @@ function limitServer(
       'webSocketOptions: connections are rejected, because verifyClient was not called by ws 8.7 or later. ' +
         'If you wrap it, call it with your own `this`: options.verifyClient.call(this, info, callback).',
     )
-    return { status: 500, message: 'Internal Server Error' }
+    return [500, 'Internal Server Error']
   }
   if (limited.has(Base)) return null
   const Limited = limitSockets(Base as SocketClass, limits)
@@ -104,11 +94,8 @@ function checkUpgrade(
 ): Rejection | null {
   const { headers, url = '/' } = req
   // tRPC parses it where an exception ends the process.
-  if (!URL.canParse(url, `http://${headers.host ?? 'localhost'}`))
-    return { status: 400, message: 'Bad Request' }
+  if (!URL.canParse(url, `http://${headers.host ?? 'localhost'}`)) return [400, 'Bad Request']
   const retryAfter = countAddress(req)
-  if (retryAfter !== null)
-    return { status: 429, message: 'RATE_LIMITED', headers: { 'retry-after': String(retryAfter) } }
-  if (config.bearer || isOwnOrigin(headerReader(headers), config)) return null
-  return { status: 403, message: 'ORIGIN_REJECTED' }
+  if (retryAfter !== null) return [429, 'RATE_LIMITED', { 'retry-after': String(retryAfter) }]
+  return config.bearer || isOwnOrigin(headerReader(headers), config) ? null : [403, 'ORIGIN_REJECTED']
 }
