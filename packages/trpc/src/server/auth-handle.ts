@@ -42,7 +42,6 @@ export interface AuthHandle {
   readonly [authRequest]: AuthRequest
 }
 
-/** The request behind a handle, for this package. Apps use the guards and `getSession`. */
 export interface AuthRequest {
   readonly request: OriginRequest
   readonly remoteAddress: string | null
@@ -59,11 +58,7 @@ export interface AuthRequest {
   readonly limiter?: SocketLimiter | undefined
   /** The store of an action, whose context has no database. */
   store?: AuthStore
-  /**
-   * Runs both steps. Over HTTP, the calls of a request share a read until anything is revoked, for at most a second.
-   *
-   * @throws AuthError
-   */
+  /** Runs both steps. Over HTTP, calls of a request share a read for a second, or until anything is revoked. */
   authenticate(store: AuthStore, kind: RequestKind): Promise<SessionRead>
   /** Runs both steps with a read that no other call has used. */
   authenticateFresh(store: AuthStore, kind: RequestKind): Promise<SessionRead>
@@ -73,12 +68,10 @@ export interface AuthRequest {
   wasChecked(): boolean
 }
 
-/** The WebSocket connection of a handle. */
 export interface Connection {
   readonly limiter: SocketLimiter | undefined
-  /** Called with each read. Throws if the connection may not be used for that session. */
+  /** Throws if the connection may not be used for the session. */
   onRead(read: SessionRead): void
-  /** Called with each error of a read. */
   onError(error: unknown): void
 }
 
@@ -129,23 +122,19 @@ export function createAuthHandle(
     }
   }
 
-  /** A call during the handshake fails with its reason. Only then does a ban close the connection. */
-  async function afterHandshake(check: Promise<void>): Promise<void> {
-    try {
-      await check
-    } catch (error) {
-      connection?.onError(error)
-      throw error
-    }
+  function fail(error: unknown): never {
+    connection?.onError(error)
+    throw error
   }
 
   async function authenticateFresh(store: AuthStore, callKind: RequestKind): Promise<SessionRead> {
-    if (pendingHandshake !== null) await afterHandshake(pendingHandshake)
+    // A call during the handshake fails with its reason. Only then does a ban close the connection.
+    if (pendingHandshake !== null) await pendingHandshake.catch(fail)
     return readNow(await identifyOnce(callKind), store)
   }
 
   async function authenticate(store: AuthStore, callKind: RequestKind): Promise<SessionRead> {
-    if (pendingHandshake !== null) await afterHandshake(pendingHandshake)
+    if (pendingHandshake !== null) await pendingHandshake.catch(fail)
     const identity = await identifyOnce(callKind)
     if (lastRead !== null && performance.now() - lastRead.startedAt <= MAX_SHARED_READ_MS) {
       const read = await lastRead.result
@@ -161,7 +150,17 @@ export function createAuthHandle(
     const startedAt = performance.now()
     const result = readSession(identity, { store, config, readAt: startedAt })
     if (transport !== 'ws') lastRead = { startedAt, result }
-    return connection === undefined ? result : reportTo(connection, result)
+    return connection === undefined ? result : report(result)
+  }
+
+  async function report(result: Promise<SessionRead>): Promise<SessionRead> {
+    try {
+      const read = await result
+      connection?.onRead(read)
+      return read
+    } catch (error) {
+      return fail(error)
+    }
   }
 
   if (handshake !== undefined) {
@@ -195,15 +194,4 @@ async function readSession(
   const version = keysVersion(config)
   const session = await validateIdentity(identity, { config, sessions: store.sessions })
   return { identity, store, revision, keysVersion: version, readAt, session }
-}
-
-async function reportTo(connection: Connection, result: Promise<SessionRead>): Promise<SessionRead> {
-  try {
-    const read = await result
-    connection.onRead(read)
-    return read
-  } catch (error) {
-    connection.onError(error)
-    throw error
-  }
 }

@@ -31,7 +31,6 @@ export type OptionalSessionContextOf<Definition extends AuthDefinition> = Pick<
   'identity'
 > & { readonly [Name in keyof Typed<Definition>]: Typed<Definition>[Name] | null }
 
-/** The result of {@link bindSession}: the functions of this package, typed by a definition. */
 export interface BoundSession<Definition extends AuthDefinition> {
   getSession(ctx: StoreContext): Promise<SessionOf<Definition>>
   readonly sessionMiddleware: Middleware<DatabaseContext, SessionContextOf<Definition>>

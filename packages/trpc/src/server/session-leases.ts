@@ -14,11 +14,7 @@ type Subscribe = (read: SessionRead, subscriber: LeaseSubscriber) => LeaseSubscr
 
 const leasesByStore = new WeakMap<AuthStore, WeakMap<AuthConfig, Subscribe>>()
 
-/**
- * Subscribes a call or a socket to the lease of its session, which all subscribers of this process share.
- *
- * @param read the read that authorized the call or the socket
- */
+/** Subscribes the call or socket that a read authorized to the lease of its session, one for the whole process. */
 export function subscribeToLease(
   read: SessionRead,
   subscriber: LeaseSubscriber,
@@ -37,7 +33,7 @@ function createLeases(store: AuthStore, config: AuthConfig): Subscribe {
   const shared = { store, config, renewals, queue: createReadQueue() }
   let unsubscribeFromKeys: (() => void)[] = []
 
-  function onKeys(): void {
+  const onKeys = () => {
     for (const lease of leases.values()) if (lease.isEmitting) lease.check()
   }
 
