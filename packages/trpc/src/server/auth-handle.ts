@@ -1,12 +1,12 @@
-import {
-  type AuthConfig,
-  type Authenticated,
-  type AuthStore,
-  type Identity,
-  identify,
-  type OriginRequest,
-  type RequestKind,
+import type {
+  AuthConfig,
+  Authenticated,
+  AuthStore,
+  Identity,
+  OriginRequest,
+  RequestKind,
 } from '@sallyport/core'
+import { identify } from '@sallyport/core'
 import {
   clientAddress,
   isUnavailable,
@@ -30,7 +30,6 @@ export interface SessionRead extends Authenticated {
 /** How a call reaches the server. `headers` is a call by the server's own code. */
 export type Transport = 'http' | 'ws' | 'headers'
 
-/** The key of the {@link AuthRequest} in a handle. */
 export const authRequest: unique symbol = Symbol.for('sallyport.authRequest') as never
 
 /** The credentials of one HTTP request or WebSocket connection, in the context as `ctx.auth`. */
@@ -62,7 +61,6 @@ export interface AuthRequest {
   authenticate(store: AuthStore, kind: RequestKind): Promise<SessionRead>
   /** Runs both steps with a read that no other call has used. */
   authenticateFresh(store: AuthStore, kind: RequestKind): Promise<SessionRead>
-  /** Whether a session cookie was sent, valid or not. */
   hasSessionCookie(): boolean
   /** Whether Step 1 has run: the response may be meant for this caller alone. */
   wasChecked(): boolean
@@ -77,20 +75,16 @@ export interface Connection {
 
 const MAX_SHARED_READ_MS = 1_000
 
-/** @param options.handshake checks the credentials at once: Step 1, and then Step 2 if there is a store */
-export function createAuthHandle(
-  request: OriginRequest,
-  options: {
-    transport: Transport
-    config: AuthConfig
-    kind: RequestKind
-    carriesStreams: boolean
-    remoteAddress: string | undefined
-    trustsProxy: ProxyTrust
-    connection?: Connection | undefined
-    handshake?: { store: AuthStore | undefined }
-  },
-): AuthHandle {
+interface AuthHandleOptions extends Pick<AuthRequest, 'config' | 'kind' | 'carriesStreams'> {
+  readonly transport: Transport
+  readonly remoteAddress: string | undefined
+  readonly trustsProxy: ProxyTrust
+  readonly connection?: Connection | undefined
+  /** Checks the credentials at once: Step 1, and then Step 2 if there is a store. */
+  readonly handshake?: { readonly store: AuthStore | undefined }
+}
+
+export function createAuthHandle(request: OriginRequest, options: AuthHandleOptions): AuthHandle {
   const { transport, config, kind, remoteAddress = null, trustsProxy, connection, handshake } = options
   let step1: { kind: RequestKind; identity: Promise<Identity> } | null = null
   let lastRead: { startedAt: number; result: Promise<SessionRead> } | null = null

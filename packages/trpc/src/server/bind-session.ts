@@ -17,15 +17,12 @@ interface Typed<Definition extends AuthDefinition> {
   readonly user: UserOf<Definition>
 }
 
-/** {@link SessionContext} with the columns that a definition adds. */
 export type SessionContextOf<Definition extends AuthDefinition> = Omit<SessionContext, 'session' | 'user'> &
   Typed<Definition>
 
-/** `SensitiveSessionContext` with the columns that a definition adds. */
 export type SensitiveSessionContextOf<Definition extends AuthDefinition> = SessionContextOf<Definition> &
   TransactionContext
 
-/** {@link OptionalSessionContext} with the columns that a definition adds. */
 export type OptionalSessionContextOf<Definition extends AuthDefinition> = Pick<
   OptionalSessionContext,
   'identity'

@@ -20,7 +20,6 @@ export interface ActionContext extends AuthContext {
   readonly runMutation: object
 }
 
-/** A context from which sessions can be read. */
 export type StoreContext = DatabaseContext | ActionContext
 
 /** A request as the fetch adapter, the Node adapters, Express, Fastify, and Next.js pass it to `createContext`. */

@@ -5,7 +5,6 @@ import { denial, isUnavailable, validateIdentity } from '@sallyport/core/interna
 import type { SessionRead } from './auth-handle.ts'
 import { LEASE_MS, type ReadQueue, type Renewals } from './lease-queue.ts'
 
-/** A call or a socket that depends on a session. */
 export interface LeaseSubscriber {
   /** If true, the session is read again before the lease ends; otherwise only after an event. */
   readonly emits: boolean
@@ -64,7 +63,7 @@ export class SessionLease {
     this.#awaitExpiry()
   }
 
-  /** Returns true if it was the last subscriber. */
+  /** Returns true for the last subscriber. */
   remove(subscriber: LeaseSubscriber): boolean {
     if (!this.#subscribers.delete(subscriber)) return false
     if (subscriber.emits) this.#emitting--
