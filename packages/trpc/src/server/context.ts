@@ -22,7 +22,7 @@ export interface ActionContext extends AuthContext {
 
 export type StoreContext = DatabaseContext | ActionContext
 
-/** A request as the fetch adapter, the Node adapters, Express, Fastify, and Next.js pass it to `createContext`. */
+/** A request as tRPC's HTTP adapters pass it to `createContext`. */
 export interface HttpContextOptions {
   readonly req: {
     readonly method?: string | undefined

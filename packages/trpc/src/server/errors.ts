@@ -8,8 +8,7 @@ import { type AuthHandle, authRequest } from './auth-handle.ts'
 const guardedPaths = new WeakMap<Error, string | null>()
 
 /**
- * Converts an error to one that tRPC sends, with the code of its reason. An unknown error becomes
- * `SESSIONS_UNAVAILABLE`, since the code that threw it failed to decide.
+ * Converts an error to one that tRPC sends. An unknown error becomes `SESSIONS_UNAVAILABLE`: nothing was decided.
  *
  * @param guarded the path of the procedure, if its guard throws the error before the resolver runs
  */

@@ -61,7 +61,6 @@ export function createGuard(
   return markGuard(guard)
 }
 
-/** Makes {@link isGuard} recognize a middleware. */
 export function markGuard<Guard extends object>(guard: Guard): Guard {
   Object.defineProperty(guard, brand, { value: true })
   return guard

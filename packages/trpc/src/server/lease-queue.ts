@@ -36,19 +36,14 @@ export function createReadQueue(): ReadQueue {
   }
 }
 
-/** Calls `renew` for each lease that is due, oldest first, in chunks with pauses. Without leases it has no timer. */
-export class Renewals<Lease> {
-  readonly #renew: (lease: Lease) => void
+/** Renews each lease that is due, oldest first, in chunks with pauses. Without leases it has no timer. */
+export class Renewals<Lease extends { renew(): void }> {
   /** When each lease is due, earliest first. */
   readonly #due = new Map<Lease, number>()
   readonly #retries = new Map<Lease, number>()
   #lastChunkAt = 0
   #timerEndsAt = 0
   #timer: ReturnType<typeof setTimeout> | undefined
-
-  constructor(renew: (lease: Lease) => void) {
-    this.#renew = renew
-  }
 
   /** Renews a lease regularly, until it is dropped. */
   keep(lease: Lease): void {
@@ -97,7 +92,7 @@ export class Renewals<Lease> {
     for (const lease of chunk) {
       this.#retries.delete(lease)
       if (this.#due.delete(lease)) this.#due.set(lease, now + RENEW_AFTER_MS)
-      this.#renew(lease)
+      lease.renew()
     }
     this.#schedule()
   }

@@ -44,12 +44,6 @@ export function limitAddresses(
   const bucketsOf = (address: string, points: number) =>
     addressBuckets(address, { points, duration: HANDSHAKE_WINDOW_MS / 1_000 })
 
-  function countHandshake(name: string): number {
-    const count = (handshakes.get(name) ?? 0) + 1
-    handshakes.set(name, count)
-    return count
-  }
-
   return (request) => {
     const address = addressOf(request)
     if (address === null) return null
@@ -62,7 +56,7 @@ export function limitAddresses(
     // `some` stops at the first: a /64 that is over its limit doesn't use up that of the /48.
     const isOver =
       bucketsOf(address, maxHandshakesPerAddress).some(
-        ({ name, limit }) => countHandshake(name) > limit.points,
+        ({ name, limit }) => increment(handshakes, name) > limit.points,
       ) || socketBuckets.some(({ name, limit }) => (sockets.get(name) ?? 0) >= limit.points)
     if (isOver) return Math.ceil((windowStart + HANDSHAKE_WINDOW_MS - now) / 1_000)
     // A socket that closed while the app handled the upgrade no longer emits `close`.
@@ -77,10 +71,16 @@ export function countSocket(
   socket: { once(event: 'close', listener: () => void): unknown },
   { counts, name }: { counts: Map<string, number>; name: string },
 ): void {
-  counts.set(name, (counts.get(name) ?? 0) + 1)
+  increment(counts, name)
   socket.once('close', () => {
     const left = (counts.get(name) ?? 0) - 1
     if (left > 0) counts.set(name, left)
     else counts.delete(name)
   })
+}
+
+function increment(counts: Map<string, number>, name: string): number {
+  const count = (counts.get(name) ?? 0) + 1
+  counts.set(name, count)
+  return count
 }

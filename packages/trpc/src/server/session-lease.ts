@@ -76,21 +76,19 @@ export class SessionLease {
     return true
   }
 
-  /** Called when the session may have ended. Nothing is emitted until a read that begins from now on has a result. */
+  /** Reads the session again. Nothing is emitted until a read that begins from now on has a result. */
   check(): void {
     // A read that is still in the queue covers this event, too.
     if (this.#isQueued) return
     this.#isQueued = true
     this.#pendingChecks++
-    this.#shared.queue(() => this.#runCheck())
-  }
-
-  async #runCheck(): Promise<void> {
-    this.#isQueued = false
-    await this.#read({ isRenewal: false })
-    this.#pendingChecks--
-    this.#nextResult?.resolve()
-    this.#nextResult = null
+    this.#shared.queue(async () => {
+      this.#isQueued = false
+      await this.#read({ isRenewal: false })
+      this.#pendingChecks--
+      this.#nextResult?.resolve()
+      this.#nextResult = null
+    })
   }
 
   renew(): void {

@@ -29,7 +29,7 @@ export function subscribeToLease(
 
 function createLeases(store: AuthStore, config: AuthConfig): Subscribe {
   const leases = new Map<string, SessionLease>()
-  const renewals = new Renewals<SessionLease>((lease) => lease.renew())
+  const renewals = new Renewals<SessionLease>()
   const shared = { store, config, renewals, queue: createReadQueue() }
   let unsubscribeFromKeys: (() => void)[] = []
 

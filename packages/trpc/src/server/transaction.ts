@@ -66,9 +66,8 @@ export function createTransaction(
     try {
       return await transact(db, lease.read.identity, options, (trx) => fn(trx as never))
     } catch (cause) {
-      throw signal?.aborted && cause === signal.reason
-        ? new TRPCError({ code: 'CLIENT_CLOSED_REQUEST', cause })
-        : cause
+      const isCallerGone = signal?.aborted && cause === signal.reason
+      throw isCallerGone ? new TRPCError({ code: 'CLIENT_CLOSED_REQUEST', cause }) : cause
     } finally {
       isOpen = false
     }

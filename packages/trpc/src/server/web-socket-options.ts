@@ -12,12 +12,6 @@ export const authHandlerOptions: { readonly maxBatchSize: number; readonly maxBo
   maxBodySize: MAX_PAYLOAD_BYTES,
 }
 
-/** `ws` emits no event for a fragment, so the frame budget couldn't count those of a message that never ends. */
-const MAX_FRAGMENTS = 64
-
-/** The most parts that an incomplete message is read in. Small parts cost memory, too. */
-const MAX_BUFFERED_CHUNKS = 4_096
-
 type Upgrade = Pick<IncomingMessage, 'headers' | 'url' | 'socket'>
 
 /** Options of a `WebSocketServer` of `ws`. */
@@ -51,12 +45,24 @@ export function webSocketOptions(config: AuthConfig, limits: WebSocketLimits = {
   const checked = socketLimits(limits)
   const countAddress = limitAddresses(config, checked)
   const limited = new WeakSet<object>()
+
+  function checkUpgrade(req: Upgrade): Rejection | null {
+    const { headers, url = '/' } = req
+    // tRPC parses it where an exception ends the process.
+    if (!URL.canParse(url, `http://${headers.host ?? 'localhost'}`)) return [400, 'Bad Request']
+    const retryAfter = countAddress(req)
+    if (retryAfter !== null) return [429, 'RATE_LIMITED', { 'retry-after': String(retryAfter) }]
+    return config.bearer || isOwnOrigin(headerReader(headers), config) ? null : [403, 'ORIGIN_REJECTED']
+  }
+
   return {
     maxPayload: MAX_PAYLOAD_BYTES,
-    maxFragments: MAX_FRAGMENTS,
-    maxBufferedChunks: MAX_BUFFERED_CHUNKS,
+    // `ws` emits no event for a fragment, so the frame budget can't count those of a message that never ends.
+    maxFragments: 64,
+    // Small parts of an incomplete message cost memory, too.
+    maxBufferedChunks: 4_096,
     verifyClient({ req }, callback) {
-      const rejection = limitServer(this, limited, checked) ?? checkUpgrade(req, config, countAddress)
+      const rejection = limitServer(this, limited, checked) ?? checkUpgrade(req)
       // Not inside a `try`: the callback begins the connection, and its errors aren't errors of the upgrade.
       callback(rejection === null, ...(rejection ?? []))
     },
@@ -85,17 +91,4 @@ function limitServer(
   limited.add(Limited)
   options.WebSocket = Limited
   return null
-}
-
-function checkUpgrade(
-  req: Upgrade,
-  config: AuthConfig,
-  countAddress: ReturnType<typeof limitAddresses>,
-): Rejection | null {
-  const { headers, url = '/' } = req
-  // tRPC parses it where an exception ends the process.
-  if (!URL.canParse(url, `http://${headers.host ?? 'localhost'}`)) return [400, 'Bad Request']
-  const retryAfter = countAddress(req)
-  if (retryAfter !== null) return [429, 'RATE_LIMITED', { 'retry-after': String(retryAfter) }]
-  return config.bearer || isOwnOrigin(headerReader(headers), config) ? null : [403, 'ORIGIN_REJECTED']
 }
