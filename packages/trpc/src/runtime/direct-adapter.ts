@@ -3,7 +3,7 @@ import type { AuthDefinition, EndpointCaller, SessionDatabase } from '@sallyport
 import { bindEndpoints } from '@sallyport/core/internal/auth'
 import { authRequest } from '../server/auth-handle.ts'
 import type { AuthContext, DatabaseContext } from '../server/context.ts'
-import { storeOf } from '../server/store-of.ts'
+import { storeOf } from '../server/get-session.ts'
 import type { CallEndpoint } from './bound-api.ts'
 
 /** Calls endpoints on the database of the context. Binds the endpoints once per database. */

@@ -2,9 +2,8 @@ import type { AnyTRPCRouter } from '@trpc/server'
 import { isGuard } from './guard.ts'
 
 /**
- * Throws when a procedure has no session middleware and isn't listed as public, or when it parses its input before the
- * guard, which shows anonymous callers the input's shape. Call it at start or in a test. A router behind tRPC's
- * `lazy()` fails too: check it in its module.
+ * Throws if a procedure has no session middleware and isn't listed as public, or parses its input before the guard,
+ * which shows anonymous callers the input's shape. Check a router behind tRPC's `lazy()` in its module: here it fails.
  *
  * @param options.public paths of the procedures that anyone may call, such as `health` or `posts.list`
  * @example assertGuarded(appRouter, { public: ['health'] })

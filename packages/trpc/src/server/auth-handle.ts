@@ -1,12 +1,12 @@
-import {
-  type AuthConfig,
-  type Authenticated,
-  type AuthStore,
-  type Identity,
-  identify,
-  type OriginRequest,
-  type RequestKind,
+import type {
+  AuthConfig,
+  Authenticated,
+  AuthStore,
+  Identity,
+  OriginRequest,
+  RequestKind,
 } from '@sallyport/core'
+import { identify } from '@sallyport/core'
 import {
   clientAddress,
   isUnavailable,
@@ -30,7 +30,6 @@ export interface SessionRead extends Authenticated {
 /** How a call reaches the server. `headers` is a call by the server's own code. */
 export type Transport = 'http' | 'ws' | 'headers'
 
-/** The key of the {@link AuthRequest} in a handle. */
 export const authRequest: unique symbol = Symbol.for('sallyport.authRequest') as never
 
 /** The credentials of one HTTP request or WebSocket connection, in the context as `ctx.auth`. */
@@ -42,7 +41,6 @@ export interface AuthHandle {
   readonly [authRequest]: AuthRequest
 }
 
-/** The request behind a handle, for this package. Apps use the guards and `getSession`. */
 export interface AuthRequest {
   readonly request: OriginRequest
   readonly remoteAddress: string | null
@@ -59,45 +57,34 @@ export interface AuthRequest {
   readonly limiter?: SocketLimiter | undefined
   /** The store of an action, whose context has no database. */
   store?: AuthStore
-  /**
-   * Runs both steps. Over HTTP, the calls of a request share a read until anything is revoked, for at most a second.
-   *
-   * @throws AuthError
-   */
+  /** Runs both steps. Over HTTP, calls of a request share a read for a second, or until anything is revoked. */
   authenticate(store: AuthStore, kind: RequestKind): Promise<SessionRead>
   /** Runs both steps with a read that no other call has used. */
   authenticateFresh(store: AuthStore, kind: RequestKind): Promise<SessionRead>
-  /** Whether a session cookie was sent, valid or not. */
   hasSessionCookie(): boolean
   /** Whether Step 1 has run: the response may be meant for this caller alone. */
   wasChecked(): boolean
 }
 
-/** The WebSocket connection of a handle. */
 export interface Connection {
   readonly limiter: SocketLimiter | undefined
-  /** Called with each read. Throws if the connection may not be used for that session. */
+  /** Throws if the connection may not be used for the session. */
   onRead(read: SessionRead): void
-  /** Called with each error of a read. */
   onError(error: unknown): void
 }
 
 const MAX_SHARED_READ_MS = 1_000
 
-/** @param options.handshake checks the credentials at once: Step 1, and then Step 2 if there is a store */
-export function createAuthHandle(
-  request: OriginRequest,
-  options: {
-    transport: Transport
-    config: AuthConfig
-    kind: RequestKind
-    carriesStreams: boolean
-    remoteAddress: string | undefined
-    trustsProxy: ProxyTrust
-    connection?: Connection | undefined
-    handshake?: { store: AuthStore | undefined }
-  },
-): AuthHandle {
+interface AuthHandleOptions extends Pick<AuthRequest, 'config' | 'kind' | 'carriesStreams'> {
+  readonly transport: Transport
+  readonly remoteAddress: string | undefined
+  readonly trustsProxy: ProxyTrust
+  readonly connection?: Connection | undefined
+  /** Checks the credentials at once: Step 1, and then Step 2 if there is a store. */
+  readonly handshake?: { readonly store: AuthStore | undefined }
+}
+
+export function createAuthHandle(request: OriginRequest, options: AuthHandleOptions): AuthHandle {
   const { transport, config, kind, remoteAddress = null, trustsProxy, connection, handshake } = options
   let step1: { kind: RequestKind; identity: Promise<Identity> } | null = null
   let lastRead: { startedAt: number; result: Promise<SessionRead> } | null = null
@@ -129,23 +116,19 @@ export function createAuthHandle(
     }
   }
 
-  /** A call during the handshake fails with its reason. Only then does a ban close the connection. */
-  async function afterHandshake(check: Promise<void>): Promise<void> {
-    try {
-      await check
-    } catch (error) {
-      connection?.onError(error)
-      throw error
-    }
+  function fail(error: unknown): never {
+    connection?.onError(error)
+    throw error
   }
 
   async function authenticateFresh(store: AuthStore, callKind: RequestKind): Promise<SessionRead> {
-    if (pendingHandshake !== null) await afterHandshake(pendingHandshake)
+    // A call during the handshake fails with its reason. Only then does a ban close the connection.
+    if (pendingHandshake !== null) await pendingHandshake.catch(fail)
     return readNow(await identifyOnce(callKind), store)
   }
 
   async function authenticate(store: AuthStore, callKind: RequestKind): Promise<SessionRead> {
-    if (pendingHandshake !== null) await afterHandshake(pendingHandshake)
+    if (pendingHandshake !== null) await pendingHandshake.catch(fail)
     const identity = await identifyOnce(callKind)
     if (lastRead !== null && performance.now() - lastRead.startedAt <= MAX_SHARED_READ_MS) {
       const read = await lastRead.result
@@ -161,7 +144,17 @@ export function createAuthHandle(
     const startedAt = performance.now()
     const result = readSession(identity, { store, config, readAt: startedAt })
     if (transport !== 'ws') lastRead = { startedAt, result }
-    return connection === undefined ? result : reportTo(connection, result)
+    return connection === undefined ? result : report(result)
+  }
+
+  async function report(result: Promise<SessionRead>): Promise<SessionRead> {
+    try {
+      const read = await result
+      connection?.onRead(read)
+      return read
+    } catch (error) {
+      return fail(error)
+    }
   }
 
   if (handshake !== undefined) {
@@ -195,15 +188,4 @@ async function readSession(
   const version = keysVersion(config)
   const session = await validateIdentity(identity, { config, sessions: store.sessions })
   return { identity, store, revision, keysVersion: version, readAt, session }
-}
-
-async function reportTo(connection: Connection, result: Promise<SessionRead>): Promise<SessionRead> {
-  try {
-    const read = await result
-    connection.onRead(read)
-    return read
-  } catch (error) {
-    connection.onError(error)
-    throw error
-  }
 }

@@ -17,21 +17,17 @@ interface Typed<Definition extends AuthDefinition> {
   readonly user: UserOf<Definition>
 }
 
-/** {@link SessionContext} with the columns that a definition adds. */
 export type SessionContextOf<Definition extends AuthDefinition> = Omit<SessionContext, 'session' | 'user'> &
   Typed<Definition>
 
-/** `SensitiveSessionContext` with the columns that a definition adds. */
 export type SensitiveSessionContextOf<Definition extends AuthDefinition> = SessionContextOf<Definition> &
   TransactionContext
 
-/** {@link OptionalSessionContext} with the columns that a definition adds. */
 export type OptionalSessionContextOf<Definition extends AuthDefinition> = Pick<
   OptionalSessionContext,
   'identity'
 > & { readonly [Name in keyof Typed<Definition>]: Typed<Definition>[Name] | null }
 
-/** The result of {@link bindSession}: the functions of this package, typed by a definition. */
 export interface BoundSession<Definition extends AuthDefinition> {
   getSession(ctx: StoreContext): Promise<SessionOf<Definition>>
   readonly sessionMiddleware: Middleware<DatabaseContext, SessionContextOf<Definition>>

@@ -6,14 +6,6 @@ import { type LeaseSubscription, subscribeToLease } from './session-leases.ts'
 
 export const callLease: unique symbol = Symbol('callLease')
 
-/** The handle of a guarded call. */
-export interface LeasedHandle {
-  readonly [callLease]: CallLease
-}
-
-/** Returns an error if a call may not continue with a session. */
-export type Condition = (session: Session) => AuthError | null
-
 export interface StreamLease extends LeaseSubscription {
   /** Aborts with the error of the stream when the session ends or the caller goes away. */
   readonly signal: AbortSignal
@@ -25,8 +17,8 @@ export interface StreamLease extends LeaseSubscription {
  */
 export class CallLease implements LeaseSubscriber {
   readonly emits = true
-  /** Checked with every later read, for all guards of the call. */
-  readonly conditions: Condition[]
+  /** Checked with every later read, for all guards of the call. Each returns an error if the call must end. */
+  readonly conditions: ((session: Session) => AuthError | null)[]
   readonly #config: AuthConfig
   readonly #caller: AbortSignal | undefined
   readonly #controller = new AbortController()
@@ -92,7 +84,7 @@ export class CallLease implements LeaseSubscriber {
     }
   }
 
-  /** Returns the error of the first condition that the session doesn't meet. */
+  /** Returns the error of a condition that the session doesn't meet. */
   errorOf(session: Session): AuthError | null {
     for (const condition of this.conditions) {
       const error = condition(session)
@@ -117,18 +109,12 @@ export class CallLease implements LeaseSubscriber {
     this.#subscription = null
   }
 
-  /** Ends the lease because the caller is gone. */
   abandon(): void {
     this.end()
     this.#controller.abort(this.#caller?.reason)
   }
 }
 
-/** Ends the streams of a call when a later read of its session doesn't meet the condition. */
-export function addCondition(condition: Condition, handle: object): void {
-  if (isLeased(handle)) handle[callLease].conditions.push(condition)
-}
-
-export function isLeased(handle: object): handle is LeasedHandle {
+export function isLeased(handle: object): handle is { readonly [callLease]: CallLease } {
   return callLease in handle
 }

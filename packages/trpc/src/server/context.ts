@@ -4,12 +4,11 @@ import { type AuthHandle, createAuthHandle } from './auth-handle.ts'
 import { type ClosableSocket, guardSocket } from './guard-socket.ts'
 import { headerReader, isOwnOrigin, type NodeHeaders } from './request-headers.ts'
 
-/** The part of the context that every guard needs. */
 export interface AuthContext {
   readonly auth: AuthHandle
 }
 
-/** The context of queries, mutations, and subscriptions: Step 2 reads the database directly (spec section 1). */
+/** The context of queries, mutations, and subscriptions (spec section 1). */
 export interface DatabaseContext extends AuthContext {
   /** The `db` of `openSqlite` or `openPostgres`, or the result of `withAuthStore`. */
   readonly db: AuthDatabase
@@ -21,10 +20,9 @@ export interface ActionContext extends AuthContext {
   readonly runMutation: object
 }
 
-/** A context from which sessions can be read. */
 export type StoreContext = DatabaseContext | ActionContext
 
-/** A request as the fetch adapter, the Node adapters, Express, Fastify, and Next.js pass it to `createContext`. */
+/** A request as tRPC's HTTP adapters pass it to `createContext`. */
 export interface HttpContextOptions {
   readonly req: {
     readonly method?: string | undefined
@@ -51,7 +49,6 @@ export interface WsContextOptions {
   readonly res?: ClosableSocket
 }
 
-/** The result of {@link createAuthContext}. */
 export interface AuthContextFactory {
   /** For HTTP requests and server-sent events. */
   http(options: HttpContextOptions): AuthContext
@@ -61,7 +58,6 @@ export interface AuthContextFactory {
   headers(headers: Headers | NodeHeaders, options?: { method?: string; remoteAddress?: string }): AuthContext
 }
 
-/** Options of {@link createAuthContext}. */
 export interface AuthContextOptions {
   /** Looks up the session at a WebSocket handshake. Without it, the handshake only verifies the JWT. */
   readonly db?: AuthDatabase
@@ -78,43 +74,39 @@ export interface AuthContextOptions {
  * export const wsContext = (options: WsContextOptions) => ({ ...auth.ws(options), db: database.db })
  */
 export function createAuthContext(config: AuthConfig, { db }: AuthContextOptions = {}): AuthContextFactory {
-  const trustsProxy = trustProxies(config.trustedProxies)
+  const shared = { config, trustsProxy: trustProxies(config.trustedProxies) }
   return {
     http({ req, info, remoteAddress = req.socket?.remoteAddress }) {
       const request = { method: req.method ?? 'GET', header: headerReader(req.headers) }
       // Before tRPC knows the procedure, the strictest rule applies.
       const kind = info.type === 'unknown' ? 'mutation' : info.type
       const carriesStreams = info.accept !== null
-      const options = { transport: 'http', config, kind, carriesStreams, remoteAddress, trustsProxy } as const
+      const options = { ...shared, transport: 'http', kind, carriesStreams, remoteAddress } as const
       return { auth: createAuthHandle(request, options) }
     },
     ws({ req, info, res }) {
       const header = webSocketHeaders(headerReader(req.headers), info.connectionParams?.token, config)
-      const request = { method: 'GET', header }
-      return {
-        auth: createAuthHandle(request, {
-          transport: 'ws',
-          config,
-          kind: 'upgrade',
-          carriesStreams: false,
-          remoteAddress: req.socket?.remoteAddress,
-          trustsProxy,
-          connection: res && guardSocket(res, config),
-          ...(hasToken(header, config) && { handshake: { store: db?.[authStore] } }),
-        }),
-      }
+      const options = {
+        ...shared,
+        transport: 'ws',
+        kind: 'upgrade',
+        carriesStreams: false,
+        remoteAddress: req.socket?.remoteAddress,
+        connection: res && guardSocket(res, config),
+        ...(hasToken(header, config) && { handshake: { store: db?.[authStore] } }),
+      } as const
+      return { auth: createAuthHandle({ method: 'GET', header }, options) }
     },
     headers(headers, { method = 'GET', remoteAddress } = {}) {
       const request = { method, header: headerReader(headers) }
       const kind = method === 'GET' ? 'query' : 'mutation'
-      const transport = 'headers'
-      const options = { transport, config, kind, carriesStreams: true, remoteAddress, trustsProxy } as const
+      const options = { ...shared, transport: 'headers', kind, carriesStreams: true, remoteAddress } as const
       return { auth: createAuthHandle(request, options) }
     },
   }
 }
 
-/** Whether there is a credential to check. If credentials conflict, the first guard reports it. */
+/** Returns false if credentials conflict: the first guard reports it. */
 function hasToken(header: HeaderReader, config: AuthConfig): boolean {
   try {
     return readCredentials(header, config).token !== null

@@ -1,11 +1,5 @@
-import {
-  AuthError,
-  type EndpointError,
-  isAuthError,
-  isConfigurationError,
-  isEndpointError,
-  REASONS,
-} from '@sallyport/core'
+import type { EndpointError } from '@sallyport/core'
+import { AuthError, isAuthError, isConfigurationError, isEndpointError, REASONS } from '@sallyport/core'
 import type { AuthErrorData, EndpointErrorData } from '@sallyport/core/internal/protocol'
 import { TRPCError, type TRPCMiddlewareFunction } from '@trpc/server'
 import { type AuthHandle, authRequest } from './auth-handle.ts'
@@ -14,8 +8,7 @@ import { type AuthHandle, authRequest } from './auth-handle.ts'
 const guardedPaths = new WeakMap<Error, string | null>()
 
 /**
- * Converts an error to one that tRPC sends, with the code of its reason. An unknown error becomes
- * `SESSIONS_UNAVAILABLE`, since the code that threw it failed to decide.
+ * Converts an error to one that tRPC sends. An unknown error becomes `SESSIONS_UNAVAILABLE`: nothing was decided.
  *
  * @param guarded the path of the procedure, if its guard throws the error before the resolver runs
  */
@@ -27,9 +20,8 @@ export function toTRPCError(error: unknown, guarded?: { path: string }): TRPCErr
 }
 
 function createTRPCError(error: unknown): TRPCError {
-  if (isConfigurationError(error)) {
+  if (isConfigurationError(error))
     return new TRPCError({ code: 'INTERNAL_SERVER_ERROR', message: error.message, cause: error })
-  }
   const cause = isAuthError(error) ? error : new AuthError('SESSIONS_UNAVAILABLE', { cause: error })
   const { code, message } = REASONS[cause.reason]
   return new TRPCError({ code, message, cause })
@@ -54,13 +46,7 @@ export function authErrorData(options: { error: TRPCError; path: string | undefi
 /**
  * Returns the error of an auth endpoint that a resolver called, for the app's error formatter; null for any other.
  *
- * @example
- * initTRPC.context<Context>().create({
- *   errorFormatter: (o) => ({
- *     ...o.shape,
- *     data: { ...o.shape.data, auth: authErrorData(o), endpoint: endpointErrorData(o) },
- *   }),
- * })
+ * @example data: { ...o.shape.data, auth: authErrorData(o), endpoint: endpointErrorData(o) }
  */
 export function endpointErrorData({ error }: { error: TRPCError }): EndpointErrorData | null {
   if (!isEndpointError(error.cause)) return null
@@ -79,8 +65,7 @@ const ENDPOINT_CODES: Readonly<Record<number, TRPCError['code']>> = {
 }
 
 /**
- * For procedures that call `auth.api` or `createSession`: keeps the status and message of their errors, and their code
- * for `endpointErrorData`. Without it, tRPC responds with 500.
+ * Keeps the status, message, and code of errors of `auth.api` and `createSession`. Without it, tRPC responds with 500.
  *
  * @example t.procedure.use(authErrorMiddleware).mutation(({ ctx, input }) => auth.api.signInEmail({ ...input, request: ctx.request }))
  */
@@ -101,8 +86,8 @@ export function toEndpointTRPCError(cause: EndpointError): TRPCError {
 }
 
 /**
- * Returns the response meta of an HTTP handler: `Cache-Control: no-store` if the response may be meant for one caller,
- * and `Retry-After` if the status is 429 or 503. For a stream or a mixed batch, use `error.data.auth`.
+ * Returns the response meta of an HTTP handler: `Cache-Control: no-store` unless the response is the same for every
+ * caller, and `Retry-After` for 429 and 503. In a stream or a mixed batch, use `error.data.auth` instead.
  *
  * @example fetchRequestHandler({ endpoint: '/trpc', req, router, createContext, responseMeta: authResponseMeta })
  */

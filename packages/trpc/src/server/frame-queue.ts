@@ -1,9 +1,7 @@
 import type { SocketLimits } from './socket-limits.ts'
 
-type FrameLimits = Pick<SocketLimits, 'framesPer100Ms' | 'overBudgetMs'>
 type FrameEffects = { pause(): void; resume(): void; onOverBudget(): void }
 
-/** The window of the frame budget. */
 const WINDOW_MS = 100
 
 /** The most time over the budget that one window adds: a server that was paused must not close its clients. */
@@ -14,11 +12,10 @@ const MAX_COUNTED_MS = 2 * WINDOW_MS
  * hold thousands. A timer ends each window, since with the clock a slow machine would handle a whole chunk in one turn.
  */
 export class FrameQueue {
-  readonly #limits: FrameLimits
+  readonly #limits: SocketLimits
   readonly #effects: FrameEffects
   #waiting: (() => boolean)[] = []
   #spent = 0
-  /** Whether more frames came in this window than the budget allows. */
   #isOver = false
   /** How long the socket has been over its budget without a break. */
   #overMs = 0
@@ -26,16 +23,19 @@ export class FrameQueue {
   #timer: ReturnType<typeof setTimeout> | undefined
   #isDiscarding = false
 
-  constructor(limits: FrameLimits, effects: FrameEffects) {
+  constructor(limits: SocketLimits, effects: FrameEffects) {
     this.#limits = limits
     this.#effects = effects
   }
 
-  /** Spends one frame of the budget. If this returns false, the frame must wait: add it. */
+  /** Spends one frame of the budget; returns false if the frame must wait. */
   spend(): boolean {
     if (this.#isOver || this.#spent >= this.#limits.framesPer100Ms) return false
     this.#spent++
-    if (this.#timer === undefined) this.#beginWindow()
+    if (this.#timer === undefined) {
+      this.#windowStart = performance.now()
+      this.#timer = setTimeout(() => this.#endWindow(), WINDOW_MS)
+    }
     return true
   }
 
@@ -57,11 +57,6 @@ export class FrameQueue {
   close(): void {
     this.discard()
     clearTimeout(this.#timer)
-  }
-
-  #beginWindow(): void {
-    this.#windowStart = performance.now()
-    this.#timer = setTimeout(() => this.#endWindow(), WINDOW_MS)
   }
 
   #endWindow(): void {

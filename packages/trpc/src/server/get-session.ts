@@ -1,9 +1,9 @@
-import type { Session } from '@sallyport/core'
-import { authRequest } from './auth-handle.ts'
+import { type AuthStore, ConfigurationError, type Session } from '@sallyport/core'
+import { authStore } from '@sallyport/core/internal/server'
+import { type AuthRequest, authRequest } from './auth-handle.ts'
 import { callLease, isLeased } from './call-lease.ts'
 import type { StoreContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
-import { storeOf } from './store-of.ts'
 
 /**
  * Returns the session of the caller, never null, read directly from the database (spec section 1). In a protected
@@ -12,26 +12,34 @@ import { storeOf } from './store-of.ts'
  * @throws TRPCError with an `AuthError` as its cause, or a `ConfigurationError` if `ctx.db` carries no store
  */
 export function getSession(ctx: StoreContext): Promise<Session> {
+  const { store, authenticate } = ctx.auth[authRequest]
   // An action may run where no revocations are announced, so its reads aren't shared.
-  const isAction = ctx.auth[authRequest].store !== undefined
-  return readSession(ctx, isAction ? 'authenticateFresh' : 'authenticate')
+  return store === undefined ? readSession(ctx, authenticate) : getFreshSession(ctx)
 }
 
 /** Like {@link getSession}, with a read that no other call has used. */
 export function getFreshSession(ctx: StoreContext): Promise<Session> {
-  return readSession(ctx, 'authenticateFresh')
+  return readSession(ctx, ctx.auth[authRequest].authenticateFresh)
 }
 
-async function readSession(
-  ctx: StoreContext,
-  authenticate: 'authenticate' | 'authenticateFresh',
-): Promise<Session> {
+async function readSession(ctx: StoreContext, authenticate: AuthRequest['authenticate']): Promise<Session> {
   try {
-    const request = ctx.auth[authRequest]
-    const read = await request[authenticate](storeOf(ctx), request.kind)
+    const read = await authenticate(storeOf(ctx), ctx.auth[authRequest].kind)
     if (isLeased(ctx.auth)) ctx.auth[callLease].begin(read)
     return read.session
   } catch (error) {
     throw toTRPCError(error)
   }
+}
+
+/** Returns the store of the context's database, or of the action that removed it from the context. */
+export function storeOf(ctx: StoreContext): AuthStore {
+  const db = 'db' in ctx ? ctx.db : undefined
+  const store = ctx.auth[authRequest].store ?? db?.[authStore]
+  if (store !== undefined) return store
+  throw new ConfigurationError(
+    db === undefined
+      ? 'The context has no database: return { ...auth.http(options), db } from createContext'
+      : 'ctx.db carries no auth store: use the db of openSqlite(), or withAuthStore(db, store)',
+  )
 }

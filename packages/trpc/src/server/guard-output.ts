@@ -3,9 +3,7 @@ import { type GuardOptions, guardIterable, guardObservable, guardPromise } from 
 
 /**
  * Returns the output of a resolver with every stream in it guarded, or the same output if nothing in it streams.
- *
- * @param options.isStreamed whether it is sent as JSON lines, which also carry promises and async iterables that are
- * values of a plain object
+ * `isStreamed`: it is sent as JSON lines, which also carry promises and async iterables inside plain objects.
  */
 export function guardOutput(
   output: unknown,
@@ -40,7 +38,6 @@ export function guardOutput(
   return isStreamed ? guardValue(output) : output
 }
 
-/** Whether an output is a stream as a whole. */
 export function isStream(output: unknown): boolean {
   return isAsyncIterable(output) || isObservable(output)
 }

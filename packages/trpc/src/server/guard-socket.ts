@@ -1,10 +1,9 @@
 import { type AuthConfig, AuthError, type AuthStore, isAuthError } from '@sallyport/core'
 import type { Connection, SessionRead } from './auth-handle.ts'
-import { countDown, countUp } from './count.ts'
+import { countSocket } from './limit-addresses.ts'
 import { isOpen, limiterOf } from './limit-sockets.ts'
 import { subscribeToLease } from './session-leases.ts'
 
-/** The part of a `WebSocket` of `ws` that is used here. */
 export interface ClosableSocket {
   readonly readyState: number
   send(data: string): void
@@ -19,7 +18,7 @@ const CREDENTIALS_REPLACED_CODE = 4401
 /** tRPC's client then opens a new connection, with fresh credentials. */
 const RECONNECT = JSON.stringify({ id: null, method: 'reconnect' })
 
-/** How long streams and calls have to send their errors before the socket is closed. */
+/** Leaves time for streams and calls to send their errors. */
 const CLOSE_AFTER_MS = 100
 
 const RETRY_AFTER_SECONDS = 5
@@ -54,12 +53,21 @@ export function guardSocket(socket: ClosableSocket, config: AuthConfig): Connect
     socket.once('close', () => clearTimeout(timer))
   }
 
+  /** Rejects calls of a session that has too many sockets. */
+  function count({ identity: { sessionId }, store }: SessionRead, max: number): void {
+    const counts = socketsByStore.get(store) ?? new Map<string, number>()
+    socketsByStore.set(store, counts)
+    if ((counts.get(sessionId) ?? 0) >= max)
+      throw new AuthError('RATE_LIMITED', { retryAfterSeconds: RETRY_AFTER_SECONDS })
+    countSocket(socket, { counts, name: sessionId })
+  }
+
   return {
     limiter,
     onRead(read) {
       if (isSubscribed || !isOpen(socket)) return
       if (limiter !== undefined) {
-        countSocket(read, { socket, max: limiter.limits.maxSocketsPerSession })
+        count(read, limiter.limits.maxSocketsPerSession)
         limiter.authenticated()
       }
       isSubscribed = true
@@ -68,16 +76,4 @@ export function guardSocket(socket: ClosableSocket, config: AuthConfig): Connect
     },
     onError,
   }
-}
-
-function countSocket(
-  { identity: { sessionId }, store }: SessionRead,
-  { socket, max }: { socket: ClosableSocket; max: number },
-): void {
-  const counts = socketsByStore.get(store) ?? new Map<string, number>()
-  socketsByStore.set(store, counts)
-  if ((counts.get(sessionId) ?? 0) >= max)
-    throw new AuthError('RATE_LIMITED', { retryAfterSeconds: RETRY_AFTER_SECONDS })
-  countUp(counts, sessionId)
-  socket.once('close', () => countDown(counts, sessionId))
 }

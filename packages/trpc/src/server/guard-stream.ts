@@ -26,14 +26,10 @@ export function guardIterable(
   let opened: StreamLease | undefined
   let isOver = false
 
-  function open(): StreamLease {
-    opened ??= openStream()
-    return opened
-  }
-
   function finish(): void {
     isOver = true
-    open().end()
+    opened ??= openStream()
+    opened.end()
   }
 
   async function abandon(): Promise<void> {
@@ -47,7 +43,8 @@ export function guardIterable(
 
   async function next(): Promise<IteratorResult<unknown>> {
     if (isOver) return { done: true, value: undefined }
-    const lease = open()
+    opened ??= openStream()
+    const lease = opened
     try {
       lease.signal.throwIfAborted()
       const drained = writable?.() ?? null
@@ -83,7 +80,7 @@ export function guardIterable(
   }
 }
 
-/** Like {@link guardIterable}, for subscriptions that return an observable. */
+/** Like {@link guardIterable}, for an observable. */
 export function guardObservable(
   source: Observable<unknown, unknown>,
   { openStream, guardValue = unchanged }: GuardOptions,

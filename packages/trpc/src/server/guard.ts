@@ -1,7 +1,7 @@
 import { AuthError, type Identity, isAuthError, type Session, type SessionUser } from '@sallyport/core'
 import type { TRPCMiddlewareFunction } from '@trpc/server'
 import { type AuthHandle, authRequest } from './auth-handle.ts'
-import { CallLease, callLease, isLeased, type LeasedHandle } from './call-lease.ts'
+import { CallLease, callLease, isLeased } from './call-lease.ts'
 import type { AuthContext, DatabaseContext, StoreContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
 import { guardOutput, isStream } from './guard-output.ts'
@@ -11,12 +11,12 @@ export interface AuthorizedHandle extends AuthHandle {
   readonly signal: AbortSignal
 }
 
+type LeasedHandle = AuthorizedHandle & { readonly [callLease]: CallLease }
+
 /** The context members that a session middleware adds. */
 export interface SessionContext {
   readonly auth: AuthorizedHandle
-  /** The result of Step 1. */
   readonly identity: Identity
-  /** The result of Step 2 for this call. */
   readonly session: Session
   readonly user: SessionUser
 }
@@ -39,7 +39,7 @@ const RETRY_AFTER_SECONDS = 5
 
 const brand = Symbol.for('sallyport.guard')
 
-/** Whether a middleware rejects callers without a session, also one from another copy of this package. */
+/** Returns whether a middleware requires a session, also one from another copy of this package. */
 export function isGuard(middleware: unknown): boolean {
   return typeof middleware === 'function' && brand in middleware
 }
@@ -61,17 +61,13 @@ export function createGuard(
   return markGuard(guard)
 }
 
-/** Makes {@link isGuard} recognize a middleware. */
 export function markGuard<Guard extends object>(guard: Guard): Guard {
   Object.defineProperty(guard, brand, { value: true })
   return guard
 }
 
 /** Rejects a call with the error of a promise. The resolver hasn't run yet, so the client may replay the call. */
-export async function orReject<Value>(
-  call: { readonly path: string },
-  promise: Promise<Value>,
-): Promise<Value> {
+export async function orReject<Value>(call: { path: string }, promise: Promise<Value>): Promise<Value> {
   try {
     return await promise
   } catch (error) {
@@ -80,7 +76,7 @@ export async function orReject<Value>(
 }
 
 /** Creates the handle of a call. Doesn't spread the handle of an outer guard, since that would use its signal. */
-export function handleOf(call: CallOptions<AuthContext>): AuthorizedHandle & LeasedHandle {
+export function handleOf(call: CallOptions<AuthContext>): LeasedHandle {
   const { transport, address, [authRequest]: request } = call.ctx.auth
   const lease = new CallLease(call.ctx.auth, { config: request.config, caller: call.signal })
   return {
@@ -97,11 +93,7 @@ export function handleOf(call: CallOptions<AuthContext>): AuthorizedHandle & Lea
 /** Runs the rest of an authorized call, with `added` in its context. */
 export async function runAuthorized(
   call: CallOptions<AuthContext>,
-  {
-    auth,
-    session,
-    added,
-  }: { auth: AuthorizedHandle & LeasedHandle; session: Session; added?: object | undefined },
+  { auth, session, added }: { auth: LeasedHandle; session: Session; added?: object | undefined },
 ): ReturnType<Middleware<DatabaseContext, SessionContext>> {
   const { ctx, next, type } = call
   const { carriesStreams, limiter } = ctx.auth[authRequest]
@@ -119,8 +111,8 @@ export async function runAuthorized(
       release?.()
       return lease.openStream()
     }
-    const options = { openStream, isStreamed: carriesStreams, writable: limiter?.writable }
-    const data = guardOutput(result.data, options)
+    const writable = limiter?.writable
+    const data = guardOutput(result.data, { openStream, isStreamed: carriesStreams, writable })
     if (data !== result.data) return { ...result, data }
   }
   lease.end()

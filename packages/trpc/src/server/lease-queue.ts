@@ -1,28 +1,20 @@
-/** The lease: a stream may emit only if its session was read at most this long ago. */
+/** A stream may emit only if its session was read at most this long ago. */
 export const LEASE_MS = 5_000
 
-/** A session is read again when the last read is older than this. */
 const RENEW_AFTER_MS = 2_000
 
 /** Reads that are due together begin within this time, which leaves two seconds to retry those that fail. */
 const SPREAD_MS = 1_000
-
-/** The most renewals that begin together. */
 const MAX_CHUNK = 500
-
-/** The longest pause between two chunks. */
 const MAX_PAUSE_MS = 100
-
-/** The delay before a failed read is retried. */
 const RETRY_AFTER_MS = 500
 
-/** The most reads that begin in one turn of the event loop: a store that responds at once must not block it. */
+/** A store that responds at once must not block the event loop. */
 export const MAX_READS_PER_TURN = 100
 
-/** Begins a read in this turn of the event loop, or in a later one. */
 export type ReadQueue = (read: () => void) => void
 
-/** Returns a queue that begins reads in order, the first {@link MAX_READS_PER_TURN} of a turn before it returns. */
+/** Returns a queue that begins reads in order: the first of a turn of the event loop at once, the others later. */
 export function createReadQueue(): ReadQueue {
   let begunThisTurn = 0
   const queue: (() => void)[] = []
@@ -44,19 +36,14 @@ export function createReadQueue(): ReadQueue {
   }
 }
 
-/** Calls `renew` for each lease that is due, oldest first, in chunks with pauses. Without leases it has no timer. */
-export class Renewals<Lease> {
-  readonly #renew: (lease: Lease) => void
+/** Renews each lease that is due, oldest first, in chunks with pauses. Without leases it has no timer. */
+export class Renewals<Lease extends { renew(): void }> {
   /** When each lease is due, earliest first. */
   readonly #due = new Map<Lease, number>()
   readonly #retries = new Map<Lease, number>()
   #lastChunkAt = 0
   #timerEndsAt = 0
   #timer: ReturnType<typeof setTimeout> | undefined
-
-  constructor(renew: (lease: Lease) => void) {
-    this.#renew = renew
-  }
 
   /** Renews a lease regularly, until it is dropped. */
   keep(lease: Lease): void {
@@ -105,7 +92,7 @@ export class Renewals<Lease> {
     for (const lease of chunk) {
       this.#retries.delete(lease)
       if (this.#due.delete(lease)) this.#due.set(lease, now + RENEW_AFTER_MS)
-      this.#renew(lease)
+      lease.renew()
     }
     this.#schedule()
   }
@@ -115,7 +102,6 @@ function earliest(times: ReadonlyMap<unknown, number>): number {
   return times.values().next().value ?? Number.POSITIVE_INFINITY
 }
 
-/** Yields the first leases that are due. */
 function* take<Lease>(times: ReadonlyMap<Lease, number>, now: number, max: number): Generator<Lease> {
   let taken = 0
   for (const [lease, time] of times) {

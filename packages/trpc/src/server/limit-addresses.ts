@@ -6,7 +6,6 @@ import {
   isPrivateAddress,
   trustProxies,
 } from '@sallyport/core/internal/server'
-import { countDown, countUp } from './count.ts'
 import { headerReader } from './request-headers.ts'
 import type { SocketLimits } from './socket-limits.ts'
 
@@ -42,39 +41,46 @@ export function limitAddresses(
     return null
   }
 
-  function bucketsOf(address: string, points: number): ReturnType<typeof addressBuckets> {
-    return addressBuckets(address, { points, duration: HANDSHAKE_WINDOW_MS / 1_000 })
-  }
+  const bucketsOf = (address: string, points: number) =>
+    addressBuckets(address, { points, duration: HANDSHAKE_WINDOW_MS / 1_000 })
 
-  function countHandshake(address: string): number | null {
+  return (request) => {
+    const address = addressOf(request)
+    if (address === null) return null
     const now = performance.now()
     if (now - windowStart >= HANDSHAKE_WINDOW_MS) {
       windowStart = now
       handshakes.clear()
     }
+    const socketBuckets = bucketsOf(address, maxSocketsPerAddress)
     // `some` stops at the first: a /64 that is over its limit doesn't use up that of the /48.
     const isOver =
       bucketsOf(address, maxHandshakesPerAddress).some(
-        ({ name, limit }) => countUp(handshakes, name) > limit.points,
-      ) ||
-      bucketsOf(address, maxSocketsPerAddress).some(
-        ({ name, limit }) => (sockets.get(name) ?? 0) >= limit.points,
-      )
-    return isOver ? Math.ceil((windowStart + HANDSHAKE_WINDOW_MS - now) / 1_000) : null
-  }
-
-  return (request) => {
-    const address = addressOf(request)
-    if (address === null) return null
-    const retryAfterSeconds = countHandshake(address)
-    if (retryAfterSeconds !== null) return retryAfterSeconds
+        ({ name, limit }) => increment(handshakes, name) > limit.points,
+      ) || socketBuckets.some(({ name, limit }) => (sockets.get(name) ?? 0) >= limit.points)
+    if (isOver) return Math.ceil((windowStart + HANDSHAKE_WINDOW_MS - now) / 1_000)
     // A socket that closed while the app handled the upgrade no longer emits `close`.
-    if (request.socket.destroyed) return null
-    const names = bucketsOf(address, maxSocketsPerAddress).map(({ name }) => name)
-    for (const name of names) countUp(sockets, name)
-    request.socket.once('close', () => {
-      for (const name of names) countDown(sockets, name)
-    })
+    if (!request.socket.destroyed)
+      for (const { name } of socketBuckets) countSocket(request.socket, { counts: sockets, name })
     return null
   }
+}
+
+/** Counts a socket until it closes. A name whose count is zero takes no memory. */
+export function countSocket(
+  socket: { once(event: 'close', listener: () => void): unknown },
+  { counts, name }: { counts: Map<string, number>; name: string },
+): void {
+  increment(counts, name)
+  socket.once('close', () => {
+    const left = (counts.get(name) ?? 0) - 1
+    if (left > 0) counts.set(name, left)
+    else counts.delete(name)
+  })
+}
+
+function increment(counts: Map<string, number>, name: string): number {
+  const count = (counts.get(name) ?? 0) + 1
+  counts.set(name, count)
+  return count
 }

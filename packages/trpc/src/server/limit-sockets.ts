@@ -5,18 +5,16 @@ import { isBatch, splitBatch } from './split-frame.ts'
 
 const socketLimiter: unique symbol = Symbol.for('sallyport.socketLimiter') as never
 
-/** The limits of one socket, for context and guards. */
 export interface SocketLimiter {
   readonly limits: SocketLimits
   /** Returns a promise to await before a stream reads its source; null if it may read now. */
   writable(): Promise<void> | null
-  /** Reserves a place for a guarded subscription until it starts; see {@link OpenSubscriptions.reserve}. */
+  /** Reserves a place for a guarded subscription until it starts, like {@link OpenSubscriptions.reserve}. */
   reserveSubscription(): (() => void) | null
   /** Called when the user of the socket has passed both steps. */
   authenticated(): void
 }
 
-/** The part of a `WebSocket` of `ws` 8 that is used here. */
 export interface ServerSocket {
   readonly readyState: number
   readonly bufferedAmount: number
@@ -35,15 +33,11 @@ const RATE_LIMITED_CODE = 4429
 const NOT_AUTHENTICATED_CODE = 4408
 
 const CLOSE_TIMEOUT_MS = 1_000
-
 const DRAIN_CHECK_MS = 20
 
-/** `WebSocket.OPEN` (RFC 6455). */
-const OPEN = 1
-
-/** Whether neither side of a WebSocket has begun to close it. */
+/** Returns whether neither side of a WebSocket has begun to close it. */
 export function isOpen({ readyState }: { readonly readyState: number }): boolean {
-  return readyState === OPEN
+  return readyState === 1
 }
 
 /** Returns the limits of a socket of a class from {@link limitSockets}; undefined for any other. */
@@ -57,7 +51,7 @@ export function limitSockets(Base: SocketClass, limits: SocketLimits): SocketCla
     readonly #frames = new FrameQueue(limits, {
       pause: () => this.pause(),
       resume: () => this.resume(),
-      onOverBudget: () => this.#end(RATE_LIMITED_CODE, 'RATE_LIMITED'),
+      onOverBudget: () => this.#end(),
     })
     readonly #subscriptions = new OpenSubscriptions(limits.maxSubscriptions, (id) =>
       super.emit('message', Buffer.from(JSON.stringify({ id, method: 'subscription.stop' })), false),
@@ -79,15 +73,23 @@ export function limitSockets(Base: SocketClass, limits: SocketLimits): SocketCla
       if (event === 'message') return this.#receive(args)
       if (event === 'ping' || event === 'pong') return this.#inTurn(event, args)
       if (event === 'open') this.#startDeadline()
-      if (event === 'error') this.#fail()
-      if (event === 'close') this.#closed()
+      if (event === 'error') {
+        // `ws` closes a socket that breaks the protocol, but still reads and discards what the client sends.
+        this.#closing ??= setTimeout(() => this.terminate(), CLOSE_TIMEOUT_MS)
+        setImmediate(() => this.pause())
+      }
+      if (event === 'close') {
+        clearTimeout(this.#closing)
+        clearTimeout(this.#deadline)
+        this.#frames.close()
+      }
       return super.emit(event, ...args)
     }
 
     override send(...args: unknown[]): void {
       if (this.bufferedAmount > limits.maxBufferedBytes) this.terminate()
       else if (this.#subscriptions.send(args[0])) super.send(...args)
-      else this.#end(RATE_LIMITED_CODE, 'RATE_LIMITED')
+      else this.#end()
     }
 
     #receive(args: unknown[]): boolean {
@@ -120,7 +122,7 @@ export function limitSockets(Base: SocketClass, limits: SocketLimits): SocketCla
       const [frame, isBinary] = args
       const isCall = event === 'message' && !isBinary && Buffer.isBuffer(frame)
       if (!isCall || this.#subscriptions.receive(frame)) return super.emit(event, ...args)
-      this.#end(RATE_LIMITED_CODE, 'RATE_LIMITED')
+      this.#end()
       return false
     }
 
@@ -143,23 +145,11 @@ export function limitSockets(Base: SocketClass, limits: SocketLimits): SocketCla
     }
 
     /** Closes the socket, or terminates it if the client doesn't let it close. */
-    #end(code: number, reason: string): void {
+    #end(code = RATE_LIMITED_CODE, reason = 'RATE_LIMITED'): void {
       if (this.#closing !== undefined) return
       this.#frames.discard()
       this.#closing = setTimeout(() => this.terminate(), CLOSE_TIMEOUT_MS)
       this.close(code, reason)
-    }
-
-    /** `ws` closes a socket that breaks the protocol, but still reads and discards all that the client sends. */
-    #fail(): void {
-      this.#closing ??= setTimeout(() => this.terminate(), CLOSE_TIMEOUT_MS)
-      setImmediate(() => this.pause())
-    }
-
-    #closed(): void {
-      clearTimeout(this.#closing)
-      clearTimeout(this.#deadline)
-      this.#frames.close()
     }
   }
 }

@@ -10,7 +10,6 @@ export class OpenSubscriptions {
   #started = 0
   #reserved = 0
 
-  /** @param stop ends a subscription if it is still open */
   constructor(max: number, stop: (id: unknown) => void) {
     this.#max = max
     this.#stop = stop
@@ -18,9 +17,15 @@ export class OpenSubscriptions {
 
   /** Reads a frame of the client. Returns false if it breaks the limit or opens an id twice. */
   receive(frame: Buffer): boolean {
-    // Parsing every call costs too much, and JSON may write the word with escapes.
-    if (!frame.includes('subscription') && !frame.includes(BACKSLASH)) return true
-    const call = parse(frame.toString())
+    // Parsing every call costs too much. JSON may write the word with escapes (backslash, 0x5c).
+    if (!frame.includes('subscription') && !frame.includes(0x5c)) return true
+    let call: { readonly id?: unknown; readonly method?: unknown } | null
+    try {
+      call = JSON.parse(frame.toString())
+    } catch {
+      // tRPC responds to this with a PARSE_ERROR.
+      return true
+    }
     if (call?.method !== 'subscription') return true
     // The responses to two calls with one id look the same. No tRPC client sends them.
     if (this.#open.has(call.id) || this.#open.size >= 2 * this.#max) return false
@@ -61,17 +66,6 @@ export class OpenSubscriptions {
   }
 }
 
-const BACKSLASH = 0x5c
-
 /** How tRPC begins the frames in which a subscription starts, stops, or fails. */
 const RESPONSE =
   /^\{"id":(?<id>"(?:[^"\\]|\\.)*"|[^",]+),(?:"jsonrpc":"2\.0",)?"(?:error"|result":\{"type":"(?<type>started|stopped)")/
-
-function parse(frame: string): { readonly id?: unknown; readonly method?: unknown } | null {
-  try {
-    return JSON.parse(frame)
-  } catch {
-    // tRPC responds to this with a PARSE_ERROR.
-    return null
-  }
-}

@@ -2,13 +2,11 @@ import { AuthError, ConfigurationError, type RateLimit, type Session } from '@sa
 import { addressBuckets, checkRateLimit } from '@sallyport/core/internal/server'
 import type { StoreContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
+import { storeOf } from './get-session.ts'
 import type { Middleware } from './guard.ts'
-import { storeOf } from './store-of.ts'
 
-/** The context of {@link rateLimit}. */
 export type RateLimitContext = StoreContext & { readonly session?: Session | null | undefined }
 
-/** Options of {@link rateLimit}. */
 export interface RateLimitOptions {
   /** The number of calls that are allowed. */
   readonly points: number
@@ -25,8 +23,8 @@ export interface RateLimitOptions {
 }
 
 /**
- * Rejects a call with `RATE_LIMITED` if there were too many. Counts procedure calls, also inside a batch, in the
- * database of the context, so for all processes that share it. Each procedure has a separate count.
+ * Rejects a call with `RATE_LIMITED` if there were too many. Counts the calls of each procedure, also inside a batch,
+ * in the database of the context, so for all processes that share it.
  *
  * @example
  * export const sendMessage = protectedProcedure.use(rateLimit({ points: 10, duration: 60 })).mutation(send)
@@ -64,10 +62,7 @@ function bucketsOf(
   if (by !== 'address' && session) return [{ name: `user:${session.userId}`, limit }]
   if (by === 'user')
     throw toTRPCError(new ConfigurationError("rateLimit: by: 'user' needs a session middleware before it"))
-  return addressBuckets(auth.address(), limit).map((bucket) => ({
-    ...bucket,
-    name: `address:${bucket.name}`,
-  }))
+  return addressBuckets(auth.address(), limit).map(({ name, limit }) => ({ name: `address:${name}`, limit }))
 }
 
 /** Names may be long, and may be personal data. */

@@ -1,7 +1,7 @@
 import type { Session } from '@sallyport/core'
 import { denial } from '@sallyport/core/internal/server'
 import { authRequest } from './auth-handle.ts'
-import { addCondition } from './call-lease.ts'
+import { callLease, isLeased } from './call-lease.ts'
 import type { AuthContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
 import type { Middleware } from './guard.ts'
@@ -15,13 +15,9 @@ import type { Middleware } from './guard.ts'
 export function requireRole(
   ...roles: [string, ...string[]]
 ): Middleware<AuthContext & { readonly session: Session }, object> {
-  return async ({ ctx: { session, auth }, path, next }) => {
-    const errorOf = ({ id, user }: Session) =>
-      roles.includes(user.role) ? null : denial('ROLE_REQUIRED', id, auth[authRequest].config)
-    const error = errorOf(session)
-    if (error !== null) throw toTRPCError(error, { path })
-    addCondition(errorOf, auth)
-    return next()
+  return async (call) => {
+    requireCondition(call, ({ user }) => roles.includes(user.role))
+    return call.next()
   }
 }
 
@@ -47,14 +43,25 @@ export interface OrganizationContext {
 export function requireOrganizationRole(
   ...roles: [string, ...string[]]
 ): Middleware<AuthContext & { readonly session: Session & ActiveOrganization }, OrganizationContext> {
-  return async ({ ctx: { session, auth }, path, next }) => {
-    const { activeOrganizationId: id, activeOrganizationRole: role } = session
-    const rejection = () => denial('ROLE_REQUIRED', session.id, auth[authRequest].config)
-    if (id === null || role === null || !roles.includes(role)) throw toTRPCError(rejection(), { path })
+  return async (call) => {
+    const { activeOrganizationId: id, activeOrganizationRole: role } = call.ctx.session
     // The same role in another organization isn't enough: this call is about the first one.
-    const isStill = (later: Session & Partial<ActiveOrganization>) =>
-      later.activeOrganizationId === id && roles.some((allowed) => allowed === later.activeOrganizationRole)
-    addCondition((later) => (isStill(later) ? null : rejection()), auth)
-    return next({ ctx: { organization: { id, role } } })
+    requireCondition(call, (later: Session & Partial<ActiveOrganization>) => {
+      const { activeOrganizationId, activeOrganizationRole: laterRole } = later
+      return id !== null && activeOrganizationId === id && roles.some((allowed) => allowed === laterRole)
+    })
+    return call.next({ ctx: { organization: { id, role } as OrganizationContext['organization'] } })
   }
+}
+
+/** Rejects the call, and ends its streams, with `ROLE_REQUIRED` if its session doesn't meet the condition. */
+function requireCondition(
+  { ctx: { session, auth }, path }: { ctx: AuthContext & { readonly session: Session }; path: string },
+  isMet: (session: Session) => boolean,
+): void {
+  const errorOf = (later: Session) =>
+    isMet(later) ? null : denial('ROLE_REQUIRED', later.id, auth[authRequest].config)
+  const error = errorOf(session)
+  if (error !== null) throw toTRPCError(error, { path })
+  if (isLeased(auth)) auth[callLease].conditions.push(errorOf)
 }

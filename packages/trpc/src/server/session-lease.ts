@@ -1,17 +1,10 @@
-import {
-  type AuthConfig,
-  type AuthStore,
-  type Identity,
-  isAuthError,
-  type Session,
-  type SessionReader,
-} from '@sallyport/core'
+import type { AuthConfig, AuthStore, Identity, Session, SessionReader } from '@sallyport/core'
+import { isAuthError } from '@sallyport/core'
 import { GRACE_SECONDS } from '@sallyport/core/internal/protocol'
 import { denial, isUnavailable, validateIdentity } from '@sallyport/core/internal/server'
 import type { SessionRead } from './auth-handle.ts'
 import { LEASE_MS, type ReadQueue, type Renewals } from './lease-queue.ts'
 
-/** A call or a socket that depends on a session. */
 export interface LeaseSubscriber {
   /** If true, the session is read again before the lease ends; otherwise only after an event. */
   readonly emits: boolean
@@ -28,18 +21,13 @@ interface SharedByLeases {
   readonly renewals: Renewals<SessionLease>
 }
 
-/** The credentials of a subscriber. Equal keys share a result. */
-interface Proof {
-  readonly key: string
-  readonly identity: Identity
-}
-
 /** The lease of one version of a session: reads it again, once for all subscribers, and passes them the result. */
 export class SessionLease {
   readonly #identity: Identity
   readonly #shared: SharedByLeases
   readonly #unsubscribe: () => void
-  readonly #subscribers = new Map<LeaseSubscriber, Proof>()
+  /** The credentials of each subscriber. Equal keys share a result. */
+  readonly #subscribers = new Map<LeaseSubscriber, { key: string; identity: Identity }>()
   #emitting = 0
   /** When the last read began that found the session valid, on the monotonic clock. */
   #readAt = 0
@@ -75,7 +63,7 @@ export class SessionLease {
     this.#awaitExpiry()
   }
 
-  /** Returns true if it was the last subscriber. */
+  /** Returns true for the last subscriber. */
   remove(subscriber: LeaseSubscriber): boolean {
     if (!this.#subscribers.delete(subscriber)) return false
     if (subscriber.emits) this.#emitting--
@@ -88,24 +76,21 @@ export class SessionLease {
     return true
   }
 
-  /** Called when the session may have ended. Nothing is emitted until a read that begins from now on has a result. */
+  /** Reads the session again. Nothing is emitted until a read that begins from now on has a result. */
   check(): void {
     // A read that is still in the queue covers this event, too.
     if (this.#isQueued) return
     this.#isQueued = true
     this.#pendingChecks++
-    this.#shared.queue(() => this.#runCheck())
+    this.#shared.queue(async () => {
+      this.#isQueued = false
+      await this.#read({ isRenewal: false })
+      this.#pendingChecks--
+      this.#nextResult?.resolve()
+      this.#nextResult = null
+    })
   }
 
-  async #runCheck(): Promise<void> {
-    this.#isQueued = false
-    await this.#read({ isRenewal: false })
-    this.#pendingChecks--
-    this.#nextResult?.resolve()
-    this.#nextResult = null
-  }
-
-  /** Nothing waits for the result of this read. */
   renew(): void {
     this.#shared.queue(() => this.#read({ isRenewal: true }))
   }
@@ -127,13 +112,11 @@ export class SessionLease {
     const { store, config } = this.#shared
     const startedAt = performance.now()
     const left = this.#readAt + LEASE_MS - startedAt
-    const isLimited = isRenewal && left > 0
-    const lookupTimeoutMs = isLimited ? Math.min(left, config.lookupTimeoutMs) : config.lookupTimeoutMs
-    const options = {
-      // A failed renewal may be retried, so it isn't reported.
-      config: { ...config, lookupTimeoutMs, onEvent: undefined },
-      sessions: lookUpOnce(store.sessions),
-    }
+    const maxMs = isRenewal && left > 0 ? left : Number.POSITIVE_INFINITY
+    const lookupTimeoutMs = Math.min(maxMs, config.lookupTimeoutMs)
+    // A failed renewal may be retried, so it isn't reported.
+    const quiet = { ...config, lookupTimeoutMs, onEvent: undefined }
+    const options = { config: quiet, sessions: lookUpOnce(store.sessions) }
     const identities = new Map<string, Identity>()
     for (const { key, identity } of this.#subscribers.values()) identities.set(key, identity)
     let session: Session | null = null
@@ -161,8 +144,7 @@ export class SessionLease {
     const { config, renewals } = this.#shared
     const isUnknown = isUnavailable(error)
     if (!isUnknown || !isRenewal || this.#isOver()) {
-      if (this.#emitting > 0 && isAuthError(error))
-        void denial(error.reason, this.#identity.sessionId, config)
+      if (this.#emitting > 0 && isAuthError(error)) denial(error.reason, this.#identity.sessionId, config)
       for (const [subscriber, proof] of this.#subscribers) if (proof.key === key) subscriber.onError(error)
     }
     if (isUnknown && this.#subscribers.size > 0) renewals.retry(this)
@@ -193,11 +175,12 @@ export class SessionLease {
 }
 
 function lookUpOnce(sessions: SessionReader): SessionReader {
-  let lookup: { session: ReturnType<SessionReader['findSession']> } | undefined
+  let lookup: ReturnType<SessionReader['findSession']> | undefined
   return {
     findSession(key) {
-      lookup ??= { session: sessions.findSession(key) }
-      return lookup.session
+      // Null means that the session wasn't found.
+      if (lookup === undefined) lookup = sessions.findSession(key)
+      return lookup
     },
   }
 }

@@ -14,11 +14,7 @@ type Subscribe = (read: SessionRead, subscriber: LeaseSubscriber) => LeaseSubscr
 
 const leasesByStore = new WeakMap<AuthStore, WeakMap<AuthConfig, Subscribe>>()
 
-/**
- * Subscribes a call or a socket to the lease of its session, which all subscribers of this process share.
- *
- * @param read the read that authorized the call or the socket
- */
+/** Subscribes the call or socket that a read authorized to the lease of its session, one for the whole process. */
 export function subscribeToLease(
   read: SessionRead,
   subscriber: LeaseSubscriber,
@@ -33,11 +29,11 @@ export function subscribeToLease(
 
 function createLeases(store: AuthStore, config: AuthConfig): Subscribe {
   const leases = new Map<string, SessionLease>()
-  const renewals = new Renewals<SessionLease>((lease) => lease.renew())
+  const renewals = new Renewals<SessionLease>()
   const shared = { store, config, renewals, queue: createReadQueue() }
   let unsubscribeFromKeys: (() => void)[] = []
 
-  function onKeys(): void {
+  const onKeys = () => {
     for (const lease of leases.values()) if (lease.isEmitting) lease.check()
   }
 

@@ -1,11 +1,5 @@
-import {
-  type AuthConfig,
-  AuthError,
-  type Identity,
-  isAuthError,
-  type Session,
-  type SessionUser,
-} from '@sallyport/core'
+import type { AuthConfig, Identity, Session, SessionUser } from '@sallyport/core'
+import { AuthError, isAuthError } from '@sallyport/core'
 import { denial, isFresh, requirePositive } from '@sallyport/core/internal/server'
 import { authRequest } from './auth-handle.ts'
 import type { DatabaseContext } from './context.ts'
@@ -24,6 +18,8 @@ export const sessionMiddleware: Middleware<DatabaseContext, SessionContext> = cr
 
 export interface SensitiveSessionContext extends SessionContext, TransactionContext {}
 
+type SensitiveSessionMiddleware = Middleware<DatabaseContext, SensitiveSessionContext>
+
 /**
  * Like {@link sessionMiddleware}, but reads the session for this call alone (spec section 4), and adds
  * `ctx.transaction`, which locks the session while it writes.
@@ -32,11 +28,8 @@ export interface SensitiveSessionContext extends SessionContext, TransactionCont
  * export const sensitiveProcedure = t.procedure.use(sensitiveSessionMiddleware)
  * sensitiveProcedure.mutation(({ ctx }) => ctx.transaction((trx) => trx.insertInto('transfer').values(transfer).execute()))
  */
-export const sensitiveSessionMiddleware: Middleware<DatabaseContext, SensitiveSessionContext> = sensitive(
-  () => null,
-)
+export const sensitiveSessionMiddleware: SensitiveSessionMiddleware = sensitive(() => null)
 
-/** Options of {@link createSensitiveSessionMiddleware}. */
 export interface SensitiveSessionOptions {
   /** Seconds since the user last proved who they are, at sign-in or by `reauthenticate`. */
   readonly maxAge: number
@@ -47,10 +40,10 @@ export interface SensitiveSessionOptions {
  *
  * @example export const paymentProcedure = t.procedure.use(createSensitiveSessionMiddleware({ maxAge: 5 * 60 }))
  */
-export function createSensitiveSessionMiddleware({
-  maxAge,
-}: SensitiveSessionOptions): Middleware<DatabaseContext, SensitiveSessionContext> {
-  const maxAgeSeconds = requirePositive('maxAge', maxAge)
+export function createSensitiveSessionMiddleware(
+  options: SensitiveSessionOptions,
+): SensitiveSessionMiddleware {
+  const maxAgeSeconds = requirePositive('maxAge', options.maxAge)
   return sensitive((session, config) =>
     isFresh(session, { maxAgeSeconds, now: config.now() })
       ? null
@@ -61,19 +54,16 @@ export function createSensitiveSessionMiddleware({
 /** @param errorOf checks the session before the resolver runs, and again under the locks of a transaction */
 function sensitive(
   errorOf: (session: Session, config: AuthConfig) => AuthError | null,
-): Middleware<DatabaseContext, SensitiveSessionContext> {
-  return createGuard(
-    async (ctx) => {
-      const session = await getFreshSession(ctx)
-      const error = errorOf(session, ctx.auth[authRequest].config)
-      if (error !== null) throw error
-      return session
-    },
-    (call, lease) => {
-      const { config } = call.ctx.auth[authRequest]
-      return { transaction: createTransaction(call, lease, (session) => errorOf(session, config)) }
-    },
-  )
+): SensitiveSessionMiddleware {
+  async function getSensitiveSession(ctx: DatabaseContext): Promise<Session> {
+    const session = await getFreshSession(ctx)
+    const error = errorOf(session, ctx.auth[authRequest].config)
+    if (error !== null) throw error
+    return session
+  }
+  return createGuard(getSensitiveSession, (call, lease) => ({
+    transaction: createTransaction(call, lease, errorOf),
+  }))
 }
 
 export interface OptionalSessionContext {

@@ -22,11 +22,9 @@ export interface WebSocketLimits {
   readonly authenticateWithinMs?: number
 }
 
-type LimitWithDefault = Exclude<keyof WebSocketLimits, 'authenticateWithinMs'>
+export type SocketLimits = typeof DEFAULT_LIMITS & Pick<WebSocketLimits, 'authenticateWithinMs'>
 
-export type SocketLimits = Required<Pick<WebSocketLimits, LimitWithDefault>> & WebSocketLimits
-
-const DEFAULT_LIMITS: Readonly<Record<LimitWithDefault, number>> = {
+const DEFAULT_LIMITS = {
   framesPer100Ms: 50,
   overBudgetMs: 5_000,
   pauseAboveBytes: 256 * 1024,
@@ -40,15 +38,11 @@ const DEFAULT_LIMITS: Readonly<Record<LimitWithDefault, number>> = {
 /** The longest delay of a timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/**
- * Validates the limits and adds the defaults.
- *
- * @throws ConfigurationError naming the limit that is wrong
- */
+/** Validates the limits and adds the defaults. */
 export function socketLimits({ authenticateWithinMs, ...limits }: WebSocketLimits): SocketLimits {
   const checked = { ...DEFAULT_LIMITS }
-  for (const name of Object.keys(DEFAULT_LIMITS) as LimitWithDefault[])
-    checked[name] = requirePositive(`webSocketOptions: ${name}`, limits[name] ?? DEFAULT_LIMITS[name])
+  for (const name of Object.keys(checked) as (keyof typeof checked)[])
+    checked[name] = requirePositive(`webSocketOptions: ${name}`, limits[name] ?? checked[name])
   if (authenticateWithinMs === undefined) return checked
   requirePositive('webSocketOptions: authenticateWithinMs', authenticateWithinMs, MAX_TIMER_MS)
   return { ...checked, authenticateWithinMs }

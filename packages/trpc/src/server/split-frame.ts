@@ -1,14 +1,6 @@
-const TAB = 0x09
-const LINE_FEED = 0x0a
-const CARRIAGE_RETURN = 0x0d
-const SPACE = 0x20
-const QUOTE = 0x22
-const COMMA = 0x2c
-const OPEN_BRACKET = 0x5b
-const BACKSLASH = 0x5c
-const CLOSE_BRACKET = 0x5d
-const OPEN_BRACE = 0x7b
-const CLOSE_BRACE = 0x7d
+/** Space, tab, line feed, and carriage return. */
+const WHITESPACE: ReadonlySet<number | undefined> = new Set([0x20, 0x09, 0x0a, 0x0d])
+const [OPEN_BRACKET, CLOSE_BRACKET, COMMA] = [0x5b, 0x5d, 0x2c]
 
 /** Whether a text frame is a JSON array, which tRPC handles as a batch of calls. */
 export function isBatch(frame: Uint8Array): boolean {
@@ -29,29 +21,25 @@ export function* splitBatch(frame: Buffer): Generator<Buffer, void> {
   }
 }
 
-/** The index of the comma or bracket after a call, or of the end of the frame. */
-function endOfCall(frame: Uint8Array, start: number): number {
+/** Returns the index of the comma or bracket after a call, or of the end of the frame. */
+function endOfCall(frame: Buffer, start: number): number {
   let depth = 0
   let isString = false
   for (let index = start; index < frame.length; index++) {
-    const byte = frame[index]
+    const char = String.fromCharCode(frame[index] ?? 0)
     if (isString) {
-      if (byte === BACKSLASH) index++
-      else if (byte === QUOTE) isString = false
-    } else if (byte === QUOTE) isString = true
-    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth++
-    else if (depth === 0 && (byte === COMMA || byte === CLOSE_BRACKET)) return index
-    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--
+      if (char === '\\') index++
+      else if (char === '"') isString = false
+    } else if (char === '"') isString = true
+    else if (char === '{' || char === '[') depth++
+    else if (depth === 0 && (char === ',' || char === ']')) return index
+    else if (char === '}' || char === ']') depth--
   }
   return frame.length
 }
 
 function skipSpace(frame: Uint8Array, start: number): number {
   let index = start
-  while (isSpace(frame[index])) index++
+  while (WHITESPACE.has(frame[index])) index++
   return index
-}
-
-function isSpace(byte: number | undefined): boolean {
-  return byte === SPACE || byte === LINE_FEED || byte === CARRIAGE_RETURN || byte === TAB
 }

@@ -1,11 +1,11 @@
-import type { Session, SessionDatabase } from '@sallyport/core'
+import type { AuthConfig, AuthError, Session, SessionDatabase } from '@sallyport/core'
 import { ConfigurationError } from '@sallyport/core'
 import { transact } from '@sallyport/core/internal/server'
 import { TRPCError } from '@trpc/server'
 import { authRequest } from './auth-handle.ts'
-import type { CallLease, Condition } from './call-lease.ts'
+import type { CallLease } from './call-lease.ts'
+import { storeOf } from './get-session.ts'
 import type { CallOptions } from './guard.ts'
-import { storeOf } from './store-of.ts'
 
 type Transactional<Trx> = {
   transaction(): { execute(callback: (trx: Trx) => Promise<unknown>): unknown }
@@ -22,17 +22,14 @@ export type TransactionOf<Db> =
 export interface TransactionContext {
   /**
    * Locks and reads the user and the session again, then runs `fn` in that transaction. Its writes commit before a
-   * revocation of the session, or not at all. This holds **only** for writes by `trx`, not for those by `ctx.db` or
-   * in other systems. In SQLite, a write by `ctx.db` inside `fn` deadlocks until the 2 s are over.
+   * revocation of the session, or not at all. This holds **only** for writes by `trx`. In SQLite, a write by `ctx.db`
+   * inside `fn` deadlocks until the 2 s are over.
    *
-   * `fn` has 2 s from the moment that the locks are held. After that, or when the caller goes away, everything is
-   * rolled back and `trx` rejects every call. `fn` never runs twice, and transactions of a call can't overlap.
+   * `fn` has 2 s once the locks are held. After that, or when the caller goes away, everything is rolled back and `trx`
+   * rejects every call. `fn` never runs twice, and transactions of a call can't overlap.
    *
-   * Call it as `ctx.transaction(...)`: the tables of `trx` are those of `ctx.db`.
-   *
-   * @throws AuthError `SESSION_NOT_FOUND`, `SESSION_EXPIRED`, `ACCOUNT_BANNED`, `TOKEN_INVALID`, `SESSION_NOT_FRESH`,
-   * or `ROLE_REQUIRED` if that has become true since the call was authorized; `SESSIONS_UNAVAILABLE` if `fn` takes too
-   * long or deadlocks, or the database is gone. Don't catch it: the client needs the reason
+   * @throws AuthError with the reason if the session no longer authorizes the call; `SESSIONS_UNAVAILABLE` if `fn`
+   * takes too long or deadlocks, or the database is gone. Don't catch it: the client needs the reason
    * @throws ConfigurationError if the app's database isn't Kysely's; call `lockSession` in your own transaction instead
    */
   transaction<Db, Result>(
@@ -45,12 +42,13 @@ export interface TransactionContext {
 export function createTransaction(
   { ctx, signal }: CallOptions,
   lease: CallLease,
-  condition: Condition,
+  errorOf: (session: Session, config: AuthConfig) => AuthError | null,
 ): TransactionContext['transaction'] {
+  const { config } = ctx.auth[authRequest]
   let isOpen = false
 
   function authorize(session: Session): void {
-    const error = condition(session) ?? lease.errorOf(session)
+    const error = errorOf(session, config) ?? lease.errorOf(session)
     if (error !== null) throw error
   }
 
@@ -63,15 +61,13 @@ export function createTransaction(
     // It would wait for a lock that the first one holds.
     if (isOpen) throw new Error('A ctx.transaction of this call is open: use its trx, or wait for its end')
     isOpen = true
-    const { config } = ctx.auth[authRequest]
     const { db, columns } = database
     const options = { config, columns, authorize, signal, limitStatements }
     try {
       return await transact(db, lease.read.identity, options, (trx) => fn(trx as never))
     } catch (cause) {
-      throw signal?.aborted && cause === signal.reason
-        ? new TRPCError({ code: 'CLIENT_CLOSED_REQUEST', cause })
-        : cause
+      const isCallerGone = signal?.aborted && cause === signal.reason
+      throw isCallerGone ? new TRPCError({ code: 'CLIENT_CLOSED_REQUEST', cause }) : cause
     } finally {
       isOpen = false
     }

@@ -6,17 +6,11 @@ import { limitSockets, type SocketClass } from './limit-sockets.ts'
 import { headerReader, isOwnOrigin } from './request-headers.ts'
 import { type SocketLimits, socketLimits, type WebSocketLimits } from './socket-limits.ts'
 
-/** At most 20 calls in an HTTP batch, and 64 KB in a body. The fetch adapter ignores that: limit bodies before it. */
+/** At most 20 calls in an HTTP batch, and 64 KB in a body. The fetch adapter ignores this: limit bodies before it. */
 export const authHandlerOptions: { readonly maxBatchSize: number; readonly maxBodySize: number } = {
   maxBatchSize: MAX_BATCH_SIZE,
   maxBodySize: MAX_PAYLOAD_BYTES,
 }
-
-/** `ws` emits no event for a fragment, so the frame budget couldn't count those of a message that never ends. */
-const MAX_FRAGMENTS = 64
-
-/** The most parts that an incomplete message is read in. Small parts cost memory, too. */
-const MAX_BUFFERED_CHUNKS = 4_096
 
 type Upgrade = Pick<IncomingMessage, 'headers' | 'url' | 'socket'>
 
@@ -29,20 +23,11 @@ export interface WebSocketOptions {
   readonly verifyClient: (
     this: object,
     info: { req: Upgrade },
-    callback: (
-      accepted: boolean,
-      status?: number,
-      message?: string,
-      headers?: Record<string, string>,
-    ) => void,
+    callback: (accepted: boolean, ...rejection: Rejection | []) => void,
   ) => void
 }
 
-interface Rejection {
-  readonly status: number
-  readonly message: string
-  readonly headers?: Record<string, string>
-}
+type Rejection = [status: number, message: string, headers?: Record<string, string>]
 
 /**
  * Returns options for the `WebSocketServer` of `ws` 8.7 or later, also that of `@fastify/websocket`: messages of at
@@ -52,7 +37,7 @@ interface Rejection {
  * `ORIGIN_REJECTED`. With bearer transport, it is accepted, but its cookies are ignored. An invalid `Host` or path
  * gets 400. An address with too many connections gets 429.
  *
- * @throws ConfigurationError naming the limit that is wrong
+ * @throws ConfigurationError if a limit is invalid
  * @example const wss = new WebSocketServer({ server, path: '/trpc', ...webSocketOptions(authConfig) })
  * @example await app.register(fastifyWebsocket, { options: webSocketOptions(authConfig) })
  */
@@ -60,22 +45,33 @@ export function webSocketOptions(config: AuthConfig, limits: WebSocketLimits = {
   const checked = socketLimits(limits)
   const countAddress = limitAddresses(config, checked)
   const limited = new WeakSet<object>()
+
+  function checkUpgrade(req: Upgrade): Rejection | null {
+    const { headers, url = '/' } = req
+    // tRPC parses it where an exception ends the process.
+    if (!URL.canParse(url, `http://${headers.host ?? 'localhost'}`)) return [400, 'Bad Request']
+    const retryAfter = countAddress(req)
+    if (retryAfter !== null) return [429, 'RATE_LIMITED', { 'retry-after': String(retryAfter) }]
+    return config.bearer || isOwnOrigin(headerReader(headers), config) ? null : [403, 'ORIGIN_REJECTED']
+  }
+
   return {
     maxPayload: MAX_PAYLOAD_BYTES,
-    maxFragments: MAX_FRAGMENTS,
-    maxBufferedChunks: MAX_BUFFERED_CHUNKS,
+    // `ws` emits no event for a fragment, so the frame budget can't count those of a message that never ends.
+    maxFragments: 64,
+    // Small parts of an incomplete message cost memory, too.
+    maxBufferedChunks: 4_096,
     verifyClient({ req }, callback) {
-      const rejection = limitServer(this, limited, checked) ?? checkUpgrade(req, config, countAddress)
+      const rejection = limitServer(this, limited, checked) ?? checkUpgrade(req)
       // Not inside a `try`: the callback begins the connection, and its errors aren't errors of the upgrade.
-      if (rejection === null) callback(true)
-      else callback(false, rejection.status, rejection.message, rejection.headers)
+      callback(rejection === null, ...(rejection ?? []))
     },
   }
 }
 
 /**
- * Replaces the class of a server's connections, on its first upgrade. `ws` calls `verifyClient` as a method of its
- * options, whose member `WebSocket` is that class. So this module doesn't import `ws`, which an app may have twice.
+ * Replaces the class of a server's connections on its first upgrade. `ws` calls `verifyClient` as a method of its
+ * options, which carry the class. So this module doesn't import `ws`, which an app may have twice.
  */
 function limitServer(
   options: { WebSocket?: unknown },
@@ -88,27 +84,11 @@ function limitServer(
       'webSocketOptions: connections are rejected, because verifyClient was not called by ws 8.7 or later. ' +
         'If you wrap it, call it with your own `this`: options.verifyClient.call(this, info, callback).',
     )
-    return { status: 500, message: 'Internal Server Error' }
+    return [500, 'Internal Server Error']
   }
   if (limited.has(Base)) return null
   const Limited = limitSockets(Base as SocketClass, limits)
   limited.add(Limited)
   options.WebSocket = Limited
   return null
-}
-
-function checkUpgrade(
-  req: Upgrade,
-  config: AuthConfig,
-  countAddress: ReturnType<typeof limitAddresses>,
-): Rejection | null {
-  const { headers, url = '/' } = req
-  // tRPC parses it where an exception ends the process.
-  if (!URL.canParse(url, `http://${headers.host ?? 'localhost'}`))
-    return { status: 400, message: 'Bad Request' }
-  const retryAfter = countAddress(req)
-  if (retryAfter !== null)
-    return { status: 429, message: 'RATE_LIMITED', headers: { 'retry-after': String(retryAfter) } }
-  if (config.bearer || isOwnOrigin(headerReader(headers), config)) return null
-  return { status: 403, message: 'ORIGIN_REJECTED' }
 }

@@ -11,7 +11,7 @@ import { createAuthContext } from '@sallyport/trpc'
 import type { BoundApi } from '@sallyport/trpc/action'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { selectStore } from '../../src/runtime/select-adapter.ts'
-import { storeOf } from '../../src/server/store-of.ts'
+import { storeOf } from '../../src/server/get-session.ts'
 import {
   openRuntime,
   type ProbeDefinition,

@@ -3,7 +3,7 @@ import { createAuthContext } from '@sallyport/trpc'
 import { bindRunner, type FunctionContext, type RuntimeContext } from '@sallyport/trpc/action'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { selectStore } from '../../src/runtime/select-adapter.ts'
-import { storeOf } from '../../src/server/store-of.ts'
+import { storeOf } from '../../src/server/get-session.ts'
 import { openRuntime, type RuntimeApp } from '../support/open-runtime.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 

@@ -509,7 +509,7 @@ describe('the limits', () => {
     const callback = vi.fn()
     const wss = new WebSocketServer({ noServer: true })
     verifyClient.call({}, { req: { headers: {}, url: '/', socket: {} as never } }, callback)
-    expect(callback).toHaveBeenCalledWith(false, 500, 'Internal Server Error', undefined)
+    expect(callback).toHaveBeenCalledWith(false, 500, 'Internal Server Error')
     expect(error).toHaveBeenCalledWith(expect.stringContaining('verifyClient'))
     wss.close()
     await close()
