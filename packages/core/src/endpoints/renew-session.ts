@@ -6,7 +6,7 @@ import { reject } from '../protocol/endpoint-error.ts'
 import { AuthError } from '../protocol/errors.ts'
 import type { TokenResponse } from '../protocol.ts'
 import { addressBuckets } from '../request/address.ts'
-import { secretStatus } from '../session/secret-status.ts'
+import { secretStatus } from '../session/secret.ts'
 import type { AuthorizedContext, EndpointContext, EndpointResult } from './endpoint.ts'
 import { prepareTokens } from './issue-tokens.ts'
 

@@ -1,5 +1,4 @@
-import { isBase64url } from '../jwt/base64url.ts'
-import { isJsonObject, type JsonObject } from '../jwt/json.ts'
+import { isBase64url, isJsonObject, type JsonObject } from '../jwt/encoding.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { ALGORITHMS, type VerificationAlgorithm } from './key-set.ts'
 
