@@ -23,7 +23,10 @@ export function addGenerateCommand(program: Command): void {
     .option('--out <path>', 'file to write (default: generated/database.ts, beside the definition)')
     .option('--check', 'write nothing, and exit with 1 if the file differs')
     .action(async (options: GenerateOptions) => {
-      const code = await generate(options).catch(fail)
+      const code = await generate(options).catch((error: unknown) => {
+        console.error(error instanceof Error ? error.message : error)
+        return 1
+      })
       // The definition may have left files open.
       process.exit(code)
     })
@@ -55,11 +58,6 @@ async function generate({ auth, check, out }: GenerateOptions): Promise<number> 
     console.log(`wrote ${path}`)
   }
   return 0
-}
-
-function fail(error: unknown): number {
-  console.error(error instanceof Error ? error.message : error)
-  return 1
 }
 
 const NOTHING_ADDED = databaseFile({ user: {}, session: {} }, {})

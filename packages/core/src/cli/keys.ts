@@ -17,7 +17,6 @@ import { JWT_LIFETIME_SECONDS } from '../protocol.ts'
 import { describeKeys, formatTable } from './key-table.ts'
 import { positiveInteger } from './options.ts'
 
-/** Where the keys are, and how to print them. */
 interface Place {
   readonly keyFile?: string
   readonly env?: string
@@ -25,23 +24,19 @@ interface Place {
   readonly json?: true
 }
 
-interface Lifetime {
-  readonly jwtLifetime: number
-}
+type Timed = Place & { readonly jwtLifetime: number }
 
 /** Adds `sallyport keys`, which manages the keys that sign and verify JWTs. */
 export function addKeysCommands(program: Command): void {
   const keys = program
     .command('keys')
-    .description('make, list, rotate, retire and export the keys that sign JWTs')
+    .description('create, list, rotate, retire, and export the keys that sign JWTs')
 
   const add = (name: string, description: string) =>
     keys
       .command(name)
       .description(description)
-      .addOption(
-        new Option('-f, --key-file <path>', 'file that holds the keys and nothing else').env('KEY_FILE'),
-      )
+      .addOption(new Option('-f, --key-file <path>', 'file that has only the keys').env('KEY_FILE'))
       .addOption(
         // Not --env-file: Node would read it as its own option, and exit if the file doesn't exist.
         new Option('-e, --env <path>', 'env file with JWKS and SIGNING_KEYS').conflicts('keyFile'),
@@ -57,7 +52,7 @@ export function addKeysCommands(program: Command): void {
       new Option('-a, --algorithm <name>', 'signature algorithm').choices(ALGORITHMS).default(ALGORITHMS[0]),
     )
     .addOption(jwtLifetime())
-    .action(async ({ algorithm, jwtLifetime, ...place }: Place & Lifetime & { algorithm: Algorithm }) => {
+    .action(async ({ algorithm, jwtLifetime, ...place }: Timed & { algorithm: Algorithm }) => {
       const key = await createSigningKey(algorithm)
       const options = { now: new Date(), jwtLifetimeSeconds: jwtLifetime }
       const store = storeOf(place)
@@ -76,7 +71,7 @@ export function addKeysCommands(program: Command): void {
   add('rotate', 'let the next key sign and the active one retire')
     .option('--force', 'rotate although some verifiers may not know the next key yet')
     .addOption(jwtLifetime())
-    .action(({ force = false, jwtLifetime, ...place }: Place & Lifetime & { force?: boolean }) => {
+    .action(({ force = false, jwtLifetime, ...place }: Timed & { force?: boolean }) => {
       const options = { now: new Date(), force, jwtLifetimeSeconds: jwtLifetime }
       const ring = required(place).update((current) => rotateKeys(current, options))
       print(ring, place)
@@ -86,7 +81,7 @@ export function addKeysCommands(program: Command): void {
     .argument('<kid>', 'id of the key')
     .option('--now', 'it has leaked: from now on, nothing it signed is valid')
     .addOption(jwtLifetime())
-    .action((kid: string, { now: hasLeaked, jwtLifetime, ...place }: Place & Lifetime & { now?: true }) => {
+    .action((kid: string, { now: hasLeaked, jwtLifetime, ...place }: Timed & { now?: true }) => {
       const options = { now: new Date(), force: false, jwtLifetimeSeconds: jwtLifetime }
       const change = (ring: KeyRing) =>
         hasLeaked ? revokeKey(ring, kid, options.now) : retireKey(ring, kid, options)
@@ -126,14 +121,14 @@ function storeOf({ keyFile, env, prefix }: Place): KeyStore | null {
 function required(place: Place): KeyStore {
   const store = storeOf(place)
   if (store !== null) return store
-  throw new CommanderError(1, 'sallyport.place', 'Say where the keys are: --key-file or --env')
+  throw new CommanderError(1, 'sallyport.place', 'Pass the file with the keys as --key-file or --env')
 }
 
 function read(place: Place): KeyRing {
   const store = required(place)
   const ring = store.read()
   if (ring === null)
-    throw new ConfigurationError(`${store.path} holds no keys yet: "sallyport keys create" makes the first`)
+    throw new ConfigurationError(`${store.path} holds no keys yet. Run "sallyport keys create".`)
   return ring
 }
 

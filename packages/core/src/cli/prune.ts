@@ -14,11 +14,9 @@ interface PruneCommandOptions extends DatabaseOptions {
 export function addPruneCommand(program: Command): void {
   addDatabaseOptions(program.command('prune'))
     .description('remove expired sessions, counters and old records')
+    .addOption(new Option('--every <seconds>', 'repeat until stopped').argParser(timerSeconds))
     .addOption(
-      new Option('--every <seconds>', 'again and again, until it is stopped').argParser(timerSeconds),
-    )
-    .addOption(
-      new Option('--audit-days <days>', 'how long records are kept; Infinity is for ever')
+      new Option('--audit-days <days>', 'how long to keep records; Infinity keeps them forever')
         .default(365)
         .argParser((value) => (value === 'Infinity' ? Number.POSITIVE_INFINITY : positiveInteger(value))),
     )
@@ -40,18 +38,24 @@ export function addPruneCommand(program: Command): void {
       try {
         const round = async () => {
           const options = { now: new Date(), tables, auditDays, batchSize, onProgress: printProgress }
-          printResult(await prune(observed(database, definition), options))
+          const report = await prune(observed(database, definition), options)
+          if (process.stderr.isTTY) process.stderr.write('\r\u001b[K')
+          console.log(format(report))
         }
         await round()
         // If a later round fails, for example because the file is busy, the next one still runs.
-        while (every !== undefined && (await passed(every, stopped.signal))) await round().catch(printFailure)
+        while (every !== undefined && (await passed(every, stopped.signal))) {
+          await round().catch((error: unknown) =>
+            console.error(error instanceof Error ? error.message : error),
+          )
+        }
       } finally {
         await database.close()
       }
     })
 }
 
-/** Waits. Returns false if it was stopped. */
+/** Returns false if the wait was stopped. */
 function passed(seconds: number, signal: AbortSignal): Promise<boolean> {
   return sleep(seconds * 1000, true, { signal }).catch(() => false)
 }
@@ -68,16 +72,7 @@ function printProgress(report: PruneReport): void {
   if (process.stderr.isTTY) process.stderr.write(`\r${format(report)}`)
 }
 
-function printResult(report: PruneReport): void {
-  if (process.stderr.isTTY) process.stderr.write('\r\u001b[K')
-  console.log(format(report))
-}
-
 function format(report: PruneReport): string {
   const counts = Object.entries(report).map(([table, rows]) => `${table} ${rows}`)
   return `removed ${counts.join(', ')}`
-}
-
-function printFailure(error: unknown): void {
-  console.error(error instanceof Error ? error.message : error)
 }

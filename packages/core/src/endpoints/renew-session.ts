@@ -5,7 +5,7 @@ import { replaceCredentials } from '../lifecycle/replace-credentials.ts'
 import { reject } from '../protocol/endpoint-error.ts'
 import { AuthError } from '../protocol/errors.ts'
 import type { TokenResponse } from '../protocol.ts'
-import { secretStatus } from '../session/secret-status.ts'
+import { secretStatus } from '../session/secret.ts'
 import type { AuthorizedContext, EndpointContext, EndpointResult } from './endpoint.ts'
 import { prepareTokens } from './issue-tokens.ts'
 

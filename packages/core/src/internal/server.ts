@@ -22,8 +22,7 @@ export {
   trustProxies,
 } from '../request/address.ts'
 export { type Credentials, readCredentials, type SessionCookie } from '../request/credentials.ts'
-export { consumeToken } from '../service/consume-token.ts'
-export { type OnceCall, type OnceOutcome, runOnce } from '../service/run-once.ts'
+export { consumeToken, type OnceCall, type OnceOutcome, runOnce } from '../service/run-once.ts'
 export { parseServiceSigningKeys, rejectSharedKeys } from '../service/service-signing-keys.ts'
 export {
   digestBody,

@@ -1,6 +1,6 @@
 import { AuthError } from '../protocol/errors.ts'
+import { type JsonObject, parseJsonObject } from './encoding.ts'
 import type { Identity } from './identity.ts'
-import { type JsonObject, parseJsonObject } from './json.ts'
 import { DEFAULT_MAX_AGE_SECONDS, type TrustedIssuer } from './trusted-issuer.ts'
 
 /** How far the clock of another issuer may be ahead of this server's clock. */
@@ -9,29 +9,25 @@ const MAX_CLOCK_SKEW_SECONDS = 60
 /** The last second that a `Date` can hold. */
 const MAX_NUMERIC_DATE = 8.64e12
 
-interface ClaimsOptions {
-  readonly keyId: string
-  readonly issuer: TrustedIssuer
-  readonly isOwn: boolean
-  readonly now: Date
-  /** The present, if `now` isn't. */
-  readonly clock?: Date
-}
-
-/** Returns the identity in a verified payload. @throws AuthError `TOKEN_INVALID` or `TOKEN_EXPIRED` */
+/**
+ * Returns the identity in a verified payload.
+ *
+ * @param options.clock the present, if `now` isn't
+ * @throws AuthError `TOKEN_INVALID` or `TOKEN_EXPIRED`
+ */
 export function parseClaims(
   payload: Uint8Array,
-  { keyId, issuer, isOwn, now, clock = now }: ClaimsOptions,
+  options: { keyId: string; issuer: TrustedIssuer; isOwn: boolean; now: Date; clock?: Date },
 ): Identity {
+  const { keyId, issuer, isOwn, now, clock = now } = options
   const claims = parsePayload(payload)
   const { exp, nbf, iat, version } = claims
   const userId = claims[issuer.claims.userId]
   const sessionId = claims[issuer.claims.sessionId]
   if (!isIssuedBy(issuer, claims) || !isNumericDate(exp) || !isId(userId) || !isId(sessionId))
     throw new AuthError('TOKEN_INVALID')
-  if (nbf !== undefined && !(isNumericDate(nbf) && nbf * 1000 <= now.getTime()))
-    throw new AuthError('TOKEN_INVALID')
-  if (!isNumericDate(iat)) throw new AuthError('TOKEN_INVALID')
+  const isActive = nbf === undefined || (isNumericDate(nbf) && nbf * 1000 <= now.getTime())
+  if (!isActive || !isNumericDate(iat)) throw new AuthError('TOKEN_INVALID')
   if (isOwn && !(isOwnShape(claims) && isVersion(version))) throw new AuthError('TOKEN_INVALID')
   // A foreign token from the future would outlive its maximum age.
   if (!isOwn && iat > clock.getTime() / 1000 + MAX_CLOCK_SKEW_SECONDS) throw new AuthError('TOKEN_INVALID')

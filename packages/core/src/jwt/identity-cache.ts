@@ -1,6 +1,6 @@
 import type { Identity } from './identity.ts'
 
-/** Identities of tokens whose signature was verified. Keyed by the whole token. */
+/** Identities of tokens whose signature was verified. */
 export interface IdentityCache {
   /** Returns the identity of a token, if it was verified with this version of the key set. */
   get(token: string, version: number): Identity | undefined
@@ -31,15 +31,11 @@ export function createIdentityCache(maxEntries: number): IdentityCache {
         const oldest = identities.keys().next()
         if (!oldest.done) identities.delete(oldest.value)
       }
-      identities.set(detach(token), identity)
+      // A copy, because a slice of the Cookie header would keep the whole header in memory.
+      identities.set(new TextDecoder().decode(new TextEncoder().encode(token)), identity)
     },
     get size() {
       return identities.size
     },
   }
-}
-
-/** Copies a token. A slice of the Cookie header would keep the whole header in memory. */
-function detach(token: string): string {
-  return new TextDecoder().decode(new TextEncoder().encode(token))
 }

@@ -4,7 +4,6 @@ import type { SigningKey } from '../keys/signing-keys.ts'
 import { JWT_TYPE } from './trusted-issuer.ts'
 import { MAX_TOKEN_LENGTH } from './verify-jws.ts'
 
-/** A JWT that was issued. */
 export interface IssuedJwt {
   readonly token: string
   readonly expiresAt: Date
@@ -27,22 +26,16 @@ export async function issueJwt(
 ): Promise<IssuedJwt> {
   const { key, config, payload = {}, now = config.now() } = options
   const issuedAt = Math.floor(now.getTime() / 1000)
-  const expires = Math.min(
-    issuedAt + config.jwtLifetimeSeconds,
-    Math.floor(session.expiresAt.getTime() / 1000),
-  )
+  const sessionExpires = Math.floor(session.expiresAt.getTime() / 1000)
+  const expires = Math.min(issuedAt + config.jwtLifetimeSeconds, sessionExpires)
   // The only registered claim that ours don't override.
   const { nbf: _, ...added }: JWTPayload = { ...payload }
-  const token = await new SignJWT({
-    ...added,
-    sessionId: session.id,
-    userId: session.userId,
-    version: session.version ?? 1,
-  })
+  const { id: sessionId, userId, version = 1 } = session
+  const token = await new SignJWT({ ...added, sessionId, userId, version })
     .setProtectedHeader({ alg: key.alg, typ: JWT_TYPE, kid: key.kid })
     .setIssuer(config.issuer)
     .setAudience(config.audience)
-    .setSubject(session.userId)
+    .setSubject(userId)
     .setIssuedAt(issuedAt)
     .setExpirationTime(expires)
     .setJti(crypto.randomUUID())

@@ -1,6 +1,6 @@
 import type { KeySet } from '../keys/key-set.ts'
 
-/** An issuer whose tokens Step 1 accepts, and what its tokens look like. Nothing is assumed. */
+/** An issuer whose tokens Step 1 accepts, and the format of its tokens. */
 export interface TrustedIssuer {
   /** The claim `iss`, byte for byte. */
   readonly issuer: string
@@ -12,11 +12,7 @@ export interface TrustedIssuer {
   readonly jwks: KeySet
   /** The claims that name the user and the session in our database. */
   readonly claims: { readonly userId: string; readonly sessionId: string }
-  /**
-   * Seconds after its `iat` at which a token of this issuer expires, if its `exp` is later. Not for our own
-   * tokens.
-   * @default 3_600
-   */
+  /** Seconds after `iat` at which a token of another issuer expires, if its `exp` is later. @default 3_600 */
   readonly maxAgeSeconds?: number
 }
 

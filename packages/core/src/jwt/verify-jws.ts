@@ -1,23 +1,14 @@
 import { base64url, compactVerify } from 'jose'
 import type { KeySet, VerificationKey } from '../keys/key-set.ts'
 import { AuthError, isAuthError } from '../protocol/errors.ts'
-import { isBase64url } from './base64url.ts'
-import { countStrings, parseJsonObject } from './json.ts'
+import { countStrings, isBase64url, parseJsonObject } from './encoding.ts'
 
 /** In characters. A cookie has at most 4,096 bytes, so ours are never longer. */
 export const MAX_TOKEN_LENGTH = 3_800
 
-/** A JWS whose signature was verified. */
-export interface VerifiedJws {
-  readonly payload: Uint8Array
-  readonly keyId: string
-}
-
 /**
- * Verifies the signature of a compact JWS (RFC 7515 section 5.2) and nothing else.
- *
- * The cheap checks come first: shape, canonical base64url, header, and only then a key and cryptography. The
- * algorithm is that of the key (RFC 8725 section 3.1), so a token can't choose it.
+ * Verifies the signature of a compact JWS (RFC 7515 section 5.2), after cheap checks of its shape and header.
+ * The algorithm is that of the key (RFC 8725 section 3.1), so a token can't choose it.
  *
  * @param options.typ the required header `typ`; null if there must be none; undefined accepts any
  * @throws AuthError `TOKEN_INVALID`, or `KEYS_UNAVAILABLE` if the keys can't be loaded
@@ -26,7 +17,7 @@ export async function verifyJws(
   token: string,
   keySet: KeySet,
   options: { typ?: string | null } = {},
-): Promise<VerifiedJws> {
+): Promise<{ payload: Uint8Array; keyId: string }> {
   const [headerSegment] = splitJws(token)
   const header = parseHeader(headerSegment)
   if (options.typ !== undefined && header.typ !== (options.typ ?? undefined))
@@ -71,8 +62,7 @@ function parseHeader(segment: string): { alg: string; kid: string; typ: string |
     const { alg, kid, typ, ...others } = header
     const isKnown = typeof alg === 'string' && typeof kid === 'string' && Object.keys(others).length === 0
     if (!isKnown || (typ !== undefined && typeof typ !== 'string')) throw new TypeError('Not our header')
-    // `JSON.parse` keeps the last of two members with one name; another verifier may use the first (RFC 7515
-    // section 4).
+    // `JSON.parse` keeps the last of two equal members; other verifiers may use the first (RFC 7515 section 4).
     if (countStrings(bytes) !== 2 * Object.keys(header).length) throw new SyntaxError('A member occurs twice')
     return { alg, kid, typ }
   } catch (cause) {

@@ -7,8 +7,8 @@ import { keysVersion, type TrustedIssuer } from './trusted-issuer.ts'
 import { splitJws, verifyJws } from './verify-jws.ts'
 
 /**
- * Step 1: returns the identity in a JWT (spec section 5), by cryptography alone. For a token that was
- * verified before, the cache skips the signature, never `exp`.
+ * Step 1: returns the identity in a JWT (spec section 5) without a database. For a token that was verified
+ * before, the cache skips the signature, never `exp`.
  *
  * @throws AuthError `TOKEN_INVALID`, `TOKEN_EXPIRED`, or `KEYS_UNAVAILABLE`
  */
@@ -31,7 +31,7 @@ export async function verifyJwt(
   return identity
 }
 
-/** The token names its issuer itself. The keys of that issuer then prove it. */
+/** The token names its issuer, and the keys of that issuer then prove it. */
 function selectIssuer(token: string, { issuers }: AuthConfig): TrustedIssuer {
   if (issuers.length === 1) return issuers[0]
   const [, payload] = splitJws(token)

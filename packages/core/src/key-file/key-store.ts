@@ -1,15 +1,15 @@
 import { type KeyRing, publicKeys } from '../keys/key-ring.ts'
 import { formatKeyRing, parseKeyRing } from '../keys/key-ring-json.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
-/** Not imported, because `@sallyport/core/auth` must also load on the edge, where nothing opens a key file. */
+
+/** Not imported, because `@sallyport/core/auth` must also load on the edge. */
 export const fs: () => typeof import('node:fs') = () => process.getBuiltinModule('node:fs')
 
-/** A file with a key ring. */
 export interface KeyStore {
   readonly path: string
   /** Returns the ring, or null if there is none yet. */
   read(): KeyRing | null
-  /** Stores the first ring atomically. Returns false if another process was faster. */
+  /** Stores the first ring atomically. Returns false if there is one already. */
   create(ring: KeyRing): boolean
   /** Replaces the ring atomically. */
   update(change: (ring: KeyRing) => KeyRing): KeyRing
@@ -46,7 +46,7 @@ export function envFileStore(path: string, prefix = ''): KeyStore {
 /** A variable of an env file as `parseEnv` reads it: a quoted value can have several lines. */
 const VARIABLE = /^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*(?:'[^']*'|"[^"]*"|`[^`]*`)?[^\n]*\n?/gm
 
-/** Formats the ring as two lines of an env file. */
+/** Returns two lines of an env file. */
 export function formatEnv(ring: KeyRing, prefix = ''): string {
   const names = variableNames(prefix)
   return `${names.jwks}=${quote(JSON.stringify(publicKeys(ring)))}\n${names.signingKeys}=${quote(formatKeyRing(ring))}`
@@ -110,9 +110,7 @@ function fileStore(path: string, { parse, format }: FileFormat): KeyStore {
       return locked(path, () => {
         const ring = read()
         if (ring === null) {
-          throw new ConfigurationError(
-            `${path} holds no keys yet: make the first with "sallyport keys create"`,
-          )
+          throw new ConfigurationError(`${path} holds no keys yet. Run "sallyport keys create".`)
         }
         const changed = change(ring)
         replace(changed)
@@ -130,7 +128,7 @@ function writeDraft(path: string, text: string): string {
   return draft
 }
 
-/** Locks the file, because of two concurrent changes one would be lost. */
+/** Locks the file, because concurrent changes would overwrite each other. */
 function locked<Result>(path: string, work: () => Result): Result {
   const lock = `${path}.lock`
   if (fs().existsSync(lock) && Date.now() - fs().statSync(lock).mtimeMs > STALE_LOCK_MS) fs().unlinkSync(lock)

@@ -8,11 +8,10 @@ import { safeListener } from '../protocol/safe-listener.ts'
 import { JWT_LIFETIME_SECONDS } from '../protocol.ts'
 import { fs, type KeyStore, keyFileStore } from './key-store.ts'
 
-/** Options of {@link openKeyFile}. */
 export interface KeyFileOptions {
   /** The algorithm of the first key, if the file doesn't exist. @default 'Ed25519' */
   algorithm?: Algorithm
-  /** The longest lifetime of a JWT, in seconds: a retiring key verifies for this long. @default 900 */
+  /** How long a retiring key verifies. @default 900 */
   jwtLifetimeSeconds?: number
   /** How often to check the file, in milliseconds. @default 500 */
   pollMs?: number
@@ -29,8 +28,7 @@ export interface KeyFile {
 
 /**
  * Opens a key file and watches it: changes by `sallyport keys` apply within a second, without a restart.
- * Creates the file with a first key if it doesn't exist; if several processes start at once, one of them
- * creates it.
+ * Creates the file with a first key if it doesn't exist, once even if several processes start together.
  *
  * @throws ConfigurationError if the file isn't a key ring
  */

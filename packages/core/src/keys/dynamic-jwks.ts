@@ -6,22 +6,17 @@ import { ALGORITHMS, type KeySet, type VerificationAlgorithm, type VerificationK
 import { createLiveKeys } from './live-keys.ts'
 import { parsePublicJwks, parseSet } from './policy.ts'
 
-const MINUTE_MS = 60_000
-
 /** After this age, a set is renewed in the background. */
-const FRESH_MS = 5 * MINUTE_MS
+const FRESH_MS = 5 * 60_000
 /** Until this age, a set is used while the endpoint fails. */
-const STALE_MS = 24 * 60 * MINUTE_MS
-/** Between two fetches caused by an unknown `kid`, which anyone can invent. */
+const STALE_MS = 24 * 60 * 60_000
+/** The pause between two fetches for an unknown `kid`, which anyone can invent. */
 const UNKNOWN_KEY_MS = 30_000
 const MIN_PAUSE_MS = 1_000
 const MAX_PAUSE_MS = 30_000
 
-/** Options of {@link dynamicJwks}. */
 export interface DynamicJwksOptions {
-  /**
-   * What the keys may be for. Allow others only for tokens of another issuer. @default ['Ed25519', 'ES256']
-   */
+  /** Allow other algorithms only for tokens of another issuer. @default ['Ed25519', 'ES256'] */
   algorithms?: readonly VerificationAlgorithm[]
   /** The timeout of a fetch, in milliseconds. @default 5_000 */
   timeoutMs?: number
@@ -34,9 +29,9 @@ export interface DynamicJwksOptions {
 }
 
 /**
- * Creates a key set that is fetched from the auth server, such as `https://app.example.com/api/auth/jwks`
- * (spec section 2). The first request waits for it. Later it is renewed in the background, and used for a day
- * while the endpoint fails.
+ * Fetches a key set from the auth server, such as `https://app.example.com/api/auth/jwks` (spec section 2).
+ * The first request waits for it. Later it is renewed in the background, and used for a day while the endpoint
+ * fails.
  *
  * @throws ConfigurationError if the URL is neither https nor on this machine
  */
@@ -50,14 +45,13 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
   let unknownKeyAt = Number.NEGATIVE_INFINITY
   let failures = 0
   let nextAttemptAt = Number.NEGATIVE_INFINITY
-  let pendingFetch: Promise<void> | null = null
+  let pendingFetch: Promise<void> | undefined
 
   /** Concurrent callers share one fetch. Rejects during the pause after a failure. */
-  function refresh(): Promise<void> {
-    if (pendingFetch !== null) return pendingFetch
-    if (now() < nextAttemptAt) return Promise.reject(unavailable())
-    pendingFetch = fetchKeys().finally(() => {
-      pendingFetch = null
+  async function refresh(): Promise<void> {
+    if (pendingFetch === undefined && now() < nextAttemptAt) throw unavailable()
+    pendingFetch ??= fetchKeys().finally(() => {
+      pendingFetch = undefined
     })
     return pendingFetch
   }
@@ -79,7 +73,7 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
     } catch (error) {
       const pauseMs = Math.min(MIN_PAUSE_MS * 2 ** failures, MAX_PAUSE_MS)
       failures++
-      // Random, so that nodes don't all retry at once.
+      // Random, so nodes don't all retry at once.
       nextAttemptAt = now() + Math.max(MIN_PAUSE_MS, pauseMs * (0.5 + Math.random() / 2))
       onError(error)
       throw unavailable(error)
@@ -102,7 +96,7 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
     },
     algorithms: live.algorithms,
     keys: live.keys,
-    async ready() {
+    ready: async () => {
       if (now() - fetchedAt > STALE_MS) await refresh()
     },
     status: live.status,
@@ -115,7 +109,7 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
       const key = live.findKey(kid)
       if (key !== undefined || live.status(kid) === 'revoked') return key
       if (now() - unknownKeyAt < UNKNOWN_KEY_MS) {
-        // The last fetch failed, so the key may exist: unknown, not invalid.
+        // The last fetch failed, so the key may exist: 503, not 401.
         if (failures > 0) throw unavailable()
         return undefined
       }

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../protocol/errors.ts'
-import { type KeyRing, type RevokedKey, type RingKey, toPublicJwk } from './key-ring.ts'
+import { type KeyRing, type RingKey, toPublicJwk } from './key-ring.ts'
 import { parsePrivateJwks, parseSet } from './policy.ts'
 
 /** Parses private keys with optional `state` and `since`. In a plain JWK Set, the first key signs. */
@@ -10,8 +10,8 @@ export function parseKeyRing(json: unknown, setting: string): KeyRing {
     if (state !== 'next' && state !== 'active' && state !== 'retiring') {
       throw new ConfigurationError(`${setting}: keys[${index}].state must be next, active or retiring`)
     }
-    const ownJwk = { ...toPublicJwk(jwk), d: jwk.d }
-    return { jwk: ownJwk, state, since: parseDate(since, `${setting}: keys[${index}].since`) }
+    const date = parseDate(since, `${setting}: keys[${index}].since`)
+    return { jwk: { ...toPublicJwk(jwk), d: jwk.d }, state, since: date }
   })
   for (const state of ['next', 'active'] as const) {
     const count = keys.filter((key) => key.state === state).length
@@ -30,7 +30,7 @@ export function formatKeyRing({ keys, revoked }: KeyRing): string {
   })
 }
 
-function parseRevoked(value: unknown, setting: string): RevokedKey[] {
+function parseRevoked(value: unknown, setting: string): KeyRing['revoked'] {
   if (value === undefined) return []
   if (!Array.isArray(value)) throw new ConfigurationError(`${setting}: revoked must be a list`)
   return value.map((entry: unknown, index) => {

@@ -2,34 +2,26 @@ import { ConfigurationError } from '../protocol/errors.ts'
 import { JWT_LIFETIME_SECONDS } from '../protocol.ts'
 import { MAX_KEYS, type OwnPublicJwk, type PrivateJwk } from './policy.ts'
 
-/**
- * The state of a key. `next` is published and doesn't sign yet; `active` signs; `retiring` verifies until the
- * last JWT it signed has expired. Then the key is gone.
- */
+/** `next` is published and doesn't sign yet; `active` signs; `retiring` verifies until its last JWT expires. */
 export type KeyState = 'next' | 'active' | 'retiring'
 
-/** A key with its state and when that state began. */
 export interface RingKey {
   readonly jwk: PrivateJwk
   readonly state: KeyState
+  /** When the state began. */
   readonly since: Date
-}
-
-/** A key that was removed because it leaked. */
-export interface RevokedKey {
-  readonly kid: string
-  readonly at: Date
 }
 
 /** All keys of a server. */
 export interface KeyRing {
   readonly keys: readonly RingKey[]
-  readonly revoked: readonly RevokedKey[]
+  /** Keys that were removed because they leaked. */
+  readonly revoked: readonly { readonly kid: string; readonly at: Date }[]
 }
 
 interface RingOptions {
   readonly now: Date
-  /** The longest lifetime of a JWT. @default 900 */
+  /** @default 900 */
   readonly jwtLifetimeSeconds?: number
 }
 
@@ -40,7 +32,7 @@ export const PUBLISH_SECONDS: number = 10 * 60
 const HANDOVER_SECONDS = 60
 
 /** How long a ring lists a revoked key. No connection outlives a session of 30 days. */
-const RETENTION_REVOKED_SECONDS = 30 * 24 * 60 * 60
+const RETENTION_REVOKED_MS = 30 * 24 * 60 * 60 * 1000
 
 export function createKeyRing(jwk: PrivateJwk, now: Date): KeyRing {
   return { keys: [{ jwk, state: 'active', since: now }], revoked: [] }
@@ -56,13 +48,13 @@ export function activeKey(ring: KeyRing): RingKey {
 export function addNextKey(ring: KeyRing, jwk: PrivateJwk, options: RingOptions): KeyRing {
   if (ring.keys.some(({ state }) => state === 'next')) {
     throw new ConfigurationError(
-      'The key ring has a next key already: put it to use with "sallyport keys rotate"',
+      'The key ring has a next key already. Run "sallyport keys rotate" to use it.',
     )
   }
   const present = withoutGone(ring, options)
   if (present.keys.length >= MAX_KEYS) {
     throw new ConfigurationError(
-      `The key ring has ${present.keys.length} keys, and no key set may have more: wait until one that retires is gone`,
+      `The key ring has ${present.keys.length} keys, the maximum. Wait until a retiring key is gone.`,
     )
   }
   return { ...present, keys: [...present.keys, { jwk, state: 'next', since: options.now }] }
@@ -83,12 +75,12 @@ export function rotateKeys(ring: KeyRing, options: RingOptions & { force: boolea
   const { now, force } = options
   const next = ring.keys.find(({ state }) => state === 'next')
   if (next === undefined) {
-    throw new ConfigurationError('The key ring has no next key: publish one with "sallyport keys create"')
+    throw new ConfigurationError('The key ring has no next key. Run "sallyport keys create" to publish one.')
   }
   const waitSeconds = secondsUntilPublished(next, now)
   if (waitSeconds > 0 && !force) {
     throw new ConfigurationError(
-      `The next key has to be published for another ${waitSeconds} s before it may sign, so that every verifier knows it`,
+      `The next key must be published for another ${waitSeconds} s before it may sign, so every verifier knows it`,
     )
   }
   const keys = ring.keys.map((key): RingKey => {
@@ -107,8 +99,7 @@ export function retireKey(ring: KeyRing, kid: string, options: RingOptions & { f
 }
 
 /**
- * Removes a key that leaked, so nothing it signed is valid any more. The active key can only be removed if a
- * next key can replace it, which then signs at once.
+ * Removes a key that leaked, so nothing it signed is valid any more. A next key replaces the active key at once.
  *
  * @throws ConfigurationError if there is no such key, or no key to replace it
  */
@@ -119,12 +110,9 @@ export function revokeKey(ring: KeyRing, kid: string, now: Date): KeyRing {
     .filter((key) => key !== revoked)
     .map((key): RingKey => (key.state === promoted ? { ...key, state: 'active', since: now } : key))
   if (!keys.some(({ state }) => state === 'active')) {
-    throw new ConfigurationError(
-      'Nothing could sign in its place: publish another key first with "sallyport keys create"',
-    )
+    throw new ConfigurationError('No key can replace it. Run "sallyport keys create" to publish one first.')
   }
-  const retentionMs = RETENTION_REVOKED_SECONDS * 1000
-  const retained = ring.revoked.filter(({ at }) => now.getTime() - at.getTime() < retentionMs)
+  const retained = ring.revoked.filter(({ at }) => now.getTime() - at.getTime() < RETENTION_REVOKED_MS)
   return { keys, revoked: [...retained, { kid, at: now }] }
 }
 
@@ -144,7 +132,7 @@ export function withoutGone(ring: KeyRing, options: RingOptions): KeyRing {
   }
 }
 
-/** The public halves of a ring, as `JWKS` and `GET /api/auth/jwks` have them. */
+/** The public keys of a ring, as `JWKS` and `GET /api/auth/jwks` have them. */
 export interface PublicKeys {
   readonly keys: readonly OwnPublicJwk[]
   /** Ids of leaked keys. Verifiers that don't know this member ignore it (RFC 7517 section 5). */

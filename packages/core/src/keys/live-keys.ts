@@ -1,15 +1,9 @@
-import {
-  ALGORITHMS,
-  type KeySet,
-  type KeyStatus,
-  type VerificationAlgorithm,
-  type VerificationKey,
-} from './key-set.ts'
+import { ALGORITHMS, type KeySet, type VerificationAlgorithm, type VerificationKey } from './key-set.ts'
 import type { PublicJwk } from './policy.ts'
 import { verificationKey } from './verification-key.ts'
 
 /** A key set that can be replaced while the program runs. */
-export interface LiveKeys extends Omit<KeySet, 'findKey'> {
+export interface LiveKeys extends KeySet {
   findKey(kid: string): VerificationKey | undefined
   /** Replaces the set if it differs. @throws AuthError `KEYS_UNAVAILABLE` for an invalid key */
   replace(jwks: readonly PublicJwk[], revoked: readonly string[]): Promise<void>
@@ -23,11 +17,6 @@ export function createLiveKeys(algorithms: readonly VerificationAlgorithm[] = AL
   let version = 0
   const listeners = new Set<() => void>()
 
-  function status(kid: string): KeyStatus {
-    if (revokedKids.has(kid)) return 'revoked'
-    return keys.has(kid) ? 'known' : 'gone'
-  }
-
   return {
     get version() {
       return version
@@ -37,7 +26,10 @@ export function createLiveKeys(algorithms: readonly VerificationAlgorithm[] = AL
     keys: () => keys.values(),
     // `replace` has imported every key.
     ready: async () => {},
-    status,
+    status(kid) {
+      if (revokedKids.has(kid)) return 'revoked'
+      return keys.has(kid) ? 'known' : 'gone'
+    },
     subscribe(listener) {
       const entry = () => listener()
       listeners.add(entry)

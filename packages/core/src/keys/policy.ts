@@ -1,46 +1,32 @@
-import { isBase64url } from '../jwt/base64url.ts'
-import { isJsonObject, type JsonObject } from '../jwt/json.ts'
+import { isBase64url, isJsonObject, type JsonObject } from '../jwt/encoding.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { ALGORITHMS, type VerificationAlgorithm } from './key-set.ts'
 
 /** More keys in one set are a mistake, and make every unknown `kid` more expensive. */
 export const MAX_KEYS = 20
 
-/** The rule for a member. */
-interface Rule {
-  readonly text: string
-  readonly test: (value: string) => boolean
-}
+/** A check of a member, and the end of its error message. */
+type Rule = readonly [test: (value: string) => boolean, text: string]
 
-const exactly = (expected: string): Rule => ({
-  text: `must be ${expected}`,
-  test: (value) => value === expected,
-})
+const exactly = (expected: string): Rule => [(value) => value === expected, `must be ${expected}`]
 
 /** A number of this length in canonical base64url (RFC 7518 section 6). */
-const bytes = (length: number): Rule => ({
-  text: `must be ${length} bytes in base64url`,
-  test: (value) => value.length === Math.ceil((length * 4) / 3) && isBase64url(value),
-})
+const bytes = (length: number): Rule => [
+  (value) => value.length === Math.ceil((length * 4) / 3) && isBase64url(value),
+  `must be ${length} bytes in base64url`,
+]
 
-/** An RSA modulus of 2,048 to 8,192 bits without leading zeros (RFC 8725 section 3.5). */
-const modulus: Rule = {
-  text: 'must have 2,048 to 8,192 bits',
-  test: (value) => /^[^A].{340,1365}$/.test(value) && isBase64url(value),
+/** An RSA modulus without leading zeros (RFC 8725 section 3.5). */
+const modulus: Rule = [
+  (value) => /^[^A].{340,1365}$/.test(value) && isBase64url(value),
+  'must have 2,048 to 8,192 bits',
+]
+
+const keyId: Rule = [(value) => /^[\x21-\x7e]{1,128}$/.test(value), 'must be 1 to 128 printable characters']
+
+const elliptic = (curve: string, length: number) => {
+  return { kty: exactly('EC'), crv: exactly(curve), x: bytes(length), y: bytes(length), kid: keyId }
 }
-
-const keyId: Rule = {
-  text: 'must be 1 to 128 printable characters',
-  test: (value) => /^[\x21-\x7e]{1,128}$/.test(value),
-}
-
-const elliptic = (curve: string, length: number) => ({
-  kty: exactly('EC'),
-  crv: exactly(curve),
-  x: bytes(length),
-  y: bytes(length),
-  kid: keyId,
-})
 
 const rsa = { kty: exactly('RSA'), n: modulus, e: exactly('AQAB'), kid: keyId }
 
@@ -83,16 +69,10 @@ export function parsePublicJwks(
   setting: string,
   algorithms: readonly VerificationAlgorithm[] = ALGORITHMS,
 ): PublicJwk[] {
-  const { keys } = parseSet(jwks, setting)
-  keys.forEach((key, index) => {
-    const secret = SECRET_MEMBERS.find((member) => member in key)
-    if (secret !== undefined) {
-      throw new ConfigurationError(
-        `${setting}: keys[${index}].${secret} is private; only public keys belong here`,
-      )
-    }
-  })
-  return parseEach(keys, setting, (key, member) => {
+  return parseEach(jwks, setting, (key, member) => {
+    const secret = SECRET_MEMBERS.find((name) => name in key)
+    if (secret !== undefined)
+      throw new ConfigurationError(`${member(secret)} is private; only public keys belong here`)
     requirePublicKey(key, algorithms, member)
     return key
   })
@@ -100,7 +80,7 @@ export function parsePublicJwks(
 
 /** Parses our own private keys. @throws ConfigurationError naming the member, without its value */
 export function parsePrivateJwks(jwks: unknown, setting: string): PrivateJwk[] {
-  return parseEach(parseSet(jwks, setting).keys, setting, (key, member) => {
+  return parseEach(jwks, setting, (key, member) => {
     requirePrivateKey(key, member)
     return key
   })
@@ -138,12 +118,12 @@ function snapshot(key: JsonObject): JsonObject {
 type Member = (name: string) => string
 
 function parseEach<Key extends PublicJwk>(
-  keys: readonly JsonObject[],
+  jwks: unknown,
   setting: string,
   parse: (key: JsonObject, member: Member) => Key,
 ): Key[] {
   const seen = new Set<string>()
-  return keys.map((key, index) => {
+  return parseSet(jwks, setting).keys.map((key, index) => {
     const member: Member = (name) => `${setting}: keys[${index}].${name}`
     const parsed = parse(key, member)
     if (seen.has(parsed.kid)) throw new ConfigurationError(`${member('kid')} occurs twice`)
@@ -158,9 +138,8 @@ function requirePublicKey(
   member: Member,
 ): asserts key is PublicJwk {
   const alg = algorithms.find((algorithm) => algorithm === key.alg)
-  if (alg === undefined) {
+  if (alg === undefined)
     throw new ConfigurationError(`${member('alg')} must be one of ${algorithms.join(', ')}`)
-  }
   requireMembers(key, MEMBERS[alg], member)
   if ('use' in key && key.use !== 'sig') throw new ConfigurationError(`${member('use')} must be sig`)
 }
@@ -171,7 +150,7 @@ function requirePrivateKey(key: JsonObject, member: Member): asserts key is Priv
 }
 
 function requireMembers(key: JsonObject, rules: Readonly<Record<string, Rule>>, member: Member): void {
-  for (const [name, { text, test }] of Object.entries(rules)) {
+  for (const [name, [test, text]] of Object.entries(rules)) {
     const value = key[name]
     if (typeof value !== 'string' || !test(value)) throw new ConfigurationError(`${member(name)} ${text}`)
   }
@@ -182,12 +161,14 @@ function parseText(text: string, setting: string): unknown {
     return JSON.parse(text)
   } catch {
     // The parser's own message would quote the text, which may hold private keys.
-    throw new ConfigurationError(`${setting} is not JSON${whatItIs(text)}. Run "npx sallyport keys create"`)
+    throw new ConfigurationError(
+      `${setting} is not JSON${describeMistake(text)}. Run "npx sallyport keys create"`,
+    )
   }
 }
 
 /** Describes the usual mistakes with a key set in a variable. */
-function whatItIs(text: string): string {
+function describeMistake(text: string): string {
   if (text.startsWith('\ufeff')) return ': it starts with a byte order mark'
   if (/^\s*['"`]/.test(text)) return ': it stands in quotes'
   if (text.includes('-----BEGIN')) return ': it is PEM, and a JWK Set is needed'

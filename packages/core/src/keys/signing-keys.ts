@@ -9,11 +9,7 @@ import { importOnce } from './verification-key.ts'
 export interface SigningKey {
   readonly kid: string
   readonly alg: Algorithm
-  /**
-   * Returns the key for WebCrypto, imported once.
-   *
-   * @throws AuthError `KEYS_UNAVAILABLE` if it can't be imported
-   */
+  /** Returns the key for WebCrypto, imported once. @throws AuthError `KEYS_UNAVAILABLE` if it is invalid */
   cryptoKey(): Promise<WebCryptoKey>
 }
 
@@ -34,18 +30,14 @@ export function parseSigningKeys(jwks: unknown): SigningKeys {
   return ringSigningKeys(parseKeyRing(jwks, 'SIGNING_KEYS'))
 }
 
-/** Returns whether a value is parsed signing keys, such as those of `openKeyFile`, and not a JWK Set. */
+/** Returns whether a value is already parsed, such as the keys of `openKeyFile`, and not a JWK Set. */
 export function isSigningKeys(value: unknown): value is SigningKeys {
   return typeof value === 'object' && value !== null && 'active' in value && 'publicJwks' in value
 }
 
-/** Returns the signing keys of a ring. */
 export function ringSigningKeys(ring: KeyRing): SigningKeys {
   const { jwk } = activeKey(ring)
-  return {
-    active: { kid: jwk.kid, alg: jwk.alg, cryptoKey: importOnce(jwk) },
-    publicJwks: publicKeys(ring),
-  }
+  return { active: { kid: jwk.kid, alg: jwk.alg, cryptoKey: importOnce(jwk) }, publicJwks: publicKeys(ring) }
 }
 
 /** Creates a key pair whose `kid` is its thumbprint (RFC 7638) and doesn't start with a dash. */

@@ -3,12 +3,11 @@ import { parsePublicJwks } from './policy.ts'
 import { verificationKey } from './verification-key.ts'
 
 /**
- * Creates a key set that never changes, usually from an environment variable: Step 1 never waits (spec
- * section 2).
+ * Parses a key set that never changes, usually from an environment variable (spec section 2).
  *
- * @param jwks a JWK Set as JSON text or as an object. One invalid key rejects all of it
- * @param options.algorithms what the keys may be for. Allow others only for tokens of another issuer
- * @param options.name what error messages call it, such as `SERVICE_JWKS`
+ * @param jwks a JWK Set as JSON text or as an object. One invalid key rejects the whole set
+ * @param options.algorithms allow other algorithms only for tokens of another issuer
+ * @param options.name the name in error messages, such as `SERVICE_JWKS`
  * @example staticJwks(process.env.JWKS)
  * @throws ConfigurationError naming the invalid member
  */
@@ -23,9 +22,7 @@ export function staticJwks(
     algorithms: new Set(algorithms),
     findKey: (kid) => keys.get(kid),
     keys: () => keys.values(),
-    async ready() {
-      await Promise.all(Array.from(keys.values(), (key) => key.cryptoKey()))
-    },
+    ready: async () => void (await Promise.all(Array.from(keys.values(), (key) => key.cryptoKey()))),
     status: (kid) => (keys.has(kid) ? 'known' : 'gone'),
     subscribe: () => () => {},
   }

@@ -3,17 +3,12 @@ import { AuthError } from '../protocol/errors.ts'
 import type { VerificationKey, WebCryptoKey } from './key-set.ts'
 import type { PublicJwk } from './policy.ts'
 
-/** Creates a public key that is imported when it is first needed. */
 export function verificationKey(jwk: PublicJwk): VerificationKey {
-  return {
-    kid: jwk.kid,
-    alg: jwk.alg,
-    material: jwk.kty === 'RSA' ? jwk.n : jwk.x,
-    cryptoKey: importOnce(jwk),
-  }
+  const material = jwk.kty === 'RSA' ? jwk.n : jwk.x
+  return { kid: jwk.kid, alg: jwk.alg, material, cryptoKey: importOnce(jwk) }
 }
 
-/** Returns a function that imports a key once. It throws `KEYS_UNAVAILABLE` if it isn't a valid key. */
+/** Returns a function that imports a key when first called. It throws `KEYS_UNAVAILABLE` for an invalid key. */
 export function importOnce(jwk: PublicJwk): () => Promise<WebCryptoKey> {
   let imported: Promise<WebCryptoKey> | undefined
   return () => {

@@ -3,7 +3,7 @@ import type { AuthTransaction, RecordEvent } from '../database/auth-transaction.
 import { toNullableDate } from '../database/schema.ts'
 import type { RevocationCause } from '../events/event.ts'
 import type { SessionCookie } from '../request/credentials.ts'
-import { secretStatus } from '../session/secret-status.ts'
+import { secretStatus } from '../session/secret.ts'
 import { commit } from './commit.ts'
 import { lockUsers } from './lock-user.ts'
 

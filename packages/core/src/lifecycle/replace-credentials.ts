@@ -2,8 +2,7 @@ import type { AuthTransaction, RecordEvent } from '../database/auth-transaction.
 import { toDate, toNullableDate } from '../database/schema.ts'
 import type { VersionCause } from '../events/event.ts'
 import type { SessionCookie } from '../request/credentials.ts'
-import { createFamily, createSessionSecret, hashSecret } from '../session/secret.ts'
-import { secretStatus } from '../session/secret-status.ts'
+import { createFamily, createSessionSecret, hashSecret, secretStatus } from '../session/secret.ts'
 import type { NewSession } from './create-session.ts'
 
 /** The causes that prove who the user is, so the session becomes fresh. */

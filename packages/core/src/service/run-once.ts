@@ -1,17 +1,19 @@
 import type { AuthKysely } from '../database/schema.ts'
-import { digestBody } from './service-token.ts'
+import { digestBody, type ServiceClaims } from './service-token.ts'
 
-/** How long an outcome is kept. */
-const RETENTION_MS = 24 * 60 * 60 * 1000
+/** How long a row outlives its token: the clock of another node may be minutes behind. */
+const RETENTION_TOKEN_MS = 10 * 60 * 1000
+
+const RETENTION_OUTCOME_MS = 24 * 60 * 60 * 1000
 
 /** A call that runs at most once. */
 export interface OnceCall {
   readonly idempotencyKey: string
   readonly path: string
   readonly bodyDigest: string
-  /** The calling service, which has keys separate from those of other services. Null within this process. */
+  /** The calling service; null within this process. Each service has separate idempotency keys. */
   readonly service: string | null
-  /** The acting user, who has keys separate from those of other users. */
+  /** Each acting user has separate idempotency keys. */
   readonly userId: string | null
   readonly now: Date
   /** Called if the outcome can't be stored. A repetition then gets `unknown`. @default console.error */
@@ -34,11 +36,11 @@ interface Running extends Subject {
 const runningByDatabase = new WeakMap<AuthKysely, Map<string, Running>>()
 
 /**
- * Runs work at most once per idempotency key, on all nodes that share the database. Writes a row before the work starts and the outcome
- * when it ends. A repetition gets the stored outcome, or waits while the work runs in this process.
+ * Runs work at most once per idempotency key, on all nodes that share the database. A repetition gets the stored
+ * outcome, or waits while the work runs in this process.
  *
  * @param work must not reject: an error is an outcome too, because a part of the work may be done
- * @throws AuthError `SESSIONS_UNAVAILABLE` if the database doesn't answer; then the work wasn't started
+ * @throws AuthError `SESSIONS_UNAVAILABLE` if the database doesn't respond; then the work wasn't started
  */
 export async function runOnce(
   db: AuthKysely,
@@ -62,7 +64,7 @@ async function claimAndRun(
   work: () => Promise<string>,
 ): Promise<OnceOutcome> {
   const { id, path, bodyDigest, userId, now, onError = console.error } = call
-  const expiresAt = new Date(now.getTime() + RETENTION_MS)
+  const expiresAt = new Date(now.getTime() + RETENTION_OUTCOME_MS)
   const claimed = await db
     .insertInto('serviceCall')
     .values({ id, fn: path, body: bodyDigest, userId, result: null, expiresAt })
@@ -89,4 +91,27 @@ async function findOutcome(db: AuthKysely, call: Subject & { readonly id: string
 
 function isSameCall(earlier: Subject, call: Subject): boolean {
   return earlier.path === call.path && earlier.bodyDigest === call.bodyDigest
+}
+
+/**
+ * Consumes a service JWT, for every node that shares the database. Returns false if it was consumed before.
+ *
+ * @throws AuthError `SESSIONS_UNAVAILABLE` if the database doesn't respond
+ */
+export async function consumeToken(
+  db: AuthKysely,
+  { service, id, expiresAt }: Pick<ServiceClaims, 'service' | 'id' | 'expiresAt'>,
+): Promise<boolean> {
+  // One service must not be able to consume a token of another.
+  const row = {
+    id: JSON.stringify([service, id]),
+    expiresAt: new Date(expiresAt.getTime() + RETENTION_TOKEN_MS),
+  }
+  const consumed = await db
+    .insertInto('serviceToken')
+    .values(row)
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('id')
+    .executeTakeFirst()
+  return consumed !== undefined
 }

@@ -10,7 +10,7 @@ const SETTING = 'SERVICE_SIGNING_KEYS'
 /**
  * Parses the private keys of a service.
  *
- * @param keys a key ring, or a JWK Set whose first key signs, as JSON text or an object; or the `signingKeys` of `openKeyFile`
+ * @param keys a key ring or JWK Set, as JSON text or an object, or the `signingKeys` of `openKeyFile`
  * @throws ConfigurationError naming the invalid member, or if one of the keys also signs JWTs of users
  */
 export function parseServiceSigningKeys(keys: unknown, config: Pick<AuthConfig, 'issuers'>): SigningKeys {
@@ -33,7 +33,7 @@ export function rejectSharedKeys(
   for (const { kid, material } of serviceKeys.keys()) {
     if (userKeys.some((key) => key.kid === kid || key.material === material)) {
       throw new ConfigurationError(
-        `${setting}: the key ${kid} verifies JWTs of users too. Make keys of its own with "sallyport keys create --prefix SERVICE_"`,
+        `${setting}: the key ${kid} verifies JWTs of users too. Create separate keys with "sallyport keys create --prefix SERVICE_"`,
       )
     }
   }

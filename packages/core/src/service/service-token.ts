@@ -25,7 +25,7 @@ export interface ServiceCall {
 export interface ServiceClaims extends ServiceCall {
   /** The claim `jti`. */
   readonly id: string
-  /** The name of the calling service. */
+  /** The calling service. */
   readonly service: string
   readonly expiresAt: Date
   readonly bodyDigest: string
@@ -33,7 +33,6 @@ export interface ServiceClaims extends ServiceCall {
 
 export interface ServiceTokenOptions {
   readonly key: SigningKey
-  /** The name of the calling service. */
   readonly service: string
   readonly audience: string
   readonly bodyDigest: string
@@ -84,7 +83,7 @@ export function serviceAudience({ audience }: { readonly audience: string }): st
   return `${audience}/internal`
 }
 
-/** Returns the SHA-256 of a body in base64url. */
+/** Returns the SHA-256 in base64url. */
 export async function digestBody(body: Uint8Array<ArrayBuffer>): Promise<string> {
   return base64url.encode(new Uint8Array(await crypto.subtle.digest('SHA-256', body)))
 }
@@ -95,7 +94,7 @@ export function requireClaimText(name: string, value: unknown): asserts value is
     throw new ConfigurationError(`${name} must be 1 to 200 characters, none of them a control character`)
 }
 
-/** Whether a value can be a path, a service name, or a key in a service JWT and in a database. */
+/** Returns whether a value can be a path, a service name, or a key in a service JWT and in a database. */
 export function isClaimText(value: unknown): value is string {
   return typeof value === 'string' && /^[^\p{C}]{1,200}$/u.test(value)
 }

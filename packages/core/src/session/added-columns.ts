@@ -13,7 +13,6 @@ export interface AddedColumns {
   readonly session: Readonly<Record<string, ColumnShape>>
 }
 
-/** For a definition that adds no columns. */
 export const NO_COLUMNS: AddedColumns = { user: {}, session: {} }
 
 type ColumnList = readonly (readonly [name: string, type: ColumnType])[]

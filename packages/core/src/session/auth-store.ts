@@ -13,12 +13,9 @@ export interface AuthStore {
   readonly revocations: RevocationFeed
   /** Counts attempts for `rateLimit`. */
   readonly limits?: RateLimitStore
-  /**
-   * Where sessions begin and end, and where `ctx.transaction` writes. Absent if another library owns the
-   * database; its transactions use `lockSession`.
-   */
+  /** For `ctx.transaction`. Absent if another library owns the database; its transactions use `lockSession`. */
   readonly database?: SessionDatabase
-  /** Limits each later statement of a transaction, so that none outlasts the timeout of `ctx.transaction`. */
+  /** Limits each later statement of a transaction, so none outlasts the timeout of `ctx.transaction`. */
   readonly limitStatements?: (trx: AuthTransaction, timeoutMs: number) => Promise<void>
 }
 
@@ -27,13 +24,13 @@ export interface AuthDatabase {
   readonly [authStore]: AuthStore
 }
 
-/** Returns the sessions of a database handle, for Step 2. */
+/** Returns the session reader of a database handle, for Step 2. */
 export function sessionsOf(db: AuthDatabase): SessionReader {
   return db[authStore].sessions
 }
 
 /**
- * Adds the store to a database handle of any kind, so that it can be `ctx.db`. Returns the handle itself.
+ * Adds the store to a database handle of any kind, so it can be `ctx.db`. Returns the handle.
  *
  * @example const db = withAuthStore(drizzle(client), { sessions, revocations })
  */

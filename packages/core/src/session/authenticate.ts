@@ -16,9 +16,8 @@ export interface Authenticated {
 }
 
 /**
- * Authenticates a request in two steps. Step 1 verifies its JWT and returns the identity of the caller,
- * without a database. Step 2 reads the session row and decides whether that session is still valid. A step
- * that can't decide throws with 503: an error is never "not signed in".
+ * Authenticates a request. Step 1 verifies its JWT, without a database. Step 2 reads the session row and decides
+ * whether that session is still valid. A step that can't decide throws with 503, never "not signed in".
  *
  * @throws AuthError like {@link identify} and `validateIdentity`
  */
@@ -33,8 +32,7 @@ export async function authenticate(
 }
 
 /**
- * Step 1: checks that the credentials of a request are unambiguous, that its origin may use them, and that
- * its JWT is valid.
+ * Step 1: checks that the credentials are unambiguous, that the origin may use them, and that the JWT is valid.
  *
  * @throws AuthError `COOKIE_CONFLICT`, `TOKEN_MISSING`, `ORIGIN_REJECTED`, `TOKEN_INVALID`, `TOKEN_EXPIRED`,
  * or `KEYS_UNAVAILABLE`

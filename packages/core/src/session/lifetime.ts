@@ -17,17 +17,12 @@ export interface SessionLifetimes {
   readonly renewAfterSeconds: number
 }
 
-interface LifetimeColumns {
-  readonly createdAt: Date
-  readonly remembered: boolean
-}
-
 /**
  * Returns when a session that is used now expires. Every limit becomes part of `expiresAt`, so Step 2
  * compares one date: an idle timeout is a short lifetime that each refresh renews.
  */
 export function expiryOf(
-  { createdAt, remembered }: LifetimeColumns,
+  { createdAt, remembered }: { createdAt: Date; remembered: boolean },
   lifetimes: SessionLifetimes,
   now: Date,
 ): Date {
@@ -38,7 +33,7 @@ export function expiryOf(
 
 /** Returns the later expiry of a session that is due for renewal, or null. */
 export function renewalOf(
-  session: LifetimeColumns & { readonly expiresAt: Date },
+  session: { createdAt: Date; remembered: boolean; expiresAt: Date },
   lifetimes: SessionLifetimes,
   now: Date,
 ): Date | null {

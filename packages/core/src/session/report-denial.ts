@@ -4,13 +4,8 @@ import { AuthError, isAuthError } from '../protocol/errors.ts'
 import type { Reason } from '../protocol.ts'
 import { hashSecret } from './secret.ts'
 
-interface Denial {
-  readonly reason: Reason
-  readonly step: 1 | 2
-  /** Null if no identity was proved. */
-  readonly sessionId: string | null
-  readonly durationMs: number
-}
+/** `sessionId` is null if no identity was proved. */
+type Denial = { reason: Reason; step: 1 | 2; sessionId: string | null; durationMs: number }
 
 /** Emits `decision.denied` with a hash of the session id, so the event can be logged anywhere. */
 async function reportDenial({ sessionId, ...denial }: Denial, config: AuthConfig): Promise<void> {

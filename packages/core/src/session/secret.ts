@@ -1,5 +1,7 @@
 import { base64url } from 'jose'
-import { isBase64url } from '../jwt/base64url.ts'
+import { isBase64url } from '../jwt/encoding.ts'
+import { isInGrace } from './lifetime.ts'
+import type { SessionToken } from './session-store.ts'
 
 const RANDOM_BYTES = 32
 const VERSION_BYTES = 4
@@ -10,9 +12,8 @@ export function createSecret(): string {
 }
 
 /**
- * Creates the secret of a session version: 256 random bits, the version, and a MAC over both. By the MAC, an
- * earlier secret of the session is recognized without being stored. The secret lives in the session cookie
- * only.
+ * Creates the secret of a session version: 256 random bits, the version, and a MAC over both. The MAC identifies
+ * earlier secrets of the session without storing them. Only the session cookie has the secret.
  *
  * @param family the key of the MAC, from {@link createFamily}
  */
@@ -24,10 +25,7 @@ export async function createSessionSecret(family: string, version: number): Prom
   return base64url.encode(new Uint8Array([...signed, ...new Uint8Array(mac)]))
 }
 
-/**
- * Creates the MAC key of a session. With it, an attacker can make a secret look superseded or end the
- * session; nothing else.
- */
+/** Creates the MAC key of a session. With it, an attacker can make a secret look superseded or end the session. */
 export function createFamily(): string {
   return createSecret()
 }
@@ -44,19 +42,37 @@ export async function versionOfSecret(secret: string, family: string): Promise<n
   return new DataView(signed.buffer).getUint32(RANDOM_BYTES)
 }
 
-/**
- * Returns what the column `token` holds for a secret: `sha256:<hex>`. The secret is random, so it needs
- * neither salt nor stretching.
- */
+/** Returns `sha256:<hex>`, as tables have a secret. It is random, so it needs neither salt nor stretching. */
 export async function hashSecret(secret: string): Promise<string> {
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(secret)))
   return `sha256:${Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')}`
 }
 
+/**
+ * - `current`
+ * - `previous`: a refresh rotated it out a moment ago, and it is still valid
+ * - `replayed`: rotated out earlier, so two parties hold secrets of this session
+ * - `superseded`: from before the user last proved who they are, so a harmless leftover copy
+ * - `unknown`: not issued by us for this session
+ */
+export type SecretStatus = 'current' | 'previous' | 'replayed' | 'superseded' | 'unknown'
+
+/** Returns what a secret is to a session. Compares hashes, so its timing says nothing about the secret. */
+export async function secretStatus(
+  secret: string,
+  session: Pick<SessionToken, 'token' | 'previousToken' | 'rotatedAt' | 'tokenFamily' | 'provedVersion'>,
+  now: Date,
+): Promise<SecretStatus> {
+  const hash = await hashSecret(secret)
+  if (hash === session.token) return 'current'
+  if (hash === session.previousToken && isInGrace(session.rotatedAt, now)) return 'previous'
+  if (session.tokenFamily === null) return 'unknown'
+  const version = await versionOfSecret(secret, session.tokenFamily)
+  if (version === null) return 'unknown'
+  return version < session.provedVersion ? 'superseded' : 'replayed'
+}
+
 function importFamily(family: string): ReturnType<typeof crypto.subtle.importKey> {
-  const algorithm = { name: 'HMAC', hash: 'SHA-256' }
-  return crypto.subtle.importKey('raw', new Uint8Array(base64url.decode(family)), algorithm, false, [
-    'sign',
-    'verify',
-  ])
+  const key = new Uint8Array(base64url.decode(family))
+  return crypto.subtle.importKey('raw', key, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify'])
 }

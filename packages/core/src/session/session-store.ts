@@ -2,10 +2,7 @@ import type { SessionKey, StoredSession } from './session.ts'
 
 /** Reads session records for Step 2, from the database or over HTTP. */
 export interface SessionReader {
-  /**
-   * Returns the session with this id **and** this user, with its user row, as the primary has it now; null if
-   * there is none. Only reads: `validateSession` decides whether the session is valid.
-   */
+  /** Returns the session with this id **and** this user, as the primary has it now, or null. Doesn't validate. */
   findSession(key: SessionKey): StoredSession | null | Promise<StoredSession | null>
 }
 

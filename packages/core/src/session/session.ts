@@ -12,15 +12,9 @@ export interface Session {
   readonly id: string
   readonly userId: string
   readonly expiresAt: Date
-  /**
-   * When the user last proved who they are, by signing in or by `reauthenticate`: ISO 8601 in UTC. A `Date`
-   * would cost every call, and most never read it. See `isFresh`.
-   */
+  /** When the user last signed in or reauthenticated: ISO 8601 in UTC. A `Date` would slow every call. */
   readonly lastAuthenticatedAt: string
-  /**
-   * The version of the session's credentials. It increases when the user proves who they are again, and Step
-   * 2 rejects tokens of an earlier version. Null in mapped tables without such a column.
-   */
+  /** Increases when the user reauthenticates; Step 2 then rejects older tokens. Null without such a column. */
   readonly version: number | null
   /** When a refresh last rotated the secret, as ISO 8601; null if the version has another origin. */
   readonly rotatedAt: string | null
@@ -29,10 +23,7 @@ export interface Session {
   readonly user: SessionUser
 }
 
-/**
- * A session as the store has it. Step 2 needs the ban to decide. A session that passed Step 2 has `ban:
- * null`, so a resolver that returns `ctx.session` or `ctx.user` never shows a ban to the user.
- */
+/** A session as the store has it. Step 2 sets `ban` to null, so a resolver that returns it never shows a ban. */
 export interface StoredSession extends Session {
   /** The ban of the user, even if it has ended. `until: null` is a ban without an end. */
   readonly ban: { readonly until: Date | null } | null

@@ -5,7 +5,6 @@ import { isInGrace } from './lifetime.ts'
 import { isBanned, type Session, type SessionKey, type StoredSession } from './session.ts'
 import type { SessionReader } from './session-store.ts'
 
-/** The clock and the timeout of {@link validateSession}. An `AuthConfig` has both. */
 export interface ValidateOptions {
   /** @default () => new Date() */
   readonly now?: () => Date
@@ -64,8 +63,7 @@ async function readSession(
 
 /** @throws AuthError `SESSION_EXPIRED` or `ACCOUNT_BANNED` */
 function requireValid(session: StoredSession, now: Date): Session {
-  // Negated, because every comparison with an unreadable date is false. Numbers, because comparing dates
-  // costs more.
+  // Negated, because every comparison with an unreadable date is false. Numbers compare faster than dates.
   if (!(session.expiresAt.getTime() > now.getTime())) throw new AuthError('SESSION_EXPIRED')
   const { ban } = session
   if (ban === null) return session

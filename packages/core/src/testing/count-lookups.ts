@@ -1,8 +1,6 @@
 import type { SessionStore } from '../session/session-store.ts'
 
-/** Counts the lookups of Step 2. */
 export interface LookupCounter {
-  /** The counted store. */
   readonly sessions: SessionStore
   /** Lookups since the last {@link LookupCounter.reset}. */
   readonly count: number

@@ -40,14 +40,12 @@ export interface TestSession {
   readonly cookie: string
 }
 
-/** The plugins of a {@link TestAuth}. */
 export type TestPlugins<Plugins extends readonly AuthPlugin[] = readonly []> = readonly [
   ReturnType<typeof emailPassword>,
   ReturnType<typeof admin>,
   ...Plugins,
 ]
 
-/** The definition of a {@link TestAuth}. */
 export type TestDefinition<Plugins extends readonly AuthPlugin[] = readonly []> = AuthDefinition<
   readonly [...TestPlugins<Plugins>, AppPlugin<Record<never, never>, Record<never, never>>]
 > & { readonly signingKeys: SigningKeys }
@@ -79,7 +77,6 @@ export interface TestAuth<Plugins extends readonly AuthPlugin[] = readonly []>
   close(): Promise<void>
 }
 
-/** Options of {@link createTestAuth} in addition to those of `defineAuthConfig`. */
 export interface TestAuthOptions<Plugins extends readonly AuthPlugin[]> {
   clock?: TestClock
   /** @default ':memory:' */
@@ -114,12 +111,8 @@ export async function createTestAuth<const Plugins extends readonly AuthPlugin[]
   const { emailPassword: emailPasswordOptions, plugins, ...configOptions } = options
   const signingKeys = { keys: [await createSigningKey()] }
   const jwks = staticJwks(parseSigningKeys(signingKeys).publicJwks)
-  const config = defineAuthConfig({
-    baseUrl: 'http://localhost:3000',
-    ...configOptions,
-    jwks,
-    now: clock.now,
-  })
+  const baseUrl = 'http://localhost:3000'
+  const config = defineAuthConfig({ baseUrl, ...configOptions, jwks, now: clock.now })
   const added = plugins ?? ([] as readonly AuthPlugin[] as Plugins)
   const allPlugins: TestPlugins<Plugins> = [emailPassword(emailPasswordOptions), admin(), ...added]
   const defined = defineAuth({ config, signingKeys, plugins: allPlugins })
@@ -129,7 +122,6 @@ export async function createTestAuth<const Plugins extends readonly AuthPlugin[]
   const counted = { ...sqlite, sessions: lookups.sessions }
   const db = withAuthStore(sqlite.db, { ...counted, database: counted })
   const auth = await createAuth(definition, counted, { onError, pruneEverySeconds: 0 })
-  const { database } = auth
 
   async function withToken(
     session: Omit<TestSession, 'token' | 'cookie' | 'issuer'>,
@@ -151,7 +143,7 @@ export async function createTestAuth<const Plugins extends readonly AuthPlugin[]
   } = {}) {
     const passwordHash = await hashOnce(password)
     const account = { name: 'Test User', email, passwordHash, role, now: clock.now() }
-    const { userId } = await commit(database, (trx, record) => insertAccount(trx, record, account))
+    const { userId } = await commit(auth.database, (trx, record) => insertAccount(trx, record, account))
     return { userId, email }
   }
 
@@ -165,10 +157,9 @@ export async function createTestAuth<const Plugins extends readonly AuthPlugin[]
     createUser,
     async signIn({ userId, role = 'user' } = {}) {
       const owner = userId ?? (await createUser({ role })).userId
-      const session = await createSession(database, { userId: owner, config })
-      const { id: sessionId, version, cookie: sessionCookie } = session
-      const signedIn = { userId: owner, sessionId, version, sessionCookie }
-      return withToken(signedIn, clock.now())
+      const { id, version, cookie } = await createSession(auth.database, { userId: owner, config })
+      const session = { userId: owner, sessionId: id, version, sessionCookie: cookie }
+      return withToken(session, clock.now())
     },
     expireJwt({ userId, sessionId, version, sessionCookie }) {
       const issuedAt = new Date(clock.now().getTime() - (config.jwtLifetimeSeconds + 60) * 1000)
@@ -178,10 +169,10 @@ export async function createTestAuth<const Plugins extends readonly AuthPlugin[]
       await db.updateTable('session').set({ expiresAt: clock.now() }).where('id', '=', sessionId).execute()
     },
     async revoke({ sessionId }) {
-      await revokeSession(sessionId, database)
+      await revokeSession(sessionId, auth.database)
     },
     async ban({ userId }) {
-      await banUser(userId, database, { now: clock.now() })
+      await banUser(userId, auth.database, { now: clock.now() })
     },
     close: sqlite.close,
   }

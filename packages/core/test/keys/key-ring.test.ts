@@ -113,7 +113,7 @@ describe('a key goes from next to active to retiring, and is gone', () => {
     ['to retire the active key too early', () => retireKey(two, a.kid, early), 'another 599 s'],
     ['to retire an unknown key', () => retireKey(two, c.kid, ready), 'no key of this id'],
     ['to revoke an unknown key', () => revokeKey(two, c.kid, start), 'no key of this id'],
-    ['to revoke the only key', () => revokeKey(one, a.kid, start), 'Nothing could sign in its place'],
+    ['to revoke the only key', () => revokeKey(one, a.kid, start), 'No key can replace it'],
     [
       'to revoke the active key with nothing but a retiring one',
       () =>
@@ -125,7 +125,7 @@ describe('a key goes from next to active to retiring, and is gone', () => {
           a.kid,
           start,
         ),
-      'Nothing could sign in its place',
+      'No key can replace it',
     ],
   ])('rejected: %s', (_name, change, message) => {
     expect(messageOf(change)).toContain(message)

@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { GRACE_SECONDS } from '../../src/protocol.ts'
-import { createFamily, createSecret, createSessionSecret, hashSecret } from '../../src/session/secret.ts'
-import { type SecretStatus, secretStatus } from '../../src/session/secret-status.ts'
+import {
+  createFamily,
+  createSecret,
+  createSessionSecret,
+  hashSecret,
+  type SecretStatus,
+  secretStatus,
+} from '../../src/session/secret.ts'
 
 const now = new Date('2026-11-21T10:00:00.000Z')
 const secondsAgo = (seconds: number) => new Date(now.getTime() - seconds * 1000)

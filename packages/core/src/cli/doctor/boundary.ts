@@ -1,7 +1,7 @@
 import { relative } from 'node:path'
 import { type ModuleGraph, readModuleGraph } from './module-graph.ts'
 
-/** The real paths of the modules that the check needs; null if the app has no such module. */
+/** Real paths; null if the app has no such module. */
 export interface AppModules {
   readonly root: string
   /** Starts the server, and may import anything. */
@@ -27,7 +27,7 @@ const FIXES = {
     'Only the module that exports getAuth may import the auth definition. Use getAuth(ctx), or import the type only.',
 } as const
 
-/** A path by which a module reaches the auth definition although it must not. */
+/** A forbidden path from a module to the auth definition. */
 export interface Violation {
   readonly rule: keyof typeof FIXES
   /** The imports from the module to the auth definition, relative to the app. */

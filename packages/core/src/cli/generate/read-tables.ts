@@ -66,10 +66,5 @@ function toColumn({ name, type: declared, notnull, dflt_value, pk }: DeclaredCol
   const type = declared.toLowerCase()
   // SQLite fills it in automatically.
   const isRowNumber = type === 'integer' && pk > 0
-  return {
-    name,
-    type,
-    isNullable: notnull === 0 && pk === 0,
-    hasDefault: dflt_value !== null || isRowNumber,
-  }
+  return { name, type, isNullable: notnull === 0 && pk === 0, hasDefault: dflt_value !== null || isRowNumber }
 }
