@@ -10,6 +10,12 @@ export interface PageInput {
   cursor?: string
 }
 
+/** The cursor of a page of a list. */
+export interface PageOutput {
+  /** Null on the last page. */
+  nextCursor: string | null
+}
+
 /** The position of a page's last row: `<createdAt>_<id>`. */
 const CURSOR = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)_(.{1,128})$/
 

@@ -1,9 +1,7 @@
 import type { AuthPlugin } from '../../endpoints/definition.ts'
-import { banUserEndpoint, unbanUserEndpoint } from './ban.ts'
 import { listAudit } from './list-audit.ts'
 import { listUserSessions, listUsers } from './list-users.ts'
-import { revokeUserSession, revokeUserSessions } from './revoke-user-sessions.ts'
-import { setRole } from './set-role.ts'
+import { banUser, revokeUserSession, revokeUserSessions, setRole, unbanUser } from './manage-users.ts'
 import { ADMIN_ERRORS, type AdminOptions, freshAdmin } from './settings.ts'
 
 /** The endpoints of {@link admin}, by method name. */
@@ -13,8 +11,8 @@ export type AdminEndpoints = {
   readonly listAudit: ReturnType<typeof listAudit>
   readonly revokeUserSession: typeof revokeUserSession
   readonly revokeUserSessions: typeof revokeUserSessions
-  readonly banUser: ReturnType<typeof banUserEndpoint>
-  readonly unbanUser: ReturnType<typeof unbanUserEndpoint>
+  readonly banUser: ReturnType<typeof banUser>
+  readonly unbanUser: ReturnType<typeof unbanUser>
   readonly setRole: ReturnType<typeof setRole>
 }
 
@@ -35,8 +33,8 @@ export function admin(options: AdminOptions = {}): AuthPlugin<AdminEndpoints, Re
       listAudit: listAudit(fresh),
       revokeUserSession,
       revokeUserSessions,
-      banUser: banUserEndpoint(fresh),
-      unbanUser: unbanUserEndpoint(fresh),
+      banUser: banUser(fresh),
+      unbanUser: unbanUser(fresh),
       setRole: setRole(options, fresh),
     },
   }

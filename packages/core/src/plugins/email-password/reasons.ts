@@ -1,4 +1,4 @@
-import { type RejectionTable, rejections } from '../../protocol/endpoint-error.ts'
+import { rejections } from '../../protocol/endpoint-error.ts'
 
 export const EMAIL_PASSWORD_ERRORS = {
   PASSWORD_TOO_COMMON: { status: 400, message: 'This password is too easy to guess. Choose another one.' },
@@ -11,7 +11,6 @@ export const EMAIL_PASSWORD_ERRORS = {
   EMAIL_TAKEN: { status: 409, message: 'There is an account with this email' },
   EMAIL_UNAVAILABLE: { status: 501, message: 'This app sends no emails' },
 } as const
-EMAIL_PASSWORD_ERRORS satisfies RejectionTable
 
 export const emailPasswordError: ReturnType<typeof rejections<typeof EMAIL_PASSWORD_ERRORS>> =
   rejections(EMAIL_PASSWORD_ERRORS)

@@ -1,7 +1,8 @@
 import * as z from 'zod'
-import { type AuthTransaction, defineEndpoint, type Endpoint } from '../../auth.ts'
+import type { AuthTransaction } from '../../database/auth-transaction.ts'
+import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { ENDPOINTS, type OrganizationResponse } from '../../protocol.ts'
-import { hash } from './invitations.ts'
+import { hashSecret } from '../../session/secret.ts'
 import { findMembership, findRole, joinOrganization, lockOrganizations } from './membership.ts'
 import { organizationResponse } from './plain-schemas.ts'
 import { organizationError } from './reasons.ts'
@@ -23,7 +24,7 @@ export function acceptInvitation(
     output: z.object({ organization: organizationResponse }),
     async run({ token }, { identity: { userId, sessionId }, config, limit, change }) {
       await limit(`organization:accept:${userId}`, limits.acceptances)
-      const tokenHash = await hash(token)
+      const tokenHash = await hashSecret(token)
       const now = config.now()
       return change(async (trx, record) => {
         const { id, organizationId, role } = await consumeInvitation(trx, { tokenHash, userId, now })
@@ -38,17 +39,9 @@ export function acceptInvitation(
   })
 }
 
-interface Acceptance {
-  readonly tokenHash: string
-  readonly userId: string
-  readonly now: Date
-}
+type Acceptance = { tokenHash: string; userId: string; now: Date }
 
-/**
- * Deletes an invitation and locks its organization.
- *
- * @throws EndpointError `INVITATION_INVALID` or `INVITATION_FOR_ANOTHER`
- */
+/** Deletes an invitation and locks its organization. */
 async function consumeInvitation(trx: AuthTransaction, acceptance: Acceptance) {
   const { organizationId } = await findInvitation(trx, acceptance)
   await lockOrganizations(trx, [organizationId])

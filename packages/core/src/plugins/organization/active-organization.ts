@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import * as z from 'zod'
-import type { MigrationDialect } from '../../auth.ts'
+import type { Engine } from '../../database/mapping.ts'
 
 /** The organization that a session works in, and the user's role there. Columns of `session`. */
 export type ActiveOrganization = {
@@ -8,7 +8,7 @@ export type ActiveOrganization = {
   activeOrganizationRole: string | null
 }
 
-/** The columns of {@link ActiveOrganization}. Step 2 reads them on every call. */
+/** Step 2 reads them on every call. */
 export const sessionColumns: {
   readonly [Name in keyof ActiveOrganization]: { readonly schema: z.ZodType<ActiveOrganization[Name]> }
 } = {
@@ -27,7 +27,7 @@ const followMember = (row: 'old' | 'new') =>
  * Creates triggers that keep sessions equal to the membership's row, even if it is changed by hand. A change
  * notifies watchers of the session on every node, as a change of the user's role does.
  */
-export function activeOrganizationTriggers(engine: MigrationDialect['engine']): RawBuilder<unknown>[] {
+export function activeOrganizationTriggers(engine: Engine): RawBuilder<unknown>[] {
   return engine === 'sqlite' ? sqliteTriggers() : postgresTriggers()
 }
 

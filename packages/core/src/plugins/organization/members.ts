@@ -1,7 +1,9 @@
 import * as z from 'zod'
-import { type AuthTransaction, defineEndpoint, type Endpoint, type RecordEvent } from '../../auth.ts'
+import type { AuthTransaction, RecordEvent } from '../../database/auth-transaction.ts'
+import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
+import { done, id } from '../../endpoints/plain-schemas.ts'
 import { ENDPOINTS, type MemberResponse, type SuccessResponse } from '../../protocol.ts'
-import { readPage } from '../pagination.ts'
+import { type PageOutput, readPage } from '../pagination.ts'
 import {
   findMembership,
   lockMembership,
@@ -12,23 +14,13 @@ import {
   requireOtherOwner,
   requireRoleOf,
 } from './membership.ts'
-import {
-  done,
-  id,
-  memberResponse,
-  type OrganizationPageInput,
-  pageInput,
-  roleSchema,
-  toIso,
-} from './plain-schemas.ts'
+import { memberResponse, type OrganizationPageInput, pageInput, roleSchema, toIso } from './plain-schemas.ts'
 import type { Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
 /** A page of members, the oldest first. */
-export interface ListMembersOutput {
+export interface ListMembersOutput extends PageOutput {
   members: MemberResponse[]
-  /** Null on the last page. */
-  nextCursor: string | null
 }
 
 /** Lists an organization's members. Any member may call it. */
@@ -50,11 +42,7 @@ export const listMembers: Endpoint<OrganizationPageInput, ListMembersOutput, fal
   },
 })
 
-export interface SetMemberRoleInput {
-  organizationId: string
-  userId: string
-  role: string
-}
+export type SetMemberRoleInput = { organizationId: string; userId: string; role: string }
 
 /** Gives a member another role, effective from the next call of their sessions. */
 export function setMemberRole({ roles }: Settings): Endpoint<SetMemberRoleInput, SuccessResponse, false> {
@@ -96,11 +84,8 @@ export function setMemberRole({ roles }: Settings): Endpoint<SetMemberRoleInput,
   })
 }
 
-export interface RemoveMemberInput {
-  organizationId: string
-  /** The caller's id to leave. */
-  userId: string
-}
+/** With the caller's `userId`, they leave. */
+export type RemoveMemberInput = { organizationId: string; userId: string }
 
 /** Ends a membership, with the invitations that the member sent. Their sessions leave the organization. */
 export const removeMember: Endpoint<RemoveMemberInput, SuccessResponse, false> = defineEndpoint({

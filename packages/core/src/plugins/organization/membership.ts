@@ -1,5 +1,6 @@
-import type { Kysely } from 'kysely'
-import type { AuthorizedContext, AuthTables, AuthTransaction } from '../../auth.ts'
+import type { AuthTransaction } from '../../database/auth-transaction.ts'
+import type { AuthKysely } from '../../database/schema.ts'
+import type { AuthorizedContext } from '../../endpoints/endpoint.ts'
 import type { OrganizationResponse } from '../../protocol.ts'
 import { denial } from '../../session/report-denial.ts'
 import { toIso } from './plain-schemas.ts'
@@ -37,7 +38,7 @@ export interface MembershipKey {
  * @throws EndpointError `ORGANIZATION_NOT_FOUND`, also if the user isn't a member
  */
 export async function findMembership(
-  db: Kysely<AuthTables>,
+  db: AuthKysely,
   { organizationId, userId }: MembershipKey,
 ): Promise<OrganizationResponse> {
   const found = await withOwnTables(db)
@@ -91,7 +92,7 @@ export async function lockOrganizations(
     .execute()
 }
 
-function selectRole(db: Kysely<AuthTables>, { organizationId, userId }: MembershipKey) {
+function selectRole(db: AuthKysely, { organizationId, userId }: MembershipKey) {
   return withOwnTables(db)
     .selectFrom('member')
     .select('role')
@@ -99,7 +100,7 @@ function selectRole(db: Kysely<AuthTables>, { organizationId, userId }: Membersh
 }
 
 /** Returns null if the user isn't a member. */
-export async function findRole(db: Kysely<AuthTables>, key: MembershipKey): Promise<string | null> {
+export async function findRole(db: AuthKysely, key: MembershipKey): Promise<string | null> {
   const found = await selectRole(db, key).executeTakeFirst()
   return found?.role ?? null
 }

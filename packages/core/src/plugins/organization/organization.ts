@@ -1,4 +1,4 @@
-import type { AuthPlugin } from '../../auth.ts'
+import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { acceptInvitation } from './accept-invitation.ts'
 import { sessionColumns } from './active-organization.ts'
 import { cancelInvitation, inviteMember, listInvitations } from './invitations.ts'

@@ -1,10 +1,12 @@
 import * as z from 'zod'
-import { type AuthTransaction, defineEndpoint, type Endpoint } from '../../auth.ts'
+import type { AuthTransaction } from '../../database/auth-transaction.ts'
+import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
+import { done, id } from '../../endpoints/plain-schemas.ts'
 import { userName } from '../../endpoints/user-record.ts'
 import { ENDPOINTS, type OrganizationResponse, type SuccessResponse } from '../../protocol.ts'
 import { denial } from '../../session/report-denial.ts'
 import { joinOrganization, lockMembership, OWNER, requireManager } from './membership.ts'
-import { done, id, organizationResponse, slug as slugSchema, toIso } from './plain-schemas.ts'
+import { organizationResponse, slugSchema, toIso } from './plain-schemas.ts'
 import { organizationError } from './reasons.ts'
 import { CHANGES, type Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
@@ -103,11 +105,7 @@ export const listOrganizations: Endpoint<object, { organizations: OrganizationRe
     },
   })
 
-export interface UpdateOrganizationInput {
-  organizationId: string
-  name?: string
-  slug?: string
-}
+export type UpdateOrganizationInput = { organizationId: string; name?: string; slug?: string }
 
 export const updateOrganization: Endpoint<UpdateOrganizationInput, Changed, false> = defineEndpoint({
   ...ENDPOINTS.updateOrganization,

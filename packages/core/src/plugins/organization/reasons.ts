@@ -1,4 +1,4 @@
-import { type RejectionTable, rejections } from '../../auth.ts'
+import { rejections } from '../../protocol/endpoint-error.ts'
 
 export const ORGANIZATION_ERRORS = {
   INVITATION_INVALID: { status: 400, message: 'This invitation has expired, was withdrawn or has been used' },
@@ -15,7 +15,6 @@ export const ORGANIZATION_ERRORS = {
   TOO_MANY_ORGANIZATIONS: { status: 409, message: 'You are a member of too many organizations' },
   INVITATIONS_UNAVAILABLE: { status: 501, message: 'This app delivers no invitations' },
 } as const
-ORGANIZATION_ERRORS satisfies RejectionTable
 
 export const organizationError: ReturnType<typeof rejections<typeof ORGANIZATION_ERRORS>> =
   rejections(ORGANIZATION_ERRORS)

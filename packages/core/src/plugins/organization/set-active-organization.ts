@@ -1,8 +1,9 @@
 import * as z from 'zod'
-import { defineEndpoint, type Endpoint } from '../../auth.ts'
+import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
+import { id } from '../../endpoints/plain-schemas.ts'
 import { type ActiveOrganizationResponse, ENDPOINTS } from '../../protocol.ts'
 import { lockRole } from './membership.ts'
-import { activeOrganization, id } from './plain-schemas.ts'
+import { activeOrganization } from './plain-schemas.ts'
 import { CHANGES } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 

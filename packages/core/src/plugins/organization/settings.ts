@@ -1,5 +1,7 @@
-import { ConfigurationError, type RateLimit, type SessionUser } from '../../index.ts'
+import { ConfigurationError } from '../../protocol/errors.ts'
 import { requirePositive } from '../../protocol/settings.ts'
+import type { RateLimit } from '../../rate-limit/rate-limit.ts'
+import type { SessionUser } from '../../session/session.ts'
 import { rateLimits } from '../internal.ts'
 
 /** An invitation to deliver. */

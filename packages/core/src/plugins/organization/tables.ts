@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
-import type { AuthTables, Migrations, Timestamp } from '../../auth.ts'
+import type { Migrations } from '../../database/migrations.ts'
+import type { AuthTables, Timestamp } from '../../database/schema.ts'
 import { type ActiveOrganization, activeOrganizationTriggers } from './active-organization.ts'
 
 /** The tables of `organization()`, and its columns of `session`. */
