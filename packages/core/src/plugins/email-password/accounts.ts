@@ -8,9 +8,8 @@ import { reject } from '../../protocol/endpoint-error.ts'
 import { isBanned } from '../../session/session.ts'
 import { emailAddress } from '../internal.ts'
 import { newPassword } from './password.ts'
-import { emailPasswordError } from './reasons.ts'
 import type { EmailUser } from './send-email.ts'
-import { hashNewPassword, type PasswordRules } from './settings.ts'
+import { emailPasswordError, hashNewPassword, type PasswordRules } from './settings.ts'
 
 /** The provider of email and password in the table `account`. */
 const CREDENTIAL = 'credential'

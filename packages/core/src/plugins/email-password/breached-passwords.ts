@@ -1,6 +1,5 @@
 import { readLimited } from '../../protocol/read-limited.ts'
-import { emailPasswordError } from './reasons.ts'
-import type { CheckPassword } from './settings.ts'
+import { type CheckPassword, emailPasswordError } from './settings.ts'
 
 /** Options of {@link breachedPasswords}. */
 export interface BreachedPasswordsOptions {

@@ -1,17 +1,51 @@
 import * as z from 'zod'
+import type { AuthTransaction } from '../../database/auth-transaction.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { done } from '../../endpoints/plain-schemas.ts'
 import { deleteSessions } from '../../lifecycle/end-session.ts'
 import { ENDPOINTS, type SuccessResponse } from '../../protocol.ts'
+import { emailAddress } from '../internal.ts'
 import { findUser, removePassword } from './accounts.ts'
-import { countAddress } from './attempts.ts'
+import { countAddress, countEmail, countOwnEmail } from './attempts.ts'
 import { deleteDevices } from './known-device.ts'
-import { consumeLink, createLink, deleteLinksSince } from './links.ts'
-import { emailPasswordError } from './reasons.ts'
-import { requireEmail } from './send-email.ts'
-import type { Settings } from './settings.ts'
+import { consumeLink, createLink, deleteLinks, deleteLinksSince, insertLink, isReserved } from './links.ts'
+import type { EmailChangedEmail, EmailUser } from './send-email.ts'
+import { emailPasswordError, requireEmail, type Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
-import { moveToEmail } from './verify-email.ts'
+
+/**
+ * Sends a link to the address that the caller wants to change to. Until it is used, nothing changes. The
+ * response doesn't reveal whether another account has that address.
+ */
+export function changeEmail(settings: Settings): Endpoint<{ newEmail: string }, SuccessResponse, false> {
+  const { limits, undoEmailChange } = settings
+  return defineEndpoint({
+    ...ENDPOINTS.changeEmail,
+    caller: 'fresh-user',
+    input: z.strictObject({ newEmail: emailAddress }),
+    output: done,
+    async run({ newEmail }, context) {
+      const sendEmail = requireEmail(settings.sendEmail)
+      const { id, name, email } = context.session.user
+      await countOwnEmail(id, context, limits)
+      // Others may have used up the budget of the new address. Respond as for a taken one.
+      if (!(await countEmail(newEmail, context, limits))) return { body: { success: true } }
+      const now = context.config.now()
+      const { link, isFree } = await context.change(async (trx, record) => {
+        const request = { userId: id, actorId: null, from: email, to: newEmail, at: now }
+        record({ type: 'user.email-change-requested', ...request })
+        const draft = { kind: 'change-email', to: newEmail, user: { id, name, email }, now } as const
+        // Always created: otherwise the time of the response would reveal whether the address is taken.
+        const link = await createLink(trx, draft)
+        const taken = await isTaken(trx, newEmail)
+        const reserved = undoEmailChange && (await isReserved(trx, { email: newEmail, userId: id, now }))
+        return { link, isFree: !taken && !reserved }
+      })
+      if (isFree) context.later(() => sendEmail(link))
+      return { body: { success: true } }
+    },
+  })
+}
 
 /**
  * Undoes a change of the email with the link that the former address received. Restores the address, ends all
@@ -52,4 +86,51 @@ export function undoEmailChange(settings: Settings): Endpoint<{ token: string },
       return { body: { success: true } }
     },
   })
+}
+
+export type VerifiedEmail = { userId: string; email: string; now: Date }
+
+type Moved = { former: EmailUser; wasVerified: boolean }
+
+/** Changes the email of a user, and deletes the links that were sent to the former one. */
+export async function moveToEmail(trx: AuthTransaction, move: VerifiedEmail): Promise<Moved> {
+  const { userId, email, now } = move
+  if (await isTaken(trx, email)) throw emailPasswordError('EMAIL_TAKEN')
+  const { emailVerified, ...former } = await trx
+    .selectFrom('user')
+    .select(['id', 'name', 'email', 'emailVerified'])
+    .where('id', '=', userId)
+    .executeTakeFirstOrThrow()
+  await trx
+    .updateTable('user')
+    .set({ email, emailVerified: true, updatedAt: now })
+    .where('id', '=', userId)
+    .execute()
+    .catch(rethrowTaken)
+  await deleteLinks(withOwnTables(trx), { userId, kinds: ['reset-password', 'verify-email'] })
+  return { former, wasVerified: Boolean(emailVerified) }
+}
+
+async function isTaken(trx: AuthTransaction, email: string): Promise<boolean> {
+  return (await findUser(trx, { email })) !== undefined
+}
+
+/** In PostgreSQL another transaction may have taken the address since {@link isTaken}. */
+function rethrowTaken(error: unknown): never {
+  const isDuplicate = error instanceof Error && 'code' in error && error.code === '23505'
+  throw isDuplicate ? emailPasswordError('EMAIL_TAKEN') : error
+}
+
+/**
+ * Creates the notice to the former address. It has an undo link only if that address was verified: otherwise
+ * it may belong to someone else, by a typing error or on purpose.
+ */
+export async function createNotice(
+  trx: AuthTransaction,
+  { former, wasVerified, undoEmailChange, now }: Moved & { undoEmailChange: boolean; now: Date },
+): Promise<EmailChangedEmail> {
+  const { id: userId, email } = former
+  const notice = { kind: 'email-changed', to: email, user: former } as const
+  if (!undoEmailChange || !wasVerified) return { ...notice, token: null, expiresAt: null }
+  return { ...notice, ...(await insertLink(trx, { purpose: 'undo-email-change', userId, email, now })) }
 }

@@ -1,37 +1,20 @@
 import type { AuthPlugin } from '../../endpoints/definition.ts'
 import type { RevocationCause } from '../../events/event.ts'
 import { rateLimits } from '../internal.ts'
-import { type AttemptLimits, DEFAULT_LIMITS } from './attempts.ts'
-import { changePassword } from './change-password.ts'
+import { DEFAULT_LIMITS } from './attempts.ts'
+import { changeEmail, undoEmailChange } from './change-email.ts'
 import { deleteLinks } from './links.ts'
+import { changePassword, reauthenticate } from './own-password.ts'
 import { dummyHash } from './password.ts'
-import { EMAIL_PASSWORD_ERRORS } from './reasons.ts'
-import { reauthenticate } from './reauthenticate.ts'
 import { requestPasswordReset, resetPassword } from './reset-password.ts'
-import type { SendEmail } from './send-email.ts'
-import type { PasswordRules, Settings } from './settings.ts'
+import { EMAIL_PASSWORD_ERRORS, type EmailPasswordOptions, type Settings } from './settings.ts'
 import { signInEmail } from './sign-in.ts'
 import { signUpEmail } from './sign-up.ts'
 import { migrations, withOwnTables } from './tables.ts'
-import { undoEmailChange } from './undo-email-change.ts'
-import { changeEmail, sendVerificationEmail, verifyEmail } from './verify-email.ts'
+import { sendVerificationEmail, verifyEmail } from './verify-email.ts'
 
 /** A session that ended for one of these may have been in an attacker's hands. */
 const SUSPECT: ReadonlySet<RevocationCause> = new Set(['revoked', 'revoked-by-admin', 'token-replayed'])
-
-/** Options of {@link emailPassword}. */
-export interface EmailPasswordOptions extends PasswordRules {
-  /** Sends all emails. Without it, the endpoints that need it fail with 501 `EMAIL_UNAVAILABLE`. */
-  readonly sendEmail?: SendEmail
-  /**
-   * Send the former address a link that undoes a change of the email, valid for 7 days. Anyone who reads the
-   * mail of that address can use it.
-   * @default true
-   */
-  readonly undoEmailChange?: boolean
-  /** Rate limits. Each has a default. */
-  readonly limits?: Partial<AttemptLimits>
-}
 
 /** The endpoints of {@link emailPassword}, by method name. */
 export type EmailPasswordEndpoints = {
@@ -55,13 +38,10 @@ export type EmailPasswordEndpoints = {
 export function emailPassword(
   options: EmailPasswordOptions = {},
 ): AuthPlugin<EmailPasswordEndpoints, Record<never, never>> {
-  const { sendEmail, appName, checkPassword } = options
   const settings: Settings = {
+    ...options,
     limits: rateLimits(DEFAULT_LIMITS, options.limits),
-    sendEmail,
-    undoEmailChange: sendEmail !== undefined && (options.undoEmailChange ?? true),
-    appName,
-    checkPassword,
+    undoEmailChange: options.sendEmail !== undefined && (options.undoEmailChange ?? true),
   }
   // Started now, so the first sign-in takes no longer than others.
   dummyHash().catch(() => {})

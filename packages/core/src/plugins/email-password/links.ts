@@ -2,8 +2,8 @@ import type { AuthTransaction } from '../../database/auth-transaction.ts'
 import { type AuthKysely, toDate } from '../../database/schema.ts'
 import { lockUsers } from '../../lifecycle/lock-user.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
-import { emailPasswordError } from './reasons.ts'
 import type { LinkEmail } from './send-email.ts'
+import { emailPasswordError } from './settings.ts'
 import { type EmailPasswordKysely, type LinkPurpose, withOwnTables } from './tables.ts'
 
 /** How many links of a kind are valid at once. Only the last requested email change is intended. */

@@ -12,9 +12,7 @@ import { countAddress, countEmail, countEmailOfDevice } from './attempts.ts'
 import { deleteDevices } from './known-device.ts'
 import { consumeLink, createLink, deleteLinks, deleteOldLinks, findLink } from './links.ts'
 import { newPassword } from './password.ts'
-import { emailPasswordError } from './reasons.ts'
-import { requireEmail } from './send-email.ts'
-import { hashNewPassword, type Settings } from './settings.ts'
+import { emailPasswordError, hashNewPassword, requireEmail, type Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
 /** Sends a link that sets a new password. The response doesn't reveal whether there is such an account. */

@@ -1,5 +1,3 @@
-import { emailPasswordError } from './reasons.ts'
-
 /** The user whom an email is about. */
 export interface EmailUser {
   readonly id: string
@@ -57,9 +55,3 @@ export type Email = LinkEmail | NoticeEmail | EmailChangedEmail | NewSignInEmail
 
 /** Sends an email, in the app's words and language. */
 export type SendEmail = (email: Email) => Promise<void>
-
-/** @throws EndpointError `EMAIL_UNAVAILABLE` */
-export function requireEmail(sendEmail: SendEmail | undefined): SendEmail {
-  if (sendEmail === undefined) throw emailPasswordError('EMAIL_UNAVAILABLE')
-  return sendEmail
-}

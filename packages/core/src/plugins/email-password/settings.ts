@@ -1,11 +1,26 @@
 import { emit } from '../../events/emit.ts'
 import type { EventListener } from '../../events/event.ts'
+import { rejections } from '../../protocol/endpoint-error.ts'
 import type { AttemptLimits } from './attempts.ts'
 import { isCommonPassword } from './common-passwords.ts'
 import { isMadeOfContext } from './context-words.ts'
 import { hashPassword } from './password.ts'
-import { emailPasswordError } from './reasons.ts'
 import type { SendEmail } from './send-email.ts'
+
+export const EMAIL_PASSWORD_ERRORS = {
+  PASSWORD_TOO_COMMON: { status: 400, message: 'This password is too easy to guess. Choose another one.' },
+  PASSWORD_BREACHED: {
+    status: 400,
+    message: 'This password is known from a data breach. Choose another one.',
+  },
+  LINK_INVALID: { status: 400, message: 'This link has expired or has been used' },
+  INVALID_CREDENTIALS: { status: 401, message: 'Email or password is wrong' },
+  EMAIL_TAKEN: { status: 409, message: 'There is an account with this email' },
+  EMAIL_UNAVAILABLE: { status: 501, message: 'This app sends no emails' },
+} as const
+
+export const emailPasswordError: ReturnType<typeof rejections<typeof EMAIL_PASSWORD_ERRORS>> =
+  rejections(EMAIL_PASSWORD_ERRORS)
 
 /** A password that a user has chosen. */
 export interface ChosenPassword {
@@ -38,11 +53,30 @@ export interface PasswordRules {
   readonly checkPassword?: CheckPassword | undefined
 }
 
-/** The options of `emailPassword()` with their defaults. */
-export interface Settings extends PasswordRules {
+/** Options of `emailPassword()`. */
+export interface EmailPasswordOptions extends PasswordRules {
+  /** Sends all emails. Without it, the endpoints that need it fail with 501 `EMAIL_UNAVAILABLE`. */
+  readonly sendEmail?: SendEmail
+  /**
+   * Send the former address a link that undoes a change of the email, valid for 7 days. Anyone who reads the
+   * mail of that address can use it.
+   * @default true
+   */
+  readonly undoEmailChange?: boolean
+  /** Rate limits. Each has a default. */
+  readonly limits?: Partial<AttemptLimits>
+}
+
+/** The options with their defaults. */
+export interface Settings extends EmailPasswordOptions {
   readonly limits: AttemptLimits
-  readonly sendEmail: SendEmail | undefined
   readonly undoEmailChange: boolean
+}
+
+/** @throws EndpointError `EMAIL_UNAVAILABLE` */
+export function requireEmail(sendEmail: SendEmail | undefined): SendEmail {
+  if (sendEmail === undefined) throw emailPasswordError('EMAIL_UNAVAILABLE')
+  return sendEmail
 }
 
 type NewPassword = {

@@ -11,9 +11,8 @@ import { findPasswordAccount, findUser, setPassword } from './accounts.ts'
 import { countSignIn } from './attempts.ts'
 import { rememberDevice } from './known-device.ts'
 import { givenPassword, hashPassword, isOutdated, verifyPassword } from './password.ts'
-import { emailPasswordError } from './reasons.ts'
 import type { SendEmail } from './send-email.ts'
-import type { Settings } from './settings.ts'
+import { emailPasswordError, type Settings } from './settings.ts'
 
 export interface SignInInput {
   email: string

@@ -10,8 +10,7 @@ import { countAddress, countEmail } from './attempts.ts'
 import { readDevice, rememberDevice } from './known-device.ts'
 import { createLink, isReserved } from './links.ts'
 import { newPassword } from './password.ts'
-import { emailPasswordError } from './reasons.ts'
-import { hashNewPassword, type Settings } from './settings.ts'
+import { emailPasswordError, hashNewPassword, type Settings } from './settings.ts'
 import type { SignInInput } from './sign-in.ts'
 
 export interface SignUpInput extends SignInInput {

@@ -14,8 +14,7 @@ import {
   roleSchema,
   toIso,
 } from './plain-schemas.ts'
-import { organizationError } from './reasons.ts'
-import type { Settings } from './settings.ts'
+import { organizationError, type Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
 export type InviteMemberInput = { organizationId: string; email: string; role: string }

@@ -4,7 +4,7 @@ import type { AuthorizedContext } from '../../endpoints/endpoint.ts'
 import type { OrganizationResponse } from '../../protocol.ts'
 import { denial } from '../../session/report-denial.ts'
 import { toIso } from './plain-schemas.ts'
-import { organizationError } from './reasons.ts'
+import { organizationError } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
 /** The role that every organization has at least once. */

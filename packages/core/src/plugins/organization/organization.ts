@@ -1,17 +1,10 @@
 import type { AuthPlugin } from '../../endpoints/definition.ts'
-import { acceptInvitation } from './accept-invitation.ts'
 import { sessionColumns } from './active-organization.ts'
 import { cancelInvitation, inviteMember, listInvitations } from './invitations.ts'
 import { leaveOrganizations, listMembers, removeMember, setMemberRole } from './members.ts'
-import {
-  createOrganization,
-  deleteOrganization,
-  listOrganizations,
-  updateOrganization,
-} from './organizations.ts'
-import { ORGANIZATION_ERRORS } from './reasons.ts'
-import { setActiveOrganization } from './set-active-organization.ts'
-import { type OrganizationOptions, toSettings } from './settings.ts'
+import { createOrganization, deleteOrganization, updateOrganization } from './organizations.ts'
+import { acceptInvitation, listOrganizations, setActiveOrganization } from './own-organizations.ts'
+import { ORGANIZATION_ERRORS, type OrganizationOptions, toSettings } from './settings.ts'
 import { migrations } from './tables.ts'
 
 /** The endpoints of {@link organization}, by method name. */

@@ -6,9 +6,8 @@ import { userName } from '../../endpoints/user-record.ts'
 import { ENDPOINTS, type OrganizationResponse, type SuccessResponse } from '../../protocol.ts'
 import { denial } from '../../session/report-denial.ts'
 import { joinOrganization, lockMembership, OWNER, requireManager } from './membership.ts'
-import { organizationResponse, slugSchema, toIso } from './plain-schemas.ts'
-import { organizationError } from './reasons.ts'
-import { CHANGES, type Settings } from './settings.ts'
+import { organizationResponse, slugSchema } from './plain-schemas.ts'
+import { CHANGES, organizationError, type Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
 export interface CreateOrganizationInput {
@@ -83,27 +82,6 @@ function slugOf(name: string): string {
     .match(/[a-z0-9]+/g)
   return words?.join('-') ?? 'organization'
 }
-
-/** Lists the organizations of the caller, by name. */
-export const listOrganizations: Endpoint<object, { organizations: OrganizationResponse[] }, false> =
-  defineEndpoint({
-    ...ENDPOINTS.listOrganizations,
-    caller: 'user',
-    input: z.object({}),
-    output: z.object({ organizations: z.array(organizationResponse) }),
-    async run(_input, { identity: { userId }, database: { db } }) {
-      const rows = await withOwnTables(db)
-        .selectFrom('member')
-        .innerJoin('organization', 'organization.id', 'member.organizationId')
-        .where('member.userId', '=', userId)
-        .select(['organization.id', 'name', 'slug', 'role', 'organization.createdAt'])
-        .orderBy('name')
-        .orderBy('organization.id')
-        .execute()
-      const organizations = rows.map((row) => ({ ...row, createdAt: toIso(row.createdAt) }))
-      return { body: { organizations } }
-    },
-  })
 
 export type UpdateOrganizationInput = { organizationId: string; name?: string; slug?: string }
 

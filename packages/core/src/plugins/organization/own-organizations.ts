@@ -1,13 +1,70 @@
 import * as z from 'zod'
 import type { AuthTransaction } from '../../database/auth-transaction.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
-import { ENDPOINTS, type OrganizationResponse } from '../../protocol.ts'
+import { id } from '../../endpoints/plain-schemas.ts'
+import { type ActiveOrganizationResponse, ENDPOINTS, type OrganizationResponse } from '../../protocol.ts'
 import { hashSecret } from '../../session/secret.ts'
-import { findMembership, findRole, joinOrganization, lockOrganizations } from './membership.ts'
-import { organizationResponse } from './plain-schemas.ts'
-import { organizationError } from './reasons.ts'
-import type { Settings } from './settings.ts'
+import { findMembership, findRole, joinOrganization, lockOrganizations, lockRole } from './membership.ts'
+import { activeOrganization, organizationResponse, toIso } from './plain-schemas.ts'
+import { CHANGES, organizationError, type Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
+
+/** Lists the organizations of the caller, by name. */
+export const listOrganizations: Endpoint<object, { organizations: OrganizationResponse[] }, false> =
+  defineEndpoint({
+    ...ENDPOINTS.listOrganizations,
+    caller: 'user',
+    input: z.object({}),
+    output: z.object({ organizations: z.array(organizationResponse) }),
+    async run(_input, { identity: { userId }, database: { db } }) {
+      const rows = await withOwnTables(db)
+        .selectFrom('member')
+        .innerJoin('organization', 'organization.id', 'member.organizationId')
+        .where('member.userId', '=', userId)
+        .select(['organization.id', 'name', 'slug', 'role', 'organization.createdAt'])
+        .orderBy('name')
+        .orderBy('organization.id')
+        .execute()
+      const organizations = rows.map((row) => ({ ...row, createdAt: toIso(row.createdAt) }))
+      return { body: { organizations } }
+    },
+  })
+
+export interface SetActiveOrganizationInput {
+  /** Null for no organization. */
+  organizationId: string | null
+}
+
+/** Makes the caller's session work in another organization. Their other sessions keep theirs. */
+export const setActiveOrganization: Endpoint<SetActiveOrganizationInput, ActiveOrganizationResponse, false> =
+  defineEndpoint({
+    ...ENDPOINTS.setActiveOrganization,
+    caller: 'user',
+    input: z.strictObject({ organizationId: id.nullable() }),
+    output: activeOrganization,
+    async run({ organizationId }, { identity: { userId, sessionId }, config, limit, change }) {
+      await limit(`organization:change:${userId}`, CHANGES)
+      const at = config.now()
+      return change(async (trx, record) => {
+        const role = organizationId === null ? null : await lockRole(trx, { organizationId, userId })
+        const active = { activeOrganizationId: organizationId, activeOrganizationRole: role }
+        const { numUpdatedRows } = await withOwnTables(trx)
+          .updateTable('session')
+          .set(active)
+          .where('id', '=', sessionId)
+          .where(({ eb, or }) =>
+            or([
+              eb('activeOrganizationId', 'is distinct from', organizationId),
+              eb('activeOrganizationRole', 'is distinct from', role),
+            ]),
+          )
+          .executeTakeFirst()
+        const detail = { organizationId, sessionId }
+        if (numUpdatedRows > 0n) record({ type: 'organization:activated', userId, actorId: null, at, detail })
+        return { body: active }
+      })
+    },
+  })
 
 /**
  * Makes the caller a member, once, if their account has the invited email. A session without an organization
@@ -27,11 +84,15 @@ export function acceptInvitation(
       const tokenHash = await hashSecret(token)
       const now = config.now()
       return change(async (trx, record) => {
-        const { id, organizationId, role } = await consumeInvitation(trx, { tokenHash, userId, now })
+        const {
+          id: invitationId,
+          organizationId,
+          role,
+        } = await consumeInvitation(trx, { tokenHash, userId, now })
         const key = { organizationId, userId }
         if ((await findRole(trx, key)) !== null) throw organizationError('ALREADY_MEMBER')
         await joinOrganization(trx, { ...key, role, createdAt: now }, { sessionId, maxOrganizationsPerUser })
-        const detail = { organizationId, role, invitationId: id }
+        const detail = { organizationId, role, invitationId }
         record({ type: 'organization:member-added', userId, actorId: null, at: now, detail })
         return { body: { organization: await findMembership(trx, key) } }
       })
