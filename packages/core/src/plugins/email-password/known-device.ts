@@ -14,10 +14,7 @@ export async function readDevice(context: EndpointContext): Promise<string | nul
   return secret === null ? null : hashSecret(secret)
 }
 
-/**
- * Returns the hash of the device cookie if this browser has signed in to the account of this address before,
- * else null. Attempts of a known device are counted separately, so others' attempts can't lock it out.
- */
+/** Like {@link readDevice}, but null unless this browser has signed in to the account of this address. */
 export async function readKnownDevice(address: string, context: EndpointContext): Promise<string | null> {
   const device = await readDevice(context)
   if (device === null) return null
@@ -33,9 +30,9 @@ export async function readKnownDevice(address: string, context: EndpointContext)
 }
 
 /**
- * Remembers that this browser has signed in to an account. Returns its new cookie, or an empty array if the
- * account knows it already. Always a new secret: a cookie that the account doesn't know may have been
- * planted. Callers that send the session header keep no cookies, and must not push out a device that does.
+ * Remembers that this browser has signed in to an account. Returns its new cookie, if the account doesn't know
+ * it yet. Always a new secret: an unknown cookie may have been planted. Callers that send the session header
+ * keep no cookies, and must not push out a device that does.
  */
 export async function rememberDevice(userId: string, context: EndpointContext): Promise<string[]> {
   const { config, database, sessionTransport } = context
@@ -67,10 +64,8 @@ export async function rememberDevice(userId: string, context: EndpointContext): 
     if (oldest.length > 0) await db.deleteFrom('knownDevice').where('id', 'in', oldest).execute()
     return true
   })
-  if (!isNew) return []
-  return [
-    setCookie(config.cookies.device, secret, { maxAgeSeconds: LIFETIME_SECONDS, secure: config.secure }),
-  ]
+  const attributes = { maxAgeSeconds: LIFETIME_SECONDS, secure: config.secure }
+  return isNew ? [setCookie(config.cookies.device, secret, attributes)] : []
 }
 
 /** Deletes the known devices of a user after a change of the password, except the current one. */

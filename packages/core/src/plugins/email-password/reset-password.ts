@@ -57,11 +57,8 @@ async function writePlaceholder(trx: AuthTransaction, now: Date): Promise<void> 
   await trx.insertInto('rateLimit').values({ key, points: 0, expire: now.getTime() }).execute()
 }
 
-export interface ResetPasswordInput {
-  /** From the link. */
-  token: string
-  newPassword: string
-}
+/** `token` is from the link. */
+export type ResetPasswordInput = { token: string; newPassword: string }
 
 /** Sets a password with a link that was sent by email, and ends all sessions of the user. */
 export function resetPassword(settings: Settings): Endpoint<ResetPasswordInput, SuccessResponse, false> {

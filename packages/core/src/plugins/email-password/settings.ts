@@ -22,7 +22,6 @@ export const EMAIL_PASSWORD_ERRORS = {
 export const emailPasswordError: ReturnType<typeof rejections<typeof EMAIL_PASSWORD_ERRORS>> =
   rejections(EMAIL_PASSWORD_ERRORS)
 
-/** A password that a user has chosen. */
 export interface ChosenPassword {
   readonly password: string
   /** The id is null at sign-up. */
@@ -32,11 +31,11 @@ export interface ChosenPassword {
 }
 
 /**
- * Checks a new password, after our own rules. Return to accept it. To reject it, throw an `EndpointError`
- * from `refusals`: the user sees its message. Any other error is a 500, and the password isn't set.
+ * Checks a new password, after our own rules. To reject it, throw an `EndpointError` from `rejections`: the
+ * user sees its message. Any other error is a 500, and the password isn't set.
  *
  * @example
- * const refuse = rejections({ PASSWORD_REUSED: { status: 400, message: 'Choose a new password' } })
+ * const reject = rejections({ PASSWORD_REUSED: { status: 400, message: 'Choose a new password' } })
  * emailPassword({
  *   async checkPassword({ password, user }) {
  *     if (await wasUsed(user.id, password)) throw reject('PASSWORD_REUSED')
@@ -45,7 +44,7 @@ export interface ChosenPassword {
  */
 export type CheckPassword = (chosen: ChosenPassword) => Promise<void>
 
-/** The rules for new passwords that an app adds to ours. */
+/** Rules for new passwords, in addition to ours. */
 export interface PasswordRules {
   /** The app's name, as its users know it. Rejected as a password, also with a few digits. */
   readonly appName?: string | undefined
@@ -58,16 +57,13 @@ export interface EmailPasswordOptions extends PasswordRules {
   /** Sends all emails. Without it, the endpoints that need it fail with 501 `EMAIL_UNAVAILABLE`. */
   readonly sendEmail?: SendEmail
   /**
-   * Send the former address a link that undoes a change of the email, valid for 7 days. Anyone who reads the
-   * mail of that address can use it.
-   * @default true
+   * Sends the former address a link that undoes a change of the email, valid for 7 days. Anyone who reads the
+   * mail of that address can use it. @default true
    */
   readonly undoEmailChange?: boolean
-  /** Rate limits. Each has a default. */
   readonly limits?: Partial<AttemptLimits>
 }
 
-/** The options with their defaults. */
 export interface Settings extends EmailPasswordOptions {
   readonly limits: AttemptLimits
   readonly undoEmailChange: boolean
@@ -79,18 +75,13 @@ export function requireEmail(sendEmail: SendEmail | undefined): SendEmail {
   return sendEmail
 }
 
-type NewPassword = {
-  user: ChosenPassword['user']
+type NewPassword = Pick<ChosenPassword, 'user'> & {
   rules: PasswordRules
   now: Date
   onEvent: EventListener | undefined
 }
 
-/**
- * Checks and hashes a new password.
- *
- * @throws EndpointError `PASSWORD_TOO_COMMON`, or what `checkPassword` throws
- */
+/** Checks and hashes a password. @throws EndpointError `PASSWORD_TOO_COMMON`, or what `checkPassword` throws */
 export async function hashNewPassword(
   password: string,
   { user, rules: { appName, checkPassword }, now, onEvent }: NewPassword,

@@ -11,7 +11,6 @@ export type EmailPasswordTables = {
     id: string
     purpose: LinkPurpose
     userId: string
-    /** The address that it was sent to. */
     email: string
     expiresAt: Timestamp
     createdAt: Timestamp
@@ -22,7 +21,6 @@ export type EmailPasswordTables = {
 
 export type EmailPasswordKysely = Kysely<AuthTables & EmailPasswordTables>
 
-/** Adds the types of this plugin's tables. */
 export function withOwnTables(db: Kysely<AuthTables>): EmailPasswordKysely {
   return db.withTables<EmailPasswordTables>()
 }

@@ -1,17 +1,12 @@
 import { type RawBuilder, sql } from 'kysely'
 import * as z from 'zod'
 import type { Engine } from '../../database/mapping.ts'
+import type { ActiveOrganizationResponse } from '../../protocol.ts'
 
-/** The organization that a session works in, and the user's role there. Columns of `session`. */
-export type ActiveOrganization = {
-  activeOrganizationId: string | null
-  activeOrganizationRole: string | null
-}
+type Column = { readonly schema: z.ZodType<string | null> }
 
-/** Step 2 reads them on every call. */
-export const sessionColumns: {
-  readonly [Name in keyof ActiveOrganization]: { readonly schema: z.ZodType<ActiveOrganization[Name]> }
-} = {
+/** The organization that a session works in, and the user's role there. Step 2 reads them on every call. */
+export const sessionColumns: { readonly [Name in keyof ActiveOrganizationResponse]: Column } = {
   activeOrganizationId: { schema: z.string().nullable() },
   activeOrganizationRole: { schema: z.string().nullable() },
 }
@@ -28,10 +23,7 @@ const followMember = (row: 'old' | 'new') =>
  * notifies watchers of the session on every node, as a change of the user's role does.
  */
 export function activeOrganizationTriggers(engine: Engine): RawBuilder<unknown>[] {
-  return engine === 'sqlite' ? sqliteTriggers() : postgresTriggers()
-}
-
-function sqliteTriggers(): RawBuilder<unknown>[] {
+  if (engine === 'postgres') return postgresTriggers()
   return [
     sql`create trigger "organization_member_changed" after update on "member" begin ${followMember('old')} end`,
     sql`create trigger "organization_member_deleted" after delete on "member" begin ${followMember('old')} end`,

@@ -64,12 +64,16 @@ export function inviteMember(
         if (pending !== undefined) requireManager(organization.role, pending.role, context)
         await withOwnTables(trx).insertInto('invitation').values(row).execute()
         const detail = { organizationId, invitationId: row.id, role }
-        const event = { userId: null, actorId: userId, at: createdAt, detail }
-        record({ type: 'organization:invitation-created', ...event })
+        record({
+          type: 'organization:invitation-created',
+          userId: null,
+          actorId: userId,
+          at: createdAt,
+          detail,
+        })
         return organization
       })
-      const { id: inviterId, name: inviterName, email: inviterEmail } = session.user
-      const inviter = { id: inviterId, name: inviterName, email: inviterEmail }
+      const inviter = { id: userId, name: session.user.name, email: session.user.email }
       const organization = { id: organizationId, name, slug }
       later(() => deliverInvitation({ email, token, role, expiresAt, organization, inviter }))
       const moments = { createdAt: createdAt.toISOString(), expiresAt: expiresAt.toISOString() }

@@ -11,8 +11,8 @@ import {
   mayManage,
   OWNER,
   requireManager,
+  requireMember,
   requireOtherOwner,
-  requireRoleOf,
 } from './membership.ts'
 import { memberResponse, type OrganizationPageInput, pageInput, roleSchema, toIso } from './plain-schemas.ts'
 import type { Settings } from './settings.ts'
@@ -57,17 +57,13 @@ export function setMemberRole({ roles }: Settings): Endpoint<SetMemberRoleInput,
       await context.change(async (trx, record) => {
         const caller = await lockMembership(trx, { organizationId, userId: callerId, others: [userId] })
         // Before the caller's role: any member can list the members, so this reveals nothing.
-        const former = await requireRoleOf(trx, { organizationId, userId })
-        requireManager(caller.role, former, context)
+        const member = await requireMember(trx, { organizationId, userId })
+        requireManager(caller.role, member.role, context)
         requireManager(caller.role, role, context)
-        if (former === role) return
-        if (former === OWNER) await requireOtherOwner(trx, { organizationId, userId }, at)
+        if (member.role === role) return
+        if (member.role === OWNER) await requireOtherOwner(trx, { organizationId, userId }, at)
         const db = withOwnTables(trx)
-        await db
-          .updateTable('member')
-          .set({ role })
-          .where(({ and }) => and({ organizationId, userId }))
-          .execute()
+        await db.updateTable('member').set({ role }).where('id', '=', member.id).execute()
         // Invitations to roles that the member can no longer give.
         const givable = roles.filter((other) => mayManage(role, other))
         await db
@@ -99,13 +95,10 @@ export const removeMember: Endpoint<RemoveMemberInput, SuccessResponse, false> =
     const at = context.config.now()
     await context.change(async (trx, record) => {
       const caller = await lockMembership(trx, { organizationId, userId: callerId, others: [userId] })
-      const role = await requireRoleOf(trx, { organizationId, userId })
+      const { id: memberId, role } = await requireMember(trx, { organizationId, userId })
       if (!isOwn) requireManager(caller.role, role, context)
       if (role === OWNER) await requireOtherOwner(trx, { organizationId, userId }, at)
-      await withOwnTables(trx)
-        .deleteFrom('member')
-        .where(({ and }) => and({ organizationId, userId }))
-        .execute()
+      await withOwnTables(trx).deleteFrom('member').where('id', '=', memberId).execute()
       const detail = { organizationId }
       const actorId = isOwn ? null : callerId
       record({ type: 'organization:member-removed', userId, actorId, at, detail })

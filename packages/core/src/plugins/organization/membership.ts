@@ -27,16 +27,9 @@ export function requireManager(
   if (!mayManage(actorRole, role)) throw denial('ROLE_REQUIRED', session.id, config)
 }
 
-export interface MembershipKey {
-  readonly organizationId: string
-  readonly userId: string
-}
+export type MembershipKey = { readonly organizationId: string; readonly userId: string }
 
-/**
- * Returns an organization as its member sees it.
- *
- * @throws EndpointError `ORGANIZATION_NOT_FOUND`, also if the user isn't a member
- */
+/** @throws EndpointError `ORGANIZATION_NOT_FOUND`, also if the user isn't a member */
 export async function findMembership(
   db: AuthKysely,
   { organizationId, userId }: MembershipKey,
@@ -92,41 +85,36 @@ export async function lockOrganizations(
     .execute()
 }
 
-function selectRole(db: AuthKysely, { organizationId, userId }: MembershipKey) {
+function selectMember(db: AuthKysely, { organizationId, userId }: MembershipKey) {
   return withOwnTables(db)
     .selectFrom('member')
-    .select('role')
+    .select(['id', 'role'])
     .where(({ and }) => and({ organizationId, userId }))
 }
 
 /** Returns null if the user isn't a member. */
 export async function findRole(db: AuthKysely, key: MembershipKey): Promise<string | null> {
-  const found = await selectRole(db, key).executeTakeFirst()
+  const found = await selectMember(db, key).executeTakeFirst()
   return found?.role ?? null
 }
 
-export async function requireRoleOf(trx: AuthTransaction, key: MembershipKey): Promise<string> {
-  const role = await findRole(trx, key)
-  if (role === null) throw organizationError('MEMBER_NOT_FOUND')
-  return role
+export async function requireMember(
+  trx: AuthTransaction,
+  key: MembershipKey,
+): Promise<{ id: string; role: string }> {
+  const member = await selectMember(trx, key).executeTakeFirst()
+  if (member === undefined) throw organizationError('MEMBER_NOT_FOUND')
+  return member
 }
 
-/**
- * Locks a membership until the end of the transaction, so a later change of it finds the caller's session.
- *
- * @throws EndpointError `ORGANIZATION_NOT_FOUND`
- */
+/** Locks a membership until the end of the transaction, so a later change of it finds the caller's session. */
 export async function lockRole(trx: AuthTransaction, key: MembershipKey): Promise<string> {
-  const member = await selectRole(trx, key).forShare().executeTakeFirst()
+  const member = await selectMember(trx, key).forShare().executeTakeFirst()
   if (member === undefined) throw organizationError('ORGANIZATION_NOT_FOUND')
   return member.role
 }
 
-/**
- * Requires an owner besides a user who is about to stop being one. The organization is locked.
- *
- * @throws EndpointError `OWNER_NEEDED` if every other owner is banned, or none exists
- */
+/** @throws EndpointError `OWNER_NEEDED` if every other owner is banned, or none exists */
 export async function requireOtherOwner(
   trx: AuthTransaction,
   { organizationId, userId }: MembershipKey,
@@ -163,12 +151,10 @@ export async function joinOrganization(
     .select(({ fn }) => fn.countAll().as('count'))
     .where('userId', '=', member.userId)
     .executeTakeFirstOrThrow()
+  const row = { id: crypto.randomUUID(), ...member }
   // PostgreSQL returns a count as text.
   if (Number(count) >= maxOrganizationsPerUser) throw organizationError('TOO_MANY_ORGANIZATIONS')
-  await db
-    .insertInto('member')
-    .values({ id: crypto.randomUUID(), ...member })
-    .execute()
+  await db.insertInto('member').values(row).execute()
   await db
     .updateTable('session')
     .set({ activeOrganizationId: member.organizationId, activeOrganizationRole: member.role })

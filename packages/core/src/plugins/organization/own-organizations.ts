@@ -5,7 +5,7 @@ import { id } from '../../endpoints/plain-schemas.ts'
 import { type ActiveOrganizationResponse, ENDPOINTS, type OrganizationResponse } from '../../protocol.ts'
 import { hashSecret } from '../../session/secret.ts'
 import { findMembership, findRole, joinOrganization, lockOrganizations, lockRole } from './membership.ts'
-import { activeOrganization, organizationResponse, toIso } from './plain-schemas.ts'
+import { organizationResponse, toIso } from './plain-schemas.ts'
 import { CHANGES, organizationError, type Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
@@ -30,10 +30,8 @@ export const listOrganizations: Endpoint<object, { organizations: OrganizationRe
     },
   })
 
-export interface SetActiveOrganizationInput {
-  /** Null for no organization. */
-  organizationId: string | null
-}
+/** Null for no organization. */
+export type SetActiveOrganizationInput = { organizationId: string | null }
 
 /** Makes the caller's session work in another organization. Their other sessions keep theirs. */
 export const setActiveOrganization: Endpoint<SetActiveOrganizationInput, ActiveOrganizationResponse, false> =
@@ -41,7 +39,10 @@ export const setActiveOrganization: Endpoint<SetActiveOrganizationInput, ActiveO
     ...ENDPOINTS.setActiveOrganization,
     caller: 'user',
     input: z.strictObject({ organizationId: id.nullable() }),
-    output: activeOrganization,
+    output: z.object({
+      activeOrganizationId: z.string().nullable(),
+      activeOrganizationRole: z.string().nullable(),
+    }),
     async run({ organizationId }, { identity: { userId, sessionId }, config, limit, change }) {
       await limit(`organization:change:${userId}`, CHANGES)
       const at = config.now()

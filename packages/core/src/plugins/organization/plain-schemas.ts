@@ -1,15 +1,9 @@
 import * as z from 'zod'
 import { toDate } from '../../database/schema.ts'
 import { id } from '../../endpoints/plain-schemas.ts'
-import type {
-  ActiveOrganizationResponse,
-  InvitationResponse,
-  MemberResponse,
-  OrganizationResponse,
-} from '../../protocol.ts'
+import type { InvitationResponse, MemberResponse, OrganizationResponse } from '../../protocol.ts'
 import { type PageInput, pageFields } from '../pagination.ts'
 
-/** Selects a page of an organization's list. */
 export type OrganizationPageInput = PageInput & { organizationId: string }
 
 export const pageInput: z.ZodType<OrganizationPageInput> = z.strictObject({
@@ -21,7 +15,6 @@ export const pageInput: z.ZodType<OrganizationPageInput> = z.strictObject({
 const SLUG = /^[a-z0-9]+(-[a-z0-9]+)*$/
 export const slugSchema: z.ZodType<string> = z.string().max(64).regex(SLUG)
 
-/** A role that can be given. */
 export function roleSchema(roles: readonly string[]): z.ZodType<string> {
   return z.string().refine((role) => roles.includes(role))
 }
@@ -30,11 +23,6 @@ const text = z.string()
 
 const organizationFields = { id: text, name: text, slug: text, role: text, createdAt: text }
 export const organizationResponse: z.ZodType<OrganizationResponse> = z.object(organizationFields)
-
-export const activeOrganization: z.ZodType<ActiveOrganizationResponse> = z.object({
-  activeOrganizationId: text.nullable(),
-  activeOrganizationRole: text.nullable(),
-})
 
 const memberFields = { userId: text, name: text, email: text, role: text, createdAt: text }
 export const memberResponse: z.ZodType<MemberResponse> = z.object({ ...memberFields, image: text.nullable() })

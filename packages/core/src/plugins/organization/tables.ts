@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely'
 import type { Migrations } from '../../database/migrations.ts'
 import type { AuthTables, Timestamp } from '../../database/schema.ts'
-import { type ActiveOrganization, activeOrganizationTriggers } from './active-organization.ts'
+import type { ActiveOrganizationResponse } from '../../protocol.ts'
+import { activeOrganizationTriggers } from './active-organization.ts'
 
-/** The tables of `organization()`, and its columns of `session`. */
 export type OrganizationTables = {
   organization: { id: string; name: string; slug: string; createdAt: Timestamp }
   member: { id: string; organizationId: string; userId: string; role: string; createdAt: Timestamp }
@@ -20,12 +20,11 @@ export type OrganizationTables = {
     expiresAt: Timestamp
     createdAt: Timestamp
   }
-  session: AuthTables['session'] & ActiveOrganization
+  session: AuthTables['session'] & ActiveOrganizationResponse
 }
 
 export type OrganizationKysely = Kysely<Omit<AuthTables, 'session'> & OrganizationTables>
 
-/** Adds the types of this plugin's tables. */
 export function withOwnTables(db: Kysely<AuthTables>): OrganizationKysely {
   return db.withTables<OrganizationTables>()
 }
