@@ -2,7 +2,6 @@ import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import * as z from 'zod'
 import { toDate } from '../database/schema.ts'
 
-/** Selects a page of a list. */
 export interface PageInput {
   /** 1 to 100. @default 50 */
   limit?: number
@@ -10,7 +9,6 @@ export interface PageInput {
   cursor?: string
 }
 
-/** The cursor of a page of a list. */
 export interface PageOutput {
   /** Null on the last page. */
   nextCursor: string | null

@@ -4,7 +4,6 @@ import { listUserSessions, listUsers } from './list-users.ts'
 import { banUser, revokeUserSession, revokeUserSessions, setRole, unbanUser } from './manage-users.ts'
 import { ADMIN_ERRORS, type AdminOptions, freshAdmin } from './settings.ts'
 
-/** The endpoints of {@link admin}, by method name. */
 export type AdminEndpoints = {
   readonly listUsers: typeof listUsers
   readonly listUserSessions: typeof listUserSessions

@@ -56,10 +56,7 @@ export function unbanUser(fresh: FreshAdmin): Endpoint<{ userId: string }, Succe
   })
 }
 
-/**
- * Gives a user a role, effective from their next call. Admins can't change their own, so at least one admin
- * remains: the transaction re-reads the caller.
- */
+/** Gives a user a role, effective from their next call. Admins can't change their own, so one admin remains. */
 export function setRole(
   { roles = ['user', 'admin'] }: AdminOptions,
   fresh: FreshAdmin,

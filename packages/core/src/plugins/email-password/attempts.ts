@@ -11,10 +11,7 @@ import type { Requester } from './password.ts'
 export interface AttemptLimits {
   /** Passwords for one account: all unknown devices together, and each known one. @default 10 in 15 minutes */
   readonly account: RateLimit
-  /**
-   * Sign-ins and sign-ups from one address, or one /64 of IPv6; ten times as many from its /48.
-   * @default 100 in 15 minutes
-   */
+  /** Sign-ins and sign-ups per address or IPv6 /64; ten times that per /48. @default 100 in 15 minutes */
   readonly address: RateLimit
   /** Emails to one address, for one network, and as many for each known device. @default 5 in an hour */
   readonly email: RateLimit
@@ -33,9 +30,7 @@ type Counts = readonly (readonly [key: string, limit: RateLimit])[]
 
 /**
  * Counts a sign-in before any other work: per account, whether it exists or not, and per address. A device
- * that the account knows has a separate budget, which others can't use up. Call `giveBack` after a success.
- *
- * @throws AuthError `RATE_LIMITED`
+ * that the account knows has a separate budget, which others can't use up. @throws AuthError `RATE_LIMITED`
  */
 export async function countSignIn(
   address: string,
@@ -65,10 +60,8 @@ export async function countSignIn(
 const CONFIRMATIONS_PER_USER = 5
 
 /**
- * Counts a password that a signed-in user sends, so a copied session can't be used to guess it. The count is
- * per session version and network, so a copy can't use up the owner's attempts.
- *
- * @throws AuthError `RATE_LIMITED`
+ * Counts a password that a signed-in user sends, so a copied session can't be used to guess it: per session
+ * version and network, so a copy can't use up the owner's attempts. @throws AuthError `RATE_LIMITED`
  */
 export function countConfirmation(context: AuthorizedContext, { account }: AttemptLimits): Promise<void> {
   const { userId, sessionId, version } = context.identity

@@ -11,12 +11,8 @@ import { deleteDevices } from './known-device.ts'
 import { consumeLink, createLink, deleteLinks, deleteLinksSince, insertLink, isReserved } from './links.ts'
 import type { EmailChangedEmail, EmailUser } from './send-email.ts'
 import { emailPasswordError, requireEmail, type Settings } from './settings.ts'
-import { withOwnTables } from './tables.ts'
 
-/**
- * Sends a link to the address that the caller wants to change to. Until it is used, nothing changes. The
- * response doesn't reveal whether another account has that address.
- */
+/** Sends a link to the new address. The response doesn't reveal whether another account has that address. */
 export function changeEmail(settings: Settings): Endpoint<{ newEmail: string }, SuccessResponse, false> {
   const { limits, undoEmailChange } = settings
   return defineEndpoint({
@@ -37,7 +33,7 @@ export function changeEmail(settings: Settings): Endpoint<{ newEmail: string }, 
         const draft = { kind: 'change-email', to: newEmail, user: { id, name, email }, now } as const
         // Always created: otherwise the time of the response would reveal whether the address is taken.
         const link = await createLink(trx, draft)
-        const taken = await isTaken(trx, newEmail)
+        const taken = (await findUser(trx, { email: newEmail })) !== undefined
         const reserved = undoEmailChange && (await isReserved(trx, { email: newEmail, userId: id, now }))
         return { link, isFree: !taken && !reserved }
       })
@@ -73,7 +69,7 @@ export function undoEmailChange(settings: Settings): Endpoint<{ token: string },
         const ending = { cause: 'email-change-undone', actorId: null, at: now } as const
         await deleteSessions(trx, record, { userId, ...ending })
         await deleteLinksSince(trx, link)
-        await deleteDevices(withOwnTables(trx), { userId, except: null })
+        await deleteDevices(trx, { userId, except: null })
         const change = { from: replaced.email, to: email }
         record({ type: 'user.email-change-undone', userId, actorId: null, at: now, ...change })
         const draft = { kind: 'reset-password', to: email, user: { ...replaced, email }, now } as const
@@ -92,10 +88,10 @@ export type VerifiedEmail = { userId: string; email: string; now: Date }
 
 type Moved = { former: EmailUser; wasVerified: boolean }
 
-/** Changes the email of a user, and deletes the links that were sent to the former one. */
+/** Changes an email, and deletes the links that were sent to the former one. @throws EndpointError `EMAIL_TAKEN` */
 export async function moveToEmail(trx: AuthTransaction, move: VerifiedEmail): Promise<Moved> {
   const { userId, email, now } = move
-  if (await isTaken(trx, email)) throw emailPasswordError('EMAIL_TAKEN')
+  if ((await findUser(trx, { email })) !== undefined) throw emailPasswordError('EMAIL_TAKEN')
   const { emailVerified, ...former } = await trx
     .selectFrom('user')
     .select(['id', 'name', 'email', 'emailVerified'])
@@ -107,24 +103,17 @@ export async function moveToEmail(trx: AuthTransaction, move: VerifiedEmail): Pr
     .where('id', '=', userId)
     .execute()
     .catch(rethrowTaken)
-  await deleteLinks(withOwnTables(trx), { userId, kinds: ['reset-password', 'verify-email'] })
+  await deleteLinks(trx, { userId, kinds: ['reset-password', 'verify-email'] })
   return { former, wasVerified: Boolean(emailVerified) }
 }
 
-async function isTaken(trx: AuthTransaction, email: string): Promise<boolean> {
-  return (await findUser(trx, { email })) !== undefined
-}
-
-/** In PostgreSQL another transaction may have taken the address since {@link isTaken}. */
+/** In PostgreSQL another transaction may have taken the address since it was looked up. */
 function rethrowTaken(error: unknown): never {
   const isDuplicate = error instanceof Error && 'code' in error && error.code === '23505'
   throw isDuplicate ? emailPasswordError('EMAIL_TAKEN') : error
 }
 
-/**
- * Creates the notice to the former address. It has an undo link only if that address was verified: otherwise
- * it may belong to someone else, by a typing error or on purpose.
- */
+/** Adds an undo link only if the former address was verified: otherwise it may belong to someone else. */
 export async function createNotice(
   trx: AuthTransaction,
   { former, wasVerified, undoEmailChange, now }: Moved & { undoEmailChange: boolean; now: Date },

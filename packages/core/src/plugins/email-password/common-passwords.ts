@@ -53,10 +53,7 @@ function repeatedPart(text: string): string {
   return text
 }
 
-/**
- * Whether a text is a date, or almost nothing but sequences: one character several times, or neighbors in the
- * alphabet or in a row of keys. It is as easy to guess as the few characters that start its sequences.
- */
+/** Whether a text is a date, or mostly repetitions and neighbors in the alphabet or in a row of keys. */
 export function isPredictable(text: string): boolean {
   return isDate(text) || countSurprises([...text.toLowerCase()]) < MIN_SURPRISES
 }

@@ -10,13 +10,12 @@ import { requestPasswordReset, resetPassword } from './reset-password.ts'
 import { EMAIL_PASSWORD_ERRORS, type EmailPasswordOptions, type Settings } from './settings.ts'
 import { signInEmail } from './sign-in.ts'
 import { signUpEmail } from './sign-up.ts'
-import { migrations, withOwnTables } from './tables.ts'
+import { migrations } from './tables.ts'
 import { sendVerificationEmail, verifyEmail } from './verify-email.ts'
 
 /** A session that ended for one of these may have been in an attacker's hands. */
 const SUSPECT: ReadonlySet<RevocationCause> = new Set(['revoked', 'revoked-by-admin', 'token-replayed'])
 
-/** The endpoints of {@link emailPassword}, by method name. */
 export type EmailPasswordEndpoints = {
   readonly signUpEmail: ReturnType<typeof signUpEmail>
   readonly signInEmail: ReturnType<typeof signInEmail>
@@ -49,15 +48,14 @@ export function emailPassword(
     id: 'email-password',
     reasons: EMAIL_PASSWORD_ERRORS,
     migrations,
-    // An attacker whose copy has just stopped working may have requested a link that moves the account to
-    // another address.
+    // An attacker whose copy has just stopped working may have requested a link that moves the account.
     async onChange(event, trx) {
       const isSuspect =
         event.type === 'user.password-changed' ||
         event.type === 'user.banned' ||
         (event.type === 'session.version-changed' && event.cause !== 'email-changed') ||
         (event.type === 'session.revoked' && SUSPECT.has(event.cause))
-      if (isSuspect) await deleteLinks(withOwnTables(trx), { userId: event.userId, kinds: ['change-email'] })
+      if (isSuspect) await deleteLinks(trx, { userId: event.userId, kinds: ['change-email'] })
     },
     expiringTables: ['verification', 'knownDevice'],
     endpoints: {

@@ -1,8 +1,9 @@
+import type { AuthKysely } from '../../database/schema.ts'
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
 import { lockUsers } from '../../lifecycle/lock-user.ts'
 import { readCookie, setCookie } from '../../request/cookie.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
-import { type EmailPasswordKysely, withOwnTables } from './tables.ts'
+import { withOwnTables } from './tables.ts'
 
 const LIFETIME_SECONDS = 180 * 24 * 60 * 60
 const MAX_DEVICES = 20
@@ -68,12 +69,11 @@ export async function rememberDevice(userId: string, context: EndpointContext): 
   return isNew ? [setCookie(config.cookies.device, secret, attributes)] : []
 }
 
-/** Deletes the known devices of a user after a change of the password, except the current one. */
 export async function deleteDevices(
-  db: EmailPasswordKysely,
+  db: AuthKysely,
   { userId, except }: { userId: string; except: string | null },
 ): Promise<void> {
-  await db
+  await withOwnTables(db)
     .deleteFrom('knownDevice')
     .where('userId', '=', userId)
     .where('device', '!=', except ?? '')

@@ -4,7 +4,7 @@ import { lockUsers } from '../../lifecycle/lock-user.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
 import type { LinkEmail } from './send-email.ts'
 import { emailPasswordError } from './settings.ts'
-import { type EmailPasswordKysely, type LinkPurpose, withOwnTables } from './tables.ts'
+import { type LinkPurpose, withOwnTables } from './tables.ts'
 
 /**
  * How many links of a kind are valid at once. An attacker's request must not invalidate the link that the
@@ -25,7 +25,7 @@ export async function createLink(
   { kind, to, user, now }: Pick<LinkEmail, 'kind' | 'to' | 'user'> & { now: Date },
 ): Promise<LinkEmail> {
   await lockUsers(trx, [user.id])
-  await deleteOldLinks(withOwnTables(trx), { userId: user.id, kind })
+  await deleteOldLinks(trx, { userId: user.id, kind })
   const link = await insertLink(trx, { purpose: kind, userId: user.id, email: to, now })
   return { kind, to, user, ...link }
 }
@@ -44,9 +44,10 @@ export async function insertLink(
 
 /** Deletes the oldest links of a kind, to leave room for one more. */
 export async function deleteOldLinks(
-  db: EmailPasswordKysely,
+  trx: AuthTransaction,
   { userId, kind }: { userId: string; kind: LinkEmail['kind'] },
 ): Promise<void> {
+  const db = withOwnTables(trx)
   const newest = await db
     .selectFrom('verification')
     .select('id')
@@ -91,10 +92,11 @@ export async function consumeLink(trx: AuthTransaction, query: LinkQuery): Promi
 }
 
 export async function deleteLinks(
-  db: EmailPasswordKysely,
+  db: AuthKysely,
   { userId, kinds }: { userId: string; kinds: readonly LinkPurpose[] },
 ): Promise<void> {
-  await db.deleteFrom('verification').where('userId', '=', userId).where('purpose', 'in', kinds).execute()
+  const links = withOwnTables(db).deleteFrom('verification')
+  await links.where('userId', '=', userId).where('purpose', 'in', kinds).execute()
 }
 
 /** Deletes the links of a user, except older undo links: an earlier owner can still restore the account. */

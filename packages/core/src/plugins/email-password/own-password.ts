@@ -12,7 +12,6 @@ import { deleteLinks } from './links.ts'
 import { givenPassword, newPassword, verifyPassword } from './password.ts'
 import { emailPasswordError, hashNewPassword, type Settings } from './settings.ts'
 import { recordFailure } from './sign-in.ts'
-import { withOwnTables } from './tables.ts'
 
 export interface ChangePasswordInput {
   currentPassword: string
@@ -52,8 +51,8 @@ export function changePassword(settings: Settings): Endpoint<ChangePasswordInput
           const ending = { cause: 'password-changed', actorId: null, at: now } as const
           await deleteSessions(trx, record, { userId, exceptId: sessionId, ...ending })
         }
-        await deleteLinks(withOwnTables(trx), { userId, kinds: ['reset-password'] })
-        await deleteDevices(withOwnTables(trx), { userId, except: device })
+        await deleteLinks(trx, { userId, kinds: ['reset-password'] })
+        await deleteDevices(trx, { userId, except: device })
         record({ type: 'user.password-changed', userId, actorId: null, at: now })
       }
       const renewed = await renewSession(context, { cause: 'password-changed', work })
@@ -64,10 +63,7 @@ export function changePassword(settings: Settings): Endpoint<ChangePasswordInput
   })
 }
 
-/**
- * Makes a session fresh again: calls that were rejected with `SESSION_NOT_FRESH` pass. The credentials are
- * replaced, so only the caller's are fresh. The session id stays.
- */
+/** Makes a session fresh. Replaces its credentials, so only the caller's are fresh. The session id stays. */
 export function reauthenticate({ limits }: Settings): Endpoint<{ password: string }, TokenResponse, true> {
   return defineEndpoint({
     ...ENDPOINTS.reauthenticate,
@@ -82,12 +78,7 @@ export function reauthenticate({ limits }: Settings): Endpoint<{ password: strin
   })
 }
 
-/**
- * Verifies the password of a signed-in user.
- *
- * @throws EndpointError `SESSION_SECRET_REQUIRED` before the password is checked, or `INVALID_CREDENTIALS`
- * @throws AuthError `RATE_LIMITED`
- */
+/** @throws EndpointError `SESSION_SECRET_REQUIRED` before the password is verified, or `INVALID_CREDENTIALS` */
 async function confirmPassword(
   password: string,
   context: AuthorizedContext,

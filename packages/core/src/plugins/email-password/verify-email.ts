@@ -78,12 +78,7 @@ export function verifyEmail(settings: Settings): Endpoint<{ token: string }, Ver
   })
 }
 
-/**
- * Prepares new credentials for the session of the request's cookie. Returns null without the current cookie
- * of a session of this user.
- *
- * @throws AuthError `RATE_LIMITED`, or what `definePayload` throws
- */
+/** Prepares new credentials for the session of the current cookie; null unless it is this user's. */
 async function prepareRenewal(userId: string, context: EndpointContext) {
   const { sessionCookie } = context
   if (sessionCookie === null || !(await hasSecretOf(userId, context))) return null

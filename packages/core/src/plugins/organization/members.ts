@@ -109,7 +109,6 @@ export const removeMember: Endpoint<RemoveMemberInput, SuccessResponse, false> =
 
 /**
  * Ends the memberships of a user who is being deleted. Organizations without other members are deleted too.
- *
  * @throws EndpointError `OWNER_NEEDED` if other members would be left without an owner
  */
 export async function leaveOrganizations(

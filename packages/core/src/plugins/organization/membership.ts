@@ -10,10 +10,7 @@ import { withOwnTables } from './tables.ts'
 /** The role that every organization has at least once. */
 export const OWNER = 'owner'
 
-/**
- * Whether a member may give or take away a role, or remove its bearer. Owners may for every role, admins for
- * all but `owner`. Roles that the app adds may do what a member may.
- */
+/** Owners may manage members of every role, admins all but owners, and other roles none. */
 export function mayManage(actorRole: string, role: string): boolean {
   return actorRole === OWNER || (actorRole === 'admin' && role !== OWNER)
 }
@@ -48,8 +45,6 @@ export async function findMembership(
  * {@link findMembership} with locks, before a change to the organization. The order of all locks here: the
  * caller with their session, which `change` has locked; other users whose sessions will change, by id; and
  * the organization, or several by id.
- *
- * @param key.others members whose sessions will change
  */
 export async function lockMembership(
   trx: AuthTransaction,
@@ -135,10 +130,8 @@ export async function requireOtherOwner(
 }
 
 /**
- * Makes a user a member. A session without an organization works in this one afterwards. The user is locked,
- * so the number of their organizations can't change meanwhile.
- *
- * @throws EndpointError `TOO_MANY_ORGANIZATIONS`
+ * Makes a user a member, and activates the organization if the session has none. The user is locked, so the
+ * number of their organizations can't change meanwhile. @throws EndpointError `TOO_MANY_ORGANIZATIONS`
  */
 export async function joinOrganization(
   trx: AuthTransaction,

@@ -1,13 +1,11 @@
 import type { AuthPlugin } from '../../endpoints/definition.ts'
-import { sessionColumns } from './active-organization.ts'
 import { cancelInvitation, inviteMember, listInvitations } from './invitations.ts'
 import { leaveOrganizations, listMembers, removeMember, setMemberRole } from './members.ts'
 import { createOrganization, deleteOrganization, updateOrganization } from './organizations.ts'
 import { acceptInvitation, listOrganizations, setActiveOrganization } from './own-organizations.ts'
 import { ORGANIZATION_ERRORS, type OrganizationOptions, toSettings } from './settings.ts'
-import { migrations } from './tables.ts'
+import { migrations, sessionColumns } from './tables.ts'
 
-/** The endpoints of {@link organization}, by method name. */
 export type OrganizationEndpoints = {
   readonly createOrganization: ReturnType<typeof createOrganization>
   readonly listOrganizations: typeof listOrganizations

@@ -18,10 +18,7 @@ export interface CreateOrganizationInput {
 
 type Changed = { organization: OrganizationResponse }
 
-/**
- * Creates an organization with the caller as its owner. A session without an organization works in this one
- * afterwards.
- */
+/** Creates an organization with the caller as its owner, and activates it if their session has none. */
 export function createOrganization(settings: Settings): Endpoint<CreateOrganizationInput, Changed, false> {
   const { allowCreate, limits, maxOrganizationsPerUser } = settings
   return defineEndpoint({
@@ -47,11 +44,7 @@ export function createOrganization(settings: Settings): Endpoint<CreateOrganizat
   })
 }
 
-/**
- * Returns the slug. A derived one gets a suffix if it is taken.
- *
- * @throws EndpointError `SLUG_TAKEN` if the requested slug is taken
- */
+/** Returns the slug, a derived one with a suffix if it is taken. @throws EndpointError `SLUG_TAKEN` */
 async function insertOrganization(
   trx: AuthTransaction,
   { slug, ...organization }: { id: string; name: string; slug: string | undefined; createdAt: Date },

@@ -67,10 +67,7 @@ export const setActiveOrganization: Endpoint<SetActiveOrganizationInput, ActiveO
     },
   })
 
-/**
- * Makes the caller a member, once, if their account has the invited email. A session without an organization
- * works in this one afterwards.
- */
+/** Makes a caller with the invited email a member. Activates the organization if the session has none. */
 export function acceptInvitation(
   settings: Settings,
 ): Endpoint<{ token: string }, { organization: OrganizationResponse }, false> {
