@@ -23,13 +23,11 @@ function isCursor(text: string): boolean {
   return !Number.isNaN(Date.parse(createdAt)) && !text.includes('\0')
 }
 
-interface PageFields {
+/** Parses a {@link PageInput}. A query string carries the number as text. */
+export const pageFields: {
   limit: z.ZodExactOptional<z.ZodCoercedNumber<number>>
   cursor: z.ZodExactOptional<z.ZodString>
-}
-
-/** Parses a {@link PageInput}. A query string carries the number as text. */
-export const pageFields: PageFields = {
+} = {
   limit: z.coerce.number<number>().int().min(1).max(100).exactOptional(),
   cursor: z.string().regex(CURSOR).refine(isCursor).exactOptional(),
 }

@@ -14,7 +14,6 @@ export interface ListAuditInput extends PageInput {
   userId?: string
   /** The session that the event is about, or that caused it. */
   sessionId?: string
-  /** The admin who acted. */
   actorId?: string
   /** The name of an event, such as `user.banned`. */
   type?: string

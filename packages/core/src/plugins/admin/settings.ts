@@ -1,8 +1,6 @@
-import type { Caller } from '../../endpoints/endpoint.ts'
 import { rejections } from '../../protocol/endpoint-error.ts'
 import { requirePositive } from '../../protocol/settings.ts'
 
-/** Options of `admin()`. */
 export interface AdminOptions {
   /** The roles that `setRole` accepts. @default ['user', 'admin'] */
   readonly roles?: readonly string[]
@@ -14,10 +12,7 @@ export interface AdminOptions {
   readonly freshForSeconds?: number | false
 }
 
-export interface FreshAdmin {
-  readonly caller: Extract<Caller, 'admin' | 'fresh-admin'>
-  readonly freshForSeconds: number | undefined
-}
+export type FreshAdmin = { caller: 'admin' | 'fresh-admin'; freshForSeconds: number | undefined }
 
 /** @throws ConfigurationError if `freshForSeconds` isn't positive */
 export function freshAdmin({ freshForSeconds }: AdminOptions): FreshAdmin {

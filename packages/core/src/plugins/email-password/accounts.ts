@@ -103,7 +103,6 @@ export interface NewPasswordAccount extends PasswordRules {
 /**
  * Creates a user who signs in by email and password, such as the app's first admin. The rules of sign-up
  * apply: pass the `appName` and `checkPassword` that `emailPassword()` has.
- *
  * @throws EndpointError `EMAIL_TAKEN`, `PASSWORD_TOO_COMMON`, what `checkPassword` throws, or
  * `INVALID_INPUT` with the invalid fields
  */

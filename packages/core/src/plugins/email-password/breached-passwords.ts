@@ -18,7 +18,6 @@ const PREFIX_LENGTH = 5
  * Rejects passwords from data breaches with `PASSWORD_BREACHED`. Queries a service with the range protocol of
  * Have I Been Pwned, which learns only 5 hexadecimal digits of the password's SHA-1. If it doesn't respond
  * within a second, the password passes, and `onEvent` gets `email-password:check-skipped`.
- *
  * @example emailPassword({ checkPassword: breachedPasswords() })
  */
 export function breachedPasswords({

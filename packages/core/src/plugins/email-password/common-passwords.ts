@@ -28,14 +28,12 @@ export async function isCommonPassword(password: string): Promise<boolean> {
   const part = repeatedPart(candidate)
   if (part !== candidate && [...part].length < MIN_PASSWORD_LENGTH) return true
   if (isPredictable(part)) return true
-  loading ??= loadList()
-  try {
-    const list = await loading
-    return list.has(candidate) || list.has(part)
-  } catch (error) {
+  loading ??= loadList().catch((error: unknown) => {
     loading = undefined
     throw error
-  }
+  })
+  const list = await loading
+  return list.has(candidate) || list.has(part)
 }
 
 async function loadList(): Promise<ReadonlySet<string>> {

@@ -36,7 +36,6 @@ function without(text: string, removed: readonly string[]): string {
   return longestFirst.reduce((rest, word) => rest.replaceAll(word, ''), text)
 }
 
-/** Returns the text in lower case and without accents. */
 function plain(text: string): string {
   return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
 }

@@ -8,8 +8,7 @@ import { changePassword, reauthenticate } from './own-password.ts'
 import { dummyHash } from './password.ts'
 import { requestPasswordReset, resetPassword } from './reset-password.ts'
 import { EMAIL_PASSWORD_ERRORS, type EmailPasswordOptions, type Settings } from './settings.ts'
-import { signInEmail } from './sign-in.ts'
-import { signUpEmail } from './sign-up.ts'
+import { signInEmail, signUpEmail } from './sign-in.ts'
 import { migrations } from './tables.ts'
 import { sendVerificationEmail, verifyEmail } from './verify-email.ts'
 
@@ -31,7 +30,6 @@ export type EmailPasswordEndpoints = {
 
 /**
  * Adds sign-up, sign-in, and recovery by email and password.
- *
  * @example emailPassword({ sendEmail: async ({ kind, to, ...email }) => mailer.send(to, texts[kind](email)) })
  */
 export function emailPassword(

@@ -1,8 +1,11 @@
 import type { AuthKysely } from '../../database/schema.ts'
+import { describeDevice } from '../../endpoints/device.ts'
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
 import { lockUsers } from '../../lifecycle/lock-user.ts'
 import { readCookie, setCookie } from '../../request/cookie.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
+import { findUser } from './accounts.ts'
+import type { SendEmail } from './send-email.ts'
 import { withOwnTables } from './tables.ts'
 
 const LIFETIME_SECONDS = 180 * 24 * 60 * 60
@@ -78,4 +81,25 @@ export async function deleteDevices(
     .where('userId', '=', userId)
     .where('device', '!=', except ?? '')
     .execute()
+}
+
+/** A program that signs in repeatedly must not fill the mailbox. */
+const NOTICES = { points: 10, duration: 60 * 60 }
+
+const MAX_DEVICE_LENGTH = 64
+
+/** Emails the user, after the response, that a browser signed in which the account doesn't know. */
+export function notifyOfSignIn(
+  userId: string,
+  { database, config, request, address, later }: EndpointContext,
+  sendEmail: SendEmail,
+): void {
+  const at = config.now()
+  const device = describeDevice(request.header('user-agent'))?.slice(0, MAX_DEVICE_LENGTH) ?? null
+  later(async () => {
+    if ((await database.limits.consume(`new-sign-in:${userId}`, NOTICES)) !== null) return
+    const user = await findUser(database.db, { id: userId })
+    if (user !== undefined)
+      await sendEmail({ kind: 'new-sign-in', to: user.email, user, at, address, device })
+  })
 }

@@ -59,7 +59,6 @@ export async function verifyPassword(
   return isRight && isOurs
 }
 
-/** Whether a hash was made with other parameters than today's. */
 export function isOutdated(passwordHash: string): boolean {
   return !passwordHash.startsWith(CURRENT_PARAMETERS)
 }
@@ -67,14 +66,12 @@ export function isOutdated(passwordHash: string): boolean {
 let creatingDummy: Promise<string> | undefined
 
 /** Call it at start, so the first {@link verifyPassword} doesn't have to create it. */
-export async function dummyHash(): Promise<string> {
-  creatingDummy ??= hash(crypto.randomUUID(), ARGON2)
-  try {
-    return await creatingDummy
-  } catch (error) {
+export function dummyHash(): Promise<string> {
+  creatingDummy ??= hash(crypto.randomUUID(), ARGON2).catch((error: unknown) => {
     creatingDummy = undefined
     throw error
-  }
+  })
+  return creatingDummy
 }
 
 function enqueue<Result>(work: () => Promise<Result>, requester: Requester): Promise<Result> {

@@ -33,7 +33,6 @@ export interface ChosenPassword {
 /**
  * Checks a new password, after our own rules. To reject it, throw an `EndpointError` from `rejections`: the
  * user sees its message. Any other error is a 500, and the password isn't set.
- *
  * @example
  * const reject = rejections({ PASSWORD_REUSED: { status: 400, message: 'Choose a new password' } })
  * emailPassword({

@@ -19,9 +19,7 @@ export type EmailPasswordTables = {
   knownDevice: { id: string; device: string; userId: string; expiresAt: Timestamp; createdAt: Timestamp }
 }
 
-export type EmailPasswordKysely = Kysely<AuthTables & EmailPasswordTables>
-
-export function withOwnTables(db: Kysely<AuthTables>): EmailPasswordKysely {
+export function withOwnTables(db: Kysely<AuthTables>): Kysely<AuthTables & EmailPasswordTables> {
   return db.withTables<EmailPasswordTables>()
 }
 

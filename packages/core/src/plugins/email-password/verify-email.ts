@@ -12,7 +12,6 @@ import { createNotice, moveToEmail, type VerifiedEmail } from './change-email.ts
 import { consumeLink, createLink, findLink, isReserved } from './links.ts'
 import { emailPasswordError, requireEmail, type Settings } from './settings.ts'
 
-/** Sends the caller a link that verifies their email address. */
 export function sendVerificationEmail(settings: Settings): Endpoint<object, SuccessResponse, false> {
   return defineEndpoint({
     ...ENDPOINTS.sendVerificationEmail,

@@ -87,7 +87,6 @@ function selectMember(db: AuthKysely, { organizationId, userId }: MembershipKey)
     .where(({ and }) => and({ organizationId, userId }))
 }
 
-/** Returns null if the user isn't a member. */
 export async function findRole(db: AuthKysely, key: MembershipKey): Promise<string | null> {
   const found = await selectMember(db, key).executeTakeFirst()
   return found?.role ?? null

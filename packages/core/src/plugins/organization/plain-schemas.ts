@@ -11,7 +11,6 @@ export const pageInput: z.ZodType<OrganizationPageInput> = z.strictObject({
   ...pageFields,
 })
 
-/** Words of lower-case letters and digits, with single dashes between them. */
 const SLUG = /^[a-z0-9]+(-[a-z0-9]+)*$/
 export const slugSchema: z.ZodType<string> = z.string().max(64).regex(SLUG)
 

@@ -24,7 +24,6 @@ export const ORGANIZATION_ERRORS = {
 export const organizationError: ReturnType<typeof rejections<typeof ORGANIZATION_ERRORS>> =
   rejections(ORGANIZATION_ERRORS)
 
-/** An invitation to deliver. */
 export interface InvitationDelivery {
   /** The recipient, in lower case. There may be no account with this address. */
   readonly email: string
@@ -53,14 +52,10 @@ export interface OrganizationLimits {
   readonly acceptances: RateLimit
 }
 
-/** Options of `organization()`. */
 export interface OrganizationOptions {
   /** Delivers invitations after the response. Without it, `inviteMember` is 501 `INVITATIONS_UNAVAILABLE`. */
   readonly deliverInvitation?: DeliverInvitation
-  /**
-   * Roles besides `owner`, `admin`, and `member`, for the app's checks. Here they may do what a member may.
-   * @default []
-   */
+  /** More roles, for the app's checks. Here they may do what a `member` may. @default [] */
   readonly roles?: readonly string[]
   /** Whether a user may create an organization; else 403 `ROLE_REQUIRED`. @default every user may */
   readonly allowCreate?: (user: SessionUser) => boolean | Promise<boolean>
@@ -68,11 +63,10 @@ export interface OrganizationOptions {
   readonly maxOrganizationsPerUser?: number
   /** At most 100 years. @default 604_800, a week */
   readonly invitationExpiresInSeconds?: number
-  /** Rate limits. Each has a default. */
   readonly limits?: Partial<OrganizationLimits>
 }
 
-/** {@link OrganizationOptions} with the defaults, and with all roles. */
+/** `roles` has all roles. */
 export interface Settings
   extends Required<Omit<OrganizationOptions, 'deliverInvitation' | 'limits'>>,
     Pick<OrganizationOptions, 'deliverInvitation'> {

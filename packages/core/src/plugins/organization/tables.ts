@@ -8,7 +8,6 @@ import type { ActiveOrganizationResponse } from '../../protocol.ts'
 export type OrganizationTables = {
   organization: { id: string; name: string; slug: string; createdAt: Timestamp }
   member: { id: string; organizationId: string; userId: string; role: string; createdAt: Timestamp }
-  /** Pending invitations. */
   invitation: {
     id: string
     organizationId: string
