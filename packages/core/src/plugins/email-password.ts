@@ -1,5 +1,4 @@
 export { createPasswordAccount, type NewPasswordAccount } from './email-password/accounts.ts'
-export type { AttemptLimits } from './email-password/attempts.ts'
 export { type BreachedPasswordsOptions, breachedPasswords } from './email-password/breached-passwords.ts'
 export { type EmailPasswordEndpoints, emailPassword } from './email-password/email-password.ts'
 export type { ChangePasswordInput } from './email-password/own-password.ts'
@@ -14,6 +13,7 @@ export type {
   SendEmail,
 } from './email-password/send-email.ts'
 export type {
+  AttemptLimits,
   CheckPassword,
   ChosenPassword,
   EmailPasswordOptions,

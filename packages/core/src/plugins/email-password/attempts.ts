@@ -6,25 +6,7 @@ import { addressBuckets, clientNetwork } from '../../request/address.ts'
 import { hashSecret } from '../../session/secret.ts'
 import { readKnownDevice } from './known-device.ts'
 import type { Requester } from './password.ts'
-
-/** The rate limits of `emailPassword()`. Every attempt is counted; successful sign-ins are given back. */
-export interface AttemptLimits {
-  /** Passwords for one account: all unknown devices together, and each known one. @default 10 in 15 minutes */
-  readonly account: RateLimit
-  /** Sign-ins and sign-ups per address or IPv6 /64; ten times that per /48. @default 100 in 15 minutes */
-  readonly address: RateLimit
-  /** Emails to one address, for one network, and as many for each known device. @default 5 in an hour */
-  readonly email: RateLimit
-  /** Emails to one address that unknown devices on all networks request together. @default 20 in an hour */
-  readonly mailbox: RateLimit
-}
-
-export const DEFAULT_LIMITS: AttemptLimits = {
-  account: { points: 10, duration: 15 * 60 },
-  address: { points: 100, duration: 15 * 60 },
-  email: { points: 5, duration: 60 * 60 },
-  mailbox: { points: 20, duration: 60 * 60 },
-}
+import type { AttemptLimits } from './settings.ts'
 
 type Counts = readonly (readonly [key: string, limit: RateLimit])[]
 

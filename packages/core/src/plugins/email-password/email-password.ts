@@ -1,13 +1,17 @@
 import type { AuthPlugin } from '../../endpoints/definition.ts'
 import type { RevocationCause } from '../../events/event.ts'
 import { rateLimits } from '../internal.ts'
-import { DEFAULT_LIMITS } from './attempts.ts'
 import { changeEmail, undoEmailChange } from './change-email.ts'
 import { deleteLinks } from './links.ts'
 import { changePassword, reauthenticate } from './own-password.ts'
 import { dummyHash } from './password.ts'
 import { requestPasswordReset, resetPassword } from './reset-password.ts'
-import { EMAIL_PASSWORD_ERRORS, type EmailPasswordOptions, type Settings } from './settings.ts'
+import {
+  DEFAULT_LIMITS,
+  EMAIL_PASSWORD_ERRORS,
+  type EmailPasswordOptions,
+  type Settings,
+} from './settings.ts'
 import { signInEmail, signUpEmail } from './sign-in.ts'
 import { migrations } from './tables.ts'
 import { sendVerificationEmail, verifyEmail } from './verify-email.ts'

@@ -6,11 +6,11 @@ import { renewSession, requireSessionSecret } from '../../endpoints/renew-sessio
 import { deleteSessions } from '../../lifecycle/end-session.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { findPasswordAccount, setPassword } from './accounts.ts'
-import { type AttemptLimits, countConfirmation } from './attempts.ts'
+import { countConfirmation } from './attempts.ts'
 import { deleteDevices, readDevice } from './known-device.ts'
 import { deleteLinks } from './links.ts'
 import { givenPassword, newPassword, verifyPassword } from './password.ts'
-import { emailPasswordError, hashNewPassword, type Settings } from './settings.ts'
+import { type AttemptLimits, emailPasswordError, hashNewPassword, type Settings } from './settings.ts'
 import { recordFailure } from './sign-in.ts'
 
 export interface ChangePasswordInput {

@@ -1,7 +1,7 @@
 import { emit } from '../../events/emit.ts'
 import type { EventListener } from '../../events/event.ts'
 import { rejections } from '../../protocol/endpoint-error.ts'
-import type { AttemptLimits } from './attempts.ts'
+import type { RateLimit } from '../../rate-limit/rate-limit.ts'
 import { isCommonPassword } from './common-passwords.ts'
 import { isMadeOfContext } from './context-words.ts'
 import { hashPassword } from './password.ts'
@@ -49,6 +49,25 @@ export interface PasswordRules {
   readonly appName?: string | undefined
   /** Checks new passwords, such as `breachedPasswords()`. Never called at sign-in. */
   readonly checkPassword?: CheckPassword | undefined
+}
+
+/** The rate limits of `emailPassword()`. Every attempt is counted; successful sign-ins are given back. */
+export interface AttemptLimits {
+  /** Passwords for one account: all unknown devices together, and each known one. @default 10 in 15 minutes */
+  readonly account: RateLimit
+  /** Sign-ins and sign-ups per address or IPv6 /64; ten times that per /48. @default 100 in 15 minutes */
+  readonly address: RateLimit
+  /** Emails to one address, for one network, and as many for each known device. @default 5 in an hour */
+  readonly email: RateLimit
+  /** Emails to one address that unknown devices on all networks request together. @default 20 in an hour */
+  readonly mailbox: RateLimit
+}
+
+export const DEFAULT_LIMITS: AttemptLimits = {
+  account: { points: 10, duration: 15 * 60 },
+  address: { points: 100, duration: 15 * 60 },
+  email: { points: 5, duration: 60 * 60 },
+  mailbox: { points: 20, duration: 60 * 60 },
 }
 
 /** Options of `emailPassword()`. */
