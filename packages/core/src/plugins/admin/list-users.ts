@@ -61,7 +61,6 @@ export const listUsers: Endpoint<ListUsersInput, ListUsersOutput, false> = defin
   },
 })
 
-/** Lists the sessions of any user. */
 export const listUserSessions: Endpoint<{ userId: string }, { sessions: SessionResponse[] }, false> =
   defineEndpoint({
     ...ENDPOINTS.listUserSessions,

@@ -97,7 +97,6 @@ export const revokeUserSession: Endpoint<{ sessionId: string }, { revoked: boole
   },
 )
 
-/** Ends all sessions of any user. */
 export const revokeUserSessions: Endpoint<{ userId: string }, { revoked: number }, false> = defineEndpoint({
   ...ENDPOINTS.revokeUserSessions,
   caller: 'admin',

@@ -10,7 +10,6 @@ interface EmailFields {
   readonly user: EmailUser
 }
 
-/** An email that carries a link to a page of the app. */
 export interface LinkEmail extends EmailFields {
   /** The page must call `verifyEmail` for the first two, `resetPassword` for the last. */
   readonly kind: 'verify-email' | 'change-email' | 'reset-password'

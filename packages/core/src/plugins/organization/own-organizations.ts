@@ -9,7 +9,6 @@ import { organizationResponse, toIso } from './plain-schemas.ts'
 import { CHANGES, organizationError, type Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
-/** Lists the organizations of the caller, by name. */
 export const listOrganizations: Endpoint<object, { organizations: OrganizationResponse[] }, false> =
   defineEndpoint({
     ...ENDPOINTS.listOrganizations,
