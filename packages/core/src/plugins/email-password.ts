@@ -1,12 +1,7 @@
 export { createPasswordAccount, type NewPasswordAccount } from './email-password/accounts.ts'
-export type { AttemptLimits } from './email-password/attempts.ts'
 export { type BreachedPasswordsOptions, breachedPasswords } from './email-password/breached-passwords.ts'
-export type { ChangePasswordInput } from './email-password/change-password.ts'
-export {
-  type EmailPasswordEndpoints,
-  type EmailPasswordOptions,
-  emailPassword,
-} from './email-password/email-password.ts'
+export { type EmailPasswordEndpoints, emailPassword } from './email-password/email-password.ts'
+export type { ChangePasswordInput } from './email-password/own-password.ts'
 export type { ResetPasswordInput } from './email-password/reset-password.ts'
 export type {
   Email,
@@ -17,6 +12,11 @@ export type {
   NoticeEmail,
   SendEmail,
 } from './email-password/send-email.ts'
-export type { CheckPassword, ChosenPassword, PasswordRules } from './email-password/settings.ts'
-export type { SignInInput } from './email-password/sign-in.ts'
-export type { SignUpInput } from './email-password/sign-up.ts'
+export type {
+  AttemptLimits,
+  CheckPassword,
+  ChosenPassword,
+  EmailPasswordOptions,
+  PasswordRules,
+} from './email-password/settings.ts'
+export type { SignInInput, SignUpInput } from './email-password/sign-in.ts'

@@ -6,8 +6,8 @@ export type {
 export type { ListMembersOutput, RemoveMemberInput, SetMemberRoleInput } from './organization/members.ts'
 export { type OrganizationEndpoints, organization } from './organization/organization.ts'
 export type { CreateOrganizationInput, UpdateOrganizationInput } from './organization/organizations.ts'
+export type { SetActiveOrganizationInput } from './organization/own-organizations.ts'
 export type { OrganizationPageInput } from './organization/plain-schemas.ts'
-export type { SetActiveOrganizationInput } from './organization/set-active-organization.ts'
 export type {
   DeliverInvitation,
   InvitationDelivery,

@@ -2,12 +2,16 @@ import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import * as z from 'zod'
 import { toDate } from '../database/schema.ts'
 
-/** Selects a page of a list. */
 export interface PageInput {
   /** 1 to 100. @default 50 */
   limit?: number
   /** The `nextCursor` of the previous page. */
   cursor?: string
+}
+
+export interface PageOutput {
+  /** Null on the last page. */
+  nextCursor: string | null
 }
 
 /** The position of a page's last row: `<createdAt>_<id>`. */
@@ -19,13 +23,11 @@ function isCursor(text: string): boolean {
   return !Number.isNaN(Date.parse(createdAt)) && !text.includes('\0')
 }
 
-interface PageFields {
+/** Parses a {@link PageInput}. A query string carries the number as text. */
+export const pageFields: {
   limit: z.ZodExactOptional<z.ZodCoercedNumber<number>>
   cursor: z.ZodExactOptional<z.ZodString>
-}
-
-/** Parses a {@link PageInput}. A query string carries the number as text. */
-export const pageFields: PageFields = {
+} = {
   limit: z.coerce.number<number>().int().min(1).max(100).exactOptional(),
   cursor: z.string().regex(CURSOR).refine(isCursor).exactOptional(),
 }

@@ -1,8 +1,8 @@
 import type { AuthTables } from '@sallyport/core/auth'
 import type { TestClock } from '@sallyport/core/testing'
 import type { Kysely } from 'kysely'
-import { hash } from '../../src/plugins/organization/invitations.ts'
 import { withOwnTables } from '../../src/plugins/organization/tables.ts'
+import { hashSecret } from '../../src/session/secret.ts'
 
 interface Database {
   readonly db: Kysely<AuthTables>
@@ -36,7 +36,14 @@ export async function insertInvitation(
 ): Promise<{ invitationId: string; token: string }> {
   const [invitationId, token] = [crypto.randomUUID(), crypto.randomUUID()]
   const createdAt = clock.now()
-  const row = { id: invitationId, organizationId, email, role: 'member', token: await hash(token), inviterId }
+  const row = {
+    id: invitationId,
+    organizationId,
+    email,
+    role: 'member',
+    token: await hashSecret(token),
+    inviterId,
+  }
   const expiresAt = new Date(createdAt.getTime() + 3_600_000)
   await withOwnTables(db)
     .insertInto('invitation')

@@ -1,26 +1,22 @@
 import type { AuthPlugin } from '../../endpoints/definition.ts'
-import { banUserEndpoint, unbanUserEndpoint } from './ban.ts'
 import { listAudit } from './list-audit.ts'
 import { listUserSessions, listUsers } from './list-users.ts'
-import { revokeUserSession, revokeUserSessions } from './revoke-user-sessions.ts'
-import { setRole } from './set-role.ts'
+import { banUser, revokeUserSession, revokeUserSessions, setRole, unbanUser } from './manage-users.ts'
 import { ADMIN_ERRORS, type AdminOptions, freshAdmin } from './settings.ts'
 
-/** The endpoints of {@link admin}, by method name. */
 export type AdminEndpoints = {
   readonly listUsers: typeof listUsers
   readonly listUserSessions: typeof listUserSessions
   readonly listAudit: ReturnType<typeof listAudit>
   readonly revokeUserSession: typeof revokeUserSession
   readonly revokeUserSessions: typeof revokeUserSessions
-  readonly banUser: ReturnType<typeof banUserEndpoint>
-  readonly unbanUser: ReturnType<typeof unbanUserEndpoint>
+  readonly banUser: ReturnType<typeof banUser>
+  readonly unbanUser: ReturnType<typeof unbanUser>
   readonly setRole: ReturnType<typeof setRole>
 }
 
 /**
  * Adds endpoints for users with the role `admin`: users, their sessions, bans, roles, and the audit trail.
- *
  * @example admin({ freshForSeconds: 5 * 60 })
  * @throws ConfigurationError if `freshForSeconds` isn't a positive number of seconds
  */
@@ -35,8 +31,8 @@ export function admin(options: AdminOptions = {}): AuthPlugin<AdminEndpoints, Re
       listAudit: listAudit(fresh),
       revokeUserSession,
       revokeUserSessions,
-      banUser: banUserEndpoint(fresh),
-      unbanUser: unbanUserEndpoint(fresh),
+      banUser: banUser(fresh),
+      unbanUser: unbanUser(fresh),
       setRole: setRole(options, fresh),
     },
   }

@@ -5,7 +5,7 @@ import { type AuditTable, toDate } from '../../database/schema.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { id } from '../../endpoints/plain-schemas.ts'
 import { type AuditRecordResponse, ENDPOINTS } from '../../protocol.ts'
-import { type PageInput, pageFields, readPage } from '../pagination.ts'
+import { type PageInput, type PageOutput, pageFields, readPage } from '../pagination.ts'
 import type { FreshAdmin } from './settings.ts'
 
 /** All filters must match. */
@@ -14,7 +14,6 @@ export interface ListAuditInput extends PageInput {
   userId?: string
   /** The session that the event is about, or that caused it. */
   sessionId?: string
-  /** The admin who acted. */
   actorId?: string
   /** The name of an event, such as `user.banned`. */
   type?: string
@@ -25,10 +24,8 @@ export interface ListAuditInput extends PageInput {
 }
 
 /** A page of the audit trail, the newest records first. */
-export interface ListAuditOutput {
+export interface ListAuditOutput extends PageOutput {
   records: AuditRecordResponse[]
-  /** Null on the last page. */
-  nextCursor: string | null
 }
 
 const moment = z.iso.datetime({ offset: true }).max(40)
@@ -63,12 +60,17 @@ export function listAudit(fresh: FreshAdmin): Endpoint<ListAuditInput, ListAudit
     }),
     output: z.object({ records: z.array(auditRecord), nextCursor: z.string().nullable() }),
     async run(input, { identity, config, change }) {
-      const { limit: _limit, cursor: _cursor, ...filter } = input
+      const { limit = 50, cursor = '', ...filter } = input
       const read = { userId: filter.userId ?? null, actorId: identity.userId, at: config.now() }
       const event = { type: 'admin.audit-read', ...read, filter } as const
       const { page, nextCursor } = await change(async (trx, record) => {
         // Read first: otherwise the first page would begin with the record of this read.
-        const found = await findRecords(trx, input)
+        const found = await readPage(selectRecords(trx, filter), {
+          table: 'audit',
+          order: 'desc',
+          limit,
+          cursor,
+        })
         await recordRead(trx, record, { event, sessionId: identity.sessionId })
         return found
       })
@@ -77,10 +79,10 @@ export function listAudit(fresh: FreshAdmin): Endpoint<ListAuditInput, ListAudit
   })
 }
 
-function findRecords(
+function selectRecords(
   trx: AuthTransaction,
-  { limit = 50, cursor = '', sessionId, since, until, ...equal }: ListAuditInput,
-): ReturnType<typeof readPage<never, never, Selectable<AuditTable>>> {
+  { sessionId, since, until, ...equal }: Omit<ListAuditInput, keyof PageInput>,
+) {
   let rows = trx
     .selectFrom('audit')
     .selectAll()
@@ -91,7 +93,7 @@ function findRecords(
     )
   if (since !== undefined) rows = rows.where('createdAt', '>=', new Date(since))
   if (until !== undefined) rows = rows.where('createdAt', '<', new Date(until))
-  return readPage(rows, { table: 'audit', order: 'desc', limit, cursor })
+  return rows
 }
 
 function toResponse({ detail, createdAt, ...row }: Selectable<AuditTable>): AuditRecordResponse {

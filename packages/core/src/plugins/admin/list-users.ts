@@ -6,7 +6,7 @@ import { id, session } from '../../endpoints/plain-schemas.ts'
 import { listSessionsOf } from '../../endpoints/session-list.ts'
 import { toUserResponse, userFields } from '../../endpoints/user-record.ts'
 import { type AdminUserResponse, ENDPOINTS, type SessionResponse } from '../../protocol.ts'
-import { type PageInput, pageFields, readPage } from '../pagination.ts'
+import { type PageInput, type PageOutput, pageFields, readPage } from '../pagination.ts'
 import { recordRead } from './list-audit.ts'
 
 export interface ListUsersInput extends PageInput {
@@ -15,10 +15,8 @@ export interface ListUsersInput extends PageInput {
 }
 
 /** A page of users, the newest first. */
-export interface ListUsersOutput {
+export interface ListUsersOutput extends PageOutput {
   users: AdminUserResponse[]
-  /** Null on the last page. */
-  nextCursor: string | null
 }
 
 const adminUser = z.object({
@@ -32,12 +30,12 @@ export const listUsers: Endpoint<ListUsersInput, ListUsersOutput, false> = defin
   ...ENDPOINTS.listUsers,
   caller: 'admin',
   input: z.strictObject({
+    // PostgreSQL rejects NUL.
     search: z
       .string()
       .trim()
       .max(320)
-      // PostgreSQL rejects it.
-      .refine((text) => !text.includes('\0'))
+      .regex(/^[^\0]*$/)
       .exactOptional(),
     ...pageFields,
   }),
@@ -63,7 +61,6 @@ export const listUsers: Endpoint<ListUsersInput, ListUsersOutput, false> = defin
   },
 })
 
-/** Lists the sessions of any user. */
 export const listUserSessions: Endpoint<{ userId: string }, { sessions: SessionResponse[] }, false> =
   defineEndpoint({
     ...ENDPOINTS.listUserSessions,

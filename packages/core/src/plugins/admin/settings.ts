@@ -1,8 +1,6 @@
-import type { Caller } from '../../endpoints/endpoint.ts'
-import { type RejectionTable, rejections } from '../../protocol/endpoint-error.ts'
+import { rejections } from '../../protocol/endpoint-error.ts'
 import { requirePositive } from '../../protocol/settings.ts'
 
-/** Options of `admin()`. */
 export interface AdminOptions {
   /** The roles that `setRole` accepts. @default ['user', 'admin'] */
   readonly roles?: readonly string[]
@@ -14,12 +12,9 @@ export interface AdminOptions {
   readonly freshForSeconds?: number | false
 }
 
-export interface FreshAdmin {
-  readonly caller: Extract<Caller, 'admin' | 'fresh-admin'>
-  readonly freshForSeconds: number | undefined
-}
+export type FreshAdmin = { caller: 'admin' | 'fresh-admin'; freshForSeconds: number | undefined }
 
-/** @throws ConfigurationError if `freshForSeconds` isn't a positive number of seconds */
+/** @throws ConfigurationError if `freshForSeconds` isn't positive */
 export function freshAdmin({ freshForSeconds }: AdminOptions): FreshAdmin {
   if (freshForSeconds === false) return { caller: 'admin', freshForSeconds: undefined }
   if (freshForSeconds === undefined) return { caller: 'fresh-admin', freshForSeconds }
@@ -29,6 +24,5 @@ export function freshAdmin({ freshForSeconds }: AdminOptions): FreshAdmin {
 export const ADMIN_ERRORS = {
   OWN_ACCOUNT: { status: 409, message: 'An admin cannot do this to themselves' },
 } as const
-ADMIN_ERRORS satisfies RejectionTable
 
 export const adminError: ReturnType<typeof rejections<typeof ADMIN_ERRORS>> = rejections(ADMIN_ERRORS)

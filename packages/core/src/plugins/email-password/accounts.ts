@@ -1,4 +1,4 @@
-import type * as z from 'zod'
+import * as z from 'zod'
 import { type AnyDatabase, toSessionDatabase } from '../../database/any-database.ts'
 import type { AuthTransaction, RecordEvent } from '../../database/auth-transaction.ts'
 import { type AuthKysely, toNullableDate } from '../../database/schema.ts'
@@ -8,9 +8,8 @@ import { reject } from '../../protocol/endpoint-error.ts'
 import { isBanned } from '../../session/session.ts'
 import { emailAddress } from '../internal.ts'
 import { newPassword } from './password.ts'
-import { emailPasswordError } from './reasons.ts'
 import type { EmailUser } from './send-email.ts'
-import { hashNewPassword, type PasswordRules } from './settings.ts'
+import { emailPasswordError, hashNewPassword, type PasswordRules } from './settings.ts'
 
 /** The provider of email and password in the table `account`. */
 const CREDENTIAL = 'credential'
@@ -26,12 +25,7 @@ export async function findUser(
     .executeTakeFirst()
 }
 
-/** An account with a password. */
-export interface PasswordAccount {
-  readonly userId: string
-  readonly password: string | null
-  readonly isBanned: boolean
-}
+export type PasswordAccount = { userId: string; password: string | null; isBanned: boolean }
 
 export async function findPasswordAccount(
   db: AuthKysely,
@@ -49,7 +43,6 @@ export async function findPasswordAccount(
   return { userId: found.userId, password: found.password, isBanned: isBanned(ban, now) }
 }
 
-/** Sets the password of a user, who may have none yet. */
 export async function setPassword(
   trx: AuthTransaction,
   { userId, password, now }: { userId: string; password: string; now: Date },
@@ -64,7 +57,7 @@ export async function setPassword(
     .execute()
 }
 
-/** Removes the password of a user. Until a reset sets another, no password signs them in. */
+/** Until a reset sets another password, none signs the user in. */
 export async function removePassword(
   trx: AuthTransaction,
   { userId, now }: { userId: string; now: Date },
@@ -85,19 +78,10 @@ export async function insertAccount(
   { passwordHash: password, now, ...user }: NewAccount,
 ): Promise<{ userId: string }> {
   const userId = crypto.randomUUID()
+  const initial = { emailVerified: false, image: null, banned: false, banReason: null, banExpires: null }
   const created = await trx
     .insertInto('user')
-    .values({
-      id: userId,
-      ...user,
-      emailVerified: false,
-      image: null,
-      banned: false,
-      banReason: null,
-      banExpires: null,
-      createdAt: now,
-      updatedAt: now,
-    })
+    .values({ id: userId, ...user, ...initial, createdAt: now, updatedAt: now })
     .onConflict((conflict) => conflict.column('email').doNothing())
     .returning('id')
     .executeTakeFirst()
@@ -107,10 +91,8 @@ export async function insertAccount(
   return { userId }
 }
 
-/** Options of {@link createPasswordAccount}. */
 export interface NewPasswordAccount extends PasswordRules {
   readonly name: string
-  /** Stored trimmed and in lower case, as sign-in looks it up. */
   readonly email: string
   readonly password: string
   /** @default 'user' */
@@ -121,28 +103,22 @@ export interface NewPasswordAccount extends PasswordRules {
 /**
  * Creates a user who signs in by email and password, such as the app's first admin. The rules of sign-up
  * apply: pass the `appName` and `checkPassword` that `emailPassword()` has.
- *
  * @throws EndpointError `EMAIL_TAKEN`, `PASSWORD_TOO_COMMON`, what `checkPassword` throws, or
- * `INVALID_INPUT` with the field at fault
+ * `INVALID_INPUT` with the invalid fields
  */
 export async function createPasswordAccount(
   database: AnyDatabase,
   options: NewPasswordAccount,
 ): Promise<{ userId: string }> {
   const { role = 'user', now } = options
-  const name = parseField('name', options.name, userName)
-  const email = parseField('email', options.email, emailAddress)
-  const password = parseField('password', options.password, newPassword)
+  const { data, error } = accountFields.safeParse(options)
+  if (error !== undefined)
+    throw reject('INVALID_INPUT', { fields: Object.keys(z.flattenError(error).fieldErrors), cause: error })
+  const { password, ...user } = data
   const { onEvent } = toSessionDatabase(database)
-  const user = { id: null, name, email }
-  const passwordHash = await hashNewPassword(password, { user, rules: options, now, onEvent })
-  return commit(database, (trx, record) =>
-    insertAccount(trx, record, { name, email, passwordHash, role, now }),
-  )
+  const chosenBy = { id: null, ...user }
+  const passwordHash = await hashNewPassword(password, { user: chosenBy, rules: options, now, onEvent })
+  return commit(database, (trx, record) => insertAccount(trx, record, { ...user, passwordHash, role, now }))
 }
 
-function parseField(field: string, value: string, schema: z.ZodType<string>): string {
-  const parsed = schema.safeParse(value)
-  if (!parsed.success) throw reject('INVALID_INPUT', { fields: [field], cause: parsed.error })
-  return parsed.data
-}
+const accountFields = z.object({ name: userName, email: emailAddress, password: newPassword })

@@ -6,36 +6,13 @@ import { addressBuckets, clientNetwork } from '../../request/address.ts'
 import { hashSecret } from '../../session/secret.ts'
 import { readKnownDevice } from './known-device.ts'
 import type { Requester } from './password.ts'
-
-/** The rate limits of `emailPassword()`. Every attempt is counted; successful sign-ins are given back. */
-export interface AttemptLimits {
-  /** Passwords for one account: all unknown devices together, and each known one. @default 10 in 15 minutes */
-  readonly account: RateLimit
-  /**
-   * Sign-ins and sign-ups from one address, or one /64 of IPv6; ten times as many from its /48.
-   * @default 100 in 15 minutes
-   */
-  readonly address: RateLimit
-  /** Emails to one address, for one network, and as many for each known device. @default 5 in an hour */
-  readonly email: RateLimit
-  /** Emails to one address that unknown devices on all networks request together. @default 20 in an hour */
-  readonly mailbox: RateLimit
-}
-
-export const DEFAULT_LIMITS: AttemptLimits = {
-  account: { points: 10, duration: 15 * 60 },
-  address: { points: 100, duration: 15 * 60 },
-  email: { points: 5, duration: 60 * 60 },
-  mailbox: { points: 20, duration: 60 * 60 },
-}
+import type { AttemptLimits } from './settings.ts'
 
 type Counts = readonly (readonly [key: string, limit: RateLimit])[]
 
 /**
  * Counts a sign-in before any other work: per account, whether it exists or not, and per address. A device
- * that the account knows has a separate budget, which others can't use up. Call `giveBack` after a success.
- *
- * @throws AuthError `RATE_LIMITED`
+ * that the account knows has a separate budget, which others can't use up. @throws AuthError `RATE_LIMITED`
  */
 export async function countSignIn(
   address: string,
@@ -65,10 +42,8 @@ export async function countSignIn(
 const CONFIRMATIONS_PER_USER = 5
 
 /**
- * Counts a password that a signed-in user sends, so a copied session can't be used to guess it. The count is
- * per session version and network, so a copy can't use up the owner's attempts.
- *
- * @throws AuthError `RATE_LIMITED`
+ * Counts a password that a signed-in user sends, so a copied session can't be used to guess it: per session
+ * version and network, so a copy can't use up the owner's attempts. @throws AuthError `RATE_LIMITED`
  */
 export function countConfirmation(context: AuthorizedContext, { account }: AttemptLimits): Promise<void> {
   const { userId, sessionId, version } = context.identity

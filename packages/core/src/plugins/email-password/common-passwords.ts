@@ -28,14 +28,12 @@ export async function isCommonPassword(password: string): Promise<boolean> {
   const part = repeatedPart(candidate)
   if (part !== candidate && [...part].length < MIN_PASSWORD_LENGTH) return true
   if (isPredictable(part)) return true
-  loading ??= loadList()
-  try {
-    const list = await loading
-    return list.has(candidate) || list.has(part)
-  } catch (error) {
+  loading ??= loadList().catch((error: unknown) => {
     loading = undefined
     throw error
-  }
+  })
+  const list = await loading
+  return list.has(candidate) || list.has(part)
 }
 
 async function loadList(): Promise<ReadonlySet<string>> {
@@ -53,10 +51,7 @@ function repeatedPart(text: string): string {
   return text
 }
 
-/**
- * Whether a text is a date, or almost nothing but sequences: one character several times, or neighbors in the
- * alphabet or in a row of keys. It is as easy to guess as the few characters that start its sequences.
- */
+/** Whether a text is a date, or mostly repetitions and neighbors in the alphabet or in a row of keys. */
 export function isPredictable(text: string): boolean {
   return isDate(text) || countSurprises([...text.toLowerCase()]) < MIN_SURPRISES
 }

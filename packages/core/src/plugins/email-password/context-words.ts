@@ -2,11 +2,7 @@ import { isPredictable } from './common-passwords.ts'
 import { MIN_PASSWORD_LENGTH } from './password.ts'
 
 /** The words that an attacker tries first for one account of one app. */
-export interface PasswordContext {
-  readonly appName?: string | undefined
-  readonly name: string
-  readonly email: string
-}
+export type PasswordContext = { appName?: string | undefined; name: string; email: string }
 
 /**
  * Whether a password consists of the app's name and the user's name and email, in any order and case, also
@@ -14,8 +10,9 @@ export interface PasswordContext {
  * contains are fine (NIST SP 800-63B-4, 3.1.1.2).
  */
 export function isMadeOfContext(password: string, { appName = '', name, email }: PasswordContext): boolean {
-  const identifiers = [appName, name, nameOf(email), email].map(plain)
-  const words = identifiers.flatMap((text) => (text === plain(email) ? [lettersOf(text)] : wordsOf(text)))
+  const identifiers = [appName, name, email.slice(0, email.lastIndexOf('@')), email].map(plain)
+  const parts = identifiers.flatMap((text) => (text === plain(email) ? [] : text.split(/\P{L}+/u)))
+  const words = [...identifiers.map(lettersOf), ...parts]
   const text = plain(password)
   const rest = without(text, identifiers)
   const core = text.replace(/^\P{L}+|\P{L}+$/gu, '')
@@ -39,16 +36,6 @@ function without(text: string, removed: readonly string[]): string {
   return longestFirst.reduce((rest, word) => rest.replaceAll(word, ''), text)
 }
 
-/** Returns the words of a text, and all of them together. */
-function wordsOf(text: string): string[] {
-  return [lettersOf(text), ...text.split(/\P{L}+/u)]
-}
-
-function nameOf(email: string): string {
-  return email.slice(0, email.lastIndexOf('@'))
-}
-
-/** Returns the text in lower case and without accents. */
 function plain(text: string): string {
   return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
 }

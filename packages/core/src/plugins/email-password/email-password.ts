@@ -1,39 +1,24 @@
 import type { AuthPlugin } from '../../endpoints/definition.ts'
 import type { RevocationCause } from '../../events/event.ts'
 import { rateLimits } from '../internal.ts'
-import { type AttemptLimits, DEFAULT_LIMITS } from './attempts.ts'
-import { changePassword } from './change-password.ts'
+import { changeEmail, undoEmailChange } from './change-email.ts'
 import { deleteLinks } from './links.ts'
+import { changePassword, reauthenticate } from './own-password.ts'
 import { dummyHash } from './password.ts'
-import { EMAIL_PASSWORD_ERRORS } from './reasons.ts'
-import { reauthenticate } from './reauthenticate.ts'
 import { requestPasswordReset, resetPassword } from './reset-password.ts'
-import type { SendEmail } from './send-email.ts'
-import type { PasswordRules, Settings } from './settings.ts'
-import { signInEmail } from './sign-in.ts'
-import { signUpEmail } from './sign-up.ts'
-import { migrations, withOwnTables } from './tables.ts'
-import { undoEmailChange } from './undo-email-change.ts'
-import { changeEmail, sendVerificationEmail, verifyEmail } from './verify-email.ts'
+import {
+  DEFAULT_LIMITS,
+  EMAIL_PASSWORD_ERRORS,
+  type EmailPasswordOptions,
+  type Settings,
+} from './settings.ts'
+import { signInEmail, signUpEmail } from './sign-in.ts'
+import { migrations } from './tables.ts'
+import { sendVerificationEmail, verifyEmail } from './verify-email.ts'
 
 /** A session that ended for one of these may have been in an attacker's hands. */
 const SUSPECT: ReadonlySet<RevocationCause> = new Set(['revoked', 'revoked-by-admin', 'token-replayed'])
 
-/** Options of {@link emailPassword}. */
-export interface EmailPasswordOptions extends PasswordRules {
-  /** Sends all emails. Without it, the endpoints that need it fail with 501 `EMAIL_UNAVAILABLE`. */
-  readonly sendEmail?: SendEmail
-  /**
-   * Send the former address a link that undoes a change of the email, valid for 7 days. Anyone who reads the
-   * mail of that address can use it.
-   * @default true
-   */
-  readonly undoEmailChange?: boolean
-  /** Rate limits. Each has a default. */
-  readonly limits?: Partial<AttemptLimits>
-}
-
-/** The endpoints of {@link emailPassword}, by method name. */
 export type EmailPasswordEndpoints = {
   readonly signUpEmail: ReturnType<typeof signUpEmail>
   readonly signInEmail: ReturnType<typeof signInEmail>
@@ -49,19 +34,15 @@ export type EmailPasswordEndpoints = {
 
 /**
  * Adds sign-up, sign-in, and recovery by email and password.
- *
  * @example emailPassword({ sendEmail: async ({ kind, to, ...email }) => mailer.send(to, texts[kind](email)) })
  */
 export function emailPassword(
   options: EmailPasswordOptions = {},
 ): AuthPlugin<EmailPasswordEndpoints, Record<never, never>> {
-  const { sendEmail, appName, checkPassword } = options
   const settings: Settings = {
+    ...options,
     limits: rateLimits(DEFAULT_LIMITS, options.limits),
-    sendEmail,
-    undoEmailChange: sendEmail !== undefined && (options.undoEmailChange ?? true),
-    appName,
-    checkPassword,
+    undoEmailChange: options.sendEmail !== undefined && (options.undoEmailChange ?? true),
   }
   // Started now, so the first sign-in takes no longer than others.
   dummyHash().catch(() => {})
@@ -69,15 +50,14 @@ export function emailPassword(
     id: 'email-password',
     reasons: EMAIL_PASSWORD_ERRORS,
     migrations,
-    // An attacker whose copy has just stopped working may have requested a link that moves the account to
-    // another address.
+    // An attacker whose copy has just stopped working may have requested a link that moves the account.
     async onChange(event, trx) {
       const isSuspect =
         event.type === 'user.password-changed' ||
         event.type === 'user.banned' ||
         (event.type === 'session.version-changed' && event.cause !== 'email-changed') ||
         (event.type === 'session.revoked' && SUSPECT.has(event.cause))
-      if (isSuspect) await deleteLinks(withOwnTables(trx), { userId: event.userId, kinds: ['change-email'] })
+      if (isSuspect) await deleteLinks(trx, { userId: event.userId, kinds: ['change-email'] })
     },
     expiringTables: ['verification', 'knownDevice'],
     endpoints: {

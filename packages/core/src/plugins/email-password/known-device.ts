@@ -1,8 +1,12 @@
+import type { AuthKysely } from '../../database/schema.ts'
+import { describeDevice } from '../../endpoints/device.ts'
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
 import { lockUsers } from '../../lifecycle/lock-user.ts'
 import { readCookie, setCookie } from '../../request/cookie.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
-import { type EmailPasswordKysely, withOwnTables } from './tables.ts'
+import { findUser } from './accounts.ts'
+import type { SendEmail } from './send-email.ts'
+import { withOwnTables } from './tables.ts'
 
 const LIFETIME_SECONDS = 180 * 24 * 60 * 60
 const MAX_DEVICES = 20
@@ -14,10 +18,7 @@ export async function readDevice(context: EndpointContext): Promise<string | nul
   return secret === null ? null : hashSecret(secret)
 }
 
-/**
- * Returns the hash of the device cookie if this browser has signed in to the account of this address before,
- * else null. Attempts of a known device are counted separately, so others' attempts can't lock it out.
- */
+/** Like {@link readDevice}, but null unless this browser has signed in to the account of this address. */
 export async function readKnownDevice(address: string, context: EndpointContext): Promise<string | null> {
   const device = await readDevice(context)
   if (device === null) return null
@@ -33,9 +34,9 @@ export async function readKnownDevice(address: string, context: EndpointContext)
 }
 
 /**
- * Remembers that this browser has signed in to an account. Returns its new cookie, or an empty array if the
- * account knows it already. Always a new secret: a cookie that the account doesn't know may have been
- * planted. Callers that send the session header keep no cookies, and must not push out a device that does.
+ * Remembers that this browser has signed in to an account. Returns its new cookie, if the account doesn't know
+ * it yet. Always a new secret: an unknown cookie may have been planted. Callers that send the session header
+ * keep no cookies, and must not push out a device that does.
  */
 export async function rememberDevice(userId: string, context: EndpointContext): Promise<string[]> {
   const { config, database, sessionTransport } = context
@@ -67,20 +68,38 @@ export async function rememberDevice(userId: string, context: EndpointContext): 
     if (oldest.length > 0) await db.deleteFrom('knownDevice').where('id', 'in', oldest).execute()
     return true
   })
-  if (!isNew) return []
-  return [
-    setCookie(config.cookies.device, secret, { maxAgeSeconds: LIFETIME_SECONDS, secure: config.secure }),
-  ]
+  const attributes = { maxAgeSeconds: LIFETIME_SECONDS, secure: config.secure }
+  return isNew ? [setCookie(config.cookies.device, secret, attributes)] : []
 }
 
-/** Deletes the known devices of a user after a change of the password, except the current one. */
 export async function deleteDevices(
-  db: EmailPasswordKysely,
+  db: AuthKysely,
   { userId, except }: { userId: string; except: string | null },
 ): Promise<void> {
-  await db
+  await withOwnTables(db)
     .deleteFrom('knownDevice')
     .where('userId', '=', userId)
     .where('device', '!=', except ?? '')
     .execute()
+}
+
+/** A program that signs in repeatedly must not fill the mailbox. */
+const NOTICES = { points: 10, duration: 60 * 60 }
+
+const MAX_DEVICE_LENGTH = 64
+
+/** Emails the user, after the response, that a browser signed in which the account doesn't know. */
+export function notifyOfSignIn(
+  userId: string,
+  { database, config, request, address, later }: EndpointContext,
+  sendEmail: SendEmail,
+): void {
+  const at = config.now()
+  const device = describeDevice(request.header('user-agent'))?.slice(0, MAX_DEVICE_LENGTH) ?? null
+  later(async () => {
+    if ((await database.limits.consume(`new-sign-in:${userId}`, NOTICES)) !== null) return
+    const user = await findUser(database.db, { id: userId })
+    if (user !== undefined)
+      await sendEmail({ kind: 'new-sign-in', to: user.email, user, at, address, device })
+  })
 }

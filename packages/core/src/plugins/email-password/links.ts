@@ -2,11 +2,14 @@ import type { AuthTransaction } from '../../database/auth-transaction.ts'
 import { type AuthKysely, toDate } from '../../database/schema.ts'
 import { lockUsers } from '../../lifecycle/lock-user.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
-import { emailPasswordError } from './reasons.ts'
 import type { LinkEmail } from './send-email.ts'
-import { type EmailPasswordKysely, type LinkPurpose, withOwnTables } from './tables.ts'
+import { emailPasswordError } from './settings.ts'
+import { type LinkPurpose, withOwnTables } from './tables.ts'
 
-/** How many links of a kind are valid at once. Only the last requested email change is intended. */
+/**
+ * How many links of a kind are valid at once. An attacker's request must not invalidate the link that the
+ * owner is about to open, but only the last requested email change is intended.
+ */
 const MAX_LINKS = { 'verify-email': 2, 'change-email': 1, 'reset-password': 2 }
 
 const LIFETIME_SECONDS = {
@@ -16,17 +19,13 @@ const LIFETIME_SECONDS = {
   'undo-email-change': 7 * 24 * 60 * 60,
 }
 
-/**
- * Creates a link that can be used once, and locks its user. Older links for the same purpose become invalid,
- * except the last one for a reset or a verification: otherwise an attacker's requests would invalidate the
- * link that the owner is about to open.
- */
+/** Creates a link that can be used once, locks its user, and deletes the user's older links of this kind. */
 export async function createLink(
   trx: AuthTransaction,
   { kind, to, user, now }: Pick<LinkEmail, 'kind' | 'to' | 'user'> & { now: Date },
 ): Promise<LinkEmail> {
   await lockUsers(trx, [user.id])
-  await deleteOldLinks(withOwnTables(trx), { userId: user.id, kind })
+  await deleteOldLinks(trx, { userId: user.id, kind })
   const link = await insertLink(trx, { purpose: kind, userId: user.id, email: to, now })
   return { kind, to, user, ...link }
 }
@@ -37,20 +36,18 @@ export async function insertLink(
   { purpose, userId, email, now }: { purpose: LinkPurpose; userId: string; email: string; now: Date },
 ): Promise<{ token: string; expiresAt: Date }> {
   const token = createSecret()
-  const id = await hashSecret(token)
   const expiresAt = new Date(now.getTime() + LIFETIME_SECONDS[purpose] * 1000)
-  await withOwnTables(trx)
-    .insertInto('verification')
-    .values({ id, purpose, userId, email, expiresAt, createdAt: now })
-    .execute()
+  const link = { id: await hashSecret(token), purpose, userId, email, expiresAt, createdAt: now }
+  await withOwnTables(trx).insertInto('verification').values(link).execute()
   return { token, expiresAt }
 }
 
 /** Deletes the oldest links of a kind, to leave room for one more. */
 export async function deleteOldLinks(
-  db: EmailPasswordKysely,
+  trx: AuthTransaction,
   { userId, kind }: { userId: string; kind: LinkEmail['kind'] },
 ): Promise<void> {
+  const db = withOwnTables(trx)
   const newest = await db
     .selectFrom('verification')
     .select('id')
@@ -66,15 +63,8 @@ export async function deleteOldLinks(
     .execute()
 }
 
-/** A valid link. */
-export interface Link {
-  readonly id: string
-  readonly kind: LinkPurpose
-  readonly userId: string
-  /** The address that it was sent to. */
-  readonly email: string
-  readonly createdAt: Date
-}
+/** `email` is the address that the link was sent to. */
+export type Link = { id: string; kind: LinkPurpose; userId: string; email: string; createdAt: Date }
 
 type LinkQuery = { token: string; kinds: readonly LinkPurpose[]; now: Date }
 
@@ -91,11 +81,7 @@ export async function findLink(db: AuthKysely, { token, kinds, now }: LinkQuery)
   return { ...link, createdAt: toDate(link.createdAt) }
 }
 
-/**
- * Deletes a link and locks its user.
- *
- * @throws EndpointError `LINK_INVALID`
- */
+/** Deletes a link and locks its user. @throws EndpointError `LINK_INVALID` */
 export async function consumeLink(trx: AuthTransaction, query: LinkQuery): Promise<Link> {
   const { userId } = await findLink(trx, query)
   await lockUsers(trx, [userId])
@@ -106,10 +92,11 @@ export async function consumeLink(trx: AuthTransaction, query: LinkQuery): Promi
 }
 
 export async function deleteLinks(
-  db: EmailPasswordKysely,
+  db: AuthKysely,
   { userId, kinds }: { userId: string; kinds: readonly LinkPurpose[] },
 ): Promise<void> {
-  await db.deleteFrom('verification').where('userId', '=', userId).where('purpose', 'in', kinds).execute()
+  const links = withOwnTables(db).deleteFrom('verification')
+  await links.where('userId', '=', userId).where('purpose', 'in', kinds).execute()
 }
 
 /** Deletes the links of a user, except older undo links: an earlier owner can still restore the account. */

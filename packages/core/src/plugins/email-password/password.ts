@@ -39,20 +39,14 @@ export const newPassword: z.ZodType<string> = givenPassword.refine(
   (password) => [...password].length >= MIN_PASSWORD_LENGTH,
 )
 
-/**
- * Returns a PHC string of argon2id, of the whole password.
- *
- * @throws AuthError `SESSIONS_UNAVAILABLE` if too many requesters wait
- */
+/** Returns a PHC string of argon2id. @throws AuthError `SESSIONS_UNAVAILABLE` if too many requesters wait */
 export function hashPassword(password: string, requester: Requester = 'unknown'): Promise<string> {
   return enqueue(() => hash(password, ARGON2), requester)
 }
 
 /**
- * Whether a password matches a hash. Without a hash, or with one that isn't argon2, verifies a dummy hash and
- * returns false, so an unknown account takes as long as a wrong password.
- *
- * @throws AuthError `SESSIONS_UNAVAILABLE` if too many requesters wait
+ * Whether a password matches a hash. Without an argon2 hash, verifies a dummy hash and returns false, so an
+ * unknown account takes as long as a wrong password. @throws AuthError `SESSIONS_UNAVAILABLE`
  */
 export async function verifyPassword(
   password: string,
@@ -65,7 +59,6 @@ export async function verifyPassword(
   return isRight && isOurs
 }
 
-/** Whether a hash was made with other parameters than today's. */
 export function isOutdated(passwordHash: string): boolean {
   return !passwordHash.startsWith(CURRENT_PARAMETERS)
 }
@@ -73,14 +66,12 @@ export function isOutdated(passwordHash: string): boolean {
 let creatingDummy: Promise<string> | undefined
 
 /** Call it at start, so the first {@link verifyPassword} doesn't have to create it. */
-export async function dummyHash(): Promise<string> {
-  creatingDummy ??= hash(crypto.randomUUID(), ARGON2)
-  try {
-    return await creatingDummy
-  } catch (error) {
+export function dummyHash(): Promise<string> {
+  creatingDummy ??= hash(crypto.randomUUID(), ARGON2).catch((error: unknown) => {
     creatingDummy = undefined
     throw error
-  }
+  })
+  return creatingDummy
 }
 
 function enqueue<Result>(work: () => Promise<Result>, requester: Requester): Promise<Result> {

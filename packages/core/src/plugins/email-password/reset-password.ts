@@ -12,10 +12,7 @@ import { countAddress, countEmail, countEmailOfDevice } from './attempts.ts'
 import { deleteDevices } from './known-device.ts'
 import { consumeLink, createLink, deleteLinks, deleteOldLinks, findLink } from './links.ts'
 import { newPassword } from './password.ts'
-import { emailPasswordError } from './reasons.ts'
-import { requireEmail } from './send-email.ts'
-import { hashNewPassword, type Settings } from './settings.ts'
-import { withOwnTables } from './tables.ts'
+import { emailPasswordError, hashNewPassword, requireEmail, type Settings } from './settings.ts'
 
 /** Sends a link that sets a new password. The response doesn't reveal whether there is such an account. */
 export function requestPasswordReset(
@@ -55,15 +52,12 @@ export function requestPasswordReset(
 async function writePlaceholder(trx: AuthTransaction, now: Date): Promise<void> {
   const key = `placeholder:${await hashSecret(createSecret())}`
   await lockUsers(trx, [key])
-  await deleteOldLinks(withOwnTables(trx), { userId: key, kind: 'reset-password' })
+  await deleteOldLinks(trx, { userId: key, kind: 'reset-password' })
   await trx.insertInto('rateLimit').values({ key, points: 0, expire: now.getTime() }).execute()
 }
 
-export interface ResetPasswordInput {
-  /** From the link. */
-  token: string
-  newPassword: string
-}
+/** `token` is from the link. */
+export type ResetPasswordInput = { token: string; newPassword: string }
 
 /** Sets a password with a link that was sent by email, and ends all sessions of the user. */
 export function resetPassword(settings: Settings): Endpoint<ResetPasswordInput, SuccessResponse, false> {
@@ -83,26 +77,22 @@ export function resetPassword(settings: Settings): Endpoint<ResetPasswordInput, 
       const password = await hashNewPassword(newPassword, { user: chosenBy, rules: settings, now, onEvent })
       const user = await context.change(async (trx, record) => {
         const { userId, email } = await consumeLink(trx, link)
-        const before = await trx
+        const found = await trx
           .selectFrom('user')
-          .select('emailVerified')
+          .select(['id', 'name', 'email', 'emailVerified'])
           .where('id', '=', userId)
-          .executeTakeFirst()
-        const user = await trx
-          .updateTable('user')
-          // The link proves that the user reads the mail of this address.
-          .set({ emailVerified: true, updatedAt: now })
-          .where('id', '=', userId)
-          .where('email', '=', email)
-          .returning(['id', 'name', 'email'])
           .executeTakeFirst()
         // The account's email has changed since the link was sent: the old mailbox must not reset it.
-        if (user === undefined) throw emailPasswordError('LINK_INVALID')
-        if (!before?.emailVerified) record({ type: 'user.verified', userId, actorId: null, email, at: now })
+        if (found?.email !== email) throw emailPasswordError('LINK_INVALID')
+        const { emailVerified, ...user } = found
+        // The link proves that the user reads the mail of this address.
+        const verified = { emailVerified: true, updatedAt: now }
+        await trx.updateTable('user').set(verified).where('id', '=', userId).execute()
+        if (!emailVerified) record({ type: 'user.verified', userId, actorId: null, email, at: now })
         await setPassword(trx, { userId, password, now })
         await deleteSessions(trx, record, { userId, cause: 'password-reset', actorId: null, at: now })
-        await deleteLinks(withOwnTables(trx), { userId, kinds: ['reset-password', 'change-email'] })
-        await deleteDevices(withOwnTables(trx), { userId, except: null })
+        await deleteLinks(trx, { userId, kinds: ['reset-password', 'change-email'] })
+        await deleteDevices(trx, { userId, except: null })
         record({ type: 'user.password-changed', userId, actorId: null, at: now })
         return user
       })

@@ -1,50 +1,42 @@
-import { emailPasswordError } from './reasons.ts'
-
-/** The user whom an email is about. */
 export interface EmailUser {
   readonly id: string
   readonly name: string
   readonly email: string
 }
 
-/** An email that carries a link to a page of the app. */
-export interface LinkEmail {
+interface EmailFields {
+  readonly to: string
+  /** The user whom the email is about. */
+  readonly user: EmailUser
+}
+
+export interface LinkEmail extends EmailFields {
   /** The page must call `verifyEmail` for the first two, `resetPassword` for the last. */
   readonly kind: 'verify-email' | 'change-email' | 'reset-password'
-  readonly to: string
   /** For the link. Put it behind a `#`, which browsers never send: `https://example.com/reset#token=...` */
   readonly token: string
   readonly expiresAt: Date
-  readonly user: EmailUser
 }
 
 /** Reports a change, in case someone else made it. */
-export interface NoticeEmail {
+export interface NoticeEmail extends EmailFields {
   readonly kind: 'password-changed'
-  readonly to: string
-  readonly user: EmailUser
 }
 
 /** Informs the former address that the account uses another one. */
-export type EmailChangedEmail = {
-  readonly kind: 'email-changed'
-  readonly to: string
-  readonly user: EmailUser
-} & (
-  | {
-      /** For a link to a page that calls `undoEmailChange`. Put it behind a `#`: see {@link LinkEmail}. */
-      readonly token: string
-      readonly expiresAt: Date
-    }
-  /** The change can't be undone: `undoEmailChange` is false, or this change itself undid one. */
-  | { readonly token: null; readonly expiresAt: null }
-)
+export type EmailChangedEmail = EmailFields & { readonly kind: 'email-changed' } & (
+    | {
+        /** For a link to a page that calls `undoEmailChange`. Put it behind a `#`: see {@link LinkEmail}. */
+        readonly token: string
+        readonly expiresAt: Date
+      }
+    /** The change can't be undone: `undoEmailChange` is false, or this change itself undid one. */
+    | { readonly token: null; readonly expiresAt: null }
+  )
 
 /** Reports a sign-in from a browser that the account doesn't know. */
-export interface NewSignInEmail {
+export interface NewSignInEmail extends EmailFields {
   readonly kind: 'new-sign-in'
-  readonly to: string
-  readonly user: EmailUser
   readonly at: Date
   /** The client's address; null if unknown. */
   readonly address: string | null
@@ -52,14 +44,7 @@ export interface NewSignInEmail {
   readonly device: string | null
 }
 
-/** Any email that `emailPassword()` sends. */
 export type Email = LinkEmail | NoticeEmail | EmailChangedEmail | NewSignInEmail
 
 /** Sends an email, in the app's words and language. */
 export type SendEmail = (email: Email) => Promise<void>
-
-/** @throws EndpointError `EMAIL_UNAVAILABLE` */
-export function requireEmail(sendEmail: SendEmail | undefined): SendEmail {
-  if (sendEmail === undefined) throw emailPasswordError('EMAIL_UNAVAILABLE')
-  return sendEmail
-}

@@ -1,13 +1,27 @@
 import { emit } from '../../events/emit.ts'
 import type { EventListener } from '../../events/event.ts'
-import type { AttemptLimits } from './attempts.ts'
+import { rejections } from '../../protocol/endpoint-error.ts'
+import type { RateLimit } from '../../rate-limit/rate-limit.ts'
 import { isCommonPassword } from './common-passwords.ts'
 import { isMadeOfContext } from './context-words.ts'
 import { hashPassword } from './password.ts'
-import { emailPasswordError } from './reasons.ts'
 import type { SendEmail } from './send-email.ts'
 
-/** A password that a user has chosen. */
+export const EMAIL_PASSWORD_ERRORS = {
+  PASSWORD_TOO_COMMON: { status: 400, message: 'This password is too easy to guess. Choose another one.' },
+  PASSWORD_BREACHED: {
+    status: 400,
+    message: 'This password is known from a data breach. Choose another one.',
+  },
+  LINK_INVALID: { status: 400, message: 'This link has expired or has been used' },
+  INVALID_CREDENTIALS: { status: 401, message: 'Email or password is wrong' },
+  EMAIL_TAKEN: { status: 409, message: 'There is an account with this email' },
+  EMAIL_UNAVAILABLE: { status: 501, message: 'This app sends no emails' },
+} as const
+
+export const emailPasswordError: ReturnType<typeof rejections<typeof EMAIL_PASSWORD_ERRORS>> =
+  rejections(EMAIL_PASSWORD_ERRORS)
+
 export interface ChosenPassword {
   readonly password: string
   /** The id is null at sign-up. */
@@ -17,9 +31,8 @@ export interface ChosenPassword {
 }
 
 /**
- * Checks a new password, after our own rules. Return to accept it. To reject it, throw an `EndpointError`
- * from `rejections`: the user sees its message. Any other error is a 500, and the password isn't set.
- *
+ * Checks a new password, after our own rules. To reject it, throw an `EndpointError` from `rejections`: the
+ * user sees its message. Any other error is a 500, and the password isn't set.
  * @example
  * const reject = rejections({ PASSWORD_REUSED: { status: 400, message: 'Choose a new password' } })
  * emailPassword({
@@ -30,7 +43,7 @@ export interface ChosenPassword {
  */
 export type CheckPassword = (chosen: ChosenPassword) => Promise<void>
 
-/** The rules for new passwords that an app adds to ours. */
+/** Rules for new passwords, in addition to ours. */
 export interface PasswordRules {
   /** The app's name, as its users know it. Rejected as a password, also with a few digits. */
   readonly appName?: string | undefined
@@ -38,25 +51,55 @@ export interface PasswordRules {
   readonly checkPassword?: CheckPassword | undefined
 }
 
-/** The options of `emailPassword()` with their defaults. */
-export interface Settings extends PasswordRules {
+/** The rate limits of `emailPassword()`. Every attempt is counted; successful sign-ins are given back. */
+export interface AttemptLimits {
+  /** Passwords for one account: all unknown devices together, and each known one. @default 10 in 15 minutes */
+  readonly account: RateLimit
+  /** Sign-ins and sign-ups per address or IPv6 /64; ten times that per /48. @default 100 in 15 minutes */
+  readonly address: RateLimit
+  /** Emails to one address, for one network, and as many for each known device. @default 5 in an hour */
+  readonly email: RateLimit
+  /** Emails to one address that unknown devices on all networks request together. @default 20 in an hour */
+  readonly mailbox: RateLimit
+}
+
+export const DEFAULT_LIMITS: AttemptLimits = {
+  account: { points: 10, duration: 15 * 60 },
+  address: { points: 100, duration: 15 * 60 },
+  email: { points: 5, duration: 60 * 60 },
+  mailbox: { points: 20, duration: 60 * 60 },
+}
+
+/** Options of `emailPassword()`. */
+export interface EmailPasswordOptions extends PasswordRules {
+  /** Sends all emails. Without it, the endpoints that need it fail with 501 `EMAIL_UNAVAILABLE`. */
+  readonly sendEmail?: SendEmail
+  /**
+   * Sends the former address a link that undoes a change of the email, valid for 7 days. Anyone who reads the
+   * mail of that address can use it. @default true
+   */
+  readonly undoEmailChange?: boolean
+  readonly limits?: Partial<AttemptLimits>
+}
+
+export interface Settings extends EmailPasswordOptions {
   readonly limits: AttemptLimits
-  readonly sendEmail: SendEmail | undefined
   readonly undoEmailChange: boolean
 }
 
-type NewPassword = {
-  user: ChosenPassword['user']
+/** @throws EndpointError `EMAIL_UNAVAILABLE` */
+export function requireEmail(sendEmail: SendEmail | undefined): SendEmail {
+  if (sendEmail === undefined) throw emailPasswordError('EMAIL_UNAVAILABLE')
+  return sendEmail
+}
+
+type NewPassword = Pick<ChosenPassword, 'user'> & {
   rules: PasswordRules
   now: Date
   onEvent: EventListener | undefined
 }
 
-/**
- * Checks and hashes a new password.
- *
- * @throws EndpointError `PASSWORD_TOO_COMMON`, or what `checkPassword` throws
- */
+/** Checks and hashes a password. @throws EndpointError `PASSWORD_TOO_COMMON`, or what `checkPassword` throws */
 export async function hashNewPassword(
   password: string,
   { user, rules: { appName, checkPassword }, now, onEvent }: NewPassword,

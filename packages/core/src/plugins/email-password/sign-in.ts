@@ -2,18 +2,17 @@ import * as z from 'zod'
 import { defineEndpoint, type Endpoint, type EndpointContext } from '../../endpoints/endpoint.ts'
 import { beginSession } from '../../endpoints/issue-tokens.ts'
 import { tokens } from '../../endpoints/plain-schemas.ts'
-import { describeDevice } from '../../endpoints/session-list.ts'
+import { userName } from '../../endpoints/user-record.ts'
 import { isEndpointError } from '../../protocol/endpoint-error.ts'
 import { AuthError } from '../../protocol/errors.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { emailAddress } from '../internal.ts'
-import { findPasswordAccount, findUser, setPassword } from './accounts.ts'
-import { countSignIn } from './attempts.ts'
-import { rememberDevice } from './known-device.ts'
-import { givenPassword, hashPassword, isOutdated, verifyPassword } from './password.ts'
-import { emailPasswordError } from './reasons.ts'
-import type { SendEmail } from './send-email.ts'
-import type { Settings } from './settings.ts'
+import { findPasswordAccount, insertAccount, setPassword } from './accounts.ts'
+import { countAddress, countEmail, countSignIn } from './attempts.ts'
+import { notifyOfSignIn, readDevice, rememberDevice } from './known-device.ts'
+import { createLink, isReserved } from './links.ts'
+import { givenPassword, hashPassword, isOutdated, newPassword, verifyPassword } from './password.ts'
+import { emailPasswordError, hashNewPassword, type Settings } from './settings.ts'
 
 export interface SignInInput {
   email: string
@@ -76,7 +75,54 @@ export function signInEmail({ limits, sendEmail }: Settings): Endpoint<SignInInp
   })
 }
 
-/** Records a failed attempt to prove an identity in the audit trail. */
+export interface SignUpInput extends SignInInput {
+  name: string
+}
+
+export function signUpEmail(settings: Settings): Endpoint<SignUpInput, TokenResponse, true> {
+  const { limits, sendEmail, undoEmailChange } = settings
+  return defineEndpoint({
+    ...ENDPOINTS.signUpEmail,
+    caller: 'anyone',
+    setsCookies: true,
+    input: z.strictObject({
+      name: userName,
+      email: emailAddress,
+      password: newPassword,
+      rememberMe: z.boolean().exactOptional(),
+    }),
+    output: tokens,
+    async run({ name, email, password, rememberMe }, context) {
+      await countAddress(context, limits)
+      // Rejects duplicate device cookies before the account exists.
+      await readDevice(context)
+      const now = context.config.now()
+      const { onEvent } = context.database
+      const newUser = { id: null, name, email }
+      const passwordHash = await hashNewPassword(password, { user: newUser, rules: settings, now, onEvent })
+      const { userId } = await context.change(async (trx, record) => {
+        const created = await insertAccount(trx, record, { name, email, passwordHash, role: 'user', now })
+        if (undoEmailChange && (await isReserved(trx, { email, now, ...created })))
+          throw emailPasswordError('EMAIL_TAKEN')
+        return created
+      })
+      const knownDevice = context.sessionTransport === 'header' ? null : false
+      const { body, cookies } = await beginSession(userId, context, { rememberMe, knownDevice })
+      const deviceCookies = await rememberDevice(userId, context)
+      if (sendEmail !== undefined) {
+        const user = { id: userId, name, email }
+        const link = { kind: 'verify-email', to: email, user, now } as const
+        context.later(async () => {
+          // Not before the account exists: sign-ups for a taken address must not use up the owner's emails.
+          if (!(await countEmail(email, context, limits))) return
+          await sendEmail(await context.change((trx) => createLink(trx, link)))
+        })
+      }
+      return { body, cookies: [...cookies, ...deviceCookies] }
+    },
+  })
+}
+
 export async function recordFailure(
   userId: string | null,
   reason: 'INVALID_CREDENTIALS' | 'ACCOUNT_BANNED',
@@ -85,25 +131,4 @@ export async function recordFailure(
   await change(async (_trx, record) =>
     record({ type: 'sign-in.failed', at: config.now(), userId, reason, address }),
   )
-}
-
-/** A program that signs in repeatedly must not fill the mailbox. */
-const NOTICES = { points: 10, duration: 60 * 60 }
-
-const MAX_DEVICE_LENGTH = 64
-
-/** Emails the user, after the response, that a browser signed in which the account doesn't know. */
-function notifyOfSignIn(
-  userId: string,
-  { database, config, request, address, later }: EndpointContext,
-  sendEmail: SendEmail,
-): void {
-  const at = config.now()
-  const device = describeDevice(request.header('user-agent'))?.slice(0, MAX_DEVICE_LENGTH) ?? null
-  later(async () => {
-    if ((await database.limits.consume(`new-sign-in:${userId}`, NOTICES)) !== null) return
-    const user = await findUser(database.db, { id: userId })
-    if (user !== undefined)
-      await sendEmail({ kind: 'new-sign-in', to: user.email, user, at, address, device })
-  })
 }

@@ -11,7 +11,6 @@ export type EmailPasswordTables = {
     id: string
     purpose: LinkPurpose
     userId: string
-    /** The address that it was sent to. */
     email: string
     expiresAt: Timestamp
     createdAt: Timestamp
@@ -20,10 +19,7 @@ export type EmailPasswordTables = {
   knownDevice: { id: string; device: string; userId: string; expiresAt: Timestamp; createdAt: Timestamp }
 }
 
-export type EmailPasswordKysely = Kysely<AuthTables & EmailPasswordTables>
-
-/** Adds the types of this plugin's tables. */
-export function withOwnTables(db: Kysely<AuthTables>): EmailPasswordKysely {
+export function withOwnTables(db: Kysely<AuthTables>): Kysely<AuthTables & EmailPasswordTables> {
   return db.withTables<EmailPasswordTables>()
 }
 

@@ -1,27 +1,23 @@
 import * as z from 'zod'
-import { type AuthTransaction, defineEndpoint, type Endpoint } from '../../auth.ts'
+import type { AuthTransaction } from '../../database/auth-transaction.ts'
+import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
+import { done, id } from '../../endpoints/plain-schemas.ts'
 import { ENDPOINTS, type InvitationResponse, type SuccessResponse } from '../../protocol.ts'
+import { createSecret, hashSecret } from '../../session/secret.ts'
 import { emailAddress } from '../internal.ts'
-import { readPage } from '../pagination.ts'
+import { type PageOutput, readPage } from '../pagination.ts'
 import { findMembership, findRole, lockMembership, mayManage, requireManager } from './membership.ts'
 import {
-  done,
-  id,
   invitationResponse,
   type OrganizationPageInput,
   pageInput,
   roleSchema,
   toIso,
 } from './plain-schemas.ts'
-import { organizationError } from './reasons.ts'
-import type { Settings } from './settings.ts'
+import { organizationError, type Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
-export interface InviteMemberInput {
-  organizationId: string
-  email: string
-  role: string
-}
+export type InviteMemberInput = { organizationId: string; email: string; role: string }
 
 /**
  * Invites an email address, in place of a pending invitation to it. The response and the work are the same
@@ -44,7 +40,7 @@ export function inviteMember(
       const ownRole = await findRole(database.db, { organizationId, userId })
       // Only for callers who may invite: others must not use up the invitations to an address.
       if (ownRole !== null && mayManage(ownRole, role)) {
-        const recipient = await hash(email)
+        const recipient = await hashSecret(email)
         await limit(`organization:recipient:${organizationId}:${recipient}`, limits.recipient)
         await limit(`organization:recipient:${recipient}`, limits.recipientOverall)
       }
@@ -52,9 +48,9 @@ export function inviteMember(
       const createdAt = config.now()
       const expiresAt = new Date(createdAt.getTime() + invitationExpiresInSeconds * 1000)
       // It exists only in what the app delivers. The table has its hash.
-      const token = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')
+      const token = createSecret()
       const invitation = { id: crypto.randomUUID(), email, role, inviterId: userId, createdAt, expiresAt }
-      const row = { ...invitation, organizationId, token: await hash(token) }
+      const row = { ...invitation, organizationId, token: await hashSecret(token) }
       const { name, slug } = await change(async (trx, record) => {
         const organization = await lockMembership(trx, { organizationId, userId })
         requireManager(organization.role, role, context)
@@ -68,12 +64,16 @@ export function inviteMember(
         if (pending !== undefined) requireManager(organization.role, pending.role, context)
         await withOwnTables(trx).insertInto('invitation').values(row).execute()
         const detail = { organizationId, invitationId: row.id, role }
-        const event = { userId: null, actorId: userId, at: createdAt, detail }
-        record({ type: 'organization:invitation-created', ...event })
+        record({
+          type: 'organization:invitation-created',
+          userId: null,
+          actorId: userId,
+          at: createdAt,
+          detail,
+        })
         return organization
       })
-      const { id: inviterId, name: inviterName, email: inviterEmail } = session.user
-      const inviter = { id: inviterId, name: inviterName, email: inviterEmail }
+      const inviter = { id: userId, name: session.user.name, email: session.user.email }
       const organization = { id: organizationId, name, slug }
       later(() => deliverInvitation({ email, token, role, expiresAt, organization, inviter }))
       const moments = { createdAt: createdAt.toISOString(), expiresAt: expiresAt.toISOString() }
@@ -94,10 +94,8 @@ async function rejectMember(trx: AuthTransaction, organizationId: string, email:
 }
 
 /** A page of invitations, the oldest first. */
-export interface ListInvitationsOutput {
+export interface ListInvitationsOutput extends PageOutput {
   invitations: InvitationResponse[]
-  /** Null on the last page. */
-  nextCursor: string | null
 }
 
 /** Lists an organization's pending invitations. Only members who may invite can call it. */
@@ -125,10 +123,7 @@ export const listInvitations: Endpoint<OrganizationPageInput, ListInvitationsOut
   },
 })
 
-export interface CancelInvitationInput {
-  organizationId: string
-  invitationId: string
-}
+export type CancelInvitationInput = { organizationId: string; invitationId: string }
 
 export const cancelInvitation: Endpoint<CancelInvitationInput, SuccessResponse, false> = defineEndpoint({
   ...ENDPOINTS.cancelInvitation,
@@ -154,9 +149,3 @@ export const cancelInvitation: Endpoint<CancelInvitationInput, SuccessResponse, 
     return { body: { success: true } }
   },
 })
-
-/** Hashes a token for the table, or an email address for the key of a limit. */
-export async function hash(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
-  return `sha256:${Buffer.from(digest).toString('hex')}`
-}

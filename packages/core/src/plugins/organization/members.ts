@@ -1,7 +1,9 @@
 import * as z from 'zod'
-import { type AuthTransaction, defineEndpoint, type Endpoint, type RecordEvent } from '../../auth.ts'
+import type { AuthTransaction, RecordEvent } from '../../database/auth-transaction.ts'
+import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
+import { done, id } from '../../endpoints/plain-schemas.ts'
 import { ENDPOINTS, type MemberResponse, type SuccessResponse } from '../../protocol.ts'
-import { readPage } from '../pagination.ts'
+import { type PageOutput, readPage } from '../pagination.ts'
 import {
   findMembership,
   lockMembership,
@@ -9,26 +11,16 @@ import {
   mayManage,
   OWNER,
   requireManager,
+  requireMember,
   requireOtherOwner,
-  requireRoleOf,
 } from './membership.ts'
-import {
-  done,
-  id,
-  memberResponse,
-  type OrganizationPageInput,
-  pageInput,
-  roleSchema,
-  toIso,
-} from './plain-schemas.ts'
+import { memberResponse, type OrganizationPageInput, pageInput, roleSchema, toIso } from './plain-schemas.ts'
 import type { Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
 /** A page of members, the oldest first. */
-export interface ListMembersOutput {
+export interface ListMembersOutput extends PageOutput {
   members: MemberResponse[]
-  /** Null on the last page. */
-  nextCursor: string | null
 }
 
 /** Lists an organization's members. Any member may call it. */
@@ -50,11 +42,7 @@ export const listMembers: Endpoint<OrganizationPageInput, ListMembersOutput, fal
   },
 })
 
-export interface SetMemberRoleInput {
-  organizationId: string
-  userId: string
-  role: string
-}
+export type SetMemberRoleInput = { organizationId: string; userId: string; role: string }
 
 /** Gives a member another role, effective from the next call of their sessions. */
 export function setMemberRole({ roles }: Settings): Endpoint<SetMemberRoleInput, SuccessResponse, false> {
@@ -69,17 +57,13 @@ export function setMemberRole({ roles }: Settings): Endpoint<SetMemberRoleInput,
       await context.change(async (trx, record) => {
         const caller = await lockMembership(trx, { organizationId, userId: callerId, others: [userId] })
         // Before the caller's role: any member can list the members, so this reveals nothing.
-        const former = await requireRoleOf(trx, { organizationId, userId })
-        requireManager(caller.role, former, context)
+        const member = await requireMember(trx, { organizationId, userId })
+        requireManager(caller.role, member.role, context)
         requireManager(caller.role, role, context)
-        if (former === role) return
-        if (former === OWNER) await requireOtherOwner(trx, { organizationId, userId }, at)
+        if (member.role === role) return
+        if (member.role === OWNER) await requireOtherOwner(trx, { organizationId, userId }, at)
         const db = withOwnTables(trx)
-        await db
-          .updateTable('member')
-          .set({ role })
-          .where(({ and }) => and({ organizationId, userId }))
-          .execute()
+        await db.updateTable('member').set({ role }).where('id', '=', member.id).execute()
         // Invitations to roles that the member can no longer give.
         const givable = roles.filter((other) => mayManage(role, other))
         await db
@@ -96,11 +80,8 @@ export function setMemberRole({ roles }: Settings): Endpoint<SetMemberRoleInput,
   })
 }
 
-export interface RemoveMemberInput {
-  organizationId: string
-  /** The caller's id to leave. */
-  userId: string
-}
+/** With the caller's `userId`, they leave. */
+export type RemoveMemberInput = { organizationId: string; userId: string }
 
 /** Ends a membership, with the invitations that the member sent. Their sessions leave the organization. */
 export const removeMember: Endpoint<RemoveMemberInput, SuccessResponse, false> = defineEndpoint({
@@ -114,13 +95,10 @@ export const removeMember: Endpoint<RemoveMemberInput, SuccessResponse, false> =
     const at = context.config.now()
     await context.change(async (trx, record) => {
       const caller = await lockMembership(trx, { organizationId, userId: callerId, others: [userId] })
-      const role = await requireRoleOf(trx, { organizationId, userId })
+      const { id: memberId, role } = await requireMember(trx, { organizationId, userId })
       if (!isOwn) requireManager(caller.role, role, context)
       if (role === OWNER) await requireOtherOwner(trx, { organizationId, userId }, at)
-      await withOwnTables(trx)
-        .deleteFrom('member')
-        .where(({ and }) => and({ organizationId, userId }))
-        .execute()
+      await withOwnTables(trx).deleteFrom('member').where('id', '=', memberId).execute()
       const detail = { organizationId }
       const actorId = isOwn ? null : callerId
       record({ type: 'organization:member-removed', userId, actorId, at, detail })
@@ -131,7 +109,6 @@ export const removeMember: Endpoint<RemoveMemberInput, SuccessResponse, false> =
 
 /**
  * Ends the memberships of a user who is being deleted. Organizations without other members are deleted too.
- *
  * @throws EndpointError `OWNER_NEEDED` if other members would be left without an owner
  */
 export async function leaveOrganizations(

@@ -1,18 +1,16 @@
-import type { Kysely } from 'kysely'
-import type { AuthorizedContext, AuthTables, AuthTransaction } from '../../auth.ts'
+import type { AuthTransaction } from '../../database/auth-transaction.ts'
+import type { AuthKysely } from '../../database/schema.ts'
+import type { AuthorizedContext } from '../../endpoints/endpoint.ts'
 import type { OrganizationResponse } from '../../protocol.ts'
 import { denial } from '../../session/report-denial.ts'
 import { toIso } from './plain-schemas.ts'
-import { organizationError } from './reasons.ts'
+import { organizationError } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
 /** The role that every organization has at least once. */
 export const OWNER = 'owner'
 
-/**
- * Whether a member may give or take away a role, or remove its bearer. Owners may for every role, admins for
- * all but `owner`. Roles that the app adds may do what a member may.
- */
+/** Owners may manage members of every role, admins all but owners, and other roles none. */
 export function mayManage(actorRole: string, role: string): boolean {
   return actorRole === OWNER || (actorRole === 'admin' && role !== OWNER)
 }
@@ -26,18 +24,11 @@ export function requireManager(
   if (!mayManage(actorRole, role)) throw denial('ROLE_REQUIRED', session.id, config)
 }
 
-export interface MembershipKey {
-  readonly organizationId: string
-  readonly userId: string
-}
+export type MembershipKey = { readonly organizationId: string; readonly userId: string }
 
-/**
- * Returns an organization as its member sees it.
- *
- * @throws EndpointError `ORGANIZATION_NOT_FOUND`, also if the user isn't a member
- */
+/** @throws EndpointError `ORGANIZATION_NOT_FOUND`, also if the user isn't a member */
 export async function findMembership(
-  db: Kysely<AuthTables>,
+  db: AuthKysely,
   { organizationId, userId }: MembershipKey,
 ): Promise<OrganizationResponse> {
   const found = await withOwnTables(db)
@@ -54,8 +45,6 @@ export async function findMembership(
  * {@link findMembership} with locks, before a change to the organization. The order of all locks here: the
  * caller with their session, which `change` has locked; other users whose sessions will change, by id; and
  * the organization, or several by id.
- *
- * @param key.others members whose sessions will change
  */
 export async function lockMembership(
   trx: AuthTransaction,
@@ -91,41 +80,35 @@ export async function lockOrganizations(
     .execute()
 }
 
-function selectRole(db: Kysely<AuthTables>, { organizationId, userId }: MembershipKey) {
+function selectMember(db: AuthKysely, { organizationId, userId }: MembershipKey) {
   return withOwnTables(db)
     .selectFrom('member')
-    .select('role')
+    .select(['id', 'role'])
     .where(({ and }) => and({ organizationId, userId }))
 }
 
-/** Returns null if the user isn't a member. */
-export async function findRole(db: Kysely<AuthTables>, key: MembershipKey): Promise<string | null> {
-  const found = await selectRole(db, key).executeTakeFirst()
+export async function findRole(db: AuthKysely, key: MembershipKey): Promise<string | null> {
+  const found = await selectMember(db, key).executeTakeFirst()
   return found?.role ?? null
 }
 
-export async function requireRoleOf(trx: AuthTransaction, key: MembershipKey): Promise<string> {
-  const role = await findRole(trx, key)
-  if (role === null) throw organizationError('MEMBER_NOT_FOUND')
-  return role
+export async function requireMember(
+  trx: AuthTransaction,
+  key: MembershipKey,
+): Promise<{ id: string; role: string }> {
+  const member = await selectMember(trx, key).executeTakeFirst()
+  if (member === undefined) throw organizationError('MEMBER_NOT_FOUND')
+  return member
 }
 
-/**
- * Locks a membership until the end of the transaction, so a later change of it finds the caller's session.
- *
- * @throws EndpointError `ORGANIZATION_NOT_FOUND`
- */
+/** Locks a membership until the end of the transaction, so a later change of it finds the caller's session. */
 export async function lockRole(trx: AuthTransaction, key: MembershipKey): Promise<string> {
-  const member = await selectRole(trx, key).forShare().executeTakeFirst()
+  const member = await selectMember(trx, key).forShare().executeTakeFirst()
   if (member === undefined) throw organizationError('ORGANIZATION_NOT_FOUND')
   return member.role
 }
 
-/**
- * Requires an owner besides a user who is about to stop being one. The organization is locked.
- *
- * @throws EndpointError `OWNER_NEEDED` if every other owner is banned, or none exists
- */
+/** @throws EndpointError `OWNER_NEEDED` if every other owner is banned, or none exists */
 export async function requireOtherOwner(
   trx: AuthTransaction,
   { organizationId, userId }: MembershipKey,
@@ -146,10 +129,8 @@ export async function requireOtherOwner(
 }
 
 /**
- * Makes a user a member. A session without an organization works in this one afterwards. The user is locked,
- * so the number of their organizations can't change meanwhile.
- *
- * @throws EndpointError `TOO_MANY_ORGANIZATIONS`
+ * Makes a user a member, and activates the organization if the session has none. The user is locked, so the
+ * number of their organizations can't change meanwhile. @throws EndpointError `TOO_MANY_ORGANIZATIONS`
  */
 export async function joinOrganization(
   trx: AuthTransaction,
@@ -162,12 +143,10 @@ export async function joinOrganization(
     .select(({ fn }) => fn.countAll().as('count'))
     .where('userId', '=', member.userId)
     .executeTakeFirstOrThrow()
+  const row = { id: crypto.randomUUID(), ...member }
   // PostgreSQL returns a count as text.
   if (Number(count) >= maxOrganizationsPerUser) throw organizationError('TOO_MANY_ORGANIZATIONS')
-  await db
-    .insertInto('member')
-    .values({ id: crypto.randomUUID(), ...member })
-    .execute()
+  await db.insertInto('member').values(row).execute()
   await db
     .updateTable('session')
     .set({ activeOrganizationId: member.organizationId, activeOrganizationRole: member.role })

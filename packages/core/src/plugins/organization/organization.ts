@@ -1,20 +1,11 @@
-import type { AuthPlugin } from '../../auth.ts'
-import { acceptInvitation } from './accept-invitation.ts'
-import { sessionColumns } from './active-organization.ts'
+import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { cancelInvitation, inviteMember, listInvitations } from './invitations.ts'
 import { leaveOrganizations, listMembers, removeMember, setMemberRole } from './members.ts'
-import {
-  createOrganization,
-  deleteOrganization,
-  listOrganizations,
-  updateOrganization,
-} from './organizations.ts'
-import { ORGANIZATION_ERRORS } from './reasons.ts'
-import { setActiveOrganization } from './set-active-organization.ts'
-import { type OrganizationOptions, toSettings } from './settings.ts'
-import { migrations } from './tables.ts'
+import { createOrganization, deleteOrganization, updateOrganization } from './organizations.ts'
+import { acceptInvitation, listOrganizations, setActiveOrganization } from './own-organizations.ts'
+import { ORGANIZATION_ERRORS, type OrganizationOptions, toSettings } from './settings.ts'
+import { migrations, sessionColumns } from './tables.ts'
 
-/** The endpoints of {@link organization}, by method name. */
 export type OrganizationEndpoints = {
   readonly createOrganization: ReturnType<typeof createOrganization>
   readonly listOrganizations: typeof listOrganizations
@@ -34,7 +25,6 @@ export type OrganizationEndpoints = {
  * Adds organizations: members with roles, invitations, and the organization that a session works in.
  * `ctx.session` gets `activeOrganizationId` and `activeOrganizationRole`. `requireOrganizationRole` of
  * `@sallyport/trpc` checks them.
- *
  * @example organization({ deliverInvitation: async ({ email, token }) => mailer.send(email, texts.invitation(token)) })
  * @throws ConfigurationError naming the option that can't work
  */

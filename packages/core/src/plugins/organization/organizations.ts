@@ -1,12 +1,13 @@
 import * as z from 'zod'
-import { type AuthTransaction, defineEndpoint, type Endpoint } from '../../auth.ts'
+import type { AuthTransaction } from '../../database/auth-transaction.ts'
+import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
+import { done, id } from '../../endpoints/plain-schemas.ts'
 import { userName } from '../../endpoints/user-record.ts'
 import { ENDPOINTS, type OrganizationResponse, type SuccessResponse } from '../../protocol.ts'
 import { denial } from '../../session/report-denial.ts'
 import { joinOrganization, lockMembership, OWNER, requireManager } from './membership.ts'
-import { done, id, organizationResponse, slug as slugSchema, toIso } from './plain-schemas.ts'
-import { organizationError } from './reasons.ts'
-import { CHANGES, type Settings } from './settings.ts'
+import { organizationResponse, slugSchema } from './plain-schemas.ts'
+import { CHANGES, organizationError, type Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
 export interface CreateOrganizationInput {
@@ -17,10 +18,7 @@ export interface CreateOrganizationInput {
 
 type Changed = { organization: OrganizationResponse }
 
-/**
- * Creates an organization with the caller as its owner. A session without an organization works in this one
- * afterwards.
- */
+/** Creates an organization with the caller as its owner, and activates it if their session has none. */
 export function createOrganization(settings: Settings): Endpoint<CreateOrganizationInput, Changed, false> {
   const { allowCreate, limits, maxOrganizationsPerUser } = settings
   return defineEndpoint({
@@ -46,11 +44,7 @@ export function createOrganization(settings: Settings): Endpoint<CreateOrganizat
   })
 }
 
-/**
- * Returns the slug. A derived one gets a suffix if it is taken.
- *
- * @throws EndpointError `SLUG_TAKEN` if the requested slug is taken
- */
+/** Returns the slug, a derived one with a suffix if it is taken. @throws EndpointError `SLUG_TAKEN` */
 async function insertOrganization(
   trx: AuthTransaction,
   { slug, ...organization }: { id: string; name: string; slug: string | undefined; createdAt: Date },
@@ -82,32 +76,7 @@ function slugOf(name: string): string {
   return words?.join('-') ?? 'organization'
 }
 
-/** Lists the organizations of the caller, by name. */
-export const listOrganizations: Endpoint<object, { organizations: OrganizationResponse[] }, false> =
-  defineEndpoint({
-    ...ENDPOINTS.listOrganizations,
-    caller: 'user',
-    input: z.object({}),
-    output: z.object({ organizations: z.array(organizationResponse) }),
-    async run(_input, { identity: { userId }, database: { db } }) {
-      const rows = await withOwnTables(db)
-        .selectFrom('member')
-        .innerJoin('organization', 'organization.id', 'member.organizationId')
-        .where('member.userId', '=', userId)
-        .select(['organization.id', 'name', 'slug', 'role', 'organization.createdAt'])
-        .orderBy('name')
-        .orderBy('organization.id')
-        .execute()
-      const organizations = rows.map((row) => ({ ...row, createdAt: toIso(row.createdAt) }))
-      return { body: { organizations } }
-    },
-  })
-
-export interface UpdateOrganizationInput {
-  organizationId: string
-  name?: string
-  slug?: string
-}
+export type UpdateOrganizationInput = { organizationId: string; name?: string; slug?: string }
 
 export const updateOrganization: Endpoint<UpdateOrganizationInput, Changed, false> = defineEndpoint({
   ...ENDPOINTS.updateOrganization,

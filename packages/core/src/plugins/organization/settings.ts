@@ -1,8 +1,29 @@
-import { ConfigurationError, type RateLimit, type SessionUser } from '../../index.ts'
+import { rejections } from '../../protocol/endpoint-error.ts'
+import { ConfigurationError } from '../../protocol/errors.ts'
 import { requirePositive } from '../../protocol/settings.ts'
+import type { RateLimit } from '../../rate-limit/rate-limit.ts'
+import type { SessionUser } from '../../session/session.ts'
 import { rateLimits } from '../internal.ts'
 
-/** An invitation to deliver. */
+export const ORGANIZATION_ERRORS = {
+  INVITATION_INVALID: { status: 400, message: 'This invitation has expired, was withdrawn or has been used' },
+  INVITATION_FOR_ANOTHER: { status: 403, message: 'This invitation is for another email address' },
+  ORGANIZATION_NOT_FOUND: { status: 404, message: 'Organization not found' },
+  MEMBER_NOT_FOUND: { status: 404, message: 'Member not found' },
+  INVITATION_NOT_FOUND: { status: 404, message: 'Invitation not found' },
+  SLUG_TAKEN: { status: 409, message: 'Another organization has this slug' },
+  ALREADY_MEMBER: { status: 409, message: 'This user is already a member' },
+  OWNER_NEEDED: {
+    status: 409,
+    message: 'An organization needs an owner. Make another member an owner, or delete the organization.',
+  },
+  TOO_MANY_ORGANIZATIONS: { status: 409, message: 'You are a member of too many organizations' },
+  INVITATIONS_UNAVAILABLE: { status: 501, message: 'This app delivers no invitations' },
+} as const
+
+export const organizationError: ReturnType<typeof rejections<typeof ORGANIZATION_ERRORS>> =
+  rejections(ORGANIZATION_ERRORS)
+
 export interface InvitationDelivery {
   /** The recipient, in lower case. There may be no account with this address. */
   readonly email: string
@@ -31,14 +52,10 @@ export interface OrganizationLimits {
   readonly acceptances: RateLimit
 }
 
-/** Options of `organization()`. */
 export interface OrganizationOptions {
   /** Delivers invitations after the response. Without it, `inviteMember` is 501 `INVITATIONS_UNAVAILABLE`. */
   readonly deliverInvitation?: DeliverInvitation
-  /**
-   * Roles besides `owner`, `admin`, and `member`, for the app's checks. Here they may do what a member may.
-   * @default []
-   */
+  /** More roles, for the app's checks. Here they may do what a `member` may. @default [] */
   readonly roles?: readonly string[]
   /** Whether a user may create an organization; else 403 `ROLE_REQUIRED`. @default every user may */
   readonly allowCreate?: (user: SessionUser) => boolean | Promise<boolean>
@@ -46,11 +63,10 @@ export interface OrganizationOptions {
   readonly maxOrganizationsPerUser?: number
   /** At most 100 years. @default 604_800, a week */
   readonly invitationExpiresInSeconds?: number
-  /** Rate limits. Each has a default. */
   readonly limits?: Partial<OrganizationLimits>
 }
 
-/** {@link OrganizationOptions} with the defaults, and with all roles. */
+/** `roles` has all roles. */
 export interface Settings
   extends Required<Omit<OrganizationOptions, 'deliverInvitation' | 'limits'>>,
     Pick<OrganizationOptions, 'deliverInvitation'> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { hash } from '../../../src/plugins/organization/invitations.ts'
+import { hashSecret } from '../../../src/session/secret.ts'
 import { codeOf } from '../../support/code-of.ts'
 import { type OrganizationPerson, startOrganizationAuth } from '../../support/organization-auth.ts'
 
@@ -62,7 +62,7 @@ describe('an invitation', () => {
     const { invitation, delivery } = await inviteSomeone()
     const row = db.selectFrom('invitation').selectAll().where('id', '=', invitation.id)
     const { token } = await row.executeTakeFirstOrThrow()
-    expect(token).toBe(await hash(delivery.token))
+    expect(token).toBe(await hashSecret(delivery.token))
     expect(await codeOf(accept(token, (await inviteSomeone()).guest))).toBe('INVITATION_INVALID')
   })
 

@@ -1,17 +1,17 @@
 import * as z from 'zod'
 import type { AuthTransaction, RecordEvent } from '../../database/auth-transaction.ts'
-import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
+import { type AuthorizedContext, defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { tokens } from '../../endpoints/plain-schemas.ts'
-import { renewSession } from '../../endpoints/renew-session.ts'
+import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
 import { deleteSessions } from '../../lifecycle/end-session.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
-import { setPassword } from './accounts.ts'
+import { findPasswordAccount, setPassword } from './accounts.ts'
+import { countConfirmation } from './attempts.ts'
 import { deleteDevices, readDevice } from './known-device.ts'
 import { deleteLinks } from './links.ts'
-import { givenPassword, newPassword } from './password.ts'
-import { confirmPassword } from './reauthenticate.ts'
-import { hashNewPassword, type Settings } from './settings.ts'
-import { withOwnTables } from './tables.ts'
+import { givenPassword, newPassword, verifyPassword } from './password.ts'
+import { type AttemptLimits, emailPasswordError, hashNewPassword, type Settings } from './settings.ts'
+import { recordFailure } from './sign-in.ts'
 
 export interface ChangePasswordInput {
   currentPassword: string
@@ -51,8 +51,8 @@ export function changePassword(settings: Settings): Endpoint<ChangePasswordInput
           const ending = { cause: 'password-changed', actorId: null, at: now } as const
           await deleteSessions(trx, record, { userId, exceptId: sessionId, ...ending })
         }
-        await deleteLinks(withOwnTables(trx), { userId, kinds: ['reset-password'] })
-        await deleteDevices(withOwnTables(trx), { userId, except: device })
+        await deleteLinks(trx, { userId, kinds: ['reset-password'] })
+        await deleteDevices(trx, { userId, except: device })
         record({ type: 'user.password-changed', userId, actorId: null, at: now })
       }
       const renewed = await renewSession(context, { cause: 'password-changed', work })
@@ -61,4 +61,35 @@ export function changePassword(settings: Settings): Endpoint<ChangePasswordInput
       return renewed
     },
   })
+}
+
+/** Makes a session fresh. Replaces its credentials, so only the caller's are fresh. The session id stays. */
+export function reauthenticate({ limits }: Settings): Endpoint<{ password: string }, TokenResponse, true> {
+  return defineEndpoint({
+    ...ENDPOINTS.reauthenticate,
+    caller: 'user',
+    setsCookies: true,
+    input: z.strictObject({ password: givenPassword }),
+    output: tokens,
+    async run({ password }, context) {
+      await confirmPassword(password, context, limits)
+      return renewSession(context, { cause: 'reauthenticated' })
+    },
+  })
+}
+
+/** @throws EndpointError `SESSION_SECRET_REQUIRED` before the password is verified, or `INVALID_CREDENTIALS` */
+async function confirmPassword(
+  password: string,
+  context: AuthorizedContext,
+  limits: AttemptLimits,
+): Promise<void> {
+  const { userId } = context.identity
+  await requireSessionSecret(context)
+  await countConfirmation(context, limits)
+  const now = context.config.now()
+  const account = await findPasswordAccount(context.database.db, { column: 'user.id', value: userId, now })
+  if (await verifyPassword(password, account?.password ?? null, 'known')) return
+  await recordFailure(userId, 'INVALID_CREDENTIALS', context)
+  throw emailPasswordError('INVALID_CREDENTIALS')
 }

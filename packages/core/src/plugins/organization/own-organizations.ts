@@ -1,0 +1,125 @@
+import * as z from 'zod'
+import type { AuthTransaction } from '../../database/auth-transaction.ts'
+import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
+import { id } from '../../endpoints/plain-schemas.ts'
+import { type ActiveOrganizationResponse, ENDPOINTS, type OrganizationResponse } from '../../protocol.ts'
+import { hashSecret } from '../../session/secret.ts'
+import { findMembership, findRole, joinOrganization, lockOrganizations, lockRole } from './membership.ts'
+import { organizationResponse, toIso } from './plain-schemas.ts'
+import { CHANGES, organizationError, type Settings } from './settings.ts'
+import { withOwnTables } from './tables.ts'
+
+export const listOrganizations: Endpoint<object, { organizations: OrganizationResponse[] }, false> =
+  defineEndpoint({
+    ...ENDPOINTS.listOrganizations,
+    caller: 'user',
+    input: z.object({}),
+    output: z.object({ organizations: z.array(organizationResponse) }),
+    async run(_input, { identity: { userId }, database: { db } }) {
+      const rows = await withOwnTables(db)
+        .selectFrom('member')
+        .innerJoin('organization', 'organization.id', 'member.organizationId')
+        .where('member.userId', '=', userId)
+        .select(['organization.id', 'name', 'slug', 'role', 'organization.createdAt'])
+        .orderBy('name')
+        .orderBy('organization.id')
+        .execute()
+      const organizations = rows.map((row) => ({ ...row, createdAt: toIso(row.createdAt) }))
+      return { body: { organizations } }
+    },
+  })
+
+/** Null for no organization. */
+export type SetActiveOrganizationInput = { organizationId: string | null }
+
+/** Makes the caller's session work in another organization. Their other sessions keep theirs. */
+export const setActiveOrganization: Endpoint<SetActiveOrganizationInput, ActiveOrganizationResponse, false> =
+  defineEndpoint({
+    ...ENDPOINTS.setActiveOrganization,
+    caller: 'user',
+    input: z.strictObject({ organizationId: id.nullable() }),
+    output: z.object({
+      activeOrganizationId: z.string().nullable(),
+      activeOrganizationRole: z.string().nullable(),
+    }),
+    async run({ organizationId }, { identity: { userId, sessionId }, config, limit, change }) {
+      await limit(`organization:change:${userId}`, CHANGES)
+      const at = config.now()
+      return change(async (trx, record) => {
+        const role = organizationId === null ? null : await lockRole(trx, { organizationId, userId })
+        const active = { activeOrganizationId: organizationId, activeOrganizationRole: role }
+        const { numUpdatedRows } = await withOwnTables(trx)
+          .updateTable('session')
+          .set(active)
+          .where('id', '=', sessionId)
+          .where(({ eb, or }) =>
+            or([
+              eb('activeOrganizationId', 'is distinct from', organizationId),
+              eb('activeOrganizationRole', 'is distinct from', role),
+            ]),
+          )
+          .executeTakeFirst()
+        const detail = { organizationId, sessionId }
+        if (numUpdatedRows > 0n) record({ type: 'organization:activated', userId, actorId: null, at, detail })
+        return { body: active }
+      })
+    },
+  })
+
+/** Makes a caller with the invited email a member. Activates the organization if the session has none. */
+export function acceptInvitation(
+  settings: Settings,
+): Endpoint<{ token: string }, { organization: OrganizationResponse }, false> {
+  const { limits, maxOrganizationsPerUser } = settings
+  return defineEndpoint({
+    ...ENDPOINTS.acceptInvitation,
+    caller: 'user',
+    input: z.strictObject({ token: z.string().min(1).max(128) }),
+    output: z.object({ organization: organizationResponse }),
+    async run({ token }, { identity: { userId, sessionId }, config, limit, change }) {
+      await limit(`organization:accept:${userId}`, limits.acceptances)
+      const tokenHash = await hashSecret(token)
+      const now = config.now()
+      return change(async (trx, record) => {
+        const {
+          id: invitationId,
+          organizationId,
+          role,
+        } = await consumeInvitation(trx, { tokenHash, userId, now })
+        const key = { organizationId, userId }
+        if ((await findRole(trx, key)) !== null) throw organizationError('ALREADY_MEMBER')
+        await joinOrganization(trx, { ...key, role, createdAt: now }, { sessionId, maxOrganizationsPerUser })
+        const detail = { organizationId, role, invitationId }
+        record({ type: 'organization:member-added', userId, actorId: null, at: now, detail })
+        return { body: { organization: await findMembership(trx, key) } }
+      })
+    },
+  })
+}
+
+type Acceptance = { tokenHash: string; userId: string; now: Date }
+
+/** Deletes an invitation and locks its organization. */
+async function consumeInvitation(trx: AuthTransaction, acceptance: Acceptance) {
+  const { organizationId } = await findInvitation(trx, acceptance)
+  await lockOrganizations(trx, [organizationId])
+  // Meanwhile it may have been canceled or used.
+  const invitation = await findInvitation(trx, acceptance)
+  await withOwnTables(trx).deleteFrom('invitation').where('id', '=', invitation.id).execute()
+  return invitation
+}
+
+async function findInvitation(trx: AuthTransaction, { tokenHash, userId, now }: Acceptance) {
+  const db = withOwnTables(trx)
+  const invitation = await db
+    .selectFrom('invitation')
+    .select(['id', 'organizationId', 'role', 'email'])
+    .where('token', '=', tokenHash)
+    .where('expiresAt', '>', now)
+    .executeTakeFirst()
+  if (invitation === undefined) throw organizationError('INVITATION_INVALID')
+  // Read from the locked row: the email may have changed since the caller was authenticated.
+  const user = await db.selectFrom('user').select('email').where('id', '=', userId).executeTakeFirstOrThrow()
+  if (user.email.trim().toLowerCase() !== invitation.email) throw organizationError('INVITATION_FOR_ANOTHER')
+  return invitation
+}
