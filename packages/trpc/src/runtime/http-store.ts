@@ -1,5 +1,5 @@
 import { AuthError, type AuthStore, type StoredSession } from '@sallyport/core'
-import { isObject } from './call/take-result.ts'
+import { isObject } from './call/envelope.ts'
 import type { Runner } from './runner/runner.ts'
 
 /** One store per runner, so streams of one session share its reads. */

@@ -18,7 +18,7 @@ import {
 import { type AnyTRPCRouter, callTRPCProcedure, type inferRouterContext, TRPCError } from '@trpc/server'
 import { type CallLimits, checkLimits } from '../call/call-limits.ts'
 import { CallRejection, isCallRejection } from '../call/call-rejection.ts'
-import { isObject, parseJson } from '../call/take-result.ts'
+import { isObject, parseJson } from '../call/envelope.ts'
 import { createInternalRouter, encodeError, encodeResult } from './internal-router.ts'
 import { createOwnProcedures, type EndpointsSource, type HasDatabase } from './own-procedures.ts'
 

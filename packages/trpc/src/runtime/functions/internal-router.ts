@@ -9,7 +9,7 @@ import {
 } from '@trpc/server'
 import { authErrorData, endpointErrorData, toEndpointTRPCError, toTRPCError } from '../../server/errors.ts'
 import { CALL_REJECTIONS, isCallRejection } from '../call/call-rejection.ts'
-import { ENVELOPE_ID } from '../call/take-result.ts'
+import { ENVELOPE_ID } from '../call/envelope.ts'
 
 const t = initTRPC.create({
   // Stack traces must not cross.

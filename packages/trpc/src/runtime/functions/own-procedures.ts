@@ -13,7 +13,7 @@ import { authStore, checkRateLimit, readCredentials } from '@sallyport/core/inte
 import { initTRPC, TRPCError, type TRPCRouterRecord } from '@trpc/server'
 import { type AuthHandle, authRequest } from '../../server/auth-handle.ts'
 import { type AuthContext, createAuthContext } from '../../server/context.ts'
-import { isObject } from '../call/take-result.ts'
+import { isObject } from '../call/envelope.ts'
 import type { EndpointCall, EndpointResponse } from '../http-adapter.ts'
 import type { SessionJson } from '../http-store.ts'
 

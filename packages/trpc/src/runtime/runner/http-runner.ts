@@ -15,7 +15,7 @@ import type { AnyTRPCRouter } from '@trpc/server'
 import { observable } from '@trpc/server/observable'
 import { type CallLimits, checkLimits } from '../call/call-limits.ts'
 import { CallRejection, isCallRejection } from '../call/call-rejection.ts'
-import { parseJson, takeResult } from '../call/take-result.ts'
+import { parseJson, takeResult } from '../call/envelope.ts'
 import { createRunner, type EncodedCall } from './create-runner.ts'
 import type { Runner } from './runner.ts'
 

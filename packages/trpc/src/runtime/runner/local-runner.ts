@@ -1,5 +1,5 @@
 import type { CallLimits } from '../call/call-limits.ts'
-import { takeResult } from '../call/take-result.ts'
+import { takeResult } from '../call/envelope.ts'
 import type { InternalFunctions } from '../functions/internal-functions.ts'
 import { createRunner } from './create-runner.ts'
 import type { Runner } from './runner.ts'
