@@ -1,13 +1,28 @@
-import type { Identity } from '@sallyport/core'
+import { type AuthDatabase, ConfigurationError, type Identity } from '@sallyport/core'
 import type { AuthDefinition, SessionOf, UserOf } from '@sallyport/core/auth'
 import type { TRPCMiddlewareFunction, TRPCProcedureBuilder } from '@trpc/server'
 import type { BoundApi } from '../runtime/bound-api.ts'
 import type { GetAuth } from '../runtime/get-auth.ts'
-import type { FunctionContext, Runner } from '../runtime/runner/runner.ts'
+import { bindRunner, type FunctionContext, type Runner } from '../runtime/runner/runner.ts'
+import { selectStore } from '../runtime/select-adapter.ts'
+import { type AuthRequest, authRequest, type SessionRead } from '../server/auth-handle.ts'
+import { callLease } from '../server/call-lease.ts'
 import type { AuthContext } from '../server/context.ts'
 import { authErrorMiddleware } from '../server/errors.ts'
-import type { AuthorizedHandle, Middleware, SessionContext } from '../server/guard.ts'
-import { type ActionSource, authorizeAction } from './authorize-action.ts'
+import {
+  type AuthorizedHandle,
+  handleOf,
+  type Middleware,
+  markGuard,
+  orReject,
+  runAuthorized,
+  type SessionContext,
+} from '../server/guard.ts'
+
+/** The context of the procedure that an action is made of. */
+interface ActionSource extends AuthContext {
+  readonly db?: AuthDatabase | undefined
+}
 
 /** The members that an action adds to the context of the app, which loses its `db`. */
 export interface ActionMembers<Definition extends AuthDefinition> extends FunctionContext {
@@ -102,10 +117,47 @@ export function createAuthedAction(
   return procedure.use(authErrorMiddleware).use(authorizeAction(runnerOf)).use(addApi(getAuth))
 }
 
+/** Runs both steps, removes the database from the context, and adds `runQuery` and `runMutation`. */
+function authorizeAction(
+  runnerOf: (ctx: ActionSource) => Runner | undefined,
+): Middleware<ActionSource, SessionContext & FunctionContext & { readonly db: undefined }> {
+  const guard: ReturnType<typeof authorizeAction> = async (call) => {
+    const { ctx, type, signal } = call
+    const auth = handleOf(call)
+    const { read, runner } = await orReject(call, authenticate(ctx, auth[authRequest], runnerOf))
+    const { identity: actor, session } = read
+    auth[callLease].begin(read)
+    // The server may call a mutation for a request that came by GET.
+    const isQuery = type === 'query' || (type === 'mutation' && ctx.auth[authRequest].isGet)
+    const added = { db: undefined, ...bindRunner(runner, { actor, signal, isQuery }) }
+    return runAuthorized(call, { auth, session, added })
+  }
+  return markGuard(guard)
+}
+
+async function authenticate(
+  ctx: ActionSource,
+  request: AuthRequest,
+  runnerOf: (ctx: ActionSource) => Runner | undefined,
+): Promise<{ read: SessionRead; runner: Runner }> {
+  const runner = runnerOf(ctx)
+  // The types don't catch this: a router accepts procedures of another context.
+  if (runner === undefined)
+    throw new ConfigurationError(
+      'The context of the action has no runner: add localRunner() or httpRunner() where the context is made',
+      { code: 'CONTEXT_EMPTY' },
+    )
+  const store = selectStore(ctx, runner)
+  request.store = store
+  // A process without a database gets no revocations, so calls don't share a read.
+  const read = ctx.db === undefined ? request.authenticateFresh : request.authenticate
+  return { read: await read(store, request.kind), runner }
+}
+
 /** Adds the endpoints, which are bound on first use. */
-function addApi<Definition extends AuthDefinition>(
-  getAuth: GetAuth<Definition>,
-): Middleware<SessionContext & FunctionContext, { readonly auth: ActionMembers<Definition>['auth'] }> {
+function addApi(
+  getAuth: GetAuth<AuthDefinition>,
+): Middleware<SessionContext & FunctionContext, Pick<ActionMembers<AuthDefinition>, 'auth'>> {
   return ({ ctx, next }) => {
     const { auth, runQuery, runMutation } = ctx
     const get = () => getAuth({ auth, runQuery, runMutation }).api

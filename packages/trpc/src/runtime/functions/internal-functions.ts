@@ -18,9 +18,8 @@ import {
 import { type AnyTRPCRouter, callTRPCProcedure, type inferRouterContext, TRPCError } from '@trpc/server'
 import { type CallLimits, checkLimits } from '../call/call-limits.ts'
 import { CallRejection, isCallRejection } from '../call/call-rejection.ts'
-import { isObject, parseJson } from '../call/envelope.ts'
-import { createInternalRouter, encodeError, encodeResult } from './internal-router.ts'
-import { createOwnProcedures, type EndpointsSource, type HasDatabase } from './own-procedures.ts'
+import { encodeError, encodeResult, isObject, parseJson, toSafeError } from '../call/envelope.ts'
+import { createInternalRouter, type EndpointsSource, type HasDatabase } from './internal-router.ts'
 
 /** The acting user in the context of an internal function. All members are null without one. */
 export interface ActingUser {
@@ -50,7 +49,7 @@ export interface ArrivedCall extends ServiceCall {
   readonly body: Uint8Array
   readonly bodyDigest: string
   /** The service JWT. Null in the same process. */
-  readonly token: Pick<ServiceClaims, 'service' | 'id' | 'expiresAt'> | null
+  readonly token: ServiceClaims | null
   /** Aborts when the caller leaves or the time is up. */
   readonly signal: AbortSignal
 }
@@ -59,9 +58,8 @@ export interface ArrivedCall extends ServiceCall {
 export interface InternalFunctions {
   readonly config: AuthConfig
   /**
-   * Consumes the token, runs Step 2 for the acting user, then runs the function.
+   * Consumes the token, runs Step 2 for the acting user, runs the function, and returns tRPC's envelope as JSON text.
    *
-   * @returns tRPC's envelope as JSON text
    * @throws CallRejection if the function did not run, or if it may have
    */
   execute(call: ArrivedCall): Promise<string>
@@ -77,7 +75,8 @@ export interface InternalFunctions {
  *   config: authConfig,
  *   getAuth,
  * })
- * @throws ConfigurationError if the router has subscriptions, lazy routers, or a path that begins with `sallyport`; or for an invalid limit
+ * @throws ConfigurationError if the router has subscriptions, lazy routers, or a path that begins with `sallyport`;
+ *   or for an invalid limit
  */
 export function defineInternalFunctions<Router extends AnyTRPCRouter>({
   router: appRouter,
@@ -88,7 +87,7 @@ export function defineInternalFunctions<Router extends AnyTRPCRouter>({
   ...limits
 }: InternalFunctionsOptions<Router>): InternalFunctions {
   const { maxResponseBytes } = checkLimits(limits)
-  const router = createInternalRouter(appRouter, createOwnProcedures({ config, getAuth }))
+  const router = createInternalRouter(appRouter, { config, getAuth })
   const report = safeListener(onError)
 
   async function execute(call: ArrivedCall): Promise<string> {
@@ -97,17 +96,17 @@ export function defineInternalFunctions<Router extends AnyTRPCRouter>({
     const procedure = Object.hasOwn(router._def.procedures, path) ? router._def.procedures[path] : null
     if (procedure?._def.type !== type) throw new CallRejection('FUNCTION_NOT_FOUND')
     try {
-      return await authorizeAndRun({ ...call, input })
+      return await authorizeAndRun(call, input)
     } catch (error) {
       if (isCallRejection(error)) throw error
-      const response = isUnavailable(error) ? null : encodeError(error)
-      if (response !== null) return response
-      throw new CallRejection('UNDECIDED', { cause: error })
+      const safeError = isUnavailable(error) ? null : toSafeError(error)
+      if (safeError === null) throw new CallRejection('UNDECIDED', { cause: error })
+      return encodeError(safeError)
     }
   }
 
-  async function authorizeAndRun(call: ArrivedCall & { readonly input: unknown }): Promise<string> {
-    const { actor: identity, type, token, idempotencyKey } = call
+  async function authorizeAndRun(call: ArrivedCall, input: unknown): Promise<string> {
+    const { actor: identity, path, type, token, idempotencyKey, signal } = call
     const context: HasDatabase = await createContext()
     const store = storeIn(context)
     // A query changes nothing, so the listener's memory of tokens is enough.
@@ -117,59 +116,55 @@ export function defineInternalFunctions<Router extends AnyTRPCRouter>({
     const session =
       identity === null ? null : await validateIdentity(identity, { config, sessions: store.sessions })
     const ctx = { ...context, identity, session, user: session?.user ?? null }
-    if (idempotencyKey !== null) return runOncePerKey({ ...call, idempotencyKey }, { ctx, store })
+    const run = { router, path, type, ctx, getRawInput: async () => input, batchIndex: 0 }
+    // Another call with the same key may wait for the result, so that function gets no signal.
+    if (idempotencyKey !== null)
+      return runOncePerKey({ ...call, idempotencyKey }, store, () =>
+        runFunction({ ...run, signal: undefined }),
+      )
     // The caller may have left, so the function need not start.
-    call.signal.throwIfAborted()
-    return runFunction(call, { ctx, signal: call.signal })
+    signal.throwIfAborted()
+    return runFunction({ ...run, signal })
   }
 
   async function runOncePerKey(
-    call: ArrivedCall & { readonly idempotencyKey: string; readonly input: unknown },
-    { ctx, store }: { ctx: HasDatabase & ActingUser; store: AuthStore },
+    call: ArrivedCall & { readonly idempotencyKey: string },
+    store: AuthStore,
+    run: () => Promise<string>,
   ): Promise<string> {
     const { path, actor, token } = call
     if (path.startsWith('sallyport.'))
       throw new ConfigurationError(
         `${path} takes no idempotency key: its response may hold secrets and is never stored`,
       )
-    const service = token?.service ?? null
-    const once = { service, userId: actor?.userId ?? null, now: config.now() }
-    // Without a signal, because another call with the same key may wait for the result.
-    const outcome = await runOnce(
-      databaseOf(store),
-      { ...call, ...once, onError: (error) => report(error, { path }) },
-      () => runFunction(call, { ctx, signal: undefined }),
-    )
+    const caller = { service: token?.service ?? null, userId: actor?.userId ?? null }
+    const onStoreError = (error: unknown) => report(error, { path })
+    const once = { ...call, ...caller, now: config.now(), onError: onStoreError }
+    const outcome = await runOnce(databaseOf(store), once, run)
     if (outcome.state === 'done') return outcome.result
     throw new CallRejection(outcome.state === 'conflict' ? 'KEY_REUSED' : 'UNDECIDED')
   }
 
   /** Never rejects, because the function may have done something by now. */
-  async function runFunction(
-    { path, type, input }: ArrivedCall & { readonly input: unknown },
-    { ctx, signal }: { ctx: HasDatabase & ActingUser; signal: AbortSignal | undefined },
-  ): Promise<string> {
+  async function runFunction(call: Parameters<typeof callTRPCProcedure>[0]): Promise<string> {
     try {
-      const getRawInput = async () => input
-      const data = await callTRPCProcedure({ router, path, type, ctx, getRawInput, signal, batchIndex: 0 })
+      const data = await callTRPCProcedure(call)
       if (isObject(data) && Symbol.asyncIterator in data)
         throw new TypeError('An internal function returned a stream')
       const response = encodeResult(data)
       if (new TextEncoder().encode(response).byteLength <= maxResponseBytes) return response
       throw new RangeError(`The response of an internal function has more than ${maxResponseBytes} bytes`)
     } catch (error) {
-      const response = encodeError(error)
-      if (response !== null) return response
-      report(error, { path })
-      return FAILED
+      const safeError = toSafeError(error)
+      if (safeError !== null) return encodeError(safeError)
+      report(error, { path: call.path })
+      const failed = { code: 'INTERNAL_SERVER_ERROR', message: 'The internal function failed' } as const
+      return encodeError(new TRPCError(failed))
     }
   }
 
   return { config, execute }
 }
-
-const FAILED =
-  encodeError(new TRPCError({ code: 'INTERNAL_SERVER_ERROR', message: 'The internal function failed' })) ?? ''
 
 /** @throws CallRejection `CALL_INVALID`, or `TOKEN_INVALID` if the body is another call */
 function decodeInput({ body, path, type }: ArrivedCall): unknown {

@@ -1,6 +1,5 @@
 import type {
   AnyTRPCMutationProcedure,
-  AnyTRPCProcedure,
   AnyTRPCQueryProcedure,
   AnyTRPCRouter,
   inferProcedureInput,
@@ -23,7 +22,7 @@ export interface FunctionReference<Type extends 'query' | 'mutation', Input, Out
 export type FunctionsOf<Router extends AnyTRPCRouter> = ReferencesOf<Router['_def']['record']>
 
 type ReferencesOf<Record extends TRPCRouterRecord> = {
-  readonly [Name in keyof Record]: Record[Name] extends AnyTRPCProcedure
+  readonly [Name in keyof Record]: Record[Name] extends AnyTRPCQueryProcedure | AnyTRPCMutationProcedure
     ? ReferenceTo<Record[Name]>
     : Record[Name] extends TRPCRouterRecord
       ? ReferencesOf<Record[Name]>
@@ -31,15 +30,10 @@ type ReferencesOf<Record extends TRPCRouterRecord> = {
 }
 
 /** Results cross as JSON, so a `Date` becomes text. */
-type ReferenceTo<Procedure extends AnyTRPCProcedure> = Procedure extends AnyTRPCQueryProcedure
-  ? FunctionReference<'query', inferProcedureInput<Procedure>, JsonOutput<Procedure>>
-  : Procedure extends AnyTRPCMutationProcedure
-    ? FunctionReference<'mutation', inferProcedureInput<Procedure>, JsonOutput<Procedure>>
-    : never
-
-type JsonOutput<Procedure extends AnyTRPCProcedure> = inferTransformedProcedureOutput<
-  { transformer: false; errorShape: unknown },
-  Procedure
+type ReferenceTo<Procedure extends AnyTRPCQueryProcedure | AnyTRPCMutationProcedure> = FunctionReference<
+  Procedure['_def']['type'],
+  inferProcedureInput<Procedure>,
+  inferTransformedProcedureOutput<{ transformer: false; errorShape: unknown }, Procedure>
 >
 
 /**
