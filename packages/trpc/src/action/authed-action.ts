@@ -1,8 +1,7 @@
 import { type AuthDatabase, ConfigurationError, type Identity } from '@sallyport/core'
 import type { AuthDefinition, SessionOf, UserOf } from '@sallyport/core/auth'
 import type { TRPCMiddlewareFunction, TRPCProcedureBuilder } from '@trpc/server'
-import type { BoundApi } from '../runtime/bound-api.ts'
-import type { GetAuth } from '../runtime/get-auth.ts'
+import type { BoundAuth, GetAuth } from '../runtime/get-auth.ts'
 import { bindRunner, type FunctionContext, type Runner } from '../runtime/runner/runner.ts'
 import { selectStore } from '../runtime/select-adapter.ts'
 import { type AuthRequest, authRequest, type SessionRead } from '../server/auth-handle.ts'
@@ -19,17 +18,13 @@ import {
   type SessionContext,
 } from '../server/guard.ts'
 
-/** The context of the procedure that an action is made of. */
 interface ActionSource extends AuthContext {
   readonly db?: AuthDatabase | undefined
 }
 
 /** The members that an action adds to the context of the app, which loses its `db`. */
 export interface ActionMembers<Definition extends AuthDefinition> extends FunctionContext {
-  readonly auth: AuthorizedHandle & {
-    /** The endpoints of the definition, bound to the request. */
-    readonly api: BoundApi<Definition['plugins']>
-  }
+  readonly auth: AuthorizedHandle & BoundAuth<Definition>
   readonly identity: Identity
   readonly session: SessionOf<Definition>
   readonly user: UserOf<Definition>
@@ -73,7 +68,7 @@ type Without<Members, Names> = {
   [Name in keyof Members as Name extends Names ? never : Name]: Members[Name]
 }
 
-/** The runner of all actions, or a function that finds it in the context, for a module that several processes load. */
+/** The runner of all actions, or a function that finds it in the context if several processes load the module. */
 export type RunnerOf<Procedure> = Runner | ((ctx: ContextOf<Procedure>) => Runner)
 
 type ContextOf<Procedure> =
@@ -91,10 +86,9 @@ type ContextOf<Procedure> =
     : never
 
 /**
- * Creates the builder of authenticated actions: procedures that call the outside world, and reach the database only by internal
- * functions. Both steps run before an action. An error of an auth endpoint keeps its code.
- *
- * Only the module that calls this may import `getAuth`, because it carries the whole definition.
+ * Creates the builder of authenticated actions: procedures that call the outside world, and reach the database only by
+ * internal functions. Both steps run before an action. An error of an auth endpoint keeps its code. Only the module
+ * that calls this may import `getAuth`, because it carries the whole definition.
  *
  * @example
  * export const authedAction = createAuthedAction(t.procedure, getAuth, runner)

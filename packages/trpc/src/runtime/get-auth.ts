@@ -11,8 +11,8 @@ export interface BoundAuth<Definition extends AuthDefinition> {
 }
 
 /**
- * Returns the auth endpoints for a request, in actions, HTTP routes, and mutations that change sessions and users. They use the database
- * of the context, or its internal functions.
+ * Returns the auth endpoints for a request, in actions, HTTP routes, and mutations that change sessions and users. They
+ * use the database of the context, or its internal functions.
  *
  * @throws ConfigurationError `CONTEXT_UNCLEAR` or `CONTEXT_EMPTY`; or if the definition can't use this database
  */

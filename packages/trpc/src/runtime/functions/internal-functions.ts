@@ -36,7 +36,7 @@ export interface InternalFunctionsOptions<Router extends AnyTRPCRouter>
   /** Returns the context of a call, without {@link ActingUser}. */
   readonly createContext: () => MaybePromise<Omit<inferRouterContext<Router>, keyof ActingUser> & HasDatabase>
   readonly config: AuthConfig
-  /** The `getAuth` of `createAuthRuntime`. Without it, actions can't reach the auth endpoints. */
+  /** Of `createAuthRuntime`. Without it, actions can't reach the auth endpoints. */
   readonly getAuth?: EndpointsSource
   /** Called with errors that a function did not throw on purpose. @default console.error */
   readonly onError?: (error: unknown, call: { readonly path: string }) => void
@@ -117,30 +117,23 @@ export function defineInternalFunctions<Router extends AnyTRPCRouter>({
       identity === null ? null : await validateIdentity(identity, { config, sessions: store.sessions })
     const ctx = { ...context, identity, session, user: session?.user ?? null }
     const run = { router, path, type, ctx, getRawInput: async () => input, batchIndex: 0 }
-    // Another call with the same key may wait for the result, so that function gets no signal.
-    if (idempotencyKey !== null)
-      return runOncePerKey({ ...call, idempotencyKey }, store, () =>
-        runFunction({ ...run, signal: undefined }),
-      )
-    // The caller may have left, so the function need not start.
-    signal.throwIfAborted()
-    return runFunction({ ...run, signal })
-  }
-
-  async function runOncePerKey(
-    call: ArrivedCall & { readonly idempotencyKey: string },
-    store: AuthStore,
-    run: () => Promise<string>,
-  ): Promise<string> {
-    const { path, actor, token } = call
+    if (idempotencyKey === null) {
+      // The caller may have left, so the function need not start.
+      signal.throwIfAborted()
+      return runFunction({ ...run, signal })
+    }
     if (path.startsWith('sallyport.'))
       throw new ConfigurationError(
         `${path} takes no idempotency key: its response may hold secrets and is never stored`,
       )
-    const caller = { service: token?.service ?? null, userId: actor?.userId ?? null }
+    const caller = { service: token?.service ?? null, userId: identity?.userId ?? null, now: config.now() }
     const onStoreError = (error: unknown) => report(error, { path })
-    const once = { ...call, ...caller, now: config.now(), onError: onStoreError }
-    const outcome = await runOnce(databaseOf(store), once, run)
+    const outcome = await runOnce(
+      databaseOf(store),
+      { ...call, ...caller, idempotencyKey, onError: onStoreError },
+      // Without a signal, because another call with the same key may wait for the result.
+      () => runFunction({ ...run, signal: undefined }),
+    )
     if (outcome.state === 'done') return outcome.result
     throw new CallRejection(outcome.state === 'conflict' ? 'KEY_REUSED' : 'UNDECIDED')
   }
@@ -158,13 +151,14 @@ export function defineInternalFunctions<Router extends AnyTRPCRouter>({
       const safeError = toSafeError(error)
       if (safeError !== null) return encodeError(safeError)
       report(error, { path: call.path })
-      const failed = { code: 'INTERNAL_SERVER_ERROR', message: 'The internal function failed' } as const
-      return encodeError(new TRPCError(failed))
+      return encodeError(FAILED)
     }
   }
 
   return { config, execute }
 }
+
+const FAILED = new TRPCError({ code: 'INTERNAL_SERVER_ERROR', message: 'The internal function failed' })
 
 /** @throws CallRejection `CALL_INVALID`, or `TOKEN_INVALID` if the body is another call */
 function decodeInput({ body, path, type }: ArrivedCall): unknown {

@@ -82,58 +82,50 @@ export function createInternalHandler(
     return claims
   }
 
-  async function execute(
-    request: Request,
-    claims: ServiceClaims,
-    { wait, signal }: Deadline,
-  ): Promise<string> {
-    const body = await wait(readBody(request, maxBodyBytes))
-    if ((await digestBody(body)) !== claims.bodyDigest) throw new CallRejection('TOKEN_INVALID')
-    return functions.execute({ ...claims, body, token: claims, signal })
-  }
-
-  async function handle(request: Request, deadline: Deadline): Promise<string> {
+  async function execute(request: Request, { wait, signal }: Deadline): Promise<string> {
+    if (BROWSER_HEADERS.some((name) => request.headers.has(name))) throw new CallRejection('ORIGIN_REJECTED')
+    if (request.method !== 'POST') throw new CallRejection('METHOD_NOT_ALLOWED')
     // Before the body is read and a slot is taken: an attacker without a key gets no slot, and a token gets one.
-    const claims = await deadline.wait(verify(request))
-    if (!consume(claims)) throw new CallRejection('TOKEN_REPLAYED')
-    return deadline.wait(runLimited(() => execute(request, claims, deadline)))
+    const token = await wait(verify(request))
+    if (!consume(token)) throw new CallRejection('TOKEN_REPLAYED')
+    const execution = runLimited(async () => {
+      const body = await wait(readBody(request, maxBodyBytes))
+      if ((await digestBody(body)) !== token.bodyDigest) throw new CallRejection('TOKEN_INVALID')
+      return functions.execute({ ...token, body, token, signal })
+    })
+    return wait(execution)
   }
 
   return async (request) => {
+    const deadline = startDeadline(timeoutMs, request.signal)
     try {
-      if (BROWSER_HEADERS.some((name) => request.headers.has(name)))
-        throw new CallRejection('ORIGIN_REJECTED')
-      if (request.method !== 'POST') throw new CallRejection('METHOD_NOT_ALLOWED')
-      const deadline = startDeadline(timeoutMs, request.signal)
-      return respond(await handle(request, deadline).finally(deadline.end))
+      return respond(await execute(request, deadline))
     } catch (error) {
       const cause = toRejection(error)
       const { code, message } = cause
       if (code === 'UNDECIDED' && !request.signal.aborted) report(cause.cause ?? cause)
       return respond(encodeError(new TRPCError({ code: CALL_REJECTIONS[code], message, cause })))
+    } finally {
+      deadline.end()
     }
   }
 }
 
-/** The size at which expired tokens are first removed. */
-const MIN_SWEEP_SIZE = 1_000
+/** How long a token is kept after it expired: longer than a call waits for its verification. */
+const RETENTION_MS = 60_000
 
-/**
- * Remembers service JWTs until they expire. Only the holder of a service key can add one.
- *
- * @returns a function that returns false for a token that this process has seen
- */
+/** Returns a function that consumes a token. It returns false for one that this process has seen. */
 function createTokenMemory(now: () => Date): (claims: ServiceClaims) => boolean {
   const seen = new Map<string, number>()
-  let sweepAt = MIN_SWEEP_SIZE
   return ({ service, id, expiresAt }) => {
+    const oldest = now().getTime() - RETENTION_MS
+    // All tokens have about the same lifetime, so the first to come is the first to expire.
+    for (const [key, expiry] of seen) {
+      if (expiry > oldest) break
+      seen.delete(key)
+    }
     const key = JSON.stringify([service, id])
     if (seen.has(key)) return false
-    if (seen.size >= sweepAt) {
-      const time = now().getTime()
-      for (const [other, expiry] of seen) if (expiry <= time) seen.delete(other)
-      sweepAt = Math.max(MIN_SWEEP_SIZE, seen.size * 2)
-    }
     seen.set(key, expiresAt.getTime())
     return true
   }

@@ -1,6 +1,5 @@
 import {
   type AuthConfig,
-  type AuthDatabase,
   AuthError,
   ConfigurationError,
   type Identity,
@@ -13,15 +12,13 @@ import {
 import { authStore, checkRateLimit, readCredentials } from '@sallyport/core/internal/server'
 import { type AnyTRPCRouter, initTRPC, TRPCError } from '@trpc/server'
 import { type AuthHandle, authRequest } from '../../server/auth-handle.ts'
-import { type AuthContext, createAuthContext } from '../../server/context.ts'
+import { createAuthContext, type DatabaseContext } from '../../server/context.ts'
 import { isObject } from '../call/envelope.ts'
 import type { EndpointCall, EndpointResponse, SessionJson } from '../http-adapter.ts'
 
-export interface HasDatabase {
-  readonly db: AuthDatabase
-}
+export type HasDatabase = Pick<DatabaseContext, 'db'>
 
-export type EndpointsSource = (ctx: AuthContext & HasDatabase) => { readonly api: object }
+export type EndpointsSource = (ctx: DatabaseContext) => { readonly api: object }
 
 interface FunctionsContext extends HasDatabase {
   /** The acting user, after Step 2. */
@@ -55,8 +52,7 @@ export function createInternalRouter(
       remoteAddress: remoteAddress ?? undefined,
       info: { type, accept: null },
     })
-    const isProved = identity !== null && (await provesActor(identity, handle))
-    const known = isProved ? { identity } : {}
+    const known = identity !== null && (await provesActor(identity, handle)) ? { identity } : {}
     // The other process has checked whether a GET may write. Here it may be the method of an upgrade.
     const auth = { ...handle, [authRequest]: { ...handle[authRequest], ...known, isGet: false } }
     const endpoint = methodOf(getAuth?.({ auth, db }).api ?? {}, name)
@@ -77,16 +73,16 @@ export function createInternalRouter(
     const proof = await readProof(handle).catch(() => null)
     // The endpoint rejects them with the reason.
     if (proof === null) return false
-    const isSameUser = proof.userId === userId && proof.version === version
-    if (isSameUser && proof.sessionId === sessionId && proof.cookieId === sessionId) return true
+    const { jwt, cookieId } = proof
+    const isSameUser = jwt.userId === userId && jwt.version === version
+    if (isSameUser && jwt.sessionId === sessionId && (cookieId ?? sessionId) === sessionId) return true
     throw new AuthError('TOKEN_INVALID')
   }
 
   async function readProof(handle: AuthHandle) {
     const { token, sessionCookie } = readCredentials(handle[authRequest].request.header, config)
     if (token === null) return null
-    const identity = await verifyJwt(token, config, BEFORE_ANY_EXPIRY)
-    return { ...identity, cookieId: sessionCookie?.sessionId ?? identity.sessionId }
+    return { jwt: await verifyJwt(token, config, BEFORE_ANY_EXPIRY), cookieId: sessionCookie?.sessionId }
   }
 
   const endpointProcedure = procedure.input(parserOf(isEndpointCall))
@@ -127,15 +123,10 @@ function rejectUnusable({ _def: { lazy, procedures } }: AnyTRPCRouter): void {
 }
 
 /** Converts a session to JSON, with the ban that Step 2 in the other process needs. */
-export function toSessionJson(session: StoredSession): SessionJson {
-  const { expiresAt, ban } = session
-  const until = ban?.until ? toText(ban.until) : null
-  return { ...session, expiresAt: toText(expiresAt), ban: ban && { until } }
-}
-
-/** Never null: an unreadable date counts as passed, and null would be a permanent ban. */
-function toText(date: Date): string {
-  return Number.isNaN(date.getTime()) ? '' : date.toISOString()
+export function toSessionJson({ expiresAt, ban, ...session }: StoredSession): SessionJson {
+  // Never null: an unreadable date counts as passed, and null would be a permanent ban.
+  const toText = (date: Date) => (Number.isNaN(date.getTime()) ? '' : date.toISOString())
+  return { ...session, expiresAt: toText(expiresAt), ban: ban && { until: ban.until && toText(ban.until) } }
 }
 
 /** Returns an enumerable method only: everything else that an object has isn't an endpoint. */

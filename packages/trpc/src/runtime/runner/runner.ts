@@ -2,7 +2,6 @@ import type { Identity } from '@sallyport/core'
 import { writeInQuery } from '../writes.ts'
 import { type FunctionReference, functionPath } from './function-reference.ts'
 
-/** One call of an internal function. */
 export interface RunnerCall {
   readonly type: 'query' | 'mutation'
   /** Such as `report.save`. Paths that begin with `sallyport.` are ours. */
