@@ -16,7 +16,6 @@ export {
 export { createInternalHandler, type InternalHandlerOptions } from './runtime/functions/internal-handler.ts'
 export { type BoundAuth, createAuthRuntime, type GetAuth } from './runtime/get-auth.ts'
 export { localRunner } from './runtime/runner/create-runner.ts'
-export { type FunctionReference, type FunctionsOf, functionsOf } from './runtime/runner/function-reference.ts'
 export {
   type HttpRunnerOptions,
   type HttpRunnerRequest,
@@ -26,6 +25,9 @@ export {
 export {
   bindRunner,
   type FunctionContext,
+  type FunctionReference,
+  type FunctionsOf,
+  functionsOf,
   type MutationOptions,
   type RunMutation,
   type Runner,

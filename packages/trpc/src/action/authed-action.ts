@@ -108,11 +108,12 @@ export function createAuthedAction(
   runner: Runner | ((ctx: ActionSource) => Runner),
 ): object {
   const runnerOf = typeof runner === 'function' ? runner : () => runner
-  return procedure.use(authErrorMiddleware).use(authorizeAction(runnerOf)).use(addApi(getAuth))
+  return procedure.use(authErrorMiddleware).use(authorizeAction(getAuth, runnerOf))
 }
 
-/** Runs both steps, removes the database from the context, and adds `runQuery` and `runMutation`. */
+/** Runs both steps, removes the database from the context, and adds `auth.api`, `runQuery`, and `runMutation`. */
 function authorizeAction(
+  getAuth: GetAuth<AuthDefinition>,
   runnerOf: (ctx: ActionSource) => Runner | undefined,
 ): Middleware<ActionSource, SessionContext & FunctionContext & { readonly db: undefined }> {
   const guard: ReturnType<typeof authorizeAction> = async (call) => {
@@ -123,8 +124,10 @@ function authorizeAction(
     auth[callLease].begin(read)
     // The server may call a mutation for a request that came by GET.
     const isQuery = type === 'query' || (type === 'mutation' && ctx.auth[authRequest].isGet)
-    const added = { db: undefined, ...bindRunner(runner, { actor, signal, isQuery }) }
-    return runAuthorized(call, { auth, session, added })
+    const functions = bindRunner(runner, { actor, signal, isQuery })
+    // The endpoints are bound on first use.
+    Object.defineProperty(auth, 'api', { get: () => getAuth({ auth, ...functions }).api, enumerable: true })
+    return runAuthorized(call, { auth, session, added: { db: undefined, ...functions } })
   }
   return markGuard(guard)
 }
@@ -146,17 +149,4 @@ async function authenticate(
   // A process without a database gets no revocations, so calls don't share a read.
   const read = ctx.db === undefined ? request.authenticateFresh : request.authenticate
   return { read: await read(store, request.kind), runner }
-}
-
-/** Adds the endpoints, which are bound on first use. */
-function addApi(
-  getAuth: GetAuth<AuthDefinition>,
-): Middleware<SessionContext & FunctionContext, Pick<ActionMembers<AuthDefinition>, 'auth'>> {
-  return ({ ctx, next }) => {
-    const { auth, runQuery, runMutation } = ctx
-    const get = () => getAuth({ auth, runQuery, runMutation }).api
-    // Spreading the handle would use its signal, and so lease the session.
-    const members = { ...Object.getOwnPropertyDescriptors(auth), api: { get, enumerable: true } }
-    return next({ ctx: { auth: Object.create(Object.prototype, members) } })
-  }
 }

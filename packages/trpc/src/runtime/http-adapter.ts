@@ -3,8 +3,7 @@ import { authRequest } from '../server/auth-handle.ts'
 import type { AuthContext } from '../server/context.ts'
 import type { CallEndpoint } from './bound-api.ts'
 import { isObject } from './call/envelope.ts'
-import { type FunctionReference, functionPath } from './runner/function-reference.ts'
-import type { FunctionContext, Runner } from './runner/runner.ts'
+import { type FunctionContext, type FunctionReference, functionPath, type Runner } from './runner/runner.ts'
 import { writes } from './writes.ts'
 
 /** The call of an endpoint, with the credentials of the user. */

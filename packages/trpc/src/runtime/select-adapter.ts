@@ -21,7 +21,7 @@ export type RuntimeContext = AuthContext &
  *
  * @throws ConfigurationError `CONTEXT_UNCLEAR` or `CONTEXT_EMPTY`
  */
-export function createSelection(definition: () => AuthDefinition): (ctx: RuntimeContext) => CallEndpoint {
+export function createSelection(definition: AuthDefinition): (ctx: RuntimeContext) => CallEndpoint {
   const directAdapter = createDirectAdapter(definition)
   return (ctx) => {
     rejectUnclear(ctx)
@@ -62,7 +62,7 @@ function rejectUnclear({ db, runQuery, runMutation }: ContextMembers): void {
 }
 
 /** Calls endpoints on the database of the context. Binds the endpoints once per database. */
-function createDirectAdapter(definition: () => AuthDefinition): (ctx: DatabaseContext) => CallEndpoint {
+function createDirectAdapter(definition: AuthDefinition): (ctx: DatabaseContext) => CallEndpoint {
   const callers = new WeakMap<SessionDatabase, EndpointCaller>()
   return (ctx) => {
     const { database } = storeOf(ctx)
@@ -70,7 +70,7 @@ function createDirectAdapter(definition: () => AuthDefinition): (ctx: DatabaseCo
       throw new ConfigurationError(
         'getAuth: ctx.db carries sessions but not the database that they begin and end in: use the db of openSqlite() or openPostgres(), or withAuthStore(db, { ..., database })',
       )
-    const call = callers.get(database) ?? bindEndpoints(definition(), database)
+    const call = callers.get(database) ?? bindEndpoints(definition, database)
     callers.set(database, call)
     return (name, _endpoint, input) => {
       const { request, remoteAddress, identity } = ctx.auth[authRequest]

@@ -256,7 +256,7 @@ describe.each(WAYS)('%s', (way) => {
       expect(await behindProxy.api.see()).toMatchObject({ address: '198.51.100.9' })
     })
 
-    test('that writes is refused to a foreign page', async () => {
+    test('that writes is rejected to a foreign page', async () => {
       const { cookie } = await app.signIn()
       const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
       expect(await answerOf(apiFor(way, { cookie, headers }).writeAsUser({ text: 'hi' }))).toEqual(

@@ -36,7 +36,7 @@ const RENAME = { type: 'mutation', path: 'tenant.rename', input: { name: 'b' }, 
 const runner = (options: Partial<InternalFunctionsOptions<typeof router>>) =>
   localRunner(defineInternalFunctions({ router, createContext, config, ...options }))
 
-describe('a router is refused that has', () => {
+describe('a router is rejected that has', () => {
   const define = (other: Parameters<typeof defineInternalFunctions>[0]['router']) => () =>
     defineInternalFunctions({ router: other, createContext: () => ({ db }), config })
 

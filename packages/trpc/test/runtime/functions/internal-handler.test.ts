@@ -50,8 +50,11 @@ const rejectedBody = (status: number, rejection: string) => ({
     },
   },
 })
-const refusedWith = (status: number, rejection: string) => ({ status, body: rejectedBody(status, rejection) })
-const INVALID = refusedWith(401, 'TOKEN_INVALID')
+const rejectedWith = (status: number, rejection: string) => ({
+  status,
+  body: rejectedBody(status, rejection),
+})
+const INVALID = rejectedWith(401, 'TOKEN_INVALID')
 
 /** The body of a call, one of whose characters is no UTF-8. */
 function notUtf8(): Uint8Array<ArrayBuffer> {
@@ -72,7 +75,7 @@ test('a call is executed and answered, and no cache keeps the answer', async () 
   })
 })
 
-describe('what a browser may have sent is refused, whatever else it carries:', () => {
+describe('what a browser may have sent is rejected, whatever else it carries:', () => {
   test.each<[string, Record<string, string>]>([
     ['Origin', { origin: 'https://evil.example' }],
     ['the Origin of the app itself', { origin: 'http://localhost:3000' }],
@@ -83,12 +86,12 @@ describe('what a browser may have sent is refused, whatever else it carries:', (
     ['Sec-Fetch-Site none', { 'sec-fetch-site': 'none' }],
   ])('%s', async (_what, headers) => {
     const request = requestFor(SAVE, await tokenFor(scene, SAVE), { headers })
-    expect(await answerTo(request)).toEqual(refusedWith(403, 'ORIGIN_REJECTED'))
+    expect(await answerTo(request)).toEqual(rejectedWith(403, 'ORIGIN_REJECTED'))
     expect(scene.work.runs).toEqual([])
   })
 })
 
-test.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('%s is refused with 405', async (method) => {
+test.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('%s is rejected with 405', async (method) => {
   const headers = { authorization: `Bearer ${await tokenFor(scene, SAVE)}` }
   const response = await scene.node.handler(new Request('http://localhost/internal', { method, headers }))
   expect({ status: response.status, allow: response.headers.get('allow') }).toEqual({
@@ -107,11 +110,11 @@ describe('the token', () => {
     ['is two', 'Bearer a b'],
   ])('that %s is refused', async (_what, authorization) => {
     const request = requestFor(SAVE, null, authorization === null ? {} : { headers: { authorization } })
-    expect(await answerTo(request)).toEqual(refusedWith(401, 'TOKEN_MISSING'))
+    expect(await answerTo(request)).toEqual(rejectedWith(401, 'TOKEN_MISSING'))
     expect(scene.work.runs).toEqual([])
   })
 
-  test('of a user is refused, and that of a service at the public door', async () => {
+  test('of a user is rejected, and that of a service at the public door', async () => {
     expect(await answerTo(requestFor(SAVE, ada.token))).toEqual(INVALID)
     const token = await tokenFor(scene, SAVE)
     await expect(verifyJwt(token, scene.auth.config)).rejects.toMatchObject({ reason: 'TOKEN_INVALID' })
@@ -143,7 +146,7 @@ describe('the token', () => {
 
   test('of a query does not let a mutation in', async () => {
     expect(await send(SAVE, { type: 'query' })).toEqual(INVALID)
-    expect(await send({ ...SAVE, type: 'query' })).toEqual(refusedWith(404, 'FUNCTION_NOT_FOUND'))
+    expect(await send({ ...SAVE, type: 'query' })).toEqual(rejectedWith(404, 'FUNCTION_NOT_FOUND'))
     expect(scene.work.runs).toEqual([])
   })
 
@@ -175,8 +178,8 @@ describe('the token', () => {
     expect((await answerTo(requestFor(SAVE, resign(another, own, {})))).status).toBe(200)
   })
 
-  test.each<[string, number, ReturnType<typeof refusedWith> | 200]>([
-    ['is 30 s old', -30, refusedWith(401, 'TOKEN_EXPIRED')],
+  test.each<[string, number, ReturnType<typeof rejectedWith> | 200]>([
+    ['is 30 s old', -30, rejectedWith(401, 'TOKEN_EXPIRED')],
     ['is 29 s old', -29, 200],
     ['comes from 30 s ahead', 30, 200],
     ['comes from 31 s ahead', 31, INVALID],
@@ -209,7 +212,7 @@ describe('a token that is sent again is refused', () => {
     const token = await tokenFor(scene, SAVE)
     const replay = (node = scene.node) => answerTo(requestFor(SAVE, token), node)
     expect((await replay()).status).toBe(200)
-    const replayed = refusedWith(401, 'TOKEN_REPLAYED')
+    const replayed = rejectedWith(401, 'TOKEN_REPLAYED')
     expect(await replay()).toEqual(replayed)
     // The same database, opened by another process; and one that has just begun.
     expect(await replay(await scene.openNode())).toEqual(replayed)
@@ -220,7 +223,7 @@ describe('a token that is sent again is refused', () => {
   test('of a query by the process that saw it, until it expires', async () => {
     const token = await tokenFor(scene, LIST)
     expect((await answerTo(requestFor(LIST, token))).status).toBe(200)
-    expect(await answerTo(requestFor(LIST, token))).toEqual(refusedWith(401, 'TOKEN_REPLAYED'))
+    expect(await answerTo(requestFor(LIST, token))).toEqual(rejectedWith(401, 'TOKEN_REPLAYED'))
     expect(scene.work.runs).toEqual(['report.list'])
   })
 
@@ -242,12 +245,12 @@ describe('a token that is sent again is refused', () => {
     const changes = { idempotencyKey: crypto.randomUUID() }
     const token = await tokenFor(scene, SAVE, changes)
     expect((await answerTo(requestFor(SAVE, token))).status).toBe(200)
-    expect(await answerTo(requestFor(SAVE, token))).toEqual(refusedWith(401, 'TOKEN_REPLAYED'))
+    expect(await answerTo(requestFor(SAVE, token))).toEqual(rejectedWith(401, 'TOKEN_REPLAYED'))
     expect((await send(SAVE, changes)).status).toBe(200)
     expect(scene.work.runs).toHaveLength(1)
   })
 
-  test('even where the first attempt was refused by Step 2', async () => {
+  test('even where the first attempt was rejected by Step 2', async () => {
     const session = await scene.auth.signIn()
     const actor = await verifyJwt(session.token, scene.auth.config)
     await scene.auth.revoke(session)
@@ -256,7 +259,7 @@ describe('a token that is sent again is refused', () => {
       status: 401,
       body: { error: { data: { httpStatus: 401, auth: { reason: 'SESSION_NOT_FOUND' }, rejection: null } } },
     })
-    expect(await answerTo(requestFor(SAVE, token))).toEqual(refusedWith(401, 'TOKEN_REPLAYED'))
+    expect(await answerTo(requestFor(SAVE, token))).toEqual(rejectedWith(401, 'TOKEN_REPLAYED'))
   })
 })
 
@@ -274,7 +277,7 @@ describe('the body', () => {
     ['begins with a byte order mark', `\ufeff${bodyOf(SAVE)}`],
   ])('that %s is refused', async (_what, body) => {
     const token = await tokenFor(scene, SAVE, { body })
-    expect(await answerTo(requestFor(SAVE, token, { body }))).toEqual(refusedWith(400, 'CALL_INVALID'))
+    expect(await answerTo(requestFor(SAVE, token, { body }))).toEqual(rejectedWith(400, 'CALL_INVALID'))
     expect(scene.work.runs).toEqual([])
   })
 
@@ -289,10 +292,10 @@ describe('the body', () => {
     expect(scene.work.runs).toEqual([])
   })
 
-  test('that is too large is refused while it is read', async () => {
+  test('that is too large is rejected while it is read', async () => {
     const node = scene.addNode({ maxBodyBytes: 1_000 })
     const call = { ...SAVE, input: { title: 'x'.repeat(1_000) } }
-    expect(await send(call, {}, node)).toEqual(refusedWith(413, 'PAYLOAD_TOO_LARGE'))
+    expect(await send(call, {}, node)).toEqual(rejectedWith(413, 'PAYLOAD_TOO_LARGE'))
     let pulls = 0
     const endless = new ReadableStream(
       {
@@ -306,7 +309,7 @@ describe('the body', () => {
     const headers = { authorization: `Bearer ${await tokenFor(scene, SAVE)}` }
     const init = { method: 'POST', body: endless, duplex: 'half', headers } as const
     const request = new Request('http://localhost/internal', init)
-    expect(await answerTo(request, node)).toEqual(refusedWith(413, 'PAYLOAD_TOO_LARGE'))
+    expect(await answerTo(request, node)).toEqual(rejectedWith(413, 'PAYLOAD_TOO_LARGE'))
     expect(pulls).toBe(3)
     expect(scene.work.runs).toEqual([])
   })
@@ -316,7 +319,7 @@ describe('the body', () => {
     const headers = { authorization: `Bearer ${await tokenFor(scene, SAVE)}` }
     const init = { method: 'POST', body: broken, duplex: 'half', headers } as const
     const request = new Request('http://localhost/internal', init)
-    expect(await answerTo(request)).toEqual(refusedWith(400, 'CALL_INVALID'))
+    expect(await answerTo(request)).toEqual(rejectedWith(400, 'CALL_INVALID'))
   })
 
   test('that does not come is not waited for', async () => {
@@ -325,7 +328,7 @@ describe('the body', () => {
     const headers = { authorization: `Bearer ${await tokenFor(scene, SAVE)}` }
     const init = { method: 'POST', body: never, duplex: 'half', headers } as const
     const request = new Request('http://localhost/internal', init)
-    expect(await answerTo(request, node)).toEqual(refusedWith(503, 'UNDECIDED'))
+    expect(await answerTo(request, node)).toEqual(rejectedWith(503, 'UNDECIDED'))
     expect((await send(LIST, {}, node)).status).toBe(200)
   })
 
@@ -339,9 +342,9 @@ describe('the body', () => {
     }
     // Either may be the first: their signatures are checked side by side.
     const answers = [stalled(), stalled()]
-    expect(await Promise.race(answers)).toEqual(refusedWith(401, 'TOKEN_REPLAYED'))
+    expect(await Promise.race(answers)).toEqual(rejectedWith(401, 'TOKEN_REPLAYED'))
     expect((await send(LIST, {}, node)).status).toBe(200)
-    expect(await Promise.all(answers)).toContainEqual(refusedWith(503, 'UNDECIDED'))
+    expect(await Promise.all(answers)).toContainEqual(rejectedWith(503, 'UNDECIDED'))
   })
 })
 
@@ -388,7 +391,7 @@ describe('what cannot be decided is 503, and says when to come again:', () => {
   })
 })
 
-test('strangers take no place from those who may call', async () => {
+test('callers without a key take no place from those who may call', async () => {
   const node = scene.addNode({ maxConcurrent: 1 })
   const token = await tokenFor(scene, LIST)
   const flood = Array.from({ length: 50 }, (_, index) =>
@@ -471,7 +474,7 @@ describe('keys of services that are keys of users too are refused', () => {
     const node = scene.addNode({}, { serviceJwks })
     expect((await send(SAVE, {}, node)).status).toBe(200)
     keys = 'shared'
-    for (let i = 0; i < 2; i++) expect(await send(SAVE, {}, node)).toEqual(refusedWith(503, 'UNDECIDED'))
+    for (let i = 0; i < 2; i++) expect(await send(SAVE, {}, node)).toEqual(rejectedWith(503, 'UNDECIDED'))
     expect(node.errors).toMatchObject([{ name: 'ConfigurationError' }, { name: 'ConfigurationError' }])
     expect(scene.work.runs).toHaveLength(1)
   })

@@ -117,7 +117,7 @@ describe.each(['localRunner', 'httpRunner'] as const)('by %s', (name) => {
       'ORIGIN_REJECTED',
     ],
     ['a user who is no admin', ['listUsers'], 'query', 'ROLE_REQUIRED'],
-  ])('%s is refused as ever', async (_who, args, type, reason) => {
+  ])('%s is rejected as ever', async (_who, args, type, reason) => {
     await expect(callEndpoint(endpoint(...args), type)).rejects.toMatchObject({ reason })
   })
 

@@ -279,7 +279,7 @@ describe('where the outcome is not known,', () => {
     expect(attempts).toHaveLength(1)
   })
 
-  test('a query that was refused with a code of nobody is sent once more', async () => {
+  test('a query that was rejected with a code of nobody is sent once more', async () => {
     const { runner, attempts } = runnerWith(() => {
       const envelope = errorEnvelope({ code: 'UNAUTHORIZED', httpStatus: 401, rejection: 'toString' })
       return Response.json(envelope, { status: 401 })
@@ -338,7 +338,7 @@ describe('nothing is sent', () => {
   })
 })
 
-describe('it is refused at the start:', () => {
+describe('it is rejected at the start:', () => {
   const create = (options: Partial<HttpRunnerOptions>) => () => scene.runnerFor(scene.node, options)
 
   test.each([

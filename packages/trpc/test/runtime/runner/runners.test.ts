@@ -172,16 +172,16 @@ describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
       ['has been revoked', revoke, 'SESSION_NOT_FOUND'],
       ['has expired', expireSession, 'SESSION_EXPIRED'],
       ['is banned', ban, 'ACCOUNT_BANNED'],
-    ])('whose session %s is refused on each call: %3$s', async (_what, end, reason) => {
+    ])('whose session %s is rejected on each call: %3$s', async (_what, end, reason) => {
       const session = await scene.auth.signIn()
       const identity = await identityOf(session)
       expect(await run({ path: 'report.list', actor: identity })).toEqual({ by: session.userId })
       await end(session)
       scene.reset()
-      const refused = { reason, retryAfterSeconds: null }
-      expect(await errorOf(run({ path: 'report.list', actor: identity }))).toEqual(refused)
-      expect(await errorOf(save({ actor: identity }))).toEqual(refused)
-      expect(await errorOf(save({ actor: identity, idempotencyKey: newKey() }))).toEqual(refused)
+      const rejected = { reason, retryAfterSeconds: null }
+      expect(await errorOf(run({ path: 'report.list', actor: identity }))).toEqual(rejected)
+      expect(await errorOf(save({ actor: identity }))).toEqual(rejected)
+      expect(await errorOf(save({ actor: identity, idempotencyKey: newKey() }))).toEqual(rejected)
       expect(scene.work.runs).toEqual([])
     })
 
@@ -189,9 +189,9 @@ describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
       ['key has leaked', { keyId: 'gone' }, 'TOKEN_INVALID'],
       ['issuer is nobody', { issuer: 'https://evil.example' }, 'TOKEN_INVALID'],
       ['session is of another user', { userId: 'eve' }, 'SESSION_NOT_FOUND'],
-    ])('whose %s is refused: %3$s', async (_what, changes, reason) => {
-      const refused = { reason, retryAfterSeconds: null }
-      expect(await errorOf(save({ actor: { ...actor, ...changes } }))).toEqual(refused)
+    ])('whose %s is rejected: %3$s', async (_what, changes, reason) => {
+      const rejected = { reason, retryAfterSeconds: null }
+      expect(await errorOf(save({ actor: { ...actor, ...changes } }))).toEqual(rejected)
       expect(scene.work.runs).toEqual([])
     })
 
@@ -201,7 +201,7 @@ describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
       expect(scene.work.runs).toEqual([])
     })
 
-    test('who is refused gets no stored result either', async () => {
+    test('who is rejected gets no stored result either', async () => {
       const session = await scene.auth.signIn()
       const call = { actor: await identityOf(session), idempotencyKey: newKey() }
       expect(await save(call)).toMatchObject({ by: session.userId })
