@@ -119,12 +119,12 @@ export type SessionJson = Omit<StoredSession, 'expiresAt' | 'ban'> & {
 export function fromSessionJson(json: unknown): StoredSession {
   if (!isSessionJson(json)) throw new TypeError('Not a session')
   const { expiresAt, ban } = json
-  const until = ban === null || ban.until === null ? null : new Date(ban.until)
+  const until = typeof ban?.until === 'string' ? new Date(ban.until) : null
   return { ...json, expiresAt: new Date(expiresAt), ban: ban && { until } }
 }
 
 function isSessionJson(json: unknown): json is SessionJson {
   if (!isObject(json) || typeof json.expiresAt !== 'string' || !isObject(json.user)) return false
-  if (json.ban === null) return true
-  return isObject(json.ban) && (json.ban.until === null || typeof json.ban.until === 'string')
+  const { ban } = json
+  return ban === null || (isObject(ban) && (ban.until === null || typeof ban.until === 'string'))
 }

@@ -34,7 +34,7 @@ export interface InternalFunctionsOptions<Router extends AnyTRPCRouter>
   /** The functions, in a router that no public handler serves. */
   readonly router: Router
   /** Returns the context of a call, without {@link ActingUser}. */
-  readonly createContext: () => MaybePromise<Omit<inferRouterContext<Router>, keyof ActingUser> & HasDatabase>
+  readonly createContext: () => ContextOf<Router> | Promise<ContextOf<Router>>
   readonly config: AuthConfig
   /** Of `createAuthRuntime`. Without it, actions can't reach the auth endpoints. */
   readonly getAuth?: EndpointsSource
@@ -42,7 +42,8 @@ export interface InternalFunctionsOptions<Router extends AnyTRPCRouter>
   readonly onError?: (error: unknown, call: { readonly path: string }) => void
 }
 
-type MaybePromise<Value> = Value | Promise<Value>
+type ContextOf<Router extends AnyTRPCRouter> = Omit<inferRouterContext<Router>, keyof ActingUser> &
+  HasDatabase
 
 /** A call that has arrived where the functions are, as its service JWT describes it. */
 export interface ArrivedCall extends ServiceCall {

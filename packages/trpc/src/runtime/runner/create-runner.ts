@@ -65,21 +65,12 @@ export function createRunner(
       try {
         return await run(call)
       } catch (error) {
-        if (call.signal?.aborted && error === call.signal.reason) throw toAbortError(error)
-        if (!isCallRejection(error)) throw error
         const callerError = toCallerError(error, call)
-        if (isUnavailable(callerError)) onError?.(error)
+        if (isCallRejection(error) && isUnavailable(callerError)) onError?.(error)
         throw callerError
       }
     },
   }
-}
-
-/** Keeps the reason why the session of an action ended. */
-function toAbortError(reason: unknown): Error {
-  // By its name: the app may have another copy of tRPC.
-  if (reason instanceof Error && reason.name === 'TRPCError') return reason
-  return new TRPCError({ code: 'CLIENT_CLOSED_REQUEST', cause: reason })
 }
 
 const MESSAGES = {
@@ -87,12 +78,18 @@ const MESSAGES = {
   PAYLOAD_TOO_LARGE: 'The input of the internal function is too large',
 }
 
-/** The user can't fix a rejection of the service, and 401 would sign them out. So it is 503. */
-function toCallerError(cause: CallRejection, { type, path }: RunnerCall): Error {
-  const { code } = cause
+function toCallerError(error: unknown, { type, path, signal }: RunnerCall): unknown {
+  if (signal?.aborted && error === signal.reason) {
+    // Keeps why the session of an action ended. Compares the name, because the app may have another copy of tRPC.
+    if (error instanceof Error && error.name === 'TRPCError') return error
+    return new TRPCError({ code: 'CLIENT_CLOSED_REQUEST', cause: error })
+  }
+  if (!isCallRejection(error)) return error
+  const { code } = error
   if (code === 'FUNCTION_NOT_FOUND')
-    return new ConfigurationError(`There is no internal ${type} ${path}`, { cause })
+    return new ConfigurationError(`There is no internal ${type} ${path}`, { cause: error })
   if (code === 'KEY_REUSED' || code === 'PAYLOAD_TOO_LARGE')
-    return new TRPCError({ code: CALL_REJECTIONS[code], message: MESSAGES[code], cause })
-  return new AuthError('SESSIONS_UNAVAILABLE', { cause })
+    return new TRPCError({ code: CALL_REJECTIONS[code], message: MESSAGES[code], cause: error })
+  // The user can't fix a rejection of the service, and 401 would sign them out.
+  return new AuthError('SESSIONS_UNAVAILABLE', { cause: error })
 }
