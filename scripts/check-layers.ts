@@ -37,8 +37,8 @@ const TRPC_IMPORTS = {
 /** Files that others load only where it says. */
 const LOADED_BY = [
   [core('auth'), `${CORE}/(plugins|testing)/`],
-  [core('internal/auth'), `${TRPC}/runtime/(bound-api|direct-adapter|get-auth)[.]`],
-  [`${TRPC}/runtime/(direct-adapter|http-adapter|http-store)[.]`, `${TRPC}/runtime/select-adapter[.]`],
+  [core('internal/auth'), `${TRPC}/runtime/(bound-api|get-auth|select-adapter)[.]`],
+  [`${TRPC}/runtime/http-adapter[.]`, `${TRPC}/runtime/select-adapter[.]`],
   [`${TRPC}/runtime/get-auth[.]`, `${TRPC}/(runtime|action)[.]`],
   [npm('better-sqlite3/'), `${CORE}/(database/sqlite|cli/generate)/`],
   [npm('pg/'), `${CORE}/database/postgres/`],

@@ -15,21 +15,24 @@ export {
 } from './runtime/functions/internal-functions.ts'
 export { createInternalHandler, type InternalHandlerOptions } from './runtime/functions/internal-handler.ts'
 export { type BoundAuth, createAuthRuntime, type GetAuth } from './runtime/get-auth.ts'
-export { bindRunner, type RunnerBinding } from './runtime/runner/bind-runner.ts'
-export { type FunctionReference, type FunctionsOf, functionsOf } from './runtime/runner/function-reference.ts'
+export { localRunner } from './runtime/runner/create-runner.ts'
 export {
   type HttpRunnerOptions,
   type HttpRunnerRequest,
   type HttpRunnerResponse,
   httpRunner,
 } from './runtime/runner/http-runner.ts'
-export { localRunner } from './runtime/runner/local-runner.ts'
-export type {
-  FunctionContext,
-  MutationOptions,
-  RunMutation,
-  Runner,
-  RunnerCall,
-  RunQuery,
+export {
+  bindRunner,
+  type FunctionContext,
+  type FunctionReference,
+  type FunctionsOf,
+  functionsOf,
+  type MutationOptions,
+  type RunMutation,
+  type Runner,
+  type RunnerBinding,
+  type RunnerCall,
+  type RunQuery,
 } from './runtime/runner/runner.ts'
 export type { RuntimeContext } from './runtime/select-adapter.ts'

@@ -8,7 +8,6 @@ import type {
 } from '@sallyport/core/auth'
 import { toApiResult } from '@sallyport/core/internal/auth'
 
-/** The method of an endpoint. */
 export type BoundMethod<Of> =
   Of extends Endpoint<infer Input, infer Output, infer Sets>
     ? (
@@ -17,8 +16,8 @@ export type BoundMethod<Of> =
     : never
 
 /**
- * The endpoints of a definition, bound to one request. A method takes the input alone. It returns the body of the endpoint and, if the
- * endpoint may set cookies, the `headers` to add to the response.
+ * The endpoints of a definition, bound to one request. A method takes the input alone. It returns the body of the
+ * endpoint and, if the endpoint may set cookies, the `headers` to add to the response.
  */
 export type BoundApi<Plugins extends readonly AuthPlugin[]> = {
   readonly [Name in keyof EndpointsOf<Plugins>]: BoundMethod<EndpointsOf<Plugins>[Name]>

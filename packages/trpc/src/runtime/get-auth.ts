@@ -1,7 +1,7 @@
 import { ConfigurationError } from '@sallyport/core'
 import type { AuthDefinition } from '@sallyport/core/auth'
 import { endpointsOf } from '@sallyport/core/internal/auth'
-import { type BoundApi, type CallEndpoint, createBoundApi } from './bound-api.ts'
+import { type BoundApi, createBoundApi } from './bound-api.ts'
 import { createSelection, type RuntimeContext } from './select-adapter.ts'
 import { isInQuery, writeInQuery, writes } from './writes.ts'
 
@@ -11,8 +11,8 @@ export interface BoundAuth<Definition extends AuthDefinition> {
 }
 
 /**
- * Returns the auth endpoints for a request, in actions, HTTP routes, and mutations that change sessions and users. They use the database
- * of the context, or its internal functions.
+ * Returns the auth endpoints for a request, in actions, HTTP routes, and mutations that change sessions and users. They
+ * use the database of the context, or its internal functions.
  *
  * @throws ConfigurationError `CONTEXT_UNCLEAR` or `CONTEXT_EMPTY`; or if the definition can't use this database
  */
@@ -28,17 +28,20 @@ export type GetAuth<Definition extends AuthDefinition> = (ctx: RuntimeContext) =
 export function createAuthRuntime<Definition extends AuthDefinition>(
   define: () => Definition,
 ): { readonly getAuth: GetAuth<Definition> } {
-  let loaded: Definition | undefined
-  const definition = () => {
-    loaded ??= load(define)
-    return loaded
+  let bound: GetAuth<Definition> | undefined
+  return {
+    getAuth(ctx) {
+      bound ??= bindDefinition(load(define))
+      return bound(ctx)
+    },
   }
-  const select = createSelection(definition)
-  let bind: ((call: CallEndpoint) => BoundApi<Definition['plugins']>) | undefined
+}
 
-  function getAuth(ctx: RuntimeContext): BoundAuth<Definition> {
+function bindDefinition<Definition extends AuthDefinition>(definition: Definition): GetAuth<Definition> {
+  const select = createSelection(definition)
+  const bind = createBoundApi<Definition['plugins']>(endpointsOf(definition))
+  return (ctx) => {
     const call = select(ctx)
-    bind ??= createBoundApi<Definition['plugins']>(endpointsOf(definition()))
     const api = bind((name, endpoint, input) => {
       // Before anything is sent or read.
       if (writes(endpoint) && isInQuery(ctx.auth)) throw writeInQuery(`auth.api.${name}()`)
@@ -46,7 +49,6 @@ export function createAuthRuntime<Definition extends AuthDefinition>(
     })
     return { api }
   }
-  return { getAuth }
 }
 
 function load<Definition extends AuthDefinition>(define: () => Definition | undefined): Definition {

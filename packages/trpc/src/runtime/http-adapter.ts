@@ -1,9 +1,9 @@
-import { AuthError } from '@sallyport/core'
+import { AuthError, type AuthStore, type StoredSession } from '@sallyport/core'
 import { authRequest } from '../server/auth-handle.ts'
 import type { AuthContext } from '../server/context.ts'
 import type { CallEndpoint } from './bound-api.ts'
-import { type FunctionReference, functionPath } from './runner/function-reference.ts'
-import type { FunctionContext } from './runner/runner.ts'
+import { isObject } from './call/envelope.ts'
+import { type FunctionContext, type FunctionReference, functionPath, type Runner } from './runner/runner.ts'
 import { writes } from './writes.ts'
 
 /** The call of an endpoint, with the credentials of the user. */
@@ -48,24 +48,83 @@ const HEADERS = [
   'x-sallyport-session',
 ]
 
-/** Calls endpoints in the process with the database. They make the same checks, because the credentials are in the body of the call. */
-export function httpAdapter(ctx: AuthContext & FunctionContext): CallEndpoint {
+/** Calls endpoints where the database is. They make the same checks, because the call carries the credentials. */
+export function httpAdapter({ auth, runQuery, runMutation }: AuthContext & FunctionContext): CallEndpoint {
   return async (name, endpoint, input) => {
-    const call = { name, input, request: portableRequest(ctx) }
+    const { method, header } = auth[authRequest].request
+    const headers: Record<string, string> = {}
+    for (const headerName of HEADERS) {
+      const value = header(headerName)
+      if (value !== null) headers[headerName] = value
+    }
+    const call = { name, input, request: { method, headers, remoteAddress: auth.address() } }
     const response = await (writes(endpoint)
-      ? ctx.runMutation(mutateEndpoint, call)
-      : ctx.runQuery(queryEndpoint, call))
-    if (typeof response?.body === 'object' && response.body !== null) return response
-    const cause = new TypeError(`Not a response of auth.api.${name}()`)
-    throw new AuthError('SESSIONS_UNAVAILABLE', { cause })
+      ? runMutation(mutateEndpoint, call)
+      : runQuery(queryEndpoint, call))
+    if (isObject(response?.body)) return response
+    throw unavailable(`Not a response of auth.api.${name}()`)
   }
 }
 
-function portableRequest({ auth }: AuthContext): EndpointCall['request'] {
-  const { method, header } = auth[authRequest].request
-  const headers = HEADERS.flatMap((name) => {
-    const value = header(name)
-    return value === null ? [] : [[name, value] as const]
-  })
-  return { method, headers: Object.fromEntries(headers), remoteAddress: auth.address() }
+/** One store per runner, so streams of one session share its reads. */
+const stores = new WeakMap<Runner, AuthStore>()
+
+/** Returns a store that reads sessions and consumes rate limits where the database is. */
+export function httpStore(runner: Runner): AuthStore {
+  const store = stores.get(runner) ?? createHttpStore(runner)
+  stores.set(runner, store)
+  return store
+}
+
+function createHttpStore(runner: Runner): AuthStore {
+  // Without an actor: Step 2 runs in this process, with the reasons of the direct adapter.
+  const actor = null
+  return {
+    sessions: {
+      async findSession({ sessionId, userId }) {
+        const input = { sessionId, userId }
+        const session = await runner.run({ type: 'query', path: 'sallyport.findSession', input, actor })
+        return session === null ? null : fromSessionJson(session)
+      },
+    },
+    // This process gets no revocations. Streams read the session again before their lease ends.
+    revocations: { revision: 0, subscribe: () => () => {}, publish() {} },
+    limits: {
+      async consume(key, limit) {
+        const input = { key, limit }
+        const seconds = await runner.run({ type: 'mutation', path: 'sallyport.consumeLimit', input, actor })
+        if (seconds === null || typeof seconds === 'number') return seconds
+        // Fail closed: an unreadable response must not allow an attempt.
+        throw unavailable('Not a rate limit response')
+      },
+    },
+  }
+}
+
+function unavailable(message: string): AuthError {
+  return new AuthError('SESSIONS_UNAVAILABLE', { cause: new TypeError(message) })
+}
+
+/** A session in JSON. Dates are ISO 8601 text, and an invalid date is empty. */
+export type SessionJson = Omit<StoredSession, 'expiresAt' | 'ban'> & {
+  readonly expiresAt: string
+  readonly ban: { readonly until: string | null } | null
+}
+
+/**
+ * Parses a session from another process. `validateSession` rejects one of another session or user.
+ *
+ * @throws TypeError if it doesn't have the shape of a session
+ */
+export function fromSessionJson(json: unknown): StoredSession {
+  if (!isSessionJson(json)) throw new TypeError('Not a session')
+  const { expiresAt, ban } = json
+  const until = typeof ban?.until === 'string' ? new Date(ban.until) : null
+  return { ...json, expiresAt: new Date(expiresAt), ban: ban && { until } }
+}
+
+function isSessionJson(json: unknown): json is SessionJson {
+  if (!isObject(json) || typeof json.expiresAt !== 'string' || !isObject(json.user)) return false
+  const { ban } = json
+  return ban === null || (isObject(ban) && (ban.until === null || typeof ban.until === 'string'))
 }

@@ -7,15 +7,12 @@ export function writes({ method, origin }: Pick<Endpoint, 'method' | 'origin'>):
   return method === 'POST' || origin === 'token'
 }
 
-/**
- * Whether a handle belongs to a tRPC query, or to anything else that came to tRPC by GET: a link must not be able to write. If the
- * server's own code made the call, only a guard knows its type. Until then, it may be a plain HTTP route or a mutation.
- */
+/** Whether a handle belongs to a tRPC query, or to a call that came to tRPC by GET: a link must not be able to write. */
 export function isInQuery(auth: AuthHandle): boolean {
   const { kind, identity, isGet } = auth[authRequest]
-  if (isGet) return true
+  // Until a guard runs, a call by the server's own code may be a plain HTTP route or a mutation.
   const isKnown = auth.transport !== 'headers' || identity !== undefined
-  return isKnown && kind === 'query'
+  return isGet || (isKnown && kind === 'query')
 }
 
 /** Returns the error of a query that writes. Its GET may be prefetched, sent twice, and cached. */

@@ -1,8 +1,8 @@
 import type { StoredSession } from '@sallyport/core'
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, describe, expect, test } from 'vitest'
-import { toSessionJson } from '../../src/runtime/functions/own-procedures.ts'
-import { fromSessionJson } from '../../src/runtime/http-store.ts'
+import { toSessionJson } from '../../src/runtime/functions/internal-router.ts'
+import { fromSessionJson } from '../../src/runtime/http-adapter.ts'
 
 const auth = await createTestAuth()
 const { sessionId, userId } = await auth.signIn()

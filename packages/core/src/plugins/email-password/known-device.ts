@@ -1,5 +1,5 @@
 import type { AuthKysely } from '../../database/schema.ts'
-import { describeDevice } from '../../endpoints/device.ts'
+import { describeDevice } from '../../endpoints/session-list.ts'
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
 import { lockUsers } from '../../lifecycle/lock-user.ts'
 import { readCookie, setCookie } from '../../request/cookie.ts'

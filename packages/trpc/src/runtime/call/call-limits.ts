@@ -17,11 +17,7 @@ const MEBIBYTE = 1_048_576
 /** A longer timer fires at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/**
- * Validates the limits and fills in the defaults.
- *
- * @throws ConfigurationError naming the invalid limit
- */
+/** Validates the limits and fills in the defaults. @throws ConfigurationError naming the invalid limit */
 export function checkLimits({
   timeoutMs = 10_000,
   maxConcurrent = 100,
@@ -37,18 +33,52 @@ export function checkLimits({
 }
 
 /**
- * Limits the concurrent calls.
- *
- * @returns takes a slot and returns the function that releases it; throws CallRejection `UNDECIDED` if none is free
+ * Creates a function that runs calls, or throws CallRejection `UNDECIDED` if too many are running. A call keeps its
+ * slot until it ends, even without a caller.
  */
-export function callSlots(maxConcurrent: number): () => () => void {
-  let taken = 0
-  return () => {
-    if (taken >= maxConcurrent)
+export function limitCalls(maxConcurrent: number): <Value>(call: () => Promise<Value>) => Promise<Value> {
+  let running = 0
+  return async (call) => {
+    if (running >= maxConcurrent)
       throw new CallRejection('UNDECIDED', { cause: new Error('Too many concurrent calls') })
-    taken++
-    return () => {
-      taken--
+    running++
+    try {
+      return await call()
+    } finally {
+      running--
     }
+  }
+}
+
+/** The time limit of a call. */
+export interface Deadline {
+  /** Aborts when the time is up or the caller leaves. */
+  readonly signal: AbortSignal
+  /** @throws CallRejection `UNDECIDED` when the time is up, or the reason of the caller's signal */
+  wait<Value>(promise: Promise<Value>): Promise<Value>
+  /** Releases the timer and the caller's signal. */
+  end(): void
+}
+
+/** Starts the timer of a call. Some edge runtimes have neither `AbortSignal.any` nor `AbortSignal.timeout`. */
+export function startDeadline(timeoutMs: number, caller?: AbortSignal): Deadline {
+  const controller = new AbortController()
+  const { signal } = controller
+  const aborted = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason))
+  })
+  aborted.catch(() => {})
+  const timeout = new CallRejection('UNDECIDED', { cause: new Error('No response in time') })
+  const timer = setTimeout(() => controller.abort(timeout), timeoutMs)
+  const leave = () => controller.abort(caller?.reason)
+  if (caller?.aborted) leave()
+  else caller?.addEventListener('abort', leave, { once: true })
+  return {
+    signal,
+    wait: (promise) => Promise.race([aborted, promise]),
+    end() {
+      clearTimeout(timer)
+      caller?.removeEventListener('abort', leave)
+    },
   }
 }

@@ -18,9 +18,8 @@ import {
 import { type AnyTRPCRouter, callTRPCProcedure, type inferRouterContext, TRPCError } from '@trpc/server'
 import { type CallLimits, checkLimits } from '../call/call-limits.ts'
 import { CallRejection, isCallRejection } from '../call/call-rejection.ts'
-import { isObject, parseJson } from '../call/take-result.ts'
-import { createInternalRouter, encodeError, encodeResult } from './internal-router.ts'
-import { createOwnProcedures, type EndpointsSource, type HasDatabase } from './own-procedures.ts'
+import { encodeError, encodeResult, isObject, parseJson, toSafeError } from '../call/envelope.ts'
+import { createInternalRouter, type EndpointsSource, type HasDatabase } from './internal-router.ts'
 
 /** The acting user in the context of an internal function. All members are null without one. */
 export interface ActingUser {
@@ -35,22 +34,23 @@ export interface InternalFunctionsOptions<Router extends AnyTRPCRouter>
   /** The functions, in a router that no public handler serves. */
   readonly router: Router
   /** Returns the context of a call, without {@link ActingUser}. */
-  readonly createContext: () => MaybePromise<Omit<inferRouterContext<Router>, keyof ActingUser> & HasDatabase>
+  readonly createContext: () => ContextOf<Router> | Promise<ContextOf<Router>>
   readonly config: AuthConfig
-  /** The `getAuth` of `createAuthRuntime`. Without it, actions can't reach the auth endpoints. */
+  /** Of `createAuthRuntime`. Without it, actions can't reach the auth endpoints. */
   readonly getAuth?: EndpointsSource
   /** Called with errors that a function did not throw on purpose. @default console.error */
   readonly onError?: (error: unknown, call: { readonly path: string }) => void
 }
 
-type MaybePromise<Value> = Value | Promise<Value>
+type ContextOf<Router extends AnyTRPCRouter> = Omit<inferRouterContext<Router>, keyof ActingUser> &
+  HasDatabase
 
 /** A call that has arrived where the functions are, as its service JWT describes it. */
 export interface ArrivedCall extends ServiceCall {
   readonly body: Uint8Array
   readonly bodyDigest: string
   /** The service JWT. Null in the same process. */
-  readonly token: Pick<ServiceClaims, 'service' | 'id' | 'expiresAt'> | null
+  readonly token: ServiceClaims | null
   /** Aborts when the caller leaves or the time is up. */
   readonly signal: AbortSignal
 }
@@ -59,9 +59,8 @@ export interface ArrivedCall extends ServiceCall {
 export interface InternalFunctions {
   readonly config: AuthConfig
   /**
-   * Consumes the token, runs Step 2 for the acting user, then runs the function.
+   * Consumes the token, runs Step 2 for the acting user, runs the function, and returns tRPC's envelope as JSON text.
    *
-   * @returns tRPC's envelope as JSON text
    * @throws CallRejection if the function did not run, or if it may have
    */
   execute(call: ArrivedCall): Promise<string>
@@ -77,7 +76,8 @@ export interface InternalFunctions {
  *   config: authConfig,
  *   getAuth,
  * })
- * @throws ConfigurationError if the router has subscriptions, lazy routers, or a path that begins with `sallyport`; or for an invalid limit
+ * @throws ConfigurationError if the router has subscriptions, lazy routers, or a path that begins with `sallyport`;
+ *   or for an invalid limit
  */
 export function defineInternalFunctions<Router extends AnyTRPCRouter>({
   router: appRouter,
@@ -88,7 +88,7 @@ export function defineInternalFunctions<Router extends AnyTRPCRouter>({
   ...limits
 }: InternalFunctionsOptions<Router>): InternalFunctions {
   const { maxResponseBytes } = checkLimits(limits)
-  const router = createInternalRouter(appRouter, createOwnProcedures({ config, getAuth }))
+  const router = createInternalRouter(appRouter, { config, getAuth })
   const report = safeListener(onError)
 
   async function execute(call: ArrivedCall): Promise<string> {
@@ -97,17 +97,17 @@ export function defineInternalFunctions<Router extends AnyTRPCRouter>({
     const procedure = Object.hasOwn(router._def.procedures, path) ? router._def.procedures[path] : null
     if (procedure?._def.type !== type) throw new CallRejection('FUNCTION_NOT_FOUND')
     try {
-      return await authorizeAndRun({ ...call, input })
+      return await authorizeAndRun(call, input)
     } catch (error) {
       if (isCallRejection(error)) throw error
-      const response = isUnavailable(error) ? null : encodeError(error)
-      if (response !== null) return response
-      throw new CallRejection('UNDECIDED', { cause: error })
+      const safeError = isUnavailable(error) ? null : toSafeError(error)
+      if (safeError === null) throw new CallRejection('UNDECIDED', { cause: error })
+      return encodeError(safeError)
     }
   }
 
-  async function authorizeAndRun(call: ArrivedCall & { readonly input: unknown }): Promise<string> {
-    const { actor: identity, type, token, idempotencyKey } = call
+  async function authorizeAndRun(call: ArrivedCall, input: unknown): Promise<string> {
+    const { actor: identity, path, type, token, idempotencyKey, signal } = call
     const context: HasDatabase = await createContext()
     const store = storeIn(context)
     // A query changes nothing, so the listener's memory of tokens is enough.
@@ -117,59 +117,49 @@ export function defineInternalFunctions<Router extends AnyTRPCRouter>({
     const session =
       identity === null ? null : await validateIdentity(identity, { config, sessions: store.sessions })
     const ctx = { ...context, identity, session, user: session?.user ?? null }
-    if (idempotencyKey !== null) return runOncePerKey({ ...call, idempotencyKey }, { ctx, store })
-    // The caller may have left, so the function need not start.
-    call.signal.throwIfAborted()
-    return runFunction(call, { ctx, signal: call.signal })
-  }
-
-  async function runOncePerKey(
-    call: ArrivedCall & { readonly idempotencyKey: string; readonly input: unknown },
-    { ctx, store }: { ctx: HasDatabase & ActingUser; store: AuthStore },
-  ): Promise<string> {
-    const { path, actor, token } = call
+    const run = { router, path, type, ctx, getRawInput: async () => input, batchIndex: 0 }
+    if (idempotencyKey === null) {
+      // The caller may have left, so the function need not start.
+      signal.throwIfAborted()
+      return runFunction({ ...run, signal })
+    }
     if (path.startsWith('sallyport.'))
       throw new ConfigurationError(
         `${path} takes no idempotency key: its response may hold secrets and is never stored`,
       )
-    const service = token?.service ?? null
-    const once = { service, userId: actor?.userId ?? null, now: config.now() }
-    // Without a signal, because another call with the same key may wait for the result.
+    const caller = { service: token?.service ?? null, userId: identity?.userId ?? null, now: config.now() }
+    const onStoreError = (error: unknown) => report(error, { path })
     const outcome = await runOnce(
       databaseOf(store),
-      { ...call, ...once, onError: (error) => report(error, { path }) },
-      () => runFunction(call, { ctx, signal: undefined }),
+      { ...call, ...caller, idempotencyKey, onError: onStoreError },
+      // Without a signal, because another call with the same key may wait for the result.
+      () => runFunction({ ...run, signal: undefined }),
     )
     if (outcome.state === 'done') return outcome.result
     throw new CallRejection(outcome.state === 'conflict' ? 'KEY_REUSED' : 'UNDECIDED')
   }
 
   /** Never rejects, because the function may have done something by now. */
-  async function runFunction(
-    { path, type, input }: ArrivedCall & { readonly input: unknown },
-    { ctx, signal }: { ctx: HasDatabase & ActingUser; signal: AbortSignal | undefined },
-  ): Promise<string> {
+  async function runFunction(call: Parameters<typeof callTRPCProcedure>[0]): Promise<string> {
     try {
-      const getRawInput = async () => input
-      const data = await callTRPCProcedure({ router, path, type, ctx, getRawInput, signal, batchIndex: 0 })
+      const data = await callTRPCProcedure(call)
       if (isObject(data) && Symbol.asyncIterator in data)
         throw new TypeError('An internal function returned a stream')
       const response = encodeResult(data)
       if (new TextEncoder().encode(response).byteLength <= maxResponseBytes) return response
       throw new RangeError(`The response of an internal function has more than ${maxResponseBytes} bytes`)
     } catch (error) {
-      const response = encodeError(error)
-      if (response !== null) return response
-      report(error, { path })
-      return FAILED
+      const safeError = toSafeError(error)
+      if (safeError !== null) return encodeError(safeError)
+      report(error, { path: call.path })
+      return encodeError(FAILED)
     }
   }
 
   return { config, execute }
 }
 
-const FAILED =
-  encodeError(new TRPCError({ code: 'INTERNAL_SERVER_ERROR', message: 'The internal function failed' })) ?? ''
+const FAILED = new TRPCError({ code: 'INTERNAL_SERVER_ERROR', message: 'The internal function failed' })
 
 /** @throws CallRejection `CALL_INVALID`, or `TOKEN_INVALID` if the body is another call */
 function decodeInput({ body, path, type }: ArrivedCall): unknown {

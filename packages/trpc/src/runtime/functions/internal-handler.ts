@@ -12,19 +12,24 @@ import {
   serviceAudience,
   verifyServiceToken,
 } from '@sallyport/core/internal/server'
+import { TRPCError } from '@trpc/server'
 import { getHTTPStatusCode } from '@trpc/server/http'
-import { type CallLimits, callSlots, checkLimits } from '../call/call-limits.ts'
-import { CallRejection, isCallRejection } from '../call/call-rejection.ts'
-import { type Deadline, startDeadline } from '../call/deadline.ts'
+import {
+  type CallLimits,
+  checkLimits,
+  type Deadline,
+  limitCalls,
+  startDeadline,
+} from '../call/call-limits.ts'
+import { CALL_REJECTIONS, CallRejection, isCallRejection } from '../call/call-rejection.ts'
+import { encodeError } from '../call/envelope.ts'
 import type { InternalFunctions } from './internal-functions.ts'
-import { encodeError } from './internal-router.ts'
-import { createTokenMemory } from './token-memory.ts'
 
 export interface InternalHandlerOptions extends Omit<CallLimits, 'maxResponseBytes'> {
   /**
-   * The public keys of the services. One set, `staticJwks(env.SERVICE_JWKS, { name: 'SERVICE_JWKS' })`, trusts every service to give its
-   * own name. Several services need one set each, by name: `{ edge: staticJwks(...), reports: staticJwks(...) }`. A service then can't
-   * call under the name of another. No key may be in two sets, or sign JWTs of users.
+   * The public keys of the services. One set, `staticJwks(env.SERVICE_JWKS, { name: 'SERVICE_JWKS' })`, trusts every
+   * service to give its own name. With one set per name, `{ edge: staticJwks(...), reports: staticJwks(...) }`, a
+   * service can't call under the name of another. No key may be in two sets, or sign JWTs of users.
    */
   readonly serviceJwks: ServiceKeys
   /** Called with every failure that became a 503. @default console.error */
@@ -35,8 +40,8 @@ export interface InternalHandlerOptions extends Omit<CallLimits, 'maxResponseByt
 const BROWSER_HEADERS = ['origin', 'cookie', 'sec-fetch-site']
 
 /**
- * Creates the handler that serves internal functions to other processes. Mount it on a listener that users can't reach: a unix socket
- * for a process on this machine, an https address for the edge. The handler never rejects.
+ * Creates the handler that serves internal functions to other processes. It never rejects. Mount it on a listener that
+ * users can't reach: a unix socket for a process on this machine, an https address for the edge.
  *
  * @example
  * const handler = createInternalHandler(internalFunctions, { serviceJwks: staticJwks(env.SERVICE_JWKS) })
@@ -49,10 +54,10 @@ export function createInternalHandler(
 ): (request: Request) => Promise<Response> {
   const { config } = functions
   const { timeoutMs, maxConcurrent, maxBodyBytes } = checkLimits(limits)
-  const takeSlot = callSlots(maxConcurrent)
+  const runLimited = limitCalls(maxConcurrent)
   const report = safeListener(onError)
   const audience = serviceAudience(config)
-  const tokens = createTokenMemory(config.now)
+  const consume = createTokenMemory(config.now)
   const keySets = keySetsOf(serviceJwks)
   let checkedVersions = ''
   checkKeys()
@@ -77,40 +82,56 @@ export function createInternalHandler(
     return claims
   }
 
-  async function handle(request: Request, deadline: Deadline): Promise<string> {
+  async function execute(request: Request, { wait, signal }: Deadline): Promise<string> {
+    if (BROWSER_HEADERS.some((name) => request.headers.has(name))) throw new CallRejection('ORIGIN_REJECTED')
+    if (request.method !== 'POST') throw new CallRejection('METHOD_NOT_ALLOWED')
     // Before the body is read and a slot is taken: an attacker without a key gets no slot, and a token gets one.
-    const claims = await deadline.wait(verify(request))
-    if (!tokens.consume(claims)) throw new CallRejection('TOKEN_REPLAYED')
-    const release = takeSlot()
-    let execution: Promise<string> | null = null
-    try {
-      const body = await deadline.wait(read(request, maxBodyBytes))
-      if ((await digestBody(body)) !== claims.bodyDigest) throw new CallRejection('TOKEN_INVALID')
-      execution = functions.execute({ ...claims, body, token: claims, signal: deadline.signal })
-      return await deadline.wait(execution)
-    } finally {
-      // A function keeps its slot until it ends, even without a caller.
-      if (execution === null) release()
-      else execution.then(release, release)
-    }
+    const token = await wait(verify(request))
+    if (!consume(token)) throw new CallRejection('TOKEN_REPLAYED')
+    const execution = runLimited(async () => {
+      const body = await wait(readBody(request, maxBodyBytes))
+      if ((await digestBody(body)) !== token.bodyDigest) throw new CallRejection('TOKEN_INVALID')
+      return functions.execute({ ...token, body, token, signal })
+    })
+    return wait(execution)
   }
 
   return async (request) => {
+    const deadline = startDeadline(timeoutMs, request.signal)
     try {
-      if (BROWSER_HEADERS.some((name) => request.headers.has(name)))
-        throw new CallRejection('ORIGIN_REJECTED')
-      if (request.method !== 'POST') throw new CallRejection('METHOD_NOT_ALLOWED')
-      const deadline = startDeadline(timeoutMs, request.signal)
-      return respond(await handle(request, deadline).finally(deadline.end))
+      return respond(await execute(request, deadline))
     } catch (error) {
-      const rejection = toRejection(error)
-      if (rejection.code === 'UNDECIDED' && !request.signal.aborted) report(rejection.cause ?? rejection)
-      return respond(encodeError(rejection) ?? '')
+      const cause = toRejection(error)
+      const { code, message } = cause
+      if (code === 'UNDECIDED' && !request.signal.aborted) report(cause.cause ?? cause)
+      return respond(encodeError(new TRPCError({ code: CALL_REJECTIONS[code], message, cause })))
+    } finally {
+      deadline.end()
     }
   }
 }
 
-async function read(request: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
+/** How long a token is kept after it expired: longer than a call waits for its verification. */
+const RETENTION_MS = 60_000
+
+/** Returns a function that consumes a token. It returns false for one that this process has seen. */
+function createTokenMemory(now: () => Date): (claims: ServiceClaims) => boolean {
+  const seen = new Map<string, number>()
+  return ({ service, id, expiresAt }) => {
+    const oldest = now().getTime() - RETENTION_MS
+    // All tokens have about the same lifetime, so the first to come is the first to expire.
+    for (const [key, expiry] of seen) {
+      if (expiry > oldest) break
+      seen.delete(key)
+    }
+    const key = JSON.stringify([service, id])
+    if (seen.has(key)) return false
+    seen.set(key, expiresAt.getTime())
+    return true
+  }
+}
+
+async function readBody(request: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
   try {
     return await readBytes(request.body, maxBytes)
   } catch (cause) {
@@ -121,9 +142,9 @@ async function read(request: Request, maxBytes: number): Promise<Uint8Array<Arra
 
 function toRejection(error: unknown): CallRejection {
   if (isCallRejection(error)) return error
-  if (isAuthError(error) && (error.reason === 'TOKEN_INVALID' || error.reason === 'TOKEN_EXPIRED'))
-    return new CallRejection(error.reason, { cause: error })
-  return new CallRejection('UNDECIDED', { cause: error })
+  const reason = isAuthError(error) ? error.reason : null
+  const code = reason === 'TOKEN_INVALID' || reason === 'TOKEN_EXPIRED' ? reason : 'UNDECIDED'
+  return new CallRejection(code, { cause: error })
 }
 
 function respond(envelope: string): Response {

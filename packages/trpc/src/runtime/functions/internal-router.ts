@@ -1,77 +1,170 @@
-import { ConfigurationError, isAuthError, isConfigurationError, isEndpointError } from '@sallyport/core'
 import {
-  type AnyTRPCRouter,
-  getTRPCErrorFromUnknown,
-  getTRPCErrorShape,
-  initTRPC,
-  TRPCError,
-  type TRPCRouterRecord,
-} from '@trpc/server'
-import { authErrorData, endpointErrorData, toEndpointTRPCError, toTRPCError } from '../../server/errors.ts'
-import { CALL_REJECTIONS, isCallRejection } from '../call/call-rejection.ts'
-import { ENVELOPE_ID } from '../call/take-result.ts'
+  type AuthConfig,
+  AuthError,
+  ConfigurationError,
+  type Identity,
+  isAuthError,
+  type RateLimit,
+  type SessionKey,
+  type StoredSession,
+  verifyJwt,
+} from '@sallyport/core'
+import { authStore, checkRateLimit, readCredentials } from '@sallyport/core/internal/server'
+import { type AnyTRPCRouter, initTRPC, TRPCError } from '@trpc/server'
+import { type AuthHandle, authRequest } from '../../server/auth-handle.ts'
+import { createAuthContext, type DatabaseContext } from '../../server/context.ts'
+import { isObject } from '../call/envelope.ts'
+import type { EndpointCall, EndpointResponse, SessionJson } from '../http-adapter.ts'
 
-const t = initTRPC.create({
-  // Stack traces must not cross.
-  isDev: false,
-  errorFormatter(options) {
-    const { cause } = options.error
-    const { data } = options.shape
-    return {
-      ...options.shape,
-      data: {
-        ...data,
-        httpStatus: isEndpointError(cause) ? cause.status : data.httpStatus,
-        auth: authErrorData(options),
-        endpoint: endpointErrorData(options),
-        configuration: isConfigurationError(cause) ? { code: cause.code } : null,
-        rejection: isCallRejection(cause) ? cause.code : null,
-      },
-    }
-  },
-})
+export type HasDatabase = Pick<DatabaseContext, 'db'>
+
+export type EndpointsSource = (ctx: DatabaseContext) => { readonly api: object }
+
+interface FunctionsContext extends HasDatabase {
+  /** The acting user, after Step 2. */
+  readonly identity: Identity | null
+}
+
+const BEFORE_ANY_EXPIRY = new Date(0)
+const { procedure, router: createRouter } = initTRPC.context<FunctionsContext>().create()
 
 /**
- * Creates the router of an app's internal functions and of ours, which are at `sallyport`.
+ * Creates the router of an app's internal functions and, at `sallyport`, of the functions that replace the database in
+ * a process without one: Step 2, rate limits, and the auth endpoints if there is a `getAuth`.
  *
  * @throws ConfigurationError if the app's router has subscriptions, lazy routers, or a path that begins with `sallyport`
  */
-export function createInternalRouter(router: AnyTRPCRouter, sallyport: TRPCRouterRecord): AnyTRPCRouter {
-  const lazy = Object.keys(router._def.lazy)
-  if (lazy.length > 0)
+export function createInternalRouter(
+  appRouter: AnyTRPCRouter,
+  { config, getAuth }: { config: AuthConfig; getAuth: EndpointsSource | undefined },
+): AnyTRPCRouter {
+  rejectUnusable(appRouter)
+  const contexts = createAuthContext(config)
+
+  /** Calls an endpoint with the user's credentials, so it makes the same checks as for their request. */
+  async function callEndpoint(
+    { name, input, request: { method, headers, remoteAddress } }: EndpointCall,
+    type: 'query' | 'mutation',
+    { db, identity }: FunctionsContext,
+  ): Promise<EndpointResponse> {
+    const { auth: handle } = contexts.http({
+      req: { method, headers },
+      remoteAddress: remoteAddress ?? undefined,
+      info: { type, accept: null },
+    })
+    const known = identity !== null && (await provesActor(identity, handle)) ? { identity } : {}
+    // The other process has checked whether a GET may write. Here it may be the method of an upgrade.
+    const auth = { ...handle, [authRequest]: { ...handle[authRequest], ...known, isGet: false } }
+    const endpoint = methodOf(getAuth?.({ auth, db }).api ?? {}, name)
+    if (endpoint === null) throw new TRPCError({ code: 'BAD_REQUEST', message: 'There is no such endpoint' })
+    const result = await endpoint(input)
+    if (!isObject(result)) throw new TypeError('An endpoint did not return an object')
+    // `Headers` would become an empty object in JSON.
+    const { headers: sent, ...body } = result
+    return sent instanceof Headers ? { body, cookies: sent.getSetCookie() } : { body: result }
+  }
+
+  /**
+   * Whether the credentials include a JWT of the acting user's session. It may have expired, because the identity of a
+   * WebSocket outlives its JWT. Without one, the endpoint requires a valid JWT: a service key alone must not open an
+   * endpoint for a user.
+   */
+  async function provesActor({ userId, sessionId, version }: Identity, handle: AuthHandle): Promise<boolean> {
+    const proof = await readProof(handle).catch(() => null)
+    // The endpoint rejects them with the reason.
+    if (proof === null) return false
+    const { jwt, cookieId } = proof
+    const isSameUser = jwt.userId === userId && jwt.version === version
+    if (isSameUser && jwt.sessionId === sessionId && (cookieId ?? sessionId) === sessionId) return true
+    throw new AuthError('TOKEN_INVALID')
+  }
+
+  async function readProof(handle: AuthHandle) {
+    const { token, sessionCookie } = readCredentials(handle[authRequest].request.header, config)
+    if (token === null) return null
+    return { jwt: await verifyJwt(token, config, BEFORE_ANY_EXPIRY), cookieId: sessionCookie?.sessionId }
+  }
+
+  const endpointProcedure = procedure.input(parserOf(isEndpointCall))
+  const sallyport = {
+    findSession: procedure.input(parserOf(isSessionKey)).query(async ({ ctx, input }) => {
+      try {
+        const session = await ctx.db[authStore].sessions.findSession(input)
+        return session === null ? null : toSessionJson(session)
+      } catch (cause) {
+        throw isAuthError(cause) ? cause : new AuthError('SESSIONS_UNAVAILABLE', { cause })
+      }
+    }),
+    consumeLimit: procedure.input(parserOf(isLimitInput)).mutation(({ ctx, input: { key, limit } }) => {
+      const { limits } = ctx.db[authStore]
+      if (limits === undefined) throw new AuthError('SESSIONS_UNAVAILABLE')
+      return limits.consume(key, checkRateLimit('limit', limit))
+    }),
+    ...(getAuth !== undefined && {
+      queryEndpoint: endpointProcedure.query(({ ctx, input }) => callEndpoint(input, 'query', ctx)),
+      mutateEndpoint: endpointProcedure.mutation(({ ctx, input }) => callEndpoint(input, 'mutation', ctx)),
+    }),
+  }
+  return createRouter({ ...appRouter._def.record, sallyport })
+}
+
+function rejectUnusable({ _def: { lazy, procedures } }: AnyTRPCRouter): void {
+  const lazyNames = Object.keys(lazy).join(', ')
+  if (lazyNames !== '')
     throw new ConfigurationError(
-      `internal functions: ${lazy.join(', ')} is loaded lazily. Import the router instead`,
+      `internal functions: ${lazyNames} is loaded lazily. Import the router instead`,
     )
-  const procedures = Object.entries<{ _def: { type: string } }>(router._def.procedures)
-  for (const [path, { _def }] of procedures) {
+  for (const [path, { _def }] of Object.entries<{ _def: { type: string } }>(procedures)) {
     if (/^sallyport(\.|$)/.test(path))
       throw new ConfigurationError(`internal functions: ${path} has a reserved name. Rename it`)
     if (_def.type === 'subscription')
       throw new ConfigurationError(`internal functions: ${path} is a subscription. Use a query or a mutation`)
   }
-  return t.router({ ...router._def.record, sallyport })
 }
 
-/** Returns tRPC's envelope of a result, as JSON text. */
-export function encodeResult(data: unknown): string {
-  return JSON.stringify({ id: ENVELOPE_ID, result: { data } })
+/** Converts a session to JSON, with the ban that Step 2 in the other process needs. */
+export function toSessionJson({ expiresAt, ban, ...session }: StoredSession): SessionJson {
+  // Never null: an unreadable date counts as passed, and null would be a permanent ban.
+  const toText = (date: Date) => (Number.isNaN(date.getTime()) ? '' : date.toISOString())
+  return { ...session, expiresAt: toText(expiresAt), ban: ban && { until: ban.until && toText(ban.until) } }
 }
 
-/** Returns tRPC's envelope of an error, as JSON text; null if it wasn't thrown on purpose, because it may quote SQL or a secret. */
-export function encodeError(error: unknown): string | null {
-  const known = toKnownError(error)
-  if (known === null) return null
-  const call = { type: 'unknown', path: undefined, input: undefined, ctx: undefined } as const
-  const shape = getTRPCErrorShape({ ...call, config: t._config, error: known })
-  return JSON.stringify({ id: ENVELOPE_ID, error: shape })
+/** Returns an enumerable method only: everything else that an object has isn't an endpoint. */
+function methodOf(api: object, name: string): ((input: object) => Promise<unknown>) | null {
+  for (const key in api) {
+    if (key !== name) continue
+    const method: unknown = Reflect.get(api, key)
+    if (typeof method === 'function') return async (input) => method(input)
+  }
+  return null
 }
 
-function toKnownError(error: unknown): TRPCError | null {
-  if (isCallRejection(error))
-    return new TRPCError({ code: CALL_REJECTIONS[error.code], message: error.message, cause: error })
-  const { code, message, cause } = getTRPCErrorFromUnknown(error)
-  if (isAuthError(cause) || isConfigurationError(cause)) return toTRPCError(cause)
-  if (isEndpointError(cause)) return toEndpointTRPCError(cause)
-  const isWrapped = code === 'INTERNAL_SERVER_ERROR' && cause !== undefined && message === cause.message
-  return isWrapped ? null : new TRPCError({ code, message })
+function parserOf<Input>(isInput: (input: unknown) => input is Input): (input: unknown) => Input {
+  return (input) => {
+    if (isInput(input)) return input
+    throw new TypeError('The input is not valid')
+  }
+}
+
+function isSessionKey(input: unknown): input is SessionKey {
+  return isObject(input) && typeof input.sessionId === 'string' && typeof input.userId === 'string'
+}
+
+function isLimitInput(input: unknown): input is { readonly key: string; readonly limit: RateLimit } {
+  if (!isObject(input) || typeof input.key !== 'string' || !isObject(input.limit)) return false
+  // Only the counters of `rateLimit`: a service key must not be able to lock sign-ins.
+  if (!/^procedure:.{1,1000}$/su.test(input.key)) return false
+  return typeof input.limit.points === 'number' && typeof input.limit.duration === 'number'
+}
+
+function isEndpointCall(input: unknown): input is EndpointCall {
+  if (!isObject(input) || typeof input.name !== 'string' || !isObject(input.input)) return false
+  const { request } = input
+  return (
+    isObject(request) &&
+    typeof request.method === 'string' &&
+    isObject(request.headers) &&
+    Object.values(request.headers).every((value) => typeof value === 'string') &&
+    (request.remoteAddress === null || typeof request.remoteAddress === 'string')
+  )
 }

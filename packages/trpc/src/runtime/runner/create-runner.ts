@@ -1,12 +1,37 @@
 import { AuthError, ConfigurationError } from '@sallyport/core'
-import { digestBody, isUnavailable, requireClaimText } from '@sallyport/core/internal/server'
+import {
+  digestBody,
+  isUnavailable,
+  requireClaimText,
+  type ServiceCall,
+} from '@sallyport/core/internal/server'
 import { TRPCError } from '@trpc/server'
-import { type CallLimits, callSlots, checkLimits } from '../call/call-limits.ts'
-import { CallRejection, isCallRejection } from '../call/call-rejection.ts'
-import { type Deadline, startDeadline } from '../call/deadline.ts'
+import {
+  type CallLimits,
+  checkLimits,
+  type Deadline,
+  limitCalls,
+  startDeadline,
+} from '../call/call-limits.ts'
+import { CALL_REJECTIONS, CallRejection, isCallRejection } from '../call/call-rejection.ts'
+import { decodeResult } from '../call/envelope.ts'
+import type { InternalFunctions } from '../functions/internal-functions.ts'
 import type { Runner, RunnerCall } from './runner.ts'
 
-export interface EncodedCall extends RunnerCall {
+/**
+ * Calls internal functions in this process. As with `httpRunner`, input and result cross as JSON, Step 2 runs for the
+ * acting user, and the limits are the same.
+ *
+ * @throws ConfigurationError naming the invalid limit
+ */
+export function localRunner(functions: InternalFunctions, limits: CallLimits = {}): Runner {
+  return createRunner(limits, async ({ deadline: { signal }, ...call }) =>
+    decodeResult(JSON.parse(await functions.execute({ ...call, token: null, signal }))),
+  )
+}
+
+export interface EncodedCall extends ServiceCall {
+  readonly input: unknown
   readonly body: Uint8Array<ArrayBuffer>
   readonly bodyDigest: string
   readonly deadline: Deadline
@@ -16,26 +41,22 @@ export interface EncodedCall extends RunnerCall {
  * Creates a runner, which encodes and limits calls, and converts a rejection to the error that callers see.
  *
  * @param options.onError called with every call whose outcome is unknown
- * @throws ConfigurationError naming the invalid limit
  */
 export function createRunner(
   { onError, ...limits }: CallLimits & { readonly onError?: (error: unknown) => void },
   execute: (call: EncodedCall) => Promise<unknown>,
 ): Runner {
   const { timeoutMs, maxConcurrent, maxBodyBytes } = checkLimits(limits)
-  const takeSlot = callSlots(maxConcurrent)
+  const runLimited = limitCalls(maxConcurrent)
 
-  async function run(call: RunnerCall): Promise<unknown> {
-    call.signal?.throwIfAborted()
-    const { type, path, input, idempotencyKey } = call
+  async function run({ type, path, input, actor, signal, idempotencyKey }: RunnerCall): Promise<unknown> {
+    signal?.throwIfAborted()
     if (idempotencyKey !== undefined) requireClaimText('idempotencyKey', idempotencyKey)
     const body = new TextEncoder().encode(JSON.stringify({ type, path, input }))
     if (body.byteLength > maxBodyBytes) throw new CallRejection('PAYLOAD_TOO_LARGE')
-    const release = takeSlot()
-    const deadline = startDeadline(timeoutMs, call.signal)
-    const execution = digestBody(body).then((bodyDigest) => execute({ ...call, body, bodyDigest, deadline }))
-    // A function keeps its slot until it ends, even without a caller.
-    execution.then(release, release)
+    const deadline = startDeadline(timeoutMs, signal)
+    const call = { type, path, input, actor, idempotencyKey: idempotencyKey ?? null, body, deadline }
+    const execution = runLimited(async () => execute({ ...call, bodyDigest: await digestBody(body) }))
     return deadline.wait(execution).finally(deadline.end)
   }
 
@@ -44,38 +65,31 @@ export function createRunner(
       try {
         return await run(call)
       } catch (error) {
-        if (call.signal?.aborted && error === call.signal.reason) throw toAbortError(error)
-        if (!isCallRejection(error)) throw error
         const callerError = toCallerError(error, call)
-        if (isUnavailable(callerError)) onError?.(error)
+        if (isCallRejection(error) && isUnavailable(callerError)) onError?.(error)
         throw callerError
       }
     },
   }
 }
 
-/** Keeps the reason why the session of an action ended. */
-function toAbortError(reason: unknown): Error {
-  // By its name: the app may have another copy of tRPC.
-  if (reason instanceof Error && reason.name === 'TRPCError') return reason
-  return new TRPCError({ code: 'CLIENT_CLOSED_REQUEST', cause: reason })
+const MESSAGES = {
+  KEY_REUSED: 'The idempotency key was used for another call',
+  PAYLOAD_TOO_LARGE: 'The input of the internal function is too large',
 }
 
-/** The user can't fix a rejection of the service, and 401 would sign them out. So it is 503. */
-function toCallerError(cause: CallRejection, { type, path }: RunnerCall): Error {
-  if (cause.code === 'FUNCTION_NOT_FOUND')
-    return new ConfigurationError(`There is no internal ${type} ${path}`, { cause })
-  if (cause.code === 'KEY_REUSED')
-    return new TRPCError({
-      code: 'CONFLICT',
-      message: 'The idempotency key was used for another call',
-      cause,
-    })
-  if (cause.code === 'PAYLOAD_TOO_LARGE')
-    return new TRPCError({
-      code: cause.code,
-      message: 'The input of the internal function is too large',
-      cause,
-    })
-  return new AuthError('SESSIONS_UNAVAILABLE', { cause })
+function toCallerError(error: unknown, { type, path, signal }: RunnerCall): unknown {
+  if (signal?.aborted && error === signal.reason) {
+    // Keeps why the session of an action ended. Compares the name, because the app may have another copy of tRPC.
+    if (error instanceof Error && error.name === 'TRPCError') return error
+    return new TRPCError({ code: 'CLIENT_CLOSED_REQUEST', cause: error })
+  }
+  if (!isCallRejection(error)) return error
+  const { code } = error
+  if (code === 'FUNCTION_NOT_FOUND')
+    return new ConfigurationError(`There is no internal ${type} ${path}`, { cause: error })
+  if (code === 'KEY_REUSED' || code === 'PAYLOAD_TOO_LARGE')
+    return new TRPCError({ code: CALL_REJECTIONS[code], message: MESSAGES[code], cause: error })
+  // The user can't fix a rejection of the service, and 401 would sign them out.
+  return new AuthError('SESSIONS_UNAVAILABLE', { cause: error })
 }

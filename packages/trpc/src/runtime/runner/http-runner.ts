@@ -15,7 +15,7 @@ import type { AnyTRPCRouter } from '@trpc/server'
 import { observable } from '@trpc/server/observable'
 import { type CallLimits, checkLimits } from '../call/call-limits.ts'
 import { CallRejection, isCallRejection } from '../call/call-rejection.ts'
-import { parseJson, takeResult } from '../call/take-result.ts'
+import { decodeResult, parseJson } from '../call/envelope.ts'
 import { createRunner, type EncodedCall } from './create-runner.ts'
 import type { Runner } from './runner.ts'
 
@@ -23,9 +23,8 @@ export interface HttpRunnerOptions extends CallLimits {
   /** The address of the internal handler: https, or http on this machine. */
   readonly url: string
   readonly service: {
-    /** The name of this service. */
     readonly name: string
-    /** The variable `SERVICE_SIGNING_KEYS` of `sallyport keys create --prefix SERVICE_`, or the `signingKeys` of `openKeyFile`. */
+    /** The `SERVICE_SIGNING_KEYS` of `sallyport keys create --prefix SERVICE_`, or the `signingKeys` of `openKeyFile`. */
     readonly signingKeys: unknown
   }
   /** The configuration of the app, whose base URL is the audience of the tokens. */
@@ -50,14 +49,14 @@ export interface HttpRunnerResponse {
   readonly body: ByteStream | null
 }
 
-/** The pause before the second attempt. It gives a process time to restart, and is spread so clients don't return at once. */
+/** Gives a process time to restart. `backOff` spreads the pause, so clients don't return at once. */
 const PAUSE = { minMs: 150, maxMs: 150 }
 
 /**
- * Calls internal functions in the process with the database, which serves them with `createInternalHandler`. The calls go through
- * `@trpc/client`, which must be installed. Each attempt carries its own service JWT, bound to the function and the exact body.
- *
- * If the outcome is unknown, a query is sent once more, and a mutation only with an idempotency key. Runs on the edge.
+ * Calls internal functions in the process with the database, which serves them with `createInternalHandler`. The calls
+ * go through `@trpc/client`, which must be installed. Each attempt carries its own service JWT, bound to the function
+ * and the exact body. If the outcome is unknown, a query is sent once more, and a mutation only with an idempotency
+ * key. Runs on the edge.
  *
  * @throws ConfigurationError for an invalid URL, key, name, or limit
  * @example
@@ -83,12 +82,10 @@ export function httpRunner({
   requireClaimText('service.name', service.name)
 
   async function attempt(call: EncodedCall): Promise<unknown> {
-    const { path, type, actor, idempotencyKey = null, body, bodyDigest, deadline } = call
+    const { body, bodyDigest, deadline } = call
     const { signal } = deadline
-    const token = await issueServiceToken(
-      { path, type, actor, idempotencyKey },
-      { key: keys.active, service: service.name, audience, bodyDigest, now: config.now() },
-    )
+    const options = { key: keys.active, service: service.name, audience, bodyDigest, now: config.now() }
+    const token = await issueServiceToken(call, options)
     const exchange = async () => {
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
       // Redirects are not followed; some edge runtimes don't support `error`.
@@ -98,12 +95,24 @@ export function httpRunner({
     const { status, bytes } = await deadline.wait(exchange()).catch((cause) => {
       throw signal.aborted ? signal.reason : new CallRejection('UNDECIDED', { cause })
     })
-    return takeResult(parseJson(bytes), status)
+    return decodeResult(parseJson(bytes), status)
+  }
+
+  /** Sends a call, and once more if its outcome is unknown, it may be repeated, and time is left. */
+  async function send(call: EncodedCall): Promise<unknown> {
+    try {
+      return await attempt(call)
+    } catch (error) {
+      const mayRepeat = call.type === 'query' || call.idempotencyKey !== null
+      if (!mayRepeat || !isCallRejection(error) || error.code !== 'UNDECIDED') throw error
+    }
+    await call.deadline.wait(new Promise((resolve) => setTimeout(resolve, backOff(1, PAUSE))))
+    return attempt(call)
   }
 
   const link: OperationLink<AnyTRPCRouter> = ({ op }) =>
     observable((observer) => {
-      send(op.context.call as EncodedCall, attempt).then((data) => {
+      send(op.context.call as EncodedCall).then((data) => {
         observer.next({ result: { data } })
         observer.complete()
       }, observer.error)
@@ -120,16 +129,4 @@ export function httpRunner({
       throw cause
     })
   })
-}
-
-/** Attempts a call, and once more if its outcome is unknown, it may be repeated, and time is left. */
-async function send(call: EncodedCall, attempt: (call: EncodedCall) => Promise<unknown>): Promise<unknown> {
-  const mayRepeat = call.type === 'query' || call.idempotencyKey !== undefined
-  try {
-    return await attempt(call)
-  } catch (error) {
-    if (!mayRepeat || !isCallRejection(error) || error.code !== 'UNDECIDED') throw error
-  }
-  await call.deadline.wait(new Promise((resolve) => setTimeout(resolve, backOff(1, PAUSE))))
-  return attempt(call)
 }

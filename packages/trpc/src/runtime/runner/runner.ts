@@ -1,18 +1,26 @@
 import type { Identity } from '@sallyport/core'
-import type { FunctionReference } from './function-reference.ts'
+import type {
+  AnyTRPCMutationProcedure,
+  AnyTRPCQueryProcedure,
+  AnyTRPCRouter,
+  inferProcedureInput,
+  inferTransformedProcedureOutput,
+  TRPCRouterRecord,
+} from '@trpc/server'
+import { writeInQuery } from '../writes.ts'
 
-export type FunctionType = 'query' | 'mutation'
-
-/** One call of an internal function. */
 export interface RunnerCall {
-  readonly type: FunctionType
+  readonly type: 'query' | 'mutation'
   /** Such as `report.save`. Paths that begin with `sallyport.` are ours. */
   readonly path: string
   /** Crosses as JSON, wherever the function runs. */
   readonly input: unknown
   /** The acting user, or null without one. Step 2 runs for them again where the function runs. */
   readonly actor: Identity | null
-  /** Names one call of a mutation, so it may be sent again. Of a user's calls with one key, one runs, and the others get its result. */
+  /**
+   * Names one call of a mutation, so it may be sent again. Of a user's calls with one key, one runs, and the others get
+   * its result. Without a key, a mutation is never sent again.
+   */
   readonly idempotencyKey?: string | undefined
   /** Ends the wait for the response. */
   readonly signal?: AbortSignal | undefined
@@ -33,9 +41,8 @@ export interface Runner {
 
 /** The access to internal functions, which a context has in place of a database. */
 export interface FunctionContext {
-  /** Calls an internal query. */
   readonly runQuery: RunQuery
-  /** Calls an internal mutation. Not available in a tRPC query. */
+  /** Not available in a tRPC query. */
   readonly runMutation: RunMutation
 }
 
@@ -51,7 +58,88 @@ export type RunMutation = <Input, Output>(
     : [input: NoInfer<Input>, options?: MutationOptions]
 ) => Promise<Output>
 
-export interface MutationOptions {
-  /** See {@link RunnerCall.idempotencyKey}. Without one, a mutation is never sent again. */
-  readonly idempotencyKey?: string | undefined
+export type MutationOptions = Pick<RunnerCall, 'idempotencyKey'>
+
+export interface RunnerBinding extends Partial<Pick<RunnerCall, 'actor' | 'signal'>> {
+  /** Whether the current call is a tRPC query, which must not write. @default false */
+  readonly isQuery?: boolean
+}
+
+/**
+ * Returns `runQuery` and `runMutation` for a context without a database. An action has them already.
+ *
+ * @example
+ * const context = { ...createAuthContext(authConfig).headers(req.headers, { method: req.method }), ...bindRunner(runner) }
+ * const { session } = await getAuth(context).api.getSession()
+ */
+export function bindRunner(
+  runner: Runner,
+  { actor = null, signal, isQuery = false }: RunnerBinding = {},
+): FunctionContext {
+  return {
+    async runQuery<Output>({ [functionPath]: path }: HasPath, input?: unknown) {
+      return (await runner.run({ type: 'query', path, input, actor, signal })) as Output
+    },
+    async runMutation<Output>(
+      { [functionPath]: path }: HasPath,
+      input?: unknown,
+      { idempotencyKey }: MutationOptions = {},
+    ) {
+      if (isQuery) throw writeInQuery(`ctx.runMutation of ${path}`)
+      return (await runner.run({ type: 'mutation', path, input, actor, signal, idempotencyKey })) as Output
+    },
+  }
+}
+
+type HasPath = { readonly [functionPath]: string }
+
+/** The key of the path in a {@link FunctionReference}. */
+export const functionPath: unique symbol = Symbol.for('sallyport.functionPath') as never
+
+/** An internal function by its path. */
+export interface FunctionReference<Type extends 'query' | 'mutation', Input, Output> {
+  /** @internal */
+  readonly [functionPath]: string
+  /** For the types only. Always undefined. */
+  readonly types?: { readonly type: Type; readonly input: Input; readonly output: Output } | undefined
+}
+
+/** The references to the functions of a router, by name. */
+export type FunctionsOf<Router extends AnyTRPCRouter> = ReferencesOf<Router['_def']['record']>
+
+type ReferencesOf<Record extends TRPCRouterRecord> = {
+  readonly [Name in keyof Record]: Record[Name] extends AnyTRPCQueryProcedure | AnyTRPCMutationProcedure
+    ? ReferenceTo<Record[Name]>
+    : Record[Name] extends TRPCRouterRecord
+      ? ReferencesOf<Record[Name]>
+      : never
+}
+
+/** Results cross as JSON, so a `Date` becomes text. */
+type ReferenceTo<Procedure extends AnyTRPCQueryProcedure | AnyTRPCMutationProcedure> = FunctionReference<
+  Procedure['_def']['type'],
+  inferProcedureInput<Procedure>,
+  inferTransformedProcedureOutput<{ transformer: false; errorShape: unknown }, Procedure>
+>
+
+/**
+ * Returns references to the functions of a router. Import only the type of the router, so nothing of it is loaded.
+ *
+ * @example
+ * const internal = functionsOf<InternalRouter>()
+ * await ctx.runMutation(internal.report.save, { title }, { idempotencyKey })
+ */
+export function functionsOf<Router extends AnyTRPCRouter>(): FunctionsOf<Router> {
+  return referenceTo('') as FunctionsOf<Router>
+}
+
+function referenceTo(path: string): object {
+  return new Proxy(Object.freeze({}), {
+    get(_target, name) {
+      if (name === functionPath) return path
+      // Awaiting or printing a reference must not create another.
+      if (typeof name === 'symbol' || name === 'then') return undefined
+      return referenceTo(path === '' ? name : `${path}.${name}`)
+    },
+  })
 }

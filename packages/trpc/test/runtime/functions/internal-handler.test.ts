@@ -114,7 +114,7 @@ describe('the token', () => {
     expect(scene.work.runs).toEqual([])
   })
 
-  test('of a user is rejected, and that of a service at the public gate', async () => {
+  test('of a user is rejected, and that of a service at the public door', async () => {
     expect(await answerTo(requestFor(SAVE, ada.token))).toEqual(INVALID)
     const token = await tokenFor(scene, SAVE)
     await expect(verifyJwt(token, scene.auth.config)).rejects.toMatchObject({ reason: 'TOKEN_INVALID' })
@@ -391,7 +391,7 @@ describe('what cannot be decided is 503, and says when to come again:', () => {
   })
 })
 
-test('strangers take no place from those who may call', async () => {
+test('callers without a key take no place from those who may call', async () => {
   const node = scene.addNode({ maxConcurrent: 1 })
   const token = await tokenFor(scene, LIST)
   const flood = Array.from({ length: 50 }, (_, index) =>

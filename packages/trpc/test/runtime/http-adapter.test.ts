@@ -1,7 +1,7 @@
 import { type Reason, validateSession } from '@sallyport/core'
 import type { Runner, RunnerCall } from '@sallyport/trpc/action'
 import { describe, expect, test } from 'vitest'
-import { httpStore } from '../../src/runtime/http-store.ts'
+import { httpStore } from '../../src/runtime/http-adapter.ts'
 
 const key = { sessionId: 's1', userId: 'u1', version: 1, issuer: 'http://localhost:3000' }
 const limit = { points: 1, duration: 60 }
