@@ -1,4 +1,4 @@
-import type { AnyDatabase } from './database/any-database.ts'
+import type { AnyDatabase } from './database/database.ts'
 import { migratePlugins } from './database/migrate-plugins.ts'
 import type { SessionDatabase } from './database/session-database.ts'
 import { type Api, createApi } from './endpoints/api.ts'
@@ -11,8 +11,7 @@ import { type PruneReport, prune } from './lifecycle/prune.ts'
 import { ConfigurationError } from './protocol/errors.ts'
 import { safeListener } from './protocol/safe-listener.ts'
 
-export type { AnyDatabase } from './database/any-database.ts'
-export type { AuthTransaction, ChangeEvent, RecordEvent } from './database/auth-transaction.ts'
+export type { AnyDatabase } from './database/database.ts'
 export type { MigrationDialect, MigrationReport, Migrations } from './database/migrations.ts'
 export type {
   AuthTables,
@@ -22,7 +21,13 @@ export type {
   NullableTimestamp,
   Timestamp,
 } from './database/schema.ts'
-export type { ChangeHook, SessionDatabase } from './database/session-database.ts'
+export type {
+  AuthTransaction,
+  ChangeEvent,
+  ChangeHook,
+  RecordEvent,
+  SessionDatabase,
+} from './database/session-database.ts'
 export type {
   Api,
   ApiMethod,

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
-import type { AuthTransaction } from './auth-transaction.ts'
 import { type Engine, namesOf, quote, type StoreMapping } from './mapping.ts'
 import { createRateLimitTable } from './migrations.ts'
 import { LOG_RETENTION_MS, revocationLogStatements } from './revocation-log.ts'
 import type { AuthKysely } from './schema.ts'
+import type { AuthTransaction } from './session-database.ts'
 
 /** The number of an advisory lock: nodes that start together create the triggers one after another. */
 const INSTALLING = 7_255_597

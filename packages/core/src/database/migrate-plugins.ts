@@ -1,6 +1,6 @@
 import type { AuthPlugin } from '../endpoints/definition.ts'
-import { type AnyDatabase, toSessionDatabase } from './any-database.ts'
 import { addColumns, columnsOf } from './columns.ts'
+import { type AnyDatabase, toSessionDatabase } from './database.ts'
 import { type MigrationReport, migrate } from './migrations.ts'
 
 /**

@@ -1,8 +1,12 @@
 import type { Insertable } from 'kysely'
-import { type AnyDatabase, toSessionDatabase } from '../database/any-database.ts'
-import type { AuthTransaction, ChangeEvent, RecordEvent } from '../database/auth-transaction.ts'
+import { type AnyDatabase, toSessionDatabase } from '../database/database.ts'
 import type { AuditTable } from '../database/schema.ts'
-import type { SessionDatabase } from '../database/session-database.ts'
+import type {
+  AuthTransaction,
+  ChangeEvent,
+  RecordEvent,
+  SessionDatabase,
+} from '../database/session-database.ts'
 import { emit } from '../events/emit.ts'
 import type { PluginEvent } from '../events/event.ts'
 import { DeadlineError, withDeadline } from '../protocol/deadline.ts'

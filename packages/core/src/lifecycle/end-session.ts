@@ -1,6 +1,6 @@
-import type { AnyDatabase } from '../database/any-database.ts'
-import type { AuthTransaction, RecordEvent } from '../database/auth-transaction.ts'
+import type { AnyDatabase } from '../database/database.ts'
 import { toNullableDate } from '../database/schema.ts'
+import type { AuthTransaction, RecordEvent } from '../database/session-database.ts'
 import type { RevocationCause } from '../events/event.ts'
 import type { SessionCookie } from '../request/credentials.ts'
 import { secretStatus } from '../session/secret-status.ts'

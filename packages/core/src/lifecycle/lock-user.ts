@@ -1,4 +1,4 @@
-import type { AuthTransaction } from '../database/auth-transaction.ts'
+import type { AuthTransaction } from '../database/session-database.ts'
 
 /**
  * Locks users in the order of their ids until the transaction ends, and returns the ids that exist. Every

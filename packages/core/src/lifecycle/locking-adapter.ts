@@ -1,4 +1,4 @@
-import type { AuthTransaction } from '../database/auth-transaction.ts'
+import type { AuthTransaction } from '../database/session-database.ts'
 import { type AddedColumns, type AddedLists, addedLists, NO_COLUMNS } from '../session/added-columns.ts'
 import type { Session, SessionKey, StoredSession } from '../session/session.ts'
 import { toSession } from '../session/session-row.ts'

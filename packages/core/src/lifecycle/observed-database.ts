@@ -1,4 +1,4 @@
-import { type AnyDatabase, toSessionDatabase } from '../database/any-database.ts'
+import { type AnyDatabase, toSessionDatabase } from '../database/database.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
 import type { AuthDefinition, AuthPlugin } from '../endpoints/definition.ts'
 import type { EventRequest } from '../events/event.ts'

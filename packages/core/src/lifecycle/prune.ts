@@ -1,4 +1,4 @@
-import { type AnyDatabase, toSessionDatabase } from '../database/any-database.ts'
+import { type AnyDatabase, toSessionDatabase } from '../database/database.ts'
 import { LOG_RETENTION_MS } from '../database/revocation-log.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
 import { requirePositive } from '../protocol/settings.ts'

@@ -1,5 +1,5 @@
-import type { AuthTransaction, RecordEvent } from '../database/auth-transaction.ts'
 import { toDate, toNullableDate } from '../database/schema.ts'
+import type { AuthTransaction, RecordEvent } from '../database/session-database.ts'
 import type { VersionCause } from '../events/event.ts'
 import type { SessionCookie } from '../request/credentials.ts'
 import { createFamily, createSessionSecret, hashSecret } from '../session/secret.ts'

@@ -1,6 +1,6 @@
 import type { AuthConfig } from '../config.ts'
-import type { AuthTransaction } from '../database/auth-transaction.ts'
 import type { AuthKysely } from '../database/schema.ts'
+import type { AuthTransaction } from '../database/session-database.ts'
 import type { Identity } from '../jwt/identity.ts'
 import { DeadlineError, withDeadline } from '../protocol/deadline.ts'
 import { AuthError } from '../protocol/errors.ts'

@@ -1,5 +1,5 @@
-import type { AuthTransaction } from '../../database/auth-transaction.ts'
 import { type AuthKysely, toDate } from '../../database/schema.ts'
+import type { AuthTransaction } from '../../database/session-database.ts'
 import { lockUsers } from '../../lifecycle/lock-user.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
 import { emailPasswordError } from './reasons.ts'
