@@ -6,7 +6,6 @@ import { createEndpointServer, endpointsOf } from './endpoints/bind-endpoints.ts
 import type { AuthDefinition, AuthPlugin } from './endpoints/definition.ts'
 import { createHandler, type RequestOptions } from './endpoints/handler.ts'
 import { createServerApi, type ServerApi } from './endpoints/server-api.ts'
-import { expiringTables } from './lifecycle/observed-database.ts'
 import { type PruneReport, prune } from './lifecycle/prune.ts'
 import { ConfigurationError } from './protocol/errors.ts'
 import { safeListener } from './protocol/safe-listener.ts'
@@ -124,7 +123,7 @@ export async function createAuth<Plugins extends readonly AuthPlugin[]>(
   const reportError = safeListener(onError)
   const server = createEndpointServer(definition, database, reportError)
   await migratePlugins(plugins, server.database)
-  const tables = expiringTables(plugins)
+  const tables = plugins.flatMap(({ expiringTables = [] }) => expiringTables)
   const pruneNow = () => prune(server.database, { now: config.now(), tables, auditDays })
   const everyMs = pruneEverySeconds * 1000
   // A longer timer would fire at once, again and again.

@@ -54,3 +54,13 @@ async function findLocked(
   const row = { ...user, expiresAt, lastAuthenticatedAt, version, rotatedAt, issuer }
   return toSession({ sessionId, userId }, row, { added, values })
 }
+
+/**
+ * Locks users in the order of their ids until the transaction ends, and returns the ids that exist. Every
+ * change locks the user's row before a session's row, so two changes never deadlock.
+ */
+export async function lockUsers(trx: AuthTransaction, userIds: readonly string[]): Promise<string[]> {
+  if (userIds.length === 0) return []
+  const users = trx.selectFrom('user').select('id').where('id', 'in', userIds).orderBy('id')
+  return (await users.forNoKeyUpdate().execute()).map(({ id }) => id)
+}

@@ -11,12 +11,11 @@ import type { Session } from '../session/session.ts'
 import { LOCK_TIMEOUT_MS, lockingAdapter } from './locking-adapter.ts'
 import { inUserQueue } from './user-queue.ts'
 
-/** A revocation has to wait for the transaction. */
+/** A revocation waits for the transaction. */
 const MAX_WORK_MS = 2_000
 
 export interface TransactOptions {
   readonly config: AuthConfig
-  /** The columns that a definition adds. @default none */
   readonly columns?: AddedColumns | undefined
   /** Throws if the locked session may not do this. */
   readonly authorize?: (session: Session) => void
@@ -46,21 +45,18 @@ export async function transact<Result>(
   const unlessAborted = <Value>(promise: Promise<Value>) => Promise.race([promise, aborted.promise])
 
   async function run(trx: AuthTransaction): Promise<Result> {
-    const lock = {
-      config: { ...config, lookupTimeoutMs: LOCK_TIMEOUT_MS },
-      sessions: lockingAdapter(trx, columns),
-    }
-    authorize?.(await unlessAborted(validateIdentity(identity, lock)))
+    const lockConfig = { ...config, lookupTimeoutMs: LOCK_TIMEOUT_MS }
+    const sessions = lockingAdapter(trx, columns)
+    authorize?.(await unlessAborted(validateIdentity(identity, { config: lockConfig, sessions })))
     // Otherwise the end of the transaction would wait for a statement that hangs.
     await limitStatements?.(trx, MAX_WORK_MS)
     return unlessAborted(withDeadline(work(trx), MAX_WORK_MS))
   }
 
   const wait = (before: Promise<void>) => unlessAborted(withDeadline(before, LOCK_TIMEOUT_MS))
+  const queue = { db, userId: identity.userId, wait }
   try {
-    return await inUserQueue({ db, userId: identity.userId, wait }, () =>
-      unlessAborted(db.transaction().execute(run)),
-    )
+    return await inUserQueue(queue, () => unlessAborted(db.transaction().execute(run)))
   } catch (cause) {
     const isUnknown = cause instanceof DeadlineError || isConflict(cause)
     throw isUnknown ? new AuthError('SESSIONS_UNAVAILABLE', { cause }) : cause

@@ -2,7 +2,7 @@ import type { Client } from 'pg'
 import { DeadlineError } from '../../protocol/deadline.ts'
 import { AuthError } from '../../protocol/errors.ts'
 import type { SessionKey, StoredSession } from '../../session/session.ts'
-import type { PostgresConnector } from './connector.ts'
+import type { PostgresConnector } from './connect.ts'
 import { isStatementFault, sqlState } from './errors.ts'
 import { lookupConnections } from './lookup-connections.ts'
 
@@ -28,7 +28,6 @@ interface QueueOptions {
   readonly prepare: (client: Client) => Promise<void>
   /** Runs one statement for all keys, and returns their sessions in the same order. */
   readonly findAll: (client: Client, keys: readonly SessionKey[]) => Promise<(StoredSession | null)[]>
-  readonly timeoutMs: number
 }
 
 /** The lookups that wait for a connection. */
@@ -39,7 +38,8 @@ export interface LookupQueue {
 }
 
 /** Sends lookups in batches, one statement at a time. See `postgresLookups`. */
-export function lookupQueue({ connector, prepare, findAll, timeoutMs }: QueueOptions): LookupQueue {
+export function lookupQueue({ connector, prepare, findAll }: QueueOptions): LookupQueue {
+  const { lookupTimeoutMs: timeoutMs } = connector
   const connections = lookupConnections({ connector, prepare, onReady: resume, onOutage: rejectUntilReady })
   let queue: Lookup[] = []
   let running: Promise<void> | null = null
@@ -65,7 +65,7 @@ export function lookupQueue({ connector, prepare, findAll, timeoutMs }: QueueOpt
     const respondsAt = performance.now() + lastDurationMs
     const first = queue.findIndex(({ deadline }) => deadline >= respondsAt)
     const late = queue.splice(0, first === -1 ? queue.length : first)
-    rejectAll(late, new DeadlineError('No answer in time'))
+    rejectAll(late, new DeadlineError('No response in time'))
   }
 
   async function run(client: Client, batch: readonly Lookup[]): Promise<void> {

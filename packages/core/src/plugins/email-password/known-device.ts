@@ -1,5 +1,5 @@
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
-import { lockUsers } from '../../lifecycle/lock-user.ts'
+import { lockUsers } from '../../lifecycle/locking-adapter.ts'
 import { readCookie, setCookie } from '../../request/cookie.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
 import { type EmailPasswordKysely, withOwnTables } from './tables.ts'

@@ -1,6 +1,6 @@
 import { type AuthKysely, toDate } from '../../database/schema.ts'
 import type { AuthTransaction } from '../../database/session-database.ts'
-import { lockUsers } from '../../lifecycle/lock-user.ts'
+import { lockUsers } from '../../lifecycle/locking-adapter.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
 import { emailPasswordError } from './reasons.ts'
 import type { LinkEmail } from './send-email.ts'
