@@ -1,5 +1,5 @@
+import { migratePlugins } from './database/columns.ts'
 import type { AnyDatabase } from './database/database.ts'
-import { migratePlugins } from './database/migrate-plugins.ts'
 import type { SessionDatabase } from './database/session-database.ts'
 import { type Api, createApi } from './endpoints/api.ts'
 import { createEndpointServer, endpointsOf } from './endpoints/bind-endpoints.ts'
@@ -75,7 +75,7 @@ export { createSession, type NewSession, type NewSessionOptions } from './lifecy
 export { revokeSession, revokeSessions } from './lifecycle/end-session.ts'
 export type { PruneReport } from './lifecycle/prune.ts'
 export { type RejectionTable, rejections } from './protocol/endpoint-error.ts'
-export { memoryLimits } from './rate-limit/memory-limits.ts'
+export { memoryLimits } from './rate-limit/flexible-limits.ts'
 export { setCookie } from './request/cookie.ts'
 export type { AddedColumns, ColumnShape, ColumnType } from './session/added-columns.ts'
 

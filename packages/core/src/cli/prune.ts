@@ -27,7 +27,7 @@ export function addPruneCommand(program: Command): void {
     )
     .action(async ({ database: url, auth, every, auditDays, batchSize }: PruneCommandOptions) => {
       const { openDatabase } = await import('./open-database.ts')
-      const { migratePlugins } = await import('../database/migrate-plugins.ts')
+      const { migratePlugins } = await import('../database/columns.ts')
       const { prune } = await import('../lifecycle/prune.ts')
       const { observed } = await import('../lifecycle/observed-database.ts')
       const definition = auth === undefined ? null : await loadDefinition(auth)

@@ -42,13 +42,10 @@ async function isInstalled(trx: AuthTransaction, mapping: StoreMapping, version:
 export function pruneFeedHourly(db: AuthKysely): () => void {
   async function prune(): Promise<void> {
     const now = Date.now()
-    await db
-      .deleteFrom('revocation_log')
-      .where('at', '<=', new Date(now - LOG_RETENTION_MS))
-      .execute()
+    const old = db.deleteFrom('revocation_log').where('at', '<=', new Date(now - LOG_RETENTION_MS))
+    await old.execute()
     await db.deleteFrom('rateLimit').where('expire', '<=', now).execute()
   }
-  const timer = setInterval(() => void prune().catch(() => {}), LOG_RETENTION_MS)
-  timer.unref()
+  const timer = setInterval(() => void prune().catch(() => {}), LOG_RETENTION_MS).unref()
   return () => clearInterval(timer)
 }
