@@ -9,7 +9,6 @@ import { validateIdentity } from '../session/authenticate.ts'
 import { isConflict } from '../session/conflict.ts'
 import type { Session } from '../session/session.ts'
 import { LOCK_TIMEOUT_MS, lockingAdapter } from './locking-adapter.ts'
-import { inUserQueue } from './user-queue.ts'
 
 /** A revocation waits for the transaction. */
 const MAX_WORK_MS = 2_000
@@ -62,5 +61,35 @@ export async function transact<Result>(
     throw isUnknown ? new AuthError('SESSIONS_UNAVAILABLE', { cause }) : cause
   } finally {
     signal?.removeEventListener('abort', abort)
+  }
+}
+
+const queues = new WeakMap<object, Map<string, Promise<void>>>()
+
+/**
+ * Runs the transactions of one user in this process one after another. Otherwise each would hold one of the few
+ * connections while it waits for the lock of the user, and a revocation of that user needs one too.
+ *
+ * @param options.wait bounds the time in the queue. If it rejects, the work doesn't start.
+ */
+export async function inUserQueue<Result>(
+  { db, userId, wait }: { db: object; userId: string; wait: (before: Promise<void>) => Promise<void> },
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const queue = queues.get(db) ?? new Map<string, Promise<void>>()
+  queues.set(db, queue)
+  const before = queue.get(userId) ?? Promise.resolve()
+  const mine = Promise.withResolvers<void>()
+  // If this caller gives up, those behind it still wait for those before it.
+  const last = before.then(() => mine.promise)
+  queue.set(userId, last)
+  void last.then(() => {
+    if (queue.get(userId) === last) queue.delete(userId)
+  })
+  try {
+    await wait(before)
+    return await work()
+  } finally {
+    mine.resolve()
   }
 }

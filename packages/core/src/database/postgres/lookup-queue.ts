@@ -7,16 +7,13 @@ import { isStatementFault, sqlState } from './errors.ts'
 import { lookupConnections } from './lookup-connections.ts'
 
 const MAX_BATCH = 256
-
 const MAX_RESULTS_PER_TURN = 64
 
 /** The SQLSTATE of `cached plan must not change result type`. */
 const OUTDATED_PLAN = '0A000'
 
-interface Lookup {
+interface Lookup extends PromiseWithResolvers<StoredSession | null> {
   readonly key: SessionKey
-  readonly resolve: (session: StoredSession | null) => void
-  readonly reject: (error: unknown) => void
   /** When the caller gives up, on the monotonic clock. */
   readonly deadline: number
   isRetry: boolean
@@ -112,10 +109,10 @@ export function lookupQueue({ connector, prepare, findAll }: QueueOptions): Look
   return {
     async find(key) {
       if (outage !== null) throw unavailable(outage)
-      return new Promise((resolve, reject) => {
-        queue.push({ key, resolve, reject, deadline: performance.now() + timeoutMs, isRetry: false })
-        send()
-      })
+      const found = Promise.withResolvers<StoredSession | null>()
+      queue.push({ ...found, key, deadline: performance.now() + timeoutMs, isRetry: false })
+      send()
+      return found.promise
     },
     async close() {
       rejectUntilReady(new Error('The database is closed'))
