@@ -52,7 +52,7 @@ export async function revokeSession(
   database: AnyDatabase,
   options: Partial<Ending> = {},
 ): Promise<boolean> {
-  return (await endSessions(database, { sessionId, ...options })) > 0
+  return (await endSessions(database, { sessionId }, options)) > 0
 }
 
 /** Ends all sessions of a user, and returns how many ended. */
@@ -61,14 +61,15 @@ export function revokeSessions(
   database: AnyDatabase,
   options: Partial<Ending> = {},
 ): Promise<number> {
-  return endSessions(database, { userId, ...options })
+  return endSessions(database, { userId }, options)
 }
 
 function endSessions(
   database: AnyDatabase,
-  { cause = 'revoked', at = new Date(), ...ending }: SessionSelector & Partial<Ending>,
+  selector: SessionSelector,
+  { cause = 'revoked', actorId = null, at = new Date() }: Partial<Ending>,
 ): Promise<number> {
-  return commit(database, (trx, record) => deleteSessions(trx, record, { ...ending, cause, at }))
+  return commit(database, (trx, record) => deleteSessions(trx, record, { ...selector, cause, actorId, at }))
 }
 
 /**
