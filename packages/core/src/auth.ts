@@ -1,17 +1,15 @@
-import type { AnyDatabase } from './database/any-database.ts'
-import { migratePlugins } from './database/migrate-plugins.ts'
+import { migratePlugins } from './database/columns.ts'
+import type { AnyDatabase } from './database/database.ts'
 import type { SessionDatabase } from './database/session-database.ts'
 import { type Api, createApi, type ServerApi } from './endpoints/api.ts'
 import { createEndpointServer, endpointsOf } from './endpoints/bind-endpoints.ts'
 import type { AuthDefinition, AuthPlugin } from './endpoints/definition.ts'
 import { createHandler, type RequestOptions } from './endpoints/handler.ts'
-import { expiringTables } from './lifecycle/observed-database.ts'
 import { type PruneReport, prune } from './lifecycle/prune.ts'
 import { ConfigurationError } from './protocol/errors.ts'
 import { safeListener } from './protocol/safe-listener.ts'
 
-export type { AnyDatabase } from './database/any-database.ts'
-export type { AuthTransaction, ChangeEvent, RecordEvent } from './database/auth-transaction.ts'
+export type { AnyDatabase } from './database/database.ts'
 export type { MigrationDialect, MigrationReport, Migrations } from './database/migrations.ts'
 export type {
   AuthTables,
@@ -21,7 +19,13 @@ export type {
   NullableTimestamp,
   Timestamp,
 } from './database/schema.ts'
-export type { ChangeHook, SessionDatabase } from './database/session-database.ts'
+export type {
+  AuthTransaction,
+  ChangeEvent,
+  ChangeHook,
+  RecordEvent,
+  SessionDatabase,
+} from './database/session-database.ts'
 export type {
   Api,
   ApiMethod,
@@ -64,7 +68,7 @@ export { createSession, type NewSession, type NewSessionOptions } from './lifecy
 export { revokeSession, revokeSessions } from './lifecycle/end-session.ts'
 export type { PruneReport } from './lifecycle/prune.ts'
 export { type RejectionTable, rejections } from './protocol/endpoint-error.ts'
-export { memoryLimits } from './rate-limit/memory-limits.ts'
+export { memoryLimits } from './rate-limit/flexible-limits.ts'
 export { setCookie } from './request/cookie.ts'
 export type { AddedColumns, ColumnShape, ColumnType } from './session/added-columns.ts'
 
@@ -111,7 +115,7 @@ export async function createAuth<Plugins extends readonly AuthPlugin[]>(
   const reportError = safeListener(onError)
   const server = createEndpointServer(definition, database, reportError)
   await migratePlugins(plugins, server.database)
-  const tables = expiringTables(plugins)
+  const tables = plugins.flatMap(({ expiringTables = [] }) => expiringTables)
   const pruneNow = () => prune(server.database, { now: config.now(), tables, auditDays })
   const everyMs = pruneEverySeconds * 1000
   // A longer timer would fire at once, repeatedly.

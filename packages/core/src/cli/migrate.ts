@@ -9,7 +9,7 @@ export function addMigrateCommand(program: Command): void {
     .action(async ({ database: url, auth }: DatabaseOptions) => {
       // Loaded here, so the other commands work without a database driver.
       const { openDatabase } = await import('./open-database.ts')
-      const { migratePlugins } = await import('../database/migrate-plugins.ts')
+      const { migratePlugins } = await import('../database/columns.ts')
       const definition = auth === undefined ? null : await loadDefinition(auth)
       const database = await openDatabase(url)
       try {

@@ -25,11 +25,11 @@ export function addPruneCommand(program: Command): void {
     )
     .action(async ({ database: url, auth, every, auditDays, batchSize }: PruneCommandOptions) => {
       const { openDatabase } = await import('./open-database.ts')
-      const { migratePlugins } = await import('../database/migrate-plugins.ts')
+      const { migratePlugins } = await import('../database/columns.ts')
       const { prune } = await import('../lifecycle/prune.ts')
-      const { expiringTables, observed } = await import('../lifecycle/observed-database.ts')
+      const { observed } = await import('../lifecycle/observed-database.ts')
       const definition = auth === undefined ? null : await loadDefinition(auth)
-      const tables = expiringTables(definition?.plugins ?? [])
+      const tables = definition?.plugins.flatMap(({ expiringTables = [] }) => expiringTables) ?? []
       // A mistyped path must not become a new file.
       const database = await openDatabase(url, { create: false })
       await migratePlugins(definition?.plugins ?? [], database)

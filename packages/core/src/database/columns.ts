@@ -1,7 +1,8 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { AuthPlugin } from '../endpoints/definition.ts'
 import type { AddedColumns, ColumnShape } from '../session/added-columns.ts'
-import type { MigrationDialect } from './migrations.ts'
+import { type AnyDatabase, toSessionDatabase } from './database.ts'
+import { type MigrationDialect, type MigrationReport, migrate } from './migrations.ts'
 
 /** Returns the columns that the plugins and the app add to `user` and `session`. */
 export function columnsOf({ plugins }: { readonly plugins: readonly AuthPlugin[] }): AddedColumns {
@@ -48,18 +49,12 @@ export async function addColumns<Tables>(
 /** The number of an advisory lock. */
 const ADDING_COLUMNS = 7_255_301
 
-interface MissingColumn {
-  readonly table: 'user' | 'session'
-  readonly name: string
-  readonly shape: ColumnShape
-}
-
 async function missingColumns<Tables>(
   db: Kysely<Tables>,
   { engine }: MigrationDialect,
   columns: AddedColumns,
-): Promise<MissingColumn[]> {
-  const missing: MissingColumn[] = []
+): Promise<{ table: string; name: string; shape: ColumnShape }[]> {
+  const missing = []
   for (const table of ['user', 'session'] as const) {
     const query =
       engine === 'sqlite'
@@ -76,12 +71,8 @@ async function missingColumns<Tables>(
 }
 
 function declaration({ type, default: value }: ColumnShape, types: MigrationDialect): RawBuilder<unknown> {
-  const written = {
-    text: sql`text`,
-    number: sql`double precision`,
-    flag: types.flag,
-    timestamp: types.timestamp,
-  }
+  const { flag, timestamp } = types
+  const written = { text: sql`text`, number: sql`double precision`, flag, timestamp }
   if (value === undefined) return written[type]
   const literal = typeof value === 'boolean' ? (value ? types.yes : types.no) : sql.lit(value)
   return sql`${written[type]} not null default ${literal}`
@@ -94,4 +85,23 @@ export function unreadColumns(wanted: AddedColumns, read: AddedColumns): string[
       .filter(([name, { type }]) => read[table][name]?.type !== type)
       .map(([name]) => `${table}.${name}`),
   )
+}
+
+/**
+ * Adds the columns that the plugins declare, then runs the migrations of each plugin.
+ *
+ * @throws the error of a failed migration; then none of that plugin is applied
+ */
+export async function migratePlugins(
+  plugins: readonly AuthPlugin[],
+  database: Pick<AnyDatabase, 'db' | 'types'>,
+): Promise<MigrationReport> {
+  const { db, types } = toSessionDatabase(database)
+  const applied = await addColumns(db, types, columnsOf({ plugins }))
+  for (const { id, migrations } of plugins) {
+    if (migrations === undefined) continue
+    const report = await migrate(db, types, { owner: `sallyport_${id}`, migrations })
+    applied.push(...report.applied.map((name) => `${id} ${name}`))
+  }
+  return { applied }
 }

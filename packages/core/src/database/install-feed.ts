@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
-import type { AuthTransaction } from './auth-transaction.ts'
 import { type Engine, namesOf, quote, type StoreMapping } from './mapping.ts'
 import { createRateLimitTable } from './migrations.ts'
 import { LOG_RETENTION_MS, revocationLogStatements } from './revocation-log.ts'
 import type { AuthKysely } from './schema.ts'
+import type { AuthTransaction } from './session-database.ts'
 
 /** The number of an advisory lock: nodes that start together create the triggers one after another. */
 const INSTALLING = 7_255_597
@@ -42,13 +42,10 @@ async function isInstalled(trx: AuthTransaction, mapping: StoreMapping, version:
 export function pruneFeedHourly(db: AuthKysely): () => void {
   async function prune(): Promise<void> {
     const now = Date.now()
-    await db
-      .deleteFrom('revocation_log')
-      .where('at', '<=', new Date(now - LOG_RETENTION_MS))
-      .execute()
+    const old = db.deleteFrom('revocation_log').where('at', '<=', new Date(now - LOG_RETENTION_MS))
+    await old.execute()
     await db.deleteFrom('rateLimit').where('expire', '<=', now).execute()
   }
-  const timer = setInterval(() => void prune().catch(() => {}), LOG_RETENTION_MS)
-  timer.unref()
+  const timer = setInterval(() => void prune().catch(() => {}), LOG_RETENTION_MS).unref()
   return () => clearInterval(timer)
 }

@@ -5,7 +5,7 @@ export type DateEncoding = 'timestamp' | 'iso' | 'seconds' | 'milliseconds'
 
 /** The names of a table and its columns. */
 export interface TableMapping<Columns> {
-  /** Its name, with a schema and a dot before it if needed. */
+  /** Includes the schema and a dot if needed. */
   readonly table?: string
   /** Null for a column that the table doesn't have. */
   readonly columns?: Partial<Columns>
@@ -52,14 +52,9 @@ export interface StoreMapping {
   readonly issuer?: string
 }
 
-interface OwnSessionColumns extends SessionColumns {
-  readonly issuer: string | null
-  readonly rotatedAt: string | null
-}
-
 /** A {@link StoreMapping} with its defaults. */
 export interface Names {
-  readonly session: { readonly table: string; readonly columns: OwnSessionColumns }
+  readonly session: { readonly table: string; readonly columns: typeof OWN_SESSION }
   readonly user: { readonly table: string; readonly columns: UserColumnNames }
   readonly dates: DateEncoding
   /** The issuer of all sessions in a mapped table, which has no column for it. */
@@ -68,22 +63,17 @@ export interface Names {
 
 export type Engine = 'sqlite' | 'postgres'
 
-const MAPPED_SESSION: OwnSessionColumns = {
+const OWN_SESSION: SessionColumns & Readonly<Record<'issuer' | 'rotatedAt', string | null>> = {
   id: 'id',
   userId: 'userId',
   expiresAt: 'expiresAt',
   lastAuthenticatedAt: 'lastAuthenticatedAt',
-  version: null,
-  issuer: null,
-  rotatedAt: null,
-}
-
-const OWN_SESSION: OwnSessionColumns = {
-  ...MAPPED_SESSION,
   version: 'version',
   issuer: 'issuer',
   rotatedAt: 'rotatedAt',
 }
+
+const MAPPED_SESSION: typeof OWN_SESSION = { ...OWN_SESSION, version: null, issuer: null, rotatedAt: null }
 
 const USER: UserColumnNames = {
   id: 'id',
@@ -119,8 +109,6 @@ export function namesOf(engine: Engine, mapping?: StoreMapping): Names {
 
 /** Quotes a name for SQL. A dot separates the schema. */
 export function quote(name: string): string {
-  return name
-    .split('.')
-    .map((part) => `"${part.replaceAll('"', '""')}"`)
-    .join('.')
+  const parts = name.split('.').map((part) => `"${part.replaceAll('"', '""')}"`)
+  return parts.join('.')
 }

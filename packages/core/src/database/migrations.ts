@@ -35,9 +35,8 @@ export type Migrations = Readonly<
   Record<string, (schema: SchemaModule, types: MigrationDialect, db: Kysely<unknown>) => Promise<void>>
 >
 
-/** The migrations that ran. */
+/** The names of the migrations that ran, in order. */
 export interface MigrationReport {
-  /** Their names, in order. */
   readonly applied: string[]
 }
 
@@ -56,11 +55,8 @@ export async function migrate<Tables>(
     db,
     provider: {
       async getMigrations() {
-        const entries = Object.entries(migrations).map(([name, up]): [string, Migration] => [
-          name,
-          { up: (db: Kysely<unknown>) => up(db.schema, dialect, db) },
-        ])
-        return Object.fromEntries(entries)
+        const run = (up: Migrations[string]): Migration => ({ up: (db) => up(db.schema, dialect, db) })
+        return Object.fromEntries(Object.entries(migrations).map(([name, up]) => [name, run(up)]))
       },
     },
     migrationTableName: `${owner}_migration`,
@@ -86,10 +82,18 @@ export function createRateLimitTable(schema: SchemaModule): { execute(): Promise
     .addColumn('expire', 'bigint')
 }
 
+const INDEXES = {
+  session: ['expiresAt', 'userId'],
+  account: ['userId'],
+  audit: ['createdAt', 'userId', 'sessionId', 'actingSessionId', 'actorId'],
+  serviceToken: ['expiresAt'],
+  serviceCall: ['expiresAt'],
+}
+
 const CORE: { owner: string; migrations: Migrations } = {
   owner: 'sallyport',
   migrations: {
-    async '0001_sessions'(schema, { timestamp, flag, no }) {
+    async '0001_tables'(schema, { engine, timestamp, flag, no, yes }, db) {
       await schema
         .createTable('user')
         .addColumn('id', 'text', (column) => column.primaryKey())
@@ -114,11 +118,16 @@ const CORE: { owner: string; migrations: Migrations } = {
         .addColumn('expiresAt', timestamp, (column) => column.notNull())
         .addColumn('lastAuthenticatedAt', timestamp, (column) => column.notNull())
         .addColumn('lastSeenAt', timestamp, (column) => column.notNull())
+        .addColumn('remembered', flag, (column) => column.notNull().defaultTo(yes))
+        .addColumn('previousToken', 'text')
+        .addColumn('rotatedAt', timestamp)
+        .addColumn('tokenFamily', 'text')
+        .addColumn('version', 'integer', (column) => column.notNull().defaultTo(1))
+        .addColumn('provedVersion', 'integer', (column) => column.notNull().defaultTo(1))
+        .addColumn('issuer', 'text')
         .addColumn('createdAt', timestamp, (column) => column.notNull())
         .addColumn('updatedAt', timestamp, (column) => column.notNull())
         .execute()
-      await schema.createIndex('session_expiresAt').on('session').column('expiresAt').execute()
-      await schema.createIndex('session_userId').on('session').column('userId').execute()
       await schema
         .createTable('account')
         .addColumn('id', 'text', (column) => column.primaryKey())
@@ -130,16 +139,6 @@ const CORE: { owner: string; migrations: Migrations } = {
         .addColumn('updatedAt', timestamp, (column) => column.notNull())
         .addUniqueConstraint('account_provider', ['providerId', 'accountId'])
         .execute()
-      await schema.createIndex('account_userId').on('account').column('userId').execute()
-    },
-    async '0002_lifecycle'(schema, { timestamp, flag, yes }) {
-      await schema
-        .alterTable('session')
-        .addColumn('remembered', flag, (column) => column.notNull().defaultTo(yes))
-        .execute()
-      await schema.alterTable('session').addColumn('previousToken', 'text').execute()
-      await schema.alterTable('session').addColumn('rotatedAt', timestamp).execute()
-      await schema.alterTable('session').addColumn('tokenFamily', 'text').execute()
       await schema
         .createTable('audit')
         .addColumn('id', 'text', (column) => column.primaryKey())
@@ -148,24 +147,17 @@ const CORE: { owner: string; migrations: Migrations } = {
         .addColumn('sessionId', 'text')
         .addColumn('actorId', 'text')
         .addColumn('address', 'text')
+        .addColumn('userAgent', 'text')
+        .addColumn('actingSessionId', 'text')
         .addColumn('detail', 'text', (column) => column.notNull())
         .addColumn('createdAt', timestamp, (column) => column.notNull())
         .execute()
-      await schema.createIndex('audit_createdAt').on('audit').column('createdAt').execute()
-      await schema.createIndex('audit_userId').on('audit').column('userId').execute()
       await createRateLimitTable(schema).execute()
-    },
-    async '0003_revocation_log'(_schema, { engine }, db) {
-      // An empty mapping: 0005 adds the other columns of these triggers.
-      for (const statement of revocationLogStatements(engine, {})) await sql.raw(statement).execute(db)
-    },
-    async '0004_service_calls'(schema, { timestamp }) {
       await schema
         .createTable('serviceToken')
         .addColumn('id', 'text', (column) => column.primaryKey())
         .addColumn('expiresAt', timestamp, (column) => column.notNull())
         .execute()
-      await schema.createIndex('serviceToken_expiresAt').on('serviceToken').column('expiresAt').execute()
       await schema
         .createTable('serviceCall')
         .addColumn('id', 'text', (column) => column.primaryKey())
@@ -175,23 +167,11 @@ const CORE: { owner: string; migrations: Migrations } = {
         .addColumn('result', 'text')
         .addColumn('expiresAt', timestamp, (column) => column.notNull())
         .execute()
-      await schema.createIndex('serviceCall_expiresAt').on('serviceCall').column('expiresAt').execute()
-    },
-    async '0005_session_version'(schema, { engine }, db) {
-      for (const name of ['version', 'provedVersion'])
-        await schema
-          .alterTable('session')
-          .addColumn(name, 'integer', (column) => column.notNull().defaultTo(1))
-          .execute()
-      await schema.alterTable('session').addColumn('issuer', 'text').execute()
+      for (const [table, columns] of Object.entries(INDEXES)) {
+        for (const column of columns)
+          await schema.createIndex(`${table}_${column}`).on(table).column(column).execute()
+      }
       for (const statement of revocationLogStatements(engine)) await sql.raw(statement).execute(db)
-    },
-    async '0006_audit_origin'(schema) {
-      await schema.alterTable('audit').addColumn('userAgent', 'text').execute()
-      await schema.alterTable('audit').addColumn('actingSessionId', 'text').execute()
-      // The filters of `listAudit`.
-      for (const column of ['sessionId', 'actingSessionId', 'actorId'])
-        await schema.createIndex(`audit_${column}`).on('audit').column(column).execute()
     },
   },
 }

@@ -43,12 +43,8 @@ function conditions(
 function sqliteStatements(names: Names): string[] {
   const { session, user, dates } = names
   const iso = `strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`
-  const now = {
-    iso,
-    timestamp: iso,
-    seconds: `unixepoch('subsec')`,
-    milliseconds: `unixepoch('subsec') * 1000`,
-  }
+  const seconds = `unixepoch('subsec')`
+  const now = { iso, timestamp: iso, seconds, milliseconds: `${seconds} * 1000` }
   const { sessionDeleted, sessionChanged, userChanged } = conditions(names, {
     isFuture: (column) => `${column} > ${now[dates]}`,
     differs: 'is not',

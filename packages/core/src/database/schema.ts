@@ -75,7 +75,6 @@ export interface AccountTable {
 /** One row for each change of a session or user. Without foreign keys, since it outlives both. */
 export interface AuditTable {
   id: string
-  /** Such as `session.revoked`. */
   type: string
   userId: string | null
   sessionId: string | null
@@ -83,7 +82,6 @@ export interface AuditTable {
   actorId: string | null
   /** The client's address. Null if it's unknown or the app's code made the change. */
   address: string | null
-  /** The client's `User-Agent`. */
   userAgent: string | null
   /** The session that made the call. */
   actingSessionId: string | null
@@ -148,7 +146,7 @@ export type AuthKysely = Kysely<AuthTables>
 
 /** Returns a timestamp as a `Date`. Invalid text becomes an invalid date, which is treated as expired. */
 export function toDate(value: Date | string): Date {
-  return value instanceof Date ? value : new Date(value)
+  return new Date(value)
 }
 
 /** Like {@link toDate}, for a column that may be null. */

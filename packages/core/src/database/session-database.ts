@@ -1,11 +1,11 @@
-import type { EventListener, EventRequest } from '../events/event.ts'
+import type { Transaction } from 'kysely'
+import type { AuthEvent, EventListener, EventRequest } from '../events/event.ts'
 import type { RateLimitStore } from '../rate-limit/rate-limit.ts'
 import type { RevocationFeed } from '../revocations/feed.ts'
 import type { AddedColumns } from '../session/added-columns.ts'
 import type { SessionStore } from '../session/session-store.ts'
-import type { AuthTransaction, ChangeEvent, RecordEvent } from './auth-transaction.ts'
 import type { MigrationDialect } from './migrations.ts'
-import type { AuthKysely } from './schema.ts'
+import type { AuthKysely, AuthTables } from './schema.ts'
 
 /** A database in which sessions begin and end, such as `openSqlite` returns. */
 export interface SessionDatabase {
@@ -27,6 +27,15 @@ export interface SessionDatabase {
   /** Run inside the transaction of a change; one that throws undoes it. */
   readonly hooks?: readonly ChangeHook[]
 }
+
+/** A transaction on our tables. */
+export type AuthTransaction = Transaction<AuthTables>
+
+/** An event that is committed with its change, as a row in `audit`. */
+export type ChangeEvent = Exclude<AuthEvent, { type: 'decision.denied' }>
+
+/** Records an event in the current transaction. */
+export type RecordEvent = (event: ChangeEvent) => void
 
 /** Runs in the transaction of a change, and undoes it by throwing. Hooks also receive events it records. */
 export type ChangeHook = (event: ChangeEvent, trx: AuthTransaction, record: RecordEvent) => Promise<void>

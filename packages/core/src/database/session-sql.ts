@@ -5,13 +5,8 @@ import { type DateEncoding, type Engine, namesOf, quote, type StoreMapping } fro
 export interface SessionSql {
   readonly engine: Engine
   /** Quoted names, and the columns of a `LookupRow`. */
-  readonly session: {
-    readonly table: string
-    readonly id: string
-    readonly userId: string
-    readonly columns: string
-  }
-  readonly user: { readonly table: string; readonly id: string; readonly columns: string }
+  readonly session: Readonly<Record<'table' | 'id' | 'userId' | 'columns', string>>
+  readonly user: Readonly<Record<'table' | 'id' | 'columns', string>>
   /** The added columns of both tables, each after a comma. */
   readonly added: string
 }

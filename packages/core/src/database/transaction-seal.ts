@@ -1,6 +1,5 @@
 import type { DatabaseConnection } from 'kysely'
 
-/** Keeps statements of a transaction from running after its end. */
 export interface TransactionSeal {
   /** @throws Error while a transaction is ending on the connection */
   check(connection: DatabaseConnection): void

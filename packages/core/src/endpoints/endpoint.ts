@@ -1,7 +1,6 @@
 import type * as z from 'zod'
 import type { AuthConfig } from '../config.ts'
-import type { AuthTransaction, RecordEvent } from '../database/auth-transaction.ts'
-import type { SessionDatabase } from '../database/session-database.ts'
+import type { AuthTransaction, RecordEvent, SessionDatabase } from '../database/session-database.ts'
 import type { DefinePayload } from '../jwt/issue-jwt.ts'
 import type { SigningKeys } from '../keys/signing-keys.ts'
 import { reject } from '../protocol/endpoint-error.ts'

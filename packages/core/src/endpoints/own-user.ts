@@ -1,7 +1,7 @@
 import type { Updateable } from 'kysely'
 import * as z from 'zod'
-import type { AuthTransaction } from '../database/auth-transaction.ts'
 import type { UserTable } from '../database/schema.ts'
+import type { AuthTransaction } from '../database/session-database.ts'
 import type { EventDetail } from '../events/event.ts'
 import { deleteSessions } from '../lifecycle/end-session.ts'
 import { reject } from '../protocol/endpoint-error.ts'

@@ -1,4 +1,4 @@
-import type { AuthTransaction, RecordEvent } from '../database/auth-transaction.ts'
+import type { AuthTransaction, RecordEvent } from '../database/session-database.ts'
 import type { VersionCause } from '../events/event.ts'
 import { findToken } from '../lifecycle/refresh-session.ts'
 import { replaceCredentials } from '../lifecycle/replace-credentials.ts'

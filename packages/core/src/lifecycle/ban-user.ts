@@ -1,30 +1,30 @@
-import type { AnyDatabase } from '../database/any-database.ts'
-import type { AuthTransaction, RecordEvent } from '../database/auth-transaction.ts'
+import type { AnyDatabase } from '../database/database.ts'
 import { toNullableDate } from '../database/schema.ts'
+import type { AuthTransaction, RecordEvent } from '../database/session-database.ts'
 import type { BanTerms } from '../events/event.ts'
 import { commit } from './commit.ts'
 
+/** `actorId` is the admin who does it; null for the app's code. */
 interface Unban {
   readonly userId: string
-  /** The admin who did it; null for the app's own code. */
   readonly actorId: string | null
   readonly at: Date
 }
 
+/** Without `expiresAt`, it is permanent. */
 interface Ban extends Unban {
   readonly reason: string | null
-  /** Null is permanent. */
   readonly expiresAt: Date | null
 }
 
 /** Bans a user inside a transaction. Returns false if the user doesn't exist. */
 export async function setBan(trx: AuthTransaction, record: RecordEvent, ban: Ban): Promise<boolean> {
-  const { userId, reason, expiresAt, at } = ban
-  const user = await lockBan(trx, userId)
-  if (user === null) return false
-  const columns = { banned: true, banReason: reason, banExpires: expiresAt, updatedAt: at }
+  const { userId, reason: banReason, expiresAt: banExpires, at } = ban
+  const from = await lockBan(trx, userId)
+  if (from === undefined) return false
+  const columns = { banned: true, banReason, banExpires, updatedAt: at }
   await trx.updateTable('user').set(columns).where('id', '=', userId).execute()
-  record({ type: 'user.banned', ...ban, from: user.ban })
+  record({ type: 'user.banned', ...ban, from })
   return true
 }
 
@@ -44,24 +44,23 @@ export function banUser(
 
 /** Lifts a ban inside a transaction. Returns false if the user wasn't banned. */
 export async function liftBan(trx: AuthTransaction, record: RecordEvent, unban: Unban): Promise<boolean> {
-  const { userId, at } = unban
-  const user = await lockBan(trx, userId)
-  if (!user?.ban) return false
-  const columns = { banned: false, banReason: null, banExpires: null, updatedAt: at }
-  await trx.updateTable('user').set(columns).where('id', '=', userId).execute()
-  record({ type: 'user.unbanned', ...unban, from: user.ban })
+  const from = await lockBan(trx, unban.userId)
+  if (from === undefined || from === null) return false
+  const columns = { banned: false, banReason: null, banExpires: null, updatedAt: unban.at }
+  await trx.updateTable('user').set(columns).where('id', '=', unban.userId).execute()
+  record({ type: 'user.unbanned', ...unban, from })
   return true
 }
 
-/** Locks a user, and returns the ban in the row, expired or not; null if the user doesn't exist. */
-async function lockBan(trx: AuthTransaction, userId: string): Promise<{ ban: BanTerms | null } | null> {
+/** Locks a user, and returns the ban in the row, expired or not; undefined if the user doesn't exist. */
+async function lockBan(trx: AuthTransaction, userId: string): Promise<BanTerms | null | undefined> {
   const user = await trx
     .selectFrom('user')
     .select(['banned', 'banReason', 'banExpires'])
     .where('id', '=', userId)
     .forNoKeyUpdate()
     .executeTakeFirst()
-  if (user === undefined) return null
-  const expiresAt = toNullableDate(user.banExpires)?.toISOString() ?? null
-  return { ban: user.banned ? { reason: user.banReason, expiresAt } : null }
+  if (user === undefined) return undefined
+  if (!user.banned) return null
+  return { reason: user.banReason, expiresAt: toNullableDate(user.banExpires)?.toISOString() ?? null }
 }

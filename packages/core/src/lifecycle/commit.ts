@@ -1,10 +1,13 @@
 import type { Insertable } from 'kysely'
-import { type AnyDatabase, toSessionDatabase } from '../database/any-database.ts'
-import type { AuthTransaction, ChangeEvent, RecordEvent } from '../database/auth-transaction.ts'
+import { type AnyDatabase, toSessionDatabase } from '../database/database.ts'
 import type { AuditTable } from '../database/schema.ts'
-import type { SessionDatabase } from '../database/session-database.ts'
+import type {
+  AuthTransaction,
+  ChangeEvent,
+  RecordEvent,
+  SessionDatabase,
+} from '../database/session-database.ts'
 import { emit } from '../events/emit.ts'
-import type { PluginEvent } from '../events/event.ts'
 import { DeadlineError, withDeadline } from '../protocol/deadline.ts'
 import { AuthError } from '../protocol/errors.ts'
 import { backOff } from '../protocol.ts'
@@ -16,7 +19,7 @@ const MAX_ROWS_PER_STATEMENT = 500
 const MAX_RETRIES = 5
 const CONFLICT_PAUSE = { minMs: 20, maxMs: 80 }
 
-/** A hook that hangs, or waits for another connection, would block all other writes. */
+/** Bounds hooks: one that hangs, or waits for another connection, would block all other writes. */
 const MAX_CHANGE_MS = 10_000
 
 /**
@@ -84,13 +87,10 @@ function publish(event: ChangeEvent, { revocations }: SessionDatabase): void {
       revocations.publish({ sessionId: null, userId: event.userId })
       break
     default:
-      if (isPluginEvent(event) && event.userId !== null)
+      // Only events of plugins have a colon.
+      if (event.type.includes(':') && event.userId !== null)
         revocations.publish({ sessionId: null, userId: event.userId })
   }
-}
-
-function isPluginEvent(event: ChangeEvent): event is PluginEvent {
-  return event.type.includes(':')
 }
 
 const NO_VALUES = { sessionId: null, actorId: null, address: null, userAgent: null, actingSessionId: null }

@@ -1,7 +1,7 @@
 import type { AuthConfig } from '../config.ts'
-import type { AnyDatabase } from '../database/any-database.ts'
-import type { AuthTransaction, RecordEvent } from '../database/auth-transaction.ts'
+import type { AnyDatabase } from '../database/database.ts'
 import { toNullableDate } from '../database/schema.ts'
+import type { AuthTransaction, RecordEvent } from '../database/session-database.ts'
 import { reject } from '../protocol/endpoint-error.ts'
 import { AuthError, ConfigurationError } from '../protocol/errors.ts'
 import type { SessionCookie } from '../request/credentials.ts'
@@ -11,7 +11,7 @@ import { isBanned } from '../session/session.ts'
 import { commit } from './commit.ts'
 import { deleteSessionOf, deleteSessions } from './end-session.ts'
 
-/** A session that has just begun, or has new credentials. The only moment its secret is known. */
+/** A session that has just begun, or has new credentials. Its secret is never known again. */
 export interface NewSession {
   readonly id: string
   readonly userId: string
@@ -43,8 +43,6 @@ export interface NewSessionOptions {
   authorize?: (trx: AuthTransaction) => Promise<void>
 }
 
-const FIRST_VERSION = 1
-
 /** Longer ones are forged. */
 export const MAX_USER_AGENT_LENGTH = 512
 
@@ -63,8 +61,9 @@ export async function createSession(database: AnyDatabase, options: NewSessionOp
     throw new ConfigurationError(`createSession: declare ${issuer} in trustedIssuers first`)
   const now = config.now()
   const userAgent = options.userAgent?.slice(0, MAX_USER_AGENT_LENGTH) ?? null
+  const version = 1
   const tokenFamily = createFamily()
-  const secret = await createSessionSecret(tokenFamily, FIRST_VERSION)
+  const secret = await createSessionSecret(tokenFamily, version)
   const token = await hashSecret(secret)
   const expiresAt = expiryOf({ createdAt: now, remembered }, config.lifetimes, now)
 
@@ -73,31 +72,23 @@ export async function createSession(database: AnyDatabase, options: NewSessionOp
     await options.authorize?.(trx)
     if (replaces !== null) await deleteSessionOf(replaces, { trx, record, cause: 'replaced', at: now })
     await evictSessions(trx, record, { userId, config, now })
+    const row = { id, userId, issuer, ipAddress: address, userAgent, expiresAt, remembered }
+    const credentials = {
+      token,
+      tokenFamily,
+      version,
+      provedVersion: version,
+      previousToken: null,
+      rotatedAt: null,
+    }
+    const times = { lastAuthenticatedAt: now, lastSeenAt: now, createdAt: now, updatedAt: now }
     await trx
       .insertInto('session')
-      .values({
-        id,
-        token,
-        userId,
-        ipAddress: address,
-        userAgent,
-        expiresAt,
-        remembered,
-        tokenFamily,
-        version: FIRST_VERSION,
-        provedVersion: FIRST_VERSION,
-        issuer,
-        previousToken: null,
-        rotatedAt: null,
-        lastAuthenticatedAt: now,
-        lastSeenAt: now,
-        createdAt: now,
-        updatedAt: now,
-      })
+      .values({ ...row, ...credentials, ...times })
       .execute()
     record({ type: 'session.created', at: now, userId, sessionId: id, address, userAgent, knownDevice })
   })
-  return { id, userId, expiresAt, remembered, version: FIRST_VERSION, cookie: `${id}.${secret}` }
+  return { id, userId, expiresAt, remembered, version, cookie: `${id}.${secret}` }
 }
 
 /** Until the transaction ends, the user can't be banned and no other session of theirs begins. */

@@ -1,11 +1,11 @@
-import type { AnyDatabase } from '../database/any-database.ts'
-import type { AuthTransaction, RecordEvent } from '../database/auth-transaction.ts'
+import type { AnyDatabase } from '../database/database.ts'
 import { toNullableDate } from '../database/schema.ts'
+import type { AuthTransaction, RecordEvent } from '../database/session-database.ts'
 import type { RevocationCause } from '../events/event.ts'
 import type { SessionCookie } from '../request/credentials.ts'
 import { secretStatus } from '../session/secret.ts'
 import { commit } from './commit.ts'
-import { lockUsers } from './lock-user.ts'
+import { lockUsers } from './locking-adapter.ts'
 
 /** A session by its id, or all sessions of a user. */
 export interface SessionSelector {
@@ -17,7 +17,7 @@ export interface SessionSelector {
 
 interface Ending {
   readonly cause: RevocationCause
-  /** The admin who did it. @default null: the user, or the app's own code */
+  /** The admin who does it. @default null: the user, or the app's code */
   readonly actorId?: string | null
   readonly at: Date
 }
@@ -50,19 +50,26 @@ async function ownerOf(trx: AuthTransaction, sessionId: string | undefined): Pro
 export async function revokeSession(
   sessionId: string,
   database: AnyDatabase,
-  { cause = 'revoked', actorId = null, at = new Date() }: Partial<Ending> = {},
+  options: Partial<Ending> = {},
 ): Promise<boolean> {
-  const ending = { sessionId, cause, actorId, at }
-  return (await commit(database, (trx, record) => deleteSessions(trx, record, ending))) > 0
+  return (await endSessions(database, { sessionId }, options)) > 0
 }
 
 /** Ends all sessions of a user, and returns how many ended. */
 export function revokeSessions(
   userId: string,
   database: AnyDatabase,
-  { cause = 'revoked', actorId = null, at = new Date() }: Partial<Ending> = {},
+  options: Partial<Ending> = {},
 ): Promise<number> {
-  return commit(database, (trx, record) => deleteSessions(trx, record, { userId, cause, actorId, at }))
+  return endSessions(database, { userId }, options)
+}
+
+function endSessions(
+  database: AnyDatabase,
+  selector: SessionSelector,
+  { cause = 'revoked', actorId = null, at = new Date() }: Partial<Ending>,
+): Promise<number> {
+  return commit(database, (trx, record) => deleteSessions(trx, record, { ...selector, cause, actorId, at }))
 }
 
 /**

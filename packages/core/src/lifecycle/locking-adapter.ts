@@ -1,4 +1,4 @@
-import type { AuthTransaction } from '../database/auth-transaction.ts'
+import type { AuthTransaction } from '../database/session-database.ts'
 import { type AddedColumns, type AddedLists, addedLists, NO_COLUMNS } from '../session/added-columns.ts'
 import type { Session, SessionKey, StoredSession } from '../session/session.ts'
 import { toSession } from '../session/session-row.ts'
@@ -53,4 +53,14 @@ async function findLocked(
   const { expiresAt, lastAuthenticatedAt, version, rotatedAt, issuer } = session
   const row = { ...user, expiresAt, lastAuthenticatedAt, version, rotatedAt, issuer }
   return toSession({ sessionId, userId }, row, { added, values })
+}
+
+/**
+ * Locks users in the order of their ids until the transaction ends, and returns the ids that exist. Every
+ * change locks the user's row before a session's row, so two changes never deadlock.
+ */
+export async function lockUsers(trx: AuthTransaction, userIds: readonly string[]): Promise<string[]> {
+  if (userIds.length === 0) return []
+  const users = trx.selectFrom('user').select('id').where('id', 'in', userIds).orderBy('id')
+  return (await users.forNoKeyUpdate().execute()).map(({ id }) => id)
 }

@@ -1,7 +1,7 @@
-import { type AnyDatabase, toSessionDatabase } from '../database/any-database.ts'
+import { type AnyDatabase, toSessionDatabase } from '../database/database.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
-import type { AuthDefinition, AuthPlugin } from '../endpoints/definition.ts'
-import type { EventRequest } from '../events/event.ts'
+import type { AuthDefinition } from '../endpoints/definition.ts'
+import type { EventListener, EventRequest } from '../events/event.ts'
 
 /** Adds the hooks of the plugins and the listener of a definition to a database. */
 export function observed(
@@ -10,22 +10,14 @@ export function observed(
 ): SessionDatabase {
   const database = toSessionDatabase(given)
   if (definition === null) return database
-  const hooks = definition.plugins.flatMap(({ onChange }) => (onChange === undefined ? [] : [onChange]))
+  const hooks = definition.plugins.flatMap(({ onChange = [] }) => onChange)
   return { ...database, hooks, onEvent: definition.config.onEvent }
 }
 
 /** Adds the request that causes changes to their events. */
 export function forRequest(database: SessionDatabase, request: EventRequest): SessionDatabase {
   const { onEvent } = database
-  return {
-    ...database,
-    request,
-    onEvent:
-      onEvent && ((event) => onEvent(event.type === 'decision.denied' ? event : { ...request, ...event })),
-  }
-}
-
-/** Returns the plugins' tables whose expired rows are pruned. */
-export function expiringTables(plugins: readonly AuthPlugin[]): string[] {
-  return plugins.flatMap(({ expiringTables = [] }) => expiringTables)
+  const listener: EventListener = (event) =>
+    onEvent?.(event.type === 'decision.denied' ? event : { ...request, ...event })
+  return { ...database, request, onEvent: onEvent && listener }
 }

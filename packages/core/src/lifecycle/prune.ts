@@ -1,11 +1,11 @@
-import { type AnyDatabase, toSessionDatabase } from '../database/any-database.ts'
+import { type AnyDatabase, toSessionDatabase } from '../database/database.ts'
 import { LOG_RETENTION_MS } from '../database/revocation-log.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
 import { requirePositive } from '../protocol/settings.ts'
 import { commit } from './commit.ts'
-import { lockUsers } from './lock-user.ts'
+import { lockUsers } from './locking-adapter.ts'
 
-/** Rows that were removed, by table. */
+/** How many rows were removed, by table. */
 export type PruneReport = Readonly<Record<string, number>>
 
 export interface PruneOptions {
@@ -25,6 +25,13 @@ const MAX_BATCH_SIZE = 10_000
 
 const MIN_PAUSE_MS = 50
 const DAY_MS = 24 * 60 * 60 * 1000
+
+interface OldRows {
+  /** @default 'id' */
+  readonly key?: string
+  readonly column: string
+  readonly upTo: Date | number
+}
 
 /**
  * Removes expired rows in batches: sessions, rate limits, records of service calls, rows of the plugins'
@@ -51,8 +58,12 @@ export async function prune(given: AnyDatabase, options: PruneOptions): Promise<
     }
   }
 
-  const remove = (table: string, old: OldRows) =>
-    inBatches(table, () => removeOld(database, table, { batchSize, ...old }))
+  const anyTable = database.db.withTables<{ [table: string]: { [column: string]: Date | string | number } }>()
+  const remove = (table: string, { key = 'id', column, upTo }: OldRows) =>
+    inBatches(table, async () => {
+      const old = anyTable.selectFrom(table).select(key).where(column, '<=', upTo).limit(batchSize)
+      return (await anyTable.deleteFrom(table).where(key, 'in', old).returning(key).execute()).length
+    })
 
   await inBatches('session', () => removeExpiredSessions(database, now, batchSize))
   if (auditDays !== Number.POSITIVE_INFINITY) {
@@ -60,11 +71,8 @@ export async function prune(given: AnyDatabase, options: PruneOptions): Promise<
     await remove('audit', { column: 'createdAt', upTo: new Date(now.getTime() - keptMs) })
   }
   await remove('rateLimit', { key: 'key', column: 'expire', upTo: now.getTime() })
-  await remove('revocation_log', {
-    key: 'seq',
-    column: 'at',
-    upTo: new Date(now.getTime() - LOG_RETENTION_MS),
-  })
+  const logUpTo = new Date(now.getTime() - LOG_RETENTION_MS)
+  await remove('revocation_log', { key: 'seq', column: 'at', upTo: logUpTo })
   for (const table of ['serviceToken', 'serviceCall', ...tables])
     await remove(table, { column: 'expiresAt', upTo: now })
   return report
@@ -72,42 +80,16 @@ export async function prune(given: AnyDatabase, options: PruneOptions): Promise<
 
 function removeExpiredSessions(database: SessionDatabase, now: Date, batchSize: number): Promise<number> {
   return commit(database, async (trx, record) => {
-    const expired = await trx
-      .selectFrom('session')
-      .select(['id', 'userId'])
-      .where('expiresAt', '<=', now)
-      .limit(batchSize)
-      .execute()
+    const query = trx.selectFrom('session').select(['id', 'userId']).where('expiresAt', '<=', now)
+    const expired = await query.limit(batchSize).execute()
     if (expired.length === 0) return 0
     await lockUsers(trx, [...new Set(expired.map(({ userId }) => userId))])
     const ids = expired.map(({ id }) => id)
-    const removed = await trx
-      .deleteFrom('session')
-      .where('id', 'in', ids)
-      // One may have been extended before the lock.
-      .where('expiresAt', '<=', now)
-      .returning(['id', 'userId'])
-      .execute()
+    // Compares `expiresAt` again: a session may have been extended before the lock.
+    const stale = trx.deleteFrom('session').where('id', 'in', ids).where('expiresAt', '<=', now)
+    const removed = await stale.returning(['id', 'userId']).execute()
     for (const { id: sessionId, userId } of removed)
       record({ type: 'session.expired', at: now, userId, sessionId })
     return removed.length
   })
-}
-
-interface OldRows {
-  /** @default 'id' */
-  readonly key?: string
-  readonly column: string
-  readonly upTo: Date | number
-}
-
-async function removeOld(
-  { db }: SessionDatabase,
-  table: string,
-  { key = 'id', column, upTo, batchSize }: OldRows & { batchSize: number },
-): Promise<number> {
-  const tables = db.withTables<{ [table: string]: { [column: string]: Date | string | number } }>()
-  const old = tables.selectFrom(table).select(key).where(column, '<=', upTo).limit(batchSize)
-  const removed = await tables.deleteFrom(table).where(key, 'in', old).returning(key).execute()
-  return removed.length
 }

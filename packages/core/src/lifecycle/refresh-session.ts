@@ -26,7 +26,7 @@ export interface Refresh {
   advance(): Promise<RefreshedSession>
 }
 
-/** The precision of `lastSeenAt`, so frequent refreshes don't write each time. */
+/** The precision of `lastSeenAt`, so frequent refreshes don't each write. */
 const SEEN_MS = 60_000
 
 /**
@@ -63,13 +63,6 @@ export async function refreshSession(
     return { found, status, session }
   }
 
-  function unchanged({ found, status, session: { id, userId, expiresAt } }: CheckedSecret): RefreshedSession {
-    // A JWT for the previous secret carries the previous version, and ends with it.
-    const version = status === 'previous' ? found.version - 1 : found.version
-    const { remembered } = found
-    return { id, userId, expiresAt, version, remembered, renewed: false, cookie: null }
-  }
-
   const { session } = await read()
   return {
     session,
@@ -78,9 +71,8 @@ export async function refreshSession(
       const checked = await read()
       if (checked.status === 'previous') return unchanged(checked)
       const advanced = await advance(cookie, checked.found, { database, config, now })
-      if (advanced === 'nothing to do') return unchanged(checked)
-      // Another request has just rotated the secret, replaced it, or ended the session.
-      return advanced === 'overtaken' ? unchanged(await read()) : advanced
+      // If overtaken, another request has just rotated the secret, replaced it, or ended the session.
+      return advanced === 'overtaken' ? unchanged(await read()) : (advanced ?? unchanged(checked))
     },
   }
 }
@@ -91,18 +83,24 @@ interface CheckedSecret {
   readonly session: Session
 }
 
-/** Extends, marks as seen, and rotates, each when due, unless the secret has changed since it was read. */
+function unchanged({ found, status, session: { id, userId, expiresAt } }: CheckedSecret): RefreshedSession {
+  // A JWT for the previous secret carries the previous version, and ends with it.
+  const version = status === 'previous' ? found.version - 1 : found.version
+  return { id, userId, expiresAt, version, remembered: found.remembered, renewed: false, cookie: null }
+}
+
+/** Extends, marks as seen, and rotates, each when due. Returns null if none is, `overtaken` if the secret has changed. */
 async function advance(
   cookie: SessionCookie,
   found: SessionToken,
   { database, config, now }: { database: SessionDatabase; config: AuthConfig; now: Date },
-): Promise<RefreshedSession | 'nothing to do' | 'overtaken'> {
+): Promise<RefreshedSession | 'overtaken' | null> {
   const renewal = renewalOf(found, config.lifetimes, now)
   const isSeenAgain = now.getTime() - found.lastSeenAt.getTime() >= SEEN_MS
   // Not again within the grace period, or the secret before it would be taken for replayed too early.
   const isRotationDue = config.rotateSessionToken && !isInGrace(found.rotatedAt, now)
   const family = isRotationDue ? (found.tokenFamily ?? createFamily()) : null
-  if (renewal === null && !isSeenAgain && family === null) return 'nothing to do'
+  if (renewal === null && !isSeenAgain && family === null) return null
 
   const version = family === null ? found.version : found.version + 1
   const secret = family === null ? cookie.secret : await createSessionSecret(family, version)
@@ -114,8 +112,8 @@ async function advance(
     const { numUpdatedRows } = await trx
       .updateTable('session')
       .set({
-        ...(renewal !== null && { expiresAt: renewal }),
-        ...(family !== null && rotation),
+        ...(renewal && { expiresAt: renewal }),
+        ...(family && rotation),
         lastSeenAt: now,
         updatedAt: now,
       })

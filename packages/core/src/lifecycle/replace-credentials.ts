@@ -1,5 +1,5 @@
-import type { AuthTransaction, RecordEvent } from '../database/auth-transaction.ts'
 import { toDate, toNullableDate } from '../database/schema.ts'
+import type { AuthTransaction, RecordEvent } from '../database/session-database.ts'
 import type { VersionCause } from '../events/event.ts'
 import type { SessionCookie } from '../request/credentials.ts'
 import { createFamily, createSessionSecret, hashSecret, secretStatus } from '../session/secret.ts'
@@ -18,19 +18,14 @@ const PROVES_USER: ReadonlySet<VersionCause> = new Set(['password-changed', 'rea
 export async function replaceCredentials(
   trx: AuthTransaction,
   record: RecordEvent,
-  {
-    userId,
-    cookie,
-    cause,
-    now,
-  }: { userId: string; cookie: SessionCookie | null; cause: VersionCause; now: Date },
+  options: { userId: string; cookie: SessionCookie | null; cause: VersionCause; now: Date },
 ): Promise<NewSession | null> {
+  const { userId, cookie, cause, now } = options
   if (cookie === null) return null
   const { sessionId } = cookie
   const session = await trx
     .selectFrom('session')
-    .select(['token', 'previousToken', 'rotatedAt', 'tokenFamily', 'version', 'provedVersion'])
-    .select(['expiresAt', 'remembered'])
+    .selectAll()
     .where('id', '=', sessionId)
     .where('userId', '=', userId)
     .where('expiresAt', '>', now)
@@ -46,18 +41,19 @@ export async function replaceCredentials(
   const version = session.version + 1
   const tokenFamily = session.tokenFamily ?? createFamily()
   const secret = await createSessionSecret(tokenFamily, version)
+  const token = await hashSecret(secret)
+  const credentials = {
+    token,
+    tokenFamily,
+    version,
+    provedVersion: version,
+    previousToken: null,
+    rotatedAt: null,
+  }
+  const times = { updatedAt: now, ...(PROVES_USER.has(cause) && { lastAuthenticatedAt: now }) }
   await trx
     .updateTable('session')
-    .set({
-      token: await hashSecret(secret),
-      tokenFamily,
-      version,
-      provedVersion: version,
-      previousToken: null,
-      rotatedAt: null,
-      updatedAt: now,
-      ...(PROVES_USER.has(cause) && { lastAuthenticatedAt: now }),
-    })
+    .set({ ...credentials, ...times })
     .where('id', '=', sessionId)
     .execute()
   record({ type: 'session.version-changed', at: now, userId, sessionId, version, cause })

@@ -1,6 +1,6 @@
 import type { AuthConfig } from '../config.ts'
-import type { AuthTransaction } from '../database/auth-transaction.ts'
 import type { AuthKysely } from '../database/schema.ts'
+import type { AuthTransaction } from '../database/session-database.ts'
 import type { Identity } from '../jwt/identity.ts'
 import { DeadlineError, withDeadline } from '../protocol/deadline.ts'
 import { AuthError } from '../protocol/errors.ts'
@@ -9,14 +9,12 @@ import { validateIdentity } from '../session/authenticate.ts'
 import { isConflict } from '../session/conflict.ts'
 import type { Session } from '../session/session.ts'
 import { LOCK_TIMEOUT_MS, lockingAdapter } from './locking-adapter.ts'
-import { inUserQueue } from './user-queue.ts'
 
-/** A revocation has to wait for the transaction. */
+/** A revocation waits for the transaction. */
 const MAX_WORK_MS = 2_000
 
 export interface TransactOptions {
   readonly config: AuthConfig
-  /** The columns that a definition adds. @default none */
   readonly columns?: AddedColumns | undefined
   /** Throws if the locked session may not do this. */
   readonly authorize?: (session: Session) => void
@@ -46,25 +44,52 @@ export async function transact<Result>(
   const unlessAborted = <Value>(promise: Promise<Value>) => Promise.race([promise, aborted.promise])
 
   async function run(trx: AuthTransaction): Promise<Result> {
-    const lock = {
-      config: { ...config, lookupTimeoutMs: LOCK_TIMEOUT_MS },
-      sessions: lockingAdapter(trx, columns),
-    }
-    authorize?.(await unlessAborted(validateIdentity(identity, lock)))
+    const lockConfig = { ...config, lookupTimeoutMs: LOCK_TIMEOUT_MS }
+    const sessions = lockingAdapter(trx, columns)
+    authorize?.(await unlessAborted(validateIdentity(identity, { config: lockConfig, sessions })))
     // Otherwise the end of the transaction would wait for a statement that hangs.
     await limitStatements?.(trx, MAX_WORK_MS)
     return unlessAborted(withDeadline(work(trx), MAX_WORK_MS))
   }
 
   const wait = (before: Promise<void>) => unlessAborted(withDeadline(before, LOCK_TIMEOUT_MS))
+  const queue = { db, userId: identity.userId, wait }
   try {
-    return await inUserQueue({ db, userId: identity.userId, wait }, () =>
-      unlessAborted(db.transaction().execute(run)),
-    )
+    return await inUserQueue(queue, () => unlessAborted(db.transaction().execute(run)))
   } catch (cause) {
     const isUnknown = cause instanceof DeadlineError || isConflict(cause)
     throw isUnknown ? new AuthError('SESSIONS_UNAVAILABLE', { cause }) : cause
   } finally {
     signal?.removeEventListener('abort', abort)
+  }
+}
+
+const queues = new WeakMap<object, Map<string, Promise<void>>>()
+
+/**
+ * Runs the transactions of one user in this process one after another. Otherwise each would hold one of the few
+ * connections while it waits for the lock of the user, and a revocation of that user needs one too.
+ *
+ * @param options.wait bounds the time in the queue. If it rejects, the work doesn't start.
+ */
+export async function inUserQueue<Result>(
+  { db, userId, wait }: { db: object; userId: string; wait: (before: Promise<void>) => Promise<void> },
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const queue = queues.get(db) ?? new Map<string, Promise<void>>()
+  queues.set(db, queue)
+  const before = queue.get(userId) ?? Promise.resolve()
+  const mine = Promise.withResolvers<void>()
+  // If this caller gives up, those behind it still wait for those before it.
+  const last = before.then(() => mine.promise)
+  queue.set(userId, last)
+  void last.then(() => {
+    if (queue.get(userId) === last) queue.delete(userId)
+  })
+  try {
+    await wait(before)
+    return await work()
+  } finally {
+    mine.resolve()
   }
 }

@@ -1,9 +1,5 @@
-import {
-  type RateLimiterMemory,
-  type RateLimiterPostgres,
-  RateLimiterRes,
-  type RateLimiterSQLite,
-} from 'rate-limiter-flexible'
+import type { RateLimiterPostgres, RateLimiterSQLite } from 'rate-limiter-flexible'
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import type { RateLimit, RateLimitStore } from './rate-limit.ts'
 
 type Limiter = RateLimiterMemory | RateLimiterSQLite | RateLimiterPostgres
@@ -60,6 +56,18 @@ export function flexibleLimits({ createLimiter, subtract }: CountedStore): Flexi
   }
 
   return { consume, giveBack }
+}
+
+/** Counts in this process only. For tests, and for an app of one process. */
+export function memoryLimits(): FlexibleLimits {
+  return flexibleLimits({
+    createLimiter: (options) => new RateLimiterMemory(options),
+    async subtract(limiter, key) {
+      const counted = await limiter.get(key)
+      if (counted !== null && counted.consumedPoints > 0 && counted.msBeforeNext > 0)
+        await limiter.reward(key)
+    },
+  })
 }
 
 function toSeconds({ msBeforeNext }: RateLimiterRes): number {

@@ -1,9 +1,6 @@
 import type { Revocation, RevocationFeed } from './feed.ts'
 
-interface Subscriber {
-  readonly sessionId: string
-  readonly listener: () => void
-}
+type Subscriber = { readonly sessionId: string; readonly listener: () => void }
 
 /** Creates a feed inside one process: listeners run before `publish` returns. */
 export function memoryFeed(): RevocationFeed {

@@ -1,5 +1,4 @@
-import type { AuthTransaction } from '../database/auth-transaction.ts'
-import type { SessionDatabase } from '../database/session-database.ts'
+import type { AuthTransaction, SessionDatabase } from '../database/session-database.ts'
 import type { RateLimitStore } from '../rate-limit/rate-limit.ts'
 import type { RevocationFeed } from '../revocations/feed.ts'
 import type { SessionReader } from './session-store.ts'

@@ -37,14 +37,7 @@ async function tablesOf(url: string): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-const OF_CORE = [
-  '0001_sessions',
-  '0002_lifecycle',
-  '0003_revocation_log',
-  '0004_service_calls',
-  '0005_session_version',
-  '0006_audit_origin',
-]
+const OF_CORE = ['0001_tables']
 const OF_PLUGINS = [
   'email-password 0001_verification',
   'email-password 0002_known_device',

@@ -7,14 +7,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const directory = temporaryDirectory()
 const children: Child[] = []
-const CORE = [
-  '0001_sessions',
-  '0002_lifecycle',
-  '0003_revocation_log',
-  '0004_service_calls',
-  '0005_session_version',
-  '0006_audit_origin',
-]
+const CORE = ['0001_tables']
 afterEach(() => {
   for (const child of children.splice(0)) child.kill()
 })
@@ -38,53 +31,6 @@ test('a new file gets all migrations, and the next start none', async () => {
   expect(first.migrations.applied).toEqual(CORE)
   expect(second.migrations.applied).toEqual([])
   expect(schemaOf(path)).toEqual(schema)
-})
-
-test('a file of an earlier version gets what is new, and keeps what it has', async () => {
-  const path = join(directory, 'earlier.db')
-  await (await openSqlite(path)).close()
-  const earlier = new Database(path)
-  for (const name of earlier.prepare("select name from sqlite_schema where type = 'trigger'").pluck().all())
-    earlier.exec(`drop trigger "${name}"`)
-  for (const column of [
-    'remembered',
-    'previousToken',
-    'rotatedAt',
-    'tokenFamily',
-    'version',
-    'provedVersion',
-    'issuer',
-  ])
-    earlier.exec(`alter table session drop column "${column}"`)
-  earlier.exec(`
-    drop table audit;
-    drop table "rateLimit";
-    drop table revocation_log;
-    drop table "serviceToken";
-    drop table "serviceCall";
-    delete from sallyport_migration where name > '0001_sessions';
-    insert into user (id, name, email, createdAt, updatedAt) values ('ada', 'Ada', 'ada@example.com', 'then', 'then');
-    insert into session (id, token, userId, expiresAt, lastAuthenticatedAt, lastSeenAt, createdAt, updatedAt)
-      values ('s', 'sha256:0', 'ada', 'later', 'then', 'then', 'then', 'then');
-  `)
-  earlier.close()
-  const opened = await openSqlite(path)
-  expect(opened.migrations.applied).toEqual(CORE.slice(1))
-  expect(await opened.db.selectFrom('session').selectAll().execute()).toMatchObject([
-    {
-      id: 's',
-      userId: 'ada',
-      expiresAt: 'later',
-      remembered: 1,
-      previousToken: null,
-      rotatedAt: null,
-      tokenFamily: null,
-      version: 1,
-      provedVersion: 1,
-      issuer: null,
-    },
-  ])
-  await opened.close()
 })
 
 test('what is stored survives the next start', async () => {

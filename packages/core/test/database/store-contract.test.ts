@@ -6,16 +6,9 @@ import { lockingAdapter } from '../../src/lifecycle/locking-adapter.ts'
 import { databaseKinds, type OpenDatabase, type TestDatabase } from '../support/database-kinds.ts'
 import { testRateLimitStore } from '../support/rate-limit-contract.ts'
 import { reasonOf } from '../support/reason-of.ts'
-import { inHours, literal, storeSession, takeLog } from '../support/stored-sessions.ts'
+import { inHours, literal, storeSession } from '../support/stored-sessions.ts'
 
-const CORE = [
-  '0001_sessions',
-  '0002_lifecycle',
-  '0003_revocation_log',
-  '0004_service_calls',
-  '0005_session_version',
-  '0006_audit_origin',
-]
+const CORE = ['0001_tables']
 const { config, close } = await createTestAuth()
 afterAll(close)
 
@@ -253,38 +246,6 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
       const fresh = await create()
       const all = await Promise.all(Array.from({ length: 4 }, () => fresh.open()))
       expect(all.flatMap(({ migrations }) => migrations.applied)).toEqual(CORE)
-    })
-
-    test('give a database of an earlier version what is new, and it keeps what it has', async () => {
-      const earlier = await create()
-      const first = await earlier.open()
-      const key = await storeSession(earlier)
-      // Its listener reads the log, which is taken away below.
-      await first.close()
-      const schema = await schemaOf(earlier)
-      if (name === 'PostgreSQL') await earlier.run('drop function sallyport_log_revocation cascade')
-      else
-        for (const trigger of await earlier.rows("select name from sqlite_schema where type = 'trigger'"))
-          await earlier.run(`drop trigger "${trigger.name}"`)
-      await earlier.run(`
-        drop table revocation_log;
-        drop table "serviceCall";
-        drop table "serviceToken";
-        drop index "audit_sessionId";
-        drop index "audit_actingSessionId";
-        drop index "audit_actorId";
-        alter table audit drop column "userAgent";
-        alter table audit drop column "actingSessionId";
-        ${['version', 'provedVersion', 'issuer'].map((name) => `alter table session drop column "${name}";`).join('')}
-        delete from sallyport_migration where name >= '0003'`)
-      const second = await earlier.open()
-      expect(second.migrations.applied).toEqual(CORE.slice(2))
-      const session = { id: key.sessionId, version: 1, issuer: null, rotatedAt: null }
-      expect(await second.sessions.findSession(key)).toMatchObject(session)
-      expect(await second.sessions.findToken(key.sessionId)).toMatchObject({ version: 1, provedVersion: 1 })
-      await earlier.run(`update session set version = 2 where id = ${literal(key.sessionId)}`)
-      expect(await takeLog(earlier)).toEqual([[key.sessionId, key.userId]])
-      expect(await schemaOf(earlier)).toEqual(schema)
     })
 
     test('that fail leave nothing behind', async () => {

@@ -2,7 +2,7 @@ import { banUser, createSession, revokeSession, revokeSessions } from '@sallypor
 import { ENDPOINTS, type Route } from '@sallyport/core/internal/protocol'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import type { AuthTransaction } from '../../src/database/auth-transaction.ts'
+import type { AuthTransaction } from '../../src/database/session-database.ts'
 import { commit } from '../../src/lifecycle/commit.ts'
 import { prune } from '../../src/lifecycle/prune.ts'
 import { codeOf } from '../support/code-of.ts'

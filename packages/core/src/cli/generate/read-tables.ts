@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { Kysely, SqliteDialect, sql } from 'kysely'
-import { migratePlugins } from '../../database/migrate-plugins.ts'
+import { migratePlugins } from '../../database/columns.ts'
 import { type MigrationDialect, migrate, sqliteTypes } from '../../database/migrations.ts'
 import type { AuthTables } from '../../database/schema.ts'
 import type { AuthPlugin } from '../../endpoints/definition.ts'

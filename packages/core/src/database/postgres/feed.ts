@@ -1,10 +1,11 @@
 import type { Client, Notification, Pool } from 'pg'
+import * as z from 'zod'
 import { withDeadline } from '../../protocol/deadline.ts'
 import { backOff } from '../../protocol.ts'
 import type { Revocation, RevocationFeed } from '../../revocations/feed.ts'
 import { memoryFeed } from '../../revocations/memory-feed.ts'
 import { CHANNEL } from '../revocation-log.ts'
-import { type PostgresConnector, RECONNECT_PAUSE } from './connector.ts'
+import { type PostgresConnector, RECONNECT_PAUSE } from './connect.ts'
 import { isStatementFault } from './errors.ts'
 
 /** How often the log is read without a notification: the connection may be dead unnoticed. */
@@ -17,10 +18,6 @@ interface Entry extends Revocation {
   readonly seq: string
 }
 
-interface LogRow extends Entry {
-  readonly xid: string
-}
-
 /** A feed for all processes that share a database. */
 export interface PostgresFeed extends RevocationFeed {
   /** Resolves once the log is no longer being read. */
@@ -30,13 +27,10 @@ export interface PostgresFeed extends RevocationFeed {
 /**
  * Publishes changes of this process at once, and those of others when the database notifies this node. A new
  * connection reads from the log what was missed. The lease of a stream bounds how late it learns of the rest.
- *
- * @param options.timeoutMs after which a connection that doesn't respond is closed
+ * A connection that doesn't respond within the timeout of a lookup is closed.
  */
-export async function postgresFeed(
-  connector: PostgresConnector,
-  { timeoutMs }: { timeoutMs: number },
-): Promise<PostgresFeed> {
+export async function postgresFeed(connector: PostgresConnector): Promise<PostgresFeed> {
+  const { lookupTimeoutMs: timeoutMs } = connector
   const local = memoryFeed()
   /** The oldest open transaction at the last read: sequence numbers don't follow the order of commits. */
   let since = await oldestOpenTransaction(connector.pool)
@@ -76,13 +70,12 @@ export async function postgresFeed(
       if (!hasEnded) await startListening(listener)
       while (!hasEnded && !isClosed) {
         // Created before the read, which may miss what is notified meanwhile.
-        const requested = new Promise<void>((resolve) => {
-          readNow = resolve
-        })
+        const requested = Promise.withResolvers<void>()
+        readNow = requested.resolve
         reading = readLog(listener)
         await reading
         const timer = setTimeout(readNow, HEARTBEAT_MS).unref()
-        if (!hasEnded) await requested
+        if (!hasEnded) await requested.promise
         clearTimeout(timer)
       }
     } finally {
@@ -115,9 +108,9 @@ export async function postgresFeed(
     const notifiedBefore = notified
     notified = new Set()
     const read = new Set<string>()
-    for (let last: LogRow = { xid: since, seq: '0', sessionId: null, userId: null }; ; ) {
+    for (let last: Entry & { xid: string } = { xid: since, seq: '0', sessionId: null, userId: null }; ; ) {
       const { rows } = await withDeadline(
-        listener.query<LogRow>(
+        listener.query<typeof last>(
           `select xid, seq, "sessionId", "userId" from revocation_log
             where (xid, seq) > ($1::text::xid8, $2::bigint) order by xid, seq limit ${PAGE_SIZE}`,
           [last.xid, last.seq],
@@ -155,19 +148,14 @@ async function oldestOpenTransaction(connection: Pick<Pool, 'query'> | Client): 
   return rows[0]?.xmin ?? '0'
 }
 
+const Payload = z.tuple([z.string(), z.string().nullable(), z.string().nullable()])
+
 /** Returns null if the entry was too long for a notification, or another program sent it. */
 function parseEntry(payload = ''): Entry | null {
   try {
-    const entry: unknown = JSON.parse(payload)
-    if (!Array.isArray(entry) || entry.length !== 3) return null
-    const [seq, sessionId, userId]: unknown[] = entry
-    const isEntry = typeof seq === 'string' && isTextOrNull(sessionId) && isTextOrNull(userId)
-    return isEntry ? { seq, sessionId, userId } : null
+    const [seq, sessionId, userId] = Payload.parse(JSON.parse(payload))
+    return { seq, sessionId, userId }
   } catch {
     return null
   }
-}
-
-function isTextOrNull(value: unknown): value is string | null {
-  return value === null || typeof value === 'string'
 }

@@ -53,8 +53,6 @@ export async function readIdTypes(pool: Pool, { session, user }: Names): Promise
     if (type !== undefined) return type
     throw new ConfigurationError(`mapping: ${table}.${column} is ${found.type}, which can't be an id`)
   }
-  return {
-    session: await typeOf(session.table, session.columns.id),
-    user: await typeOf(user.table, user.columns.id),
-  }
+  const ofSession = await typeOf(session.table, session.columns.id)
+  return { session: ofSession, user: await typeOf(user.table, user.columns.id) }
 }

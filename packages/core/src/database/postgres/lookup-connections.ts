@@ -1,6 +1,6 @@
 import type { Client } from 'pg'
 import { backOff } from '../../protocol.ts'
-import { type PostgresConnector, RECONNECT_PAUSE } from './connector.ts'
+import { type PostgresConnector, RECONNECT_PAUSE } from './connect.ts'
 
 /** One connection runs the lookups, the other is a standby. */
 const CONNECTIONS = 2

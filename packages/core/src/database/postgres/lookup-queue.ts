@@ -2,21 +2,18 @@ import type { Client } from 'pg'
 import { DeadlineError } from '../../protocol/deadline.ts'
 import { AuthError } from '../../protocol/errors.ts'
 import type { SessionKey, StoredSession } from '../../session/session.ts'
-import type { PostgresConnector } from './connector.ts'
+import type { PostgresConnector } from './connect.ts'
 import { isStatementFault, sqlState } from './errors.ts'
 import { lookupConnections } from './lookup-connections.ts'
 
 const MAX_BATCH = 256
-
 const MAX_RESULTS_PER_TURN = 64
 
 /** The SQLSTATE of `cached plan must not change result type`. */
 const OUTDATED_PLAN = '0A000'
 
-interface Lookup {
+interface Lookup extends PromiseWithResolvers<StoredSession | null> {
   readonly key: SessionKey
-  readonly resolve: (session: StoredSession | null) => void
-  readonly reject: (error: unknown) => void
   /** When the caller gives up, on the monotonic clock. */
   readonly deadline: number
   isRetry: boolean
@@ -28,7 +25,6 @@ interface QueueOptions {
   readonly prepare: (client: Client) => Promise<void>
   /** Runs one statement for all keys, and returns their sessions in the same order. */
   readonly findAll: (client: Client, keys: readonly SessionKey[]) => Promise<(StoredSession | null)[]>
-  readonly timeoutMs: number
 }
 
 /** The lookups that wait for a connection. */
@@ -39,7 +35,8 @@ export interface LookupQueue {
 }
 
 /** Sends lookups in batches, one statement at a time. See `postgresLookups`. */
-export function lookupQueue({ connector, prepare, findAll, timeoutMs }: QueueOptions): LookupQueue {
+export function lookupQueue({ connector, prepare, findAll }: QueueOptions): LookupQueue {
+  const { lookupTimeoutMs: timeoutMs } = connector
   const connections = lookupConnections({ connector, prepare, onReady: resume, onOutage: rejectUntilReady })
   let queue: Lookup[] = []
   let running: Promise<void> | null = null
@@ -112,10 +109,10 @@ export function lookupQueue({ connector, prepare, findAll, timeoutMs }: QueueOpt
   return {
     async find(key) {
       if (outage !== null) throw unavailable(outage)
-      return new Promise((resolve, reject) => {
-        queue.push({ key, resolve, reject, deadline: performance.now() + timeoutMs, isRetry: false })
-        send()
-      })
+      const found = Promise.withResolvers<StoredSession | null>()
+      queue.push({ ...found, key, deadline: performance.now() + timeoutMs, isRetry: false })
+      send()
+      return found.promise
     },
     async close() {
       rejectUntilReady(new Error('The database is closed'))

@@ -3,16 +3,16 @@ import { isAuthError } from '../../protocol/errors.ts'
 import { NO_COLUMNS } from '../../session/added-columns.ts'
 import { withAuthStore } from '../../session/auth-store.ts'
 import type { LookupRow } from '../../session/session-row.ts'
-import type { AuthTransaction } from '../auth-transaction.ts'
 import { checkMapping } from '../check-mapping.ts'
 import { addColumns } from '../columns.ts'
 import type { ColumnsOptions, OpenedDatabase, OpenedStore } from '../database.ts'
 import { installFeed, pruneFeedHourly } from '../install-feed.ts'
 import { namesOf, type StoreMapping } from '../mapping.ts'
 import { migrate, postgresTypes } from '../migrations.ts'
-import type { AuthTables } from '../schema.ts'
+import type { AuthKysely } from '../schema.ts'
+import type { AuthTransaction } from '../session-database.ts'
 import { sessionSql } from '../session-sql.ts'
-import { connectPostgres, endPostgres, type PostgresOptions } from './connect.ts'
+import { connectPostgres, endPostgres, type PostgresConnector, type PostgresOptions } from './connect.ts'
 import { postgresDialect } from './dialect.ts'
 import { postgresFeed } from './feed.ts'
 import { readIdTypes } from './ids.ts'
@@ -42,13 +42,13 @@ export function openPostgres(
   url: string,
   { columns = NO_COLUMNS, ...options }: PostgresOptions & ColumnsOptions = {},
 ): Promise<PostgresAuthDatabase<unknown>> {
-  return openNode(url, options, async (kysely, node) => {
+  return openNode(url, options, async (kysely, connector) => {
     const { applied } = await migrate(kysely, postgresTypes)
     const added = await addColumns(kysely, postgresTypes, columns)
     const ids = { session: 'text', user: 'text' } as const
     const lookup = { sql: sessionSql('postgres', undefined, columns), columns, ids }
-    const { findSession, revocations, limits, close } = await startNode(node, lookup)
-    const sessions = { findSession, findToken: postgresTokens(node.connector.pool) }
+    const { findSession, revocations, limits, close } = await startNode(connector, lookup)
+    const sessions = { findSession, findToken: postgresTokens(connector.pool) }
     const database = { db: kysely, sessions, revocations, limits, columns, types: postgresTypes }
     const db = withAuthStore(kysely, { sessions, revocations, limits, database, limitStatements })
     return { ...database, db, migrations: { applied: [...applied, ...added] }, close }
@@ -70,8 +70,8 @@ export function openPostgresStore(
   options: PostgresOptions & { readonly mapping: StoreMapping },
 ): Promise<PostgresStore> {
   const { mapping } = options
-  return openNode(url, options, async (kysely, node) => {
-    const { pool } = node.connector
+  return openNode(url, options, async (kysely, connector) => {
+    const { pool } = connector
     const ids = await readIdTypes(pool, namesOf('postgres', mapping))
     await checkMapping('postgres', mapping, async (statement) => {
       const { rows } = await pool.query<LookupRow>(statement)
@@ -79,7 +79,7 @@ export function openPostgresStore(
     })
     await installFeed(kysely, 'postgres', mapping)
     const lookup = { sql: sessionSql('postgres', mapping), ids }
-    const { findSession, close, ...store } = await startNode(node, lookup)
+    const { findSession, close, ...store } = await startNode(connector, lookup)
     const stopPruning = pruneFeedHourly(kysely)
     return {
       ...store,
@@ -92,18 +92,15 @@ export function openPostgresStore(
   })
 }
 
-type Node = ReturnType<typeof connectPostgres>
-
 /** Connects, and closes the connections if `prepare` fails. */
 async function openNode<Result>(
   url: string,
   options: PostgresOptions,
-  prepare: (kysely: Kysely<AuthTables>, node: Node) => Promise<Result>,
+  prepare: (kysely: AuthKysely, connector: PostgresConnector) => Promise<Result>,
 ): Promise<Result> {
-  const node = connectPostgres(url, options)
-  const { connector } = node
+  const connector = connectPostgres(url, options)
   try {
-    return await prepare(new Kysely<AuthTables>({ dialect: postgresDialect(connector.pool) }), node)
+    return await prepare(new Kysely({ dialect: postgresDialect(connector.pool) }), connector)
   } catch (error) {
     await endPostgres(connector)
     // While a program starts, the driver's error says more than a 503.
@@ -111,12 +108,9 @@ async function openNode<Result>(
   }
 }
 
-async function startNode(
-  { connector, lookupTimeoutMs }: Node,
-  lookup: Pick<LookupOptions, 'sql' | 'ids' | 'columns'>,
-) {
-  const revocations = await postgresFeed(connector, { timeoutMs: lookupTimeoutMs })
-  const { findSession, close } = postgresLookups({ connector, lookupTimeoutMs, ...lookup })
+async function startNode(connector: PostgresConnector, lookup: LookupOptions) {
+  const revocations = await postgresFeed(connector)
+  const { findSession, close } = postgresLookups(connector, lookup)
   return {
     findSession,
     revocations,

@@ -5,19 +5,16 @@ import type { SessionKey, StoredSession } from '../../session/session.ts'
 import { type LookupValues, sessionOf } from '../../session/session-row.ts'
 import type { SessionReader, SessionStore, SessionToken } from '../../session/session-store.ts'
 import type { SessionSql } from '../session-sql.ts'
-import type { PostgresConnector } from './connector.ts'
+import type { PostgresConnector } from './connect.ts'
 import { orUnavailable } from './errors.ts'
 import { type IdTypes, isIdOf } from './ids.ts'
 import { type LookupQueue, lookupQueue } from './lookup-queue.ts'
 
-/** How lookups run. */
 export interface LookupOptions {
-  readonly connector: PostgresConnector
   readonly sql: SessionSql
   readonly ids: IdTypes
   /** The added columns that `sql` reads. @default none */
   readonly columns?: AddedColumns
-  readonly lookupTimeoutMs: number
 }
 
 /** Step 2 on separate connections. */
@@ -39,8 +36,11 @@ function batchStatement({ session, user, added }: SessionSql, ids: IdTypes): str
  * The standby replaces a connection that doesn't respond in time. Lookups on a broken connection are retried
  * once. Without a connection, lookups wait for the current attempt to connect; if it fails, they are 503.
  */
-export function postgresLookups(options: LookupOptions): PostgresLookups {
-  const { connector, sql, ids, columns = NO_COLUMNS, lookupTimeoutMs: timeoutMs } = options
+export function postgresLookups(
+  connector: PostgresConnector,
+  { sql, ids, columns = NO_COLUMNS }: LookupOptions,
+): PostgresLookups {
+  const { lookupTimeoutMs: timeoutMs } = connector
   const text = batchStatement(sql, ids)
   const added = addedLists(columns)
 
@@ -61,7 +61,7 @@ export function postgresLookups(options: LookupOptions): PostgresLookups {
     await findAll(client, [])
   }
 
-  const { find, close } = lookupQueue({ connector, prepare, findAll, timeoutMs })
+  const { find, close } = lookupQueue({ connector, prepare, findAll })
   return {
     findSession: (key) =>
       isIdOf(ids.session, key.sessionId) && isIdOf(ids.user, key.userId) ? find(key) : null,

@@ -40,9 +40,8 @@ export function openCounter(path: string): Database.Database {
 
 /** Configures the writer. Retries while another process that opened the same new file switches it to WAL. */
 export async function configure(writer: Database.Database, busyTimeoutMs: number): Promise<void> {
-  const retryWhileBusy = createBusyRetry(busyTimeoutMs)
   try {
-    await retryWhileBusy(async () => {
+    await createBusyRetry(busyTimeoutMs)(async () => {
       writer.pragma('journal_mode = WAL')
       writer.pragma('synchronous = FULL')
       writer.pragma('foreign_keys = ON')

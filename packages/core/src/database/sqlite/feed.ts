@@ -8,10 +8,6 @@ const POLL_MS = 100
 /** How many entries are read in one turn of the event loop. */
 const PAGE_SIZE = 500
 
-interface Entry extends Revocation {
-  readonly seq: number
-}
-
 const EVERYONE: Revocation = { sessionId: null, userId: null }
 
 /** A feed for all processes that share a file. */
@@ -28,11 +24,11 @@ export interface SqliteFeed extends RevocationFeed {
 export function sqliteFeed(reader: Database): SqliteFeed {
   const local = memoryFeed()
   const newest = reader.prepare<[], number>('select coalesce(max(seq), 0) from revocation_log').pluck()
-  const entriesAfter = reader.prepare<[number, number], Entry>(
+  const entriesAfter = reader.prepare<[number, number], Revocation & { seq: number }>(
     'select seq, sessionId, userId from revocation_log where seq > ? order by seq limit ?',
   )
   let subscribers = 0
-  let timer: ReturnType<typeof setInterval> | undefined
+  let timer: NodeJS.Timeout | undefined
   let version: unknown
   /** The next page is read in the next turn. */
   let hasNextPage = false
@@ -41,8 +37,7 @@ export function sqliteFeed(reader: Database): SqliteFeed {
 
   function start(): void {
     lastSeq = null
-    timer = setInterval(poll, POLL_MS)
-    timer.unref()
+    timer = setInterval(poll, POLL_MS).unref()
     setImmediate(poll)
   }
 

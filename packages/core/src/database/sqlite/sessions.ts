@@ -17,12 +17,6 @@ export function lookupStatement({ session, user, added }: SessionSql): string {
     where s.${session.id} = +? and s.${session.userId} = +?`
 }
 
-interface Lookup {
-  readonly key: SessionKey
-  readonly resolve: (session: StoredSession | null) => void
-  readonly reject: (error: unknown) => void
-}
-
 /** Reads sessions and session cookies on a connection that only reads. */
 export function sqliteSessions(reader: Database, columns: AddedColumns = NO_COLUMNS): SessionStore {
   const findToken = reader.prepare<[string], Pick<Selectable<SessionTable>, keyof SessionToken>>(
@@ -36,14 +30,9 @@ export function sqliteSessions(reader: Database, columns: AddedColumns = NO_COLU
       if (!sessionId.isWellFormed()) return null
       const row = findToken.get(sessionId)
       if (row === undefined) return null
-      return {
-        ...row,
-        rotatedAt: toNullableDate(row.rotatedAt),
-        expiresAt: toDate(row.expiresAt),
-        createdAt: toDate(row.createdAt),
-        lastSeenAt: toDate(row.lastSeenAt),
-        remembered: row.remembered !== 0,
-      }
+      const [expiresAt, createdAt] = [toDate(row.expiresAt), toDate(row.createdAt)]
+      const [rotatedAt, lastSeenAt] = [toNullableDate(row.rotatedAt), toDate(row.lastSeenAt)]
+      return { ...row, rotatedAt, expiresAt, createdAt, lastSeenAt, remembered: row.remembered !== 0 }
     },
   }
 }
@@ -62,7 +51,7 @@ export function sqliteLookups(
 ): SessionReader {
   const added = addedLists(columns)
   const lookup = reader.prepare<[string, string], LookupValues>(lookupStatement(sql)).raw()
-  let queue: Lookup[] = []
+  let queue: ({ key: SessionKey } & PromiseWithResolvers<StoredSession | null>)[] = []
   let lookupsThisTurn = 0
   let isBusy = false
 
@@ -86,7 +75,7 @@ export function sqliteLookups(
     }
   }
 
-  const findAll = reader.transaction((batch: readonly Lookup[]) => {
+  const findAll = reader.transaction((batch: typeof queue) => {
     for (const { key, resolve } of batch) resolve(find(key))
   })
 
@@ -95,7 +84,9 @@ export function sqliteLookups(
       lookupsThisTurn++
       if (lookupsThisTurn === 1) setImmediate(endTurn)
       if (!isBusy) return find(key)
-      return new Promise((resolve, reject) => queue.push({ key, resolve, reject }))
+      const lookup = { key, ...Promise.withResolvers<StoredSession | null>() }
+      queue.push(lookup)
+      return lookup.promise
     },
   }
 }

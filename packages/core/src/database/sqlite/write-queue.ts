@@ -34,19 +34,12 @@ class WriteQueueAdapter extends SqliteAdapter {
   }
 }
 
-const LOCKS = new Set<string>([
-  'ForUpdate',
-  'ForNoKeyUpdate',
-  'ForShare',
-  'ForKeyShare',
-  'NoWait',
-  'SkipLocked',
-] satisfies SelectModifierNode['modifier'][])
+const ROW_LOCKS = /^(For(NoKey)?Update|For(Key)?Share|NoWait|SkipLocked)$/
 
 /** Omits the row locks that PostgreSQL needs: a transaction has the whole file to itself. */
 class WriteQueueCompiler extends SqliteQueryCompiler {
   protected override visitSelectModifier(node: SelectModifierNode): void {
-    if (node.modifier === undefined || !LOCKS.has(node.modifier)) super.visitSelectModifier(node)
+    if (!ROW_LOCKS.test(node.modifier ?? '')) super.visitSelectModifier(node)
   }
 }
 
@@ -92,11 +85,9 @@ class WriteQueueDriver extends SqliteDriver {
 
 /** Encodes dates as ISO 8601 text in UTC with milliseconds, and booleans as 0 or 1. */
 function encode<Query extends { readonly parameters: readonly unknown[] }>(query: Query): Query {
-  return { ...query, parameters: query.parameters.map(encodeValue) }
-}
-
-function encodeValue(value: unknown): unknown {
-  if (value instanceof Date) return value.toISOString()
-  if (typeof value === 'boolean') return value ? 1 : 0
-  return value
+  const parameters = query.parameters.map((value) => {
+    if (value instanceof Date) return value.toISOString()
+    return typeof value === 'boolean' ? Number(value) : value
+  })
+  return { ...query, parameters }
 }

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import * as z from 'zod'
-import type { AuthTransaction, ChangeEvent, RecordEvent } from '../../database/auth-transaction.ts'
 import { type AuditTable, toDate } from '../../database/schema.ts'
+import type { AuthTransaction, ChangeEvent, RecordEvent } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { id } from '../../endpoints/plain-schemas.ts'
 import { type AuditRecordResponse, ENDPOINTS } from '../../protocol.ts'

@@ -1,6 +1,6 @@
-import type { AuthTransaction } from '../../database/auth-transaction.ts'
 import { type AuthKysely, toDate } from '../../database/schema.ts'
-import { lockUsers } from '../../lifecycle/lock-user.ts'
+import type { AuthTransaction } from '../../database/session-database.ts'
+import { lockUsers } from '../../lifecycle/locking-adapter.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
 import type { LinkEmail } from './send-email.ts'
 import { emailPasswordError } from './settings.ts'

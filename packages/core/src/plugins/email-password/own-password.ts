@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { AuthTransaction, RecordEvent } from '../../database/auth-transaction.ts'
+import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
 import { type AuthorizedContext, defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'

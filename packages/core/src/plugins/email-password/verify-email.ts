@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { AuthTransaction } from '../../database/auth-transaction.ts'
+import type { AuthTransaction } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint, type EndpointContext } from '../../endpoints/endpoint.ts'
 import { prepareTokens } from '../../endpoints/issue-tokens.ts'
 import { done, noFields, verifiedEmail } from '../../endpoints/plain-schemas.ts'

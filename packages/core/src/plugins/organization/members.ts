@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { AuthTransaction, RecordEvent } from '../../database/auth-transaction.ts'
+import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { done, id } from '../../endpoints/plain-schemas.ts'
 import { ENDPOINTS, type MemberResponse, type SuccessResponse } from '../../protocol.ts'

@@ -1,5 +1,5 @@
-import type { AuthTransaction } from '../../database/auth-transaction.ts'
 import type { AuthKysely } from '../../database/schema.ts'
+import type { AuthTransaction } from '../../database/session-database.ts'
 import type { AuthorizedContext } from '../../endpoints/endpoint.ts'
 import type { OrganizationResponse } from '../../protocol.ts'
 import { denial } from '../../session/report-denial.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { AuthTransaction } from '../../database/auth-transaction.ts'
+import type { AuthTransaction } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { done, id } from '../../endpoints/plain-schemas.ts'
 import { userName } from '../../endpoints/user-record.ts'

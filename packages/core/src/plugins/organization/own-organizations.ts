@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { AuthTransaction } from '../../database/auth-transaction.ts'
+import type { AuthTransaction } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { id } from '../../endpoints/plain-schemas.ts'
 import { type ActiveOrganizationResponse, ENDPOINTS, type OrganizationResponse } from '../../protocol.ts'

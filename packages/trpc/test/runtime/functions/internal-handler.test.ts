@@ -114,7 +114,7 @@ describe('the token', () => {
     expect(scene.work.runs).toEqual([])
   })
 
-  test('of a user is rejected, and that of a service at the public door', async () => {
+  test('of a user is rejected, and that of a service at the public gate', async () => {
     expect(await answerTo(requestFor(SAVE, ada.token))).toEqual(INVALID)
     const token = await tokenFor(scene, SAVE)
     await expect(verifyJwt(token, scene.auth.config)).rejects.toMatchObject({ reason: 'TOKEN_INVALID' })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { inUserQueue } from '../../src/lifecycle/user-queue.ts'
+import { inUserQueue } from '../../src/lifecycle/transact.ts'
 
 const wait = (turn: Promise<void>) => turn
 
