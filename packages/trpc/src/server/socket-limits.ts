@@ -22,9 +22,11 @@ export interface WebSocketLimits {
   readonly authenticateWithinMs?: number
 }
 
-export type SocketLimits = typeof DEFAULT_LIMITS & Pick<WebSocketLimits, 'authenticateWithinMs'>
+type DefaultLimits = Required<Omit<WebSocketLimits, 'authenticateWithinMs'>>
 
-const DEFAULT_LIMITS = {
+export type SocketLimits = DefaultLimits & Pick<WebSocketLimits, 'authenticateWithinMs'>
+
+const DEFAULT_LIMITS: DefaultLimits = {
   framesPer100Ms: 50,
   overBudgetMs: 5_000,
   pauseAboveBytes: 256 * 1024,
@@ -40,8 +42,8 @@ const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** Validates the limits and adds the defaults. */
 export function socketLimits({ authenticateWithinMs, ...limits }: WebSocketLimits): SocketLimits {
-  const checked = { ...DEFAULT_LIMITS }
-  for (const name of Object.keys(checked) as (keyof typeof checked)[])
+  const checked: { -readonly [Name in keyof DefaultLimits]: number } = { ...DEFAULT_LIMITS }
+  for (const name of Object.keys(checked) as (keyof DefaultLimits)[])
     checked[name] = requirePositive(`webSocketOptions: ${name}`, limits[name] ?? checked[name])
   if (authenticateWithinMs === undefined) return checked
   requirePositive('webSocketOptions: authenticateWithinMs', authenticateWithinMs, MAX_TIMER_MS)
