@@ -7,6 +7,7 @@ export interface ShownProps {
   readonly children?: ReactNode
 }
 
+/** Shows its children if a user is signed in. */
 export function SignedIn({ children }: ShownProps): ReactNode {
   return useShown('authenticated') ? children : null
 }
