@@ -51,7 +51,9 @@ export function sqliteLookups(
 ): SessionReader {
   const added = addedLists(columns)
   const lookup = reader.prepare<[string, string], LookupValues>(lookupStatement(sql)).raw()
-  let queue: ({ key: SessionKey } & PromiseWithResolvers<StoredSession | null>)[] = []
+  let queue: (Pick<PromiseWithResolvers<StoredSession | null>, 'resolve' | 'reject'> & {
+    key: SessionKey
+  })[] = []
   let lookupsThisTurn = 0
   let isBusy = false
 
@@ -84,9 +86,7 @@ export function sqliteLookups(
       lookupsThisTurn++
       if (lookupsThisTurn === 1) setImmediate(endTurn)
       if (!isBusy) return find(key)
-      const lookup = { key, ...Promise.withResolvers<StoredSession | null>() }
-      queue.push(lookup)
-      return lookup.promise
+      return new Promise((resolve, reject) => queue.push({ key, resolve, reject }))
     },
   }
 }
