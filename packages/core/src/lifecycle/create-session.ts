@@ -65,6 +65,14 @@ export async function createSession(database: AnyDatabase, options: NewSessionOp
   const tokenFamily = createFamily()
   const secret = await createSessionSecret(tokenFamily, version)
   const token = await hashSecret(secret)
+  const columns = {
+    token,
+    tokenFamily,
+    version,
+    provedVersion: version,
+    previousToken: null,
+    rotatedAt: null,
+  }
   const expiresAt = expiryOf({ createdAt: now, remembered }, config.lifetimes, now)
 
   await commit(database, async (trx, record) => {
@@ -73,18 +81,10 @@ export async function createSession(database: AnyDatabase, options: NewSessionOp
     if (replaces !== null) await deleteSessionOf(replaces, { trx, record, cause: 'replaced', at: now })
     await evictSessions(trx, record, { userId, config, now })
     const row = { id, userId, issuer, ipAddress: address, userAgent, expiresAt, remembered }
-    const credentials = {
-      token,
-      tokenFamily,
-      version,
-      provedVersion: version,
-      previousToken: null,
-      rotatedAt: null,
-    }
     const times = { lastAuthenticatedAt: now, lastSeenAt: now, createdAt: now, updatedAt: now }
     await trx
       .insertInto('session')
-      .values({ ...row, ...credentials, ...times })
+      .values({ ...row, ...columns, ...times })
       .execute()
     record({ type: 'session.created', at: now, userId, sessionId: id, address, userAgent, knownDevice })
   })

@@ -42,7 +42,7 @@ export async function replaceCredentials(
   const tokenFamily = session.tokenFamily ?? createFamily()
   const secret = await createSessionSecret(tokenFamily, version)
   const token = await hashSecret(secret)
-  const credentials = {
+  const columns = {
     token,
     tokenFamily,
     version,
@@ -53,7 +53,7 @@ export async function replaceCredentials(
   const times = { updatedAt: now, ...(PROVES_USER.has(cause) && { lastAuthenticatedAt: now }) }
   await trx
     .updateTable('session')
-    .set({ ...credentials, ...times })
+    .set({ ...columns, ...times })
     .where('id', '=', sessionId)
     .execute()
   record({ type: 'session.version-changed', at: now, userId, sessionId, version, cause })
