@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 
 const { repository } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8'))
 
-/** What a package that is packed says of its address: `repository` in the package.json of the workspace. */
+/** Returns the addresses for a published manifest, from `repository` in the package.json of the workspace. */
 function addressOf(folder) {
   if (repository === undefined) return {}
   const page = repository.url.replace(/^git\+|\.git$/g, '')

@@ -43,7 +43,7 @@ function entries({ exports, bin, publishConfig }: Manifest): Record<string, stri
   )
 }
 
-/** Only own files and the compiler's helpers are bundled. A package that is no dependency would be missing once published. */
+/** Bundles only own files and the compiler's helpers, and throws if package.json lacks a dependency. */
 function isExternal(id: string): boolean {
   if (id.startsWith('.') || isAbsolute(id) || id.startsWith('@oxc-project/runtime/')) return false
   const dependencies = { ...manifest.dependencies, ...manifest.peerDependencies }

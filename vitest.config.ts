@@ -4,19 +4,19 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { configDefaults, defineConfig, type Plugin } from 'vitest/config'
 
-/** The tests of what works with tRPC's client in this process. A browser's are bundled by themselves. */
+/** The tests that use tRPC's client in this process. Browser tests bundle their pages. */
 const CLIENT_TESTS = 'packages/trpc/test/{links/*,ssr/{prefetch,many-users},versions/*}.test.ts'
 
 const FILES = 'packages/*/test/**/*.test.{ts,tsx}'
 
 /**
- * These have a process of their own, as they mock modules, fake `setTimeout`, or run in a client or a browser. The others come after
- * one another in the processes of the workers, which then load the libraries once.
+ * These run in a separate process: they mock modules, fake `setTimeout`, or run in a client or a browser. The
+ * others run one after another in the processes of the workers, which load the libraries once.
  */
 const ALONE = [
   'packages/*/test/{browser,client,hostile,links,react,ssr,versions}/**/*.test.{ts,tsx}',
   'packages/*/test/**/*.alone.test.ts',
-  // They fake or watch what belongs to the whole process: timers, the clock, `fetch`, the console, a prototype of the driver.
+  // They fake or watch globals: timers, the clock, `fetch`, the console, or a prototype of the driver.
   'packages/*/test/**/{auth,auth-handle,check-password,commit,deadline,env,feed}.test.ts',
   'packages/*/test/**/{mapping,open-key-file,postgres,prune}.test.ts',
   'packages/*/test/**/{session-lease,sessions,socket-limits}.test.ts',
@@ -26,10 +26,10 @@ const ALONE = [
 const SLOW = [
   'packages/example/**',
   'packages/*/test/{adapters,browser,cli,copies,crash,documents,edge,hostile,leaks,paths,react}/**',
-  'packages/*/test/{revocation,rotation,service-calls,sign-in-elsewhere,size,sockets,ssr,storm,transaction,versions}/**',
+  'packages/*/test/{revocation,rotation,service-calls,sign-in-elsewhere,size,sockets,ssr,storm,transaction,types,versions}/**',
   'packages/trpc/test/keys/**',
   'packages/core/test/{database/*,database/postgres/*,support/*}.test.ts',
-  'packages/core/test/**/{active-organization,burn-token,concurrent-changes,every-endpoint,run-once,*postgres}.test.ts',
+  'packages/core/test/**/{active-organization,consume-token,concurrent-changes,every-endpoint,run-once,*postgres}.test.ts',
 ]
 
 // The mode is `quick` for `pnpm test:quick`.
@@ -38,16 +38,16 @@ export default defineConfig(({ mode }) => ({
     // Child processes and real servers on a busy machine.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // By itself it leaves a core idle, of which there may be two. Two workers use three quarters of two cores: most tests wait.
+    // The default leaves one core idle. On two cores, two workers use only three quarters: most tests wait.
     maxWorkers: Math.max(3, availableParallelism() - 1),
     // No secret in any log, error body, URL or database: checked after every test file.
     setupFiles: ['packages/core/test/leaks/setup.ts'],
     env: {
       TMPDIR: temporaryDirectory(),
-      // What one process has compiled the next need not.
+      // Processes share compiled code.
       NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/sallyport', import.meta.url)),
     },
-    expect: { poll: { timeout: 10_000 } },
+    expect: { poll: { timeout: 30_000 } },
     exclude: [...configDefaults.exclude, ...(mode === 'quick' ? SLOW : [])],
     projects: [
       { extends: true, test: { name: 'latest', include: ALONE } },
@@ -61,7 +61,7 @@ export default defineConfig(({ mode }) => ({
   },
 }))
 
-/** Where tests have their databases: in memory where there is enough of it, as to wait for a disk proves nothing. */
+/** Returns the folder for the databases of tests: in memory if there is enough, because a disk is slower. */
 function temporaryDirectory(): string {
   const memory = '/dev/shm'
   const isThere = existsSync(memory) && statfsSync(memory).bavail * statfsSync(memory).bsize > 4 * 2 ** 30
@@ -72,7 +72,7 @@ function temporaryDirectory(): string {
   return directory
 }
 
-/** Takes tRPC and TanStack Query from where that package has them: the adapter of the one exists for one version of the other. */
+/** Resolves tRPC and TanStack Query from that package, because the adapter fits only one version of tRPC. */
 function resolveFrom(manifest: string): Plugin {
   const importer = fileURLToPath(new URL(manifest, import.meta.url))
   return {

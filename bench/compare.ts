@@ -1,10 +1,10 @@
 const RUNS = 5
 
-/** A rate beside its baseline's, both medians. */
+/** A rate and the rate of its baseline, both medians. */
 export interface Comparison {
   readonly rate: number
   readonly baselineRate: number
-  /** Median of the ratios of neighbouring runs, in percent. */
+  /** The median of the ratios of neighboring runs, in percent. */
   readonly percent: number
 }
 
@@ -27,6 +27,6 @@ export async function alternate(
   }
 }
 
-function median(values: number[]): number {
-  return values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+export function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }

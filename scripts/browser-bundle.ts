@@ -5,35 +5,35 @@ import { type OutputChunk, rolldown } from 'rolldown'
 const CLIENT = JSON.stringify(fileURLToPath(new URL('../packages/trpc/src/client.ts', import.meta.url)))
 const REACT = JSON.stringify(fileURLToPath(new URL('../packages/trpc/src/react.ts', import.meta.url)))
 
-/** What an app imports. The links are in the entry of the client. */
+/** The imports of an app. The links are in the entry of the client. */
 const IMPORTS = {
   client: `export { AuthClientError, bearer, createAuthClient } from ${CLIENT}`,
   links: `export { authAwareRetry, authLink, subscriptionLink, webSocketLink } from ${CLIENT}`,
   react: `export * from ${REACT}`,
 }
 
-/** The peers of `@sallyport/trpc`: the app has them anyway. */
+/** The peers of `@sallyport/trpc`, which the app has anyway. */
 const PEERS = /^(react|@trpc\/|@tanstack\/)/
 
-/** What a browser loads of us. */
+/** The part of an app's bundle that comes from `@sallyport/trpc`. */
 export interface BrowserBundle {
   readonly code: string
   /** Minified and gzipped. */
   readonly bytes: number
   /** The files that contribute code, relative to the repository. */
   readonly files: readonly string[]
-  /** What stays outside. */
+  /** The imports that aren't bundled. */
   readonly imports: readonly string[]
 }
 
-/** Bundles everything that the entries of `@sallyport/trpc` export, without what is a peer of theirs. */
+/** Bundles everything that the entries of `@sallyport/trpc` export, without their peers. */
 export async function bundleForBrowser(...names: (keyof typeof IMPORTS)[]): Promise<BrowserBundle> {
   const entry = 'virtual:entries'
   const build = await rolldown({
     input: entry,
     platform: 'browser',
     external: PEERS,
-    // What cannot be resolved is in `imports`.
+    // Unresolved imports are in `imports`.
     onLog: () => {},
     plugins: [
       {

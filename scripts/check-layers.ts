@@ -3,7 +3,7 @@ import { cruise, format, type IForbiddenRuleType } from 'dependency-cruiser'
 const CORE = '^packages/core/src'
 const TRPC = '^packages/trpc/src'
 
-/** The folders of core from the bottom up: each imports those below it, and those beside it where that makes no cycle. */
+/** The folders of core from the bottom up. A folder imports its own level and the ones below. */
 const CORE_LEVELS = [
   ['protocol'],
   ['request', 'events', 'rate-limit', 'revocations'],
@@ -15,7 +15,7 @@ const CORE_LEVELS = [
   ['plugins', 'cli', 'testing'],
 ]
 
-/** What the folders of trpc import besides their own files, types included. */
+/** The imports that a folder of trpc may have, in addition to its own files. Includes types. */
 const TRPC_IMPORTS = {
   server: [
     core('index', 'protocol', 'internal/server', 'auth'),
@@ -34,10 +34,10 @@ const TRPC_IMPORTS = {
   ssr: [core('index', 'protocol', 'internal/server')],
 }
 
-/** Files that others load only where it says. */
+/** Modules, and the only ones that may load them. */
 const LOADED_BY = [
   [core('auth'), `${CORE}/(plugins|testing)/`],
-  [core('internal/auth'), `${TRPC}/runtime/(bound-api|get-auth|select-adapter)[.]`],
+  [core('internal/auth'), `${TRPC}/runtime/(get-auth|select-adapter)[.]`],
   [`${TRPC}/runtime/http-adapter[.]`, `${TRPC}/runtime/select-adapter[.]`],
   [`${TRPC}/runtime/get-auth[.]`, `${TRPC}/(runtime|action)[.]`],
   [npm('better-sqlite3/'), `${CORE}/(database/sqlite|cli/generate)/`],
@@ -47,7 +47,7 @@ const LOADED_BY = [
 /** Packages that run on an edge runtime. */
 const LIGHT = ['cookie', 'jose', '@fastify/proxy-addr', 'ipaddr[.]js']
 
-/** What a module loads of packages and of Node, and what it must not load, by itself or by what it imports. */
+/** The packages that a module may load, directly or through its imports. */
 const REACHES = [
   { from: core('protocol'), packages: [] },
   { from: core('index'), packages: ['cookie', 'jose'] },
@@ -59,6 +59,7 @@ const REACHES = [
   { from: `${TRPC}/react[.]ts$`, packages: ['react'] },
   { from: `${TRPC}/ssr[.]ts$`, packages: LIGHT },
 ]
+/** The modules that a module must not load, directly or through its imports. */
 const NEVER_REACHES = [
   { from: core('index', 'internal/server'), to: `${CORE}/(auth[.]|internal/auth[.]|endpoints/|plugins/)` },
   { from: core('index'), to: core('keys/signing-keys', 'request/address') },
@@ -115,7 +116,7 @@ const withTypes: IForbiddenRuleType[] = [
   })),
 ]
 
-// dependency-cruiser misses the sources and succeeds if it finds no TypeScript that it can use, hence `minModules`.
+// Without a usable TypeScript, dependency-cruiser finds no sources and succeeds, hence `minModules`.
 await check({ paths: ['packages/core/src', 'packages/trpc/src'], types: false, minModules: 250 }, atRunTime)
 await check({ paths: ['packages'], types: true, minModules: 900 }, withTypes)
 
@@ -131,12 +132,13 @@ async function check(
     doNotFollow: { path: 'node_modules' },
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'types', 'node'] },
   })
-  if (typeof output === 'string') throw new Error('No graph was made')
+  if (typeof output === 'string') throw new Error('dependency-cruiser returned no graph. Check its version.')
   const { totalCruised, error } = output.summary
   const report = await format(output, { outputType: 'err' })
   console.log(report.output)
   const seesPackages = output.modules.some(({ source }) => source.includes(npm('jose/')))
-  if (totalCruised < minModules || !seesPackages) throw new Error('The graph is incomplete')
+  if (totalCruised < minModules || !seesPackages)
+    throw new Error('The graph is incomplete. Run pnpm install, and check minModules.')
   if (error > 0) process.exitCode = 1
 }
 

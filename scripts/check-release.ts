@@ -1,4 +1,4 @@
-// Run by `pnpm release`, before anything is published: what has to be true of a release and of no other commit.
+// Run by `pnpm release` before it publishes: checks that only a release must pass.
 import { existsSync, readFileSync } from 'node:fs'
 
 const { GITHUB_REPOSITORY } = process.env
@@ -8,17 +8,17 @@ const manifestOf = (folder: string) =>
 
 const url = `git+https://github.com/${GITHUB_REPOSITORY}.git`
 const rules: [boolean, string][] = [
-  [GITHUB_REPOSITORY !== undefined, 'Releases are made only by .github/workflows/release.yml'],
-  [
-    manifestOf('').repository?.url === url,
-    `repository.url in package.json is not ${url}, as provenance demands`,
-  ],
+  [GITHUB_REPOSITORY !== undefined, 'Release with .github/workflows/release.yml only'],
+  [manifestOf('').repository?.url === url, `Set repository.url in package.json to ${url}, for provenance`],
 ]
 for (const folder of ['packages/core/', 'packages/trpc/']) {
   const { version } = manifestOf(folder)
   const file = new URL(`${folder}CHANGELOG.md`, root)
   const changelog = existsSync(file) ? readFileSync(file, 'utf8') : ''
-  rules.push([changelog.includes(`\n## ${version}\n`), `${folder}CHANGELOG.md says nothing about ${version}`])
+  rules.push([
+    changelog.includes(`\n## ${version}\n`),
+    `${folder}CHANGELOG.md has no section ${version}. Run changeset version.`,
+  ])
 }
 const faults = rules.filter(([holds]) => !holds)
 for (const [, fault] of faults) console.error(fault)

@@ -1,4 +1,4 @@
-// What our browser entries add to an app, minified and gzipped, without their peers: `pnpm size`.
+// `pnpm size`: prints how much the browser entries add to an app, minified and gzipped, without their peers.
 import { bundleForBrowser } from './browser-bundle.ts'
 
 for (const entries of [

@@ -1,7 +1,7 @@
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 
-// `vite build` makes both: what the browser loads, and what the server renders pages with.
+// `vite build` builds the script of the browser, and the module that renders pages on the server.
 export default defineConfig({
   plugins: [react()],
   builder: {},
@@ -10,6 +10,7 @@ export default defineConfig({
       build: {
         outDir: 'dist/client',
         manifest: true,
+        chunkSizeWarningLimit: 600,
         rolldownOptions: { input: 'src/web/entry-client.tsx' },
       },
     },

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { Application, type DeclarationReflection, ReflectionKind, type TypeDocOptions } from 'typedoc'
 import type { PluginOptions } from 'typedoc-plugin-markdown'
 
-// `pnpm reference` writes a page for each entry to docs/api. With the name of a package, as when it is packed, it writes
-// the pages of that package to its folder `api`. It fails if an exported value has no comment.
+// `pnpm reference` writes a page for each entry to docs/api. With the name of a package, as in `prepack`, it
+// writes the pages of that package to its folder `api`. Fails if an exported value has no comment.
 const root = join(import.meta.dirname, '../..')
 const [only] = process.argv.slice(2)
 const VALUES = ReflectionKind.Function | ReflectionKind.Variable | ReflectionKind.Class
@@ -18,7 +18,7 @@ const options = {
   entryPoints: entries.map(({ source }) => source),
   outputs: [{ name: 'markdown', path: out }],
   sortEntryPoints: false,
-  // The project is checked with another version of the compiler.
+  // `tsc` checks the project, with another version of the compiler.
   skipErrorChecking: true,
   logLevel: 'Warn',
   excludeExternals: true,
@@ -44,7 +44,7 @@ const options = {
 } satisfies TypeDocOptions & PluginOptions
 const app = await Application.bootstrapWithPlugins({ ...options })
 const entryPoints = app.getEntryPoints() ?? []
-// Pages are named by what an app imports, not by the source file.
+// Name pages after the entry that an app imports, not after the source file.
 for (const [index, entryPoint] of entryPoints.entries()) entryPoint.displayName = entries[index]?.page ?? ''
 const project = app.converter.convert(entryPoints)
 app.validate(project)
@@ -58,7 +58,7 @@ function isUndocumented({ comment, kind, signatures = [] }: DeclarationReflectio
   return !hasComment && (kind & VALUES) !== 0
 }
 
-/** The entries that apps may import, and the names of their pages: `core-auth` for `@sallyport/core/auth`. */
+/** Returns the public entries and the names of their pages: `core-auth` for `@sallyport/core/auth`. */
 function publicEntries(folder: string): { source: string; page: string }[] {
   const manifest = JSON.parse(readFileSync(join(root, 'packages', folder, 'package.json'), 'utf8'))
   return Object.entries<string>(manifest.exports)

@@ -14,7 +14,7 @@ export interface Project {
 
 const APP = fileURLToPath(new URL('../../packages/trpc/test/types/installed', import.meta.url))
 
-/** Makes an empty project, copies the app of the test into it and has npm install the tarballs. */
+/** Creates a project with the app of the test, and installs the tarballs with npm. */
 export function createProject(
   folder: string,
   libraries: readonly Library[],
@@ -44,7 +44,7 @@ export function createProject(
   }
 }
 
-/** What npm installs is no workspace's, and nothing but what package.json says. */
+/** Installs the dependencies of package.json with npm, outside any workspace. */
 export function install(folder: string): void {
   run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'], { cwd: folder })
 }

@@ -7,11 +7,11 @@ import { run } from './run.ts'
 /** A version of TypeScript or of Node. */
 export interface Tool {
   readonly version: string
-  /** The file that is run. */
+  /** The executable file. */
   readonly path: string
 }
 
-/** What the libraries are tested with. */
+/** The versions that the libraries are tested with. */
 export interface Tools {
   readonly oldCompiler: Tool
   readonly newCompiler: Tool
@@ -22,10 +22,10 @@ export interface Tools {
 
 const COMPILERS = { 'typescript-5.9': 'npm:typescript@~5.9.0', 'typescript-7': 'npm:typescript@^7.0.0' }
 
-/** Installs the compilers, the lowest Node that `engines` of the libraries allows, and the newest of every other line. */
+/** Installs the compilers, the lowest Node that `engines` allows, and the newest of the other lines. */
 export function createTools(folder: string, [library]: readonly Library[]): Tools {
   const [, lowestNode] = /^>=(\d+\.\d+)$/.exec(library?.manifest.engines.node ?? '') ?? []
-  if (lowestNode === undefined) throw new Error('`engines` does not name the lowest Node')
+  if (lowestNode === undefined) throw new Error('engines.node must look like >=22.14')
   const nodes = {
     'node-lowest': `npm:node@${lowestNode}.0`,
     'node-24': 'npm:node@^24.0.0',
@@ -51,6 +51,6 @@ function compilerOf(folder: string, name: string): Tool {
 }
 
 function nodeOf(folder: string, name: string): Tool {
-  const path = join(folder, 'node_modules', name, 'bin/node')
+  const path = join(folder, 'node_modules', name, 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
   return { version: run(path, ['--version'], { cwd: folder }).trim().slice(1), path }
 }

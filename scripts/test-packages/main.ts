@@ -1,4 +1,4 @@
-// `pnpm test:packages`: both tarballs, as they would be published, in empty projects outside the workspace.
+// `pnpm test:packages`: installs both tarballs, as published, in empty projects outside the workspace.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -38,7 +38,7 @@ await runOn('lowest', oldest, [oldestNode, newestNode])
 await postgres.stop()
 
 report.print()
-// The server that has been stopped leaves handles behind.
+// The stopped PostgreSQL server leaves handles open.
 process.exit(report.hasFailed() ? 1 : 0)
 
 function projectAt(end: 'lowest' | 'highest'): Project {
@@ -63,7 +63,7 @@ async function runOn(end: string, project: Project, nodes: readonly Tool[]): Pro
     check('entries', () => importEntries(project, node, { optional: true }))
     check('npx sallyport', () => checkCommand(project, node))
     check('server and clients', () => runSmoke(project, node, { postgresUrl }))
-    // They load the TypeScript of the app, which Node does by itself since 22.18.
+    // Both load TypeScript of the app, which Node supports since 22.18.
     if (node !== oldestNode) check('generate', () => checkGenerated(project, node))
     if (node !== oldestNode) check('doctor', () => checkDoctor(project, node))
   }

@@ -3,7 +3,7 @@ import type { Library } from './pack-libraries.ts'
 /** The ends of a range. */
 export type End = 'lowest' | 'highest'
 
-/** A version of every peer, the optional ones included. npm installs the highest that a range allows. */
+/** Returns a version of every peer, also optional ones. npm installs the highest that a range allows. */
 export function peersAt(end: End, libraries: readonly Library[]): Record<string, string> {
   const ranges = Object.assign({}, ...libraries.map(({ manifest }) => manifest.peerDependencies))
   return Object.fromEntries(
@@ -11,7 +11,7 @@ export function peersAt(end: End, libraries: readonly Library[]): Record<string,
   )
 }
 
-/** The peers that are not optional, for a project that installs nothing else. */
+/** Returns the required peers, for a project without the optional ones. */
 export function requiredPeers(libraries: readonly Library[]): Record<string, string> {
   return Object.assign(
     {},
@@ -23,12 +23,12 @@ export function requiredPeers(libraries: readonly Library[]): Record<string, str
   )
 }
 
-/** What the app of the test needs besides: none of it is a peer. */
+/** Returns the other dependencies of the app. None of them is a peer. */
 export function appDependencies(end: End, libraries: readonly Library[]): Record<string, string> {
   const { react } = peersAt(end, libraries)
-  if (react === undefined) throw new Error('react is no peer any more')
+  if (react === undefined) throw new Error('No library has the peer react. Update appDependencies.')
   return {
-    // It exists for one version of React.
+    // Each version works with one version of React.
     'react-dom': react,
     '@hono/node-server': '^2.1.8',
     '@types/node': '^26.6.6',
@@ -42,9 +42,10 @@ export function appDependencies(end: End, libraries: readonly Library[]): Record
   }
 }
 
-/** The version that a range such as `^1.2.0` or `>=11.4.0 <12` begins with. */
+/** Returns the first version of a range such as `^1.2.0` or `>=11.4.0 <12`. */
 function lowest(range: string): string {
   const [, version] = /^(?:\^|~|>=)(\d+\.\d+\.\d+)(?: <\S+)?$/.exec(range) ?? []
-  if (version === undefined) throw new Error(`"${range}" does not begin with a whole version`)
+  if (version === undefined)
+    throw new Error(`The range "${range}" must start with a full version, such as ^1.2.0`)
   return version
 }

@@ -1,10 +1,10 @@
-/** What was tested, and how it went. */
+/** Collects the results of all checks. */
 export interface Report {
-  /** Runs a check, tells of it, and goes on where it fails. */
+  /** Runs a check, prints its result, and continues if it fails. */
   check(peers: string, what: string, work: () => void): void
-  /** The versions that a project has, by name. */
+  /** Records the versions in a project, by name. */
   versions(peers: string, installed: Readonly<Record<string, string>>): void
-  /** All of it in two tables. */
+  /** Prints two tables: versions and results. */
   print(): void
   hasFailed(): boolean
 }

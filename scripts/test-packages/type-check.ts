@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Project } from './create-project.ts'
 import type { Tool } from './create-tools.ts'
 
-/** How a project may have its modules resolved. */
+/** The module resolutions to test. */
 export const RESOLUTIONS = ['nodenext', 'bundler'] as const
 export type Resolution = (typeof RESOLUTIONS)[number]
 
@@ -13,7 +13,7 @@ const MODULES = {
   bundler: { module: 'esnext', moduleResolution: 'bundler' },
 } as const satisfies Record<Resolution, object>
 
-/** What a project with both libraries needs: the README of each says so. */
+/** The compiler options that a project with both libraries needs, as in their READMEs. */
 const OPTIONS = {
   target: 'es2024',
   lib: ['es2024', 'dom'],
@@ -26,18 +26,15 @@ const OPTIONS = {
   rootDir: 'src',
 }
 
-/**
- * Declarations that are wrong in themselves, whatever imports them: before 11.25 those of tRPC's adapter ask for types of `ws` that no
- * ES module has.
- */
+/** A known error in tRPC before 11.25: its adapter imports types of `ws` that no ES module exports. */
 const WRONG_ELSEWHERE = /^node_modules\/@trpc\/server\/dist\/adapters\/ws\.d\.mts\(.*Namespace 'WebSocket'/
 
-/** Checks the app and every declaration that it imports, those of the libraries and of their dependencies alike. */
+/** Checks the app and every declaration that it imports, also of dependencies. */
 export function typeCheck(project: Project, compiler: Tool, resolution: Resolution): void {
   compile(project, compiler, { ...OPTIONS, ...MODULES[resolution], noEmit: true })
 }
 
-/** Compiles the app to `out`, for every Node alike. */
+/** Compiles the app to `out`, for all versions of Node. */
 export function emit(project: Project, compiler: Tool): void {
   compile(project, compiler, { ...OPTIONS, ...MODULES.nodenext, outDir: 'out' })
 }
@@ -47,7 +44,7 @@ function compile({ folder }: Project, compiler: Tool, compilerOptions: object): 
   const args = [compiler.path, '-p', '.', '--pretty', 'false']
   const { status, stdout, error } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' })
   if (error) throw error
-  // Lines that explain a complaint are indented.
+  // Indented lines belong to the error above them.
   const complaints = stdout.split(/\n(?! )/).filter((complaint) => complaint !== '')
   if ((status === 0) !== (complaints.length === 0)) throw new Error(`tsc ended with ${status}: ${stdout}`)
   const ours = complaints.filter((complaint) => !WRONG_ELSEWHERE.test(complaint))

@@ -4,7 +4,7 @@ import type { Project } from './create-project.ts'
 import type { Tool } from './create-tools.ts'
 import { run } from './run.ts'
 
-/** The entries that need a peer which is optional; the README of their library says which. */
+/** The entries that need an optional peer. The README of each library says which. */
 const NEEDS_OPTIONAL = [
   '@sallyport/core/sqlite',
   '@sallyport/core/testing',
@@ -13,7 +13,7 @@ const NEEDS_OPTIONAL = [
   '@sallyport/trpc/react',
 ]
 
-/** Imports every entry of both libraries, each in a process of its own. */
+/** Imports every entry of both libraries, each in a separate process. */
 export function importEntries(
   { folder, libraries }: Project,
   node: Tool,
@@ -29,26 +29,23 @@ export function importEntries(
   }
 }
 
-/** The command, as a user starts it. */
+/** Runs the command as a user would. */
 export function checkCommand({ folder }: Project, node: Tool): void {
   const lines = sallyport(['keys', 'create'], { folder, node })
   assert.match(lines, /^JWKS=.*"kty".*^SIGNING_KEYS=.*"d":/ms)
 }
 
-/** What `sallyport generate` would write for the app is what it has. */
+/** Checks that the generated file of the app is up to date. */
 export function checkGenerated({ folder }: Project, node: Tool): void {
   assert.equal(sallyport(['generate', '--check'], { folder, node }), 'up to date\n')
 }
 
-/** The checks of `sallyport doctor`, of which the boundary needs rolldown. */
+/** Runs the checks of `sallyport doctor`. The boundary check needs rolldown. */
 export function checkDoctor({ folder }: Project, node: Tool): void {
   assert.match(sallyport(['doctor'], { folder, node }), /^ok +boundary .*, \d+ with procedures\)$/m)
 }
 
-/**
- * A server and its clients over HTTP and WebSocket, from the sign-up to the revocation, on SQLite, and a session on an empty database of
- * PostgreSQL: `smoke.ts` of the app.
- */
+/** Runs `smoke.ts` of the app: a server and its clients on SQLite, and a session on an empty PostgreSQL. */
 export function runSmoke(
   { folder }: Project,
   node: Tool,

@@ -15,7 +15,7 @@ const TOGETHER = 32
 /** Both steps cost at most 1.3 times the statement, so they reach this share of its rate, in percent. */
 const GOAL = 100 / 1.3
 
-/** Both steps, warm, against the bare statement on a connection of its own to the same file. */
+/** Compares both steps, warm, with the bare statement on a separate connection to the same file. */
 export async function bothSteps(): Promise<{ name: string; goal: number | null; comparison: Comparison }[]> {
   const directory = mkdtempSync(join(tmpdir(), 'sallyport-'))
   const path = join(directory, 'bench.db')
@@ -24,7 +24,7 @@ export async function bothSteps(): Promise<{ name: string; goal: number | null; 
   const signedIn: TestSession[] = []
   for (let i = 0; i < 1_000; i++) signedIn.push(await auth.signIn({ userId }))
   const { config } = auth
-  // Without the counter that the test kit puts around the store.
+  // A separate handle, because the test kit wraps its store in a counter.
   const { sessions, close } = await openSqlite(path)
   const requests = signedIn.map((session) => ({
     ...session,
@@ -65,14 +65,14 @@ export async function bothSteps(): Promise<{ name: string; goal: number | null; 
   return results
 }
 
-/** Each call waits for the one before. */
+/** Makes calls one after the other, and returns the rate. */
 async function oneAtATime(call: (i: number) => Promise<unknown>): Promise<number> {
   const startedAt = performance.now()
   for (let i = 0; i < CALLS; i++) await call(i)
   return (CALLS / (performance.now() - startedAt)) * 1_000
 }
 
-/** As in a busy server: every turn of the event loop brings 32 calls. */
+/** Makes 32 calls per turn of the event loop, as a busy server does, and returns the rate. */
 async function together(call: (i: number) => Promise<unknown>): Promise<number> {
   const startedAt = performance.now()
   for (let i = 0; i < CALLS; i += TOGETHER) {

@@ -1,6 +1,6 @@
 /**
- * What Step 1 costs, beside `jose.jwtVerify` on the same tokens with the same key in the same run: calls a second, one at a time.
- * Medians of five runs that alternate between the two.
+ * Measures Step 1 against `jose.jwtVerify` on the same tokens with the same key in the same run. Prints calls
+ * a second, one at a time: medians of five runs that alternate between the two.
  */
 
 import { type Algorithm, defineAuthConfig, staticJwks, verifyJwt } from '@sallyport/core'
@@ -20,7 +20,7 @@ async function compareAll(alg: Algorithm): Promise<void> {
   const { active, publicJwks } = parseSigningKeys({ keys: [await createSigningKey(alg)] })
   const options = { baseUrl: 'https://app.example.com', jwks: staticJwks(publicJwks) }
   const remembering = defineAuthConfig(options)
-  // Remembers the last token alone, so that each of them is new again when its turn comes.
+  // Caches only the last token, so each token is new again in the next round.
   const forgetful = defineAuthConfig({ ...options, jwt: { cacheSize: 1 } })
   const tokens = []
   for (let i = 0; i < TOKENS; i++) {
@@ -47,7 +47,7 @@ async function compareAll(alg: Algorithm): Promise<void> {
   print(`${alg}: reject a bad signature`, await compare(tokens.map(spoilSignature), cold, false))
 }
 
-/** Calls a second. Throws when a token does not fare as it should, since the figure would mean nothing. */
+/** Returns calls a second. Throws if a token isn't accepted or rejected as expected. */
 async function rate(
   tokens: readonly string[],
   verify: (token: string) => Promise<unknown>,
@@ -69,7 +69,7 @@ async function rate(
   return (calls / (performance.now() - startedAt)) * 1_000
 }
 
-/** Rejected before any cryptography: noise, two segments, `none`, a header member, a padded segment. */
+/** Makes a token that is rejected before cryptography: noise, two segments, `none`, `crit`, or padding. */
 function malform(token: string, index: number): string {
   const [header = '', payload = '', signature = ''] = token.split('.')
   const members: object = JSON.parse(Buffer.from(header, 'base64url').toString())

@@ -1,6 +1,7 @@
 /**
- * What Step 2 costs, beside the bare prepared statement in the same run: lookups a second and how long one takes, on SQLite with up to a
- * million sessions, and on PostgreSQL with a pool of ten connections as well. Medians of five runs in which all take turns.
+ * Measures Step 2 against the bare prepared statement in the same run: lookups a second and their duration,
+ * on SQLite with up to a million sessions, and on PostgreSQL with a pool of ten connections. Prints medians
+ * of five runs in which all take turns.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,6 +12,7 @@ import { openPostgres } from '@sallyport/core/postgres'
 import { openSqlite } from '@sallyport/core/sqlite'
 import Database from 'better-sqlite3'
 import pg from 'pg'
+import { median } from '../../../bench/compare.ts'
 import { sessionSql } from '../src/database/session-sql.ts'
 import { lookupStatement } from '../src/database/sqlite/sessions.ts'
 import { startPostgres } from '../test/support/embedded-postgres.ts'
@@ -22,17 +24,17 @@ const SQLITE_SESSIONS = [1_000, 100_000, 1_000_000]
 const POSTGRES_SESSIONS = 100_000
 const SESSIONS_PER_USER = 10
 const POOL_SIZE = 10
-/** Drawn beforehand, so that drawing costs nothing. */
+/** Random keys, chosen before the measurement. */
 const KEYS = 50_000
 const ID_PREFIX = '00000000-0000-7000-8000-'
 
-/** A way to read a session. */
+/** An implementation of the lookup. */
 interface Variant {
   readonly name: string
   readonly lookUp: (key: SessionKey) => unknown
 }
 
-/** How a run went; times in microseconds. */
+/** The result of a run; times in microseconds. */
 interface Figures {
   readonly perSecond: number
   readonly p50: number
@@ -91,7 +93,7 @@ async function measurePostgres(): Promise<void> {
   }
 }
 
-/** One statement for each lookup. */
+/** Returns a lookup with one statement per session. */
 function bareLookup(connection: pg.Client | pg.Pool): Variant['lookUp'] {
   const { session, user } = sessionSql('postgres')
   const text = `select ${session.columns}, ${user.columns}
@@ -104,12 +106,12 @@ function bareLookup(connection: pg.Client | pg.Pool): Variant['lookUp'] {
   }
 }
 
-/** As a connection can only do one thing at a time. */
+/** Returns a lookup that waits for the one before: a connection runs one statement at a time. */
 function oneAfterTheOther(lookUp: Variant['lookUp']): Variant['lookUp'] {
-  let line: Promise<unknown> = Promise.resolve()
+  let last: Promise<unknown> = Promise.resolve()
   return (key) => {
-    line = line.then(() => lookUp(key))
-    return line
+    last = last.then(() => lookUp(key))
+    return last
   }
 }
 
@@ -134,7 +136,7 @@ async function compare(
   }
 }
 
-/** As in a busy server that has its database in the process: every turn of the event loop brings so many lookups. */
+/** Makes so many lookups per turn of the event loop, like a busy server with an in-process database. */
 async function runInTurns(
   { lookUp }: Variant,
   keys: readonly SessionKey[],
@@ -150,7 +152,7 @@ async function runInTurns(
   return figuresOf(times, performance.now() - startedAt)
 }
 
-/** So many callers, each of whom waits for the answer before the next lookup. */
+/** Runs so many callers, each of which waits for the result before its next lookup. */
 async function runSideBySide(
   { lookUp }: Variant,
   keys: readonly SessionKey[],
@@ -166,12 +168,12 @@ async function runSideBySide(
   return figuresOf(times, performance.now() - startedAt)
 }
 
-/** Throws where there is no session, since the figure would mean nothing. */
+/** Measures one lookup. Throws if it finds no session. */
 async function timed(lookUp: Variant['lookUp'], key: SessionKey, times: number[]): Promise<void> {
-  const askedAt = performance.now()
-  const answer = lookUp(key)
-  const found = answer instanceof Promise ? await answer : answer
-  times.push(performance.now() - askedAt)
+  const startedAt = performance.now()
+  const result = lookUp(key)
+  const found = result instanceof Promise ? await result : result
+  times.push(performance.now() - startedAt)
   if (found === null || found === undefined) throw new Error('A session was not found')
 }
 
@@ -193,7 +195,7 @@ function keyOf(index: number): SessionKey {
   return { sessionId: `${ID_PREFIX}${hex(index)}`, userId: `${ID_PREFIX}${hex(user)}` }
 }
 
-/** In one transaction that does not wait for the disk: the file is thrown away. */
+/** Writes all rows in one transaction without waiting for the disk: the file is deleted afterwards. */
 function fillSqlite(path: string, count: number): void {
   const writer = new Database(path)
   writer.pragma('synchronous = OFF')
@@ -234,10 +236,6 @@ async function fillPostgres(client: pg.Client, count: number): Promise<void> {
     [count],
   )
   await client.query('vacuum analyze')
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }
 
 function printRow(name: string, columns: readonly (string | number)[]): void {

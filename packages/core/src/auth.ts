@@ -8,16 +8,23 @@ import { createHandler, type RequestOptions } from './endpoints/handler.ts'
 import { type PruneReport, prune } from './lifecycle/prune.ts'
 import { ConfigurationError } from './protocol/errors.ts'
 import { safeListener } from './protocol/safe-listener.ts'
+import { MAX_TIMER_MS } from './protocol/settings.ts'
 
 export type { AnyDatabase } from './database/database.ts'
 export type { MigrationDialect, MigrationReport, Migrations } from './database/migrations.ts'
 export type {
+  AccountTable,
+  AuditTable,
   AuthTables,
   Defaulted,
   Flag,
   NullableFlag,
   NullableTimestamp,
+  RateLimitTable,
+  RevocationLogTable,
+  SessionTable,
   Timestamp,
+  UserTable,
 } from './database/schema.ts'
 export type {
   AuthTransaction,
@@ -72,8 +79,6 @@ export { memoryLimits } from './rate-limit/flexible-limits.ts'
 export { setCookie } from './request/cookie.ts'
 export type { AddedColumns, ColumnShape, ColumnType } from './session/added-columns.ts'
 
-const MAX_TIMER_MS = 2 ** 31 - 1
-
 export interface Auth<Plugins extends readonly AuthPlugin[] = readonly []> {
   /** Responds to every request under `/api/auth`; never rejects. */
   handler(request: Request, options?: RequestOptions): Promise<Response>
@@ -98,7 +103,6 @@ export interface AuthOptions {
 
 /**
  * Creates the auth server of a definition, and migrates the tables of its plugins.
- *
  * @example
  * const auth = await createAuth(authDefinition, database)
  * app.all('/api/auth/*', (c) => auth.handler(c.req.raw, { remoteAddress: getConnInfo(c).remote.address }))
@@ -118,9 +122,8 @@ export async function createAuth<Plugins extends readonly AuthPlugin[]>(
   const tables = plugins.flatMap(({ expiringTables = [] }) => expiringTables)
   const pruneNow = () => prune(server.database, { now: config.now(), tables, auditDays })
   const everyMs = pruneEverySeconds * 1000
-  // A longer timer would fire at once, repeatedly.
   if (!(everyMs >= 0 && everyMs <= MAX_TIMER_MS))
-    throw new ConfigurationError('pruneEverySeconds must be 0 to 2_147_483')
+    throw new ConfigurationError('pruneEverySeconds must be a number from 0 to 2_147_483')
   const timer = everyMs > 0 ? setInterval(() => void pruneNow().catch(reportError), everyMs) : undefined
   // The timer alone must not keep the process alive.
   timer?.unref()

@@ -4,14 +4,13 @@ import { DEFAULT_MAX_AGE_SECONDS, JWT_TYPE, type TrustedIssuer } from './jwt/tru
 import type { KeySet } from './keys/key-set.ts'
 import { LOOKUP_TIMEOUT_MS } from './protocol/deadline.ts'
 import { ConfigurationError } from './protocol/errors.ts'
-import { isSecureUrl, requirePositive } from './protocol/settings.ts'
+import { checkAll, isSecureUrl, requirePositive } from './protocol/settings.ts'
 import { COOKIE_PREFIX, JWT_LIFETIME_SECONDS, SESSION_LIFETIME_SECONDS } from './protocol.ts'
 import { type CookieNames, cookieNames } from './request/cookie.ts'
 import type { SessionLifetimes } from './session/lifetime.ts'
 
 const DAY_SECONDS = 24 * 60 * 60
-const DEFAULT_FRESH_SECONDS = 15 * 60
-/** A hundred years. Longer lifetimes could end after the last date. */
+/** A hundred years. Longer lifetimes could end after the last valid date. */
 const MAX_SECONDS = 100 * 365 * DAY_SECONDS
 
 /** Options of {@link defineAuthConfig}. */
@@ -29,7 +28,7 @@ export interface AuthConfigOptions {
   allowedOrigins?: readonly string[]
   /**
    * Allow `http:` in production for hosts other than this machine, where it's a `ConfigurationError`. Cookies
-   * and passwords then cross the network in clear. @default false
+   * and passwords then cross the network in the clear. @default false
    */
   allowInsecure?: boolean
   /**
@@ -47,24 +46,14 @@ export interface AuthConfigOptions {
     /** The maximum number of verified tokens in the cache. @default 10_000 */
     cacheSize?: number
   }
-  session?: {
-    /** Lifetime in seconds. @default 2_592_000 (30 days) */
-    expiresInSeconds?: number
+  session?: Partial<SessionLifetimes> & {
     /** Milliseconds after which a lookup fails with 503. @default 2_000 */
     lookupTimeoutMs?: number
-    /** Extend a session in use this many seconds after it was last extended. @default 86_400 (1 day) */
-    renewAfterSeconds?: number
-    /** Lifetime in seconds if the user chose not to be remembered. @default 86_400 (1 day) */
-    unrememberedExpiresInSeconds?: number
-    /** End a session this many seconds after the sign-in, or `Infinity`. @default 15_552_000 (180 days) */
-    absoluteLifetimeSeconds?: number
-    /** End a session after this many seconds without use; more than a JWT lives. @default none */
-    idleTimeoutSeconds?: number
-    /** The maximum number of sessions of one user. @default none */
+    /** The maximum number of sessions of a user. @default no limit */
     maxSessionsPerUser?: number
     /** What happens to a sign-in at that maximum. @default 'evict-oldest' */
     whenFull?: 'evict-oldest' | 'reject'
-    /** Change the session secret at every refresh. A replayed one ends the session. @default false */
+    /** Change the session secret at every refresh. A replayed secret ends the session. @default false */
     rotateSessionToken?: boolean
     /** Seconds after a sign-in in which changes such as deleting the account are allowed. @default 900 */
     freshForSeconds?: number
@@ -87,7 +76,7 @@ export interface AuthConfig {
   readonly allowedOrigins: ReadonlySet<string>
   readonly bearer: boolean
   readonly cookies: CookieNames
-  /** We, then the trusted issuers. */
+  /** This app, then the trusted issuers. */
   readonly issuers: readonly [TrustedIssuer, ...TrustedIssuer[]]
   readonly jwtLifetimeSeconds: number
   readonly sessionLifetimeSeconds: number
@@ -108,83 +97,90 @@ export interface AuthConfig {
 
 /**
  * Checks the settings and fills in the defaults.
- *
  * @example export const authConfig = defineAuthConfig({ baseUrl: env.BASE_URL, jwks: staticJwks(env.JWKS) })
- * @throws ConfigurationError naming the invalid setting
+ * @throws ConfigurationError that lists every invalid setting, one per line
  */
 export function defineAuthConfig(options: AuthConfigOptions): AuthConfig {
-  const origin = parseOrigin('baseUrl', options.baseUrl, options)
-  const secure = origin.startsWith('https:')
-  const prefix = options.cookiePrefix ?? COOKIE_PREFIX
-  if (!/^[A-Za-z0-9_.-]{1,64}$/.test(prefix))
-    throw new ConfigurationError('cookiePrefix must be 1 to 64 letters, digits, dots, dashes or underscores')
-  const { jwks, trustedIssuers = [], jwt = {}, session = {} } = options
+  const { baseUrl, jwks, allowedOrigins = [], trustedIssuers = [], jwt = {}, session = {} } = options
+  const { cookiePrefix = COOKIE_PREFIX } = options
+  const { expiresInSeconds: jwtLifetimeSeconds = JWT_LIFETIME_SECONDS, cacheSize = 10_000 } = jwt
+  const { freshForSeconds = 15 * 60, lookupTimeoutMs = LOOKUP_TIMEOUT_MS } = session
+  const { maxSessionsPerUser = NO_LIMIT, whenFull = 'evict-oldest', rotateSessionToken = false } = session
+  const { expiresInSeconds = SESSION_LIFETIME_SECONDS, unrememberedExpiresInSeconds = DAY_SECONDS } = session
+  const { absoluteLifetimeSeconds = 180 * DAY_SECONDS, idleTimeoutSeconds = NO_LIMIT } = session
+  const { renewAfterSeconds = DAY_SECONDS } = session
+  const expiry = { expiresInSeconds, unrememberedExpiresInSeconds, absoluteLifetimeSeconds }
+  checkAll([
+    () => parseOrigin('baseUrl', baseUrl, options),
+    ...allowedOrigins.map((listed) => () => parseListedOrigin(listed, options)),
+    ...issuerChecks(URL.parse(baseUrl)?.origin, trustedIssuers),
+    () => requireCookiePrefix(cookiePrefix),
+    () => requirePositive('jwt.expiresInSeconds', jwtLifetimeSeconds, MAX_SECONDS),
+    () => requirePositive('jwt.cacheSize', cacheSize),
+    () => requirePositive('session.expiresInSeconds', expiresInSeconds, MAX_SECONDS),
+    () => requirePositive('session.unrememberedExpiresInSeconds', unrememberedExpiresInSeconds, MAX_SECONDS),
+    () => requirePositiveOrNone('session.absoluteLifetimeSeconds', absoluteLifetimeSeconds),
+    () => requireIdleTimeout(idleTimeoutSeconds, jwtLifetimeSeconds),
+    () => requirePositive('session.renewAfterSeconds', renewAfterSeconds),
+    () => requirePositive('session.lookupTimeoutMs', lookupTimeoutMs),
+    () => requirePositiveOrNone('session.maxSessionsPerUser', maxSessionsPerUser),
+    () => requireOneOf('session.whenFull', whenFull, ['evict-oldest', 'reject']),
+    () => requireOneOf('session.rotateSessionToken', rotateSessionToken, [true, false]),
+    () => requirePositive('session.freshForSeconds', freshForSeconds),
+  ])
+  const { origin, protocol } = new URL(baseUrl)
+  const secure = protocol === 'https:'
   const own = { issuer: origin, audience: origin, typ: JWT_TYPE, jwks, claims: OWN_CLAIMS }
-  const { expiresInSeconds: jwtSeconds = JWT_LIFETIME_SECONDS, cacheSize = 10_000 } = jwt
-  const jwtLifetimeSeconds = requirePositive('jwt.expiresInSeconds', jwtSeconds, MAX_SECONDS)
-  const lifetimes = sessionLifetimes(session, jwtLifetimeSeconds)
-  const { freshForSeconds = DEFAULT_FRESH_SECONDS, lookupTimeoutMs = LOOKUP_TIMEOUT_MS } = session
-  const { whenFull = 'evict-oldest', rotateSessionToken = false } = session
   return {
-    baseUrl: options.baseUrl.replace(/\/+$/, ''),
+    baseUrl: baseUrl.replace(/\/+$/, ''),
     issuer: origin,
     audience: origin,
     secure,
-    allowedOrigins: new Set([
-      origin,
-      ...loopbackOrigins(origin),
-      ...(options.allowedOrigins ?? []).map((listed) => parseListedOrigin(listed, options)),
-    ]),
+    allowedOrigins: new Set([origin, ...loopbackOrigins(origin), ...allowedOrigins]),
     bearer: options.bearer ?? false,
-    cookies: cookieNames(prefix, secure),
-    issuers: withTrusted(own, trustedIssuers),
+    cookies: cookieNames(cookiePrefix, secure),
+    issuers: [own, ...trustedIssuers],
     jwtLifetimeSeconds,
-    sessionLifetimeSeconds: lifetimes.expiresInSeconds,
-    lookupTimeoutMs: requirePositive('session.lookupTimeoutMs', lookupTimeoutMs),
-    lifetimes,
-    maxSessionsPerUser: positiveOrNone('session.maxSessionsPerUser', session.maxSessionsPerUser),
-    whenFull: oneOf('session.whenFull', whenFull, ['evict-oldest', 'reject']),
-    rotateSessionToken: oneOf('session.rotateSessionToken', rotateSessionToken, [true, false]),
-    freshForSeconds: requirePositive('session.freshForSeconds', freshForSeconds),
+    sessionLifetimeSeconds: expiresInSeconds,
+    lookupTimeoutMs,
+    lifetimes: { ...expiry, idleTimeoutSeconds, renewAfterSeconds },
+    maxSessionsPerUser,
+    whenFull,
+    rotateSessionToken,
+    freshForSeconds,
     trustedProxies: options.trustedProxies ?? [],
     onEvent: options.onEvent,
-    identityCache: createIdentityCache(requirePositive('jwt.cacheSize', cacheSize)),
+    identityCache: createIdentityCache(cacheSize),
     now: options.now ?? (() => new Date()),
   }
 }
 
-function sessionLifetimes(
-  session: NonNullable<AuthConfigOptions['session']>,
-  jwtLifetimeSeconds: number,
-): SessionLifetimes {
-  const { expiresInSeconds = SESSION_LIFETIME_SECONDS, unrememberedExpiresInSeconds = DAY_SECONDS } = session
-  const { absoluteLifetimeSeconds = 180 * DAY_SECONDS, renewAfterSeconds = DAY_SECONDS } = session
-  const seconds = (name: keyof typeof session, value: number) =>
-    requirePositive(`session.${name}`, value, MAX_SECONDS)
-  const idleTimeoutSeconds = positiveOrNone('session.idleTimeoutSeconds', session.idleTimeoutSeconds)
-  // Use is only recorded when the JWT is refreshed.
-  if (idleTimeoutSeconds <= jwtLifetimeSeconds)
-    throw new ConfigurationError(
-      `session.idleTimeoutSeconds must be more than the ${jwtLifetimeSeconds} s that a JWT lives`,
-    )
-  return {
-    expiresInSeconds: seconds('expiresInSeconds', expiresInSeconds),
-    unrememberedExpiresInSeconds: seconds('unrememberedExpiresInSeconds', unrememberedExpiresInSeconds),
-    absoluteLifetimeSeconds: positiveOrNone('session.absoluteLifetimeSeconds', absoluteLifetimeSeconds),
-    idleTimeoutSeconds,
-    renewAfterSeconds: requirePositive('session.renewAfterSeconds', renewAfterSeconds),
-  }
-}
-
+const NO_LIMIT = Number.POSITIVE_INFINITY
 const OWN_CLAIMS = { userId: 'userId', sessionId: 'sessionId' }
 
-function withTrusted(own: TrustedIssuer, others: readonly TrustedIssuer[]): AuthConfig['issuers'] {
-  const names = [own, ...others].map(({ issuer }) => issuer)
-  const repeated = names.find((name, index) => names.indexOf(name) !== index)
-  if (repeated !== undefined) throw new ConfigurationError(`trustedIssuers: ${repeated} is declared twice`)
-  for (const { issuer, maxAgeSeconds = DEFAULT_MAX_AGE_SECONDS } of others)
-    requirePositive(`trustedIssuers: maxAgeSeconds of ${issuer}`, maxAgeSeconds, MAX_SECONDS)
-  return [own, ...others]
+function requireIdleTimeout(seconds: number, jwtLifetimeSeconds: number): void {
+  requirePositiveOrNone('session.idleTimeoutSeconds', seconds)
+  // Use is only recorded when the JWT is refreshed.
+  if (seconds <= jwtLifetimeSeconds)
+    throw new ConfigurationError(
+      `session.idleTimeoutSeconds must be more than the ${jwtLifetimeSeconds} s of jwt.expiresInSeconds`,
+    )
+}
+
+function issuerChecks(own: string | undefined, others: readonly TrustedIssuer[]): (() => void)[] {
+  const names = [own, ...others.map(({ issuer }) => issuer)]
+  return others.flatMap(({ issuer, maxAgeSeconds = DEFAULT_MAX_AGE_SECONDS }, index) => [
+    () => {
+      if (names.indexOf(issuer) <= index)
+        throw new ConfigurationError(`trustedIssuers: ${issuer} is declared twice. Remove one of the two.`)
+    },
+    () => requirePositive(`trustedIssuers: maxAgeSeconds of ${issuer}`, maxAgeSeconds, MAX_SECONDS),
+  ])
+}
+
+function requireCookiePrefix(prefix: string): void {
+  if (!/^[A-Za-z0-9_.-]{1,64}$/.test(prefix))
+    throw new ConfigurationError('cookiePrefix must be 1 to 64 letters, digits, dots, dashes, or underscores')
 }
 
 function parseOrigin(setting: string, value: string, { allowInsecure = false }: AuthConfigOptions): string {
@@ -220,15 +216,14 @@ const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]']
 function parseListedOrigin(value: string, options: AuthConfigOptions): string {
   const origin = parseOrigin('allowedOrigins', value, options)
   if (origin !== value)
-    throw new ConfigurationError(`allowedOrigins: write ${origin}, without path or trailing slash`)
+    throw new ConfigurationError(`allowedOrigins: ${value} is not an origin. Write ${origin}.`)
   return origin
 }
 
-function positiveOrNone(setting: string, value = Number.POSITIVE_INFINITY): number {
-  return value === Number.POSITIVE_INFINITY ? value : requirePositive(setting, value, MAX_SECONDS)
+function requirePositiveOrNone(setting: string, value: number): void {
+  if (value !== NO_LIMIT) requirePositive(setting, value, MAX_SECONDS)
 }
 
-function oneOf<Value>(setting: string, value: Value, allowed: readonly Value[]): Value {
-  if (allowed.includes(value)) return value
-  throw new ConfigurationError(`${setting} must be ${allowed.join(' or ')}`)
+function requireOneOf<Value>(setting: string, value: Value, allowed: readonly Value[]): void {
+  if (!allowed.includes(value)) throw new ConfigurationError(`${setting} must be ${allowed.join(' or ')}`)
 }

@@ -52,7 +52,9 @@ export {
   isBanned,
   type Session,
   type SessionKey,
+  type SessionReader,
+  type SessionStore,
+  type SessionToken,
   type SessionUser,
   type StoredSession,
 } from './session/session.ts'
-export type { SessionReader, SessionStore, SessionToken } from './session/session-store.ts'

@@ -1,24 +1,13 @@
 import { type LockSession, lockSessionIn } from './lifecycle/lock-session.ts'
 
+export type {
+  OpenedDatabase as PostgresAuthDatabase,
+  OpenedStore as PostgresStore,
+} from './database/database.ts'
 export type { DateEncoding, StoreMapping } from './database/mapping.ts'
 export type { MigrationReport } from './database/migrations.ts'
 export type { PostgresOptions } from './database/postgres/connect.ts'
-export {
-  openPostgres,
-  openPostgresStore,
-  type PostgresAuthDatabase,
-  type PostgresStore,
-} from './database/postgres/open.ts'
-export type {
-  AccountTable,
-  AuditTable,
-  AuthTables,
-  RateLimitTable,
-  RevocationLogTable,
-  SessionTable,
-  Timestamp,
-  UserTable,
-} from './database/schema.ts'
+export { openPostgres, openPostgresStore } from './database/postgres/open.ts'
 export type { Execute, LockSession, LockSessionOptions } from './lifecycle/lock-session.ts'
 
 /** Locks a session in a transaction of the app's own: see {@link LockSession}. */

@@ -1,4 +1,4 @@
-/** What client and server share: paths, headers, limits, reasons, and responses. Imports nothing. */
+/** Paths, headers, limits, reasons, and responses, shared by client and server. Imports nothing. */
 
 /** The path of all auth endpoints (spec section 4). */
 export const AUTH_PATH = '/api/auth'
@@ -96,20 +96,19 @@ export const MAX_PAYLOAD_BYTES: number = 64 * 1024
  * reason signs a client out (spec sections 3 and 7).
  */
 export const REASONS = {
-  TOKEN_MISSING: { status: 401, code: 'UNAUTHORIZED', message: 'No token was sent' },
-  TOKEN_EXPIRED: { status: 401, code: 'UNAUTHORIZED', message: 'The token has expired' },
-  TOKEN_INVALID: { status: 401, code: 'UNAUTHORIZED', message: 'The token is not valid' },
-  SESSION_NOT_FOUND: { status: 401, code: 'UNAUTHORIZED', message: 'The session has ended' },
-  SESSION_EXPIRED: { status: 401, code: 'UNAUTHORIZED', message: 'The session has expired' },
+  TOKEN_MISSING: { status: 401, code: 'UNAUTHORIZED', message: 'No token was sent. Sign in first.' },
+  TOKEN_EXPIRED: { status: 401, code: 'UNAUTHORIZED', message: 'The token has expired. Refresh it.' },
+  TOKEN_INVALID: { status: 401, code: 'UNAUTHORIZED', message: 'The token is not valid. Refresh it.' },
+  SESSION_NOT_FOUND: { status: 401, code: 'UNAUTHORIZED', message: 'The session has ended. Sign in again.' },
+  SESSION_EXPIRED: { status: 401, code: 'UNAUTHORIZED', message: 'The session has expired. Sign in again.' },
   COOKIE_CONFLICT: {
     status: 401,
     code: 'UNAUTHORIZED',
-    message:
-      'Two cookies of the same name were sent: delete the cookies of this site and of its parent domain',
+    message: 'Two cookies have the same name. Delete the cookies of this site and its parent domain.',
   },
   ACCOUNT_BANNED: { status: 403, code: 'FORBIDDEN', message: 'Account banned' },
-  ROLE_REQUIRED: { status: 403, code: 'FORBIDDEN', message: 'Your role does not allow this' },
-  SESSION_NOT_FRESH: { status: 403, code: 'FORBIDDEN', message: 'Confirm that it is you and try again' },
+  ROLE_REQUIRED: { status: 403, code: 'FORBIDDEN', message: 'Your role does not allow this. Ask an admin.' },
+  SESSION_NOT_FRESH: { status: 403, code: 'FORBIDDEN', message: 'Confirm that it is you, and try again.' },
   ORIGIN_REJECTED: {
     status: 403,
     code: 'FORBIDDEN',
@@ -120,16 +119,16 @@ export const REASONS = {
     code: 'CONFLICT',
     message: 'This session has new credentials. Reload the page or sign in.',
   },
-  RATE_LIMITED: { status: 429, code: 'TOO_MANY_REQUESTS', message: 'Too many attempts' },
+  RATE_LIMITED: { status: 429, code: 'TOO_MANY_REQUESTS', message: 'Too many attempts. Try again later.' },
   SESSIONS_UNAVAILABLE: {
     status: 503,
     code: 'SERVICE_UNAVAILABLE',
-    message: 'Sessions cannot be checked right now',
+    message: 'Sessions cannot be checked right now. Try again later.',
   },
   KEYS_UNAVAILABLE: {
     status: 503,
     code: 'SERVICE_UNAVAILABLE',
-    message: 'Tokens cannot be checked right now',
+    message: 'Tokens cannot be checked right now. Try again later.',
   },
 } as const
 REASONS satisfies Record<string, { status: number; code: string; message: string }>
@@ -148,7 +147,7 @@ export function isSessionOver(reason: string): boolean {
 
 /**
  * Returns the pause after failures in a row, in milliseconds: doubled each time up to `maxMs`, half of it
- * random so that clients don't all retry at once. `atLeastMs` is what the server requested.
+ * random, so clients don't all retry at once. `atLeastMs` is what the server requested.
  */
 export function backOff(
   failures: number,

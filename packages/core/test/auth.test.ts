@@ -9,7 +9,7 @@ import { post } from './support/requests.ts'
 const app = await createTestAuth()
 afterAll(() => app.close())
 
-describe('expired rows are removed on a schedule', () => {
+describe('removes expired rows on a schedule', () => {
   const failures: unknown[] = []
   const onError = (error: unknown) => void failures.push(error)
   beforeEach(() => {
@@ -19,7 +19,7 @@ describe('expired rows are removed on a schedule', () => {
   afterEach(() => void vi.useRealTimers())
 
   const sessions = async () => (await app.db.selectFrom('session').select('id').execute()).length
-  /** Lets whatever a timer began come to its end: in memory that takes some turns of the event loop. */
+  /** Waits for the work that a timer started: in memory that takes a few turns of the event loop. */
   async function settled(): Promise<void> {
     for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve))
   }
@@ -27,8 +27,8 @@ describe('expired rows are removed on a schedule', () => {
 
   test.each([
     ['every hour', undefined, 3_600],
-    ['as often as is said', 60, 60],
-  ])('%s, again and again', async (_name, pruneEverySeconds, seconds) => {
+    ['the configured interval', 60, 60],
+  ])('%s, repeatedly', async (_name, pruneEverySeconds, seconds) => {
     const options = pruneEverySeconds === undefined ? {} : { pruneEverySeconds }
     const auth = await createAuth(app.definition, app.database, { onError, ...options })
     for (let round = 0; round < 2; round++) {
@@ -43,7 +43,7 @@ describe('expired rows are removed on a schedule', () => {
     expect(failures).toEqual([])
   })
 
-  test('and a round that fails is reported, and not the last', async () => {
+  test('reports a failed round and continues', async () => {
     const rejecting: AuthPlugin = { id: 'rejecting', onChange: () => Promise.reject(new Error('not today')) }
     const definition = { ...app.definition, plugins: [rejecting] }
     const auth = await createAuth(definition, app.database, { onError, pruneEverySeconds: 60 })
@@ -59,7 +59,7 @@ describe('expired rows are removed on a schedule', () => {
   })
 
   test.each([-1, Number.NaN, 2_147_484, Number.POSITIVE_INFINITY])(
-    'but not every %d seconds, which no timer can do',
+    "rejects %d seconds, which a timer can't wait",
     async (pruneEverySeconds) => {
       const server = createAuth(app.definition, app.database, { onError, pruneEverySeconds })
       await expect(server).rejects.toThrow(ConfigurationError)
@@ -71,8 +71,8 @@ describe('expired rows are removed on a schedule', () => {
 
 test.each([
   ['a year', {}, 365],
-  ['as many days as is said', { auditDays: 30 }, 30],
-])('records are kept for %s', async (_name, options, days) => {
+  ['the configured number of days', { auditDays: 30 }, 30],
+])('keeps records for %s', async (_name, options, days) => {
   const auth = await createAuth(app.definition, app.database, { ...options, pruneEverySeconds: 0 })
   const record = { type: 'test', userId: null, sessionId: null, actorId: null, address: null, detail: '{}' }
   const daysAgo = (count: number) => new Date(app.clock.now().getTime() - count * 86_400_000)
@@ -89,7 +89,7 @@ test.each([
 })
 
 test.each([[['example.com']], [['10.0.0.0/33']]])(
-  'trustedProxies that are none stop the start: %j',
+  'rejects invalid trustedProxies at startup: %j',
   async (trustedProxies) => {
     const definition = { ...app.definition, config: { ...app.config, trustedProxies } }
     const server = createAuth(definition, app.database, { pruneEverySeconds: 0 })
@@ -98,7 +98,7 @@ test.each([[['example.com']], [['10.0.0.0/33']]])(
   },
 )
 
-describe('what onError throws', () => {
+describe('an error thrown by onError', () => {
   const broken = defineEndpoint({
     method: 'POST',
     path: '/broken',
@@ -116,7 +116,7 @@ describe('what onError throws', () => {
       },
     ],
     ['later', () => Promise.reject(new Error('a bug of onError'))],
-  ])('%s is printed, and changes no answer', async (_name, onError) => {
+  ])('%s is printed, and the response stays the same', async (_name, onError) => {
     const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
     const definition = { ...app.definition, plugins: [{ id: 'broken', endpoints: { broken } }] }
     const auth = await createAuth(definition, app.database, { onError, pruneEverySeconds: 0 })
@@ -129,7 +129,7 @@ describe('what onError throws', () => {
   })
 })
 
-test('onEvent of the configuration hears of what happens on any database', async () => {
+test('calls onEvent of the configuration on every database', async () => {
   const onEvent = vi.fn<() => void>()
   const definition = { ...app.definition, config: { ...app.config, onEvent } }
   const { onEvent: _, ...database } = app.database

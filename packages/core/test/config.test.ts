@@ -5,7 +5,7 @@ import { createTokenGate } from './support/token-gate.ts'
 const { keySet: jwks } = await createTokenGate()
 const baseUrl = 'https://app.example.com'
 
-test('a base URL and keys are enough: 15 minutes, 30 days, cookies named service, no bearer (spec section 8)', () => {
+test('needs only a base URL and keys: 15 minutes, 30 days, cookies named service, no bearer (spec section 8)', () => {
   const config = defineAuthConfig({ baseUrl, jwks })
   expect(config).toMatchObject({
     issuer: baseUrl,
@@ -34,7 +34,7 @@ test('a base URL and keys are enough: 15 minutes, 30 days, cookies named service
   expect(Math.abs(config.now().getTime() - Date.now())).toBeLessThan(60_000)
 })
 
-test('Infinity is no limit for what may have none', () => {
+test('accepts Infinity where a setting may be unlimited', () => {
   const none = Number.POSITIVE_INFINITY
   const session = { absoluteLifetimeSeconds: none, idleTimeoutSeconds: none, maxSessionsPerUser: none }
   const config = defineAuthConfig({ baseUrl, jwks, session })
@@ -67,7 +67,7 @@ describe('the other names of this machine', () => {
   })
 })
 
-describe('a setting that cannot work is rejected with its name', () => {
+describe('rejects an unusable setting by its name', () => {
   const settings: [string, Partial<AuthConfigOptions>][] = [
     ['baseUrl', { baseUrl: '' }],
     ['baseUrl', { baseUrl: 'app.example.com' }],
@@ -129,6 +129,13 @@ describe('a setting that cannot work is rejected with its name', () => {
   })
 })
 
+test('all settings that cannot work are listed in one message', () => {
+  const define = () =>
+    defineAuthConfig({ baseUrl: 'app', jwks, cookiePrefix: 'a b', jwt: { expiresInSeconds: 0 } })
+  expect(define).toThrow(ConfigurationError)
+  expect(define).toThrow(/^baseUrl must .*\ncookiePrefix must .*\njwt\.expiresInSeconds must .*$/)
+})
+
 describe('http in production', () => {
   afterEach(() => {
     vi.unstubAllEnvs()
@@ -142,28 +149,28 @@ describe('http in production', () => {
     ['allowedOrigins', { allowedOrigins: ['http://admin.example.com'] }],
   ]
 
-  test.each(insecure)('of %s is a ConfigurationError: %o', (setting, options) => {
+  test.each(insecure)('rejects %s with a ConfigurationError: %o', (setting, options) => {
     vi.stubEnv('NODE_ENV', 'production')
     const define = () => defineAuthConfig({ baseUrl, jwks, ...options })
     expect(define).toThrow(ConfigurationError)
     expect(define).toThrow(new RegExp(`^${setting}: .*allowInsecure`))
   })
 
-  test.each(insecure)('of %s passes with allowInsecure, and elsewhere: %o', (_setting, options) => {
+  test.each(insecure)('accepts %s with allowInsecure, and outside production: %o', (_setting, options) => {
     defineAuthConfig({ baseUrl, jwks, ...options })
     vi.stubEnv('NODE_ENV', 'production')
     defineAuthConfig({ baseUrl, jwks, ...options, allowInsecure: true })
   })
 
   test.each(['http://localhost:3000', 'http://127.0.0.1:3000', 'http://127.1.2.3', 'http://[::1]:3000'])(
-    'passes on this machine: %s',
+    'accepts localhost: %s',
     (local) => {
       vi.stubEnv('NODE_ENV', 'production')
       expect(defineAuthConfig({ baseUrl: local, jwks, allowedOrigins: [local] }).secure).toBe(false)
     },
   )
 
-  test('is not decided where there is no process, as on some edge runtimes', () => {
+  test("doesn't check without `process`, as on some edge runtimes", () => {
     vi.stubGlobal('process', undefined)
     expect(defineAuthConfig({ baseUrl: 'http://app.example.com', jwks }).secure).toBe(false)
   })

@@ -23,7 +23,7 @@ async function open(options?: PostgresOptions, at = url) {
 
 const through = ({ port }: { port: number }) => url.replace(`:${server.port}/`, `:${port}/`)
 
-/** A connection that no store knows of. */
+/** Opens a connection that belongs to no store. */
 async function connectByHand(at = url) {
   const hand = new pg.Client(at)
   await hand.connect()
@@ -51,7 +51,7 @@ describe('a URL', () => {
     'postgres:app',
     'postgres://[',
     'http://postgres://localhost/app',
-  ])('is not %j', async (wrong) => {
+  ])('rejects %j', async (wrong) => {
     await expect(openPostgres(wrong)).rejects.toThrow(ConfigurationError)
     await expect(openPostgresStore(wrong, { mapping: {} })).rejects.toThrow(ConfigurationError)
   })
@@ -61,29 +61,29 @@ test.each(
   (['poolSize', 'lookupTimeoutMs', 'statementTimeoutMs', 'connectTimeoutMs'] as const).flatMap((name) =>
     [0, -1, Number.NaN, Number.POSITIVE_INFINITY].map((value) => [name, value] as const),
   ),
-)('the option %s cannot be %d', async (name, value) => {
+)('rejects %d for the option %s', async (name, value) => {
   await expect(openPostgres(url, { [name]: value })).rejects.toThrow(ConfigurationError)
   await expect(openPostgres(url, { [name]: value })).rejects.toThrow(name)
 })
 
-describe('a database that cannot be opened is the error of what is wrong', () => {
+describe("reports why a database can't be opened", () => {
   test.each([
-    ['a database that is not there', () => server.urlOf('nowhere'), 'does not exist'],
+    ['a missing database', () => server.urlOf('nowhere'), 'does not exist'],
     ['a wrong password', () => url.replace(':postgres@', ':wrong@'), 'password authentication'],
-    ['a port where nobody listens', () => url.replace(`:${server.port}/`, ':1/'), 'ECONNREFUSED'],
+    ['a closed port', () => url.replace(`:${server.port}/`, ':1/'), 'ECONNREFUSED'],
   ])('%s', async (_name, wrong, message) => {
     await expect(openPostgres(wrong())).rejects.toThrow(message)
     await expect(openPostgresStore(wrong(), { mapping: {} })).rejects.toThrow(message)
   })
 
-  test('a server that does not answer', async () => {
+  test("a server that doesn't respond", async () => {
     const proxy = await startProxy(server.port)
     proxy.hold()
     await expect(openPostgres(through(proxy), { connectTimeoutMs: 100 })).rejects.toThrow(/timeout|in time/)
   })
 
-  // Less than the time after which a pool ends what is idle.
-  test('it leaves no connection', async () => {
+  // Less than the time after which a pool closes idle connections.
+  test('leaves no connection behind', async () => {
     const broken = await server.createDatabase('broken')
     const hand = await connectByHand(broken)
     await hand.query('create table account (id text)')
@@ -94,12 +94,12 @@ describe('a database that cannot be opened is the error of what is wrong', () =>
   })
 })
 
-test('the handle carries the store and itself, so that it can be the db of a context', async () => {
+test('returns a handle with the store, usable as the db of a context', async () => {
   const { db, sessions } = await open()
   expect(sessionsOf(db)).toBe(sessions)
 })
 
-test('a node has its pool, two connections for lookups and one that listens', async () => {
+test('a node has its pool, two connections for lookups, and one that listens', async () => {
   const hand = await connectByHand()
   const { db, close } = await open({ poolSize: 2 })
   await Promise.all(Array.from({ length: 6 }, () => sql`select 1`.execute(db)))
@@ -121,13 +121,13 @@ describe('a statement', () => {
   test.each([
     ['a broken constraint', '23505', sql`insert into note values (1, 'a'), (1, 'b')`],
     ['wrong SQL', '42601', sql`selekt`],
-    ['a table that is not there', '42P01', sql`select * from nowhere`],
+    ['a missing table', '42P01', sql`select * from nowhere`],
     ['a value of the wrong type', '22P02', sql`select ${'x'}::integer`],
     ['a null character', '22021', sql`select ${'\0'}::text`],
-    ['an exception of a function', 'P0001', sql`do $$ begin raise 'no'; end $$`],
-    ['a conflict of transactions', '40001', sql`do $$ begin raise 'no' using errcode = '40001'; end $$`],
+    ['an exception in a function', 'P0001', sql`do $$ begin raise 'no'; end $$`],
+    ['a transaction conflict', '40001', sql`do $$ begin raise 'no' using errcode = '40001'; end $$`],
     ['a deadlock', '40P01', sql`do $$ begin raise 'no' using errcode = '40P01'; end $$`],
-  ])('that is at fault is told what it is: %s', async (_name, code, statement) => {
+  ])('reports its own error: %s', async (_name, code, statement) => {
     const { db } = await open({ poolSize: 1 })
     await expect(statement.execute(db)).rejects.toMatchObject({ code })
     const inside = db.transaction().execute((trx) => statement.execute(trx))
@@ -136,10 +136,10 @@ describe('a statement', () => {
   })
 
   test.each([
-    ['is ended by the server', `do $$ begin raise 'no' using errcode = '57P01'; end $$`],
-    ['finds it out of memory', `do $$ begin raise 'no' using errcode = '53200'; end $$`],
+    ['the server cancels', `do $$ begin raise 'no' using errcode = '57P01'; end $$`],
+    ['exhausts memory', `do $$ begin raise 'no' using errcode = '53200'; end $$`],
     ['takes too long', 'select pg_sleep(10)'],
-  ])('that %s is SESSIONS_UNAVAILABLE, and the next is done', async (_name, statement) => {
+  ])('that %s is SESSIONS_UNAVAILABLE, and the next one succeeds', async (_name, statement) => {
     const { db } = await open({ poolSize: 1, statementTimeoutMs: 2_000 })
     expect(await reasonOf(sql.raw(statement).execute(db))).toBe('SESSIONS_UNAVAILABLE')
     const inside = db.transaction().execute((trx) => sql.raw(statement).execute(trx))
@@ -147,7 +147,7 @@ describe('a statement', () => {
     expect((await sql`select 1 as one`.execute(db)).rows).toEqual([{ one: 1 }])
   })
 
-  test('whose connection is killed is SESSIONS_UNAVAILABLE, in a transaction too, and the next is done', async () => {
+  test('whose connection is killed is SESSIONS_UNAVAILABLE, also in a transaction, and the next one succeeds', async () => {
     const { db } = await open({ poolSize: 1 })
     const killing = sql`select pg_terminate_backend(pg_backend_pid())`
     expect(await reasonOf(killing.execute(db))).toBe('SESSIONS_UNAVAILABLE')
@@ -168,7 +168,7 @@ describe('a statement', () => {
     expect(await reasonOf(transaction)).toBe('accepted')
   })
 
-  test('that a stopped server does not answer is given up with its connection', async () => {
+  test('gives up on a stopped server and closes the connection', async () => {
     const hand = await connectByHand()
     const { db } = await open({ poolSize: 1, statementTimeoutMs: 2_000 })
     await sql`select 1`.execute(db)
@@ -182,7 +182,7 @@ describe('a statement', () => {
 })
 
 describe('connections', () => {
-  test('are made one at a time, however many are wanted', async () => {
+  test('are opened one at a time, however many are requested', async () => {
     const proxy = await startProxy(server.port)
     const { db } = await open({ poolSize: 8 }, through(proxy))
     await Promise.all(Array.from({ length: 20 }, () => sql`select pg_sleep(0.01)`.execute(db)))
@@ -190,7 +190,7 @@ describe('connections', () => {
     expect(proxy.mostUnanswered).toBe(1)
   })
 
-  test('that cannot be made keep nobody waiting, and are made again once they can be', async () => {
+  test("that can't be opened block no caller, and are opened again once the server is back", async () => {
     const proxy = await startProxy(server.port)
     const { db, sessions } = await open({ poolSize: 4 }, through(proxy))
     const ask = () =>
@@ -207,7 +207,7 @@ describe('connections', () => {
   })
 })
 
-test('attempts are counted whatever their key is made of', async () => {
+test('counts attempts for any characters in the key', async () => {
   const { limits } = await open()
   const limit = { points: 1, duration: 60 }
   for (const key of [
@@ -220,7 +220,7 @@ test('attempts are counted whatever their key is made of', async () => {
     expect([await limits.consume(key, limit), await limits.consume(key, limit)]).toEqual([null, 60])
 })
 
-test('a session that is stored is found, and one in a transaction that is not over is not', async () => {
+test('finds a stored session while an uncommitted transaction deletes it', async () => {
   const { db, sessions } = await open()
   const hand = await connectByHand()
   const key = await storeSession({ run: async (statement) => void (await hand.query(statement)) })

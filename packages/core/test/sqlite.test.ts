@@ -22,28 +22,28 @@ async function open(url: string) {
 
 const permissionsOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
 
-describe('a file that is missing', () => {
-  test('is created with its directory, for its owner alone, and so are the files beside it', async () => {
+describe('a missing file', () => {
+  test('is created with its directory, readable only by its owner, like the files next to it', async () => {
     const path = join(directory, 'new', 'deep', 'app.db')
     const { db } = await open(path)
     await sql`select 1`.execute(db)
     for (const suffix of ['', '-wal', '-shm']) expect(permissionsOf(`${path}${suffix}`)).toBe('600')
   })
 
-  test('that cannot be created is an error', async () => {
+  test("that can't be created is an error", async () => {
     writeFileSync(join(directory, 'file'), '')
     await expect(open(join(directory, 'file', 'app.db'))).rejects.toThrow()
   })
 })
 
-test('a file that is there keeps its permissions', async () => {
+test('an existing file keeps its permissions', async () => {
   const path = join(directory, 'shared.db')
   writeFileSync(path, '', { mode: 0o640 })
   await open(path)
   expect(permissionsOf(path)).toBe('640')
 })
 
-test('a file that is no database is an error', async () => {
+test("a file that isn't a database is an error", async () => {
   const path = join(directory, 'text.db')
   writeFileSync(path, 'not a database '.repeat(100))
   await expect(open(path)).rejects.toThrow(/not a database/)
@@ -66,11 +66,11 @@ describe('a URL', () => {
     'postgres://localhost/app',
     'mysql://localhost',
     'https://example.com/app.db',
-  ])('is not %j', async (url) => {
+  ])('rejects %j', async (url) => {
     await expect(open(url)).rejects.toThrow(ConfigurationError)
   })
 
-  test(':memory: leaves no file, and is empty every time', async () => {
+  test(':memory: creates no file and is empty every time', async () => {
     const one = await open(':memory:')
     const other = await open(':memory:')
     await sql`create table note (text)`.execute(one.db)
@@ -79,8 +79,8 @@ describe('a URL', () => {
   })
 })
 
-describe('a file that another connection has locked before it was ever opened here', () => {
-  /** A file in SQLite's own mode, with a transaction open on it. */
+describe('a file that another connection locked before its first use here', () => {
+  /** Creates a file in SQLite's default mode, with an open transaction. */
   function lockedFile(name: string): { path: string; other: Database.Database } {
     const path = join(directory, name)
     const other = new Database(path)
@@ -88,7 +88,7 @@ describe('a file that another connection has locked before it was ever opened he
     return { path, other }
   }
 
-  test('is waited for without stopping anything else, and opened once the lock is released', async () => {
+  test('waits without blocking other work, and opens once the lock is released', async () => {
     const { path, other } = lockedFile('released.db')
     const opening = open(path)
     for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
@@ -97,7 +97,7 @@ describe('a file that another connection has locked before it was ever opened he
     expect((await opening).migrations.applied).toEqual(['0001_tables'])
   })
 
-  test('is an error when the lock is not released in time', async () => {
+  test("fails if the lock isn't released in time", async () => {
     const { path, other } = lockedFile('locked.db')
     await expect(openSqlite(path, { busyTimeoutMs: 1 })).rejects.toMatchObject({ code: 'SQLITE_BUSY' })
     other.close()
@@ -116,12 +116,12 @@ test.each([
   expect(Object.values(rows[0] ?? {})).toEqual([value])
 })
 
-test('the handle carries the store and the feed, so that it can be the db of a context', async () => {
+test('returns a handle with the store and the feed, usable as the db of a context', async () => {
   const { db, sessions } = await open(':memory:')
   expect(sessionsOf(db)).toBe(sessions)
 })
 
-test('after it is closed nothing is found and nothing is written', async () => {
+test('finds and writes nothing after it is closed', async () => {
   const { db, sessions, close } = await openSqlite(join(directory, 'closed.db'))
   await close()
   await close()

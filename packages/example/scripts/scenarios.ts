@@ -1,7 +1,7 @@
-/** Plays the seven rows of the scenario matrix against a real server on a free port and prints what happened. */
+/** Runs the seven rows of the scenario matrix against a real server and prints the results. */
 import { type Call, callMe, type KnownUser } from '../src/gate/call-me.ts'
 import { type CookieJar, createCookieJar } from '../src/gate/cookie-jar.ts'
-import type { Played } from '../src/gate/play-scenario.ts'
+import type { ScenarioRun } from '../src/gate/run-scenario.ts'
 import { SCENARIOS, type Scenario } from '../src/gate/scenarios.ts'
 import { startExample } from '../test/start-example.ts'
 
@@ -19,21 +19,21 @@ for (const scenario of SCENARIOS) {
   const isRight = call.result === scenario.result && call.experience === scenario.experience
   if (!isRight) failures++
   const { title, jwt, session, result, experience } = scenario
-  const told = isRight ? 'as specified' : `EXPECTED ${result}, ${experience}`
-  printRow([title, jwt, session, decidedBy(call), `${call.result} ${reasonsOf(call)}`, time, told])
+  const verdict = isRight ? 'as specified' : `EXPECTED ${result}, ${experience}`
+  printRow([title, jwt, session, decidedBy(call), `${call.result} ${reasonsOf(call)}`, time, verdict])
 }
 
 example.process.kill('SIGINT')
 await example.exit
 process.exitCode = failures
 
-/** Has the server put a browser into a state, as the page of the gate does. Who is signed in, as far as that browser knows. */
+/** Puts a browser into a state, as the page of the gate does. Returns the user that the browser knows. */
 async function enter({ name }: Scenario, browser: CookieJar): Promise<KnownUser> {
   const url = `${example.url}/gate/scenario/${name}`
   const response = await browser.fetch(url, { method: 'POST', headers: { 'x-sallyport': '1' } })
-  if (!response.ok) throw new Error(`${url} answered ${response.status}`)
-  const played: Played = await response.json()
-  return played.user
+  if (!response.ok) throw new Error(`${url} responded with ${response.status}`)
+  const run: ScenarioRun = await response.json()
+  return run.user
 }
 
 function decidedBy({ exchanges }: Call): string {
@@ -42,7 +42,7 @@ function decidedBy({ exchanges }: Call): string {
   return last?.reason?.startsWith('TOKEN_') ? 'Step 1' : 'Step 2'
 }
 
-/** What the call was rejected for, and the refresh after it. */
+/** Returns why the call and its refresh were rejected. */
 function reasonsOf({ exchanges, message }: Call): string {
   const reasons = new Set(exchanges.flatMap(({ reason }) => reason ?? []))
   return [...reasons].join(', then ') + (message === null ? '' : ` "${message}"`)

@@ -12,22 +12,22 @@ const DATABASE = 'sallyport'
 const directory = process.env.POSTGRES_DIRECTORY ?? defaultDirectory()
 await rejectSecondServer()
 
-// The same at every start, so that the DATABASE_URL of another node stays true.
+// The same port at every start keeps the DATABASE_URL of another node valid.
 const port = await freePort(54_329)
-// Nobody but this machine: the password is known to everyone.
+// Only for this machine, because the password is public.
 const settings = { listen_addresses: '127.0.0.1', unix_socket_directories: '' }
 const cluster = postgresCluster({ directory, port, settings })
 if (!existsSync(join(directory, 'PG_VERSION'))) await cluster.initialise()
 await cluster.start()
 process.once('beforeExit', () => cluster.stop('SIGINT'))
-endWithThisProcess()
+stopWithThisProcess()
 await createDatabase()
 
 process.env.DATABASE_URL = urlOn(port)
 console.log(`PostgreSQL   ${process.env.DATABASE_URL}\nSecond node  ${secondNode(port)}\n`)
 await import('../src/server.ts')
 
-/** As root the server runs as another user, who must be able to enter its directory. */
+/** If started by root, PostgreSQL runs as another user, who needs access to its directory. */
 function defaultDirectory(): string {
   const example = fileURLToPath(new URL('..', import.meta.url))
   if (process.getuid?.() !== 0) return join(example, 'data/postgres')
@@ -44,7 +44,7 @@ function secondNode(port: number): string {
   return `DATABASE_URL=${urlOn(port)} BASE_URL=${baseUrl} PORT=3002 npx -y pnpm start`
 }
 
-/** Two servers cannot have one directory. */
+/** Stops if a server already uses the directory. */
 async function rejectSecondServer(): Promise<void> {
   const file = join(directory, 'postmaster.pid')
   if (!existsSync(file)) return
@@ -53,16 +53,16 @@ async function rejectSecondServer(): Promise<void> {
   try {
     await client.connect()
   } catch {
-    // It has crashed, and removes the file when it starts.
+    // A crashed server left the file. The next start removes it.
     return
   }
   await client.end()
-  console.error(`PostgreSQL runs in ${directory} already. A further node on it:\n${secondNode(port)}`)
+  console.error(`PostgreSQL already runs in ${directory}. Start another node on it:\n${secondNode(port)}`)
   process.exit(1)
 }
 
-/** After `kill -9` nobody else would stop the server. */
-function endWithThisProcess(): void {
+/** Stops PostgreSQL also after `kill -9`, which runs no handlers. */
+function stopWithThisProcess(): void {
   if (process.platform === 'win32') return
   const script = `trap '' INT TERM HUP; cat >/dev/null; kill -INT "$(head -n 1 "$0/postmaster.pid")" 2>/dev/null`
   spawn('sh', ['-c', script, directory], { stdio: ['pipe', 'ignore', 'ignore'], detached: true }).unref()
@@ -79,7 +79,7 @@ async function createDatabase(): Promise<void> {
   }
 }
 
-/** The port that is wanted, or any where that one is taken. */
+/** Returns the wanted port, or any free one if it is taken. */
 function freePort(wanted: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer().once('error', (error) => {

@@ -9,13 +9,13 @@ import { httpContext } from './context.ts'
 import { db } from './database.ts'
 import { isProduction } from './env.ts'
 import { exportSessions } from './export-sessions.ts'
-import { playScenario } from './gate/play-scenario.ts'
-import { ownReportService } from './own-report-service.ts'
+import { runScenario } from './gate/run-scenario.ts'
 import { pages } from './pages.ts'
 import { remoteAddress } from './remote-address.ts'
 import { appRouter } from './routers/app.ts'
+import { sampleReportService } from './sample-report-service.ts'
 
-/** Everything that is served over HTTP. */
+/** Serves everything over HTTP. */
 export const app = new Hono()
 
 app.get('/healthz', async (c) => {
@@ -27,7 +27,7 @@ app.all('/api/auth/*', (c) => auth.handler(c.req.raw, { remoteAddress: remoteAdd
 
 app.get('/sessions.csv', exportSessions)
 
-// Without it one call could fill the memory: tRPC reads a body whole.
+// tRPC reads a body into memory as a whole, so limit its size.
 app.use('/trpc/*', bodyLimit({ maxSize: MAX_PAYLOAD_BYTES }))
 
 app.all('/trpc/*', (c) =>
@@ -44,10 +44,10 @@ app.all('/trpc/*', (c) =>
 )
 
 if (!isProduction) {
-  app.post('/report-service', bodyLimit({ maxSize: MAX_PAYLOAD_BYTES }), ownReportService)
+  app.post('/report-service', bodyLimit({ maxSize: MAX_PAYLOAD_BYTES }), sampleReportService)
   app.post(
     '/gate/scenario/:name',
-    playScenario((request, env) => app.fetch(request, env as object)),
+    runScenario((request, env) => app.fetch(request, env as object)),
   )
 }
 

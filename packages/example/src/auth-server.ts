@@ -2,5 +2,5 @@ import { createAuth } from '@sallyport/core/auth'
 import authDefinition from './auth.ts'
 import { database } from './database.ts'
 
-/** The endpoints under `/api/auth`, for requests and for code. */
+/** The endpoints under `/api/auth`: a handler for requests, and methods for the server's code. */
 export const auth = await createAuth(authDefinition, database)

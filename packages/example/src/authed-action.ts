@@ -6,19 +6,19 @@ import { initTRPC } from '@trpc/server'
 import { errorFormatter } from './error-formatter.ts'
 import { getAuth } from './get-auth.ts'
 
-/** What actions are made of: the context of the backend, or that of the edge. */
+/** The context of actions: that of the backend, or that of the edge. */
 export interface ActionContext extends AuthContext {
   readonly db?: AuthDatabase
   readonly runner: Runner
 }
 
-// Where there is no `process`, tRPC takes the app for one in development and sends stack traces.
+// Without `process`, tRPC assumes development and sends stack traces.
 const t = initTRPC.context<ActionContext>().create({ errorFormatter, isDev: false })
 
 export const actionRouter = t.router
 
 /**
- * Both steps and no database: `ctx.runQuery`, `ctx.runMutation`, `ctx.auth.api`, `ctx.auth.signal`. The one builder module that imports
- * `getAuth`.
+ * Runs both steps, without a database: `ctx.runQuery`, `ctx.runMutation`, `ctx.auth.api`, `ctx.auth.signal`.
+ * The only builder module that imports `getAuth`.
  */
 export const authedAction = createAuthedAction(t.procedure, getAuth, ({ runner }) => runner)

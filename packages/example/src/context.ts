@@ -7,21 +7,21 @@ import { runner } from './runner.ts'
 
 const auth = createAuthContext(authConfig, { db })
 
-/** For HTTP and server-sent events: once per request. */
+/** Creates the context of HTTP and server-sent events, once per request. */
 export const httpContext = (
   options: FetchCreateContextFnOptions & { remoteAddress?: string | undefined },
 ) => ({ ...auth.http(options), db, runner, cookie: options.req.headers.get('cookie') })
 
-/** For WebSocket: once per connection. */
+/** Creates the context of a WebSocket, once per connection. */
 export const wsContext = (options: CreateWSSContextFnOptions) => ({
   ...auth.ws(options),
   db,
   runner,
-  // They may have come from another origin, and are those of the beginning: `gate.look` is for HTTP.
+  // The cookies of the upgrade may be outdated, so `gate.inspect` only works over HTTP.
   cookie: null,
 })
 
-/** For pages that are rendered on the server: once per page. */
+/** Creates the context of a page that the server renders, once per page. */
 export const pageContext = (headers: Headers) => ({
   ...auth.headers(headers),
   db,

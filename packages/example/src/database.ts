@@ -5,7 +5,7 @@ import { DEMO_PASSWORD, DEMO_USERS } from './demo.ts'
 import { env, hasDemoUsers } from './env.ts'
 import { type AuthTables, authColumns } from './generated/database.ts'
 
-/** The tables of this app, beside those of its auth definition. */
+/** The tables of this app and of its auth definition. */
 interface AppTables extends AuthTables {
   note: { id: string; userId: string; text: string; createdAt: string }
   apiKey: { userId: string; hash: string; createdAt: string }
@@ -43,20 +43,20 @@ await db.schema
   .addColumn('title', 'text', (column) => column.notNull())
   .addColumn('text', 'text', (column) => column.notNull())
   .addColumn('createdAt', 'text', (column) => column.notNull())
-  // Users choose the ids.
+  // Clients choose the ids, so they are only unique per user.
   .addPrimaryKeyConstraint('report_key', ['userId', 'id'])
   .execute()
 
 if (hasDemoUsers) await createDemoUsers()
 else await rejectDemoUsers()
 
-/** Their password is known to everyone. */
+/** Stops the process if the database has the demo users, whose password is public. */
 async function rejectDemoUsers(): Promise<void> {
   const emails = DEMO_USERS.map(({ email }) => email)
   const found = await db.selectFrom('user').select('email').where('email', 'in', emails).execute()
   if (found.length === 0) return
   console.error(
-    'This database has the demo users of development. Set DATABASE_URL to another one, such as file:data/production.db, or BASE_URL to localhost.',
+    'This database has the demo users, whose password is public. Set DATABASE_URL to another database, such as file:data/production.db.',
   )
   process.exit(1)
 }

@@ -1,4 +1,4 @@
-/** Users that a database of development begins with. Everyone knows their password: in production there are none. */
+/** The first users of a development database. Their password is public, so production rejects them. */
 export const DEMO_USERS = [
   { name: 'Ada', email: 'ada@example.com', role: 'admin' },
   { name: 'Grace', email: 'grace@example.com', role: 'user' },

@@ -15,18 +15,18 @@ const auth = createAuthContext(authConfig)
 const { runQuery } = bindRunner(runner)
 const edgeRouter = actionRouter({ report })
 
-/** Whether the backend answers. */
-export const isBackendThere = () =>
+/** Returns whether the backend responds. */
+export const isBackendReady = () =>
   runQuery(internal.health).then(
     ({ ok }) => ok,
     () => false,
   )
 
-/** What the edge serves: the actions, for the same cookies. */
+/** Serves the actions, with the cookies of the backend. */
 export const edgeApp = new Hono()
 
 edgeApp.get('/healthz', async (c) => {
-  const ready = await isBackendThere()
+  const ready = await isBackendReady()
   return c.json({ ok: ready }, ready ? 200 : 503)
 })
 

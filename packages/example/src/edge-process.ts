@@ -1,2 +1,2 @@
-// Imported before everything else, since all other modules go by it: no database, and no private key of users.
+// Must be imported first: without this variable, other modules open the database and read the private keys.
 process.env.PROCESS = 'edge'

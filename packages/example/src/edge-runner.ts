@@ -7,9 +7,9 @@ import { loadServiceSigningKeys } from './keys/service-keys.ts'
 /** The connections to the backend. */
 export const backend = new Agent({ connect: { socketPath: env.INTERNAL_SOCKET } })
 
-/** By it actions reach the database of the backend. */
+/** Runs the internal functions of actions in the backend. */
 export const runner = httpRunner({
-  // Only the path counts: the connection goes to the socket.
+  // Only the path matters: the connection goes to the socket.
   url: 'http://localhost/internal',
   service: { name: 'edge', signingKeys: await loadServiceSigningKeys() },
   config: authConfig,

@@ -1,7 +1,7 @@
 import './edge-process.ts'
 import { createServer } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
-import { edgeApp, isBackendThere } from './edge-app.ts'
+import { edgeApp, isBackendReady } from './edge-app.ts'
 import { backend } from './edge-runner.ts'
 import { env, isProduction, sameAddress } from './env.ts'
 
@@ -19,16 +19,16 @@ function stop(): void {
 
 async function announce(): Promise<void> {
   console.log(`Sallyport example, actions without a database: ${url}`)
-  if (!(await isBackendThere()))
+  if (!(await isBackendReady()))
     console.log(`
-The backend does not answer on ${env.INTERNAL_SOCKET}. Start it in another terminal:
+The backend doesn't respond on ${env.INTERNAL_SOCKET}. Start it in another terminal:
 
   ${sameAddress}npx -y pnpm start
 
-Until then every call is answered 503.`)
+Until then, every call gets a 503.`)
   if (isProduction) return
   console.log(`
-Sign in at the backend, as its terminal says, then
+Sign in at the backend first: its terminal has the command.
 
 Generate  curl -b grace.txt -H 'x-sallyport: 1' -H 'content-type: application/json' \\
             -d '{"id":"${crypto.randomUUID()}","title":"Sales"}' ${url}/trpc/report.generate

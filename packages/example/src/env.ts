@@ -1,18 +1,21 @@
 import { isAbsolute, relative, resolve } from 'node:path'
 import * as z from 'zod'
 
-/** Takes a relative path from the example, whatever the working directory. It stays relative: the path of a socket must be short. */
+/**
+ * Resolves a path from the folder of the example. Returns a relative path: the path of a socket must be
+ * short.
+ */
 const inExample = (path: string) =>
   isAbsolute(path) ? path : relative('', resolve(import.meta.dirname, '..', path))
 
 const schema = z
   .object({
-    // Nothing else: a value that is misspelled must not mean development, whose passwords everyone knows.
+    // A misspelled value must not mean development, which has users with a public password.
     NODE_ENV: z.enum(['development', 'test', 'production']).default('development'),
-    /** `edge` has no database and no private key of users; see edge.ts. */
+    /** `edge` has no database and no private keys of users. See edge.ts. */
     PROCESS: z.enum(['backend', 'edge']).default('backend'),
     PORT: z.coerce.number().int().min(0).max(65_535).default(3000),
-    /** Who can connect. Outside production this machine alone: everyone knows the password of an admin. */
+    /** The address to listen on. Only this machine in development, where an admin has a public password. */
     HOST: z.string().min(1).optional(),
     EDGE_PORT: z.coerce.number().int().min(0).max(65_535).default(3001),
     BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
@@ -23,27 +26,27 @@ const schema = z
       .transform((url) =>
         /^(postgres|:memory:)/.test(url) ? url : inExample(url.replace(/^file:(\/\/)?/, '')),
       ),
-    /** Public keys, a JWK Set. */
+    /** The public keys, a JWK Set. */
     JWKS: z.string().optional(),
-    /** Private keys, a JWK Set. */
+    /** The private keys, a JWK Set. */
     SIGNING_KEYS: z.string().optional(),
-    /** Where keys are kept outside production. */
+    /** The file for the keys in development. */
     KEY_FILE: z.string().min(1).default('data/keys.json').transform(inExample),
-    /** Public keys of services, for the backend. */
+    /** The public keys of services, for the backend. */
     SERVICE_JWKS: z.string().optional(),
-    /** Private keys of a service, for the edge. */
+    /** The private keys of a service, for the edge. */
     SERVICE_SIGNING_KEYS: z.string().optional(),
-    /** Where keys of services are kept outside production. */
+    /** The file for the keys of services in development. */
     SERVICE_KEY_FILE: z.string().min(1).default('data/service-keys.json').transform(inExample),
-    /** Where the edge reaches the backend: a unix socket, and on Windows a named pipe. */
+    /** The socket of the backend for the edge. On Windows, a named pipe. */
     INTERNAL_SOCKET: z
       .string()
       .min(1)
       .default(process.platform === 'win32' ? String.raw`\\.\pipe\sallyport-example` : 'data/internal.sock')
       .transform(inExample),
-    /** What writes the reports. Outside production this app has one of its own. */
+    /** The service that writes the reports. In development, a route of this app. */
     REPORT_SERVICE_URL: z.url({ protocol: /^https?$/ }).optional(),
-    /** How long that one takes for each of its seven steps. */
+    /** How long that route takes for each of its seven steps. */
     REPORT_STEP_MS: z.coerce.number().int().min(0).default(300),
   })
   .transform((env) => ({
@@ -53,16 +56,24 @@ const schema = z
   }))
 
 /** The settings of this process. */
-export const env = schema.parse(process.env)
+export const env = readEnv()
 
-/** What a command begins with that is to start the other process for the same address. */
+/** Stops the process with one line per wrong variable. */
+function readEnv(): z.infer<typeof schema> {
+  const { data, error } = schema.safeParse(process.env)
+  if (data !== undefined) return data
+  for (const { path, message } of error.issues) console.error(`${path.join('.')}: ${message}`)
+  process.exit(1)
+}
+
+/** The variables that a command needs to start another process for the same address. */
 export const sameAddress =
   env.BASE_URL === 'http://localhost:3000' ? '' : `PORT=${env.PORT} BASE_URL=${env.BASE_URL} `
 
 export const isProduction = env.NODE_ENV === 'production'
 /**
- * Only on this machine: everyone knows the password of the demo users. `NODE_ENV` is forgotten more easily
- * than `BASE_URL`.
+ * Only in development and only on this machine: the password of the demo users is public. `NODE_ENV` alone
+ * isn't enough, because it is easy to forget.
  */
 export const hasDemoUsers =
   !isProduction && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(env.BASE_URL).hostname)

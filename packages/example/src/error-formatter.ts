@@ -2,7 +2,7 @@ import { authErrorData, endpointErrorData } from '@sallyport/trpc'
 import type { TRPCDefaultErrorShape, TRPCError } from '@trpc/server'
 import * as z from 'zod'
 
-/** How errors are told, alike in both processes. */
+/** Formats errors in both processes. */
 export const errorFormatter = ({
   shape,
   error,
@@ -17,9 +17,9 @@ export const errorFormatter = ({
   data: { ...shape.data, auth: authErrorData({ error, path }), endpoint: endpointErrorData({ error }) },
 })
 
-/** What is said instead of the text of an error that is not meant for users. */
+/** Returns the message for users, if the error's own isn't meant for them. */
 function messageOf({ code, cause }: TRPCError): string | undefined {
-  if (code === 'INTERNAL_SERVER_ERROR') return 'Something went wrong'
-  // Its own message is JSON with all that is wrong.
+  if (code === 'INTERNAL_SERVER_ERROR') return 'Something went wrong. Try again.'
+  // Zod's own message is JSON.
   if (cause instanceof z.ZodError) return cause.issues[0]?.message
 }

@@ -8,7 +8,7 @@ import { runner } from './runner.ts'
 
 const contexts = createAuthContext(authConfig)
 
-/** `GET /sessions.csv`: an HTTP route outside of tRPC, with the devices of the caller. */
+/** `GET /sessions.csv`: an HTTP route outside tRPC that lists the caller's devices. */
 export async function exportSessions({ req: { raw } }: Context): Promise<Response> {
   const { auth } = contexts.headers(raw.headers, { method: raw.method })
   try {

@@ -1,5 +1,8 @@
 import { createAuthRuntime } from '@sallyport/trpc/action'
 import authDefinition from './auth.ts'
 
-/** `getAuth(ctx).api`: the endpoints for a request. A module that imports this one carries the auth definition with all its plugins. */
+/**
+ * Provides the auth endpoints as `getAuth(ctx).api`. Importing this module imports the auth definition with
+ * all plugins.
+ */
 export const { getAuth } = createAuthRuntime(() => authDefinition)

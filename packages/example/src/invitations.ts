@@ -1,6 +1,9 @@
 import type { DeliverInvitation } from '@sallyport/core/plugins/organization'
 import { env } from './env.ts'
 
-/** Stands for a mail. Behind the `#` the token reaches no server, and no log but this. */
+/**
+ * Prints an invitation to the terminal, in place of an email. Browsers don't send what follows `#`, so the
+ * token reaches no server log.
+ */
 export const printInvitation: DeliverInvitation = async ({ email, organization, role, token }) =>
   console.log(`${email} may join ${organization.name} as ${role}: ${env.BASE_URL}/join#token=${token}`)

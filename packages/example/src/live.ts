@@ -1,36 +1,42 @@
 import { EventEmitter, on } from 'node:events'
 import type { AuthEvent } from '@sallyport/core'
 
-/** What a page may have to fetch again. */
-export type Topic = 'notes' | 'reports' | 'sessions' | 'account' | 'users' | 'all'
+/** The data that a page must fetch again. */
+export type Topic = 'notes' | 'reports' | 'sessions' | 'account' | 'organizations' | 'users' | 'all'
 
-/** Its events are named by the id of whom they concern. */
-const users = new EventEmitter().setMaxListeners(0)
+/** Event names are user ids. */
+const changes = new EventEmitter().setMaxListeners(0)
 const EVERYONE = 'everyone'
 
-/** Tells all pages of a user that are open at this node. */
-export function tell(userId: string, topic: Topic): void {
-  users.emit(userId, topic)
+/** Notifies all open pages of a user at this node. */
+export function publish(userId: string, topic: Topic): void {
+  changes.emit(userId, topic)
 }
 
-/** Tells the pages of the user whom an event is about, and those of admins. */
-export function tellEvent(event: AuthEvent): void {
+/** Notifies the pages of the user in an event, and the pages of admins. */
+export function publishAuthEvent(event: AuthEvent): void {
   if (!('userId' in event) || event.userId === null) return
-  // A page that reads again because of a read would never stop.
+  // A read must not cause another read.
   if (event.type.startsWith('admin.')) return
-  tell(event.userId, event.type.startsWith('session.') ? 'sessions' : 'account')
-  tell(EVERYONE, 'users')
+  publish(event.userId, topicOf(event.type))
+  publish(EVERYONE, 'users')
+}
+
+function topicOf(type: AuthEvent['type']): Topic {
+  if (type.startsWith('session.')) return 'sessions'
+  return type.startsWith('organization:') ? 'organizations' : 'account'
 }
 
 /**
- * What changes for a user until the signal says that nobody listens any more. The first is `all`: something may have changed before. Other
- * nodes hear nothing of it; that a session has ended they hear from the database.
+ * Yields the changes of a user until the signal aborts. Starts with `all`: changes may have been missed
+ * before. Changes at other nodes aren't seen here, except the end of a session, which comes from the
+ * database.
  */
 export async function* changesOf(userId: string, signal: AbortSignal): AsyncGenerator<Topic> {
-  const changes = on(users, userId, { signal })
+  const events = on(changes, userId, { signal })
   yield 'all'
-  for await (const [topic] of changes) yield topic
+  for await (const [topic] of events) yield topic
 }
 
-/** That something has changed for anyone. */
+/** Yields the changes of all users. */
 export const changesOfEveryone = (signal: AbortSignal): AsyncGenerator<Topic> => changesOf(EVERYONE, signal)

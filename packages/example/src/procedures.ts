@@ -13,15 +13,15 @@ const t = initTRPC.context<Context>().create({ errorFormatter })
 
 export const router = t.router
 
-/** Anyone. */
+/** For anyone. */
 export const publicProcedure = t.procedure
-/** Anyone, and the session of those who have one. */
+/** For anyone. Provides the session of a signed-in user. */
 export const optionalProcedure = t.procedure.use(optionalSessionMiddleware)
-/** Both steps: `ctx.session`, `ctx.user`, `ctx.identity`. */
+/** Runs both steps. Provides `ctx.session`, `ctx.user`, `ctx.identity`. */
 export const protectedProcedure = t.procedure.use(sessionMiddleware)
-/** Both steps, and the role in the user's row. */
+/** Runs both steps and checks the role in the user's row. */
 export const adminProcedure = protectedProcedure.use(requireRole('admin'))
-/** Both steps with a fresh read, for writes that must not happen after a revocation. */
+/** Runs both steps with a fresh read, for writes that must not happen after a revocation. */
 export const sensitiveProcedure = t.procedure.use(sensitiveSessionMiddleware)
-/** The same, for who has proved who they are within a minute: others are asked for their password. */
+/** Also requires a sign-in or a confirmed password within the last minute. */
 export const freshProcedure = t.procedure.use(createSensitiveSessionMiddleware({ maxAge: 60 }))

@@ -1,5 +1,5 @@
 import { getConnInfo } from '@hono/node-server/conninfo'
 import type { Context } from 'hono'
 
-/** Whose connection it is. */
+/** Returns the address of the connection. */
 export const remoteAddress = (c: Context): string | undefined => getConnInfo(c).remote.address

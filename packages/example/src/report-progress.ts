@@ -1,16 +1,16 @@
 import { EventEmitter, on } from 'node:events'
 
-/** A report, by whoever ordered it: users choose the ids. */
+/** Identifies a report. Clients choose the ids, so the user is part of it. */
 interface ReportKey {
   readonly userId: string
   readonly id: string
 }
 
-/** How far the reports are that are being written in this process, in percent. */
+/** The progress of the reports that this process is writing, in percent. */
 const written = new Map<string, number>()
 const changes = new EventEmitter().setMaxListeners(0)
 
-/** Has a report written, and tells {@link progressOf} how far it is. */
+/** Writes a report and publishes its progress to {@link progressOf}. */
 export async function withProgress<Result>(
   report: ReportKey,
   write: (onProgress: (percent: number) => void) => Promise<Result>,
@@ -27,13 +27,13 @@ export async function withProgress<Result>(
   }
 }
 
-/** How far a report is, until it is written or has failed. Whoever comes before it is ordered waits for it. */
+/** Yields the progress of a report until it is written or has failed. Waits if it hasn't started. */
 export async function* progressOf(report: ReportKey, signal: AbortSignal): AsyncGenerator<number> {
   const name = nameOf(report)
-  const further = on(changes, name, { signal })
-  const soFar = written.get(name)
-  if (soFar !== undefined) yield soFar
-  for await (const [percent] of further) {
+  const updates = on(changes, name, { signal })
+  const current = written.get(name)
+  if (current !== undefined) yield current
+  for await (const [percent] of updates) {
     if (percent === null) return
     yield percent
   }

@@ -2,12 +2,12 @@ import { TRPCError } from '@trpc/server'
 import * as z from 'zod'
 import { env, isProduction } from './env.ts'
 
-/** An outside service may take so long. */
+/** For the outside service. */
 const TIME_LIMIT_MS = 10_000
 
-const OWN_URL = `http://localhost:${env.PORT}/report-service`
+const SAMPLE_URL = `http://localhost:${env.PORT}/report-service`
 
-/** A line of a service that tells how far it is. */
+/** A line of the response: the progress, or the report. */
 const lineSchema = z.union([z.object({ percent: z.number() }), z.object({ text: z.string() })])
 
 interface WriteOptions {
@@ -15,31 +15,35 @@ interface WriteOptions {
   readonly onProgress: (percent: number) => void
 }
 
-/** Has a report written by an outside service, until the signal says that nobody may have it any more. */
+/** Requests a report from the outside service. The signal aborts it when the session ends. */
 export async function writeReport(
-  order: { readonly title: string; readonly locale: string },
+  request: { readonly title: string; readonly locale: string },
   { signal, onProgress }: WriteOptions,
 ): Promise<string> {
-  const url = env.REPORT_SERVICE_URL ?? (isProduction ? undefined : OWN_URL)
+  const url = env.REPORT_SERVICE_URL ?? (isProduction ? undefined : SAMPLE_URL)
   if (url === undefined)
     throw new TRPCError({ code: 'NOT_IMPLEMENTED', message: 'REPORT_SERVICE_URL is not set' })
   try {
     const response = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(order),
+      body: JSON.stringify(request),
       signal: AbortSignal.any([signal, AbortSignal.timeout(TIME_LIMIT_MS)]),
     })
-    if (!response.ok) throw new Error(`The report service answered ${response.status}`)
+    if (!response.ok) throw new Error(`The report service responded with ${response.status}`)
     return await readReport(response, onProgress)
   } catch (cause) {
-    // Why the session ended, not that the service was left.
+    // If the session has ended, throw its reason.
     signal.throwIfAborted()
-    throw new TRPCError({ code: 'BAD_GATEWAY', message: 'The report service does not answer', cause })
+    throw new TRPCError({
+      code: 'BAD_GATEWAY',
+      message: 'The report service is unavailable. Try again.',
+      cause,
+    })
   }
 }
 
-/** The text: all of the answer, or the last line of one that tells how far it is. */
+/** Returns the report: the whole response, or the last line of one with progress. */
 async function readReport(response: Response, onProgress: WriteOptions['onProgress']): Promise<string> {
   const type = response.headers.get('content-type')
   if (response.body === null || type !== 'application/x-ndjson') return response.text()
@@ -48,10 +52,10 @@ async function readReport(response: Response, onProgress: WriteOptions['onProgre
     const lines = `${rest}${piece}`.split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines) {
-      const told = lineSchema.parse(JSON.parse(line))
-      if ('text' in told) return told.text
-      onProgress(told.percent)
+      const parsed = lineSchema.parse(JSON.parse(line))
+      if ('text' in parsed) return parsed.text
+      onProgress(parsed.percent)
     }
   }
-  throw new Error('The report service broke off')
+  throw new Error('The report service closed the response early')
 }

@@ -1,5 +1,5 @@
 import { localRunner } from '@sallyport/trpc/action'
 import { internalFunctions } from './internal/functions.ts'
 
-/** By it actions reach the database of this process. Those of the edge have one of their own. */
+/** Runs the internal functions of actions in this process. The edge has its own runner. */
 export const runner = localRunner(internalFunctions)

@@ -18,7 +18,7 @@ const trpc = applyWSSHandler({
   wss: webSockets,
   router: appRouter,
   createContext: wsContext,
-  // A client that is gone without a word would keep its streams.
+  // Otherwise, the streams of a client that disappeared would stay open.
   keepAlive: { enabled: true },
   ...authHandlerOptions,
 })
@@ -28,15 +28,15 @@ server.listen(env.PORT, env.HOST, announce)
 process.once('SIGINT', stop)
 process.once('SIGTERM', stop)
 
-/** Sends clients elsewhere, lets calls end, and closes the database behind them. */
+/** Disconnects the clients, waits for their calls, and closes the database. */
 function stop(): void {
   trpc.broadcastReconnectNotification()
   for (const socket of webSockets.clients) socket.close(1001)
   internalServer?.close()
   server.close(() => void database.close())
-  // A connection whose call has ended stays open by itself.
+  // Idle connections stay open unless they are closed.
   setInterval(closeIdle, 100).unref()
-  setTimeout(cut, 5_000).unref()
+  setTimeout(closeAll, 5_000).unref()
 }
 
 function closeIdle(): void {
@@ -44,8 +44,8 @@ function closeIdle(): void {
   server.closeIdleConnections()
 }
 
-/** Streams do not end by themselves. */
-function cut(): void {
+/** Closes streams, which don't end on their own. */
+function closeAll(): void {
   for (const socket of webSockets.clients) socket.terminate()
   internalServer?.closeAllConnections()
   server.closeAllConnections()
@@ -61,9 +61,9 @@ Password  ${DEMO_PASSWORD}
 
 Sign in   curl -c grace.txt -H 'x-sallyport: 1' -H 'content-type: application/json' \\
             -d '{"email":"grace@example.com","password":"${DEMO_PASSWORD}"}' ${env.BASE_URL}/api/auth/sign-in/email
-Who am I  curl -b grace.txt ${env.BASE_URL}/trpc/me
+Profile   curl -b grace.txt ${env.BASE_URL}/trpc/me
 Report    curl -b grace.txt -H 'x-sallyport: 1' -H 'content-type: application/json' \\
             -d '{"id":"${crypto.randomUUID()}","title":"Sales"}' ${env.BASE_URL}/trpc/report.generate
-The same  ${sameAddress}npx -y pnpm start:edge   in another terminal: a process without a database
+Edge      ${sameAddress}npx -y pnpm start:edge   in another terminal: a process without a database
 Sign out  curl -b grace.txt -c grace.txt -H 'x-sallyport: 1' -X POST ${env.BASE_URL}/api/auth/sign-out`)
 }

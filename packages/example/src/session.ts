@@ -1,7 +1,7 @@
 import { bindSession } from '@sallyport/trpc'
 import type authDefinition from './auth.ts'
 
-/** The session middlewares with the types of the auth definition, and nothing of it that runs. */
+/** The session middlewares with the types of the auth definition. Imports none of its code. */
 export const {
   createSensitiveSessionMiddleware,
   getSession,

@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 test.each(['/trpc/notes.add', '/report-service'])(
-  '%s: a body that is too long is rejected with 413 before anyone asks whose it is',
+  '%s: a body over the limit is rejected with 413 before authentication',
   async (path) => {
     const body = 'x'.repeat(MAX_PAYLOAD_BYTES + 1)
     const answer = await app.send(new Request(`${BASE_URL}${path}`, { method: 'POST', body }))
@@ -17,16 +17,16 @@ test.each(['/trpc/notes.add', '/report-service'])(
   },
 )
 
-test('a preflight of another site is rejected with 403', async () => {
+test('a preflight from another site is rejected with 403', async () => {
   const headers = { origin: 'https://evil.example', 'access-control-request-method': 'POST' }
   const answer = await app.send(new Request(`${BASE_URL}/trpc/notes.add`, { method: 'OPTIONS', headers }))
   expect(answer.status).toBe(403)
 })
 
 test.each([
-  { given: 'a note of spaces', text: '   ', message: 'Write something' },
-  { given: 'a long note', text: 'x'.repeat(2_001), message: 'A note has at most 2,000 characters' },
-])('$given is rejected in a sentence for the user: $message', async ({ text, message }) => {
+  { given: 'a note of spaces', text: '   ', message: 'Enter a note' },
+  { given: 'a long note', text: 'x'.repeat(2_001), message: 'Enter at most 2,000 characters' },
+])('$given is rejected with a message for the user: $message', async ({ text, message }) => {
   const { client } = await app.signIn('grace')
   await expect(client.notes.add.mutate({ text })).rejects.toMatchObject({
     message,
@@ -34,16 +34,19 @@ test.each([
   })
 })
 
-test('tells strangers the demo users', async () => {
+test('returns the demo users to guests', async () => {
   const answer = await app.send(new Request(`${BASE_URL}/trpc/demo`))
   const { result } = await answer.json()
   expect(result.data).toEqual({
-    users: ['ada@example.com', 'grace@example.com'],
+    users: [
+      { name: 'Ada', email: 'ada@example.com' },
+      { name: 'Grace', email: 'grace@example.com' },
+    ],
     password: 'correct horse battery staple',
   })
 })
 
-test('exports the sessions of the caller as CSV, and of no stranger', async () => {
+test('exports the sessions of the caller as CSV, but not to guests', async () => {
   const { jar } = await app.signIn('grace')
   const csv = (headers: Record<string, string>) =>
     app.send(new Request(`${BASE_URL}/sessions.csv`, { headers }))

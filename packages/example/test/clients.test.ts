@@ -21,9 +21,9 @@ function createStorage() {
   }
 }
 
-test('a bearer client signs in without cookies, and its SSE client follows the clock until the session ends', async () => {
+test('a bearer client signs in without cookies, and its SSE client receives the clock until the session ends', async () => {
   const { authClient, trpcClient } = createBearerClient(example.url, createStorage())
-  expect(await trpcClient.greeting.query()).toBe('Hello, stranger')
+  expect(await trpcClient.greeting.query()).toBe('Hello, guest')
   const password = 'correct horse battery staple'
   const { sessionId } = await authClient.api.signInEmail({ email: 'ada@example.com', password })
   expect(await trpcClient.greeting.query()).toBe('Hello, Ada')

@@ -7,16 +7,18 @@ import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { asksExample } from '../../trpc/test/documents/check-shell.ts'
-import { type Block, blocksOf, missingFrom, readDocuments } from '../../trpc/test/documents/read-documents.ts'
+import { type Block, missingFrom, readDocuments } from '../../trpc/test/documents/read-documents.ts'
 import { type Example, freePort, startExample, untilSaid } from './start-example.ts'
 
 const pages = readDocuments()
-  .map((document) => ({ path: document.path, blocks: blocksOf(document).filter(asksExample) }))
+  .map(({ path, blocks }) => ({ path, blocks: blocks.filter(asksExample) }))
   .filter(({ blocks }) => blocks.length > 0)
 
 const folder = mkdtempSync(join(tmpdir(), 'sallyport-documents-'))
 let backend: Example
 let edge: Example
+/** The length of the output before the page. */
+let printedBefore = 0
 
 beforeAll(async () => {
   const PORT = String(await freePort())
@@ -35,10 +37,11 @@ afterAll(async () => {
 })
 
 test.each(pages)(
-  'the commands of $path print what it says',
+  'the commands of $path print what the page says',
   async ({ path, blocks }) => {
+    printedBefore = backend.output().length
     const cwd = mkdtempSync(join(folder, 'shell-'))
-    // Each page begins with nobody signed in.
+    // Each page starts without sessions.
     new Database(join(folder, 'example.db')).exec('delete from session').close()
     for (const block of blocks) {
       const printed = await (block.language === 'console' ? runConsole(block) : runShell(block, cwd))
@@ -49,30 +52,31 @@ test.each(pages)(
   60_000,
 )
 
-/** Runs a block in the shell of its page: what an earlier one has set is there. */
+/** Runs a block in the shell of its page, with the variables of earlier blocks. */
 async function runShell({ code }: Block, cwd: string): Promise<string> {
   let script = code
     .replaceAll('http://localhost:3000', backend.url)
     .replaceAll('http://localhost:3001', edge.url)
-  // What readers take from the terminal of the example.
+  // Readers copy these values from the terminal of the example.
   for (const [line, name = ''] of code.matchAll(/^(\w+)=\.\.\.$/gm))
-    script = script.replace(line, `${name}=${await untilTold(name)}`)
+    script = script.replace(line, `${name}=${await untilPrinted(name)}`)
   const names = new Set(Array.from(code.matchAll(/^(\w+)=/gm), ([, name]) => name))
   const keep = names.size === 0 ? '' : `declare -p ${[...names].join(' ')} >> variables`
   return run('bash', ['-ec', `touch variables; . ./variables\n${script}\n${keep}`], cwd)
 }
 
-/** The example writes it after the answer, and a line may come in parts. */
-async function untilTold(name: string): Promise<string> {
+/** Waits until the example has printed a value. A line may arrive in parts. */
+async function untilPrinted(name: string): Promise<string> {
   for (;;) {
-    const [, value] = new RegExp(`${name}=(\\S+)\\n`).exec(backend.output()) ?? []
+    const output = backend.output().slice(printedBefore)
+    const [, value] = new RegExp(`${name}=(\\S+)\\n`).exec(output) ?? []
     if (value !== undefined) return value
     expect(backend.process.exitCode).toBe(null)
     await setTimeout(10)
   }
 }
 
-/** Runs the command of the example behind the prompt, on the database of the one that runs. */
+/** Runs the command after the prompt on the database of the running example. */
 async function runConsole({ code }: Block): Promise<string> {
   const [command = '', ...output] = code.trimEnd().split('\n')
   const line = command.split('--filter @sallyport/example exec sallyport ')[1] ?? ''

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { signIn } from './sign-in.ts'
 import { type Example, freePort, spawnExample, startExample, untilSaid } from './start-example.ts'
 
-/** The outside service: what was ordered, and the orders that it never answers. */
+/** The outside service: the requests it got, and those that it never answers. */
 const orders: { title: string; locale: string }[] = []
 const pending = new Map<string, ServerResponse>()
 const service = createServer(async (request, response) => {
@@ -86,18 +86,18 @@ async function revoke(cookie: string): Promise<void> {
 }
 
 describe('the edge', () => {
-  test('says at its start that the backend is missing, and how to start it', () => {
-    expect(edge.output()).toContain('The backend does not answer')
+  test('prints at its start that the backend is missing, and how to start it', () => {
+    expect(edge.output()).toContain("The backend doesn't respond")
     expect(edge.output()).toContain(
       `  PORT=${variables.PORT} BASE_URL=http://localhost:${variables.PORT} npx -y pnpm start\n`,
     )
   })
 
-  test('holds no private key of users', () => {
+  test('has no private keys of users', () => {
     expect(existsSync(join(folder, 'none.json'))).toBe(false)
   })
 
-  test('reaches the backend by a socket that nobody else can open, with a key of its own', () => {
+  test('calls the backend through a socket of its user, with a service key', () => {
     expect(statSync(join(folder, 'internal.sock')).mode & 0o777).toBe(0o600)
     expect(statSync(join(folder, 'keys/service-keys.json')).mode & 0o777).toBe(0o600)
   })
@@ -119,7 +119,7 @@ describe('the edge', () => {
     expect(await list(edge, cookie)).toEqual(rows)
   })
 
-  test('saves a report once, however often and wherever it is asked for', async () => {
+  test('saves a report once, even if both processes are asked repeatedly', async () => {
     const cookie = await signIn(backend.url)
     const id = crypto.randomUUID()
     const answers = await Promise.all([edge, backend, edge].map((at) => generate(at, cookie, 'once', id)))
@@ -131,14 +131,14 @@ describe('the edge', () => {
     })
   })
 
-  test('saves nothing of an outside service that breaks off', async () => {
+  test('saves nothing if the outside service closes its response early', async () => {
     const cookie = await signIn(backend.url)
     const before = await list(edge, cookie)
     expect(await generate(edge, cookie, 'broken')).toMatchObject({ status: 502, code: 'BAD_GATEWAY' })
     expect(await list(edge, cookie)).toEqual(before)
   })
 
-  test('keeps the reports of a user from others', async () => {
+  test('hides the reports of a user from others', async () => {
     expect(await list(edge, await signIn(backend.url, 'ada'))).toEqual({ status: 200, data: [] })
     expect(await list(edge, '')).toMatchObject({
       status: 401,
@@ -147,7 +147,7 @@ describe('the edge', () => {
     })
   })
 
-  test('rejects a session that was revoked, at once in both processes', async () => {
+  test('rejects a revoked session at once in both processes', async () => {
     const cookie = await signIn(backend.url)
     expect(await list(edge, cookie)).toMatchObject({ status: 200 })
     await revoke(cookie)
@@ -159,7 +159,7 @@ describe('the edge', () => {
     expect(orders).not.toContainEqual(expect.objectContaining({ title: 'too late' }))
   })
 
-  test('leaves the outside service when the session ends, and saves nothing', async () => {
+  test('aborts the outside request when the session ends, and saves nothing', async () => {
     const cookie = await signIn(backend.url)
     const answers = [backend, edge].map((at, index) => generate(at, cookie, `slow ${index}`))
     while (pending.size < 2) await sleep(10)
@@ -172,7 +172,7 @@ describe('the edge', () => {
     expect(data).not.toContainEqual(expect.objectContaining({ title: expect.stringContaining('slow') }))
   })
 
-  test('does not let a browser or a user through the internal listener', async () => {
+  test('the internal listener rejects browsers and users', async () => {
     const cookie = await signIn(backend.url)
     const [, jwt = ''] = /service\.jwt=([^;]+)/.exec(cookie) ?? []
     const dispatcher = new Agent({ connect: { socketPath: join(folder, 'internal.sock') } })
@@ -185,7 +185,7 @@ describe('the edge', () => {
     await dispatcher.close()
   })
 
-  test('a second backend on the same socket leaves it alone', async () => {
+  test('a second backend on the same socket does not take it over', async () => {
     const socket = () => statSync(join(folder, 'internal.sock')).ino
     const before = socket()
     const second = await startExample({ ...variables, PORT: String(await freePort()) }, { folder })
@@ -194,7 +194,7 @@ describe('the edge', () => {
     expect(socket()).toBe(before)
   })
 
-  test('answers 503 while the backend is down, signs nobody out, and goes on when it is back', async () => {
+  test('responds with 503 while the backend is down, keeps sessions, and recovers', async () => {
     const cookie = await signIn(backend.url)
     const id = crypto.randomUUID()
     const unavailable = { status: 503, reason: 'SESSIONS_UNAVAILABLE' }
@@ -215,7 +215,7 @@ describe('the edge', () => {
 })
 
 describe('in production', () => {
-  test('the edge does not start without a key of its own, and says how to make one', async () => {
+  test('the edge does not start without service keys, and prints how to create them', async () => {
     const { exit, output } = await spawnExample({ NODE_ENV: 'production' }, { entry: 'edge.ts', folder })
     expect(await exit).toBe(1)
     expect(output()).toContain('sallyport keys create --prefix SERVICE_')

@@ -15,12 +15,19 @@ test.each([
   { given: { NODE_ENV: 'test' }, HOST: 'localhost' },
   { given: { NODE_ENV: 'production' }, HOST: undefined },
   { given: { NODE_ENV: 'development', HOST: '0.0.0.0' }, HOST: '0.0.0.0' },
-])('$given: who can connect is $HOST', async ({ given, HOST }) => {
+])('$given: listens on $HOST', async ({ given, HOST }) => {
   expect((await load(given)).env.HOST).toBe(HOST)
 })
 
-test('a misspelled NODE_ENV is rejected: it must not mean development', async () => {
-  await expect(load({ NODE_ENV: 'prod' })).rejects.toThrow('NODE_ENV')
+test('prints one line per wrong variable and exits with 1; a misspelled NODE_ENV is not development', async () => {
+  const exit = vi.spyOn(process, 'exit').mockImplementation((code) => {
+    throw new Error(`exit ${code}`)
+  })
+  const print = vi.spyOn(console, 'error').mockImplementation(() => {})
+  await expect(load({ NODE_ENV: 'prod', PORT: 'abc' })).rejects.toThrow('exit 1')
+  expect(print.mock.calls.map(([line]) => String(line).split(':')[0])).toEqual(['NODE_ENV', 'PORT'])
+  exit.mockRestore()
+  print.mockRestore()
 })
 
 test.each([
@@ -30,7 +37,7 @@ test.each([
     given: { BASE_URL: 'https://app.example.com' },
     sameAddress: 'PORT=3000 BASE_URL=https://app.example.com ',
   },
-])('$given: a command for the other process begins with "$sameAddress"', async ({ given, sameAddress }) => {
+])('$given: the command for another process starts with "$sameAddress"', async ({ given, sameAddress }) => {
   expect((await load(given)).sameAddress).toBe(sameAddress)
 })
 
@@ -45,7 +52,7 @@ test.each([
   expect((await load({ NODE_ENV: 'development', ...given })).hasDemoUsers).toBe(hasDemoUsers)
 })
 
-test.each(['/', '..'])('in %s, data is where it is in the folder of the example', async (cwd) => {
+test.each(['/', '..'])('started in %s, the example finds its data folder', async (cwd) => {
   const example = join(import.meta.dirname, '..')
   vi.spyOn(process, 'cwd').mockReturnValue(resolve(example, cwd))
   const { env } = await load({ SERVICE_KEY_FILE: '/srv/keys.json' })

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { createAuthClient } from '@sallyport/trpc/client'
 import { createTRPCClient, httpLink, type TRPCClient } from '@trpc/client'
 import { vi } from 'vitest'
@@ -10,14 +11,14 @@ import type { AppRouter } from '../src/routers/app.ts'
 
 export const BASE_URL = 'http://localhost:3000'
 
-/** A connection, as the Node adapter of Hono tells of it. */
+/** A connection, as the Node adapter of Hono describes it. */
 const CONNECTION = {
   incoming: { socket: { remoteAddress: '127.0.0.1', remotePort: 1, remoteFamily: 'IPv4' } },
 }
 
 type Database = typeof import('../src/database.ts')['database']
 
-/** A browser that someone has signed in on. */
+/** A browser with a signed-in user. */
 export interface SignedIn {
   readonly jar: CookieJar
   readonly userId: string
@@ -25,21 +26,21 @@ export interface SignedIn {
   readonly api: ReturnType<typeof createAuthClient<typeof auth.api>>['api']
 }
 
-/** The app in this process, with a database and keys of its own. */
+/** The app in this process, with its own database and keys. */
 export interface OpenApp {
   readonly db: Database['db']
   send(request: Request): Response | Promise<Response>
-  /** A demo user, in a browser of their own. */
+  /** Signs a demo user in, in a new browser. */
   signIn(name: 'ada' | 'grace'): Promise<SignedIn>
   close(): Promise<void>
 }
 
-/** Loads the app anew. */
+/** Loads a new instance of the app. */
 export async function openApp(env: Record<string, string> = {}): Promise<OpenApp> {
   const folder = mkdtempSync(join(tmpdir(), 'sallyport-'))
   const variables = {
     NODE_ENV: 'development',
-    // Vite has a variable of this name.
+    // Vite sets a variable with this name.
     BASE_URL,
     DATABASE_URL: `file:${join(folder, 'example.db')}`,
     KEY_FILE: join(folder, 'keys.json'),
@@ -69,6 +70,8 @@ export async function openApp(env: Record<string, string> = {}): Promise<OpenApp
       return { jar, userId, client, api: authClient.api }
     },
     async close() {
+      // Endpoints send emails after their response.
+      await setImmediate()
       server.close()
       if (env.SIGNING_KEYS === undefined) (await keyFile(variables.KEY_FILE)).close()
       await database.close()

@@ -12,7 +12,7 @@ import { startExample, untilSaid } from './start-example.ts'
 
 const me = (url: string, cookie: string) => fetch(`${url}/trpc/me`, { headers: { cookie } })
 
-test('the example runs on the PostgreSQL of its DATABASE_URL; while that is down it is not healthy, and nobody is signed out', async () => {
+test('the example runs on PostgreSQL; while it is down, the example is unhealthy and keeps its sessions', async () => {
   const server = await startPostgres()
   onTestFinished(server.stop)
   const example = await startExample({ DATABASE_URL: await server.createDatabase('app') })
@@ -33,9 +33,9 @@ test('the example runs on the PostgreSQL of its DATABASE_URL; while that is down
   expect(await example.exit).toBe(0)
 })
 
-test('start:postgres brings a server, on which the example runs, and takes it along', async () => {
+test('start:postgres starts and stops PostgreSQL with the example', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sallyport-'))
-  // The user that the server runs as has to reach its directory.
+  // PostgreSQL runs as another user, who needs access to its directory.
   chmodSync(folder, 0o755)
   const child = spawn(
     process.execPath,
@@ -66,7 +66,7 @@ test('start:postgres brings a server, on which the example runs, and takes it al
   expect(output).toMatch(/^PostgreSQL +postgres:\/\//m)
   expect((await me(url, await signIn(url))).status).toBe(200)
   child.kill('SIGINT')
-  // What a shell says of a program that ended by SIGINT.
+  // A shell reports 130 for a program that SIGINT ended.
   expect([0, 130]).toContain(await exit)
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => basename(path))
   expect(files).toContain('PG_VERSION')

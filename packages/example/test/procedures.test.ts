@@ -10,11 +10,11 @@ const source = (file: string) => new URL(`../src/${file}`, import.meta.url)
 const folder = fileURLToPath(new URL('..', import.meta.url))
 const sallyport = fileURLToPath(new URL('../../core/src/cli/main.ts', import.meta.url))
 
-/** Imports that are there when a module runs. Those of types alone are not. */
+/** Imports at run time, without those of types. */
 const IMPORTS =
   /^(?:import|export) (?!type )[^']*from '(\.[^']+)'|^import '(\.[^']+)'|\bimport\('(\.[^']+)'/gm
 
-/** A module and all that it loads by relative imports. */
+/** Returns a module and everything that it loads by relative imports. */
 function loadedBy(file: URL, loaded: Set<string> = new Set()): Set<string> {
   if (loaded.has(file.href)) return loaded
   loaded.add(file.href)
@@ -35,7 +35,7 @@ function run(args: readonly string[], cwd: string): Promise<{ code: number; outp
   })
 }
 
-/** The imports by which modules get what they are not meant to have. */
+/** Imports that matter for the boundary of the auth definition. */
 test.each([
   ['procedures.ts', 'session.ts', true],
   ['procedures.ts', 'get-auth.ts', false],
@@ -70,7 +70,7 @@ test('only its generated module and the server import the auth definition', () =
   expect(importers.sort()).toEqual([source('auth-server.ts').href, source('get-auth.ts').href])
 })
 
-/** The example in a folder of its own, where something may be made or planted. */
+/** Copies the example to a temporary folder. */
 function copyExample(): string {
   const root = mkdtempSync(join(tmpdir(), 'sallyport-'))
   onTestFinished(() => rmSync(root, { recursive: true }))
@@ -82,21 +82,21 @@ function copyExample(): string {
   return place
 }
 
-test('what is generated is what the auth definition says', async () => {
+test('the generated file matches the auth definition', async () => {
   expect(await run(['generate', '--check'], copyExample())).toEqual({ code: 0, output: 'up to date\n' })
 })
 
-test('sallyport doctor finds nothing', async () => {
+test('sallyport doctor finds no problem', async () => {
   const { code, output } = await run(['doctor'], copyExample())
   expect(output).toMatch(/^ok +boundary +src\/procedures\.ts doesn't reach src\/auth\.ts /m)
   expect(code).toBe(0)
 })
 
-test('sallyport doctor finds a violation that is planted, and tells the way it came', async () => {
+test('sallyport doctor finds a forbidden import and prints its path', async () => {
   const place = copyExample()
   const procedures = join(place, 'src/procedures.ts')
   appendFileSync(procedures, "\nimport { getAuth } from './get-auth.ts'\nexport const auth = getAuth\n")
-  // Fewer modules to bundle.
+  // Bundling fewer modules is faster.
   rmSync(join(place, 'src/routers'), { recursive: true })
   const { code, output } = await run(['doctor', 'boundary', '--entry', 'src/procedures.ts'], place)
   expect(output).toMatch(
@@ -105,7 +105,7 @@ test('sallyport doctor finds a violation that is planted, and tells the way it c
   expect(code).toBe(1)
 })
 
-test('the module that every procedure imports holds no plugin, and nothing that a definition is made of', async () => {
+test('the module that every procedure imports contains no plugin and no auth definition', async () => {
   const { files } = await bundle(fileURLToPath(source('procedures.ts')))
   expect(files.some((file) => file.endsWith('/trpc/src/server/guard.ts'))).toBe(true)
   expect(

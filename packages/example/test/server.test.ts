@@ -36,7 +36,7 @@ function post(path: string, body: object, headers: Record<string, string> = {}):
   })
 }
 
-/** The cookie by which the server knows a device that somebody has signed in with before: it counts their sign-ins apart. */
+/** The device cookies. The server limits the sign-ins of a known device separately. */
 const deviceCookies = new Map<string, string>()
 
 async function signIn(name: 'ada' | 'grace'): Promise<SignedIn> {
@@ -53,14 +53,14 @@ function cookiesOf(response: Response): string[] {
   return response.headers.getSetCookie().map((header) => header.split(';')[0] ?? '')
 }
 
-/** The browser after a response that has set both cookies. */
+/** Creates a browser with the cookies of a response. */
 function withCookies(response: Response): SignedIn {
   const cookie = cookiesOf(response).join('; ')
   const link = httpBatchLink({ url: `${example.url}/trpc`, headers: { cookie, 'x-sallyport': '1' } })
   return { cookie, client: createTRPCClient<AppRouter>({ links: [link] }) }
 }
 
-/** A subscription over WebSocket: its values, and the error or the end that comes after them. */
+/** Subscribes over WebSocket. Returns the values, and then the error or the end. */
 function subscribe({ cookie }: SignedIn, path: string, input: object) {
   const socket = new WebSocket(`${example.url.replace('http', 'ws')}/trpc`, {
     headers: { cookie, origin: example.url },
@@ -70,7 +70,7 @@ function subscribe({ cookie }: SignedIn, path: string, input: object) {
   const values: unknown[] = []
   const { promise: started, resolve: start } = Promise.withResolvers<void>()
   const { promise: first, resolve: begin } = Promise.withResolvers<unknown>()
-  const { promise: ended, resolve: end } = Promise.withResolvers<unknown>()
+  const { promise: closed, resolve: end } = Promise.withResolvers<unknown>()
   socket.on('message', (text) => {
     const { result, error } = JSON.parse(String(text))
     if (result?.type === 'started') start()
@@ -80,7 +80,7 @@ function subscribe({ cookie }: SignedIn, path: string, input: object) {
     }
     if (error !== undefined || result?.type === 'stopped') end(error ?? 'stopped')
   })
-  return { socket, values, started, first, ended }
+  return { socket, values, started, first, closed }
 }
 
 const subscribeClock = (user: SignedIn) => subscribe(user, 'clock', { intervalMs: 10 })
@@ -99,28 +99,28 @@ describe('the example', () => {
     expect(await answer.json()).toEqual({ ok: true })
   })
 
-  test('keeps its keys and its database for its own user', () => {
+  test('its keys and its database are readable only by its user', () => {
     const modeOf = (file: string) => statSync(join(example.folder, file)).mode & 0o777
     expect(modeOf('keys/keys.json')).toBe(0o600)
     expect(modeOf('example.db')).toBe(0o600)
   })
 
-  test('listens for this machine alone', async () => {
+  test('listens only on this machine', async () => {
     const { port } = new URL(example.url)
     await expect(fetch(`http://127.0.0.2:${port}/healthz`)).rejects.toThrow('fetch failed')
     expect(example.output()).toContain(`PORT=${port} BASE_URL=${example.url} npx -y pnpm start:edge`)
   })
 
-  test('knows who has signed in, and no stranger', async () => {
+  test('knows signed-in users and rejects guests', async () => {
     const [grace, ada] = [await signIn('grace'), await signIn('ada')]
     expect(await grace.client.me.query()).toMatchObject({ email: 'grace@example.com', role: 'user' })
     expect(await ada.client.me.query()).toMatchObject({ email: 'ada@example.com', role: 'admin' })
-    const stranger = await fetch(`${example.url}/trpc/me`)
-    expect(stranger.status).toBe(401)
-    expect(await stranger.json()).toMatchObject({ error: rejected('UNAUTHORIZED', 'TOKEN_MISSING') })
+    const guest = await fetch(`${example.url}/trpc/me`)
+    expect(guest.status).toBe(401)
+    expect(await guest.json()).toMatchObject({ error: rejected('UNAUTHORIZED', 'TOKEN_MISSING') })
   })
 
-  test('keeps notes, each for its owner', async () => {
+  test('shows notes only to their owner', async () => {
     const [grace, ada] = [await signIn('grace'), await signIn('ada')]
     const note = await grace.client.notes.add.mutate({ text: '  water the plants  ' })
     expect(note.text).toBe('water the plants')
@@ -135,11 +135,11 @@ describe('the example', () => {
 
   test('shows users to admins only', async () => {
     const [grace, ada] = [await signIn('grace'), await signIn('ada')]
-    await expect(grace.client.admin.users.query()).rejects.toMatchObject(
+    await expect(grace.client.admin.users.query({})).rejects.toMatchObject(
       rejected('FORBIDDEN', 'ROLE_REQUIRED'),
     )
-    const users = await ada.client.admin.users.query()
-    expect(users.map(({ name }) => name)).toEqual(['Ada', 'Grace'])
+    const { users } = await ada.client.admin.users.query({})
+    expect(users.map(({ name }) => name)).toEqual(['Grace', 'Ada'])
   })
 
   test('replaces an API key', async () => {
@@ -149,7 +149,7 @@ describe('the example', () => {
     expect((await client.account.rotateApiKey.mutate()).apiKey).not.toBe(apiKey)
   })
 
-  test('asks for the password before it replaces an API key, when the sign-in is more than a minute ago', async () => {
+  test('requires a new sign-in for an API key after a minute', async () => {
     const { client, cookie } = await signIn('ada')
     const { sessionId } = await client.me.query()
     const database = await openSqlite(`file:${join(example.folder, 'example.db')}`)
@@ -178,22 +178,22 @@ describe('the example', () => {
     expect(await withCookies(proved).client.account.rotateApiKey.mutate()).toHaveProperty('apiKey')
   })
 
-  test('Reports: tells their user how far one is, and nobody else', async () => {
+  test('Reports: only their user gets the progress', async () => {
     const [grace, ada] = [await signIn('grace'), await signIn('ada')]
     const id = crypto.randomUUID()
     const [own, other] = [grace, ada].map((user) => subscribe(user, 'report.progress', { id }))
     await Promise.all([own?.started, other?.started])
     const { text } = await grace.client.report.generate.mutate({ id, title: 'Sales' })
     expect(text).toBe('Report: Sales')
-    expect(await own?.ended).toBe('stopped')
+    expect(await own?.closed).toBe('stopped')
     expect(own?.values).toEqual([0, 14, 29, 43, 57, 71, 86])
     expect((await post('/sign-out', {}, { cookie: ada.cookie })).status).toBe(200)
-    expect(await other?.ended).toMatchObject(rejected('UNAUTHORIZED', 'SESSION_NOT_FOUND'))
+    expect(await other?.closed).toMatchObject(rejected('UNAUTHORIZED', 'SESSION_NOT_FOUND'))
     expect(other?.values).toEqual([])
     for (const { socket } of [own, other].filter((each) => each !== undefined)) socket.terminate()
   })
 
-  test('knows the columns that it adds to the user and to the session', async () => {
+  test('uses the columns that it adds to the user and to the session', async () => {
     const [here, elsewhere] = [await signIn('ada'), await signIn('ada')]
     expect(await here.client.me.query()).toMatchObject({ locale: 'en', deviceName: null })
     expect((await post('/update-user', { locale: 'fr' }, { cookie: here.cookie })).status).toBe(400)
@@ -206,14 +206,14 @@ describe('the example', () => {
     expect(await report(here)).toMatchObject({ text: 'Report: Sales' })
   })
 
-  test('Organizations: created, joined by an invitation, and left to those whose session works in one', async () => {
+  test('Organizations: create, invite, join, and reject sessions that work in none', async () => {
     const [grace, ada] = [await signIn('grace'), await signIn('ada')]
     await expect(grace.client.organizations.members.query()).rejects.toMatchObject(
       rejected('FORBIDDEN', 'ROLE_REQUIRED'),
     )
     const { organization } = await grace.client.organizations.create.mutate({ name: 'Acme' })
     await grace.client.organizations.invite.mutate({ email: 'ada@example.com', role: 'member' })
-    // It is delivered after the answer.
+    // The server prints it after the response.
     await untilSaid(example, '#token=')
     const [, token = ''] =
       /ada@example\.com may join Acme as member: .*#token=(\S+)/.exec(example.output()) ?? []
@@ -248,14 +248,14 @@ describe('the example', () => {
     const revoked = await post('/admin/revoke-user-session', { sessionId }, { cookie: ada.cookie })
     expect(await revoked.json()).toEqual({ revoked: true })
 
-    expect(await clock.ended).toMatchObject(rejected('UNAUTHORIZED', 'SESSION_NOT_FOUND'))
+    expect(await clock.closed).toMatchObject(rejected('UNAUTHORIZED', 'SESSION_NOT_FOUND'))
     clock.socket.terminate()
     const next = await fetch(`${example.url}/trpc/me`, { headers: { cookie: grace.cookie } })
     expect(next.status).toBe(401)
     expect(await next.json()).toMatchObject({ error: rejected('UNAUTHORIZED', 'SESSION_NOT_FOUND') })
   })
 
-  test('Sessions: a user sees them, and ends one of them from another', async () => {
+  test('Sessions: a user lists them and revokes one', async () => {
     const [here, elsewhere] = [await signIn('grace'), await signIn('grace')]
     const sessions = async () => {
       const answer = await fetch(`${example.url}/api/auth/sessions`, { headers: { cookie: here.cookie } })
@@ -278,13 +278,13 @@ describe('the example', () => {
     expect(await here.client.me.query()).toEqual(mine)
   })
 
-  test('User banned: the clock ends, the next call is 403 Account banned, and both are over when the ban is', async () => {
+  test('User banned: the clock ends and the next call is 403 Account banned, until the ban is lifted', async () => {
     const [grace, ada] = [await signIn('grace'), await signIn('ada')]
     const { userId } = await grace.client.me.query()
     const clock = subscribeClock(grace)
     expect(await clock.first).toHaveProperty('now')
     expect((await post('/admin/ban-user', { userId }, { cookie: ada.cookie })).status).toBe(200)
-    expect(await clock.ended).toMatchObject(rejected('FORBIDDEN', 'ACCOUNT_BANNED'))
+    expect(await clock.closed).toMatchObject(rejected('FORBIDDEN', 'ACCOUNT_BANNED'))
     clock.socket.terminate()
     await expect(grace.client.me.query()).rejects.toMatchObject({
       message: 'Account banned',
@@ -294,9 +294,9 @@ describe('the example', () => {
     expect(await grace.client.me.query()).toMatchObject({ userId })
   })
 
-  test('checks ten passwords for an account, whether it exists or not, and says when to come back', async () => {
+  test('limits sign-ins to ten per account, also without an account, and returns when to retry', async () => {
     const attempt = () =>
-      post('/sign-in/email', { email: 'nobody@example.com', password: 'a wrong password' })
+      post('/sign-in/email', { email: 'unknown@example.com', password: 'a wrong password' })
     for (let i = 0; i < 10; i++) {
       const answer = await attempt()
       expect(answer.status).toBe(401)
@@ -309,13 +309,13 @@ describe('the example', () => {
     expect(answer.headers.get('retry-after')).toBe(String(retryAfterSeconds))
     expect(retryAfterSeconds).toBeGreaterThan(0)
     const other = await post('/sign-in/email', {
-      email: 'somebody@example.com',
+      email: 'another@example.com',
       password: 'a wrong password',
     })
     expect(other.status).toBe(401)
   })
 
-  test('can be pruned by its own definition while it runs', async () => {
+  test('can be pruned while it runs', async () => {
     const main = fileURLToPath(new URL('../../core/src/cli/main.ts', import.meta.url))
     const { stdout } = await promisify(execFile)(process.execPath, [main, 'prune', '--auth', 'src/auth.ts'], {
       cwd: new URL('..', import.meta.url),
@@ -337,7 +337,7 @@ describe('the example', () => {
 })
 
 describe('the process', () => {
-  test('ends with 0 on SIGINT, also while somebody watches the clock', async () => {
+  test('exits with 0 on SIGINT, also with an open stream', async () => {
     const grace = await signIn('grace')
     const clock = subscribeClock(grace)
     await clock.first
@@ -365,10 +365,10 @@ describe('the process', () => {
     rmSync(folder, { recursive: true })
   })
 
-  test('creates no demo users for an address that others reach, also without NODE_ENV', async () => {
+  test('creates no demo users for a public address, also without NODE_ENV', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'sallyport-'))
     const running = await startExample({ NODE_ENV: 'test', BASE_URL: 'https://app.example.com' }, { folder })
-    const { users, demo } = await look(running, folder)
+    const { users, demo } = await inspectDemo(running, folder)
     running.process.kill('SIGTERM')
     await running.exit
     rmSync(folder, { recursive: true })
@@ -377,7 +377,7 @@ describe('the process', () => {
     expect(running.output()).not.toContain('correct horse battery staple')
   })
 
-  test('does not start in production without keys, and says how to make them', async () => {
+  test('does not start in production without keys, and prints how to create them', async () => {
     const { exit, output } = await spawnExample({ NODE_ENV: 'production' })
     expect(await exit).not.toBe(0)
     expect(output()).toContain('sallyport keys create')
@@ -385,8 +385,8 @@ describe('the process', () => {
   })
 })
 
-/** The users in the database of an example, and what its sign-in page shows of them. */
-async function look({ url }: Example, folder: string) {
+/** Returns the users in the database of an example, and the demo users of its sign-in page. */
+async function inspectDemo({ url }: Example, folder: string) {
   const database = await openSqlite(`file:${join(folder, 'example.db')}`)
   const users = await database.db.selectFrom('user').select('email').execute()
   await database.close()

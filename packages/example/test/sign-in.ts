@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 
-/** Signs a demo user in: their `Cookie` header. */
+/** Signs a demo user in. Returns the `Cookie` header. */
 export async function signIn(url: string, name: 'ada' | 'grace' = 'grace'): Promise<string> {
   const answer = await fetch(`${url}/api/auth/sign-in/email`, {
     method: 'POST',

@@ -7,32 +7,32 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
-// What one process has compiled the next need not.
+// Processes share their compiled code.
 const NODE_COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/sallyport', import.meta.url))
 
-// Less than a test may take, so its failure says what was missing.
-const MAX_WAIT_MS = 19_000
+// Shorter than the timeout of a test, so the failure says what is missing.
+const MAX_WAIT_MS = 55_000
 
-/** A process of the example, with a folder for database, keys and socket. */
+/** A process of the example, with a folder for its database, keys, and socket. */
 export interface Example {
   readonly url: string
   readonly folder: string
   readonly process: ChildProcess
-  /** What it has written so far. */
+  /** Returns what the process has printed. */
   output(): string
-  /** The exit code, once it has ended; its folder is gone then, where it was its own. */
+  /** The exit code. A folder that isn't shared has been deleted by then. */
   readonly exit: Promise<number | null>
 }
 
-/** What {@link spawnExample} takes besides variables. */
+/** Options of {@link spawnExample}. */
 export interface ExampleOptions {
   /** @default server.ts */
   readonly entry?: 'server.ts' | 'edge.ts'
-  /** A folder that is shared with another process. @default one of its own */
+  /** A folder that processes share. @default a new folder */
   readonly folder?: string
 }
 
-/** Starts the example and does not wait for it. */
+/** Starts the example without waiting for it. */
 export async function spawnExample(
   env: Record<string, string> = {},
   { entry = 'server.ts', folder: shared }: ExampleOptions = {},
@@ -83,20 +83,20 @@ export async function startExample(
   return example
 }
 
-/** Waits until a process has written something. */
+/** Waits until a process has printed a text. */
 export async function untilSaid(
   { process, output }: Pick<Example, 'process' | 'output'>,
   text: string,
 ): Promise<void> {
   const deadline = Date.now() + MAX_WAIT_MS
   while (!output().includes(text)) {
-    if (process.exitCode !== null) throw new Error(`The example ended: ${output()}`)
-    if (Date.now() > deadline) throw new Error(`The example has not written "${text}": ${output()}`)
+    if (process.exitCode !== null) throw new Error(`The example has exited: ${output()}`)
+    if (Date.now() > deadline) throw new Error(`The example has not printed "${text}": ${output()}`)
     await sleep(10)
   }
 }
 
-/** A port on which nobody listens. */
+/** Returns a free port. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0)
   await once(server, 'listening')

@@ -1,6 +1,6 @@
 /**
- * The server of `call.ts`, in a process of its own: one public and one protected procedure that do the same, over the Node HTTP
- * adapter, the fetch adapter and WebSocket. Tells the parent its ports.
+ * Serves `call.ts` in a separate process: one public and one protected procedure that do the same, over the
+ * Node HTTP adapter, the fetch adapter, and WebSocket. Sends its ports to the parent.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
@@ -24,7 +24,7 @@ process.once('SIGTERM', () => {
 })
 const databaseUrl = `file:${join(directory, 'bench.db')}`
 const auth = await createTestAuth({ databaseUrl })
-// Without the counter that the test kit puts around the store.
+// A separate handle, because the test kit wraps its store in a counter.
 const { db } = await openSqlite(databaseUrl)
 const { userId } = await auth.createUser()
 const sessions: TestSession[] = []
@@ -32,10 +32,10 @@ for (let i = 0; i < 1_000; i++) sessions.push(await auth.signIn({ userId }))
 
 const authContext = createAuthContext(auth.config, { db })
 const t = initTRPC.context<ReturnType<typeof authContext.http> & { db: typeof db }>().create()
-const answer = { greeting: 'hello' }
+const response = { greeting: 'hello' }
 const router = t.router({
-  open: t.procedure.query(() => answer),
-  guarded: t.procedure.use(sessionMiddleware).query(() => answer),
+  open: t.procedure.query(() => response),
+  guarded: t.procedure.use(sessionMiddleware).query(() => response),
 })
 
 const node = createServer(

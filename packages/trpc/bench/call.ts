@@ -1,6 +1,7 @@
 /**
- * What both doors cost, as ratios measured in one run: a protected call against a public one over each adapter, and both steps
- * against the bare prepared statement. Medians of five runs that alternate between the two sides.
+ * Measures the cost of both steps as ratios within one run: a protected call against a public one over each
+ * adapter, and both steps against the bare prepared statement. Prints medians of five runs that alternate
+ * between the two.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -30,7 +31,7 @@ server.kill()
 for (const { name, goal, comparison } of await bothSteps())
   print(name, 'bare statement', 'calls/s', goal, comparison)
 
-/** The rate of a protected and of a public call; both carry the same cookies. */
+/** Compares the rates of a protected and a public call with the same cookies. */
 function overHttp(port: number, prefix: string): Promise<Comparison> {
   const rate = (procedure: string) => async () => {
     const result = await autocannon({
@@ -46,14 +47,14 @@ function overHttp(port: number, prefix: string): Promise<Comparison> {
   return alternate(rate('guarded'), rate('open'))
 }
 
-/** The same over 32 sockets with one call in flight on each. */
+/** Compares the rates over 32 sockets with one call in flight on each. */
 async function overWebSocket(port: number): Promise<Comparison> {
   const sockets = await Promise.all(cookies.slice(0, CONCURRENCY).map((cookie) => connect(port, cookie)))
   const rate = (path: string) => async () => {
     const frame = Buffer.from(JSON.stringify({ id: 1, method: 'query', params: { path } }))
     const endsAt = performance.now() + RUN_SECONDS * 1_000
-    const counts = await Promise.all(sockets.map((socket) => callUntil(socket, frame, endsAt)))
-    return counts.reduce((sum, count) => sum + count, 0) / RUN_SECONDS
+    const calls = await Promise.all(sockets.map((socket) => callUntil(socket, frame, endsAt)))
+    return calls.reduce((sum, count) => sum + count, 0) / RUN_SECONDS
   }
   const comparison = await alternate(rate('guarded'), rate('open'))
   for (const socket of sockets) socket.close()
@@ -71,8 +72,8 @@ async function connect(port: number, cookie: string): Promise<WebSocket> {
 function callUntil(socket: WebSocket, frame: Buffer, endsAt: number): Promise<number> {
   return new Promise((resolve, reject) => {
     let count = 0
-    socket.on('message', function onMessage(answer: Buffer) {
-      if (answer.includes('"error"')) return reject(new Error(answer.toString()))
+    socket.on('message', function onMessage(response: Buffer) {
+      if (response.includes('"error"')) return reject(new Error(response.toString()))
       count++
       if (performance.now() < endsAt) return socket.send(frame, { binary: false })
       socket.off('message', onMessage)
@@ -90,7 +91,7 @@ function print(
   { rate, baselineRate, percent }: Comparison,
 ): void {
   const figures = `${Math.round(rate)} of ${Math.round(baselineRate)} ${unit}`
-  console.log(
-    `${name.padEnd(44)} ${percent.toFixed(0).padStart(3)} % of a ${baseline} ${goal === null ? '' : `(goal ${goal.toFixed(0)})`}   ${figures}`,
-  )
+  const target = goal === null ? '' : `(goal ${goal.toFixed(0)})`
+  const ratio = `${percent.toFixed(0).padStart(3)} % of a ${baseline} ${target}`
+  console.log(`${name.padEnd(44)} ${ratio}   ${figures}`)
 }

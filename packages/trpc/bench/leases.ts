@@ -1,6 +1,7 @@
 /**
- * What ten thousand streams cost a node: their sessions are read again before each lease ends. Prints the longest turn of the event loop
- * in processor time, while that goes on, while all are checked at once, and beside it while nothing is leased; and the memory of a stream.
+ * Measures the cost of ten thousand streams, whose sessions are read again before each lease ends. Prints the
+ * longest turn of the event loop in processor time without leases, with leases, and while all are checked at
+ * once; and the memory of a stream.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,7 +13,7 @@ import { openPostgres } from '@sallyport/core/postgres'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { startPostgres } from '../../core/test/support/embedded-postgres.ts'
 import { CallLease } from '../src/server/call-lease.ts'
-import { createIssuer, signIn } from '../test/revocation/people.ts'
+import { createIssuer, signIn } from '../test/revocation/signed-in-users.ts'
 
 const STREAMS = Number(process.env.STREAMS ?? 10_000)
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 7)
@@ -43,25 +44,25 @@ async function measure(
   { db, close }: { db: AuthDatabase; close(): Promise<void> },
 ): Promise<void> {
   const issuer = await createIssuer()
-  const { config, key } = issuer
+  const { config, key: signingKey } = issuer
   const people = await signIn(url, STREAMS, { issuer })
   const store = db[authStore]
   let lookups = 0
   const counted = {
     ...store,
     sessions: {
-      findSession: (asked: { sessionId: string; userId: string }) => {
+      findSession: (key: { sessionId: string; userId: string }) => {
         lookups++
-        return store.sessions.findSession(asked)
+        return store.sessions.findSession(key)
       },
     },
   }
   const reads = []
   for (const { sessionId, userId } of people) {
     const session = await store.sessions.findSession({ sessionId, userId })
-    if (session === null) throw new Error('A session that was made is not there')
+    if (session === null) throw new Error('A session of this bench was not found')
     const { version, expiresAt } = session
-    const proof = { version, issuer: config.issuer, keyId: key.kid, expiresAt }
+    const proof = { version, issuer: config.issuer, keyId: signingKey.kid, expiresAt }
     reads.push({ identity: { sessionId, userId, ...proof }, session })
   }
   await report(`${name}, nothing leased`, () => lookups)
@@ -96,7 +97,7 @@ async function report(what: string, reads: () => number): Promise<void> {
   let above10 = 0
   let isOver = false
   let last = processorMs()
-  // Keeps nothing: collecting what it kept would be measured too.
+  // Allocates nothing: garbage collection would be measured, too.
   function turn(): void {
     const now = processorMs()
     const ms = now - last
@@ -113,7 +114,7 @@ async function report(what: string, reads: () => number): Promise<void> {
   )
 }
 
-/** What this thread has had of a processor: on the clock, others of the machine are counted in. */
+/** Returns the processor time of this thread: the clock would include other processes of the machine. */
 function processorMs(): number {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1_000

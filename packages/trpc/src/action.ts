@@ -5,7 +5,6 @@ export {
   createAuthedAction,
   type RunnerOf,
 } from './action/authed-action.ts'
-export type { BoundApi, BoundMethod } from './runtime/bound-api.ts'
 export type { CallLimits } from './runtime/call/call-limits.ts'
 export {
   type ActingUser,
@@ -14,7 +13,13 @@ export {
   type InternalFunctionsOptions,
 } from './runtime/functions/internal-functions.ts'
 export { createInternalHandler, type InternalHandlerOptions } from './runtime/functions/internal-handler.ts'
-export { type BoundAuth, createAuthRuntime, type GetAuth } from './runtime/get-auth.ts'
+export {
+  type BoundApi,
+  type BoundAuth,
+  type BoundMethod,
+  createAuthRuntime,
+  type GetAuth,
+} from './runtime/get-auth.ts'
 export { localRunner } from './runtime/runner/create-runner.ts'
 export {
   type HttpRunnerOptions,

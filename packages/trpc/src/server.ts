@@ -21,7 +21,8 @@ export {
 } from './server/context.ts'
 export { authErrorData, authErrorMiddleware, authResponseMeta, endpointErrorData } from './server/errors.ts'
 export { getSession } from './server/get-session.ts'
-export type { AuthorizedHandle, Middleware, SessionContext } from './server/guard.ts'
+export type { AuthorizedHandle, SessionContext } from './server/guard.ts'
+export type { Middleware } from './server/middleware.ts'
 export { type RateLimitContext, type RateLimitOptions, rateLimit } from './server/rate-limit.ts'
 export { type OrganizationContext, requireOrganizationRole, requireRole } from './server/require-role.ts'
 export {

@@ -1,6 +1,6 @@
 export type { HydrationState } from '@sallyport/core/internal/protocol'
 export { createServerAuth, type ServerAuthOptions } from './ssr/create-server-auth.ts'
 export { inlineJson } from './ssr/inline-json.ts'
-export type { PageOptions, PageRequest } from './ssr/page.ts'
+export type { PageOptions, PageRequest } from './ssr/page-request.ts'
 export type { PrefetchOptions, PrefetchQueryClient, ServerAuth } from './ssr/server-auth.ts'
 export type { AuthHandler, TokenSource } from './ssr/token-source.ts'

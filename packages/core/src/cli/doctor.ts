@@ -3,9 +3,9 @@ import { Argument, type Command, CommanderError } from 'commander'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { isSecureUrl } from '../protocol/settings.ts'
 import type { Violation } from './doctor/boundary.ts'
-import { loadDefinition } from './load-definition.ts'
-import { envFile } from './options.ts'
-import { requirePackage } from './require-package.ts'
+import { explain, usageError } from './errors.ts'
+import { loadDefinition, requirePackage } from './load-definition.ts'
+import { addDefinitionOptions, addExamples } from './options.ts'
 
 interface DoctorOptions {
   readonly auth: string
@@ -22,40 +22,33 @@ interface CheckReport {
   readonly violations?: readonly Violation[]
 }
 
-type Named = (option: keyof DoctorOptions) => boolean
-
 /** In the order of the report. */
 const CHECKS = { configuration, keys, boundary }
 
-/** Adds `sallyport doctor`, which checks an app before it runs. */
 export function addDoctorCommand(program: Command): void {
   const names = Object.keys(CHECKS)
-  const command = program
-    .command('doctor')
+  const command = addDefinitionOptions(program.command('doctor'))
     .description('check the configuration, the keys, and the boundary of the auth definition')
     .addArgument(new Argument('[checks...]', 'what to check').choices(names).default(names, 'everything'))
-    .option('--auth <path>', 'module with the auth definition', 'src/auth.ts')
-    .addOption(envFile())
     .option('--entry <path>', 'module that starts the server', 'src/server.ts')
     .option('--procedures <path>', 'module with the procedure builders', 'src/procedures.ts')
     .option('--action <path>', 'module with the action builder', 'src/authed-action.ts')
     .option('--runtime <path>', 'module that exports getAuth', 'src/get-auth.ts')
-    .option('--json', 'print JSON')
+    .option('--json', 'print JSON, also for errors')
   command.action(async (requested: readonly string[], options: DoctorOptions) => {
-    const named: Named = (option) => command.getOptionValueSource(option) === 'cli'
+    const named = (option: keyof DoctorOptions) => command.getOptionValueSource(option) === 'cli'
     const reports: (CheckReport & { check: string })[] = []
-    for (const [check, run] of Object.entries(CHECKS)) {
+    for (const [check, run] of Object.entries(CHECKS))
       if (requested.includes(check)) reports.push({ check, ...(await run(options, named).catch(failed)) })
-    }
     console.log(options.json ? JSON.stringify(reports, null, 2) : reports.map(format).join('\n'))
-    // The definition may have left files open.
-    process.exit(reports.every(({ ok }) => ok) ? 0 : 1)
+    process.exitCode = reports.every(({ ok }) => ok) ? 0 : 1
   })
+  addExamples(command, 'doctor --env .env', 'doctor keys --env .env', 'doctor boundary --entry src/main.ts')
 }
 
 function failed(error: unknown): CheckReport {
   if (error instanceof CommanderError) throw error
-  return { ok: false, summary: error instanceof Error ? error.message : String(error) }
+  return { ok: false, summary: explain(error) }
 }
 
 async function configuration({ auth }: DoctorOptions): Promise<CheckReport> {
@@ -73,7 +66,10 @@ async function keys({ auth }: DoctorOptions): Promise<CheckReport> {
   return { ok: true, summary: await checkKeys(await loadDefinition(auth)) }
 }
 
-async function boundary(options: DoctorOptions, named: Named): Promise<CheckReport> {
+async function boundary(
+  options: DoctorOptions,
+  named: (option: keyof DoctorOptions) => boolean,
+): Promise<CheckReport> {
   const find = (option: 'entry' | 'action' | 'runtime') =>
     existsSync(options[option]) || named(option) ? required(option, options) : null
   const app = {
@@ -85,18 +81,11 @@ async function boundary(options: DoctorOptions, named: Named): Promise<CheckRepo
     auth: required('auth', options),
   }
   // Loaded here, so the other checks and commands work without rolldown.
-  const { checkBoundary } = await import('./doctor/boundary.ts').catch(
-    requirePackage(
-      'rolldown',
-      'The boundary check reads the module graph of rolldown, which is not installed',
-    ),
-  )
+  const { checkBoundary } = await import('./doctor/boundary.ts').catch(requirePackage('rolldown'))
   const { modules, procedureModules, violations } = await checkBoundary(app)
   const checked = `${modules} modules, ${procedureModules} with procedures`
-  const unchecked =
-    app.entry === null
-      ? `. ${options.entry} doesn't exist, so not all were checked. Pass the module that starts the server as --entry.`
-      : ''
+  const missing = `. ${options.entry} doesn't exist, so not all were checked. Pass the server's module as --entry.`
+  const unchecked = app.entry === null ? missing : ''
   return violations.length === 0
     ? { ok: true, summary: `${options.procedures} doesn't reach ${options.auth} (${checked})${unchecked}` }
     : { ok: false, summary: violations.map(describe).join('\n\n'), violations }
@@ -105,7 +94,7 @@ async function boundary(options: DoctorOptions, named: Named): Promise<CheckRepo
 /** @throws CommanderError if the file that an option names doesn't exist */
 function required(option: 'entry' | 'procedures' | 'action' | 'runtime' | 'auth', options: DoctorOptions) {
   if (existsSync(options[option])) return realpathSync(options[option])
-  throw new CommanderError(2, 'sallyport.files', `${options[option]} doesn't exist. Pass --${option}.`)
+  throw usageError(`${options[option]} doesn't exist. Pass --${option}.`)
 }
 
 function describe({ chain: [first = '', ...rest], fix }: Violation): string {

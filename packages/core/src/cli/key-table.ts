@@ -1,13 +1,7 @@
 import { type KeyRing, secondsUntilPublished } from '../keys/key-ring.ts'
 
 /** A key in `sallyport keys list`. Has nothing secret. */
-export interface KeyRow {
-  readonly kid: string
-  readonly alg: string
-  readonly state: string
-  readonly since: string
-  readonly comment: string
-}
+type KeyRow = Readonly<Record<'kid' | 'alg' | 'state' | 'since' | 'comment', string>>
 
 export function describeKeys({ keys, revoked }: KeyRing, now: Date): KeyRow[] {
   return [
@@ -21,20 +15,15 @@ export function describeKeys({ keys, revoked }: KeyRing, now: Date): KeyRow[] {
       }[state]
       return { kid: jwk.kid, alg: jwk.alg, state, since: since.toISOString(), comment }
     }),
-    ...revoked.map(({ kid, at }) => ({
-      kid,
-      alg: '',
-      state: 'revoked',
-      since: at.toISOString(),
-      comment: 'leaked: nothing it signed is valid',
-    })),
+    ...revoked.map(({ kid, at }) => {
+      const comment = 'leaked: nothing it signed is valid'
+      return { kid, alg: '', state: 'revoked', since: at.toISOString(), comment }
+    }),
   ]
 }
 
 export function formatTable(rows: readonly KeyRow[]): string {
-  const lines = rows.map(
-    ({ kid, alg, state, since, comment }) =>
-      `${kid.padEnd(44)} ${alg.padEnd(8)} ${state.padEnd(9)} ${since}  ${comment}`,
-  )
-  return lines.join('\n')
+  const toLine = ({ kid, alg, state, since, comment }: KeyRow) =>
+    `${kid.padEnd(44)} ${alg.padEnd(8)} ${state.padEnd(9)} ${since}  ${comment}`
+  return rows.map(toLine).join('\n')
 }

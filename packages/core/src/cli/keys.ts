@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { type Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { envFileStore, formatEnv, type KeyStore, keyFileStore } from '../key-file/key-store.ts'
 import {
@@ -14,8 +15,11 @@ import { ALGORITHMS, type Algorithm } from '../keys/key-set.ts'
 import { createSigningKey } from '../keys/signing-keys.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { JWT_LIFETIME_SECONDS } from '../protocol.ts'
+import { usageError } from './errors.ts'
 import { describeKeys, formatTable } from './key-table.ts'
-import { positiveInteger } from './options.ts'
+import { addExamples, positiveInteger } from './options.ts'
+
+const EXIT_UNCHANGED = 3
 
 interface Place {
   readonly keyFile?: string
@@ -25,16 +29,21 @@ interface Place {
 }
 
 type Timed = Place & { readonly jwtLifetime: number }
+type CreateOptions = Timed & { readonly algorithm: Algorithm; readonly create?: true }
 
-/** Adds `sallyport keys`, which manages the keys that sign and verify JWTs. */
 export function addKeysCommands(program: Command): void {
   const keys = program
     .command('keys')
     .description('create, list, rotate, retire, and export the keys that sign JWTs')
+  addExamples(
+    keys,
+    'keys create --env .env --create',
+    'keys list --env .env',
+    'keys create -f data/keys.json --create',
+  )
 
-  const add = (name: string, description: string) =>
-    keys
-      .command(name)
+  const add = (name: string, description: string, ...examples: readonly string[]) =>
+    addExamples(keys.command(name), ...examples.map((example) => `keys ${name}${example}`))
       .description(description)
       .addOption(new Option('-f, --key-file <path>', 'file that has only the keys').env('KEY_FILE'))
       .addOption(
@@ -42,63 +51,67 @@ export function addKeysCommands(program: Command): void {
         new Option('-e, --env <path>', 'env file with JWKS and SIGNING_KEYS').conflicts('keyFile'),
       )
       .addOption(name === 'export' ? variablePrefix() : variablePrefix().conflicts('keyFile'))
-      .option('--json', 'print JSON')
+      .option('--json', 'print JSON, also for errors')
 
   add(
     'create',
-    'make a key: the first signs, a later one is published to sign next; without a file, print variables',
+    'add a key: the first one signs, a later one is published to sign next; without a file, print variables',
+    ' >> .env',
+    ' -f data/keys.json --create',
+    ' --env .env',
   )
-    .addOption(
-      new Option('-a, --algorithm <name>', 'signature algorithm').choices(ALGORITHMS).default(ALGORITHMS[0]),
-    )
+    .addOption(new Option('-a, --algorithm <name>').choices(ALGORITHMS).default(ALGORITHMS[0]))
+    .option('--create', 'create the file if it is missing')
     .addOption(jwtLifetime())
-    .action(async ({ algorithm, jwtLifetime, ...place }: Timed & { algorithm: Algorithm }) => {
+    .action(async ({ algorithm, create, jwtLifetime, ...place }: CreateOptions) => {
+      const store = storeOf(place)
+      // A mistyped path must not become a second key ring.
+      if (store !== null && !create && !existsSync(store.path)) throw missingKeys(store)
       const key = await createSigningKey(algorithm)
       const options = { now: new Date(), jwtLifetimeSeconds: jwtLifetime }
-      const store = storeOf(place)
       const first = createKeyRing(key, options.now)
-      if (store === null)
-        return console.log(place.json ? formatKeyRing(first) : formatEnv(first, place.prefix))
-      if (store.create(first)) return print(first, place)
-      const ring = store.update((current) => addNextKey(current, key, options))
+      if (store === null) return printSecrets(first, place)
+      const ring = store.create(first) ? first : store.update((ring) => addNextKey(ring, key, options))
       print(ring, place)
     })
 
-  add('list', 'show every key, its state and what comes next').action((place: Place) =>
-    print(read(place), place),
+  add('list', 'show every key, its state, and what comes next', ' --env .env').action((place: Place) =>
+    print(openRing(place).ring, place),
   )
 
-  add('rotate', 'let the next key sign and the active one retire')
-    .option('--force', 'rotate although some verifiers may not know the next key yet')
+  add('rotate', 'let the next key sign, and retire the active one', ' --env .env')
+    .option('--force', 'rotate even if some verifiers may not know the next key yet')
     .addOption(jwtLifetime())
     .action(({ force = false, jwtLifetime, ...place }: Timed & { force?: boolean }) => {
       const options = { now: new Date(), force, jwtLifetimeSeconds: jwtLifetime }
-      const ring = required(place).update((current) => rotateKeys(current, options))
+      const ring = openRing(place).store.update((current) => rotateKeys(current, options))
       print(ring, place)
     })
 
-  add('retire', 'take a key out of service')
+  add('retire', 'take a key out of service', ' <kid> --env .env', ' <kid> --now --env .env   # it leaked')
     .argument('<kid>', 'id of the key')
-    .option('--now', 'it has leaked: from now on, nothing it signed is valid')
+    .option('--now', 'the key has leaked: from now on, nothing it signed is valid')
     .addOption(jwtLifetime())
-    .action((kid: string, { now: hasLeaked, jwtLifetime, ...place }: Timed & { now?: true }) => {
+    .action((kid: string, { now: hasLeaked = false, jwtLifetime, ...place }: Timed & { now?: boolean }) => {
       const options = { now: new Date(), force: false, jwtLifetimeSeconds: jwtLifetime }
-      const change = (ring: KeyRing) =>
-        hasLeaked ? revokeKey(ring, kid, options.now) : retireKey(ring, kid, options)
-      print(required(place).update(change), place)
+      const change = (ring: KeyRing) => {
+        requireInService(ring, kid, hasLeaked)
+        return hasLeaked ? revokeKey(ring, kid, options.now) : retireKey(ring, kid, options)
+      }
+      print(openRing(place).store.update(change), place)
     })
 
-  add('export', 'print the public keys as a JWK Set')
+  add('export', 'print the public keys as a JWK Set', ' -f data/keys.json', ' --private --env .env')
     .option('--private', 'print the variables JWKS and SIGNING_KEYS instead, with the private keys')
     .action(({ private: withPrivate, ...place }: Place & { private?: true }) => {
-      const ring = read(place)
-      if (withPrivate) console.log(place.json ? formatKeyRing(ring) : formatEnv(ring, place.prefix))
+      const { ring } = openRing(place)
+      if (withPrivate) printSecrets(ring, place)
       else console.log(JSON.stringify(publicKeys(ring)))
     })
 }
 
 function jwtLifetime(): Option {
-  return new Option('--jwt-lifetime <seconds>', 'how long the longest JWT lives')
+  return new Option('--jwt-lifetime <seconds>', 'lifetime of the longest-lived JWT')
     .default(JWT_LIFETIME_SECONDS)
     .argParser(positiveInteger)
 }
@@ -106,10 +119,10 @@ function jwtLifetime(): Option {
 function variablePrefix(): Option {
   return new Option(
     '--prefix <prefix>',
-    'begins the names of the variables, such as SERVICE_ for keys of services',
+    'start of the variable names, such as SERVICE_ for keys of services',
   ).argParser((value) => {
     if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(value)) return value
-    throw new InvalidArgumentError('It must be letters, digits and underscores.')
+    throw new InvalidArgumentError('It must be letters, digits, and underscores, and not start with a digit.')
   })
 }
 
@@ -118,18 +131,39 @@ function storeOf({ keyFile, env, prefix }: Place): KeyStore | null {
   return keyFile === undefined ? null : keyFileStore(keyFile)
 }
 
-function required(place: Place): KeyStore {
+/** @throws CommanderError without a place, and ConfigurationError if it has no keys */
+function openRing(place: Place): { store: KeyStore; ring: KeyRing } {
   const store = storeOf(place)
-  if (store !== null) return store
-  throw new CommanderError(1, 'sallyport.place', 'Pass the file with the keys as --key-file or --env')
+  if (store === null) {
+    const variable = `${place.prefix ?? ''}SIGNING_KEYS`
+    throw usageError(`Pass the file with the keys as --key-file, or an env file with ${variable} as --env.`)
+  }
+  const ring = store.read()
+  if (ring === null) throw missingKeys(store)
+  return { store, ring }
 }
 
-function read(place: Place): KeyRing {
-  const store = required(place)
-  const ring = store.read()
-  if (ring === null)
-    throw new ConfigurationError(`${store.path} holds no keys yet. Run "sallyport keys create".`)
-  return ring
+function missingKeys({ path }: KeyStore): ConfigurationError {
+  return new ConfigurationError(
+    `${path} has no keys. Check the path, or create the first key with "sallyport keys create --create".`,
+  )
+}
+
+/** @throws CommanderError if retiring or revoking the key would change nothing */
+function requireInService({ keys, revoked }: KeyRing, kid: string, hasLeaked: boolean): void {
+  const key = keys.find(({ jwk }) => jwk.kid === kid)
+  if (key !== undefined && (hasLeaked || key.state !== 'retiring')) return
+  const reason =
+    key !== undefined
+      ? `${kid} is retiring already. If it has leaked, pass --now.`
+      : revoked.some((other) => other.kid === kid)
+        ? `${kid} is revoked already.`
+        : `Key ${kid} not found. Run "sallyport keys list" for the ids.`
+  throw new CommanderError(EXIT_UNCHANGED, 'NOTHING_CHANGED', `Nothing changed. ${reason}`)
+}
+
+function printSecrets(ring: KeyRing, { json, prefix }: Place): void {
+  console.log(json ? formatKeyRing(ring) : formatEnv(ring, prefix))
 }
 
 function print(ring: KeyRing, { json }: Place): void {

@@ -3,24 +3,30 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { AuthDefinition } from '../endpoints/definition.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
+import { messageOf } from './errors.ts'
 
 /** Imports the module whose default export is the auth definition. @throws ConfigurationError */
 export async function loadDefinition(path: string): Promise<AuthDefinition> {
   if (!existsSync(path))
     throw new ConfigurationError(`${path} doesn't exist. Pass the module with the auth definition as --auth.`)
-  const module = await importModule(path)
+  const url = pathToFileURL(resolve(path)).href
+  const module: { default?: AuthDefinition } = await import(url).catch((cause: unknown) => {
+    throw new ConfigurationError(`${path} could not be loaded: ${messageOf(cause)}`, { cause })
+  })
   if (module.default?.plugins !== undefined) return module.default
   throw new ConfigurationError(
     `${path}: the default export isn't an auth definition. Export what defineAuth() returns.`,
   )
 }
 
-async function importModule(path: string): Promise<{ default?: AuthDefinition }> {
-  try {
-    return await import(pathToFileURL(resolve(path)).href)
-  } catch (cause) {
-    // Only the stack of a syntax error says where it is.
-    const reason = cause instanceof SyntaxError ? cause.stack : cause instanceof Error ? cause.message : cause
-    throw new ConfigurationError(`${path} could not be loaded: ${reason}`, { cause })
+/** Returns a handler for a failed import that says which package to install. @throws ConfigurationError */
+export function requirePackage(name: string): (cause: unknown) => never {
+  return (cause) => {
+    const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'ERR_MODULE_NOT_FOUND'
+    if (!isMissing) throw cause
+    throw new ConfigurationError(
+      `This command needs ${name}, which is not installed. Run "npm install ${name}".`,
+      { cause },
+    )
   }
 }

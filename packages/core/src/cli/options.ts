@@ -1,28 +1,27 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 
-export interface DatabaseOptions {
-  readonly database: string
-  readonly auth?: string
-}
-
-/** Adds the options of every command that works on a database. */
-export function addDatabaseOptions(command: Command): Command {
+/** Adds `--auth` with the usual path, and `--env`. */
+export function addDefinitionOptions(command: Command): Command {
   return command
-    .addOption(
-      new Option('-d, --database <url>', 'database, such as file:data/app.db or postgres://user@host/app')
-        .env('DATABASE_URL')
-        .makeOptionMandatory(),
-    )
-    .option('--auth <path>', 'module whose default export is the auth definition, for the tables of plugins')
+    .option('--auth <path>', 'module with the auth definition', 'src/auth.ts')
     .addOption(envFile())
 }
 
 /** Creates the option for an env file. It is loaded at once, because it can have values of other options. */
 export function envFile(): Option {
   return new Option('-e, --env <path>', 'env file to load first').argParser((path: string) => {
-    process.loadEnvFile(path)
+    try {
+      process.loadEnvFile(path)
+    } catch {
+      throw new InvalidArgumentError('The file could not be read. Check the path.')
+    }
     return path
   })
+}
+
+export function addExamples(command: Command, ...examples: readonly string[]): Command {
+  const lines = examples.map((example) => `  $ sallyport ${example}`)
+  return command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`)
 }
 
 export function positiveInteger(value: string): number {

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { PruneReport } from '../lifecycle/prune.ts'
-import { loadDefinition } from './load-definition.ts'
-import { addDatabaseOptions, type DatabaseOptions, positiveInteger } from './options.ts'
+import { addDatabaseOptions, type DatabaseOptions, withDatabase } from './database.ts'
+import { explain } from './errors.ts'
+import { addExamples, positiveInteger } from './options.ts'
 
 interface PruneCommandOptions extends DatabaseOptions {
   readonly every?: number
@@ -10,49 +11,36 @@ interface PruneCommandOptions extends DatabaseOptions {
   readonly batchSize: number
 }
 
-/** Adds `sallyport prune`, which removes expired rows, once or on a schedule. */
 export function addPruneCommand(program: Command): void {
-  addDatabaseOptions(program.command('prune'))
-    .description('remove expired sessions, counters and old records')
+  const command = addDatabaseOptions(program.command('prune'))
+    .description('remove expired sessions, counters, and old audit records')
     .addOption(new Option('--every <seconds>', 'repeat until stopped').argParser(timerSeconds))
     .addOption(
-      new Option('--audit-days <days>', 'how long to keep records; Infinity keeps them forever')
+      new Option('--audit-days <days>', 'how long to keep audit records; Infinity keeps them forever')
         .default(365)
         .argParser((value) => (value === 'Infinity' ? Number.POSITIVE_INFINITY : positiveInteger(value))),
     )
-    .addOption(
-      new Option('--batch-size <rows>', 'rows in one transaction').default(500).argParser(positiveInteger),
-    )
-    .action(async ({ database: url, auth, every, auditDays, batchSize }: PruneCommandOptions) => {
-      const { openDatabase } = await import('./open-database.ts')
-      const { migratePlugins } = await import('../database/columns.ts')
-      const { prune } = await import('../lifecycle/prune.ts')
-      const { observed } = await import('../lifecycle/observed-database.ts')
-      const definition = auth === undefined ? null : await loadDefinition(auth)
-      const tables = definition?.plugins.flatMap(({ expiringTables = [] }) => expiringTables) ?? []
-      // A mistyped path must not become a new file.
-      const database = await openDatabase(url, { create: false })
-      await migratePlugins(definition?.plugins ?? [], database)
-      const stopped = new AbortController()
-      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopped.abort())
-      try {
+    .addOption(new Option('--batch-size <rows>', 'rows per commit').default(500).argParser(positiveInteger))
+    .action(({ every, auditDays, batchSize, ...options }: PruneCommandOptions) =>
+      withDatabase(options, async (database, { definition }) => {
+        const { prune } = await import('../lifecycle/prune.ts')
+        const { observed } = await import('../lifecycle/observed-database.ts')
+        const tables = definition?.plugins.flatMap(({ expiringTables = [] }) => expiringTables) ?? []
+        const stopped = new AbortController()
+        for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopped.abort())
         const round = async () => {
-          const options = { now: new Date(), tables, auditDays, batchSize, onProgress: printProgress }
-          const report = await prune(observed(database, definition), options)
+          const settings = { now: new Date(), tables, auditDays, batchSize, onProgress: printProgress }
+          const report = await prune(observed(database, definition), settings)
           if (process.stderr.isTTY) process.stderr.write('\r\u001b[K')
           console.log(format(report))
         }
         await round()
         // If a later round fails, for example because the file is busy, the next one still runs.
-        while (every !== undefined && (await passed(every, stopped.signal))) {
-          await round().catch((error: unknown) =>
-            console.error(error instanceof Error ? error.message : error),
-          )
-        }
-      } finally {
-        await database.close()
-      }
-    })
+        while (every !== undefined && (await passed(every, stopped.signal)))
+          await round().catch((error: unknown) => console.error(explain(error)))
+      }),
+    )
+  addExamples(command, 'prune --env .env --auth src/auth.ts', 'prune -d file:data/app.db --every 3600')
 }
 
 /** Returns false if the wait was stopped. */
@@ -73,6 +61,6 @@ function printProgress(report: PruneReport): void {
 }
 
 function format(report: PruneReport): string {
-  const counts = Object.entries(report).map(([table, rows]) => `${table} ${rows}`)
-  return `removed ${counts.join(', ')}`
+  const removed = Object.entries(report).map(([table, rows]) => `${table} ${rows}`)
+  return `removed ${removed.join(', ')}`
 }

@@ -1,18 +1,34 @@
-import { Command, CommanderError } from 'commander'
+import { readFileSync } from 'node:fs'
+import { findPackageJSON } from 'node:module'
+import { Command } from 'commander'
 import { addDoctorCommand } from './doctor.ts'
+import { reportError } from './errors.ts'
 import { addGenerateCommand } from './generate.ts'
 import { addKeysCommands } from './keys.ts'
 import { addMigrateCommand } from './migrate.ts'
 import { addPruneCommand } from './prune.ts'
 
-/** The exit code of invalid arguments. A failed command exits with 1. */
-const USAGE = 2
+const EXIT_CODES = `
+Exit codes:
+  0  done
+  1  failed, or a check found a problem
+  2  wrong arguments
+  3  nothing changed: the key is unknown, or out of service already (keys retire)`
 
-/** Runs the command in the arguments of this process. */
+/** Runs the command in the arguments of this process, and ends the process. */
 export async function run(): Promise<void> {
+  const manifest = findPackageJSON(import.meta.url) ?? 'package.json'
+  const { version } = JSON.parse(readFileSync(manifest, 'utf8'))
   const program = new Command('sallyport')
-    .description('Keys and database of a Sallyport auth server')
-    .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : USAGE))
+    .description('Manage the keys and the database of a Sallyport auth server.')
+    .version(version)
+    .configureOutput({ outputError: () => {} })
+    .exitOverride()
+    .addHelpText(
+      'after',
+      '\nStart with:\n  $ sallyport keys create --env .env --create\n  $ sallyport doctor --env .env',
+    )
+    .addHelpText('afterAll', EXIT_CODES)
 
   addMigrateCommand(program)
   addPruneCommand(program)
@@ -20,10 +36,11 @@ export async function run(): Promise<void> {
   addGenerateCommand(program)
   addDoctorCommand(program)
 
-  try {
-    await program.parseAsync()
-  } catch (error) {
-    console.error(error instanceof Error ? error.message : error)
-    process.exitCode = error instanceof CommanderError ? USAGE : 1
-  }
+  const fail = (error: unknown) => process.exit(reportError(error))
+  // A definition can start work that fails later.
+  process.once('uncaughtException', fail)
+  const code = await program.parseAsync().then(() => process.exitCode, reportError)
+  process.off('uncaughtException', fail)
+  // The definition may have left files or connections open.
+  process.exit(code)
 }

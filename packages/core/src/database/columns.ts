@@ -1,8 +1,8 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { AuthPlugin } from '../endpoints/definition.ts'
 import type { AddedColumns, ColumnShape } from '../session/added-columns.ts'
-import { type AnyDatabase, toSessionDatabase } from './database.ts'
 import { type MigrationDialect, type MigrationReport, migrate } from './migrations.ts'
+import type { SessionDatabase } from './session-database.ts'
 
 /** Returns the columns that the plugins and the app add to `user` and `session`. */
 export function columnsOf({ plugins }: { readonly plugins: readonly AuthPlugin[] }): AddedColumns {
@@ -23,7 +23,6 @@ export function columnsOf({ plugins }: { readonly plugins: readonly AuthPlugin[]
 
 /**
  * Adds the missing columns. Safe to call at every start and from several processes at once.
- *
  * @returns the names of the columns it added, such as `user.locale`
  */
 export async function addColumns<Tables>(
@@ -35,7 +34,7 @@ export async function addColumns<Tables>(
   // `ALTER TABLE` blocks on every open transaction, so skip it when nothing is missing.
   if ((await missingColumns(db, types, columns)).length === 0) return []
   return db.transaction().execute(async (trx) => {
-    // A transaction of SQLite has the file to itself.
+    // In SQLite, a transaction locks the whole file.
     if (types.engine === 'postgres') await sql`select pg_advisory_xact_lock(${ADDING_COLUMNS})`.execute(trx)
     const missing = await missingColumns(trx, types, columns)
     for (const { table, name, shape } of missing) {
@@ -46,7 +45,7 @@ export async function addColumns<Tables>(
   })
 }
 
-/** The number of an advisory lock. */
+/** The key of the advisory lock under which processes add columns. */
 const ADDING_COLUMNS = 7_255_301
 
 async function missingColumns<Tables>(
@@ -63,9 +62,8 @@ async function missingColumns<Tables>(
             where table_schema = current_schema() and table_name = ${table}`
     const { rows } = await query.execute(db)
     const present = new Set(rows.map(({ name }) => name))
-    for (const [name, shape] of Object.entries(columns[table])) {
+    for (const [name, shape] of Object.entries(columns[table]))
       if (!present.has(name)) missing.push({ table, name, shape })
-    }
   }
   return missing
 }
@@ -78,7 +76,7 @@ function declaration({ type, default: value }: ColumnShape, types: MigrationDial
   return sql`${written[type]} not null default ${literal}`
 }
 
-/** Returns the columns of a definition that Step 2 doesn't read from a database. */
+/** Returns the names of declared columns that Step 2 doesn't read, such as `user.locale`. */
 export function unreadColumns(wanted: AddedColumns, read: AddedColumns): string[] {
   return (['user', 'session'] as const).flatMap((table) =>
     Object.entries(wanted[table])
@@ -87,16 +85,11 @@ export function unreadColumns(wanted: AddedColumns, read: AddedColumns): string[
   )
 }
 
-/**
- * Adds the columns that the plugins declare, then runs the migrations of each plugin.
- *
- * @throws the error of a failed migration; then none of that plugin is applied
- */
+/** Adds the columns that the plugins declare, then runs the migrations of each plugin. */
 export async function migratePlugins(
   plugins: readonly AuthPlugin[],
-  database: Pick<AnyDatabase, 'db' | 'types'>,
+  { db, types }: Pick<SessionDatabase, 'db' | 'types'>,
 ): Promise<MigrationReport> {
-  const { db, types } = toSessionDatabase(database)
   const applied = await addColumns(db, types, columnsOf({ plugins }))
   for (const { id, migrations } of plugins) {
     if (migrations === undefined) continue

@@ -11,7 +11,7 @@ export interface ColumnsOptions {
   readonly columns?: AddedColumns
 }
 
-/** An open database with our tables. */
+/** An open database with our tables, and the app's own `Tables`. */
 export interface OpenedDatabase<Tables>
   extends Pick<SessionDatabase, 'sessions' | 'revocations' | 'limits' | 'columns' | 'types'> {
   /** Kysely, for the context of a call. Runs on the write queue in SQLite and on a pool in PostgreSQL. */
@@ -22,7 +22,7 @@ export interface OpenedDatabase<Tables>
   close(): Promise<void>
 }
 
-/** An open store on tables that another library owns. */
+/** An open store on tables that another library owns. Pass it to `withAuthStore`. */
 export interface OpenedStore extends AuthStore {
   /** Closes its connections. */
   close(): Promise<void>
@@ -31,10 +31,6 @@ export interface OpenedStore extends AuthStore {
 /** A {@link SessionDatabase} that may have more tables. TypeScript before 6 rejects a Kysely with more. */
 export type AnyDatabase = SessionDatabase | (Omit<SessionDatabase, 'db'> & { readonly db: AuthDatabase })
 
-/** Returns the same database, typed with our tables. */
-export function toSessionDatabase<Members extends keyof SessionDatabase>(
-  database: Pick<AnyDatabase, Members>,
-): Pick<SessionDatabase, Members>
-export function toSessionDatabase(database: Partial<AnyDatabase>): Partial<SessionDatabase> {
-  return database as Partial<SessionDatabase>
+export function toSessionDatabase(database: AnyDatabase): SessionDatabase {
+  return database as SessionDatabase
 }

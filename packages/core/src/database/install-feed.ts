@@ -6,7 +6,7 @@ import { LOG_RETENTION_MS, revocationLogStatements } from './revocation-log.ts'
 import type { AuthKysely } from './schema.ts'
 import type { AuthTransaction } from './session-database.ts'
 
-/** The number of an advisory lock: nodes that start together create the triggers one after another. */
+/** The key of the advisory lock under which nodes that start together create the triggers in turn. */
 const INSTALLING = 7_255_597
 
 /** How many triggers {@link revocationLogStatements} creates in PostgreSQL. */

@@ -1,11 +1,12 @@
 import { ConfigurationError } from '../protocol/errors.ts'
+import { SESSION_COLUMNS, USER_COLUMNS } from '../session/session-row.ts'
 
 /** How a database stores dates. A `timestamp` without a time zone is UTC, and numbers count from 1970. */
 export type DateEncoding = 'timestamp' | 'iso' | 'seconds' | 'milliseconds'
 
 /** The names of a table and its columns. */
 export interface TableMapping<Columns> {
-  /** Includes the schema and a dot if needed. */
+  /** May include a schema, such as `auth.session`. */
   readonly table?: string
   /** Null for a column that the table doesn't have. */
   readonly columns?: Partial<Columns>
@@ -63,42 +64,32 @@ export interface Names {
 
 export type Engine = 'sqlite' | 'postgres'
 
-const OWN_SESSION: SessionColumns & Readonly<Record<'issuer' | 'rotatedAt', string | null>> = {
-  id: 'id',
-  userId: 'userId',
-  expiresAt: 'expiresAt',
-  lastAuthenticatedAt: 'lastAuthenticatedAt',
-  version: 'version',
-  issuer: 'issuer',
-  rotatedAt: 'rotatedAt',
-}
+const OWN_SESSION: SessionColumns & Readonly<Record<'issuer' | 'rotatedAt', string | null>> = sameNames([
+  'id',
+  'userId',
+  ...SESSION_COLUMNS,
+])
 
 const MAPPED_SESSION: typeof OWN_SESSION = { ...OWN_SESSION, version: null, issuer: null, rotatedAt: null }
 
-const USER: UserColumnNames = {
-  id: 'id',
-  name: 'name',
-  email: 'email',
-  role: 'role',
-  banned: 'banned',
-  banExpires: 'banExpires',
+const USER: UserColumnNames = sameNames(['id', ...USER_COLUMNS])
+
+function sameNames<Name extends string>(names: readonly Name[]): Record<Name, string> {
+  return Object.fromEntries(names.map((name) => [name, name as string])) as Record<Name, string>
 }
 
-/**
- * Returns the names of a mapping, or those of our own tables.
- *
- * @throws ConfigurationError if a column that Step 2 needs is null
- */
+/** Returns the names of a mapping, or of our own tables. @throws ConfigurationError if one is missing */
 export function namesOf(engine: Engine, mapping?: StoreMapping): Names {
   const { session, user, dates, issuer = null } = mapping ?? {}
   const columns = mapping === undefined ? OWN_SESSION : { ...MAPPED_SESSION, ...session?.columns }
   const userColumns = { ...USER, ...user?.columns }
   const { id, userId, expiresAt } = columns
-  const needed = { id, userId, expiresAt, 'id of the user': userColumns.id }
-  for (const [name, column] of Object.entries(needed)) {
-    if (typeof column !== 'string')
-      throw new ConfigurationError(`mapping: the column ${name} must have a name`)
-  }
+  const needed = { 'session.id': id, 'session.userId': userId, 'session.expiresAt': expiresAt }
+  const missing = Object.entries({ ...needed, 'user.id': userColumns.id })
+    .filter(([, column]) => typeof column !== 'string')
+    .map(([name]) => name)
+  if (missing.length > 0)
+    throw new ConfigurationError(`mapping: ${missing.join(', ')} can't be null. Name the columns.`)
   return {
     session: { table: session?.table ?? 'session', columns },
     user: { table: user?.table ?? 'user', columns: userColumns },
@@ -111,4 +102,8 @@ export function namesOf(engine: Engine, mapping?: StoreMapping): Names {
 export function quote(name: string): string {
   const parts = name.split('.').map((part) => `"${part.replaceAll('"', '""')}"`)
   return parts.join('.')
+}
+
+export function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
 }

@@ -43,8 +43,7 @@ export interface MigrationReport {
 /**
  * Runs the pending migrations of one owner in one transaction. Safe to call at every start and from several
  * processes at once. Each owner has a separate list, so a plugin can be added and removed.
- *
- * @throws the error of a failed migration; then none is applied
+ * @throws the error of a failed migration, after rolling back all of them
  */
 export async function migrate<Tables>(
   db: Kysely<Tables>,
@@ -72,7 +71,7 @@ export async function migrate<Tables>(
   }
 }
 
-/** Also used by a store on another library's tables. */
+/** Creates the table of the rate limits, also for a store on another library's tables. */
 export function createRateLimitTable(schema: SchemaModule): { execute(): Promise<void> } {
   return schema
     .createTable('rateLimit')
@@ -94,9 +93,9 @@ const CORE: { owner: string; migrations: Migrations } = {
   owner: 'sallyport',
   migrations: {
     async '0001_tables'(schema, { engine, timestamp, flag, no, yes }, db) {
-      await schema
-        .createTable('user')
-        .addColumn('id', 'text', (column) => column.primaryKey())
+      const table = (name: string) =>
+        schema.createTable(name).addColumn('id', 'text', (column) => column.primaryKey())
+      await table('user')
         .addColumn('name', 'text', (column) => column.notNull())
         .addColumn('email', 'text', (column) => column.notNull().unique())
         .addColumn('emailVerified', flag, (column) => column.notNull().defaultTo(no))
@@ -108,9 +107,7 @@ const CORE: { owner: string; migrations: Migrations } = {
         .addColumn('createdAt', timestamp, (column) => column.notNull())
         .addColumn('updatedAt', timestamp, (column) => column.notNull())
         .execute()
-      await schema
-        .createTable('session')
-        .addColumn('id', 'text', (column) => column.primaryKey())
+      await table('session')
         .addColumn('token', 'text', (column) => column.notNull().unique())
         .addColumn('userId', 'text', (column) => column.notNull().references('user.id').onDelete('cascade'))
         .addColumn('ipAddress', 'text')
@@ -128,9 +125,7 @@ const CORE: { owner: string; migrations: Migrations } = {
         .addColumn('createdAt', timestamp, (column) => column.notNull())
         .addColumn('updatedAt', timestamp, (column) => column.notNull())
         .execute()
-      await schema
-        .createTable('account')
-        .addColumn('id', 'text', (column) => column.primaryKey())
+      await table('account')
         .addColumn('userId', 'text', (column) => column.notNull().references('user.id').onDelete('cascade'))
         .addColumn('accountId', 'text', (column) => column.notNull())
         .addColumn('providerId', 'text', (column) => column.notNull())
@@ -139,9 +134,7 @@ const CORE: { owner: string; migrations: Migrations } = {
         .addColumn('updatedAt', timestamp, (column) => column.notNull())
         .addUniqueConstraint('account_provider', ['providerId', 'accountId'])
         .execute()
-      await schema
-        .createTable('audit')
-        .addColumn('id', 'text', (column) => column.primaryKey())
+      await table('audit')
         .addColumn('type', 'text', (column) => column.notNull())
         .addColumn('userId', 'text')
         .addColumn('sessionId', 'text')
@@ -153,14 +146,10 @@ const CORE: { owner: string; migrations: Migrations } = {
         .addColumn('createdAt', timestamp, (column) => column.notNull())
         .execute()
       await createRateLimitTable(schema).execute()
-      await schema
-        .createTable('serviceToken')
-        .addColumn('id', 'text', (column) => column.primaryKey())
+      await table('serviceToken')
         .addColumn('expiresAt', timestamp, (column) => column.notNull())
         .execute()
-      await schema
-        .createTable('serviceCall')
-        .addColumn('id', 'text', (column) => column.primaryKey())
+      await table('serviceCall')
         .addColumn('fn', 'text', (column) => column.notNull())
         .addColumn('body', 'text', (column) => column.notNull())
         .addColumn('userId', 'text')

@@ -1,9 +1,16 @@
-import { type DateEncoding, type Engine, type Names, namesOf, quote, type StoreMapping } from './mapping.ts'
+import {
+  type DateEncoding,
+  type Engine,
+  literal,
+  type Names,
+  namesOf,
+  quote,
+  type StoreMapping,
+} from './mapping.ts'
 
 /** How long an entry is kept: longer than the lease for which a stream continues without a database. */
 export const LOG_RETENTION_MS: number = 60 * 60 * 1000
 
-/** The channel that PostgreSQL notifies. */
 export const CHANNEL = 'sallyport_revocation'
 
 /**
@@ -20,7 +27,7 @@ export function revocationLogStatements(engine: Engine, mapping?: StoreMapping):
   return engine === 'sqlite' ? sqliteStatements(names) : postgresStatements(names)
 }
 
-/** Returns the conditions of the triggers. They append if an `expiresAt` isn't a valid date. */
+/** Returns the tables and conditions of the triggers. They append if an `expiresAt` isn't a valid date. */
 function conditions(
   { session, user }: Names,
   { isFuture, differs }: { isFuture: (column: string) => string; differs: string },
@@ -34,6 +41,8 @@ function conditions(
       .join(' or ')
   const isNoLater = `not coalesce(new.${quote(expiresAt)} >= old.${quote(expiresAt)}, false)`
   return {
+    sessions: quote(session.table),
+    users: quote(user.table),
     sessionDeleted: `coalesce(${isFuture(`old.${quote(expiresAt)}`)}, true)`,
     sessionChanged: `${isNoLater} or ${changed([id, userId, version, issuer])}`,
     userChanged: changed([user.columns.id, role, banned, banExpires]),
@@ -45,7 +54,7 @@ function sqliteStatements(names: Names): string[] {
   const iso = `strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`
   const seconds = `unixepoch('subsec')`
   const now = { iso, timestamp: iso, seconds, milliseconds: `${seconds} * 1000` }
-  const { sessionDeleted, sessionChanged, userChanged } = conditions(names, {
+  const { sessions, users, sessionDeleted, sessionChanged, userChanged } = conditions(names, {
     isFuture: (column) => `${column} > ${now[dates]}`,
     differs: 'is not',
   })
@@ -56,8 +65,6 @@ function sqliteStatements(names: Names): string[] {
       insert into revocation_log (sessionId, userId) ${values};
     end`,
   ]
-  const sessions = quote(session.table)
-  const users = quote(user.table)
   const sessionId = quote(session.columns.id)
   const sessionUserId = quote(session.columns.userId)
   const userId = quote(user.columns.id)
@@ -84,8 +91,8 @@ function sqliteStatements(names: Names): string[] {
   ]
 }
 
-/** PostgreSQL limits a notification to 8,000 bytes. A longer one is sent empty, so the nodes read the log. */
-const MAX_PAYLOAD_BYTES = 7_900
+/** PostgreSQL limits a notification to 8,000 bytes. A longer one is sent empty: the nodes read the log. */
+const MAX_NOTIFICATION_BYTES = 7_900
 
 function postgresStatements(names: Names): string[] {
   const { session, user, dates } = names
@@ -97,16 +104,13 @@ function postgresStatements(names: Names): string[] {
     seconds: (column) => `${column} > ${epoch}`,
     milliseconds: (column) => `${column} > ${epoch} * 1000`,
   }
-  const { sessionDeleted, sessionChanged, userChanged } = conditions(names, {
+  const { sessions, users, sessionDeleted, sessionChanged, userChanged } = conditions(names, {
     isFuture: future[dates],
     differs: 'is distinct from',
   })
-  const literal = (text: string) => `'${text.replaceAll("'", "''")}'`
   const trigger = (name: string, when: string, columns: readonly string[]) =>
     `create or replace trigger sallyport_${name} ${when}
       execute function sallyport_log_revocation(${columns.map(literal).join(', ')})`
-  const sessions = quote(session.table)
-  const users = quote(user.table)
   const row = (condition: string) => `for each row when (${condition})`
   const ofSession = [session.columns.id, session.columns.userId]
   const ofUser = ['', user.columns.id]
@@ -120,7 +124,7 @@ function postgresStatements(names: Names): string[] {
     )`,
     'create index if not exists revocation_log_xid on revocation_log (xid, seq)',
     'create index if not exists revocation_log_at on revocation_log (at)',
-    // Runs with its owner's rights: a role that may change sessions need not be allowed to write the log. Names
+    // Runs with its owner's rights, so a role that changes sessions needs no right to write the log. Names
     // the schema, or a temporary table of the same name would come first.
     `do $install$ begin execute format($create$
       create or replace function sallyport_log_revocation() returns trigger
@@ -136,7 +140,7 @@ function postgresStatements(names: Names): string[] {
             values (to_jsonb(old) ->> tg_argv[0], to_jsonb(old) ->> tg_argv[1]) returning * into entry;
         end if;
         payload := json_build_array(entry.seq::text, entry."sessionId", entry."userId")::text;
-        if octet_length(payload) > ${MAX_PAYLOAD_BYTES} then payload := ''; end if;
+        if octet_length(payload) > ${MAX_NOTIFICATION_BYTES} then payload := ''; end if;
         perform pg_notify('${CHANNEL}', payload);
         return null;
       end $$

@@ -1,4 +1,5 @@
 import type { ColumnType, Generated, InsertType, Kysely, SelectType, UpdateType } from 'kysely'
+import type { AuditRecordResponse } from '../protocol.ts'
 
 /** A moment. Write a `Date`; SQLite returns ISO 8601 text and PostgreSQL a `Date`: use `new Date(value)`. */
 export type Timestamp = ColumnType<Date | string, Date, Date>
@@ -39,11 +40,10 @@ export interface SessionTable {
   ipAddress: string | null
   userAgent: string | null
   expiresAt: Timestamp
-  /** When the user last proved who they are. */
   lastAuthenticatedAt: Timestamp
   /** When a JWT was last issued, to the minute. */
   lastSeenAt: Timestamp
-  /** If false, the session ends with the browser, or after a day. */
+  /** If false, the cookies expire with the browser session, and the session after a day. */
   remembered: Flag
   /** The `token` before this one, valid for a short time after `rotatedAt`. */
   previousToken: string | null
@@ -72,29 +72,17 @@ export interface AccountTable {
   updatedAt: Timestamp
 }
 
-/** One row for each change of a session or user. Without foreign keys, since it outlives both. */
-export interface AuditTable {
-  id: string
-  type: string
-  userId: string | null
-  sessionId: string | null
-  /** The admin who made the change. Null if the user or the app's code did. */
-  actorId: string | null
-  /** The client's address. Null if it's unknown or the app's code made the change. */
-  address: string | null
-  userAgent: string | null
-  /** The session that made the call. */
-  actingSessionId: string | null
+/** One row for each change of a session or user. Outlives both. */
+export interface AuditTable extends Omit<AuditRecordResponse, 'detail' | 'createdAt'> {
   /** The other members of the event, as JSON. */
   detail: string
   createdAt: Timestamp
 }
 
-/** Counters of rate limits, with the columns of `rate-limiter-flexible`. */
+/** Counters of rate limits, with the columns of `rate-limiter-flexible`; `expire` is in milliseconds. */
 export interface RateLimitTable {
   key: string
   points: number
-  /** Milliseconds since 1970. */
   expire: number | null
 }
 
@@ -109,23 +97,20 @@ export interface RevocationLogTable {
   at: Generated<Date | string>
 }
 
-/** Used service JWTs. A row outlives its JWT, since the clocks of nodes differ. */
+/** Used service JWTs by `jti`. A row outlives its JWT, since the clocks of nodes differ. */
 export interface ServiceTokenTable {
-  /** The claim `jti`. */
   id: string
   expiresAt: Timestamp
 }
 
-/** Calls of internal functions with an idempotency key; see `runOnce`. */
+/** Calls of internal functions by a hash of the acting user and the idempotency key; see `runOnce`. */
 export interface ServiceCallTable {
-  /** A hash of the acting user and the idempotency key. */
   id: string
-  /** The path of the function. */
   fn: string
   /** SHA-256 of the input. */
   body: string
   userId: string | null
-  /** The result as JSON. Null until it's known. */
+  /** JSON; null until the call has ended. */
   result: string | null
   expiresAt: Timestamp
 }
@@ -144,12 +129,7 @@ export interface AuthTables {
 
 export type AuthKysely = Kysely<AuthTables>
 
-/** Returns a timestamp as a `Date`. Invalid text becomes an invalid date, which is treated as expired. */
-export function toDate(value: Date | string): Date {
-  return new Date(value)
-}
-
-/** Like {@link toDate}, for a column that may be null. */
+/** Unreadable text becomes an invalid date, which means expired. */
 export function toNullableDate(value: Date | string | null): Date | null {
-  return value === null ? null : toDate(value)
+  return value === null ? null : new Date(value)
 }

@@ -3,7 +3,7 @@ import type { AuthEvent, EventListener, EventRequest } from '../events/event.ts'
 import type { RateLimitStore } from '../rate-limit/rate-limit.ts'
 import type { RevocationFeed } from '../revocations/feed.ts'
 import type { AddedColumns } from '../session/added-columns.ts'
-import type { SessionStore } from '../session/session-store.ts'
+import type { SessionStore } from '../session/session.ts'
 import type { MigrationDialect } from './migrations.ts'
 import type { AuthKysely, AuthTables } from './schema.ts'
 
@@ -12,19 +12,19 @@ export interface SessionDatabase {
   readonly db: AuthKysely
   /** Step 2, on separate connections that only read. */
   readonly sessions: SessionStore
-  /** Publishes revocations, including those of other processes. */
+  /** Publishes the revocations of every process. */
   readonly revocations: RevocationFeed
-  /** Counts attempts in the same database, or in memory for `:memory:`. */
+  /** Stores the rate limits in the same database, or in memory for `:memory:`. */
   readonly limits: RateLimitStore
   /** The added columns that Step 2 reads. */
   readonly columns: AddedColumns
-  /** How migrations write their types. */
+  /** The column types of this engine, for migrations. */
   readonly types: MigrationDialect
   /** Called with each event after its commit. */
   readonly onEvent?: EventListener | undefined
-  /** The request that causes the changes made through this object; recorded with each. */
+  /** The request that causes the changes, recorded with each event. */
   readonly request?: EventRequest
-  /** Run inside the transaction of a change; one that throws undoes it. */
+  /** Run inside the transaction of a change. A hook that throws rolls it back. */
   readonly hooks?: readonly ChangeHook[]
 }
 
@@ -37,5 +37,5 @@ export type ChangeEvent = Exclude<AuthEvent, { type: 'decision.denied' }>
 /** Records an event in the current transaction. */
 export type RecordEvent = (event: ChangeEvent) => void
 
-/** Runs in the transaction of a change, and undoes it by throwing. Hooks also receive events it records. */
+/** Runs in the transaction of a change, and rolls it back by throwing. Hooks also get events it records. */
 export type ChangeHook = (event: ChangeEvent, trx: AuthTransaction, record: RecordEvent) => Promise<void>

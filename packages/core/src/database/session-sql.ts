@@ -1,5 +1,6 @@
 import { type AddedColumns, addedLists, NO_COLUMNS } from '../session/added-columns.ts'
-import { type DateEncoding, type Engine, namesOf, quote, type StoreMapping } from './mapping.ts'
+import { SESSION_COLUMNS, USER_COLUMNS } from '../session/session-row.ts'
+import { type DateEncoding, type Engine, literal, namesOf, quote, type StoreMapping } from './mapping.ts'
 
 /** The parts of statements that read a session `s` and its user `u`. */
 export interface SessionSql {
@@ -11,46 +12,47 @@ export interface SessionSql {
   readonly added: string
 }
 
+/** Returns the SQL that reads sessions and users, with dates in milliseconds or ISO 8601. */
 export function sessionSql(
   engine: Engine,
   mapping?: StoreMapping,
   columns: AddedColumns = NO_COLUMNS,
 ): SessionSql {
   const { session, user, dates, issuer } = namesOf(engine, mapping)
-  const list = (table: string, expressions: Record<string, string | null>) =>
-    Object.entries(expressions)
-      .map(([alias, column]) => {
-        if (column === null) return `null as ${quote(alias)}`
-        const reference = `${table}.${quote(column)}`
-        if (MOMENTS.has(alias)) return `${moment(reference, engine, dates)} as ${quote(alias)}`
-        // A row without a version matches no token. The cast is for drivers that read a bigint as text.
-        if (alias === 'version')
-          return `coalesce(${reference}, 0)${engine === 'postgres' ? '::float8' : ''} as ${quote(alias)}`
-        return `${reference} as ${quote(alias)}`
-      })
-      .join(', ')
+  const listOf = <Name extends string>(
+    table: string,
+    names: readonly Name[],
+    columns: Readonly<Record<Name, string | null>>,
+  ) => names.map((name) => `${expression(table, name, columns[name])} as ${quote(name)}`).join(', ')
+
+  function expression(table: string, name: string, column: string | null): string {
+    // All sessions of a mapped table have one issuer.
+    if (column === null) return name === 'issuer' && issuer !== null ? literal(issuer) : 'null'
+    const reference = `${table}.${quote(column)}`
+    if (MOMENTS.has(name)) return moment(reference, engine, dates)
+    // A row without a version matches no token. The cast is for drivers that read a bigint as text.
+    if (name === 'version') return `coalesce(${reference}, 0)${engine === 'postgres' ? '::float8' : ''}`
+    return reference
+  }
+
   const added = addedLists(columns)
   const addedOf = (table: string, names: readonly (readonly [string, string])[] = []) =>
     names.map(([name, type]) => {
       const reference = `${table}.${quote(name)}`
       return `, ${type === 'timestamp' ? moment(reference, engine, dates) : reference}`
     })
-  const { expiresAt, lastAuthenticatedAt, version, rotatedAt } = session.columns
-  const issuerOfAll = issuer === null ? 'null' : `'${issuer.replaceAll("'", "''")}'`
-  const issuerOfRow = session.columns.issuer === null ? issuerOfAll : `s.${quote(session.columns.issuer)}`
-  const { name, email, role, banned, banExpires } = user.columns
   return {
     engine,
     session: {
       table: quote(session.table),
       id: quote(session.columns.id),
       userId: quote(session.columns.userId),
-      columns: `${list('s', { expiresAt, lastAuthenticatedAt, version, rotatedAt })}, ${issuerOfRow} as "issuer"`,
+      columns: listOf('s', SESSION_COLUMNS, session.columns),
     },
     user: {
       table: quote(user.table),
       id: quote(user.columns.id),
-      columns: list('u', { name, email, role, banned, banExpires }),
+      columns: listOf('u', USER_COLUMNS, user.columns),
     },
     added: [...addedOf('s', added?.session), ...addedOf('u', added?.user)].join(''),
   }

@@ -9,13 +9,14 @@ export interface TransactionSeal {
 
 /**
  * Closes a gap in Kysely, which rejects statements of a transaction only once its `commit` or `rollback` has
- * returned. A statement in between would run outside the transaction and be committed alone.
+ * returned. A statement in between would run outside the transaction and commit separately.
  */
 export function transactionSeal(): TransactionSeal {
   const ending = new WeakSet<DatabaseConnection>()
   return {
     check(connection) {
-      if (ending.has(connection)) throw new Error('The transaction is over')
+      if (ending.has(connection))
+        throw new Error('The transaction has ended. Await its statements before it does.')
     },
     around(connection, end) {
       const ended = end()

@@ -1,4 +1,4 @@
-import type * as z from 'zod'
+import type * as z from 'zod/mini'
 import type { TokenResponse } from '../protocol.ts'
 import { clientAddress } from '../request/address.ts'
 import type { Session, SessionUser } from '../session/session.ts'
@@ -18,7 +18,7 @@ export interface ApiOptions {
   readonly remoteAddress?: string | undefined
 }
 
-/** The body of the endpoint and, if it may set cookies, the headers that set them. */
+/** The body of an endpoint's response and, if it can set cookies, the headers that set them. */
 export type ApiResult<Output, Sets> = Sets extends true ? Output & { readonly headers: Headers } : Output
 
 export type ApiMethod<Of> =
@@ -32,9 +32,9 @@ export type Api<Plugins extends readonly AuthPlugin[] = readonly []> = {
 }
 
 export interface CreateSessionInput {
-  /** A user who has proved who they are. */
+  /** A user who has just authenticated. */
   readonly userId: string
-  /** If false, the session ends with the browser, or after a day. @default true */
+  /** If false, the cookies expire with the browser session, and the session after a day. @default true */
   readonly rememberMe?: boolean
 }
 
@@ -43,7 +43,6 @@ export interface ServerApi {
   /**
    * Begins a session for a user who has authenticated elsewhere: with OAuth, a passkey, or SAML. Add the
    * returned headers, which set the cookies, to the response.
-   *
    * @throws EndpointError `USER_NOT_FOUND` or `TOO_MANY_SESSIONS`
    * @throws AuthError `ACCOUNT_BANNED`, `COOKIE_CONFLICT`, or `SESSIONS_UNAVAILABLE`
    * @example
@@ -75,7 +74,7 @@ type ColumnsOf<
   Key extends 'userColumns' | 'sessionColumns',
 > = Intersection<Values<Declared<Plugins[number], Key>>>
 
-/** What plugins declare under a key; never if it is only known as a record. */
+/** The declarations of plugins under a key; never if only the record type is known. */
 type Declared<Plugin, Key extends keyof AuthPlugin> = Plugin extends AuthPlugin
   ? string extends keyof NonNullable<Plugin[Key]>
     ? never
@@ -110,7 +109,6 @@ export function toEndpointRequest(
   return { method: request.method, header, address }
 }
 
-/** Creates a method for every endpoint, and those without one. */
 export function createApi<Plugins extends readonly AuthPlugin[]>(
   endpoints: Endpoints,
   server: EndpointServer,

@@ -44,7 +44,7 @@ export function createEndpointServer(
   const unread = unreadColumns(columnsOf(definition), database.columns)
   if (unread.length > 0)
     throw new ConfigurationError(
-      `The auth definition adds ${unread.join(', ')}, which Step 2 does not read: run \`sallyport generate\`, and open the database with { columns: authColumns }`,
+      `The auth definition adds ${unread.join(', ')}, which Step 2 does not read. Run "sallyport generate", and open the database with { columns: authColumns }.`,
     )
   return {
     definition: { ...definition, signingKeys: requireSigningKeys(definition) },

@@ -1,6 +1,6 @@
 import type { AuthConfig } from '../config.ts'
 import { commit } from '../lifecycle/commit.ts'
-import { validateLocked } from '../lifecycle/locking-adapter.ts'
+import { validateLocked } from '../lifecycle/locked-sessions.ts'
 import { forRequest } from '../lifecycle/observed-database.ts'
 import { checkOrigin } from '../request/origin.ts'
 import { type Authenticated, authenticate, validateIdentity } from '../session/authenticate.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import type { PublicKeys } from '../keys/key-ring.ts'
 import { ENDPOINTS } from '../protocol.ts'
 import type { SessionColumns, UserColumns } from './declared-columns.ts'

@@ -1,4 +1,4 @@
-import type * as z from 'zod'
+import type * as z from 'zod/mini'
 import { type ColumnType, decodeColumn } from '../session/added-columns.ts'
 
 interface Column<Type extends ColumnType, Value> {
@@ -6,7 +6,7 @@ interface Column<Type extends ColumnType, Value> {
   readonly type: Type
   /** The initial value. Without one it is null, which the schema must accept. */
   readonly default?: Value
-  readonly schema: z.ZodType<Value | null>
+  readonly schema: z.core.$ZodType<Value | null>
 }
 
 /** A column that a definition adds to the table `session`. Created if missing. */
@@ -17,14 +17,13 @@ export type SessionColumn =
 
 /** A column that a definition adds to the table `user`. Created if missing. */
 export type UserColumn = SessionColumn & {
-  /** Whether users may set it with `POST /update-user`. @default false */
+  /** If true, users may set it with `POST /update-user`. @default false */
   readonly input?: boolean
 }
 
 export type UserColumns = Readonly<Record<string, UserColumn>>
 export type SessionColumns = Readonly<Record<string, SessionColumn>>
 
-/** Returns the added columns of a row, for a response. */
 export function decodeColumns(
   row: Readonly<Record<string, unknown>>,
   columns: SessionColumns,
@@ -33,7 +32,6 @@ export function decodeColumns(
   return Object.fromEntries(entries)
 }
 
-/** Converts the values of added columns for the database. */
 export function encodeColumns(values: object, columns: UserColumns): Record<string, unknown> {
   const entries = Object.entries(values).map(([name, value]) => {
     const isTimestamp = columns[name]?.type === 'timestamp' && typeof value === 'string'

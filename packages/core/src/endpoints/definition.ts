@@ -1,3 +1,4 @@
+import * as z from 'zod/mini'
 import type { AuthConfig } from '../config.ts'
 import type { Migrations } from '../database/migrations.ts'
 import type { ChangeHook } from '../database/session-database.ts'
@@ -11,7 +12,7 @@ import type { Endpoint } from './endpoint.ts'
 import { sessionFields } from './plain-schemas.ts'
 import { userFields } from './user-record.ts'
 
-/** By the names of their methods on `auth.api`. */
+/** Endpoints by the names of their methods on `auth.api`. */
 export type Endpoints = Readonly<Record<string, Endpoint>>
 
 /** A part of the auth definition with endpoints, tables, columns, or hooks. */
@@ -23,7 +24,7 @@ export interface AuthPlugin<
   /** Letters, digits, and dashes. Names the plugin's migrations in the database, so never change it. */
   readonly id: string
   readonly endpoints?: Own
-  /** Create the tables of the plugin and the indexes of its columns. */
+  /** Creates the tables of the plugin and the indexes of its columns. */
   readonly migrations?: Migrations
   /** Columns of the table `user` and members of `ctx.user`. They exist before the migrations run. */
   readonly userColumns?: OfUser
@@ -49,10 +50,7 @@ export interface AuthDefinitionOptions<
   OfSession extends SessionColumns = SessionColumns,
 > {
   config: AuthConfig
-  /**
-   * `SIGNING_KEYS` from `sallyport keys create`, or the `signingKeys` of `openKeyFile`. Undefined in a
-   * process without a database, which never issues tokens.
-   */
+  /** `SIGNING_KEYS`, or the `signingKeys` of `openKeyFile`. Undefined in a process without a database. */
   signingKeys: unknown
   /** Adds claims to JWTs, such as a tenant. Never overrides ours. Anyone with the token can read them. */
   definePayload?: DefinePayload
@@ -77,7 +75,6 @@ export interface AuthDefinition<Plugins extends readonly AuthPlugin[] = readonly
 
 /**
  * Defines the auth of an app.
- *
  * @example
  * export default defineAuth({
  *   config: authConfig,
@@ -112,7 +109,7 @@ function readKeys(signingKeys: unknown, config: AuthConfig): SigningKeys | null 
   if (signingKeys === undefined) return null
   const keys = isSigningKeys(signingKeys) ? signingKeys : parseSigningKeys(signingKeys)
   const verifier = config.issuers[0].jwks.findKey(keys.active.kid)
-  // Doesn't wait for a key set that must be fetched. Its users see a failure.
+  // Don't wait for a key set that must be fetched: the first call reports a failure.
   if (verifier instanceof Promise) verifier.catch(() => {})
   else if (verifier?.alg !== keys.active.alg)
     throw new ConfigurationError(
@@ -124,11 +121,11 @@ function readKeys(signingKeys: unknown, config: AuthConfig): SigningKeys | null 
 export function requireSigningKeys({ signingKeys }: Pick<AuthDefinition, 'signingKeys'>): SigningKeys {
   if (signingKeys !== null) return signingKeys
   throw new ConfigurationError(
-    'SIGNING_KEYS is not set. A process with a database must be able to sign tokens: load the variable, or run "npx sallyport keys create"',
+    'SIGNING_KEYS is not set. A process with a database must be able to sign tokens. Load the variable, or run "npx sallyport keys create".',
   )
 }
 
-/** Plugins may not add these, nor the members of a response. */
+/** Columns that plugins may not add: the ones that exist, and the members of a response. */
 const OWN_USER_COLUMNS = [...Object.keys(userFields), 'banned', 'banReason', 'banExpires', 'updatedAt']
 const OWN_SESSION_COLUMNS = [
   ...Object.keys(sessionFields),
@@ -140,7 +137,7 @@ function checkPlugins(plugins: readonly AuthPlugin[]): void {
   const ids = plugins.map(({ id }) => id)
   for (const id of ids.slice(0, -1)) {
     if (!/^[A-Za-z0-9-]{1,40}$/.test(id) || id === 'sallyport')
-      throw new ConfigurationError(`plugins: ${id} isn't an id of letters, digits, and dashes`)
+      throw new ConfigurationError(`plugins: ${id} isn't a valid id. Use letters, digits, and dashes.`)
   }
   const ofUser = plugins.flatMap(({ userColumns = {} }) => Object.entries(userColumns))
   const ofSession = plugins.flatMap(({ sessionColumns = {} }) => Object.entries(sessionColumns))
@@ -157,7 +154,7 @@ function checkPlugins(plugins: readonly AuthPlugin[]): void {
       throw new ConfigurationError(
         `plugins: ${name} isn't a column name. Use letters, digits, and underscores, and not "then"`,
       )
-    if (!schema.safeParse(initial).success)
+    if (!z.safeParse(schema, initial).success)
       throw new ConfigurationError(
         `plugins: the column ${name} starts as ${JSON.stringify(initial)}, which its schema rejects. Give it a default, or make the schema nullable()`,
       )
@@ -171,5 +168,6 @@ export function rejectRepeated(
 ): void {
   const keys = ignoreCase ? names.map((name) => name.toLowerCase()) : names
   const repeated = names.find((_name, index) => keys.indexOf(keys[index] ?? '') !== index)
-  if (repeated !== undefined) throw new ConfigurationError(`plugins: ${what} ${repeated} is claimed twice`)
+  if (repeated !== undefined)
+    throw new ConfigurationError(`plugins: ${what} ${repeated} is claimed twice. Rename one.`)
 }

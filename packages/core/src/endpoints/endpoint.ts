@@ -1,4 +1,4 @@
-import type * as z from 'zod'
+import * as z from 'zod/mini'
 import type { AuthConfig } from '../config.ts'
 import type { AuthTransaction, RecordEvent, SessionDatabase } from '../database/session-database.ts'
 import type { DefinePayload } from '../jwt/issue-jwt.ts'
@@ -25,14 +25,11 @@ export interface EndpointContext {
   readonly sessionCookie: SessionCookie | null
   /** With `header`, cookies are ignored and none are set. The secret is `sessionToken` in the body. */
   readonly sessionTransport: 'cookie' | 'header'
-  /** Counts an attempt. @throws AuthError `RATE_LIMITED` */
+  /** Consumes an attempt. @throws AuthError `RATE_LIMITED` */
   limit(key: string, limit: RateLimit): Promise<void>
-  /** Takes back a counted attempt that succeeded. A failure goes to `onError`. */
+  /** Gives back an attempt that succeeded. A failure goes to `onError`. */
   giveBack(key: string, limit: RateLimit): Promise<void>
-  /**
-   * Makes a change in one transaction with its record in `audit`, after it has locked and validated the
-   * session of an authorized caller: the change commits before a revocation of it or not at all.
-   */
+  /** Commits a change with its record in `audit`, unless the caller's session has ended meanwhile. */
   change<Result>(work: (trx: AuthTransaction, record: RecordEvent) => Promise<Result>): Promise<Result>
   /** Does work after the response, independent of it. A failure goes to `onError`. */
   later(work: () => Promise<void>): void
@@ -46,7 +43,7 @@ export interface EndpointResult<Output = object> {
   readonly cookies?: readonly string[]
 }
 
-/** An auth endpoint: over HTTP, in `auth.api`, and in the client, with the same input, output, and checks. */
+/** An endpoint with the same input, output, and checks over HTTP, in `auth.api`, and in the client. */
 export interface Endpoint<Input = unknown, Output extends object = object, Sets extends boolean = boolean>
   extends Route {
   readonly caller: Caller
@@ -71,9 +68,9 @@ interface Definition<Input, Output, Sets, For extends Caller, Context>
   /** @default false */
   setsCookies?: Sets
   /** For a GET, the input is the query: strings by name. */
-  input: z.ZodType<Input>
+  input: z.core.$ZodType<Input>
   /** Removes other members from the response. */
-  output: z.ZodType<Output>
+  output: z.core.$ZodType<Output>
   run: (
     input: Input,
     context: Context,
@@ -86,7 +83,6 @@ export type EndpointDefinition<Input, Output, Sets extends boolean> =
 
 /**
  * Defines an endpoint. Responds to invalid input with 400 `INVALID_INPUT` and the names of the fields.
- *
  * @example
  * const countNotes = defineEndpoint({
  *   method: 'GET',
@@ -110,24 +106,24 @@ export function defineEndpoint<Input, Output extends object, Sets extends boolea
     origin,
     setsCookies: setsCookies as Sets,
     async run(raw, context) {
-      const { success, data, error } = input.safeParse(raw)
+      const { success, data, error } = z.safeParse(input, raw)
       if (!success) throw reject('INVALID_INPUT', { fields: fieldsOf(error), cause: error })
       const result: EndpointResult<Output> =
         definition.caller === 'anyone'
           ? await definition.run(data, context)
           : await definition.run(data, authorized(context))
-      return { ...result, body: output.parse(result.body) }
+      return { ...result, body: z.parse(output, result.body) }
     },
   }
 }
 
 function authorized(context: EndpointContext | AuthorizedContext): AuthorizedContext {
   if ('session' in context) return context
-  throw new TypeError('An endpoint that needs a session was called without one')
+  throw new TypeError('This endpoint needs a session. Call it through auth.api or the handler.')
 }
 
 /** Returns the names of invalid fields. The path of an issue doesn't include unrecognized keys. */
-function fieldsOf({ issues }: z.ZodError): string[] {
+function fieldsOf({ issues }: z.core.$ZodError): string[] {
   const paths = issues.flatMap(({ path, ...issue }) =>
     issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...path, key]) : [path],
   )

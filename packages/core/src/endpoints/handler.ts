@@ -69,7 +69,7 @@ function respondWithError(
   { status, ...body }: ErrorResponse & { status: number },
   { request, endpoint, config }: { request: Request; endpoint: Endpoint | undefined; config: AuthConfig },
 ): Response {
-  // Only this error is definite about the session. With the session header, the cookies are another session's.
+  // Only this error proves that the session is over. With the session header, the cookies are another's.
   const isOver = endpoint?.path === ENDPOINTS.token.path && isSessionOver(body.code) && status === 401
   const isByCookie = !hasSessionHeader((name) => request.headers.get(name), config)
   const cookies = isOver && isByCookie ? clearCookies(config.cookies, config) : []

@@ -8,10 +8,8 @@ import type { EndpointContext, EndpointResult } from './endpoint.ts'
 type TokenResult = Required<EndpointResult<TokenResponse>>
 
 /**
- * Prepares the tokens of a session: everything that may fail fails here, before the session changes. The
- * returned function responds with a JWT and a new session secret, in cookies or for the session header.
- *
- * @throws AuthError `KEYS_UNAVAILABLE`, or what `definePayload` throws
+ * Prepares the tokens of a session. What can fail, fails here, before the session changes. The returned
+ * function responds with them. @throws AuthError `KEYS_UNAVAILABLE`, or the error of `definePayload`
  */
 export async function prepareTokens(
   session: { id: string; userId: string },

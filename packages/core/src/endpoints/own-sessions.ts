@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import { deleteSessions } from '../lifecycle/end-session.ts'
 import { ENDPOINTS, type SessionResponse, type TokenResponse } from '../protocol.ts'
 import { clearCookies } from '../request/cookie.ts'
@@ -7,6 +7,7 @@ import { anyQuery, id, noFields, revoked, revokedCount, session, tokens } from '
 import { renewSession } from './renew-session.ts'
 import { listSessionsOf } from './session-list.ts'
 
+/** Lists the caller's unexpired sessions, the newest first. */
 export const listSessions: Endpoint<object, { sessions: SessionResponse[] }, false> = defineEndpoint({
   ...ENDPOINTS.listSessions,
   caller: 'user',
@@ -18,7 +19,7 @@ export const listSessions: Endpoint<object, { sessions: SessionResponse[] }, fal
   },
 })
 
-/** Ends one of the caller's sessions. Someone else's session counts as not found. */
+/** Ends one of the caller's sessions. Returns false for anyone else's. */
 export const revokeSession: Endpoint<{ sessionId: string }, { revoked: boolean }, false> = defineEndpoint({
   ...ENDPOINTS.revokeSession,
   caller: 'user',

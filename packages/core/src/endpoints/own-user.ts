@@ -1,5 +1,5 @@
 import type { Updateable } from 'kysely'
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import type { UserTable } from '../database/schema.ts'
 import type { AuthTransaction } from '../database/session-database.ts'
 import type { EventDetail } from '../events/event.ts'
@@ -33,10 +33,10 @@ export function ownUserEndpoints(columns: UserColumns, sessionColumns: SessionCo
   const user = z.object({ ...userFields, ...schemasOf(columns) })
   const session = z.object({ ...sessionFields, ...schemasOf(sessionColumns) })
   const settable = Object.entries(columns).filter(([, { input }]) => input === true)
-  const updateInput: z.ZodType<UpdateUserInput> = z.strictObject({
-    ...Object.fromEntries(settable.map(([name, { schema }]) => [name, schema.optional()])),
-    name: userName.exactOptional(),
-    image: userImage.nullable().exactOptional(),
+  const updateInput: z.ZodMiniType<UpdateUserInput> = z.strictObject({
+    ...Object.fromEntries(settable.map(([name, { schema }]) => [name, z.optional(schema)])),
+    name: z.exactOptional(userName),
+    image: z.exactOptional(z.nullable(userImage)),
   })
 
   return {
@@ -110,7 +110,7 @@ function changedMembers(before: object, after: object): { from: EventDetail; to:
   return { from: Object.fromEntries(from), to: Object.fromEntries(to) }
 }
 
-function schemasOf(columns: SessionColumns): Record<string, z.ZodType> {
+function schemasOf(columns: SessionColumns): Record<string, z.core.$ZodType> {
   return Object.fromEntries(Object.entries(columns).map(([name, { schema }]) => [name, schema]))
 }
 

@@ -1,43 +1,45 @@
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import type { SessionResponse, SuccessResponse, TokenResponse, VerifyEmailResponse } from '../protocol.ts'
 
 /** For a GET without input: ignores the query. */
-export const anyQuery: z.ZodType<object> = z.object({})
+export const anyQuery: z.ZodMiniType<object> = z.object({})
 
-export const noFields: z.ZodType<object> = z.strictObject({})
+export const noFields: z.ZodMiniType<object> = z.strictObject({})
 
-export const id: z.ZodType<string> = z
-  .string()
-  .min(1)
-  .max(128)
+export const id: z.ZodMiniType<string> = z.string().check(
+  z.minLength(1),
+  z.maxLength(128),
   // PostgreSQL rejects it.
-  .refine((text) => !text.includes('\0'))
+  z.refine((text) => !text.includes('\0')),
+)
 
-export const done: z.ZodType<SuccessResponse> = z.object({ success: z.literal(true) })
-export const revokedCount: z.ZodType<{ revoked: number }> = z.object({ revoked: z.number() })
-export const revoked: z.ZodType<{ revoked: boolean }> = z.object({ revoked: z.boolean() })
+export const done: z.ZodMiniType<SuccessResponse> = z.object({ success: z.literal(true) })
+export const revokedCount: z.ZodMiniType<{ revoked: number }> = z.object({ revoked: z.number() })
+export const revoked: z.ZodMiniType<{ revoked: boolean }> = z.object({ revoked: z.boolean() })
 
-export const tokens: z.ZodType<TokenResponse> = z.object({
+export const tokens: z.ZodMiniType<TokenResponse> = z.object({
   expiresIn: z.number(),
   expiresAt: z.string(),
   userId: z.string(),
   sessionId: z.string(),
-  token: z.string().exactOptional(),
-  sessionToken: z.string().exactOptional(),
+  token: z.exactOptional(z.string()),
+  sessionToken: z.exactOptional(z.string()),
 })
 
-export const verifiedEmail: z.ZodType<VerifyEmailResponse> = z.union([z.intersection(done, tokens), done])
+export const verifiedEmail: z.ZodMiniType<VerifyEmailResponse> = z.union([z.intersection(done, tokens), done])
 
 /** Never the secret. */
-export const sessionFields: { readonly [Name in keyof SessionResponse]: z.ZodType<SessionResponse[Name]> } = {
+export const sessionFields: {
+  readonly [Name in keyof SessionResponse]: z.ZodMiniType<SessionResponse[Name]>
+} = {
   id: z.string(),
   createdAt: z.string(),
   lastSeenAt: z.string(),
   lastAuthenticatedAt: z.string(),
   expiresAt: z.string(),
-  address: z.string().nullable(),
-  device: z.string().nullable(),
+  address: z.nullable(z.string()),
+  device: z.nullable(z.string()),
   current: z.boolean(),
 }
 
-export const session: z.ZodType<SessionResponse> = z.object(sessionFields)
+export const session: z.ZodMiniType<SessionResponse> = z.object(sessionFields)

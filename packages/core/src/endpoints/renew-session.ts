@@ -13,7 +13,6 @@ const VERSION_CHANGES = { points: 10, duration: 15 * 60 }
 
 /**
  * Rejects a caller who has a JWT but not the session's secret: a copy could get the new credentials.
- *
  * @throws EndpointError `SESSION_SECRET_REQUIRED`, or AuthError `SESSION_NOT_FOUND`
  */
 export async function requireSessionSecret(context: AuthorizedContext): Promise<void> {
@@ -37,17 +36,12 @@ export async function hasSecretOf(
   return status === 'current' || status === 'previous'
 }
 
-/** Counts a replacement of credentials. @throws AuthError `RATE_LIMITED` */
+/** Limits how often a session's credentials are replaced. @throws AuthError `RATE_LIMITED` */
 export function countVersionChange(sessionId: string, context: EndpointContext): Promise<void> {
   return context.limit(`version:${sessionId}`, VERSION_CHANGES)
 }
 
-/**
- * Does the `work`, replaces the credentials of the caller's session in the same transaction, and responds
- * with the new ones.
- *
- * @throws EndpointError `SESSION_SECRET_REQUIRED`, or AuthError `RATE_LIMITED`
- */
+/** Replaces the credentials of the caller's session, in one transaction with `work`, and returns them. */
 export async function renewSession(
   context: AuthorizedContext,
   options: { cause: VersionCause; work?: (trx: AuthTransaction, record: RecordEvent) => Promise<void> },

@@ -1,5 +1,5 @@
 import Bowser from 'bowser'
-import { type AuthKysely, toDate } from '../database/schema.ts'
+import type { AuthKysely } from '../database/schema.ts'
 import type { SessionResponse } from '../protocol.ts'
 import { decodeColumns, type SessionColumns } from './declared-columns.ts'
 
@@ -22,10 +22,10 @@ export async function listSessionsOf(
   return rows.map((row) => ({
     ...decodeColumns({ ...row }, columns),
     id: row.id,
-    createdAt: toDate(row.createdAt).toISOString(),
-    lastSeenAt: toDate(row.lastSeenAt).toISOString(),
-    lastAuthenticatedAt: toDate(row.lastAuthenticatedAt).toISOString(),
-    expiresAt: toDate(row.expiresAt).toISOString(),
+    createdAt: new Date(row.createdAt).toISOString(),
+    lastSeenAt: new Date(row.lastSeenAt).toISOString(),
+    lastAuthenticatedAt: new Date(row.lastAuthenticatedAt).toISOString(),
+    expiresAt: new Date(row.expiresAt).toISOString(),
     address: row.ipAddress,
     device: describeDevice(row.userAgent),
     current: row.id === currentId,

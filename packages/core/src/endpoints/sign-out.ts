@@ -1,5 +1,5 @@
 import { deleteSessionOf, deleteSessions } from '../lifecycle/end-session.ts'
-import { validateLocked } from '../lifecycle/locking-adapter.ts'
+import { validateLocked } from '../lifecycle/locked-sessions.ts'
 import { isAuthError } from '../protocol/errors.ts'
 import { ENDPOINTS, isSessionOver, type SuccessResponse } from '../protocol.ts'
 import { clearCookies } from '../request/cookie.ts'

@@ -12,7 +12,7 @@ import { defineEndpoint, type Endpoint, type EndpointContext } from './endpoint.
 import { prepareTokens } from './issue-tokens.ts'
 import { anyQuery, tokens } from './plain-schemas.ts'
 
-/** Per session. */
+/** Refreshes per session. */
 const REFRESHES = { points: 300, duration: 60 }
 
 /** In memory: a refresh that changes nothing must not need a writable database. */
@@ -40,7 +40,7 @@ export const token: Endpoint<object, TokenResponse, true> = defineEndpoint({
     const isPrefetch = ['sec-purpose', 'purpose', 'x-moz'].some((name) =>
       request.header(name)?.toLowerCase().includes('prefetch'),
     )
-    if (isPrefetch) throw reject('PREFETCH_REFUSED')
+    if (isPrefetch) throw reject('PREFETCH_REJECTED')
     if (sessionCookie === null) throw await withoutSecret(context)
     const refresh = await refreshSession(sessionCookie, { database, config }).catch(
       async (error: unknown) => {
@@ -60,7 +60,7 @@ export const token: Endpoint<object, TokenResponse, true> = defineEndpoint({
   },
 })
 
-/** Counts guessed and superseded secrets. @throws AuthError `RATE_LIMITED` */
+/** Limits guessed and superseded secrets. @throws AuthError `RATE_LIMITED` */
 async function countRejection(error: unknown, sessionId: string, context: EndpointContext): Promise<void> {
   if (!isAuthError(error) || isUnavailable(error)) return
   if (error.reason === 'SECRET_SUPERSEDED') await count(context, `superseded:${sessionId}`, SUPERSEDED)

@@ -1,17 +1,17 @@
 import ipaddr from 'ipaddr.js'
 import type { Selectable } from 'kysely'
-import * as z from 'zod'
-import { type AuthKysely, toDate, type UserTable } from '../database/schema.ts'
+import * as z from 'zod/mini'
+import type { AuthKysely, UserTable } from '../database/schema.ts'
 import { AuthError } from '../protocol/errors.ts'
 import type { UserResponse } from '../protocol.ts'
 import { decodeColumns, type UserColumns } from './declared-columns.ts'
 
-export const userFields: { readonly [Name in keyof UserResponse]: z.ZodType<UserResponse[Name]> } = {
+export const userFields: { readonly [Name in keyof UserResponse]: z.ZodMiniType<UserResponse[Name]> } = {
   id: z.string(),
   name: z.string(),
   email: z.string(),
   emailVerified: z.boolean(),
-  image: z.string().nullable(),
+  image: z.nullable(z.string()),
   role: z.string(),
   createdAt: z.string(),
 }
@@ -20,12 +20,12 @@ export const userFields: { readonly [Name in keyof UserResponse]: z.ZodType<User
  * The name of a person or an organization. Pages and emails contain it, so it has no line breaks, no hidden
  * or reordering characters, and nothing that mail programs turn into a link.
  */
-export const userName: z.ZodType<string> = z
-  .string()
-  .trim()
-  .min(1)
-  .max(128)
-  .refine((name) => !HIDDEN.test(name) && !LINK.test(name) && !LINK_IN_CAPITALS.test(name))
+export const userName: z.ZodMiniType<string> = z.string().check(
+  z.trim(),
+  z.minLength(1),
+  z.maxLength(128),
+  z.refine((name) => !HIDDEN.test(name) && !LINK.test(name) && !LINK_IN_CAPITALS.test(name)),
+)
 
 /** Control and bidi characters, and those without a width. A variation selector may follow an emoji. */
 const HIDDEN =
@@ -37,15 +37,15 @@ const LINK_IN_CAPITALS =
   /\bwww\.|\.(?:app|biz|cc|click|cn|co|com|dev|info|io|link|live|me|net|online|org|ru|shop|site|top|xyz)(?![\p{L}\p{N}])/iu
 
 /** The picture of a user. Pages load it, so a private address would make browsers send requests to it. */
-export const userImage: z.ZodType<string> = z
-  .url({ protocol: /^https$/, normalize: true })
-  .max(2_048)
-  .refine((text) => {
+export const userImage: z.ZodMiniType<string> = z.url({ protocol: /^https$/, normalize: true }).check(
+  z.maxLength(2_048),
+  z.refine((text) => {
     const url = URL.parse(text)
     return url !== null && url.username === '' && url.password === '' && isPublicHost(url.hostname)
-  })
+  }),
+)
 
-/** Returns false for addresses of private networks, and for names that only such a network resolves. */
+/** Returns false for addresses of private networks and names that only such a network resolves. */
 function isPublicHost(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
   if (ipaddr.isValid(host)) return ipaddr.parse(host).range() === 'unicast'
@@ -67,6 +67,6 @@ export async function readUser(
 
 export function toUserResponse({ emailVerified, createdAt, ...row }: Selectable<UserTable>): UserResponse {
   const { id, name, email, image, role } = row
-  const dates = { createdAt: toDate(createdAt).toISOString() }
+  const dates = { createdAt: new Date(createdAt).toISOString() }
   return { id, name, email, emailVerified: Boolean(emailVerified), image, role, ...dates }
 }

@@ -15,7 +15,7 @@ export type RevocationCause =
   /** A link in an email changed the address, and was opened without the session's current cookie. */
   | 'email-changed'
   | 'user-deleted'
-  /** A session token was used again after it had been rotated out: someone has a copy. */
+  /** A session token was used again after it had been rotated out, so it was copied. */
   | 'token-replayed'
   /** The owner of the former address undid a change of the email. */
   | 'email-change-undone'
@@ -151,7 +151,7 @@ export type AuthEvent =
       readonly reason: Reason
       /** 1 is the JWT, 2 the session. */
       readonly step: 1 | 2
-      /** `sha256:<hex>` of the session id; null if none was proved. */
+      /** `sha256:<hex>` of the session id; null without an identity. */
       readonly sessionIdHash: string | null
       /** Milliseconds from the start of the step. */
       readonly durationMs: number

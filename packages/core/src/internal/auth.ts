@@ -1,6 +1,5 @@
 /**
- * What `@sallyport/trpc` needs to call the endpoints of an auth definition. Not for apps: it changes in any release.
- *
+ * Calls the endpoints of an auth definition, for `@sallyport/trpc`. Not for apps: it changes in any release.
  * @internal
  * @module
  */

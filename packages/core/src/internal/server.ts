@@ -1,6 +1,5 @@
 /**
- * What `@sallyport/trpc` shares with this package on a server. Runs on the edge. Not for apps: it changes in any release.
- *
+ * Server code for `@sallyport/trpc`. Runs on the edge. Not for apps: it changes in any release.
  * @internal
  * @module
  */

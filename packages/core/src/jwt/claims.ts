@@ -11,7 +11,6 @@ const MAX_NUMERIC_DATE = 8.64e12
 
 /**
  * Returns the identity in a verified payload.
- *
  * @param options.clock the present, if `now` isn't
  * @throws AuthError `TOKEN_INVALID` or `TOKEN_EXPIRED`
  */
@@ -56,7 +55,7 @@ export function parsePayload(payload: Uint8Array): JsonObject {
   }
 }
 
-/** Checks `iss`, and that we are an audience, alone or among others (RFC 7519 sections 4.1.1 and 4.1.3). */
+/** Checks that `iss` is the issuer and `aud` names us (RFC 7519 sections 4.1.1 and 4.1.3). */
 function isIssuedBy({ issuer, audience }: TrustedIssuer, { iss, aud }: JsonObject): boolean {
   const audiences = [aud].flat()
   return (
@@ -67,7 +66,7 @@ function isIssuedBy({ issuer, audience }: TrustedIssuer, { iss, aud }: JsonObjec
   )
 }
 
-/** Checks what only our own JWTs have (spec section 2): one audience, and the user under both names. */
+/** Checks the claims that only our own JWTs have (spec section 2). */
 function isOwnShape({ aud, sub, userId, jti }: JsonObject): boolean {
   return typeof aud === 'string' && sub === userId && isId(jti)
 }

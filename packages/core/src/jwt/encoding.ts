@@ -15,7 +15,6 @@ export function isBase64url(value: string): boolean {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** A JSON object whose members are unchecked. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
 export function isJsonObject(value: unknown): value is JsonObject {
@@ -29,6 +28,7 @@ export function parseJsonObject(bytes: Uint8Array): JsonObject {
   return value
 }
 
+/** Returns the number of strings in JSON text, including the names of members. */
 export function countStrings(bytes: Uint8Array): number {
   return utf8.decode(bytes).match(/"(?:[^"\\]|\\.)*"/g)?.length ?? 0
 }

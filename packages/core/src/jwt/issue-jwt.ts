@@ -15,7 +15,6 @@ export type DefinePayload = (session: { userId: string; sessionId: string }) => 
 
 /**
  * Issues the JWT of a session. It never outlives the session.
- *
  * @param session.version the version in the row. @default 1
  * @param options.payload further claims; ours override them
  * @throws Error if the token is too large for a cookie
@@ -41,6 +40,6 @@ export async function issueJwt(
     .setJti(crypto.randomUUID())
     .sign(await key.cryptoKey())
   if (token.length > MAX_TOKEN_LENGTH)
-    throw new Error(`A JWT may have at most ${MAX_TOKEN_LENGTH} characters`)
+    throw new Error(`A JWT may have at most ${MAX_TOKEN_LENGTH} characters. Add fewer claims in the payload.`)
   return { token, expiresAt: new Date(expires * 1000), expiresInSeconds: Math.max(0, expires - issuedAt) }
 }

@@ -6,7 +6,7 @@ export interface TrustedIssuer {
   readonly issuer: string
   /** The claim `aud`, or one of its entries. */
   readonly audience: string
-  /** The header `typ`; null if its tokens have none. */
+  /** The header `typ`; null if it must be absent. */
   readonly typ: string | null
   /** Its keys, such as `dynamicJwks('https://id.example.com/jwks', { algorithms: ['RS256'] })`. */
   readonly jwks: KeySet

@@ -3,14 +3,13 @@ import type { KeySet, VerificationKey } from '../keys/key-set.ts'
 import { AuthError, isAuthError } from '../protocol/errors.ts'
 import { countStrings, isBase64url, parseJsonObject } from './encoding.ts'
 
-/** In characters. A cookie has at most 4,096 bytes, so ours are never longer. */
+/** The maximum length of a token in characters. A cookie can't exceed 4,096 bytes. */
 export const MAX_TOKEN_LENGTH = 3_800
 
 /**
  * Verifies the signature of a compact JWS (RFC 7515 section 5.2), after cheap checks of its shape and header.
  * The algorithm is that of the key (RFC 8725 section 3.1), so a token can't choose it.
- *
- * @param options.typ the required header `typ`; null if there must be none; undefined accepts any
+ * @param options.typ the required header `typ`; null if it must be absent; undefined accepts any
  * @throws AuthError `TOKEN_INVALID`, or `KEYS_UNAVAILABLE` if the keys can't be loaded
  */
 export async function verifyJws(
@@ -48,9 +47,8 @@ export function splitJws(token: unknown): [header: string, payload: string, sign
   if (typeof token !== 'string' || token.length > MAX_TOKEN_LENGTH) throw new AuthError('TOKEN_INVALID')
   const [header = '', payload = '', signature = '', ...more] = token.split('.', 4)
   const segments: [string, string, string] = [header, payload, signature]
-  if (more.length > 0 || !segments.every((segment) => segment !== '' && isBase64url(segment))) {
+  if (more.length > 0 || !segments.every((segment) => segment !== '' && isBase64url(segment)))
     throw new AuthError('TOKEN_INVALID')
-  }
   return segments
 }
 
@@ -62,7 +60,7 @@ function parseHeader(segment: string): { alg: string; kid: string; typ: string |
     const { alg, kid, typ, ...others } = header
     const isKnown = typeof alg === 'string' && typeof kid === 'string' && Object.keys(others).length === 0
     if (!isKnown || (typ !== undefined && typeof typ !== 'string')) throw new TypeError('Not our header')
-    // `JSON.parse` keeps the last of two equal members; other verifiers may use the first (RFC 7515 section 4).
+    // `JSON.parse` keeps the last of two equal members; other verifiers may use the first (RFC 7515, 4).
     if (countStrings(bytes) !== 2 * Object.keys(header).length) throw new SyntaxError('A member occurs twice')
     return { alg, kid, typ }
   } catch (cause) {

@@ -9,7 +9,6 @@ import { splitJws, verifyJws } from './verify-jws.ts'
 /**
  * Step 1: returns the identity in a JWT (spec section 5) without a database. For a token that was verified
  * before, the cache skips the signature, never `exp`.
- *
  * @throws AuthError `TOKEN_INVALID`, `TOKEN_EXPIRED`, or `KEYS_UNAVAILABLE`
  */
 export async function verifyJwt(

@@ -7,9 +7,9 @@ export const fs: () => typeof import('node:fs') = () => process.getBuiltinModule
 
 export interface KeyStore {
   readonly path: string
-  /** Returns the ring, or null if there is none yet. */
+  /** Returns the ring, or null before the first. */
   read(): KeyRing | null
-  /** Stores the first ring atomically. Returns false if there is one already. */
+  /** Stores the first ring atomically. Returns false if one exists. */
   create(ring: KeyRing): boolean
   /** Replaces the ring atomically. */
   update(change: (ring: KeyRing) => KeyRing): KeyRing
@@ -46,7 +46,6 @@ export function envFileStore(path: string, prefix = ''): KeyStore {
 /** A variable of an env file as `parseEnv` reads it: a quoted value can have several lines. */
 const VARIABLE = /^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*(?:'[^']*'|"[^"]*"|`[^`]*`)?[^\n]*\n?/gm
 
-/** Returns two lines of an env file. */
 export function formatEnv(ring: KeyRing, prefix = ''): string {
   const names = variableNames(prefix)
   return `${names.jwks}=${quote(JSON.stringify(publicKeys(ring)))}\n${names.signingKeys}=${quote(formatKeyRing(ring))}`
@@ -75,7 +74,8 @@ function fileStore(path: string, { parse, format }: FileFormat): KeyStore {
   }
 
   function replace(ring: KeyRing): void {
-    fs().renameSync(writeDraft(path, format(ring, readText() ?? '')), path)
+    const target = targetOf(path)
+    fs().renameSync(writeDraft(target, format(ring, readText() ?? '')), target)
   }
 
   /** If several processes start at once, the first wins. */
@@ -100,24 +100,28 @@ function fileStore(path: string, { parse, format }: FileFormat): KeyStore {
       const text = readText()
       if (text !== null && parse(text) !== null) return false
       if (text === null) return link(ring)
-      return locked(path, () => {
+      return locked(targetOf(path), () => {
         if (read() !== null) return false
         replace(ring)
         return true
       })
     },
     update(change) {
-      return locked(path, () => {
+      return locked(targetOf(path), () => {
         const ring = read()
-        if (ring === null) {
-          throw new ConfigurationError(`${path} holds no keys yet. Run "sallyport keys create".`)
-        }
+        if (ring === null)
+          throw new ConfigurationError(`${path} has no keys yet. Run \`sallyport keys create\`.`)
         const changed = change(ring)
         replace(changed)
         return changed
       })
     },
   }
+}
+
+/** Follows a symbolic link: replacing the link would leave its target with the old keys. */
+function targetOf(path: string): string {
+  return fs().existsSync(path) ? fs().realpathSync(path) : path
 }
 
 function writeDraft(path: string, text: string): string {
@@ -135,7 +139,10 @@ function locked<Result>(path: string, work: () => Result): Result {
   try {
     fs().closeSync(fs().openSync(lock, 'wx'))
   } catch (cause) {
-    throw new ConfigurationError(`Another command is changing the keys: ${lock} exists`, { cause })
+    throw new ConfigurationError(
+      `${lock} exists: another command is changing the keys. Run this one again.`,
+      { cause },
+    )
   }
   try {
     return work()

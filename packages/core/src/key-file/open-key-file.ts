@@ -29,7 +29,6 @@ export interface KeyFile {
 /**
  * Opens a key file and watches it: changes by `sallyport keys` apply within a second, without a restart.
  * Creates the file with a first key if it doesn't exist, once even if several processes start together.
- *
  * @throws ConfigurationError if the file isn't a key ring
  */
 export async function openKeyFile(path: string, options: KeyFileOptions = {}): Promise<KeyFile> {
@@ -94,7 +93,7 @@ export async function openKeyFile(path: string, options: KeyFileOptions = {}): P
 function readRing(store: KeyStore): KeyRing {
   const ring = store.read()
   if (ring === null)
-    throw new ConfigurationError(`The key file ${store.path} is gone; the keys known so far stay in use`)
+    throw new ConfigurationError(`${store.path} not found. The last known keys stay in use. Restore it.`)
   return ring
 }
 

@@ -1,7 +1,7 @@
 import { AuthError } from '../protocol/errors.ts'
 import { readLimited } from '../protocol/read-limited.ts'
 import { requireSecureUrl } from '../protocol/settings.ts'
-import { MAX_PAYLOAD_BYTES } from '../protocol.ts'
+import { backOff, MAX_PAYLOAD_BYTES } from '../protocol.ts'
 import { ALGORITHMS, type KeySet, type VerificationAlgorithm, type VerificationKey } from './key-set.ts'
 import { createLiveKeys } from './live-keys.ts'
 import { parsePublicJwks, parseSet } from './policy.ts'
@@ -12,9 +12,9 @@ const FRESH_MS = 5 * 60_000
 const STALE_MS = 24 * 60 * 60_000
 /** The pause between two fetches for an unknown `kid`, which anyone can invent. */
 const UNKNOWN_KEY_MS = 30_000
-const MIN_PAUSE_MS = 1_000
-const MAX_PAUSE_MS = 30_000
+const PAUSE = { minMs: 1_000, maxMs: 30_000 }
 
+/** Options of {@link dynamicJwks}. */
 export interface DynamicJwksOptions {
   /** Allow other algorithms only for tokens of another issuer. @default ['Ed25519', 'ES256'] */
   algorithms?: readonly VerificationAlgorithm[]
@@ -30,9 +30,8 @@ export interface DynamicJwksOptions {
 
 /**
  * Fetches a key set from the auth server, such as `https://app.example.com/api/auth/jwks` (spec section 2).
- * The first request waits for it. Later it is renewed in the background, and used for a day while the endpoint
- * fails.
- *
+ * The first request waits for it. It is renewed in the background after 5 minutes, and used for up to a day
+ * while the endpoint fails.
  * @throws ConfigurationError if the URL is neither https nor on this machine
  */
 export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeySet {
@@ -41,6 +40,7 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
   // Over plain HTTP, an attacker could inject their own keys.
   requireSecureUrl('The URL of a dynamic JWKS', url)
   const live = createLiveKeys(algorithms)
+  const findLoaded = live.findKey
   let fetchedAt = Number.NEGATIVE_INFINITY
   let unknownKeyAt = Number.NEGATIVE_INFINITY
   let failures = 0
@@ -71,10 +71,8 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
       failures = 0
       nextAttemptAt = Number.NEGATIVE_INFINITY
     } catch (error) {
-      const pauseMs = Math.min(MIN_PAUSE_MS * 2 ** failures, MAX_PAUSE_MS)
       failures++
-      // Random, so nodes don't all retry at once.
-      nextAttemptAt = now() + Math.max(MIN_PAUSE_MS, pauseMs * (0.5 + Math.random() / 2))
+      nextAttemptAt = now() + Math.max(PAUSE.minMs, backOff(failures, PAUSE))
       onError(error)
       throw unavailable(error)
     }
@@ -87,26 +85,19 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
 
   async function findAfterFetch(kid: string): Promise<VerificationKey | undefined> {
     await refresh()
-    return live.findKey(kid)
+    return findLoaded(kid)
   }
 
-  return {
-    get version() {
-      return live.version
-    },
-    algorithms: live.algorithms,
-    keys: live.keys,
+  return Object.assign(live, {
     ready: async () => {
       if (now() - fetchedAt > STALE_MS) await refresh()
     },
-    status: live.status,
-    subscribe: live.subscribe,
-    findKey(kid) {
+    findKey(kid: string) {
       const ageMs = now() - fetchedAt
       if (ageMs > STALE_MS) return findAfterFetch(kid)
       // In the background: this caller uses the current set, and `onError` gets a failure.
       if (ageMs > FRESH_MS) refresh().catch(() => {})
-      const key = live.findKey(kid)
+      const key = findLoaded(kid)
       if (key !== undefined || live.status(kid) === 'revoked') return key
       if (now() - unknownKeyAt < UNKNOWN_KEY_MS) {
         // The last fetch failed, so the key may exist: 503, not 401.
@@ -116,7 +107,7 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
       unknownKeyAt = now()
       return findAfterFetch(kid)
     },
-  }
+  })
 }
 
 function parseRevoked(text: string): string[] {

@@ -1,3 +1,4 @@
+import { isJsonObject } from '../jwt/encoding.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { type KeyRing, type RingKey, toPublicJwk } from './key-ring.ts'
 import { parsePrivateJwks, parseSet } from './policy.ts'
@@ -7,17 +8,15 @@ export function parseKeyRing(json: unknown, setting: string): KeyRing {
   const { keys: raw, set } = parseSet(json, setting)
   const keys = parsePrivateJwks(set, setting).map((jwk, index): RingKey => {
     const { state = index === 0 ? 'active' : 'retiring', since = new Date().toISOString() } = raw[index] ?? {}
-    if (state !== 'next' && state !== 'active' && state !== 'retiring') {
-      throw new ConfigurationError(`${setting}: keys[${index}].state must be next, active or retiring`)
-    }
+    if (state !== 'next' && state !== 'active' && state !== 'retiring')
+      throw new ConfigurationError(`${setting}: keys[${index}].state must be next, active, or retiring`)
     const date = parseDate(since, `${setting}: keys[${index}].since`)
     return { jwk: { ...toPublicJwk(jwk), d: jwk.d }, state, since: date }
   })
   for (const state of ['next', 'active'] as const) {
     const count = keys.filter((key) => key.state === state).length
-    if (count > 1 || (state === 'active' && count === 0)) {
-      throw new ConfigurationError(`${setting} has ${count} keys that are ${state}; there must be one`)
-    }
+    if (count > 1 || (state === 'active' && count === 0))
+      throw new ConfigurationError(`${setting} has ${count} keys that are ${state}. Keep exactly one.`)
   }
   return { keys, revoked: parseRevoked(set.revoked, setting) }
 }
@@ -34,11 +33,9 @@ function parseRevoked(value: unknown, setting: string): KeyRing['revoked'] {
   if (value === undefined) return []
   if (!Array.isArray(value)) throw new ConfigurationError(`${setting}: revoked must be a list`)
   return value.map((entry: unknown, index) => {
-    if (typeof entry !== 'object' || entry === null || !('kid' in entry) || typeof entry.kid !== 'string') {
+    if (!isJsonObject(entry) || typeof entry.kid !== 'string')
       throw new ConfigurationError(`${setting}: revoked[${index}].kid must be the id of a key`)
-    }
-    const at = 'at' in entry ? entry.at : undefined
-    return { kid: entry.kid, at: parseDate(at, `${setting}: revoked[${index}].at`) }
+    return { kid: entry.kid, at: parseDate(entry.at, `${setting}: revoked[${index}].at`) }
   })
 }
 

@@ -2,7 +2,7 @@ import { ConfigurationError } from '../protocol/errors.ts'
 import { JWT_LIFETIME_SECONDS } from '../protocol.ts'
 import { MAX_KEYS, type OwnPublicJwk, type PrivateJwk } from './policy.ts'
 
-/** `next` is published and doesn't sign yet; `active` signs; `retiring` verifies until its last JWT expires. */
+/** `next` is published and doesn't sign yet; `active` signs; `retiring` only verifies until it's removed. */
 export type KeyState = 'next' | 'active' | 'retiring'
 
 export interface RingKey {
@@ -12,12 +12,13 @@ export interface RingKey {
   readonly since: Date
 }
 
-/** All keys of a server. */
 export interface KeyRing {
   readonly keys: readonly RingKey[]
   /** Keys that were removed because they leaked. */
   readonly revoked: readonly { readonly kid: string; readonly at: Date }[]
 }
+
+const PUBLISH = 'Run `sallyport keys create` to publish one.'
 
 interface RingOptions {
   readonly now: Date
@@ -40,23 +41,21 @@ export function createKeyRing(jwk: PrivateJwk, now: Date): KeyRing {
 
 export function activeKey(ring: KeyRing): RingKey {
   const active = ring.keys.find(({ state }) => state === 'active')
-  if (active === undefined) throw new ConfigurationError('The key ring has no active key')
+  if (active === undefined) throw new ConfigurationError(`The key ring has no active key. ${PUBLISH}`)
   return active
 }
 
-/** Publishes the next key. @throws ConfigurationError if there is one already, or the ring is full */
+/** Publishes the next key. @throws ConfigurationError if the ring already has one, or is full */
 export function addNextKey(ring: KeyRing, jwk: PrivateJwk, options: RingOptions): KeyRing {
-  if (ring.keys.some(({ state }) => state === 'next')) {
+  if (ring.keys.some(({ state }) => state === 'next'))
     throw new ConfigurationError(
-      'The key ring has a next key already. Run "sallyport keys rotate" to use it.',
+      'The key ring has a next key already. Run `sallyport keys rotate` to use it.',
     )
-  }
   const present = withoutGone(ring, options)
-  if (present.keys.length >= MAX_KEYS) {
+  if (present.keys.length >= MAX_KEYS)
     throw new ConfigurationError(
       `The key ring has ${present.keys.length} keys, the maximum. Wait until a retiring key is gone.`,
     )
-  }
   return { ...present, keys: [...present.keys, { jwk, state: 'next', since: options.now }] }
 }
 
@@ -67,22 +66,18 @@ export function secondsUntilPublished({ since }: RingKey, now: Date): number {
 
 /**
  * Activates the next key and retires the active one.
- *
  * @param options.force rotate even if some verifiers may not have the next key yet
- * @throws ConfigurationError if there is no next key, or if it was published too recently
+ * @throws ConfigurationError without a next key, or if it was published too recently
  */
 export function rotateKeys(ring: KeyRing, options: RingOptions & { force: boolean }): KeyRing {
   const { now, force } = options
   const next = ring.keys.find(({ state }) => state === 'next')
-  if (next === undefined) {
-    throw new ConfigurationError('The key ring has no next key. Run "sallyport keys create" to publish one.')
-  }
+  if (next === undefined) throw new ConfigurationError(`The key ring has no next key. ${PUBLISH}`)
   const waitSeconds = secondsUntilPublished(next, now)
-  if (waitSeconds > 0 && !force) {
+  if (waitSeconds > 0 && !force)
     throw new ConfigurationError(
-      `The next key must be published for another ${waitSeconds} s before it may sign, so every verifier knows it`,
+      `Some verifiers may not have the next key yet. Wait another ${waitSeconds} s, or pass \`--force\`.`,
     )
-  }
   const keys = ring.keys.map((key): RingKey => {
     if (key.state === 'next') return { ...key, state: 'active', since: now }
     return key.state === 'active' ? { ...key, state: 'retiring', since: now } : key
@@ -99,9 +94,8 @@ export function retireKey(ring: KeyRing, kid: string, options: RingOptions & { f
 }
 
 /**
- * Removes a key that leaked, so nothing it signed is valid any more. A next key replaces the active key at once.
- *
- * @throws ConfigurationError if there is no such key, or no key to replace it
+ * Removes a key that leaked, so nothing it signed is valid anymore. A next key replaces an active one.
+ * @throws ConfigurationError if the key doesn't exist, or no other key can replace it
  */
 export function revokeKey(ring: KeyRing, kid: string, now: Date): KeyRing {
   const revoked = findKey(ring, kid)
@@ -109,16 +103,15 @@ export function revokeKey(ring: KeyRing, kid: string, now: Date): KeyRing {
   const keys = ring.keys
     .filter((key) => key !== revoked)
     .map((key): RingKey => (key.state === promoted ? { ...key, state: 'active', since: now } : key))
-  if (!keys.some(({ state }) => state === 'active')) {
-    throw new ConfigurationError('No key can replace it. Run "sallyport keys create" to publish one first.')
-  }
+  if (!keys.some(({ state }) => state === 'active'))
+    throw new ConfigurationError(`No key can replace this one. ${PUBLISH}`)
   const retained = ring.revoked.filter(({ at }) => now.getTime() - at.getTime() < RETENTION_REVOKED_MS)
   return { keys, revoked: [...retained, { kid, at: now }] }
 }
 
 function findKey(ring: KeyRing, kid: string): RingKey {
   const key = ring.keys.find(({ jwk }) => jwk.kid === kid)
-  if (key === undefined) throw new ConfigurationError('The key ring has no key of this id')
+  if (key === undefined) throw new ConfigurationError('Key not found. Run `sallyport keys list`.')
   return key
 }
 

@@ -3,7 +3,7 @@ export const ALGORITHMS = ['Ed25519', 'ES256'] as const
 
 export type Algorithm = (typeof ALGORITHMS)[number]
 
-/** Those that aren't an {@link Algorithm} are for the tokens of other issuers. */
+/** An {@link Algorithm}, or one that only tokens of other issuers use. */
 export type VerificationAlgorithm = Algorithm | 'ES384' | 'ES512' | 'RS256' | 'PS256'
 
 /** A key of WebCrypto, under a name that every version of the Node types has. */
@@ -19,7 +19,7 @@ export interface VerificationKey {
   cryptoKey(): Promise<WebCryptoKey>
 }
 
-/** `gone`: no longer in the set, usually because it expired. `revoked`: leaked, so nothing it signed is valid. */
+/** `gone` has left the set, usually by expiry. `revoked` has leaked, so nothing it signed is valid. */
 export type KeyStatus = 'known' | 'gone' | 'revoked'
 
 /** The public keys that Step 1 trusts: `staticJwks`, `dynamicJwks`, or a key file. */

@@ -9,7 +9,6 @@ export interface LiveKeys extends KeySet {
   replace(jwks: readonly PublicJwk[], revoked: readonly string[]): Promise<void>
 }
 
-/** Creates an empty set, to be filled by {@link LiveKeys.replace}. */
 export function createLiveKeys(algorithms: readonly VerificationAlgorithm[] = ALGORITHMS): LiveKeys {
   let keys = new Map<string, VerificationKey>()
   let revokedKids = new Set<string>()

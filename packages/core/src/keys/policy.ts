@@ -5,6 +5,8 @@ import { ALGORITHMS, type VerificationAlgorithm } from './key-set.ts'
 /** More keys in one set are a mistake, and make every unknown `kid` more expensive. */
 export const MAX_KEYS = 20
 
+const CREATE = 'npx sallyport keys create'
+
 /** A check of a member, and the end of its error message. */
 type Rule = readonly [test: (value: string) => boolean, text: string]
 
@@ -69,38 +71,35 @@ export function parsePublicJwks(
   setting: string,
   algorithms: readonly VerificationAlgorithm[] = ALGORITHMS,
 ): PublicJwk[] {
-  return parseEach(jwks, setting, (key, member) => {
+  return parseEach(jwks, setting, (key, member): asserts key is PublicJwk => {
     const secret = SECRET_MEMBERS.find((name) => name in key)
     if (secret !== undefined)
-      throw new ConfigurationError(`${member(secret)} is private; only public keys belong here`)
+      throw new ConfigurationError(`${member(secret)} is private. Set the public keys here.`)
     requirePublicKey(key, algorithms, member)
-    return key
   })
 }
 
 /** Parses our own private keys. @throws ConfigurationError naming the member, without its value */
 export function parsePrivateJwks(jwks: unknown, setting: string): PrivateJwk[] {
-  return parseEach(jwks, setting, (key, member) => {
-    requirePrivateKey(key, member)
-    return key
-  })
+  return parseEach(jwks, setting, requirePrivateKey)
 }
 
 /** Parses a JWK Set without checking its keys. Returns copies, so later changes of `jwks` have no effect. */
 export function parseSet(jwks: unknown, setting: string): { keys: JsonObject[]; set: JsonObject } {
   if (jwks === undefined) {
     const prefix = setting.replace(/(SIGNING_KEYS|JWKS)$/, '')
-    const command = `npx sallyport keys create${prefix && ` --prefix ${prefix}`}`
-    throw new ConfigurationError(`${setting} is not set. Load your .env file, or run "${command}"`)
+    const command = `${CREATE}${prefix && ` --prefix ${prefix}`}`
+    throw new ConfigurationError(
+      `${setting} is not set. Load your .env file, or run \`${command} --env .env\`.`,
+    )
   }
   const set = typeof jwks === 'string' ? parseText(jwks, setting) : jwks
-  if (!isJsonObject(set) || !isObjectList(set.keys)) {
+  if (!isJsonObject(set) || !isObjectList(set.keys))
     throw new ConfigurationError(`${setting} must be a JWK Set: { "keys": [ ... ] }`)
-  }
   const keys = set.keys.map(snapshot)
-  if (keys.length === 0) throw new ConfigurationError(`${setting} has no key`)
+  if (keys.length === 0) throw new ConfigurationError(`${setting} has no keys. Run \`${CREATE}\`.`)
   if (keys.length > MAX_KEYS)
-    throw new ConfigurationError(`${setting} has ${keys.length} keys; at most ${MAX_KEYS}`)
+    throw new ConfigurationError(`${setting} has ${keys.length} keys. Keep at most ${MAX_KEYS}.`)
   return { keys, set: { ...set, keys } }
 }
 
@@ -120,15 +119,15 @@ type Member = (name: string) => string
 function parseEach<Key extends PublicJwk>(
   jwks: unknown,
   setting: string,
-  parse: (key: JsonObject, member: Member) => Key,
+  requireKey: (key: JsonObject, member: Member) => asserts key is Key,
 ): Key[] {
   const seen = new Set<string>()
   return parseSet(jwks, setting).keys.map((key, index) => {
     const member: Member = (name) => `${setting}: keys[${index}].${name}`
-    const parsed = parse(key, member)
-    if (seen.has(parsed.kid)) throw new ConfigurationError(`${member('kid')} occurs twice`)
-    seen.add(parsed.kid)
-    return parsed
+    requireKey(key, member)
+    if (seen.has(key.kid)) throw new ConfigurationError(`${member('kid')} occurs twice. Remove one.`)
+    seen.add(key.kid)
+    return key
   })
 }
 
@@ -161,16 +160,13 @@ function parseText(text: string, setting: string): unknown {
     return JSON.parse(text)
   } catch {
     // The parser's own message would quote the text, which may hold private keys.
-    throw new ConfigurationError(
-      `${setting} is not JSON${describeMistake(text)}. Run "npx sallyport keys create"`,
-    )
+    throw new ConfigurationError(`${setting} is not JSON${describeMistake(text)}. Run \`${CREATE}\`.`)
   }
 }
 
-/** Describes the usual mistakes with a key set in a variable. */
 function describeMistake(text: string): string {
   if (text.startsWith('\ufeff')) return ': it starts with a byte order mark'
-  if (/^\s*['"`]/.test(text)) return ': it stands in quotes'
+  if (/^\s*['"`]/.test(text)) return ': it is in quotes'
   if (text.includes('-----BEGIN')) return ': it is PEM, and a JWK Set is needed'
   if (text.trim() === '') return ': it is empty'
   return ''

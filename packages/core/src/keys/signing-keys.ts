@@ -22,7 +22,6 @@ export interface SigningKeys {
 
 /**
  * Parses private keys, usually from the environment variable `SIGNING_KEYS`.
- *
  * @param jwks a key ring, or a plain JWK Set whose first key signs, as JSON text or as an object
  * @throws ConfigurationError naming the invalid member
  */
@@ -48,6 +47,6 @@ export async function createSigningKey(alg: Algorithm = ALGORITHMS[0]): Promise<
   // The command line would read it as an option.
   if (kid.startsWith('-')) return createSigningKey(alg)
   const [key] = parsePrivateJwks({ keys: [{ ...jwk, kid, alg, use: 'sig' }] }, 'The new key')
-  if (key === undefined) throw new Error('No key was made')
+  if (key === undefined) throw new Error('The runtime created no key. Try another algorithm.')
   return key
 }

@@ -8,7 +8,7 @@ export function verificationKey(jwk: PublicJwk): VerificationKey {
   return { kid: jwk.kid, alg: jwk.alg, material, cryptoKey: importOnce(jwk) }
 }
 
-/** Returns a function that imports a key when first called. It throws `KEYS_UNAVAILABLE` for an invalid key. */
+/** Returns a function that imports a key once. It throws `KEYS_UNAVAILABLE` for an invalid key. */
 export function importOnce(jwk: PublicJwk): () => Promise<WebCryptoKey> {
   let imported: Promise<WebCryptoKey> | undefined
   return () => {

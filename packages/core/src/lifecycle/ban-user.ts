@@ -3,6 +3,7 @@ import { toNullableDate } from '../database/schema.ts'
 import type { AuthTransaction, RecordEvent } from '../database/session-database.ts'
 import type { BanTerms } from '../events/event.ts'
 import { commit } from './commit.ts'
+import { lockUser } from './locked-sessions.ts'
 
 /** `actorId` is the admin who does it; null for the app's code. */
 interface Unban {
@@ -11,7 +12,7 @@ interface Unban {
   readonly at: Date
 }
 
-/** Without `expiresAt`, it is permanent. */
+/** A null `expiresAt` bans permanently. */
 interface Ban extends Unban {
   readonly reason: string | null
   readonly expiresAt: Date | null
@@ -29,8 +30,9 @@ export async function setBan(trx: AuthTransaction, record: RecordEvent, ban: Ban
 }
 
 /**
- * Bans a user. Live streams end, and calls are rejected with 403 "Account banned" (spec section 3), for which
- * the sessions stay. Returns false if the user doesn't exist.
+ * Bans a user: live streams end, and calls are rejected with `ACCOUNT_BANNED` (spec section 3). The sessions
+ * stay. Returns false if the user doesn't exist.
+ * @param options.expires when the ban ends. @default never
  */
 export function banUser(
   userId: string,
@@ -54,12 +56,7 @@ export async function liftBan(trx: AuthTransaction, record: RecordEvent, unban: 
 
 /** Locks a user, and returns the ban in the row, expired or not; undefined if the user doesn't exist. */
 async function lockBan(trx: AuthTransaction, userId: string): Promise<BanTerms | null | undefined> {
-  const user = await trx
-    .selectFrom('user')
-    .select(['banned', 'banReason', 'banExpires'])
-    .where('id', '=', userId)
-    .forNoKeyUpdate()
-    .executeTakeFirst()
+  const user = await lockUser(trx, userId)
   if (user === undefined) return undefined
   if (!user.banned) return null
   return { reason: user.banReason, expiresAt: toNullableDate(user.banExpires)?.toISOString() ?? null }

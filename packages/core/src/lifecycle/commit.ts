@@ -25,7 +25,6 @@ const MAX_CHANGE_MS = 10_000
 /**
  * Makes a change, with the hooks of the plugins and its rows in `audit`, in one transaction. After the commit
  * it ends live streams, calls `onEvent`, and returns, in this order.
- *
  * @param work makes the change and records its events. Runs again after a conflict with another transaction,
  * so it must have no other effects.
  * @throws AuthError `SESSIONS_UNAVAILABLE` after too many conflicts, or if the change takes over 10 s
@@ -41,9 +40,7 @@ export async function commit<Result>(
     const record: RecordEvent = (event) => void events.push({ ...database.request, ...event })
     const result = await work(trx, record)
     // Includes events that hooks record while this loop runs.
-    for (const event of events) {
-      for (const hook of database.hooks ?? []) await hook(event, trx, record)
-    }
+    for (const event of events) for (const hook of database.hooks ?? []) await hook(event, trx, record)
     for (let from = 0; from < events.length; from += MAX_ROWS_PER_STATEMENT) {
       const rows = events.slice(from, from + MAX_ROWS_PER_STATEMENT).map(toRow)
       await trx.insertInto('audit').values(rows).execute()
@@ -76,22 +73,15 @@ async function retryConflicts<Result>(attempt: () => Promise<Result>): Promise<R
 
 /** Makes streams that the event may end validate their session again. */
 function publish(event: ChangeEvent, { revocations }: SessionDatabase): void {
-  switch (event.type) {
-    case 'session.revoked':
-    case 'session.version-changed':
-      revocations.publish({ sessionId: event.sessionId, userId: event.userId })
-      break
-    case 'user.banned':
-    case 'user.deleted':
-    case 'user.role-changed':
-      revocations.publish({ sessionId: null, userId: event.userId })
-      break
-    default:
-      // Only events of plugins have a colon.
-      if (event.type.includes(':') && event.userId !== null)
-        revocations.publish({ sessionId: null, userId: event.userId })
-  }
+  const { userId } = event
+  // Only events of plugins have a colon.
+  const isOfUser = ENDS_USER_STREAMS.has(event.type) || event.type.includes(':')
+  if (event.type === 'session.revoked' || event.type === 'session.version-changed')
+    revocations.publish({ sessionId: event.sessionId, userId })
+  else if (isOfUser && userId !== null) revocations.publish({ sessionId: null, userId })
 }
+
+const ENDS_USER_STREAMS = new Set<ChangeEvent['type']>(['user.banned', 'user.deleted', 'user.role-changed'])
 
 const NO_VALUES = { sessionId: null, actorId: null, address: null, userAgent: null, actingSessionId: null }
 

@@ -2,16 +2,18 @@ import type { AuthConfig } from '../config.ts'
 import type { AnyDatabase } from '../database/database.ts'
 import { toNullableDate } from '../database/schema.ts'
 import type { AuthTransaction, RecordEvent } from '../database/session-database.ts'
+import type { EventRequest } from '../events/event.ts'
 import { reject } from '../protocol/endpoint-error.ts'
 import { AuthError, ConfigurationError } from '../protocol/errors.ts'
 import type { SessionCookie } from '../request/credentials.ts'
 import { expiryOf } from '../session/lifetime.ts'
-import { createFamily, createSessionSecret, hashSecret } from '../session/secret.ts'
+import { createCredentials } from '../session/secret.ts'
 import { isBanned } from '../session/session.ts'
 import { commit } from './commit.ts'
 import { deleteSessionOf, deleteSessions } from './end-session.ts'
+import { lockUser } from './locked-sessions.ts'
 
-/** A session that has just begun, or has new credentials. Its secret is never known again. */
+/** A session that has just begun, or has new credentials. The database stores only a hash of the secret. */
 export interface NewSession {
   readonly id: string
   readonly userId: string
@@ -23,17 +25,15 @@ export interface NewSession {
   readonly cookie: string
 }
 
-export interface NewSessionOptions {
+/** Options of {@link createSession}. The session list shows `address` and `userAgent`. */
+export interface NewSessionOptions extends Pick<EventRequest, 'address' | 'userAgent'> {
   userId: string
   config: AuthConfig
   /** @default a random UUID */
   id?: string
-  /** The one of `trustedIssuers` whose tokens alone are valid for the session. @default null: our own */
+  /** The trusted issuer whose tokens, and no others, are valid for the session. @default null: our own */
   issuer?: string | null
-  /** The address and `User-Agent` of the browser, for the list of sessions. @default null */
-  address?: string | null
-  userAgent?: string | null
-  /** If false, the session ends with the browser, or after a day. @default true */
+  /** If false, the cookies expire with the browser session, and the session after a day. @default true */
   rememberMe?: boolean | undefined
   /** Whether the account knew this browser, for the event `session.created`. @default null, not known */
   knownDevice?: boolean | null
@@ -43,68 +43,49 @@ export interface NewSessionOptions {
   authorize?: (trx: AuthTransaction) => Promise<void>
 }
 
-/** Longer ones are forged. */
+/** In characters. A longer `User-Agent` is forged, and cut. */
 export const MAX_USER_AGENT_LENGTH = 512
 
 /**
  * Begins a session with a new secret for a user who has just proved who they are. Ends the browser's previous
  * session, and the oldest ones beyond `maxSessionsPerUser`. Sign-ins of one user run one after another.
- *
  * @throws EndpointError `USER_NOT_FOUND`, or `TOO_MANY_SESSIONS` if `whenFull` is `reject`
- * @throws AuthError `ACCOUNT_BANNED`
+ * @throws AuthError `ACCOUNT_BANNED` or `SESSIONS_UNAVAILABLE`
  * @throws ConfigurationError if `issuer` isn't one of `trustedIssuers`
  */
 export async function createSession(database: AnyDatabase, options: NewSessionOptions): Promise<NewSession> {
   const { userId, config, rememberMe: remembered = true, replaces = null, address = null } = options
   const { id = crypto.randomUUID(), issuer = null, knownDevice = null } = options
   if (issuer !== null && !config.issuers.slice(1).some((trusted) => trusted.issuer === issuer))
-    throw new ConfigurationError(`createSession: declare ${issuer} in trustedIssuers first`)
+    throw new ConfigurationError(`createSession: ${issuer} is not trusted. Add it to trustedIssuers.`)
   const now = config.now()
   const userAgent = options.userAgent?.slice(0, MAX_USER_AGENT_LENGTH) ?? null
   const version = 1
-  const tokenFamily = createFamily()
-  const secret = await createSessionSecret(tokenFamily, version)
-  const token = await hashSecret(secret)
-  const columns = {
-    token,
-    tokenFamily,
-    version,
-    provedVersion: version,
-    previousToken: null,
-    rotatedAt: null,
-  }
+  const { secret, columns } = await createCredentials(version)
   const expiresAt = expiryOf({ createdAt: now, remembered }, config.lifetimes, now)
 
   await commit(database, async (trx, record) => {
-    await lockUser(trx, userId, now)
+    await lockValidUser(trx, userId, now)
     await options.authorize?.(trx)
     if (replaces !== null) await deleteSessionOf(replaces, { trx, record, cause: 'replaced', at: now })
     await evictSessions(trx, record, { userId, config, now })
-    const row = { id, userId, issuer, ipAddress: address, userAgent, expiresAt, remembered }
-    const times = { lastAuthenticatedAt: now, lastSeenAt: now, createdAt: now, updatedAt: now }
-    await trx
-      .insertInto('session')
-      .values({ ...row, ...columns, ...times })
-      .execute()
+    const row = { ...columns, id, userId, issuer, ipAddress: address, userAgent, expiresAt, remembered }
+    const session = { ...row, lastAuthenticatedAt: now, lastSeenAt: now, createdAt: now, updatedAt: now }
+    await trx.insertInto('session').values(session).execute()
     record({ type: 'session.created', at: now, userId, sessionId: id, address, userAgent, knownDevice })
   })
   return { id, userId, expiresAt, remembered, version, cookie: `${id}.${secret}` }
 }
 
-/** Until the transaction ends, the user can't be banned and no other session of theirs begins. */
-async function lockUser(trx: AuthTransaction, userId: string, now: Date): Promise<void> {
-  const user = await trx
-    .selectFrom('user')
-    .select(['banned', 'banExpires'])
-    .where('id', '=', userId)
-    .forNoKeyUpdate()
-    .executeTakeFirst()
+/** Until the transaction ends, the user can't be banned and no other session of this user begins. */
+async function lockValidUser(trx: AuthTransaction, userId: string, now: Date): Promise<void> {
+  const user = await lockUser(trx, userId)
   if (user === undefined) throw reject('USER_NOT_FOUND')
   const ban = { banned: Boolean(user.banned), banExpires: toNullableDate(user.banExpires) }
   if (isBanned(ban, now)) throw new AuthError('ACCOUNT_BANNED')
 }
 
-/** Ends the oldest sessions, so one more is at most `maxSessionsPerUser`. */
+/** Ends the oldest sessions, so one more fits in `maxSessionsPerUser`. */
 async function evictSessions(
   trx: AuthTransaction,
   record: RecordEvent,
@@ -112,15 +93,10 @@ async function evictSessions(
 ): Promise<void> {
   const { maxSessionsPerUser, whenFull } = config
   if (maxSessionsPerUser === Number.POSITIVE_INFINITY) return
-  const sessions = await trx
-    .selectFrom('session')
-    .select('id')
-    .where('userId', '=', userId)
-    .where('expiresAt', '>', now)
-    .orderBy('createdAt', 'desc')
-    .execute()
-  const superfluous = sessions.slice(maxSessionsPerUser - 1)
-  if (superfluous.length > 0 && whenFull === 'reject') throw reject('TOO_MANY_SESSIONS')
-  for (const { id: sessionId } of superfluous)
+  const query = trx.selectFrom('session').select('id').where('userId', '=', userId)
+  const sessions = await query.where('expiresAt', '>', now).orderBy('createdAt', 'desc').execute()
+  const excess = sessions.slice(maxSessionsPerUser - 1)
+  if (excess.length > 0 && whenFull === 'reject') throw reject('TOO_MANY_SESSIONS')
+  for (const { id: sessionId } of excess)
     await deleteSessions(trx, record, { sessionId, cause: 'evicted', at: now })
 }

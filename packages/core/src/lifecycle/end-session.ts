@@ -5,7 +5,7 @@ import type { RevocationCause } from '../events/event.ts'
 import type { SessionCookie } from '../request/credentials.ts'
 import { secretStatus } from '../session/secret.ts'
 import { commit } from './commit.ts'
-import { lockUsers } from './locking-adapter.ts'
+import { lockUsers } from './locked-sessions.ts'
 
 /** A session by its id, or all sessions of a user. */
 export interface SessionSelector {
@@ -16,9 +16,11 @@ export interface SessionSelector {
 }
 
 interface Ending {
+  /** @default 'revoked' */
   readonly cause: RevocationCause
   /** The admin who does it. @default null: the user, or the app's code */
   readonly actorId?: string | null
+  /** @default the current time */
   readonly at: Date
 }
 
@@ -74,8 +76,8 @@ function endSessions(
 
 /**
  * Ends the session of a session cookie, and returns whether one ended. A secret that was rotated out ends it
- * too, since someone else holds the current one. A superseded secret ends nothing: it may be a thief's copy,
- * from before the user proved who they are.
+ * too, since it was copied. A superseded secret ends nothing: an attacker may have copied it before the user
+ * proved who they are.
  */
 export async function deleteSessionOf(
   { sessionId, secret }: SessionCookie,

@@ -1,11 +1,10 @@
 import type { Engine, StoreMapping } from '../database/mapping.ts'
 import { type SessionSql, sessionSql } from '../database/session-sql.ts'
 import { ConfigurationError, isConfigurationError } from '../protocol/errors.ts'
-import type { Session } from '../session/session.ts'
-import { type LookupRow, toSession } from '../session/session-row.ts'
-import type { SessionReader } from '../session/session-store.ts'
+import type { Session, SessionReader } from '../session/session.ts'
+import type { Row } from '../session/session-row.ts'
 import { type ProvedSession, type ValidateOptions, validateSession } from '../session/validate-session.ts'
-import { LOCK_TIMEOUT_MS } from './locking-adapter.ts'
+import { LOCK_TIMEOUT_MS, lockedReader } from './locked-sessions.ts'
 
 /**
  * Runs one statement in the app's transaction, and returns its rows or `{ rows }`. The tagged templates of
@@ -19,11 +18,10 @@ export interface LockSessionOptions extends ValidateOptions {
 }
 
 /**
- * Step 2 inside a transaction of the app: locks and reads the user, then the session. What the transaction
- * writes commits before a revocation of the session or not at all; this holds for nothing else.
+ * Runs Step 2 inside a transaction of the app: locks and reads the user, then the session. The writes of the
+ * transaction, and nothing else, commit before a revocation of the session or not at all.
  *
- * Call it first in the transaction, before the app locks its own rows. In SQLite, use `begin immediate`.
- *
+ * Call it first in the transaction, before the app locks other rows. In SQLite, use `begin immediate`.
  * @param execute runs a statement in the transaction
  * @param identity `ctx.identity`
  * @throws AuthError like `validateSession`; let it roll back the transaction
@@ -51,7 +49,7 @@ export type LockSession = (
 /** Creates the {@link LockSession} of an engine. */
 export function lockSessionIn(engine: Engine): LockSession {
   return async (execute, identity, { mapping, ...options } = {}) => {
-    const sessions = rawLockingAdapter(execute, sessionSql(engine, mapping))
+    const sessions = createReader(execute, sessionSql(engine, mapping))
     try {
       return await validateSession(identity, sessions, { lookupTimeoutMs: LOCK_TIMEOUT_MS, ...options })
     } catch (error) {
@@ -67,28 +65,26 @@ function configurationFault(error: unknown): ConfigurationError | null {
   if (isConfigurationError(error)) return error
   const isWrongStatement = 'code' in error && /^(42...|SQLITE_ERROR)$/.test(String(error.code))
   if (!isWrongStatement) return configurationFault(error.cause)
-  return new ConfigurationError(`lockSession: ${error.message}. Does it have the { mapping } of the store?`, {
-    cause: error,
-  })
+  const message = `lockSession: ${error.message}. Pass { mapping } as for the store.`
+  return new ConfigurationError(message, { cause: error })
 }
 
-function rawLockingAdapter(execute: Execute, { engine, session, user }: SessionSql): SessionReader {
+function createReader(execute: Execute, { engine, session, user }: SessionSql): SessionReader {
   const lock = engine === 'postgres' ? ' for no key update' : ''
-  return {
-    async findSession(key) {
-      const { sessionId, userId } = key
-      const ofUser = query(`select ${user.columns} from ${user.table} u where u.${user.id} = `, lock)
-      const [userRow] = rowsOf(await execute(ofUser, userId))
-      if (userRow === undefined) return null
-      const ofSession = query(
+  return lockedReader({
+    async lockUser({ userId }) {
+      const statement = query(`select ${user.columns} from ${user.table} u where u.${user.id} = `, lock)
+      return rowsOf(await execute(statement, userId))[0]
+    },
+    async lockSession({ sessionId, userId }) {
+      const statement = query(
         `select ${session.columns} from ${session.table} s where s.${session.id} = `,
         ` and s.${session.userId} = `,
         lock,
       )
-      const [sessionRow] = rowsOf(await execute(ofSession, sessionId, userId))
-      return sessionRow === undefined ? null : toSession(key, toLookupRow({ ...userRow, ...sessionRow }))
+      return rowsOf(await execute(statement, sessionId, userId))[0]
     },
-  }
+  })
 }
 
 /** Builds the first argument of a template tag; the values go between the parts. */
@@ -96,17 +92,8 @@ function query(...parts: string[]): TemplateStringsArray {
   return Object.assign(parts, { raw: parts })
 }
 
-type Row = Readonly<Record<string, unknown>>
-
 function rowsOf(result: unknown): readonly Row[] {
   const rows = typeof result === 'object' && result !== null && 'rows' in result ? result.rows : result
   if (Array.isArray(rows)) return rows
-  throw new ConfigurationError('The execute of lockSession must return the rows, or { rows }')
-}
-
-/** Some drivers return integers as bigint. */
-function toLookupRow(row: Row): LookupRow {
-  const toNumber = (value: unknown) => (typeof value === 'bigint' ? Number(value) : value)
-  const entries = Object.entries(row).map(([name, value]) => [name, toNumber(value)])
-  return Object.fromEntries(entries)
+  throw new ConfigurationError('lockSession: execute must return the rows, or { rows }')
 }

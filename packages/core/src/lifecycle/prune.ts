@@ -3,7 +3,7 @@ import { LOG_RETENTION_MS } from '../database/revocation-log.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
 import { requirePositive } from '../protocol/settings.ts'
 import { commit } from './commit.ts'
-import { lockUsers } from './locking-adapter.ts'
+import { lockUsers } from './locked-sessions.ts'
 
 /** How many rows were removed, by table. */
 export type PruneReport = Readonly<Record<string, number>>
@@ -21,27 +21,19 @@ export interface PruneOptions {
 }
 
 /** Databases limit the number of values in a statement. */
-const MAX_BATCH_SIZE = 10_000
+const MAX_PRUNE_BATCH = 10_000
 
 const MIN_PAUSE_MS = 50
 const DAY_MS = 24 * 60 * 60 * 1000
 
-interface OldRows {
-  /** @default 'id' */
-  readonly key?: string
-  readonly column: string
-  readonly upTo: Date | number
-}
-
 /**
  * Removes expired rows in batches: sessions, rate limits, records of service calls, rows of the plugins'
- * tables, and old records in `audit` and the revocation log. Only saves space: expired sessions are invalid
- * anyway.
+ * tables, and old records in `audit` and the revocation log. Expired sessions are invalid anyway.
  */
 export async function prune(given: AnyDatabase, options: PruneOptions): Promise<PruneReport> {
   const database = toSessionDatabase(given)
   const { now, tables = [], auditDays = 365, onProgress } = options
-  const batchSize = requirePositive('batchSize', options.batchSize ?? 500, MAX_BATCH_SIZE)
+  const batchSize = requirePositive('batchSize', options.batchSize ?? 500, MAX_PRUNE_BATCH)
   const report: Record<string, number> = {}
 
   async function inBatches(table: string, removeBatch: () => Promise<number>): Promise<void> {
@@ -59,7 +51,10 @@ export async function prune(given: AnyDatabase, options: PruneOptions): Promise<
   }
 
   const anyTable = database.db.withTables<{ [table: string]: { [column: string]: Date | string | number } }>()
-  const remove = (table: string, { key = 'id', column, upTo }: OldRows) =>
+  const remove = (
+    table: string,
+    { key = 'id', column, upTo }: { key?: string; column: string; upTo: Date | number },
+  ) =>
     inBatches(table, async () => {
       const old = anyTable.selectFrom(table).select(key).where(column, '<=', upTo).limit(batchSize)
       return (await anyTable.deleteFrom(table).where(key, 'in', old).returning(key).execute()).length

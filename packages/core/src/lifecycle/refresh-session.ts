@@ -4,9 +4,8 @@ import { withDeadline } from '../protocol/deadline.ts'
 import { AuthError, isAuthError } from '../protocol/errors.ts'
 import type { SessionCookie } from '../request/credentials.ts'
 import { isInGrace, renewalOf } from '../session/lifetime.ts'
-import { createFamily, createSessionSecret, hashSecret, secretStatus } from '../session/secret.ts'
-import type { Session } from '../session/session.ts'
-import type { SessionToken } from '../session/session-store.ts'
+import { createCredentials, secretStatus } from '../session/secret.ts'
+import type { Session, SessionToken } from '../session/session.ts'
 import { validateSessionOfSecret } from '../session/validate-session.ts'
 import { commit } from './commit.ts'
 import type { NewSession } from './create-session.ts'
@@ -26,15 +25,13 @@ export interface Refresh {
   advance(): Promise<RefreshedSession>
 }
 
-/** The precision of `lastSeenAt`, so frequent refreshes don't each write. */
+/** The precision of `lastSeenAt`: more frequent refreshes don't write. */
 const SEEN_MS = 60_000
 
 /**
- * Validates a session by its session cookie, for the token endpoint, where the JWT may have expired.
- *
- * A secret that was rotated out and is used after its grace period was copied: the session ends at once. A
- * superseded secret ends nothing.
- *
+ * Validates a session by its session cookie, for the token endpoint, where the JWT may have expired. A secret
+ * that was rotated out and is used after its grace period was copied: the session ends at once. A superseded
+ * secret ends nothing.
  * @throws AuthError `SESSION_NOT_FOUND` for an unknown or rotated-out secret; `SESSION_EXPIRED`,
  * `ACCOUNT_BANNED`, or `SESSIONS_UNAVAILABLE` as in Step 2; `SECRET_SUPERSEDED` if the session is valid and
  * the secret is an earlier one
@@ -57,7 +54,7 @@ export async function refreshSession(
     if (status === 'replayed' || status === 'unknown') throw new AuthError('SESSION_NOT_FOUND')
     const key = { sessionId, userId: found.userId }
     const session = await validateSessionOfSecret(key, database.sessions, config)
-    // Only its issuer's tokens are valid for it, so a JWT of ours would be rejected.
+    // Only its issuer's tokens are valid for it, so our JWT would be rejected.
     if (session.issuer !== null) throw new AuthError('SESSION_NOT_FOUND')
     if (status === 'superseded') throw new AuthError('SECRET_SUPERSEDED')
     return { found, status, session }
@@ -89,7 +86,7 @@ function unchanged({ found, status, session: { id, userId, expiresAt } }: Checke
   return { id, userId, expiresAt, version, remembered: found.remembered, renewed: false, cookie: null }
 }
 
-/** Extends, marks as seen, and rotates, each when due. Returns null if none is, `overtaken` if the secret has changed. */
+/** Extends, marks as seen, and rotates, each when due. Returns null if nothing is due. */
 async function advance(
   cookie: SessionCookie,
   found: SessionToken,
@@ -99,21 +96,19 @@ async function advance(
   const isSeenAgain = now.getTime() - found.lastSeenAt.getTime() >= SEEN_MS
   // Not again within the grace period, or the secret before it would be taken for replayed too early.
   const isRotationDue = config.rotateSessionToken && !isInGrace(found.rotatedAt, now)
-  const family = isRotationDue ? (found.tokenFamily ?? createFamily()) : null
-  if (renewal === null && !isSeenAgain && family === null) return null
+  if (renewal === null && !isSeenAgain && !isRotationDue) return null
 
-  const version = family === null ? found.version : found.version + 1
-  const secret = family === null ? cookie.secret : await createSessionSecret(family, version)
-  const token = await hashSecret(secret)
+  const version = isRotationDue ? found.version + 1 : found.version
+  const rotated = isRotationDue ? await createCredentials(version, found.tokenFamily ?? undefined) : null
   const { sessionId } = cookie
-  const { userId, remembered } = found
-  const rotation = { token, previousToken: found.token, rotatedAt: now, tokenFamily: family, version }
+  const { userId, remembered, provedVersion } = found
+  const previous = { provedVersion, previousToken: found.token, rotatedAt: now }
   const isDone = await commit(database, async (trx, record) => {
     const { numUpdatedRows } = await trx
       .updateTable('session')
       .set({
         ...(renewal && { expiresAt: renewal }),
-        ...(family && rotation),
+        ...(rotated && { ...rotated.columns, ...previous }),
         lastSeenAt: now,
         updatedAt: now,
       })
@@ -127,10 +122,11 @@ async function advance(
   })
   if (!isDone) return 'overtaken'
   // Streams and sockets of the previous version end with its grace period.
-  if (family !== null) database.revocations.publish({ sessionId, userId })
+  if (rotated !== null) database.revocations.publish({ sessionId, userId })
   const expiresAt = renewal ?? found.expiresAt
   const renewed = renewal !== null
-  const newCookie = renewed || family !== null ? `${sessionId}.${secret}` : null
+  const { secret } = rotated ?? cookie
+  const newCookie = renewed || rotated !== null ? `${sessionId}.${secret}` : null
   return { id: sessionId, userId, expiresAt, version, remembered, renewed, cookie: newCookie }
 }
 

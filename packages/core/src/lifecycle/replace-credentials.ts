@@ -1,17 +1,17 @@
-import { toDate, toNullableDate } from '../database/schema.ts'
+import { toNullableDate } from '../database/schema.ts'
 import type { AuthTransaction, RecordEvent } from '../database/session-database.ts'
 import type { VersionCause } from '../events/event.ts'
 import type { SessionCookie } from '../request/credentials.ts'
-import { createFamily, createSessionSecret, hashSecret, secretStatus } from '../session/secret.ts'
+import { createCredentials, secretStatus } from '../session/secret.ts'
 import type { NewSession } from './create-session.ts'
+import { lockSession } from './locked-sessions.ts'
 
-/** The causes that prove who the user is, so the session becomes fresh. */
+/** The causes that prove who the user is, and make the session fresh. */
 const PROVES_USER: ReadonlySet<VersionCause> = new Set(['password-changed', 'reauthenticated'])
 
 /**
  * Gives a session a new version and a new secret, without a grace period: older JWTs, cookies, sockets, and
  * streams stop working. Call it in the transaction that has locked the user.
- *
  * @returns null, with nothing changed, unless the cookie holds a valid secret of an unexpired session of this
  * user: the current one, or the previous one within the grace period of a rotation
  */
@@ -23,40 +23,20 @@ export async function replaceCredentials(
   const { userId, cookie, cause, now } = options
   if (cookie === null) return null
   const { sessionId } = cookie
-  const session = await trx
-    .selectFrom('session')
-    .selectAll()
-    .where('id', '=', sessionId)
-    .where('userId', '=', userId)
-    .where('expiresAt', '>', now)
-    // Only its issuer's tokens are valid for another one.
-    .where('issuer', 'is', null)
-    .forNoKeyUpdate()
-    .executeTakeFirst()
-  if (session === undefined) return null
+  const session = await lockSession(trx, { sessionId, userId })
+  // Our JWTs aren't valid for a session of another issuer.
+  if (session === undefined || session.issuer !== null) return null
+  const expiresAt = new Date(session.expiresAt)
+  if (!(expiresAt > now)) return null
   const rotatedAt = toNullableDate(session.rotatedAt)
   const status = await secretStatus(cookie.secret, { ...session, rotatedAt }, now)
   if (status !== 'current' && status !== 'previous') return null
 
   const version = session.version + 1
-  const tokenFamily = session.tokenFamily ?? createFamily()
-  const secret = await createSessionSecret(tokenFamily, version)
-  const token = await hashSecret(secret)
-  const columns = {
-    token,
-    tokenFamily,
-    version,
-    provedVersion: version,
-    previousToken: null,
-    rotatedAt: null,
-  }
-  const times = { updatedAt: now, ...(PROVES_USER.has(cause) && { lastAuthenticatedAt: now }) }
-  await trx
-    .updateTable('session')
-    .set({ ...columns, ...times })
-    .where('id', '=', sessionId)
-    .execute()
+  const { secret, columns } = await createCredentials(version, session.tokenFamily ?? undefined)
+  const changes = { ...columns, updatedAt: now, ...(PROVES_USER.has(cause) && { lastAuthenticatedAt: now }) }
+  await trx.updateTable('session').set(changes).where('id', '=', sessionId).execute()
   record({ type: 'session.version-changed', at: now, userId, sessionId, version, cause })
-  const kept = { expiresAt: toDate(session.expiresAt), remembered: Boolean(session.remembered) }
-  return { id: sessionId, userId, ...kept, version, cookie: `${sessionId}.${secret}` }
+  const remembered = Boolean(session.remembered)
+  return { id: sessionId, userId, expiresAt, remembered, version, cookie: `${sessionId}.${secret}` }
 }

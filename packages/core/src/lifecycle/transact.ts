@@ -8,9 +8,9 @@ import type { AddedColumns } from '../session/added-columns.ts'
 import { validateIdentity } from '../session/authenticate.ts'
 import { isConflict } from '../session/conflict.ts'
 import type { Session } from '../session/session.ts'
-import { LOCK_TIMEOUT_MS, lockingAdapter } from './locking-adapter.ts'
+import { LOCK_TIMEOUT_MS, lockedSessions } from './locked-sessions.ts'
 
-/** A revocation waits for the transaction. */
+/** Revocations wait for the transaction. */
 const MAX_WORK_MS = 2_000
 
 export interface TransactOptions {
@@ -18,7 +18,7 @@ export interface TransactOptions {
   readonly columns?: AddedColumns | undefined
   /** Throws if the locked session may not do this. */
   readonly authorize?: (session: Session) => void
-  /** Aborts when the caller no longer waits. Then nothing is written. */
+  /** Aborts when the caller stops waiting. Then nothing is written. */
   readonly signal?: AbortSignal | undefined
   /** Bounds each further statement, where the database can. */
   readonly limitStatements?: ((trx: AuthTransaction, timeoutMs: number) => Promise<void>) | undefined
@@ -28,7 +28,6 @@ export interface TransactOptions {
  * Writes on behalf of a session: in one transaction, locks and validates the user and the session, then does
  * the work. It commits before a revocation of the session or not at all. Never retries, because the work may
  * have effects elsewhere.
- *
  * @throws AuthError like `validateIdentity`; `SESSIONS_UNAVAILABLE` if the work takes over 2 s or deadlocks
  */
 export async function transact<Result>(
@@ -45,7 +44,7 @@ export async function transact<Result>(
 
   async function run(trx: AuthTransaction): Promise<Result> {
     const lockConfig = { ...config, lookupTimeoutMs: LOCK_TIMEOUT_MS }
-    const sessions = lockingAdapter(trx, columns)
+    const sessions = lockedSessions(trx, columns)
     authorize?.(await unlessAborted(validateIdentity(identity, { config: lockConfig, sessions })))
     // Otherwise the end of the transaction would wait for a statement that hangs.
     await limitStatements?.(trx, MAX_WORK_MS)
@@ -67,9 +66,8 @@ export async function transact<Result>(
 const queues = new WeakMap<object, Map<string, Promise<void>>>()
 
 /**
- * Runs the transactions of one user in this process one after another. Otherwise each would hold one of the few
- * connections while it waits for the lock of the user, and a revocation of that user needs one too.
- *
+ * Runs the transactions of a user in this process one after another. Otherwise each would hold a connection
+ * while it waits for the lock of the user, and a revocation of that user needs one too.
  * @param options.wait bounds the time in the queue. If it rejects, the work doesn't start.
  */
 export async function inUserQueue<Result>(
@@ -79,9 +77,9 @@ export async function inUserQueue<Result>(
   const queue = queues.get(db) ?? new Map<string, Promise<void>>()
   queues.set(db, queue)
   const before = queue.get(userId) ?? Promise.resolve()
-  const mine = Promise.withResolvers<void>()
-  // If this caller gives up, those behind it still wait for those before it.
-  const last = before.then(() => mine.promise)
+  const turn = Promise.withResolvers<void>()
+  // If this caller gives up, later callers still wait for the earlier ones.
+  const last = before.then(() => turn.promise)
   queue.set(userId, last)
   void last.then(() => {
     if (queue.get(userId) === last) queue.delete(userId)
@@ -90,6 +88,6 @@ export async function inUserQueue<Result>(
     await wait(before)
     return await work()
   } finally {
-    mine.resolve()
+    turn.resolve()
   }
 }

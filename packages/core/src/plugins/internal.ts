@@ -1,8 +1,17 @@
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import { checkRateLimit, type RateLimit } from '../rate-limit/rate-limit.ts'
 
 /** An email address as it is stored and looked up: trimmed and in lower case, and only then validated. */
-export const emailAddress: z.ZodType<string> = z.string().max(320).trim().toLowerCase().pipe(z.email())
+export const emailAddress: z.ZodMiniType<string> = z.pipe(
+  z.string().check(z.maxLength(320), z.trim(), z.toLowerCase()),
+  z.email(),
+)
+
+/** Returns whether a statement failed because another row has the same unique value. */
+export function isDuplicate(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : null
+  return code === '23505' || code === 'SQLITE_CONSTRAINT_UNIQUE'
+}
 
 /** Fills in the defaults. @throws ConfigurationError naming the limit that can't work */
 export function rateLimits<Name extends string>(

@@ -1,6 +1,5 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
-import * as z from 'zod'
-import { toDate } from '../database/schema.ts'
+import * as z from 'zod/mini'
 
 export interface PageInput {
   /** 1 to 100. @default 50 */
@@ -17,7 +16,7 @@ export interface PageOutput {
 /** The position of a page's last row: `<createdAt>_<id>`. */
 const CURSOR = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)_(.{1,128})$/
 
-/** Whether the date exists and PostgreSQL accepts the id. */
+/** Returns whether the date exists and PostgreSQL accepts the id. */
 function isCursor(text: string): boolean {
   const [, createdAt = ''] = CURSOR.exec(text) ?? []
   return !Number.isNaN(Date.parse(createdAt)) && !text.includes('\0')
@@ -25,11 +24,11 @@ function isCursor(text: string): boolean {
 
 /** Parses a {@link PageInput}. A query string carries the number as text. */
 export const pageFields: {
-  limit: z.ZodExactOptional<z.ZodCoercedNumber<number>>
-  cursor: z.ZodExactOptional<z.ZodString>
+  limit: z.ZodMiniExactOptional<z.ZodMiniNumber<number>>
+  cursor: z.ZodMiniExactOptional<z.ZodMiniString>
 } = {
-  limit: z.coerce.number<number>().int().min(1).max(100).exactOptional(),
-  cursor: z.string().regex(CURSOR).refine(isCursor).exactOptional(),
+  limit: z.exactOptional(z.coerce.number<number>().check(z.int(), z.minimum(1), z.maximum(100))),
+  cursor: z.exactOptional(z.string().check(z.regex(CURSOR), z.refine(isCursor))),
 }
 
 interface Page extends PageInput {
@@ -56,7 +55,7 @@ export async function readPage<Tables, From extends keyof Tables, Row extends Pa
   const page = rows.slice(0, limit)
   const last = page.at(-1)
   const hasMore = rows.length > limit && last !== undefined
-  return { page, nextCursor: hasMore ? `${toDate(last.createdAt).toISOString()}_${last.id}` : null }
+  return { page, nextCursor: hasMore ? `${new Date(last.createdAt).toISOString()}_${last.id}` : null }
 }
 
 /**

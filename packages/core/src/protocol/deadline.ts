@@ -2,7 +2,6 @@ export class DeadlineError extends Error {
   override readonly name = 'DeadlineError'
 }
 
-/** The default timeout of a session lookup. */
 export const LOOKUP_TIMEOUT_MS = 2_000
 
 const SWEEP_MS = 100
@@ -13,7 +12,6 @@ let isSweeping = false
 /**
  * Rejects if a promise takes longer than `timeoutMs`, at most 100 ms late. All callers share one timer,
  * because nearly every promise settles long before it fires.
- *
  * @throws DeadlineError
  */
 export function withDeadline<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {

@@ -4,19 +4,13 @@ export type RejectionTable = Readonly<Record<string, { readonly status: number; 
 /** The errors of auth endpoints that aren't a `Reason`. Plugins add their own. */
 export const ENDPOINT_ERRORS = {
   INVALID_INPUT: { status: 400, message: 'The request is not valid' },
-  SESSION_SECRET_REQUIRED: {
-    status: 400,
-    message: 'Send the current session cookie, or the header x-sallyport-session, with this request',
-  },
-  PREFETCH_REFUSED: { status: 400, message: 'This endpoint does not answer prefetches' },
-  NOT_FOUND: { status: 404, message: 'There is no such endpoint' },
-  USER_NOT_FOUND: { status: 404, message: 'There is no such user' },
-  METHOD_NOT_ALLOWED: { status: 405, message: 'This endpoint does not take this method' },
-  LAST_ADMIN: { status: 409, message: 'The last admin cannot go' },
-  TOO_MANY_SESSIONS: {
-    status: 409,
-    message: 'You are signed in on too many devices: sign out on one of them',
-  },
+  SESSION_SECRET_REQUIRED: { status: 400, message: 'Send the current session cookie or x-sallyport-session' },
+  PREFETCH_REJECTED: { status: 400, message: 'This endpoint rejects prefetches' },
+  NOT_FOUND: { status: 404, message: 'Endpoint not found' },
+  USER_NOT_FOUND: { status: 404, message: 'User not found' },
+  METHOD_NOT_ALLOWED: { status: 405, message: 'Method not allowed. Use the method of this endpoint.' },
+  LAST_ADMIN: { status: 409, message: 'This is the last admin. Make another user an admin first.' },
+  TOO_MANY_SESSIONS: { status: 409, message: 'You are signed in on too many devices. Sign out on one.' },
   PAYLOAD_TOO_LARGE: { status: 413, message: 'The request body is too large' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, message: 'Send JSON with content-type application/json' },
   INTERNAL_ERROR: { status: 500, message: 'Something went wrong' },
@@ -68,6 +62,5 @@ export function rejections<Table extends RejectionTable>(
   }
 }
 
-/** Creates an error of {@link ENDPOINT_ERRORS}. */
 export const reject: (code: keyof typeof ENDPOINT_ERRORS, options?: RejectionOptions) => EndpointError =
   rejections(ENDPOINT_ERRORS)

@@ -3,8 +3,6 @@ import { REASONS, type Reason } from '../protocol.ts'
 const brand = Symbol.for('sallyport.AuthError')
 const configurationBrand = Symbol.for('sallyport.ConfigurationError')
 
-const DEFAULT_RETRY_AFTER_SECONDS = 1
-
 /**
  * A rejection with one {@link Reason} and its fixed message, so no text of the request or of a library
  * reaches the caller. The underlying error is in `cause`.
@@ -20,8 +18,7 @@ export class AuthError extends Error {
     super(REASONS[reason].message, options)
     Object.defineProperty(this, brand, { value: true })
     this.reason = reason
-    this.retryAfterSeconds =
-      options.retryAfterSeconds ?? (REASONS[reason].status >= 429 ? DEFAULT_RETRY_AFTER_SECONDS : null)
+    this.retryAfterSeconds = options.retryAfterSeconds ?? (this.status >= 429 ? 1 : null)
   }
 
   /** The HTTP status of the reason. */
@@ -35,7 +32,7 @@ export function isAuthError(value: unknown): value is AuthError {
   return typeof value === 'object' && value !== null && brand in value
 }
 
-/** Returns whether an error means "unknown", not "no": the caller keeps its state (design decision 11). */
+/** Returns whether an error means "unknown", not "no": the caller keeps its state. */
 export function isUnavailable(error: unknown): boolean {
   return isAuthError(error) && error.status === 503
 }
@@ -43,7 +40,7 @@ export function isUnavailable(error: unknown): boolean {
 export type ConfigurationErrorCode =
   /** `getAuth` was called while the module of the auth definition was still loading. */
   | 'DEFINITION_MISSING'
-  /** A context has neither a database nor a way to one. */
+  /** A context has neither a database nor a runner. */
   | 'CONTEXT_EMPTY'
   /** A context has both, so it isn't clear which to use. */
   | 'CONTEXT_UNCLEAR'
@@ -54,12 +51,15 @@ export type ConfigurationErrorCode =
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError'
   /** Null for a setting, which the message names. */
-  readonly code: ConfigurationErrorCode | null
+  declare readonly code: ConfigurationErrorCode | null
 
   constructor(message: string, options: { code?: ConfigurationErrorCode; cause?: unknown } = {}) {
     super(message, options)
-    Object.defineProperty(this, configurationBrand, { value: true })
-    this.code = options.code ?? null
+    // Not enumerable, so Node prints the message of an uncaught error without them.
+    Object.defineProperties(this, {
+      [configurationBrand]: { value: true },
+      code: { value: options.code ?? null },
+    })
   }
 }
 

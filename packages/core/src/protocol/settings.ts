@@ -1,4 +1,21 @@
-import { ConfigurationError } from './errors.ts'
+import { ConfigurationError, isConfigurationError } from './errors.ts'
+
+/** A longer timer fires at once. */
+export const MAX_TIMER_MS: number = 2 ** 31 - 1
+
+/** Runs every check. @throws ConfigurationError that lists every problem, one per line */
+export function checkAll(checks: readonly (() => unknown)[]): void {
+  const problems = checks.flatMap((check) => {
+    try {
+      check()
+      return []
+    } catch (error) {
+      if (!isConfigurationError(error)) throw error
+      return [error.message]
+    }
+  })
+  if (problems.length > 0) throw new ConfigurationError(problems.join('\n'))
+}
 
 /** Returns a setting that must be a positive whole number. @throws ConfigurationError naming the setting */
 export function requirePositive(setting: string, value: number, max?: number): number {

@@ -14,15 +14,15 @@ interface CountedStore {
   subtract(limiter: Limiter, key: string, window: { now: number; lastEnd: number }): Promise<void>
 }
 
-/** A store that can take attempts back. */
+/** A store that can give attempts back. */
 export type FlexibleLimits = Required<RateLimitStore>
 
-/** Counts with `rate-limiter-flexible`, one limiter per limit. */
+/** Creates a store with `rate-limiter-flexible`, with one limiter per limit. */
 export function flexibleLimits({ createLimiter, subtract }: CountedStore): FlexibleLimits {
   const limiters = new Map<string, Limiter>()
 
   function limiterOf(limit: RateLimit): Limiter {
-    // Part of the keys too: two limits on one key must have separate counts.
+    // Also part of the keys: two limits on one key must not share a counter.
     const keyPrefix = `${limit.points}/${limit.duration}`
     const limiter = limiters.get(keyPrefix) ?? createLimiter({ ...limit, keyPrefix })
     limiters.set(keyPrefix, limiter)
@@ -58,7 +58,7 @@ export function flexibleLimits({ createLimiter, subtract }: CountedStore): Flexi
   return { consume, giveBack }
 }
 
-/** Counts in this process only. For tests, and for an app of one process. */
+/** Creates a store in memory, for tests and for an app of one process. */
 export function memoryLimits(): FlexibleLimits {
   return flexibleLimits({
     createLimiter: (options) => new RateLimiterMemory(options),

@@ -12,7 +12,8 @@ export function trustProxies(proxies: readonly string[]): ProxyTrust {
     return proxyAddr.compile([...proxies])
   } catch (cause) {
     throw new ConfigurationError(
-      `trustedProxies: write addresses, ranges such as 10.0.0.0/8, or loopback, linklocal and uniquelocal (${cause instanceof Error ? cause.message : cause})`,
+      `trustedProxies: ${cause instanceof Error ? cause.message : cause}. Write addresses, ranges such as 10.0.0.0/8, loopback, linklocal, or uniquelocal.`,
+      { cause },
     )
   }
 }
@@ -42,17 +43,17 @@ function withoutPorts(forwardedFor: string): string {
 
 const PORT = /^\[([^\]]*)\](?::\d{1,5})?$|^(\d{1,3}(?:\.\d{1,3}){3}):\d{1,5}$/
 
-/** Returns the client that a rate limit counts: an IPv4 address, or an IPv6 /64, which is one household. */
+/** Returns the client for rate limits: an IPv4 address, or an IPv6 /64, which is one household. */
 export function clientNetwork(address: string | null): string {
   if (address === null) return 'unknown'
   const parsed = withoutTunnel(ipaddr.process(address))
   return parsed instanceof ipaddr.IPv4 ? parsed.toString() : rangeOf(parsed, 64)
 }
 
-/** The limit of a /48 in clients. */
+/** How many times the limit of a client applies to its /48. */
 const SITE_FACTOR = 10
 
-/** Returns what a limit by address counts: the client, and for IPv6 the /48, which can be one customer's. */
+/** Returns the keys of a limit by address: the client, and for IPv6 the /48, which can be one customer's. */
 export function addressBuckets(
   address: string | null,
   limit: RateLimit,
@@ -80,7 +81,7 @@ function withoutTunnel(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr
   if (a !== 0x64 || b !== 0xff9b) return address
   const isWellKnown = c === 0 && d === 0 && e === 0 && f === 0
   if (!isWellKnown && c !== 1) return address
-  // With a prefix of 96 bits, the address is at the end. With 48 bits, it's around bits 64 to 71, before zeros.
+  // With a prefix of 96 bits, the address is at the end. With 48 bits, it's around bits 64 to 71.
   const isAtEnd = isWellKnown || g !== 0 || h !== 0
   return isAtEnd ? toIpv4(g, h) : toIpv4(d, ((e & 0xff) << 8) | (f >> 8))
 }

@@ -18,7 +18,6 @@ export function cookieNames(prefix: string, secure: boolean): CookieNames {
 
 /**
  * Returns the value of one cookie; null if it was not sent or is empty.
- *
  * @throws AuthError `COOKIE_CONFLICT` if the name occurs twice. A cookie parser would return the first, so a
  * parent domain or another path could choose which one is used
  */

@@ -1,7 +1,7 @@
 import type { AuthConfig } from '../config.ts'
 import { CLIENT_HEADER, SESSION_HEADER } from '../protocol.ts'
 
-/** Returns CORS headers: a listed origin with credentials, never `*`. Others get `vary` alone, for caches. */
+/** Returns CORS headers with credentials for an allowed origin, never `*`. Other origins get only `vary`. */
 export function corsHeaders(origin: string | null, config: AuthConfig): Record<string, string> {
   if (origin === null || !config.allowedOrigins.has(origin)) return { vary: 'Origin' }
   return {
@@ -15,8 +15,8 @@ export function corsHeaders(origin: string | null, config: AuthConfig): Record<s
 /**
  * Lets pages of `allowedOrigins` call the tRPC route: responds to preflights, and adds the CORS headers to
  * the response of `respond` for any other request.
- *
- * @example app.all('/trpc/*', (c) => withCors(c.req.raw, authConfig, () => fetchRequestHandler(options(c.req.raw))))
+ * @example
+ * app.all('/trpc/*', ({ req }) => withCors(req.raw, authConfig, () => fetchRequestHandler(options(req.raw))))
  */
 export async function withCors(
   request: Request,
@@ -26,9 +26,8 @@ export async function withCors(
   const preflight = respondToPreflight(request, config)
   if (preflight !== null) return preflight
   const response = await respond()
-  for (const [name, value] of Object.entries(corsHeaders(request.headers.get('origin'), config))) {
+  for (const [name, value] of Object.entries(corsHeaders(request.headers.get('origin'), config)))
     response.headers.append(name, value)
-  }
   return response
 }
 

@@ -21,7 +21,6 @@ export interface SessionCookie {
 
 /**
  * Reads the credentials of a request. A bearer token or the session header, if enabled, disables the cookies.
- *
  * @throws AuthError `COOKIE_CONFLICT` if one of our cookies was sent twice
  */
 export function readCredentials(header: HeaderReader, config: AuthConfig): Credentials {
@@ -33,7 +32,7 @@ export function readCredentials(header: HeaderReader, config: AuthConfig): Crede
   return { transport: 'cookie', token: readCookie(header('cookie'), config.cookies.jwt), sessionCookie }
 }
 
-/** Returns the token of `Authorization: Bearer`; null if there is none, or bearer isn't enabled. */
+/** Returns the token of `Authorization: Bearer`; null without it, or if bearer isn't enabled. */
 export function readBearer(header: HeaderReader, { bearer }: AuthConfig): string | null {
   if (!bearer) return null
   return /^Bearer +([^ ]+)$/i.exec(header('authorization') ?? '')?.[1] ?? null

@@ -13,7 +13,7 @@ export interface OriginRequest {
 
 /**
  * Checks whether the site that sent a request may use its cookies, which browsers attach automatically
- * (design decision 12). @throws AuthError `ORIGIN_REJECTED`
+ * (decision 0004). @throws AuthError `ORIGIN_REJECTED`
  */
 export function checkOrigin(request: OriginRequest, kind: RequestKind, config: AuthConfig): void {
   if (!isOriginAllowed(request, kind, config)) throw new AuthError('ORIGIN_REJECTED')

@@ -2,7 +2,7 @@
 export interface Revocation {
   /** Null concerns every session of the user. */
   readonly sessionId: string | null
-  /** Null, together with `sessionId`, concerns everyone. */
+  /** Null, together with `sessionId`, concerns every user. */
   readonly userId: string | null
 }
 
@@ -17,4 +17,38 @@ export interface RevocationFeed {
   subscribe(key: { sessionId: string; userId: string }, listener: () => void): () => void
   /** Calls the listeners it concerns. A feed between processes also notifies the others. */
   publish(revocation: Revocation): void
+}
+
+type Subscriber = { readonly sessionId: string; readonly listener: () => void }
+
+/** Creates a feed inside one process: listeners run before `publish` returns. */
+export function memoryFeed(): RevocationFeed {
+  const subscribersByUser = new Map<string, Set<Subscriber>>()
+  let revision = 0
+
+  function subscribersOf({ sessionId, userId }: Revocation): Subscriber[] {
+    if (userId === null) return [...subscribersByUser.values()].flatMap((subscribers) => [...subscribers])
+    const subscribers = [...(subscribersByUser.get(userId) ?? [])]
+    return subscribers.filter((subscriber) => sessionId === null || sessionId === subscriber.sessionId)
+  }
+
+  return {
+    get revision() {
+      return revision
+    },
+    subscribe({ sessionId, userId }, listener) {
+      const subscriber = { sessionId, listener }
+      const subscribers = subscribersByUser.get(userId) ?? new Set()
+      subscribersByUser.set(userId, subscribers.add(subscriber))
+      return () => {
+        subscribers.delete(subscriber)
+        if (subscribers.size === 0 && subscribersByUser.get(userId) === subscribers)
+          subscribersByUser.delete(userId)
+      }
+    },
+    publish(revocation) {
+      revision++
+      for (const { listener } of subscribersOf(revocation)) listener()
+    },
+  }
 }

@@ -1,7 +1,7 @@
 import type { AuthKysely } from '../database/schema.ts'
 import { digestBody, type ServiceClaims } from './service-token.ts'
 
-/** How long a row outlives its token: the clock of another node may be minutes behind. */
+/** A row outlives its token by this much: the clock of another node may be minutes behind. */
 const RETENTION_TOKEN_MS = 10 * 60 * 1000
 
 const RETENTION_OUTCOME_MS = 24 * 60 * 60 * 1000
@@ -21,7 +21,7 @@ export interface OnceCall {
 }
 
 export type OnceOutcome =
-  /** What the work returned, now or the first time. */
+  /** The result of the work, now or the first time. */
   | { readonly state: 'done'; readonly result: string }
   /** The key was used for another call. */
   | { readonly state: 'conflict' }
@@ -36,9 +36,8 @@ interface Running extends Subject {
 const runningByDatabase = new WeakMap<AuthKysely, Map<string, Running>>()
 
 /**
- * Runs work at most once per idempotency key, on all nodes that share the database. A repetition gets the stored
- * outcome, or waits while the work runs in this process.
- *
+ * Runs work at most once per idempotency key, on all nodes that share the database. A repetition gets the
+ * stored outcome, or waits while the work runs in this process.
  * @param work must not reject: an error is an outcome too, because a part of the work may be done
  * @throws AuthError `SESSIONS_UNAVAILABLE` if the database doesn't respond; then the work wasn't started
  */
@@ -78,11 +77,8 @@ async function claimAndRun(
 }
 
 async function findOutcome(db: AuthKysely, call: Subject & { readonly id: string }): Promise<OnceOutcome> {
-  const row = await db
-    .selectFrom('serviceCall')
-    .select(['fn', 'body', 'result'])
-    .where('id', '=', call.id)
-    .executeTakeFirst()
+  const calls = db.selectFrom('serviceCall').select(['fn', 'body', 'result'])
+  const row = await calls.where('id', '=', call.id).executeTakeFirst()
   // The row has just been pruned: the call was started a day ago.
   if (row === undefined) return { state: 'unknown' }
   if (!isSameCall({ path: row.fn, bodyDigest: row.body }, call)) return { state: 'conflict' }
@@ -93,11 +89,7 @@ function isSameCall(earlier: Subject, call: Subject): boolean {
   return earlier.path === call.path && earlier.bodyDigest === call.bodyDigest
 }
 
-/**
- * Consumes a service JWT, for every node that shares the database. Returns false if it was consumed before.
- *
- * @throws AuthError `SESSIONS_UNAVAILABLE` if the database doesn't respond
- */
+/** Consumes a service JWT on every node that shares the database. Returns false if it was consumed before. */
 export async function consumeToken(
   db: AuthKysely,
   { service, id, expiresAt }: Pick<ServiceClaims, 'service' | 'id' | 'expiresAt'>,

@@ -9,7 +9,6 @@ const SETTING = 'SERVICE_SIGNING_KEYS'
 
 /**
  * Parses the private keys of a service.
- *
  * @param keys a key ring or JWK Set, as JSON text or an object, or the `signingKeys` of `openKeyFile`
  * @throws ConfigurationError naming the invalid member, or if one of the keys also signs JWTs of users
  */
@@ -19,11 +18,7 @@ export function parseServiceSigningKeys(keys: unknown, config: Pick<AuthConfig, 
   return signingKeys
 }
 
-/**
- * Keeps the keys of services and users apart: a service must not be able to make a JWT of a user.
- *
- * @throws ConfigurationError if a key, or the id of one, also verifies JWTs of users
- */
+/** Rejects keys of services that could also sign JWTs of users. @throws ConfigurationError naming the key */
 export function rejectSharedKeys(
   serviceKeys: KeySet,
   { issuers }: Pick<AuthConfig, 'issuers'>,
@@ -33,7 +28,7 @@ export function rejectSharedKeys(
   for (const { kid, material } of serviceKeys.keys()) {
     if (userKeys.some((key) => key.kid === kid || key.material === material)) {
       throw new ConfigurationError(
-        `${setting}: the key ${kid} verifies JWTs of users too. Create separate keys with "sallyport keys create --prefix SERVICE_"`,
+        `${setting}: the key ${kid} verifies JWTs of users too. Create separate keys with "sallyport keys create --prefix SERVICE_".`,
       )
     }
   }

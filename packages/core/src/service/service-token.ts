@@ -39,11 +39,7 @@ export interface ServiceTokenOptions {
   readonly now: Date
 }
 
-/**
- * Issues the service JWT of one attempt of a call. The receiver accepts each token once.
- *
- * @throws ConfigurationError if the path, the service, or the key is empty, too long, or has control characters
- */
+/** Issues the service JWT of one attempt of a call. @throws ConfigurationError if a name isn't valid */
 export async function issueServiceToken(
   { path, type, actor, idempotencyKey }: ServiceCall,
   { key, service, audience, bodyDigest, now }: ServiceTokenOptions,
@@ -88,7 +84,6 @@ export async function digestBody(body: Uint8Array<ArrayBuffer>): Promise<string>
   return base64url.encode(new Uint8Array(await crypto.subtle.digest('SHA-256', body)))
 }
 
-/** @throws ConfigurationError if {@link isClaimText} is false */
 export function requireClaimText(name: string, value: unknown): asserts value is string {
   if (!isClaimText(value))
     throw new ConfigurationError(`${name} must be 1 to 200 characters, none of them a control character`)

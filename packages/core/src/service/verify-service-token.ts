@@ -33,9 +33,8 @@ function keysFor(token: string, keys: ServiceKeys): KeySet {
 }
 
 /**
- * Verifies the signature, audience, and lifetime of a service JWT. The caller compares it with the request and
- * rejects a replay.
- *
+ * Verifies the signature, audience, and lifetime of a service JWT. The caller must compare it with the
+ * request and reject a replay.
  * @throws AuthError `TOKEN_INVALID`, `TOKEN_EXPIRED`, or `KEYS_UNAVAILABLE`
  */
 export async function verifyServiceToken(
@@ -55,7 +54,7 @@ export async function verifyServiceToken(
 
 function parseClaims(payload: Uint8Array): JsonObject {
   const claims = parsePayload(payload)
-  // `JSON.parse` keeps the last of two equal claims; the signer may have meant the first (RFC 7519 section 4).
+  // `JSON.parse` keeps the last of two equal claims, and the signer may have meant the first (RFC 7519).
   const once = new TextEncoder().encode(JSON.stringify(claims))
   if (countStrings(payload) !== countStrings(once)) throw new AuthError('TOKEN_INVALID')
   return claims
@@ -69,7 +68,9 @@ function parseCall(claims: JsonObject, expiresAt: Date): ServiceClaims {
     isClaimText(id) &&
     isClaimText(path) &&
     (type === 'query' || type === 'mutation') &&
-    isDigest(bodyDigest) &&
+    typeof bodyDigest === 'string' &&
+    bodyDigest.length === 43 &&
+    isBase64url(bodyDigest) &&
     (idempotencyKey === null || (type === 'mutation' && isClaimText(idempotencyKey)))
   if (!isCall) throw new AuthError('TOKEN_INVALID')
   return { service, id, path, type, bodyDigest, idempotencyKey, actor: parseActor(claims.act), expiresAt }
@@ -89,8 +90,4 @@ function parseActor(act: unknown): Identity | null {
     isNumericDate(exp)
   if (!isActor) throw new AuthError('TOKEN_INVALID')
   return { userId, sessionId, version, issuer, keyId, expiresAt: new Date(exp * 1000) }
-}
-
-function isDigest(value: unknown): value is string {
-  return typeof value === 'string' && value.length === 43 && isBase64url(value)
 }

@@ -1,20 +1,20 @@
 import type { AuthTransaction, SessionDatabase } from '../database/session-database.ts'
 import type { RateLimitStore } from '../rate-limit/rate-limit.ts'
 import type { RevocationFeed } from '../revocations/feed.ts'
-import type { SessionReader } from './session-store.ts'
+import type { SessionReader } from './session.ts'
 
 /** The member of a database handle that holds its {@link AuthStore}. */
 export const authStore: unique symbol = Symbol.for('sallyport.authStore') as never
 
-/** What guarded procedures need of a database. */
+/** The parts of a database that guarded procedures use. */
 export interface AuthStore {
   readonly sessions: SessionReader
   readonly revocations: RevocationFeed
-  /** Counts attempts for `rateLimit`. */
+  /** Stores the counters of `rateLimit`. */
   readonly limits?: RateLimitStore
-  /** For `ctx.transaction`. Absent if another library owns the database; its transactions use `lockSession`. */
+  /** For `ctx.transaction`. Absent if another library owns the tables: call `lockSession` instead. */
   readonly database?: SessionDatabase
-  /** Limits each later statement of a transaction, so none outlasts the timeout of `ctx.transaction`. */
+  /** Sets a timeout for later statements of a transaction, so they can't outlast `ctx.transaction`. */
   readonly limitStatements?: (trx: AuthTransaction, timeoutMs: number) => Promise<void>
 }
 
@@ -30,7 +30,6 @@ export function sessionsOf(db: AuthDatabase): SessionReader {
 
 /**
  * Adds the store to a database handle of any kind, so it can be `ctx.db`. Returns the handle.
- *
  * @example const db = withAuthStore(drizzle(client), { sessions, revocations })
  */
 export function withAuthStore<Database extends object>(

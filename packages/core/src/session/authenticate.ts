@@ -5,8 +5,7 @@ import { AuthError } from '../protocol/errors.ts'
 import { readCredentials } from '../request/credentials.ts'
 import { checkOrigin, type OriginRequest, type RequestKind } from '../request/origin.ts'
 import { withReport } from './report-denial.ts'
-import type { Session } from './session.ts'
-import type { SessionReader } from './session-store.ts'
+import type { Session, SessionReader } from './session.ts'
 import { validateSession } from './validate-session.ts'
 
 /** The caller, after both steps. */
@@ -16,9 +15,8 @@ export interface Authenticated {
 }
 
 /**
- * Authenticates a request. Step 1 verifies its JWT, without a database. Step 2 reads the session row and decides
- * whether that session is still valid. A step that can't decide throws with 503, never "not signed in".
- *
+ * Authenticates a request. Step 1 verifies its JWT, without a database. Step 2 reads the session row and
+ * decides whether the session is still valid. A step that can't decide throws with 503, never 401.
  * @throws AuthError like {@link identify} and `validateIdentity`
  */
 export async function authenticate(
@@ -32,8 +30,7 @@ export async function authenticate(
 }
 
 /**
- * Step 1: checks that the credentials are unambiguous, that the origin may use them, and that the JWT is valid.
- *
+ * Step 1: checks that the credentials are unambiguous, the origin may use them, and the JWT is valid.
  * @throws AuthError `COOKIE_CONFLICT`, `TOKEN_MISSING`, `ORIGIN_REJECTED`, `TOKEN_INVALID`, `TOKEN_EXPIRED`,
  * or `KEYS_UNAVAILABLE`
  */
@@ -59,7 +56,6 @@ async function verifyCredentials(
 /**
  * Step 2: checks that the key behind an identity has not leaked and that its session is still valid. The
  * identity may be from an earlier request, such as the handshake of a WebSocket.
- *
  * @throws AuthError `TOKEN_INVALID` if the key has leaked, or like {@link validateSession}
  */
 export function validateIdentity(
@@ -73,7 +69,7 @@ export function validateIdentity(
   return withReport(validate, { step: 2, sessionId: identity.sessionId, config })
 }
 
-/** Keys leave the set when the last JWT they signed has expired. A key that is gone earlier has leaked. */
+/** Keys leave the set when the last JWT they signed has expired. A key that leaves earlier has leaked. */
 function isKeyTrusted({ issuer, keyId, expiresAt }: Identity, config: AuthConfig): boolean {
   const status = config.issuers.find((trusted) => trusted.issuer === issuer)?.jwks.status(keyId)
   return status === 'known' || (status === 'gone' && expiresAt <= config.now())

@@ -1,6 +1,6 @@
 import type { AuthConfig } from '../config.ts'
 import { withDeadline } from '../protocol/deadline.ts'
-import type { SessionReader } from './session-store.ts'
+import type { SessionReader } from './session.ts'
 
 /** Returns whether both steps can decide now, for health checks. Never throws. */
 export async function isReady(config: AuthConfig, sessions: SessionReader): Promise<boolean> {

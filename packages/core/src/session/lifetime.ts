@@ -5,15 +5,17 @@ export function isInGrace(rotatedAt: Date | null, now: Date): boolean {
   return rotatedAt !== null && now.getTime() - rotatedAt.getTime() <= GRACE_SECONDS * 1000
 }
 
-/** How long sessions live, in seconds; `Infinity` for no limit. */
+/** How long sessions live, in seconds. */
 export interface SessionLifetimes {
+  /** Lifetime since the session was last extended. @default 2_592_000 (30 days) */
   readonly expiresInSeconds: number
-  /** Used if the user chose not to be remembered. */
+  /** The same, if the user chose not to be remembered. @default 86_400 (1 day) */
   readonly unrememberedExpiresInSeconds: number
-  /** From the sign-in, no matter how much the session is used. */
+  /** Ends a session this long after the sign-in, even if it is used. @default 15_552_000 (180 days) */
   readonly absoluteLifetimeSeconds: number
-  /** From the last refresh. */
+  /** Ends a session this long after its last refresh. Must exceed the lifetime of a JWT. @default Infinity */
   readonly idleTimeoutSeconds: number
+  /** Extends a session that is used this long after it was last extended. @default 86_400 (1 day) */
   readonly renewAfterSeconds: number
 }
 

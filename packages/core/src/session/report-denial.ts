@@ -4,7 +4,7 @@ import { AuthError, isAuthError } from '../protocol/errors.ts'
 import type { Reason } from '../protocol.ts'
 import { hashSecret } from './secret.ts'
 
-/** `sessionId` is null if no identity was proved. */
+/** `sessionId` is null without an identity. */
 type Denial = { reason: Reason; step: 1 | 2; sessionId: string | null; durationMs: number }
 
 /** Emits `decision.denied` with a hash of the session id, so the event can be logged anywhere. */

@@ -1,21 +1,20 @@
 import { base64url } from 'jose'
 import { isBase64url } from '../jwt/encoding.ts'
 import { isInGrace } from './lifetime.ts'
-import type { SessionToken } from './session-store.ts'
+import type { SessionToken } from './session.ts'
 
 const RANDOM_BYTES = 32
 const VERSION_BYTES = 4
 
-/** Creates a secret: 256 random bits in base64url, which no table has in clear. */
+/** Creates a secret: 256 random bits in base64url. Tables store only its hash. */
 export function createSecret(): string {
   return base64url.encode(crypto.getRandomValues(new Uint8Array(RANDOM_BYTES)))
 }
 
 /**
- * Creates the secret of a session version: 256 random bits, the version, and a MAC over both. The MAC identifies
- * earlier secrets of the session without storing them. Only the session cookie has the secret.
- *
- * @param family the key of the MAC, from {@link createFamily}
+ * Creates the secret of a session version: 256 random bits, the version, and a MAC over both. The MAC
+ * identifies earlier secrets of the session without storing them. Only the session cookie has the secret.
+ * @param family the key of the MAC, from {@link createSecret}. An attacker who has it can end the session
  */
 export async function createSessionSecret(family: string, version: number): Promise<string> {
   const signed = new Uint8Array(RANDOM_BYTES + VERSION_BYTES)
@@ -25,12 +24,20 @@ export async function createSessionSecret(family: string, version: number): Prom
   return base64url.encode(new Uint8Array([...signed, ...new Uint8Array(mac)]))
 }
 
-/** Creates the MAC key of a session. With it, an attacker can make a secret look superseded or end the session. */
-export function createFamily(): string {
-  return createSecret()
+type SecretColumns = Omit<SessionToken, 'userId' | 'expiresAt' | 'createdAt' | 'lastSeenAt' | 'remembered'>
+
+/** Creates a secret, and the columns that store it and invalidate earlier secrets. */
+export async function createCredentials(
+  version: number,
+  tokenFamily: string = createSecret(),
+): Promise<{ secret: string; columns: SecretColumns }> {
+  const secret = await createSessionSecret(tokenFamily, version)
+  const token = await hashSecret(secret)
+  const previous = { previousToken: null, rotatedAt: null }
+  return { secret, columns: { token, tokenFamily, version, provedVersion: version, ...previous } }
 }
 
-/** Returns the version of a secret that we ever issued for this session; null for any other text. */
+/** Returns the version of a secret that we issued for this session; null for any other text. */
 export async function versionOfSecret(secret: string, family: string): Promise<number | null> {
   // Another spelling of the same bytes, such as with padding, would be a second secret.
   if (!isBase64url(secret)) return null
@@ -42,7 +49,7 @@ export async function versionOfSecret(secret: string, family: string): Promise<n
   return new DataView(signed.buffer).getUint32(RANDOM_BYTES)
 }
 
-/** Returns `sha256:<hex>`, as tables have a secret. It is random, so it needs neither salt nor stretching. */
+/** Returns `sha256:<hex>`, for tables. A secret is random, so it needs neither salt nor stretching. */
 export async function hashSecret(secret: string): Promise<string> {
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(secret)))
   return `sha256:${Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')}`
@@ -51,13 +58,13 @@ export async function hashSecret(secret: string): Promise<string> {
 /**
  * - `current`
  * - `previous`: a refresh rotated it out a moment ago, and it is still valid
- * - `replayed`: rotated out earlier, so two parties hold secrets of this session
- * - `superseded`: from before the user last proved who they are, so a harmless leftover copy
+ * - `replayed`: rotated out earlier, so the cookie was copied
+ * - `superseded`: issued before the user last proved who they are, so a leftover copy
  * - `unknown`: not issued by us for this session
  */
 export type SecretStatus = 'current' | 'previous' | 'replayed' | 'superseded' | 'unknown'
 
-/** Returns what a secret is to a session. Compares hashes, so its timing says nothing about the secret. */
+/** Returns the status of a secret. Compares hashes, so its timing reveals nothing about the secret. */
 export async function secretStatus(
   secret: string,
   session: Pick<SessionToken, 'token' | 'previousToken' | 'rotatedAt' | 'tokenFamily' | 'provedVersion'>,

@@ -4,21 +4,13 @@ import type { SessionKey, StoredSession } from './session.ts'
 /** A date as ISO 8601, as milliseconds since 1970, or as a driver reads it. */
 type Moment = string | number | Date | null
 
-/** The columns that Step 2 reads. */
-export interface LookupRow {
-  readonly expiresAt: Moment
-  readonly lastAuthenticatedAt: Moment
-  readonly version: number | null
-  readonly rotatedAt: Moment
-  readonly issuer: string | null
-  readonly name: string | null
-  readonly email: string | null
-  readonly role: string | null
-  readonly banned: boolean | number | null
-  readonly banExpires: Moment
-}
+/** The columns of each table that Step 2 reads, in the order of the select lists. */
+export const SESSION_COLUMNS = ['expiresAt', 'lastAuthenticatedAt', 'version', 'rotatedAt', 'issuer'] as const
+export const USER_COLUMNS = ['name', 'email', 'role', 'banned', 'banExpires'] as const
 
-/** The columns that Step 2 reads, as an array, in the order of the select lists. */
+/** A row as a driver reads it. */
+export type Row = Readonly<Record<string, unknown>>
+
 export type LookupValues = readonly [
   expiresAt: Moment,
   lastAuthenticatedAt: Moment,
@@ -34,19 +26,21 @@ export type LookupValues = readonly [
   ...added: unknown[],
 ]
 
-const OWN_COLUMNS = 10
+const OWN_COLUMNS = SESSION_COLUMNS.length + USER_COLUMNS.length
 
-/** Returns the session of a row. */
+/** Returns the session of two rows. Some drivers read integers as bigint. */
 export function toSession(
   key: SessionKey,
-  row: LookupRow,
-  { added = null, values = [] }: { added?: AddedLists | null; values?: readonly unknown[] } = {},
+  { user, session }: { readonly user: Row; readonly session: Row },
+  added: AddedLists | null,
 ): StoredSession {
-  const { expiresAt, lastAuthenticatedAt, version, rotatedAt, issuer } = row
-  const { name, email, role, banned, banExpires } = row
-  const ofSession = [expiresAt, lastAuthenticatedAt, version, rotatedAt, issuer] as const
-  const ofUser = [name, email, role, banned, banExpires] as const
-  return sessionOf(key, [...ofSession, ...ofUser, ...values], added)
+  const own = [...SESSION_COLUMNS.map((name) => session[name]), ...USER_COLUMNS.map((name) => user[name])]
+  const ofSession = (added?.session ?? []).map(([name]) => session[name])
+  const ofUser = (added?.user ?? []).map(([name]) => user[name])
+  const values: readonly unknown[] = [...own, ...ofSession, ...ofUser].map((value) =>
+    typeof value === 'bigint' ? Number(value) : value,
+  )
+  return sessionOf(key, values as LookupValues, added)
 }
 
 /** Returns the session of a row that was read as an array, which is faster. */

@@ -12,9 +12,9 @@ export interface Session {
   readonly id: string
   readonly userId: string
   readonly expiresAt: Date
-  /** When the user last signed in or reauthenticated: ISO 8601 in UTC. A `Date` would slow every call. */
+  /** When the user last signed in or re-authenticated: ISO 8601 in UTC. A `Date` would slow every call. */
   readonly lastAuthenticatedAt: string
-  /** Increases when the user reauthenticates; Step 2 then rejects older tokens. Null without such a column. */
+  /** Increases when the user re-authenticates, to reject older tokens. Null without such a column. */
   readonly version: number | null
   /** When a refresh last rotated the secret, as ISO 8601; null if the version has another origin. */
   readonly rotatedAt: string | null
@@ -23,7 +23,7 @@ export interface Session {
   readonly user: SessionUser
 }
 
-/** A session as the store has it. Step 2 sets `ban` to null, so a resolver that returns it never shows a ban. */
+/** A session as stored. Step 2 sets `ban` to null, so a resolver that returns it never shows a ban. */
 export interface StoredSession extends Session {
   /** The ban of the user, even if it has ended. `until: null` is a ban without an end. */
   readonly ban: { readonly until: Date | null } | null
@@ -33,6 +33,34 @@ export interface StoredSession extends Session {
 export interface SessionKey {
   readonly sessionId: string
   readonly userId: string
+}
+
+/** Reads session records for Step 2, from the database or over HTTP. */
+export interface SessionReader {
+  /** Returns the current session with this id **and** this user, or null. Doesn't validate. */
+  findSession(key: SessionKey): StoredSession | null | Promise<StoredSession | null>
+}
+
+/** Session records of a process with a database, which can check session cookies too. */
+export interface SessionStore extends SessionReader {
+  /** Returns what the endpoints need to check a session cookie, or null. Never used for Step 2. */
+  findToken(sessionId: string): Promise<SessionToken | null>
+}
+
+/** The columns of a session that decide about its cookie. */
+export interface SessionToken {
+  readonly userId: string
+  /** `sha256:<hex>` of the secret. */
+  readonly token: string
+  readonly previousToken: string | null
+  readonly rotatedAt: Date | null
+  readonly tokenFamily: string | null
+  readonly version: number
+  readonly provedVersion: number
+  readonly expiresAt: Date
+  readonly createdAt: Date
+  readonly lastSeenAt: Date
+  readonly remembered: boolean
 }
 
 /** Returns whether a user is banned now. A ban ends at `banExpires`; an unreadable date never ends it. */

@@ -2,8 +2,7 @@ import type { Identity } from '../jwt/identity.ts'
 import { LOOKUP_TIMEOUT_MS, withDeadline } from '../protocol/deadline.ts'
 import { AuthError, isAuthError } from '../protocol/errors.ts'
 import { isInGrace } from './lifetime.ts'
-import { isBanned, type Session, type SessionKey, type StoredSession } from './session.ts'
-import type { SessionReader } from './session-store.ts'
+import { isBanned, type Session, type SessionKey, type SessionReader, type StoredSession } from './session.ts'
 
 export interface ValidateOptions {
   /** @default () => new Date() */
@@ -16,9 +15,8 @@ export interface ValidateOptions {
 export type ProvedSession = SessionKey & Pick<Identity, 'version' | 'issuer'>
 
 /**
- * Step 2: returns the session behind a verified identity, or throws if it is no longer valid (spec section
+ * Step 2: returns the session behind a verified identity, or throws if it isn't valid anymore (spec section
  * 5). Always queries the store.
- *
  * @throws AuthError `SESSION_NOT_FOUND`; `TOKEN_INVALID` if another issuer owns the session or its
  * credentials were replaced since the token was issued; `SESSION_EXPIRED`; `ACCOUNT_BANNED`; or
  * `SESSIONS_UNAVAILABLE` if the store throws, times out, or returns anything but the requested session
@@ -65,9 +63,8 @@ async function readSession(
 function requireValid(session: StoredSession, now: Date): Session {
   // Negated, because every comparison with an unreadable date is false. Numbers compare faster than dates.
   if (!(session.expiresAt.getTime() > now.getTime())) throw new AuthError('SESSION_EXPIRED')
-  const { ban } = session
-  if (ban === null) return session
-  if (isBanned({ banned: true, banExpires: ban.until }, now)) throw new AuthError('ACCOUNT_BANNED')
+  if (session.ban === null) return session
+  if (isBanned({ banned: true, banExpires: session.ban.until }, now)) throw new AuthError('ACCOUNT_BANNED')
   const valid: StoredSession = { ...session, ban: null }
   return valid
 }

@@ -23,8 +23,7 @@ import { hashPassword } from '../plugins/email-password/password.ts'
 import type { EmailPasswordOptions } from '../plugins/email-password/settings.ts'
 import { type AuthDatabase, withAuthStore } from '../session/auth-store.ts'
 import { openSqlite } from '../sqlite.ts'
-import { countLookups, type LookupCounter } from './count-lookups.ts'
-import { createTestClock, type TestClock } from './test-clock.ts'
+import { countLookups, createTestClock, type LookupCounter, type TestClock } from './instruments.ts'
 
 /** The default password of {@link TestAuth.createUser}. */
 export const TEST_PASSWORD = 'correct horse battery staple'
@@ -51,6 +50,8 @@ export type TestDefinition<Plugins extends readonly AuthPlugin[] = readonly []> 
   readonly [...TestPlugins<Plugins>, AppPlugin<Record<never, never>, Record<never, never>>]
 > & { readonly signingKeys: SigningKeys }
 
+type NewTestUser = { email?: string; role?: string; password?: string }
+
 /** An auth server for tests, with helpers for every state in the spec. */
 export interface TestAuth<Plugins extends readonly AuthPlugin[] = readonly []>
   extends Omit<Auth<TestDefinition<Plugins>['plugins']>, 'close'> {
@@ -61,11 +62,7 @@ export interface TestAuth<Plugins extends readonly AuthPlugin[] = readonly []>
   readonly db: AuthKysely & AuthDatabase
   readonly lookups: LookupCounter
   /** Creates a user, by default with {@link TEST_PASSWORD}, the role `user`, and a random email. */
-  createUser(options?: {
-    email?: string
-    role?: string
-    password?: string
-  }): Promise<{ userId: string; email: string }>
+  createUser(options?: NewTestUser): Promise<{ userId: string; email: string }>
   /** Signs a user in, by default a new one. */
   signIn(options?: { userId?: string; role?: string }): Promise<TestSession>
   /** Returns the same browser with an expired JWT and the same session cookie. */
@@ -73,7 +70,7 @@ export interface TestAuth<Plugins extends readonly AuthPlugin[] = readonly []>
   expireSession(session: TestSession): Promise<void>
   /** Deletes the session, as an admin would. */
   revoke(session: TestSession): Promise<void>
-  /** Bans the user of the session without an end. Keeps the session. */
+  /** Bans the user of the session forever. Keeps the session. */
   ban(session: TestSession): Promise<void>
   close(): Promise<void>
 }
@@ -99,11 +96,11 @@ function hashOnce(password: string): Promise<string> {
 
 /**
  * Creates an auth server in memory with a fake clock, new keys, `emailPassword()`, and `admin()`.
- *
  * @example
  * const auth = await createTestAuth()
  * const ada = await auth.signIn({ role: 'admin' })
- * await auth.handler(new Request('http://localhost/api/auth/backend/token', { headers: { cookie: ada.cookie } }))
+ * const request = new Request(auth.config.baseUrl, { headers: { cookie: ada.cookie } })
+ * const { users } = await auth.api.listUsers({ request })
  */
 export async function createTestAuth<const Plugins extends readonly AuthPlugin[] = readonly []>(
   options: Partial<Omit<AuthConfigOptions, 'jwks' | 'now'>> & TestAuthOptions<Plugins> = {},

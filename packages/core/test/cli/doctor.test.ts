@@ -16,7 +16,7 @@ const CORE = new URL('../../src/', import.meta.url)
 const host = hostSallyport()
 afterAll(host.stop)
 
-/** Runs `sallyport doctor` in the folder of an app, in a process that the calls share. */
+/** Runs `sallyport doctor` in an app's folder, in a process that the calls share. */
 const doctor = (cwd: string, args: readonly string[] = []): Promise<Run> =>
   host.run(['doctor', ...args], { cwd })
 const boundary = (cwd: string, env: Readonly<Record<string, string>> = {}): Promise<Run> =>
@@ -27,7 +27,7 @@ const HELPER = {
   'src/routers/notes.ts': `import '../helper.ts'\n${CLEAN_APP['src/routers/notes.ts']}`,
 }
 
-/** The definition of an app whose variables are these. */
+/** Returns the module of a definition with these variables. */
 const definitionOf = (jwks: string, signingKeys: unknown) => `
   import { defineAuthConfig, dynamicJwks, staticJwks } from '${CORE}index.ts'
   import { defineAuth } from '${CORE}auth.ts'
@@ -38,7 +38,7 @@ const [one, two] = [await createSigningKey(), await createSigningKey()]
 const publicHalves = (...keys: readonly object[]) =>
   `staticJwks(${JSON.stringify(parseSigningKeys({ keys }).publicJwks)})`
 
-test('an app in order: a line for each check, and 0', async ({ expect }) => {
+test('a correct app prints a line for each check and exits with 0', async ({ expect }) => {
   const root = writeApp(directory, {
     ...CLEAN_APP,
     'src/auth.ts': definitionOf(publicHalves(one, two), { keys: [one, two] }),
@@ -53,7 +53,9 @@ ok      boundary       src/procedures.ts doesn't reach src/auth.ts (# modules, 4
 `)
 })
 
-test('1 if a module must not carry the definition: its imports, and the fix', async ({ expect }) => {
+test('exits with 1 if a module must not import the definition, and prints the imports and the fix', async ({
+  expect,
+}) => {
   const root = writeApp(directory, { ...CLEAN_APP, ...HELPER })
   expect(await doctor(root, ['boundary'])).toEqual({
     code: 1,
@@ -66,7 +68,7 @@ test('1 if a module must not carry the definition: its imports, and the fix', as
   })
 })
 
-test('--json prints the same for programs, with files under names of its own choice', async ({ expect }) => {
+test('--json prints the same for programs, also with files under other names', async ({ expect }) => {
   const root = writeApp(directory, {
     'lib/main.ts': `import './post.ts'\nimport './definition.ts'`,
     'lib/definition.ts': `export default 1`,
@@ -96,7 +98,7 @@ test('--json prints the same for programs, with files under names of its own cho
   ])
 })
 
-test('an app without a server: says that not all modules were checked', async ({ expect }) => {
+test('reports that not all modules were checked in an app without a server', async ({ expect }) => {
   const { code, stdout } = await doctor(writeApp(directory, { ...CLEAN_APP, 'src/server.ts': null }), [
     'boundary',
   ])
@@ -104,7 +106,7 @@ test('an app without a server: says that not all modules were checked', async ({
   expect(stdout).toContain(`src/server.ts doesn't exist, so not all were checked.`)
 })
 
-describe('the configuration and the keys fail with their reason', () => {
+describe('prints why the configuration or the keys fail', () => {
   const sameKid = { ...two, kid: one.kid }
   test.for([
     {
@@ -113,7 +115,7 @@ describe('the configuration and the keys fail with their reason', () => {
       said: [/^failed {2}configuration {2}src\/auth\.ts could not be loaded: JWKS/, /^failed {2}keys/],
     },
     {
-      fault: 'another default export',
+      fault: "a default export that isn't a definition",
       module: 'export default {}',
       said: [/^failed {2}configuration .* isn't an auth definition/, /^failed {2}keys/],
     },
@@ -123,7 +125,7 @@ describe('the configuration and the keys fail with their reason', () => {
       said: [/^ok/, /^failed {2}keys {11}SIGNING_KEYS is not set/],
     },
     {
-      fault: 'a signing key that is not published',
+      fault: 'an unpublished signing key',
       module: definitionOf(publicHalves(one), { keys: [one, two] }),
       said: [/^ok/, new RegExp(`^failed  keys {11}SIGNING_KEYS has the key ${two.kid}, and JWKS doesn't`)],
     },
@@ -133,7 +135,7 @@ describe('the configuration and the keys fail with their reason', () => {
       said: [/^ok/, new RegExp(`^failed  keys {11}Step 1 rejects a JWT that the key ${one.kid} signed`)],
     },
     {
-      fault: 'a key set that cannot be fetched',
+      fault: "a key set that can't be fetched",
       module: definitionOf(`dynamicJwks('http://127.0.0.1:1/jwks')`, { keys: [one] }),
       said: [/^ok/, /^failed {2}keys {11}The keys of http:\/\/localhost:3000 can't be loaded\. ./],
     },
@@ -147,7 +149,7 @@ describe('the configuration and the keys fail with their reason', () => {
   })
 })
 
-test('a base URL of this machine fails in production', async ({ expect }) => {
+test('rejects a localhost base URL in production', async ({ expect }) => {
   const root = writeApp(directory, { 'src/auth.ts': definitionOf(publicHalves(one), { keys: [one] }) })
   const env = { NODE_ENV: 'production' }
   expect(await host.run(['doctor', 'configuration'], { cwd: root, env })).toEqual({
@@ -158,7 +160,7 @@ test('a base URL of this machine fails in production', async ({ expect }) => {
   })
 })
 
-describe('a call that makes no sense ends with 2', () => {
+describe('exits with 2 for invalid arguments', () => {
   test.for([
     { call: 'no app', args: ['boundary'], message: `src/procedures.ts doesn't exist. Pass --procedures.` },
     {
@@ -167,7 +169,7 @@ describe('a call that makes no sense ends with 2', () => {
       message: `src/auth.ts doesn't exist. Pass --auth.`,
     },
     {
-      call: 'a file that is not there',
+      call: 'a missing file',
       args: ['boundary', '--procedures', 'empty.ts', '--auth', AUTH_DEFINITION, '--action', 'src/none.ts'],
       message: `src/none.ts doesn't exist. Pass --action.`,
     },
@@ -182,8 +184,8 @@ describe('a call that makes no sense ends with 2', () => {
   })
 })
 
-describe('what cannot be done ends with 1 and its reason', () => {
-  /** Options for Node that do something else where the bundler is imported. */
+describe("exits with 1 and the reason if the check can't run", () => {
+  /** Returns Node options that replace the bundler where it is imported. */
   const onBundler = (code: string) => {
     const hook = `import { registerHooks } from 'node:module'
       registerHooks({ resolve: (id, context, next) => id.startsWith('rolldown') ? ${code} : next(id, context) })`
@@ -193,12 +195,10 @@ describe('what cannot be done ends with 1 and its reason', () => {
   test('without rolldown', async ({ expect }) => {
     const run = await boundary(writeApp(directory, CLEAN_APP), onBundler(`next('not-installed', context)`))
     expect(run).toMatchObject({ code: 1, stderr: '' })
-    expect(run.stdout).toMatch(
-      /^failed {2}boundary {7}The boundary check reads .* which is not installed\. Run .*\n$/,
-    )
+    expect(run.stdout).toMatch(/^failed {2}boundary {7}This command needs rolldown, .* Run .*\n$/)
   })
 
-  test('with a rolldown that is broken', async ({ expect }) => {
+  test('with a broken rolldown', async ({ expect }) => {
     const env = onBundler(`(() => { throw new Error('no binding for this machine') })()`)
     const { code, stdout } = await boundary(writeApp(directory, CLEAN_APP), env)
     expect({ code, stdout }).toEqual({
@@ -207,7 +207,7 @@ describe('what cannot be done ends with 1 and its reason', () => {
     })
   })
 
-  test('with a file that is not there', async ({ expect }) => {
+  test('with a missing file', async ({ expect }) => {
     const root = writeApp(directory, { ...CLEAN_APP, 'src/server.ts': `import './none.ts'` })
     const { code, stdout } = await doctor(root, ['boundary'])
     expect(code).toBe(1)

@@ -6,16 +6,15 @@ import { type Run, runSallyport } from '../support/run-sallyport.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { writeApp } from '../support/write-app.ts'
 
-// Every call is a process: as many as there are processors run side by side.
+// Every call is a process. Run as many in parallel as there are processors.
 const test = sequential.concurrent
 
 const directory = temporaryDirectory()
 
-/** An auth definition with a column: what `defineAuth` returns, as far as the command looks at it. */
+/** An auth definition with a column: the part of what `defineAuth` returns that the command reads. */
 const DEFINITION = `{ plugins: [{ id: 'app', userColumns: { nickname: { type: 'text' } } }] }`
 const WROTE = 'wrote src/generated/database.ts\n'
 
-/** An app with an auth definition. */
 const appWith = (files: Readonly<Record<string, string | null>>) =>
   writeApp(directory, { 'src/auth.ts': `export default ${DEFINITION}`, ...files })
 
@@ -28,7 +27,7 @@ const generate = (
 const host = hostSallyport()
 afterAll(host.stop)
 
-/** In a process that the calls share: for those that load no definition. */
+/** Runs in a process that the calls share: for calls that load no definition. */
 const reject = (cwd: string, args: readonly string[]): Promise<Run> =>
   host.run(['generate', ...args], { cwd })
 
@@ -36,7 +35,9 @@ const generated = (root: string, path = 'src/generated/database.ts'): string =>
   readFileSync(join(root, path), 'utf8')
 
 describe('sallyport generate', () => {
-  test('writes the columns and tables of the definition, and the second time nothing', async ({ expect }) => {
+  test('writes the columns and tables of the definition once, then reports no changes', async ({
+    expect,
+  }) => {
     const root = appWith({})
     expect(await generate(root)).toEqual({ code: 0, stdout: WROTE, stderr: '' })
     const file = generated(root)
@@ -49,7 +50,7 @@ describe('sallyport generate', () => {
     expect(statSync(join(root, 'src/generated/database.ts')).ino).toBe(ino)
   })
 
-  test('may be imported by the definition, which it needs first', async ({ expect }) => {
+  test('writes a module that the definition imports before it exists', async ({ expect }) => {
     const root = appWith({
       'src/auth.ts': `
         import { authColumns } from './generated/database.ts'
@@ -60,7 +61,7 @@ describe('sallyport generate', () => {
     expect(generated(root)).toContain('nickname')
   })
 
-  test('writes the file that it is told', async ({ expect }) => {
+  test('writes the file that --out names', async ({ expect }) => {
     const root = appWith({ 'lib/definition.mts': `export default ${DEFINITION}` })
     const args = ['--auth', './lib/definition.mts', '--out', 'lib/made/tables.ts']
     expect(await generate(root, args)).toMatchObject({ code: 0, stderr: '' })
@@ -68,7 +69,7 @@ describe('sallyport generate', () => {
     expect(existsSync(join(root, 'src/generated'))).toBe(false)
   })
 
-  test('ends although the definition has left something open', async ({ expect }) => {
+  test('exits although the definition left a timer and a watcher open', async ({ expect }) => {
     const root = appWith({
       'src/auth.ts': `
         import { watch } from 'node:fs'
@@ -80,7 +81,7 @@ describe('sallyport generate', () => {
   })
 })
 
-describe('a file from elsewhere is not replaced', () => {
+describe("doesn't replace a file that it didn't write", () => {
   test.for([
     ['a module of the app', 'src/session.ts', '// Mine\nexport const session = 1'],
     ['the definition itself', 'src/auth.ts', `console.log('loaded')\nexport default ${DEFINITION}`],
@@ -90,14 +91,14 @@ describe('a file from elsewhere is not replaced', () => {
     expect(await reject(root, ['--out', path])).toEqual({
       code: 1,
       stdout: '',
-      stderr: `${path} was not written by "sallyport generate". Move it, or pass another file as --out.\n`,
+      stderr: `${path} was not written by "sallyport generate". Move it, or pass --out.\n`,
     })
     expect(generated(root, path)).toBe(text)
   })
 })
 
 describe('sallyport generate --check', () => {
-  test('says with 1 that the file differs, and writes nothing', async ({ expect }) => {
+  test('exits with 1 if the file differs, and writes nothing', async ({ expect }) => {
     const root = appWith({})
     await generate(root)
     expect(await generate(root, ['--check'])).toEqual({ code: 0, stdout: 'up to date\n', stderr: '' })
@@ -111,7 +112,7 @@ describe('sallyport generate --check', () => {
     expect(generated(root)).toBe(before)
   })
 
-  test('says with 1 that the file is missing, without loading a definition that may import it', async ({
+  test('exits with 1 if the file is missing, without loading a definition that may import it', async ({
     expect,
   }) => {
     const root = appWith({ 'src/auth.ts': `import './generated/database.ts'\nexport default ${DEFINITION}` })
@@ -125,7 +126,7 @@ describe('sallyport generate --check', () => {
     expect(readdirSync(join(root, 'src/generated'))).toEqual([])
   })
 
-  test('takes other line ends for the same', async ({ expect }) => {
+  test('ignores different line endings', async ({ expect }) => {
     const root = appWith({})
     await generate(root)
     writeFileSync(join(root, 'src/generated/database.ts'), generated(root).replaceAll('\n', '\r\n'))
@@ -133,7 +134,7 @@ describe('sallyport generate --check', () => {
   })
 })
 
-describe('what cannot be loaded ends with 1, and nothing is written', () => {
+describe("exits with 1 and writes nothing if the definition can't be loaded", () => {
   test.for([
     {
       fault: 'it does not parse',
@@ -141,13 +142,13 @@ describe('what cannot be loaded ends with 1, and nothing is written', () => {
       said: /could not be loaded: .*src\/auth\.ts:1/,
     },
     { fault: 'it throws', module: `throw new Error('no keys')`, said: /could not be loaded: no keys$/ },
-    { fault: 'it throws no error', module: `throw 'no keys'`, said: /could not be loaded: no keys$/ },
-    { fault: 'it imports what is not there', module: `import './none.ts'`, said: /loaded: .*none\.ts/ },
+    { fault: 'it throws a string', module: `throw 'no keys'`, said: /could not be loaded: no keys$/ },
+    { fault: 'it imports a missing file', module: `import './none.ts'`, said: /loaded: .*none\.ts/ },
     { fault: 'it exports nothing', module: 'export const auth = 1', said: /isn't an auth definition/ },
     { fault: 'it exports something else', module: 'export default { config: {} }', said: /isn't an auth/ },
     { fault: 'it exports null', module: 'export default null', said: /isn't an auth definition/ },
     {
-      fault: 'it is not there',
+      fault: "it doesn't exist",
       module: null,
       said: /^src\/auth\.ts doesn't exist\. Pass the module .* --auth\.$/,
     },
@@ -160,11 +161,11 @@ describe('what cannot be loaded ends with 1, and nothing is written', () => {
     const root = appWith({ 'src/auth.ts': module, 'src/other.ts': '' })
     const { code, stdout, stderr } = await reject(root, [])
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr.trimEnd()).toMatch(new RegExp(said.source, 's'))
+    expect(stderr.trimEnd()).toMatch(said)
     expect(readdirSync(join(root, 'src')).filter((name) => name !== 'auth.ts')).toEqual(['other.ts'])
   })
 
-  test('the definition is named wrongly: what was generated before stays', async ({ expect }) => {
+  test('keeps the existing file if the path of the definition is wrong', async ({ expect }) => {
     const root = appWith({})
     await generate(root)
     const before = generated(root)
@@ -179,7 +180,7 @@ describe('what cannot be loaded ends with 1, and nothing is written', () => {
   })
 })
 
-describe('a call that makes no sense ends with 2', () => {
+describe('exits with 2 for invalid arguments', () => {
   test.for([
     { args: ['--force'], message: 'unknown option' },
     { args: ['src/auth.ts'], message: 'too many arguments' },

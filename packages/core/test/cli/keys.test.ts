@@ -15,7 +15,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts'
 const test = sequential.concurrent
 
 const directory = temporaryDirectory()
-// Dozens of calls: they share a process, except for those that run at the same time.
+// Dozens of calls share one process, except concurrent ones.
 const host = hostSallyport()
 afterAll(host.stop)
 const [a, b] = await Promise.all([createSigningKey(), createSigningKey()])
@@ -32,7 +32,7 @@ const rowSchema = z.strictObject({
   comment: z.string(),
 })
 
-/** The ids and states that a call printed as JSON. */
+/** Returns the ids and states that a call printed as JSON. */
 function states({ stdout }: Run): (readonly [string, string])[] {
   return z
     .array(rowSchema)
@@ -46,7 +46,7 @@ function newFolder(): string {
   return folder
 }
 
-/** A key file with keys that have been in their state for so many seconds. */
+/** Writes a key file whose keys have been in their state for this many seconds. */
 function keyFile(...entries: (readonly [PrivateJwk, KeyState, number])[]): string {
   const path = join(newFolder(), 'keys.json')
   const ring: KeyRing = {
@@ -61,11 +61,11 @@ function keyFile(...entries: (readonly [PrivateJwk, KeyState, number])[]): strin
   return path
 }
 
-/** Whether any private key of a ring stands in a text. */
+/** Returns whether a text contains a private key of a ring. */
 const holdsSecret = (text: string, ring: KeyRing | null) =>
   ring === null || ring.keys.some(({ jwk: { d } }) => text.includes(d.slice(0, 16)))
 
-describe('the life of a ring by commands', () => {
+describe('the life cycle of a ring through commands', () => {
   const places: [string, (folder: string) => { args: string[]; store: KeyStore }][] = [
     [
       '--key-file',
@@ -85,14 +85,14 @@ describe('the life of a ring by commands', () => {
 
   test.for(places)('%s', async ([, placeIn], { expect }) => {
     const { args, store } = placeIn(newFolder())
-    let told = ''
+    let output = ''
     async function run(command: string, ...more: string[]): Promise<Run> {
       const result = await keys([command, ...args, '--json', ...more])
-      told += result.stdout + result.stderr
+      output += result.stdout + result.stderr
       return result
     }
 
-    const [[first]] = states(await run('create')) as [[string, string]]
+    const [[first]] = states(await run('create', '--create')) as [[string, string]]
     expect(states(await run('list'))).toEqual([[first, 'active']])
     expect(statSync(store.path).mode & 0o777).toBe(0o600)
 
@@ -101,18 +101,13 @@ describe('the life of a ring by commands', () => {
       [first, 'active'],
       [second, 'next'],
     ])
-    expect(await run('create')).toMatchObject({ code: 1, stdout: '' })
-    expect(await run('rotate')).toMatchObject({ code: 1, stdout: '' })
+    expect(await run('create')).toMatchObject({ code: 1, stdout: expect.stringContaining('"error"') })
+    expect(await run('rotate')).toMatchObject({ code: 1, stdout: expect.stringContaining('"error"') })
     expect(states(await run('rotate', '--force'))).toEqual([
       [first, 'retiring'],
       [second, 'active'],
     ])
-    expect(states(await run('retire', first))).toEqual([
-      [first, 'retiring'],
-      [second, 'active'],
-    ])
-
-    expect(await run('retire', second, '--now')).toMatchObject({ code: 1, stdout: '' })
+    expect(await run('retire', second, '--now')).toMatchObject({ code: 1, stderr: '' })
     const [, , [third]] = states(await run('create')) as [unknown, unknown, [string, string]]
     const ring = store.read()
     expect(states(await run('retire', second, '--now'))).toEqual([
@@ -126,17 +121,17 @@ describe('the life of a ring by commands', () => {
       revoked: [second],
     })
     expect(parsePublicJwks(exported.stdout, 'JWKS')).toHaveLength(2)
-    expect(holdsSecret(told, ring)).toBe(false)
+    expect(holdsSecret(output, ring)).toBe(false)
   })
 })
 
-test('the key file may be named by KEY_FILE', async ({ expect }) => {
+test('reads the key file from KEY_FILE', async ({ expect }) => {
   const KEY_FILE = keyFile([a, 'active', 0])
   expect(states(await keys(['list', '--json'], { KEY_FILE }))).toEqual([[a.kid, 'active']])
 })
 
-describe('private keys are printed only where they are asked for', () => {
-  test('export --private prints the variables, as create does without a place', async ({ expect }) => {
+describe('prints private keys only on request', () => {
+  test('export --private prints the variables, like create without a place', async ({ expect }) => {
     const path = keyFile([a, 'active', 0], [b, 'next', 0])
     const { stdout } = await keys(['export', '--private', '-f', path])
     const { JWKS = '', SIGNING_KEYS = '' } = parseEnv(stdout)
@@ -146,7 +141,7 @@ describe('private keys are printed only where they are asked for', () => {
     )
   })
 
-  test('with --json they print the ring', async ({ expect }) => {
+  test('prints the ring with --json', async ({ expect }) => {
     const path = keyFile([a, 'active', 0])
     const exported = parseKeyRing((await keys(['export', '--private', '--json', '-f', path])).stdout, 'ring')
     expect(exported.keys.map(({ jwk }) => jwk)).toEqual([a])
@@ -154,7 +149,7 @@ describe('private keys are printed only where they are asked for', () => {
     expect(created.keys).toMatchObject([{ state: 'active', jwk: { alg: 'Ed25519' } }])
   })
 
-  test('a broken file is named and not quoted', async ({ expect }) => {
+  test('names a broken file without quoting it', async ({ expect }) => {
     const path = join(newFolder(), 'keys.json')
     writeFileSync(path, formatKeyRing(parseKeyRing({ keys: [a] }, 'ring')).slice(0, -1))
     for (const command of ['create', 'list']) {
@@ -166,13 +161,21 @@ describe('private keys are printed only where they are asked for', () => {
   })
 })
 
-describe('the exit code says how it went', () => {
+describe('the exit code', () => {
   test.for([
     [0, 'help', ['--help']],
     [0, 'a new key without a place', ['create']],
     [1, 'a place with no keys', ['list', '-f', 'nothing.json']],
     [1, 'a place with no keys', ['export', '--env', 'nothing.env']],
-    [1, 'an unknown key', ['retire', 'x', '--now', '-f', keyFile([a, 'active', 0])]],
+    [1, 'a missing file', ['create', '-f', 'nothing.json']],
+    [1, 'a missing file', ['create', '--env', 'nothing.env']],
+    [3, 'an unknown key', ['retire', 'x', '-f', keyFile([a, 'active', 0])]],
+    [3, 'an unknown key', ['retire', 'x', '--now', '-f', keyFile([a, 'active', 0])]],
+    [
+      3,
+      'a key that is retiring already',
+      ['retire', a.kid, '-f', keyFile([a, 'retiring', 0], [b, 'active', 0])],
+    ],
     [1, 'nothing to rotate to', ['rotate', '--force', '-f', keyFile([a, 'active', 0])]],
     [1, 'a folder instead of a file', ['list', '-f', '.']],
     [2, 'no command', []],
@@ -181,12 +184,12 @@ describe('the exit code says how it went', () => {
     [2, 'no place', ['export']],
     [2, 'two places', ['list', '-f', 'a.json', '-e', 'b.env']],
     [2, 'no id', ['retire', '-f', 'a.json']],
-    [2, 'an argument too many', ['list', 'x', '-f', 'a.json']],
+    [2, 'an extra argument', ['list', 'x', '-f', 'a.json']],
     [2, 'an unknown option', ['list', '--color']],
     [2, 'an unknown algorithm', ['create', '-a', 'HS256']],
-    [2, 'a lifetime that is none', ['rotate', '-f', 'a.json', '--jwt-lifetime', '0']],
-    [2, 'a lifetime that is none', ['rotate', '-f', 'a.json', '--jwt-lifetime', '15m']],
-    [2, 'a lifetime that is none', ['rotate', '-f', 'a.json', '--jwt-lifetime=-1']],
+    [2, 'an invalid lifetime', ['rotate', '-f', 'a.json', '--jwt-lifetime', '0']],
+    [2, 'an invalid lifetime', ['rotate', '-f', 'a.json', '--jwt-lifetime', '15m']],
+    [2, 'an invalid lifetime', ['rotate', '-f', 'a.json', '--jwt-lifetime=-1']],
   ] as const)('%i: %s, %j', async ([code, , args], { expect }) => {
     const run = await keys(args)
     expect(run.code).toBe(code)
@@ -195,15 +198,17 @@ describe('the exit code says how it went', () => {
     expect(run.stderr).not.toContain('    at ')
   })
 
-  test('2: KEY_FILE beside --env, since only one of them can be meant', async ({ expect }) => {
+  test('2: KEY_FILE together with --env', async ({ expect }) => {
     const run = await keys(['list', '--env', 'a.env'], { KEY_FILE: 'keys.json' })
     expect(run).toMatchObject({ code: 2, stdout: '' })
     expect(run.stderr).toContain('KEY_FILE')
   })
 })
 
-describe('commands that run at the same time lose nothing', () => {
-  test('four that make a key: each that succeeds leaves one, and the others say why', async ({ expect }) => {
+describe('concurrent commands lose no changes', () => {
+  test('four commands that create a key: each success leaves a key, and each failure says why', async ({
+    expect,
+  }) => {
     const path = join(newFolder(), '.env')
     writeFileSync(path, 'APP=one\n')
     const runs = await Promise.all(
@@ -219,9 +224,9 @@ describe('commands that run at the same time lose nothing', () => {
 })
 
 describe('--prefix', () => {
-  test('keeps a ring beside that of users in one env file', async ({ expect }) => {
+  test("keeps a service's ring next to the users' ring in one env file", async ({ expect }) => {
     const path = join(newFolder(), '.env')
-    await keys(['create', '--env', path])
+    await keys(['create', '--create', '--env', path])
     const before = envFileStore(path).read()
     await keys(['create', '--env', path, '--prefix', 'SERVICE_'])
     const { code } = await keys(['create', '--env', path, '--prefix', 'SERVICE_'])
@@ -241,8 +246,8 @@ describe('--prefix', () => {
       ['-f', 'keys.json', '--prefix', 'SERVICE_'],
       /cannot be used with/,
     ],
-    ['what no variable may be called', ['--prefix', 'a-b'], /It must be letters, digits and underscores/],
-    ['nothing', ['--prefix', ''], /It must be letters, digits and underscores/],
+    ['what no variable may be called', ['--prefix', 'a-b'], /It must be letters, digits, and underscores/],
+    ['nothing', ['--prefix', ''], /It must be letters, digits, and underscores/],
   ] as const)('is rejected with %s', async ([_what, args, message], { expect }) => {
     const { code, stdout, stderr } = await keys(['create', ...args])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { sql } from 'kysely'
@@ -15,7 +15,7 @@ const newDatabase = () => `file:${join(directory, crypto.randomUUID())}.db`
 const host = hostSallyport()
 afterAll(host.stop)
 
-/** In a process that the calls share. */
+/** Runs in a process that the calls share. */
 const migrate = (...args: readonly string[]): Promise<Run> =>
   host.run(['migrate', ...args], { cwd: directory })
 const migrateAlone = (...args: readonly string[]): Promise<Run> =>
@@ -46,7 +46,7 @@ const OF_PLUGINS = [
   'invitations 0002_nickname',
 ]
 
-/** What a call prints that applies migrations. */
+/** Returns the output of a call that applies migrations. */
 const applied = (...names: readonly string[]): Run => ({
   code: 0,
   stdout: [...names.map((name) => `applied ${name}\n`), `${names.length} applied\n`].join(''),
@@ -54,12 +54,43 @@ const applied = (...names: readonly string[]): Run => ({
 })
 const UP_TO_DATE: Run = { code: 0, stdout: 'up to date\n', stderr: '' }
 
+test('a missing file is created with --create only', async ({ expect }) => {
+  const url = newDatabase()
+  const path = url.slice('file:'.length)
+  expect(await migrate('-d', url)).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `Database ${path} not found. Check the path, or pass --create to create it.\n`,
+  })
+  expect(existsSync(path)).toBe(false)
+  expect(await migrate('-d', url, '--create')).toEqual(applied(...OF_CORE))
+  expect(await migrate('-d', url)).toEqual(UP_TO_DATE)
+})
+
+test.for([
+  '"postgres://user:secret@127.0.0.1:1/app"',
+  ' postgres://user:secret@127.0.0.1:1/app',
+  'postgresql+driver://user:secret@127.0.0.1:1/app',
+  'jdbc:postgresql://127.0.0.1:1/app?password=secret',
+  'postgres://user:secret@127.0.0.1:1/app',
+])('the password of the URL %j is never printed, and names no file', async (url, { expect }) => {
+  for (const options of [[], ['--create']]) {
+    const { code, stdout, stderr } = await host.run(['migrate', ...options], {
+      cwd: directory,
+      env: { DATABASE_URL: url },
+    })
+    expect(code).toBe(1)
+    expect(stdout + stderr).not.toContain('secret')
+  }
+  expect(readdirSync(directory).filter((name) => /postgres/.test(name))).toEqual([])
+})
+
 describe('sallyport migrate --auth', () => {
-  test('creates the tables and columns of core and of every plugin, and the second time has nothing to do', async ({
+  test('creates the tables and columns of core and every plugin once, then has nothing to do', async ({
     expect,
   }) => {
     const url = newDatabase()
-    expect(await migrateAlone('-d', url, '--auth', AUTH_DEFINITION)).toEqual(
+    expect(await migrateAlone('-d', url, '--create', '--auth', AUTH_DEFINITION)).toEqual(
       applied(...OF_CORE, ...OF_PLUGINS),
     )
     expect(await migrate('-d', url, '--auth', AUTH_DEFINITION)).toEqual(UP_TO_DATE)
@@ -72,20 +103,22 @@ describe('sallyport migrate --auth', () => {
     await close()
   })
 
-  test('leaves the plugins alone where it is not given, and adds them later', async ({ expect }) => {
+  test('skips plugins without --auth, and adds them later', async ({ expect }) => {
     const url = newDatabase()
-    expect(await migrate('-d', url)).toEqual(applied(...OF_CORE))
+    expect(await migrate('-d', url, '--create')).toEqual(applied(...OF_CORE))
     expect(await tablesOf(url)).not.toContain('verification')
     expect(await migrate('-d', url, '--auth', AUTH_DEFINITION)).toEqual(applied(...OF_PLUGINS))
   })
 
-  test('takes a path from where it is called', async ({ expect }) => {
+  test('resolves a relative path against the working directory', async ({ expect }) => {
     const path = moduleOf('export default { plugins: [] }')
     const url = newDatabase()
-    expect(await migrate('-d', url, '--auth', path.slice(directory.length + 1))).toEqual(applied(...OF_CORE))
+    expect(await migrate('-d', url, '--create', '--auth', path.slice(directory.length + 1))).toEqual(
+      applied(...OF_CORE),
+    )
   })
 
-  test('fails with 2 when the path is left out', async ({ expect }) => {
+  test('exits with 2 without a path', async ({ expect }) => {
     const { code, stdout, stderr } = await migrate('-d', newDatabase(), '--auth')
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain("option '--auth <path>' argument missing")

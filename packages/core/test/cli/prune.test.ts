@@ -17,7 +17,7 @@ const inDays = (days: number) => new Date(Date.now() + days * DAY_MS)
 const host = hostSallyport()
 afterAll(host.stop)
 
-/** In a process that the calls share. */
+/** Runs in a process that the calls share. */
 const prune = (args: readonly string[], env: Record<string, string> = {}): Promise<Run> =>
   host.run(['prune', ...args], { cwd: directory, env })
 const pruneAlone = (args: readonly string[], env: Record<string, string> = {}): Promise<Run> =>
@@ -38,7 +38,7 @@ interface Extra {
   invitation: { id: string; expiresAt: Date }
 }
 
-/** A database with one user, and what a test puts into it. */
+/** Creates a database with one user and the rows of a test. */
 async function createDatabase(
   fill: (database: Database) => Promise<void>,
 ): Promise<{ path: string; url: string }> {
@@ -103,7 +103,7 @@ async function addRecords({ db }: Database, ages: readonly number[]): Promise<vo
       .execute()
 }
 
-/** The ids that a table has now. */
+/** Returns the ids in a table. */
 async function idsOf(url: string, table: 'session' | 'audit' | keyof Extra): Promise<string[]> {
   const { db, close } = await openSqlite<Extra>(url)
   const rows = await db.selectFrom(table).select('id').orderBy('id').execute()
@@ -112,7 +112,7 @@ async function idsOf(url: string, table: 'session' | 'audit' | keyof Extra): Pro
 }
 
 describe('sallyport prune', () => {
-  test('removes what has expired, keeps the rest, and says how much it was', async ({ expect }) => {
+  test('deletes expired rows, keeps the rest, and prints the counts', async ({ expect }) => {
     const { url } = await createDatabase(async (database) => {
       await addSessions(database, ['old 1', 'old 2'], inDays(-1))
       await addSessions(database, ['live'], inDays(1))
@@ -144,7 +144,7 @@ describe('sallyport prune', () => {
     })
   })
 
-  test('takes the database from DATABASE_URL, and closes it', async ({ expect }) => {
+  test('reads DATABASE_URL, and closes the database', async ({ expect }) => {
     const { path, url } = await createDatabase((database) => addSessions(database, ['old'], inDays(-1)))
     const { code, stdout } = await pruneAlone([], { DATABASE_URL: url })
     expect({ code, stdout }).toEqual({
@@ -156,7 +156,7 @@ describe('sallyport prune', () => {
 })
 
 describe('sallyport prune --auth', () => {
-  /** A database with an expired row and a live one in each table of a plugin. */
+  /** Creates a database with an expired row and a live row in each plugin table. */
   const createPluginDatabase = () =>
     createDatabase(async (database) => {
       await migratePlugins(definition.plugins, database)
@@ -177,7 +177,7 @@ describe('sallyport prune --auth', () => {
       }
     })
 
-  test('removes what has expired in the tables of the plugins too', async ({ expect }) => {
+  test('deletes expired rows in plugin tables too', async ({ expect }) => {
     const { url } = await createPluginDatabase()
     expect(await prune(['-d', url])).toMatchObject({
       stdout: 'removed session 0, audit 0, rateLimit 0, revocation_log 0, serviceToken 0, serviceCall 0\n',
@@ -195,7 +195,9 @@ describe('sallyport prune --auth', () => {
       expect(await idsOf(url, table)).toEqual(['live'])
   })
 
-  test('tells the definition of the sessions that it removes', async ({ expect }) => {
+  test('calls the hooks and onEvent of the definition for the sessions that it deletes', async ({
+    expect,
+  }) => {
     const { url } = await createPluginDatabase()
     const database = await openSqlite<Extra>(url)
     await addSessions(database, ['old'], inDays(-1))
@@ -208,25 +210,25 @@ describe('sallyport prune --auth', () => {
     })
   })
 
-  test('fails with 1 where there is no database, and makes none', async ({ expect }) => {
+  test('fails with 1 if the database is missing, and creates none', async ({ expect }) => {
     const path = join(directory, 'typo.db')
     const { code, stdout, stderr } = await pruneAlone(['-d', `file:${path}`])
     expect({ code, stdout, stderr }).toEqual({
       code: 1,
       stdout: '',
-      stderr: `There is no database ${path}\n`,
+      stderr: `Database ${path} not found. Check the path.\n`,
     })
     expect(existsSync(path)).toBe(false)
   })
 })
 
 describe('sallyport prune --every', () => {
-  /** How many sessions were removed by all rounds together. */
+  /** Returns the number of sessions that all rounds together deleted. */
   const removed = (lines: readonly string[]) =>
     lines.reduce((sum, line) => sum + Number(/^removed session (\d+),/.exec(line)?.[1]), 0)
 
   test.for(['SIGTERM', 'SIGINT'] as const)(
-    'prunes again and again, until %s ends it with 0 and closes the file',
+    'prunes repeatedly until %s, which exits with 0 and closes the file',
     async (signal, { expect, onTestFinished }) => {
       const { path, url } = await createDatabase((database) => addSessions(database, ['old'], inDays(-1)))
       const running = startSallyport(['prune', '-d', url, '--every', '1'], { cwd: directory })
@@ -249,7 +251,7 @@ describe('sallyport prune --every', () => {
 
 describe('sallyport prune rejects', () => {
   test.for([
-    { call: 'no database', args: [], message: 'required option' },
+    { call: 'no database', args: [], message: 'pass --database, or set DATABASE_URL' },
     { call: '--every 0', args: ['-d', 'file:a.db', '--every', '0'], message: 'positive whole number' },
     { call: '--every -1', args: ['-d', 'file:a.db', '--every', '-1'], message: 'positive whole number' },
     { call: '--every 1.5', args: ['-d', 'file:a.db', '--every', '1.5'], message: 'positive whole number' },
@@ -268,7 +270,7 @@ describe('sallyport prune rejects', () => {
     },
     { call: 'an unknown option', args: ['-d', 'file:a.db', '--force'], message: 'unknown option' },
     { call: 'an argument', args: ['-d', 'file:a.db', 'sessions'], message: 'too many arguments' },
-  ])('a call that makes no sense with 2: $call', async ({ args, message }, { expect }) => {
+  ])('invalid arguments with 2: $call', async ({ args, message }, { expect }) => {
     const { code, stdout, stderr } = await prune(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(message)

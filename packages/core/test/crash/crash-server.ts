@@ -1,4 +1,5 @@
-// A server that will be killed: the auth endpoints over HTTP on the SQLite file that it is told of. Says where it listens.
+// A server that the test kills: serves the auth endpoints over HTTP on the given SQLite file, and prints its
+// address.
 import { createServer } from 'node:http'
 import { flushCompileCache } from 'node:module'
 import { defineAuthConfig, staticJwks } from '@sallyport/core'
@@ -21,7 +22,7 @@ process.once('message', async ({ databasePath, signingKeys }: ServerSettings) =>
     if (typeof address === 'object') process.send?.(`http://127.0.0.1:${address?.port}`)
   })
 })
-// A process that is killed would not do it at its end.
+// Not at exit: a killed process wouldn't run it.
 flushCompileCache()
 process.once('disconnect', () => process.exit())
 

@@ -1,8 +1,8 @@
-/** What a server is told. */
+/** The settings that a server process receives. */
 export interface ServerSettings {
   readonly databasePath: string
   readonly signingKeys: unknown
 }
 
-/** What the servers believe to be their own address. */
+/** The address that the servers treat as theirs. */
 export const BASE_URL = 'http://localhost:3000'

@@ -15,7 +15,7 @@ import { prepareServers, type Server } from './start-server.ts'
 /** `pnpm test:crash` kills 200 times. */
 const CRASHES = Number(process.env.CRASHES ?? 5)
 const SEED = process.env.CRASH_SEED ?? 'sallyport'
-/** Sessions that sign out at once, and others that do nothing, for each crash. */
+/** Sessions that sign out at once, and others that stay idle, for each crash. */
 const [LEAVING, STAYING] = [16, 4]
 
 const databasePath = join(temporaryDirectory(), 'app.db')
@@ -28,14 +28,14 @@ interface Browser {
   readonly sessionCookie: string
 }
 
-test(`${CRASHES} times a server is killed while sessions sign out: none that was told so counts afterwards, and no other is lost`, {
+test(`kills a server ${CRASHES} times during sign-outs: no acknowledged sign-out is lost, and no other session ends`, {
   timeout: 60_000 + CRASHES * 3_000,
 }, async () => {
   const random = createRandom(SEED)
   const browsers = await createBrowsers(CRASHES * (LEAVING + STAYING))
   const live = new Set(browsers.map(({ sessionId }) => sessionId))
   const ended = new Set<string>()
-  const figures = { crashes: 0, acknowledged: 0, endedUnheard: 0, stillLive: 0 }
+  const figures = { crashes: 0, acknowledged: 0, endedUnacknowledged: 0, stillLive: 0 }
   const servers = prepareServers({ databasePath, signingKeys })
   let server = await servers.start()
 
@@ -47,13 +47,13 @@ test(`${CRASHES} times a server is killed while sessions sign out: none that was
 
     const answers = await Promise.all(leaving.map((browser) => askBothGates(server, browser)))
     for (const [i, { sessionId }] of leaving.entries()) {
-      const wasHeard = acknowledged.has(sessionId)
-      const isLive = !wasHeard && answers[i]?.[0] === '200'
+      const wasAcknowledged = acknowledged.has(sessionId)
+      const isLive = !wasAcknowledged && answers[i]?.[0] === '200'
       const expected = isLive ? ['200', '200'] : ['401 SESSION_NOT_FOUND', '401 SESSION_NOT_FOUND']
-      expect(answers[i], wasHeard ? 'acknowledged' : 'not acknowledged').toEqual(expected)
+      expect(answers[i], wasAcknowledged ? 'acknowledged' : 'not acknowledged').toEqual(expected)
       if (isLive) figures.stillLive++
-      else if (wasHeard) figures.acknowledged++
-      else figures.endedUnheard++
+      else if (wasAcknowledged) figures.acknowledged++
+      else figures.endedUnacknowledged++
       if (isLive) continue
       live.delete(sessionId)
       ended.add(sessionId)
@@ -65,12 +65,14 @@ test(`${CRASHES} times a server is killed while sessions sign out: none that was
   const staying = browsers.filter((_, i) => i % (LEAVING + STAYING) >= LEAVING)
   for (const browser of staying) expect(await askBothGates(server, browser)).toEqual(['200', '200'])
   console.log(`CRASH_SEED=${SEED}`, figures, { staying: staying.length })
-  // The blows fell while there was something to do.
+  // The kills happened while sign-outs were running.
   expect(figures.acknowledged).toBeGreaterThan(CRASHES)
   expect(figures.stillLive).toBeGreaterThan(CRASHES)
 })
 
-/** All sign out at once; after some of the answers the server is killed. The ids of those that were answered. */
+/**
+ * Signs all of them out at once and kills the server after some responses. Returns the ids with a response.
+ */
 async function signOutUntilKilled(
   server: Server,
   browsers: readonly Browser[],
@@ -83,8 +85,8 @@ async function signOutUntilKilled(
 
   const signOuts = browsers.map(async ({ sessionId, jwtCookie, sessionCookie }) => {
     const cookie = random.chance(0.5) ? sessionCookie : jwtCookie
-    const answer = await ask(server, ENDPOINTS.signOut, cookie).catch(() => 'nobody there')
-    if (answer === 'nobody there') return
+    const answer = await ask(server, ENDPOINTS.signOut, cookie).catch(() => 'no server')
+    if (answer === 'no server') return
     expect(answer).toBe('200')
     acknowledged.add(sessionId)
     if (acknowledged.size === answersBefore) strike()
@@ -96,7 +98,7 @@ async function signOutUntilKilled(
   return acknowledged
 }
 
-/** Step 1 and Step 2 with the JWT, and the token endpoint with the session cookie. */
+/** Checks Step 1 and Step 2 with the JWT, and the token endpoint with the session cookie. */
 async function askBothGates(server: Server, { jwtCookie, sessionCookie }: Browser): Promise<string[]> {
   return [
     await ask(server, ENDPOINTS.getSession, jwtCookie),
@@ -114,7 +116,7 @@ async function ask(server: Server, { method, path }: Route, cookie: string): Pro
   return `${response.status} ${code}`
 }
 
-/** The sessions in the file, and those whose end is on record. */
+/** Returns the sessions in the file, and those with a recorded end. */
 async function stored(): Promise<{ sessions: string[]; endings: (string | null)[] }> {
   const { db, close } = await openSqlite(databasePath)
   const sessions = await db.selectFrom('session').select('id').orderBy('id').execute()

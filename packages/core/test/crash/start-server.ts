@@ -5,19 +5,19 @@ import { onTestFinished } from 'vitest'
 import { firstMessage } from '../support/first-message.ts'
 import type { ServerSettings } from './server-settings.ts'
 
-/** A server in a process of its own. */
+/** A server in a separate process. */
 export interface Server {
   readonly url: string
-  /** Ends the process at once, in the middle of whatever it is doing. */
+  /** Kills the process at once, whatever it is doing. */
   kill(): void
-  /** When it has gone. */
+  /** Resolves when the process has exited. */
   readonly gone: Promise<unknown>
 }
 
-// What one process has compiled the next need not.
+// Processes share the compile cache.
 const compiled = fileURLToPath(new URL('../../node_modules/.cache/sallyport', import.meta.url))
 
-/** Starts one server after the other. A process is always ready for the next, as it takes long to load. */
+/** Starts one server after another. Loading takes long, so the next process is always started ahead. */
 export function prepareServers(settings: ServerSettings): { start(): Promise<Server> } {
   let next = load()
 

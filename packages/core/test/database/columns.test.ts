@@ -15,7 +15,7 @@ async function open(path = ':memory:') {
   return database
 }
 
-/** A migration that creates a table of this name. */
+/** Returns a migration that creates a table with this name. */
 const creates =
   (table: string): Migrations[string] =>
   async (schema, { timestamp }) => {
@@ -33,13 +33,13 @@ const shapes = plugin('shapes', { '0001_shape': creates('shape'), '0002_edge': c
 
 type Opened = Awaited<ReturnType<typeof open>>
 const tablesOf = async ({ db }: Opened) => (await db.introspection.getTables()).map(({ name }) => name)
-/** The tables of the plugins here, in the order of their names. */
+/** Returns the tables of these plugins, sorted by name. */
 const ownTables = async (database: Opened) =>
   (await tablesOf(database))
     .filter((name) => ['color', 'shape', 'edge', 'corner', 'note'].includes(name))
     .sort()
 
-test('each plugin gets its migrations in the order of their names, and the next time none', async () => {
+test("runs each plugin's migrations once, sorted by name", async () => {
   const database = await open()
   const late = plugin('late', { '0002_b': creates('edge'), '0001_a': creates('corner') })
   expect(await migratePlugins([colors, late], database)).toEqual({
@@ -59,7 +59,7 @@ test('each plugin has a separate list, so two can use the same name', async () =
   expect(await ownTables(database)).toEqual(['color', 'shape'])
 })
 
-test('a plugin may come later, go, and come back: what it has stays', async () => {
+test("keeps a plugin's data while the plugin is removed and added again", async () => {
   const path = join(directory, 'comes-and-goes.db')
   const runs = [[colors], [colors, shapes], [colors], [], [shapes, colors]]
   const applied: string[][] = []
@@ -77,7 +77,7 @@ test('a plugin may come later, go, and come back: what it has stays', async () =
   expect((await sql`select * from shape`.execute(db)).rows).toHaveLength(2)
 })
 
-test('a plugin may grow: only what is new runs', async () => {
+test('runs only the new migrations of a plugin that has grown', async () => {
   const database = await open()
   await migratePlugins([colors], database)
   const grown = plugin('colors', { ...colors.migrations, '0002_note': creates('note') })
@@ -87,13 +87,13 @@ test('a plugin may grow: only what is new runs', async () => {
 describe('a migration that fails', () => {
   const broken = plugin('broken', { '0001_note': creates('note'), '0002_bug': fails })
 
-  test('leaves nothing of its plugin behind, and all of those before', async () => {
+  test("rolls back its plugin's migrations and keeps those of earlier plugins", async () => {
     const database = await open()
     await expect(migratePlugins([colors, broken, shapes], database)).rejects.toThrow('a bug of the plugin')
     expect(await ownTables(database)).toEqual(['color'])
   })
 
-  test('runs again once it is mended, from the first of its plugin on', async () => {
+  test("runs again once it is fixed, starting with its plugin's first migration", async () => {
     const database = await open()
     await expect(migratePlugins([broken], database)).rejects.toThrow()
     const mended = plugin('broken', { '0001_note': creates('note'), '0002_bug': creates('corner') })
@@ -114,14 +114,14 @@ describe('a migration that fails', () => {
   })
 })
 
-test('a plugin without migrations has no list', async () => {
+test('creates no list for a plugin without migrations', async () => {
   const database = await open()
   const before = await tablesOf(database)
   expect(await migratePlugins([{ id: 'none' }], database)).toEqual({ applied: [] })
   expect(await tablesOf(database)).toEqual(before)
 })
 
-test('several that start at once migrate once', async () => {
+test('runs migrations once if several processes start at the same time', async () => {
   const path = join(directory, 'at-once.db')
   const opened = await Promise.all(Array.from({ length: 4 }, () => open(path)))
   const reports = await Promise.all(opened.map((database) => migratePlugins([colors, shapes], database)))
@@ -132,7 +132,7 @@ test('several that start at once migrate once', async () => {
   ])
 })
 
-test('a migration may add a column to the table user, with a flag as the database writes it', async () => {
+test("adds a column to the table user, with a flag in the database's format", async () => {
   const database = await open()
   const columns = plugin('columns', {
     '0001_newsletter': (schema, { flag, yes }) =>

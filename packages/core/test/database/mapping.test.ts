@@ -54,7 +54,7 @@ describe.each(all)('$name', ({ kind, dates, type, write }) => {
     store = await database.openStore(mapping)
   })
 
-  test('a session of other names is read as it is', async () => {
+  test('reads a session from tables with other names', async () => {
     expect(await store.sessions.findSession(ada)).toEqual({
       id: 's1',
       userId: 'u1',
@@ -74,7 +74,7 @@ describe.each(all)('$name', ({ kind, dates, type, write }) => {
     expect(await store.sessions.findSession({ sessionId: 's1', userId: 'u2' })).toBeNull()
   })
 
-  test('what is null is as if there were no such column', async () => {
+  test('treats null like a missing column', async () => {
     expect(await store.sessions.findSession({ sessionId: 's2', userId: 'u2' })).toMatchObject({
       user: { name: 'Eve', email: '', role: 'user' },
       ban: null,
@@ -87,7 +87,7 @@ describe.each(all)('$name', ({ kind, dates, type, write }) => {
     })
   })
 
-  test('a change by hand reaches the feed', async () => {
+  test('announces a manual change on the feed', async () => {
     const listener = vi.fn<() => void>()
     const begun = database.rows('select count(*) as n from revocation_log')
     onTestFinished(store.revocations.subscribe({ sessionId: 's4', userId: 'u2' }, listener))
@@ -105,7 +105,7 @@ describe.each(all)('$name', ({ kind, dates, type, write }) => {
     ])
   })
 
-  test('attempts are counted', async () => {
+  test('counts attempts', async () => {
     const limit = { points: 1, duration: 60 }
     expect([await store.limits?.consume('k', limit), await store.limits?.consume('k', limit)]).toEqual([
       null,
@@ -113,7 +113,7 @@ describe.each(all)('$name', ({ kind, dates, type, write }) => {
     ])
   })
 
-  test('may be opened again', async () => {
+  test('opens the same database again', async () => {
     const again = await database.openStore(mapping)
     expect(await again.sessions.findSession(ada)).toMatchObject({ id: 's1' })
     await database.run(`update people set kind = 'y' where full_name = 'Eve'`)
@@ -121,7 +121,7 @@ describe.each(all)('$name', ({ kind, dates, type, write }) => {
   })
 
   const others = all.filter((other) => other.kind === kind && other.type !== type && other.dates !== dates)
-  test.each(others.map((other) => [other.dates]))('their dates are not taken for %s', async (wrong) => {
+  test.each(others.map((other) => [other.dates]))('rejects %s for their dates', async (wrong) => {
     const opening = database.openStore({ ...mapping, dates: wrong })
     await expect(opening).rejects.toThrow(ConfigurationError)
     await expect(opening).rejects.toThrow(/^mapping: /)
@@ -149,7 +149,7 @@ describe.each(kinds)('$name', (kind) => {
     },
   } as const
 
-  test('columns that there are none of have a meaning', async () => {
+  test('gives unmapped columns default values', async () => {
     const database = await createTables(`, "expiresAt" ${type}`)
     const { sessions } = await database.openStore(none)
     const key = { sessionId: 's', userId: 'u', ...OURS }
@@ -178,20 +178,20 @@ describe.each(kinds)('$name', (kind) => {
     ],
     ['an expiry', { ...none, session: { columns: { ...none.session.columns, expiresAt: 'ends' } } }, 'ends'],
     ['a role', { ...none, user: { columns: { ...none.user.columns, role: 'rank' } } }, 'rank'],
-    ['a column that we have too', {}, 'lastAuthenticatedAt'],
+    ["a built-in column that isn't mapped", {}, 'lastAuthenticatedAt'],
   ] satisfies [string, StoreMapping, string][])(
-    '%s that is missing is rejected by name',
+    'rejects a missing column or table by name: %s',
     async (_name, mapping, missing) => {
       const database = await createTables(`, "expiresAt" ${type}`)
       const opening = database.openStore(mapping)
       await expect(opening).rejects.toThrow(ConfigurationError)
       await expect(opening).rejects.toThrow(missing)
-      // Nothing is created in a database that does not fit.
+      // Nothing is created in a database that doesn't match.
       await expect(database.rows('select * from revocation_log')).rejects.toThrow()
     },
   )
 
-  test('a table without a row is taken as it is said to be', async () => {
+  test('trusts the mapping of an empty table', async () => {
     const database = await createTables(`, "expiresAt" ${type}`)
     await database.run('delete from session')
     const { sessions } = await database.openStore(none)
@@ -199,7 +199,7 @@ describe.each(kinds)('$name', (kind) => {
     expect(await sessions.findSession({ sessionId: 'new', userId: 'u' })).toMatchObject({ id: 'new' })
   })
 
-  test('what is of no use any more is removed every hour', async () => {
+  test('deletes expired rows every hour', async () => {
     const database = await createTables(`, "expiresAt" ${type}`)
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     onTestFinished(() => void vi.useRealTimers())
@@ -230,7 +230,7 @@ describe.each(kinds)('$name', (kind) => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('a mapping that has changed changes the triggers', async () => {
+  test('updates the triggers when the mapping changes', async () => {
     const database = await createTables(`, "expiresAt" ${type}, ended ${type}`, ', role text, rank text')
     const withRole = (role: string): StoreMapping => ({
       ...none,
@@ -244,7 +244,7 @@ describe.each(kinds)('$name', (kind) => {
     expect(await takeLog(database)).toEqual([[null, 'u']])
   })
 
-  test('the names of a mapping cannot end a statement', async () => {
+  test("escapes names, so a name can't end a statement", async () => {
     const database = await createTables(`, "expiresAt" ${type}`)
     const evil = `"; drop table session; --`
     for (const mapping of [
@@ -259,7 +259,7 @@ describe.each(kinds)('$name', (kind) => {
 const [sqlite, postgres] = kinds
 if (sqlite === undefined || postgres === undefined) throw new Error('Both databases are tested')
 
-test('a missing SQLite file is rejected, and not created', async () => {
+test("rejects a missing SQLite file and doesn't create it", async () => {
   const { openSqliteStore } = await import('@sallyport/core/sqlite')
   const { existsSync } = await import('node:fs')
   await expect(openSqliteStore('/nowhere/app.db', { mapping: {} })).rejects.toThrow(ConfigurationError)
@@ -300,7 +300,7 @@ describe('PostgreSQL, with ids', () => {
     },
     { type: 'varchar(40)', make: uuid, malformed: MALFORMED },
   ])(
-    'of the type $type finds sessions, and malformed ones do not fail the others',
+    "of the type $type find sessions, and malformed ids don't fail other lookups",
     async ({ type, make, malformed }) => {
       const database = await postgres.create()
       await database.run(`
@@ -338,7 +338,7 @@ describe('PostgreSQL, with ids', () => {
   )
 
   test.each(['9223372036854775807', '1700000000000000000'])(
-    'a bigint of 19 digits is one: %s',
+    'accepts a bigint of 19 digits: %s',
     async (id) => {
       const database = await postgres.create()
       await database.run(`
@@ -351,7 +351,7 @@ describe('PostgreSQL, with ids', () => {
     },
   )
 
-  test('a uuid is found only as the database writes it, as in the revocation log', async () => {
+  test("finds a uuid only in the database's spelling, as in the revocation log", async () => {
     const database = await postgres.create()
     const id = 'abcdefab-cdef-4bcd-8bcd-abcdefabcdef'
     await database.run(`
@@ -365,14 +365,14 @@ describe('PostgreSQL, with ids', () => {
     expect(await sessions.findSession({ sessionId: id, userId: id.toUpperCase() })).toBeNull()
   })
 
-  test('of a type that no id has is rejected by name', async () => {
+  test('rejects an unsupported id type by name', async () => {
     const database = await postgres.create()
     await database.run('create table "user" (id text); create table session (id boolean, "userId" text)')
     await expect(database.openStore({})).rejects.toThrow('session.id is boolean')
   })
 })
 
-test('a session of a connection in another time zone is read and revoked the same way', async () => {
+test('reads and revokes a session in the same way from a connection in another time zone', async () => {
   const database = await postgres.create()
   const name = new URL(database.url).pathname.slice(1)
   await database.run(`
@@ -423,7 +423,7 @@ describe.each(kinds)('$name, sessions of another library', (kind) => {
   const reason = ({ sessions }: OpenStore, identity: ProvedSession) =>
     reasonOf(validateSession(identity, sessions, config))
 
-  test('without a version column, the version is not compared', async () => {
+  test('ignores the version without a version column', async () => {
     const { store } = await openWith({ mapping: {} })
     for (const version of [1, 7, 99]) expect(await reason(store, { ...ours, version })).toBe('accepted')
   })
@@ -445,7 +445,7 @@ describe.each(kinds)('$name, sessions of another library', (kind) => {
   )
 
   test.each(isSqlite ? ['integer'] : ['integer', 'bigint', 'smallint', 'numeric'])(
-    'with a version column of type %s, it is compared, and its changes are logged',
+    'compares a version column of type %s and logs its changes',
     async (versionType) => {
       const mapping = { session: { columns: { version: 'generation' } } }
       const { database, store } = await openWith({ mapping, versionType })
@@ -461,7 +461,7 @@ describe.each(kinds)('$name, sessions of another library', (kind) => {
     },
   )
 
-  test('are ours, unless the mapping names another issuer', async () => {
+  test('belong to this issuer, unless the mapping names another one', async () => {
     const { store } = await openWith({ mapping: {} })
     expect(await reason(store, ours)).toBe('accepted')
     expect(await reason(store, foreign)).toBe('TOKEN_INVALID')

@@ -21,7 +21,7 @@ function schemaOf(path: string): unknown {
   return schema
 }
 
-test('a new file gets all migrations, and the next start none', async () => {
+test('runs every migration on a new file, and none on the next start', async () => {
   const path = join(directory, 'twice.db')
   const first = await openSqlite(path)
   await first.close()
@@ -33,7 +33,7 @@ test('a new file gets all migrations, and the next start none', async () => {
   expect(schemaOf(path)).toEqual(schema)
 })
 
-test('what is stored survives the next start', async () => {
+test('keeps stored data across restarts', async () => {
   const path = join(directory, 'kept.db')
   const first = await openSqlite<{ note: { text: string } }>(path)
   await first.db.schema.createTable('note').addColumn('text', 'text').execute()
@@ -44,18 +44,18 @@ test('what is stored survives the next start', async () => {
   await second.close()
 })
 
-test('an up-to-date file opens while another process writes to it', async () => {
+test('opens an up-to-date file while another process writes to it', async () => {
   const path = join(directory, 'locked.db')
   await (await openSqlite(path)).close()
   const writer = startFixture('holdWriteLock', path)
   children.push(writer)
-  expect(await writer.heard()).toBe('held')
+  expect(await writer.nextMessage()).toBe('held')
   const opened = await openSqlite(path)
   expect(opened.migrations.applied).toEqual([])
   await opened.close()
 })
 
-describe('several that start at once migrate once', () => {
+describe('runs once if several start at the same time', () => {
   test('within one process', async () => {
     const path = join(directory, 'one-process.db')
     const opened = await Promise.all(Array.from({ length: 4 }, () => openSqlite(path)))
@@ -66,14 +66,14 @@ describe('several that start at once migrate once', () => {
   test('in three processes', async () => {
     const path = join(directory, 'processes.db')
     for (let i = 0; i < 3; i++) children.push(startFixture('openDatabase', path))
-    for (const child of children) expect(await child.heard()).toBe('ready')
+    for (const child of children) expect(await child.nextMessage()).toBe('ready')
     for (const child of children) child.tell('go')
-    const applied = await Promise.all(children.map((child) => child.heard()))
+    const applied = await Promise.all(children.map((child) => child.nextMessage()))
     expect(applied.flat()).toEqual(CORE)
   })
 })
 
-test('a migration that fails leaves nothing behind', async () => {
+test('rolls back a failed migration', async () => {
   const path = join(directory, 'failed.db')
   const before = new Database(path)
   before.exec('create table account (id text)')

@@ -36,7 +36,7 @@ describe.each(all)('$name', ({ kind, dates, type, write }) => {
   }
 
   test.each([
-    ['a session deleted before its time', `delete from session where id = 'live'`],
+    ['a session deleted before it expires', `delete from session where id = 'live'`],
     ['expiresAt moved earlier', `update session set "expiresAt" = ${past} where id = 'live'`],
     [
       'expiresAt moved earlier by a second',
@@ -49,25 +49,25 @@ describe.each(all)('$name', ({ kind, dates, type, write }) => {
       'userId changed and renewed',
       `update session set "userId" = 'eve', "expiresAt" = ${later} where id = 'live'`,
     ],
-  ] satisfies Change[])('%s concerns the session', async (_name, statement) => {
+  ] satisfies Change[])('logs the session: %s', async (_name, statement) => {
     expect(await changes(statement)).toEqual([['live', 'ada']])
   })
 
   test.each([
     ['banned', `update "user" set banned = true where id = 'ada'`],
-    ['banned, made null', `update "user" set banned = null where id = 'ada'`],
+    ['banned set to null', `update "user" set banned = null where id = 'ada'`],
     ['banExpires set', `update "user" set "banExpires" = ${later} where id = 'ada'`],
     ['role changed', `update "user" set role = 'admin' where id = 'ada'`],
-    ['role lost', `update "user" set role = null where id = 'ada'`],
+    ['role set to null', `update "user" set role = null where id = 'ada'`],
     [
-      'a user changed in several ways',
+      'several columns of a user changed',
       `update "user" set banned = true, role = 'x', name = 'y' where id = 'ada'`,
     ],
-  ] satisfies Change[])('%s concerns the user', async (_name, statement) => {
+  ] satisfies Change[])('logs the user: %s', async (_name, statement) => {
     expect(await changes(statement)).toEqual([[null, 'ada']])
   })
 
-  test('banExpires moved either way, or lost, concerns the user', async () => {
+  test('logs the user if banExpires moves in either direction or is set to null', async () => {
     await changes(`update "user" set "banExpires" = ${later} where id = 'ada'`)
     for (const value of [soon, later, 'null'])
       expect(await changes(`update "user" set "banExpires" = ${value} where id = 'ada'`)).toEqual([
@@ -75,7 +75,7 @@ describe.each(all)('$name', ({ kind, dates, type, write }) => {
       ])
   })
 
-  test('a user deleted concerns the user, and each session of theirs', async () => {
+  test('logs a deleted user and each of their sessions', async () => {
     const log = await changes(`delete from "user" where id = 'ada'`)
     expect(log).toHaveLength(2)
     expect(log).toEqual(
@@ -86,7 +86,7 @@ describe.each(all)('$name', ({ kind, dates, type, write }) => {
     )
   })
 
-  test('the id of a user changed concerns the user, and each session of theirs', async () => {
+  test('logs the user and each of their sessions if the id of the user changes', async () => {
     const log = await changes(`update "user" set id = 'new' where id = 'ada'`)
     expect(log).toHaveLength(3)
     expect(log).toEqual(
@@ -98,7 +98,7 @@ describe.each(all)('$name', ({ kind, dates, type, write }) => {
     )
   })
 
-  test('every session deleted at once concerns each', async () => {
+  test('logs each session if all are deleted at once', async () => {
     expect((await changes('delete from session')).sort()).toEqual([
       ['live', 'ada'],
       ['other', 'eve'],
@@ -107,7 +107,7 @@ describe.each(all)('$name', ({ kind, dates, type, write }) => {
 
   test.each([
     ['a renewal', `update session set "expiresAt" = ${later} where id = 'live'`],
-    ['a session that is over extended', `update session set "expiresAt" = ${soon} where id = 'over'`],
+    ['an expired session extended', `update session set "expiresAt" = ${soon} where id = 'over'`],
     ['pruning', `delete from session where id = 'over'`],
     ['lastSeenAt', `update session set "lastSeenAt" = ${later} where id = 'live'`],
     ['the same values written again', `update session set "expiresAt" = "expiresAt", "userId" = "userId"`],
@@ -115,20 +115,20 @@ describe.each(all)('$name', ({ kind, dates, type, write }) => {
     ['a sign-up', `insert into "user" (id, name) values ('new', 'New')`],
     ['name and email changed', `update "user" set name = 'A', email = 'a@example.com', "banReason" = 'x'`],
     [
-      'a user written again as they were',
+      'a user written with the same values',
       `update "user" set role = 'user', banned = false, "banExpires" = null`,
     ],
     ['nothing deleted', `delete from session where id = 'none'`],
-  ] satisfies Change[])('%s appends nothing', async (_name, statement) => {
+  ] satisfies Change[])('logs nothing: %s', async (_name, statement) => {
     expect(await changes(statement)).toEqual([])
   })
 
-  test('a change that is rolled back appends nothing', async () => {
+  test('logs nothing for a change that is rolled back', async () => {
     const undone = `begin; delete from session; update "user" set banned = true; delete from "user"; rollback`
     expect(await changes(undone)).toEqual([])
   })
 
-  test('a session that was extended after it expired and is then deleted is live', async () => {
+  test('logs the deletion of a session that was extended after it expired', async () => {
     await changes(`update session set "expiresAt" = ${soon} where id = 'over'`)
     expect(await changes(`delete from session where id = 'over'`)).toEqual([['over', 'ada']])
     await changes(`update session set "expiresAt" = ${longPast} where id = 'live'`)
@@ -137,7 +137,7 @@ describe.each(all)('$name', ({ kind, dates, type, write }) => {
 })
 
 describe.each(kinds)('$name with our own tables', ({ create }) => {
-  test('logs what is changed by hand, each in the transaction of the change', async () => {
+  test('logs manual changes, each in the transaction of the change', async () => {
     const database = await create()
     await database.open()
     const ada = await storeSession(database)
@@ -162,11 +162,11 @@ describe.each(kinds)('$name with our own tables', ({ create }) => {
       [ada.sessionId, ada.userId],
       [null, ada.userId],
     ]
-    // Moved earlier, the version, the issuer; banned; deleted.
+    // Moved earlier; the version; the issuer; banned; deleted.
     expect(await takeLog(database)).toEqual([session, session, session, user, session])
   })
 
-  test('numbers its entries without using a number again, and knows when', async () => {
+  test('never reuses a number, and records the time', async () => {
     const database = await create()
     await database.open()
     const entry = async () => {
@@ -182,7 +182,7 @@ describe.each(kinds)('$name with our own tables', ({ create }) => {
   })
 })
 
-test('SQLite logs a row that is replaced, which no trigger on its deletion sees', async () => {
+test('SQLite logs a replaced row, although no trigger on its deletion runs', async () => {
   const { create } = kinds.find(({ name }) => name === 'SQLite') as DatabaseKind
   const database = await create()
   await database.open()
@@ -221,12 +221,12 @@ describe('PostgreSQL', () => {
       ],
     ],
     ['truncate account', []],
-  ])('%s concerns everyone, where there are sessions or users in it', async (statement, log) => {
+  ])('logs a change for everyone if the tables have sessions or users: %s', async (statement, log) => {
     await database.run(statement)
     expect(await takeLog(database)).toEqual(log)
   })
 
-  test('logs changes of a role that may change sessions but not write the log', async () => {
+  test('logs changes by a role that may change sessions but not write the log', async () => {
     await database.run('create role app; grant select, update, delete on session, "user" to app')
     for (const statement of ['insert into revocation_log default values', 'select * from revocation_log'])
       await expect(database.run(`set local role app; ${statement}`)).rejects.toThrow('permission denied')
@@ -240,7 +240,7 @@ describe('PostgreSQL', () => {
     ])
   })
 
-  test('logs only in the log, even if a temporary table has its name', async () => {
+  test('writes to the real log, even if a temporary table has its name', async () => {
     await database.run(`create temporary table revocation_log (like public.revocation_log including all)`)
     try {
       await database.run(`delete from session where id = ${literal(ada.sessionId)}`)

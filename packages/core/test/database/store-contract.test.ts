@@ -2,7 +2,7 @@ import { type ProvedSession, type SessionKey, validateSession } from '@sallyport
 import type { AddedColumns } from '@sallyport/core/auth'
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { lockingAdapter } from '../../src/lifecycle/locking-adapter.ts'
+import { lockedSessions } from '../../src/lifecycle/locked-sessions.ts'
 import { databaseKinds, type OpenDatabase, type TestDatabase } from '../support/database-kinds.ts'
 import { testRateLimitStore } from '../support/rate-limit-contract.ts'
 import { reasonOf } from '../support/reason-of.ts'
@@ -41,16 +41,16 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
         `version = 2, "rotatedAt" = ${literal(inHours(-1).toISOString())}`,
         'TOKEN_INVALID',
       ],
-    ])('%s is so in its row and in a transaction', async (_name, assignments, reason) => {
+    ])('%s has the same result in its row and in a transaction', async (_name, assignments, reason) => {
       await change('session', assignments)
       expect(await validate()).toBe(reason)
       const locked = opened.db
         .transaction()
-        .execute((trx) => validateSession(ada, lockingAdapter(trx), config))
+        .execute((trx) => validateSession(ada, lockedSessions(trx), config))
       expect(await reasonOf(locked)).toBe(reason)
     })
 
-    test('is found by its id and its user together, with its user', async () => {
+    test('is found by its id and user id together, and returned with its user', async () => {
       const expiresAt = new Date('2031-01-02T03:04:05.678Z')
       const lastAuthenticatedAt = '2026-01-02T03:04:05.678Z'
       const banExpires = new Date('2026-01-02T03:04:05.001Z')
@@ -82,13 +82,13 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
       })
     })
 
-    test("of one user is not found under another's id", async () => {
+    test("isn't found under the id of another user", async () => {
       const eve = await storeSession(database)
       expect(await find({ sessionId: ada.sessionId, userId: eve.userId })).toBeNull()
       expect(await find({ sessionId: eve.sessionId, userId: ada.userId })).toBeNull()
     })
 
-    test('each of many at once is found, and only those that there are', async () => {
+    test("is found among many at once, without any that don't exist", async () => {
       const keys = await Promise.all(Array.from({ length: 20 }, () => storeSession(database)))
       const keysToFind = keys.flatMap((key) => [key, { ...key, userId: ada.userId }, key])
       const found = await Promise.all(keysToFind.map(find))
@@ -97,7 +97,7 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
       )
     })
 
-    test('is read anew every time', async () => {
+    test('is read from the database each time', async () => {
       expect(await find(ada)).toMatchObject({ user: { role: 'user' }, ban: null })
       await change('user', `role = 'admin', banned = true`)
       expect(await find(ada)).toMatchObject({ user: { role: 'admin' }, ban: { until: null } })
@@ -107,7 +107,7 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
   })
 
   const LONE_SURROGATES = ['\ud83d', 'x\udc00', '\udc00\ud800']
-  describe('an id that no session can have is not found, rather than an error', () => {
+  describe("an id that no session can have is not found, and isn't an error", () => {
     test.each([
       ['empty', ''],
       ['a space', ' '],
@@ -138,16 +138,16 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
       ['in capitals', (id: string) => id.toUpperCase()],
       ['with a space after it', (id: string) => `${id} `],
       ['with a null character after it', (id: string) => `${id}\0`],
-      ['cut short', (id: string) => id.slice(0, -1)],
-    ])('the id of a session %s', async (_name, changed) => {
-      // Never digits alone, which are the same in capitals.
+      ['truncated', (id: string) => id.slice(0, -1)],
+    ])("doesn't find a session by its id %s", async (_name, changed) => {
+      // Never digits alone, which look the same in capitals.
       const key = await storeSession(database, { id: `abc-${crypto.randomUUID()}` })
       expect(await find({ ...key, sessionId: changed(key.sessionId) })).toBeNull()
       expect(await opened.sessions.findToken(changed(key.sessionId))).toBeNull()
     })
 
     test.each(['\ufffd', '\ufffd\ufffd'])(
-      'nor is it taken for another that differs in what was replaced: %j',
+      "doesn't confuse ids that differ only in a replaced character: %j",
       async (id) => {
         const key = await storeSession(database, { id: `${ada.sessionId}${id}` })
         expect(await find({ ...key, sessionId: `${ada.sessionId}\ud83d` })).toBeNull()
@@ -156,39 +156,39 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
     )
   })
 
-  test('an id of any characters is found where there is such a session', async () => {
+  test('finds a session by an id of any characters', async () => {
     const key = await storeSession(database, { id: `'"\\{},é🛑 ${'x'.repeat(1000)}`, userId: `null"\\'{🛑` })
     expect(await find(key)).toMatchObject({ id: key.sessionId, userId: key.userId })
     expect(await opened.sessions.findToken(key.sessionId)).toMatchObject({ userId: key.userId })
   })
 
-  describe('what stands in the row', () => {
+  describe('the row', () => {
     const later = literal(inHours(1).toISOString())
     const earlier = literal(inHours(-1).toISOString())
     const none = name === 'SQLite' ? `'soon'` : `'infinity'`
 
     test.each([
-      ['an expiry that is over', 'session', `"expiresAt" = ${earlier}`, 'SESSION_EXPIRED'],
-      ['an expiry that is no date', 'session', `"expiresAt" = ${none}`, 'SESSION_EXPIRED'],
+      ['an expiry in the past', 'session', `"expiresAt" = ${earlier}`, 'SESSION_EXPIRED'],
+      ["an expiry that isn't a date", 'session', `"expiresAt" = ${none}`, 'SESSION_EXPIRED'],
       ['a ban', 'user', 'banned = true', 'ACCOUNT_BANNED'],
-      ['a ban that goes on', 'user', `banned = true, "banExpires" = ${later}`, 'ACCOUNT_BANNED'],
-      ['a ban that ends at no date', 'user', `banned = true, "banExpires" = ${none}`, 'ACCOUNT_BANNED'],
-      ['a ban that is over', 'user', `banned = true, "banExpires" = ${earlier}`, 'accepted'],
+      ['a ban that ends in the future', 'user', `banned = true, "banExpires" = ${later}`, 'ACCOUNT_BANNED'],
+      ["a ban whose end isn't a date", 'user', `banned = true, "banExpires" = ${none}`, 'ACCOUNT_BANNED'],
+      ['a ban that has ended', 'user', `banned = true, "banExpires" = ${earlier}`, 'accepted'],
       ['no ban', 'user', `banned = false, "banExpires" = ${later}`, 'accepted'],
     ] as const)('decides: %s', async (_name, table, assignments, reason) => {
       await change(table, assignments)
       expect(await validate()).toBe(reason)
     })
 
-    test.each(['x', 2, -1])('an unknown flag is a ban: %j', async (value) => {
+    test.each(['x', 2, -1])('treats an unknown flag as a ban: %j', async (value) => {
       if (name === 'PostgreSQL') return expect(change('user', `banned = '${value}x'`)).rejects.toThrow()
       await change('user', `banned = '${value}'`)
       expect(await validate()).toBe('ACCOUNT_BANNED')
     })
   })
 
-  describe('what decides about a session cookie', () => {
-    test('is found only by the id as it was written', async () => {
+  describe('the row of a session cookie', () => {
+    test('is found only by the exact id', async () => {
       const changed = {
         previousToken: 'sha256:previous',
         rotatedAt: new Date('2026-11-21T10:00:00.007Z'),
@@ -215,7 +215,7 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
       })
     })
 
-    test('with an invalid expiry still has a date', async () => {
+    test('keeps an invalid expiry as an invalid date', async () => {
       await change('session', `"expiresAt" = ${name === 'SQLite' ? `'soon'` : `'infinity'`}`)
       const found = await opened.sessions.findToken(ada.sessionId)
       expect(found?.expiresAt.getTime()).toBeNaN()
@@ -223,7 +223,7 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
   })
 
   describe('migrations', () => {
-    /** The tables, columns, indexes and triggers. */
+    /** Returns the tables, columns, indexes, and triggers. */
     const schemaOf = ({ rows }: TestDatabase) =>
       name === 'SQLite'
         ? rows(`select type, name, sql from sqlite_schema where name not like 'sqlite_%' order by type, name`)
@@ -233,7 +233,7 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
             select tgname, pg_get_triggerdef(oid), 'trigger' from pg_trigger where not tgisinternal
             order by 1, 2, 3`)
 
-    test('are applied once: the next start has none, and changes nothing', async () => {
+    test('are applied once: the next start applies none and changes nothing', async () => {
       const fresh = await create()
       expect((await fresh.open()).migrations.applied).toEqual(CORE)
       const schema = await schemaOf(fresh)
@@ -242,13 +242,13 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
       expect(await schemaOf(fresh)).toEqual(schema)
     })
 
-    test('of several that start at once are applied once', async () => {
+    test('are applied once if several processes start at the same time', async () => {
       const fresh = await create()
       const all = await Promise.all(Array.from({ length: 4 }, () => fresh.open()))
       expect(all.flatMap(({ migrations }) => migrations.applied)).toEqual(CORE)
     })
 
-    test('that fail leave nothing behind', async () => {
+    test('are rolled back if they fail', async () => {
       const failed = await create()
       await failed.run('create table account (id text)')
       await expect(failed.open()).rejects.toThrow(/account/)
@@ -262,7 +262,7 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
     beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
     afterEach(() => void vi.useRealTimers())
 
-    describe('as everywhere', () => {
+    describe('in general', () => {
       testRateLimitStore({
         consume: (key, limit) => opened.limits.consume(key, limit),
         giveBack: async (key, limit) => opened.limits.giveBack?.(key, limit),
@@ -270,7 +270,7 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
     })
 
     const LIMIT = { points: 3, duration: 60 }
-    test('are shared by all that have opened the database: exactly so many of any number at once', async () => {
+    test('are shared by all processes on the database: concurrent calls allow the exact number', async () => {
       const [key, other] = [crypto.randomUUID(), await database.open()]
       const both = [opened.limits, other.limits]
       const results = await Promise.all(
@@ -279,7 +279,7 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
       expect(results.filter((result) => result === null)).toHaveLength(3)
     })
 
-    test('allow what another process gave back, though it rejected the key before', async () => {
+    test('allow an attempt that another process gave back, although it had rejected the key', async () => {
       const [key, other] = [crypto.randomUUID(), await database.open()]
       for (let i = 0; i < 4; i++) await opened.limits.consume(key, LIMIT)
       expect(await other.limits.consume(key, LIMIT)).toBe(60)
@@ -298,7 +298,7 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
       expect(await counts()).toEqual(before)
     })
 
-    test('count what is tried while a transaction is open, even if that is undone', async () => {
+    test('count attempts made in an open transaction, even if it is rolled back', async () => {
       const [key, limit] = [crypto.randomUUID(), { points: 1, duration: 60 }]
       const { promise: undone, resolve: undo } = Promise.withResolvers<void>()
       const transaction = opened.db.transaction().execute(async (trx) => {
@@ -313,7 +313,7 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
     })
   })
 
-  test('after it is closed everything is SESSIONS_UNAVAILABLE', async () => {
+  test('rejects every call with SESSIONS_UNAVAILABLE after it is closed', async () => {
     const closed = await database.open()
     await closed.limits.consume('before', { points: 7, duration: 7 })
     const trx = closed.db.transaction()
@@ -324,15 +324,16 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
       statement: closed.db.deleteFrom('session').execute(),
       transaction: trx.execute(async (trx) => trx.deleteFrom('session').execute()),
       limit: closed.limits.consume('after', { points: 1, duration: 1 }),
-      'limit that counted before': closed.limits.consume('before', { points: 7, duration: 7 }),
-      'attempt given back': (async () => closed.limits.giveBack?.('before', { points: 7, duration: 7 }))(),
+      'counting a limit': closed.limits.consume('before', { points: 7, duration: 7 }),
+      'giving back an attempt': (async () =>
+        closed.limits.giveBack?.('before', { points: 7, duration: 7 }))(),
     }
     for (const [what, work] of Object.entries(late))
       expect({ [what]: await reasonOf(work) }).toEqual({ [what]: 'SESSIONS_UNAVAILABLE' })
     expect(await find(ada)).toMatchObject({ id: ada.sessionId })
   })
 
-  describe('columns that a definition adds', () => {
+  describe('the columns of a definition', () => {
     const columns: AddedColumns = {
       session: { team: { type: 'text' }, theme: { type: 'text', default: "it's" } },
       user: {
@@ -357,7 +358,7 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
     })
     const findCarol = async () => wide.sessions.findSession(carol)
 
-    test('are added if missing, by one of several that open at once, and read with the session', async () => {
+    test('are added if missing, once if several open at the same time, and read with the session', async () => {
       expect(wide.migrations.applied).toEqual([
         ...CORE,
         'user.theme',
@@ -400,11 +401,11 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
       })
       const locked = await wide.db
         .transaction()
-        .execute(async (trx) => lockingAdapter(trx, columns).findSession(carol))
+        .execute(async (trx) => lockedSessions(trx, columns).findSession(carol))
       expect(locked).toEqual(found)
     })
 
-    test('are not read if they were not declared', async () => {
+    test("are not read if they aren't declared", async () => {
       const narrow = await ofColumns.open()
       const session = await narrow.sessions.findSession(carol)
       expect(session).not.toHaveProperty('team')

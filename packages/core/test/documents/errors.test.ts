@@ -23,19 +23,19 @@ const STATUSES: Readonly<Record<string, string>> = {
   SERVICE_UNAVAILABLE: '503',
 }
 
-/** The text below a heading, up to the next one of its level or above. */
+/** The text below a heading, up to the next heading of its level or above. */
 function section(heading: string): string {
   const level = heading.indexOf(' ')
   const [, text = ''] = `\n${page}`.split(`\n${heading}\n`)
   return text.split(new RegExp(`\n#{1,${level}} `))[0] ?? ''
 }
 
-/** The first two cells of each row of the tables in a text, without their header: a code and what is beside it. */
+/** The first two cells of each table row that begins with a code. */
 const rows = (text: string) =>
   [...text.matchAll(/^\| `(.+?)` *\| (.*?) *\|/gm)].map(([, code = '', second = '']) => [code, second])
 
 describe('docs/errors.md', () => {
-  test('has a heading and a row for each reason, in the order of the list, and for nothing else', () => {
+  test('has a heading and a row for each reason, in order, and no others', () => {
     const reasons = Object.keys(REASONS)
     const list = section('## Reasons')
     expect([...list.matchAll(/^### (.*)$/gm)].map(([, heading]) => heading)).toEqual(reasons)
@@ -46,48 +46,48 @@ describe('docs/errors.md', () => {
   })
 
   test.each(Object.entries(REASONS))(
-    'says status, code and text of %s, its causes with their cures, and what the client does',
+    'says status, code, and message of %s, causes with fixes, and what the client does',
     (reason, rejection) => {
       const text = section(`### ${reason}`)
       expect(text.trim().split('\n')[0]).toBe(
-        `${rejection.status} \`${rejection.code}\`: "${rejection.message}".`,
+        `${rejection.status} \`${rejection.code}\`: "${rejection.message}"`,
       )
-      expect(text).toMatch(/^\| Cause +\| Cure +\|\n\| -+ \| -+ \|\n\| [^|]+ \| [^|]+ \|$/m)
-      expect(text).toMatch(/^The client: /m)
+      expect(text).toMatch(/^\| Cause +\| Fix +\|\n\| -+ \| -+ \|\n\| [^|]+ \| [^|]+ \|$/m)
+      expect(text).toMatch(/^\*\*Client:\*\* /m)
     },
   )
 
-  test('has a row with the status for each code of an endpoint, and for nothing else', () => {
+  test('has a row with the status for each endpoint code, and no others', () => {
     const tables = [{ reasons: ENDPOINT_ERRORS }, emailPassword(), admin(), organization()]
     const codes = tables.flatMap(({ reasons = {} }) =>
       Object.entries(reasons).map(([code, { status }]) => [code, String(status)]),
     )
-    expect(rows(section('## Codes of the endpoints')).toSorted()).toEqual(codes.toSorted())
+    expect(rows(section('## Endpoint codes')).toSorted()).toEqual(codes.toSorted())
   })
 
-  test("has a row for each code of the client's own, and for nothing else", () => {
+  test('has a row for each client code, and no others', () => {
     const source = read('packages/trpc/src/client/auth-client-error.ts')
     const [, messages = ''] = /const ERRORS = \{(.*?)\n\}/s.exec(source) ?? []
     const codes = [...messages.matchAll(/^ {2}(\w+):/gm)].map(([, code = '']) => code)
     const own = codes.filter((code) => !(code in REASONS)).toSorted()
     expect(own.length).toBeGreaterThan(0)
-    const listed = rows(section("## Codes of the client's own")).map(([code]) => code)
+    const listed = rows(section('## Client codes')).map(([code]) => code)
     expect(listed.toSorted()).toEqual(own)
   })
 
-  test('has a row with the status for each code of the internal listener, and for nothing else', () => {
+  test('has a row with the status for each internal listener code, and no others', () => {
     const source = read('packages/trpc/src/runtime/call/call-rejection.ts')
     const codes = [...source.matchAll(/^ {2}([A-Z_]+): '([A-Z_]+)',$/gm)].map(([, code, name]) => [
       code,
       STATUSES[name ?? ''],
     ])
     expect(codes.length).toBeGreaterThan(0)
-    expect(rows(section('## Codes of the internal listener'))).toEqual(codes)
+    expect(rows(section('## Internal listener codes'))).toEqual(codes)
   })
 
-  test('quotes messages that the code has', () => {
+  test('quotes messages from the source', () => {
     const source = globSync('packages/{core,trpc}/src/**/*.ts', { cwd: root }).map(read).join('\n')
-    const quoted = rows(section('## When an app is put together wrongly')).map(([message = '']) => message)
+    const quoted = rows(section('## Configuration errors')).map(([message = '']) => message)
     const messages = quoted.filter(
       (message) => !/^(listen EADDRINUSE|Unexpected response|Cannot find)/.test(message),
     )

@@ -52,6 +52,11 @@ describe('each workflow', () => {
   })
 })
 
+test('CI checks prose and links, and builds the site', () => {
+  expect(read('.github/workflows/ci.yml')).toMatch(/^ +- run: npx -y pnpm@\S+ check$/m)
+  expect(scripts.check).toMatch(/pnpm prose && pnpm links && .*turbo run .*\bpages\b/)
+})
+
 test('new releases are adopted after some days, by pnpm and by Dependabot', () => {
   const [, minutes = 0] = /^minimumReleaseAge: (\d+)$/m.exec(read('pnpm-workspace.yaml')) ?? []
   expect(Number(minutes)).toBeGreaterThanOrEqual(2 * 24 * 60)

@@ -36,7 +36,7 @@ const forgetMe = defineEndpoint({
   output: z.object({ forgotten: z.boolean() }),
   run: async () => ({ body: { forgotten: true }, cookies: ['note=; Max-Age=0'] }),
 })
-/** What someone else publishes. */
+/** A third-party plugin. */
 const notes = {
   id: 'notes',
   endpoints: { countNotes, forgetMe },
@@ -60,16 +60,16 @@ const request = async () => {
   return new Request('http://localhost:3000/', { headers: { cookie, 'x-sallyport': '1' }, method: 'POST' })
 }
 
-/** What a method takes besides the request it is called for. */
+/** The parameters of a method other than its request. */
 type InputOf<Name extends keyof Api> = Omit<Parameters<Api[Name]>[0], 'request' | 'remoteAddress'>
 type OutputOf<Name extends keyof Api> = Awaited<ReturnType<Api[Name]>>
-/** The methods whose answers carry headers. */
+/** The methods whose results include headers. */
 type WithHeaders = {
   [Name in keyof Api]: OutputOf<Name> extends { headers: Headers } ? Name : never
 }[keyof Api]
 
 describe('auth.api', () => {
-  test('has a method for every endpoint of core, of the plugins, and of those of others', () => {
+  test('has a method for every endpoint of core, of the plugins, and of third-party plugins', () => {
     expectTypeOf<keyof Api>().toEqualTypeOf<
       keyof typeof ENDPOINTS | 'createSession' | 'countNotes' | 'forgetMe'
     >()
@@ -77,7 +77,7 @@ describe('auth.api', () => {
     expect(api).toHaveProperty('forgetMe', expect.any(Function))
   })
 
-  test('has none of a plugin that is not there', async () => {
+  test('has no methods of a missing plugin', async () => {
     const { config, signingKeys } = testAuth.definition
     const bare = defineAuth({ config, signingKeys })
     const withAdmin = defineAuth({ config, signingKeys, plugins: [admin()] })
@@ -113,7 +113,7 @@ describe('auth.api', () => {
     expect(api).not.toHaveProperty('signInEmail')
   })
 
-  test('takes the input of an endpoint beside the request', async () => {
+  test('takes the input of an endpoint next to the request', async () => {
     expectTypeOf<InputOf<'signInEmail'>>().toEqualTypeOf<{
       email: string
       password: string
@@ -145,11 +145,11 @@ describe('auth.api', () => {
     }>()
     expectTypeOf<InputOf<'countNotes'>>().toEqualTypeOf<{ since?: string }>()
     const plain = await request()
-    // @ts-expect-error a method is called for a request
+    // @ts-expect-error a method requires a request
     await expect(api.getSession({})).rejects.toThrow()
-    // @ts-expect-error and with its input
+    // @ts-expect-error and its input
     await expect(api.revokeSession({ request: plain })).rejects.toThrow()
-    // @ts-expect-error which is of its types
+    // @ts-expect-error with the declared types
     await expect(api.revokeSession({ request: plain, sessionId: 1 })).rejects.toThrow()
   })
 
@@ -164,7 +164,7 @@ describe('auth.api', () => {
     expectTypeOf<OutputOf<'forgetMe'>>().toExtend<{ forgotten: boolean; readonly headers: Headers }>()
   })
 
-  test('returns headers where an endpoint may set cookies, and nowhere else', async () => {
+  test('returns headers only if an endpoint may set cookies', async () => {
     expectTypeOf<WithHeaders>().toEqualTypeOf<
       | 'signOut'
       | 'token'
@@ -190,7 +190,7 @@ describe('the columns that plugins add to a user', () => {
     readonly theme: string | null
   }
 
-  test('are there in getSession', async () => {
+  test('are part of getSession', async () => {
     expectTypeOf<OutputOf<'getSession'>>().toExtend<{ session: SessionResponse; user: OwnUser }>()
     expectTypeOf<OutputOf<'getSession'>['user']['locale']>().toEqualTypeOf<'en' | 'de'>()
     expectTypeOf<OutputOf<'getSession'>['user']['credits']>().toEqualTypeOf<number>()
@@ -200,7 +200,7 @@ describe('the columns that plugins add to a user', () => {
     expect(user).toMatchObject({ locale: 'en', credits: 0, theme: null })
   })
 
-  test('are taken by updateUser where they are input, and answered in any case', async () => {
+  test('are accepted by updateUser if they are input, and always returned', async () => {
     expectTypeOf<InputOf<'updateUser'>>().toExtend<{
       name?: string
       image?: string | null
@@ -212,17 +212,17 @@ describe('the columns that plugins add to a user', () => {
     const { user } = await api.updateUser({ request: await request(), locale: 'de', theme: 'dark' })
     expect(user).toMatchObject({ locale: 'de', credits: 0, theme: 'dark' })
     const plain = await request()
-    // @ts-expect-error what is not input is not taken
+    // @ts-expect-error a column that isn't input is not accepted
     await expect(api.updateUser({ request: plain, credits: 100 })).rejects.toMatchObject({
       fields: ['credits'],
     })
-    // @ts-expect-error nor is what does not fit
+    // @ts-expect-error a value of the wrong type is not accepted
     await expect(api.updateUser({ request: plain, locale: 'fr' })).rejects.toMatchObject({
       fields: ['locale'],
     })
   })
 
-  test('are not there without plugins that add some', () => {
+  test('are missing without plugins that add any', () => {
     type Plain = Auth['api']
     type OwnSession = Awaited<ReturnType<Plain['getSession']>>
     expectTypeOf<keyof OwnSession['user']>().toEqualTypeOf<keyof UserResponse>()

@@ -20,7 +20,7 @@ beforeEach(async () => {
   root = await auth.signIn(await makeUser('admin'))
 })
 
-/** A request of an app's own route, by a browser with these cookies. */
+/** Returns a request to a route of the app, from a browser with these cookies. */
 const requestOf = (cookie: string, headers: Record<string, string> = {}) =>
   new Request('http://localhost:3000/settings', {
     method: 'POST',
@@ -40,7 +40,7 @@ test('a method returns the body of its endpoint', async () => {
 })
 
 describe('a method that may set cookies returns the headers that set them', () => {
-  test('those of its endpoint', async () => {
+  test('with the headers of its endpoint', async () => {
     const input = { email: user.email, password: TEST_PASSWORD }
     const { headers, ...body } = await api.signInEmail({ ...input, request: requestOf('') })
     expect(body).toMatchObject({ userId: user.userId, expiresIn: 900 })
@@ -54,23 +54,27 @@ describe('a method that may set cookies returns the headers that set them', () =
     expect(signedOut.headers.getSetCookie()).toEqual(overHttp.headers.getSetCookie())
   })
 
-  test('in a form that shows no secret if the whole result is passed on', async () => {
+  test('without showing a secret if the whole result is serialized', async () => {
     const answer = await api.token({ request: requestOf(ada.cookie) })
     expect(answer.headers.getSetCookie()).toHaveLength(1)
     expect(JSON.stringify(answer)).not.toMatch(/ey[\w-]+\.ey/)
     expect(JSON.stringify(answer)).toContain('"headers":{}')
   })
 
-  test('any other has none', async () => {
+  test('any other method returns no headers', async () => {
     expect(await api.revokeOtherSessions({ request: requestOf(ada.cookie) })).toEqual({ revoked: 0 })
     expect(await api.getSession({ request: requestOf(ada.cookie) })).not.toHaveProperty('headers')
   })
 })
 
-test('a rejection is an error with status and code, recognized by its brand', async () => {
+test('throws a rejection as an error with status and code, recognized by its brand', async () => {
   const rejected = await api.getSession({ request: requestOf('') }).catch((error: unknown) => error)
   expect(isAuthError(rejected)).toBe(true)
-  expect(rejected).toMatchObject({ status: 401, reason: 'TOKEN_MISSING', message: 'No token was sent' })
+  expect(rejected).toMatchObject({
+    status: 401,
+    reason: 'TOKEN_MISSING',
+    message: 'No token was sent. Sign in first.',
+  })
   const invalid = await api
     .updateUser({ request: requestOf(ada.cookie), name: '' })
     .catch((error: unknown) => error)
@@ -78,7 +82,7 @@ test('a rejection is an error with status and code, recognized by its brand', as
   expect(invalid).toMatchObject({ status: 400, code: 'INVALID_INPUT', fields: ['name'] })
 })
 
-test('request and remoteAddress are not part of the input, and everything else is', async () => {
+test('excludes only request and remoteAddress from the input', async () => {
   const request = requestOf(ada.cookie)
   expect(await api.revokeOtherSessions({ request, remoteAddress: '192.0.2.7' })).toEqual({ revoked: 0 })
   expect(await codeOf(api.revokeOtherSessions({ request, ...{ sessionId: 'x' } }))).toBe('INVALID_INPUT')

@@ -4,7 +4,7 @@ import { afterAll, expect, test } from 'vitest'
 const auth = await createTestAuth({ bearer: true })
 afterAll(() => auth.close())
 
-/** A call of a program that has a token, and whatever else it sends. */
+/** Calls an endpoint as a program with a token and the given headers. */
 async function call(path: string, headers: Record<string, string>, method = 'POST') {
   const { token } = await auth.signIn()
   const request = new Request(`http://localhost:3000/api/auth${path}`, {
@@ -16,22 +16,19 @@ async function call(path: string, headers: Record<string, string>, method = 'POS
 }
 
 test.each<[string, Record<string, string>]>([
-  ['without the header of our client', {}],
-  ['from a page of another site, which put the token there itself', { origin: 'https://other.example' }],
-  [
-    'beside two session cookies, which count for nothing',
-    { cookie: 'service.session=a.b; service.session=c.d' },
-  ],
-])('a bearer token is enough for an endpoint that authorizes its caller: %s', async (_name, headers) => {
+  ['without the header of the client package', {}],
+  ['from a page of another site, which added the token itself', { origin: 'https://other.example' }],
+  ['with two session cookies, which it ignores', { cookie: 'service.session=a.b; service.session=c.d' }],
+])('accepts a bearer token alone at an endpoint that authorizes its caller: %s', async (_name, headers) => {
   expect(await call('/revoke-other-sessions', headers)).toBe('200')
   expect(await call('/session', headers, 'GET')).toBe('200')
 })
 
-test('for what anyone may call the cookies count as ever', async () => {
+test('still reads cookies at endpoints that anyone may call', async () => {
   expect(await call('/sign-out', { origin: 'https://other.example' })).toBe('403 ORIGIN_REJECTED')
 })
 
-test('a bearer token is ignored if the transport is not enabled', async () => {
+test('ignores a bearer token if the transport is disabled', async () => {
   const closed = await createTestAuth()
   const { token } = await closed.signIn()
   const headers = { authorization: `Bearer ${token}`, origin: 'https://other.example' }

@@ -43,7 +43,7 @@ const call = (endpoint: Endpoint, cookie?: string, input: unknown = {}) =>
   callEndpoint(endpoint, requestBy(cookie), () => input, server)
 
 const common = { method: 'POST', path: '/x', output: z.object({}) } as const
-/** An endpoint that hands its context out. */
+/** Returns an endpoint that exposes its context. */
 function withContext(
   work: (context: EndpointContext) => Promise<unknown> = async () => {},
   origin?: Endpoint['origin'],
@@ -67,7 +67,7 @@ const forCaller = (caller: Exclude<Caller, 'anyone'>): Endpoint =>
     run: async () => ({ body: {} }),
   })
 
-describe('one thing is looked at after the other', () => {
+describe('the order of checks', () => {
   const evil = { origin: 'https://evil.example' }
   const twoCookies = 'service.session=a.b; service.session=c.d'
   const malformed = () => {
@@ -85,7 +85,7 @@ describe('one thing is looked at after the other', () => {
     expect(read).toHaveBeenCalledTimes(code === 'TOKEN_MISSING' ? 1 : 0)
   })
 
-  test('an unreadable input is rejected before the database is queried', async () => {
+  test('rejects an unreadable input before it queries the database', async () => {
     auth.lookups.reset()
     await expect(callEndpoint(forCaller('user'), requestBy(ada.cookie), malformed, server)).rejects.toThrow(
       'malformed',
@@ -102,7 +102,7 @@ describe('one thing is looked at after the other', () => {
   })
 })
 
-describe('who may call', () => {
+describe('authorization', () => {
   const stale = async (session: TestSession) => {
     await auth.db
       .updateTable('session')
@@ -125,11 +125,11 @@ describe('who may call', () => {
     ['admin', 'a user', async () => ada.cookie, 'ROLE_REQUIRED'],
     ['admin', 'an admin', async () => root.cookie, 'INVALID_INPUT'],
     ['admin', 'an admin who signed in long ago', () => stale(root), 'INVALID_INPUT'],
-  ])('what is for %s, by %s', async (caller, _who, cookie, code) => {
+  ])('an endpoint for %s, called by %s', async (caller, _who, cookie, code) => {
     expect(await codeOf(call(forCaller(caller), await cookie(), { b: 1 }))).toBe(code)
   })
 
-  test('rejections are reported to the app, with a hash for the session', async () => {
+  test('reports rejections to the app, with a hash of the session', async () => {
     await codeOf(call(forCaller('admin'), ada.cookie))
     await codeOf(call(forCaller('fresh-user'), await stale(ada)))
     await eventually(() => expect(events).toHaveLength(2))
@@ -140,7 +140,7 @@ describe('who may call', () => {
     expect(JSON.stringify(events)).not.toContain(ada.sessionId)
   })
 
-  test('an endpoint knows its caller', async () => {
+  test('an endpoint receives its caller', async () => {
     const run = vi.fn(async () => ({ body: {} }))
     await call(defineEndpoint({ ...common, caller: 'user', input: z.object({}), run }), ada.cookie)
     expect(run).toHaveBeenCalledWith(
@@ -166,7 +166,7 @@ describe('the session cookie', () => {
     return sessionCookie
   }
 
-  test('is there however good it is', async () => {
+  test("is passed on even if its session isn't valid", async () => {
     expect(await cookieOf('service.session=a.b')).toEqual({ sessionId: 'a', secret: 'b' })
     expect(await cookieOf('')).toBeNull()
   })
@@ -187,7 +187,7 @@ describe('a change', () => {
       }),
     )
 
-  test('is made with its record, and then reported', async () => {
+  test('is committed with its record, and then reported', async () => {
     await call(rename(ada.userId))
     const { audit = [], user = [] } = await dumpTables(auth)
     expect(user).toContainEqual(expect.objectContaining({ id: ada.userId, name: 'Eve' }))
@@ -195,7 +195,7 @@ describe('a change', () => {
     expect(events).toMatchObject([{ type: 'user.unbanned' }])
   })
 
-  test('that throws is not made, recorded, or reported', async () => {
+  test('that throws is not committed, recorded, or reported', async () => {
     const before = await dumpTables(auth)
     await expect(call(rename(ada.userId, true))).rejects.toThrow('no')
     expect(await dumpTables(auth)).toEqual(before)
@@ -206,7 +206,7 @@ describe('a change', () => {
 describe('a limit', () => {
   const limited = (key: string) => withContext(({ limit }) => limit(key, { points: 2, duration: 60 }))
 
-  test('allows as many as it says, and then says how long to wait', async () => {
+  test('allows the configured number, and then responds with the time to wait', async () => {
     const endpoint = limited(crypto.randomUUID())
     await call(endpoint)
     await call(endpoint)
@@ -217,8 +217,8 @@ describe('a limit', () => {
   })
 })
 
-describe('what is left for later', () => {
-  test('is not waited for, and begins after the response', async () => {
+describe('deferred work', () => {
+  test("starts after the response, which doesn't wait for it", async () => {
     const work = vi.fn(() => new Promise<void>(() => {}))
     await call(withContext(async ({ later }) => later(work)))
     expect(work).not.toHaveBeenCalled()
@@ -229,12 +229,12 @@ describe('what is left for later', () => {
   test.each([
     ['rejects', () => Promise.reject(new Error('mailbox full'))],
     [
-      'throws at once',
+      'throws synchronously',
       () => {
         throw new Error('mailbox full')
       },
     ],
-  ])('and %s, goes to onError only', async (_name, work) => {
+  ])('only reports to onError if it %s', async (_name, work) => {
     expect(await call(withContext(async ({ later }) => later(work)))).toEqual({ body: {} })
     await eventually(() => expect(onError).toHaveBeenCalledExactlyOnceWith(new Error('mailbox full')))
   })

@@ -2,8 +2,8 @@ import type { AuthEvent } from '@sallyport/core'
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { answerOf } from '../support/answer-of.ts'
 import { post } from '../support/requests.ts'
+import { statusOf } from '../support/status-of.ts'
 
 const LIMIT = { points: 2, duration: 60 }
 const events: AuthEvent[] = []
@@ -20,7 +20,7 @@ afterEach(async () => {
 const rejections = () =>
   auth.db.selectFrom('audit').selectAll().where('type', '=', 'rate-limit.rejected').execute()
 const signIn = (email: string, remoteAddress: string) =>
-  answerOf(
+  statusOf(
     auth.handler(
       post(
         ENDPOINTS.signInEmail.path,
@@ -36,7 +36,7 @@ const times = async (count: number, attempt: () => Promise<string>) => {
 }
 
 describe('a rejection', () => {
-  test('is recorded once per key and window, with where it came from', async () => {
+  test('is recorded once per key and window, with its origin', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const email = newEmail()
     await times(12, () => signIn(email, '192.0.2.1'))
@@ -49,13 +49,13 @@ describe('a rejection', () => {
     expect(await rejections()).toHaveLength(2)
   })
 
-  test('is recorded once where many come at once', async () => {
+  test('is recorded once for many concurrent requests', async () => {
     const email = newEmail()
     await Promise.all(Array.from({ length: 20 }, () => signIn(email, '192.0.2.2')))
     expect(await rejections()).toHaveLength(1)
   })
 
-  test('of each key is recorded, under a hash that distinguishes them', async () => {
+  test('is recorded for each key, under a hash that distinguishes them', async () => {
     const emails = [newEmail(), newEmail()]
     for (const email of emails) await times(4, () => signIn(email, '192.0.2.3'))
     const rows = await rejections()
@@ -64,7 +64,7 @@ describe('a rejection', () => {
     for (const email of emails) expect(JSON.stringify(rows)).not.toContain(email)
   })
 
-  test('of one network adds at most as many rows as its own limit allows', async () => {
+  test("from one network adds at most as many rows as the network's own limit allows", async () => {
     await times(200, () => signIn(newEmail(), '192.0.2.4'))
     const rows = await auth.db.selectFrom('audit').select('type').execute()
     // 50 wrong passwords and one rejection.
@@ -74,7 +74,7 @@ describe('a rejection', () => {
   test('of a signed-in user names the user and the session', async () => {
     const ada = await auth.signIn()
     const confirm = (password: string) =>
-      answerOf(auth.handler(post(ENDPOINTS.reauthenticate.path, { password }, { cookie: ada.cookie })))
+      statusOf(auth.handler(post(ENDPOINTS.reauthenticate.path, { password }, { cookie: ada.cookie })))
     await times(2, () => confirm('not the right password'))
     expect(await confirm(TEST_PASSWORD)).toBe('429 RATE_LIMITED')
     expect(await rejections()).toMatchObject([{ userId: ada.userId, actingSessionId: ada.sessionId }])

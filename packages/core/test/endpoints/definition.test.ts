@@ -21,7 +21,7 @@ const [own, other] = await Promise.all([createSigningKey('Ed25519'), createSigni
 const configOf = (jwks: KeySet): AuthConfig => defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks })
 const publicKeys = (...keys: unknown[]) => staticJwks(parseSigningKeys({ keys }).publicJwks)
 
-test('a definition holds the config, the key that signs and the plugins', () => {
+test('a definition holds the config, the signing key, and the plugins', () => {
   const config = configOf(publicKeys(own))
   const plugin = { id: 'mine', endpoints: {} }
   const definition = defineAuth({ config, signingKeys: { keys: [own] }, plugins: [plugin] })
@@ -35,19 +35,19 @@ test.each([
   ['is in the JWKS under another algorithm', { keys: [{ ...own, kid: other.kid }] }, publicKeys(other)],
   ['is only the second private key', { keys: [own, other] }, publicKeys(other)],
 ])(
-  'a key that signs but %s is rejected, because no one could verify its tokens',
+  'rejects a signing key that %s, because no process could verify its tokens',
   (_name, signingKeys, jwks) => {
     expect(() => defineAuth({ config: configOf(jwks), signingKeys })).toThrow(ConfigurationError)
   },
 )
 
-test('private keys that break the policy are rejected', () => {
+test('rejects private keys that break the policy', () => {
   expect(() => defineAuth({ config: configOf(publicKeys(own)), signingKeys: '{' })).toThrow(
     ConfigurationError,
   )
 })
 
-test('a key set that must be fetched is not waited for', () => {
+test("doesn't wait for a remote key set", () => {
   const fetched: KeySet = { ...publicKeys(own), findKey: async () => undefined }
   expect(() => defineAuth({ config: configOf(fetched), signingKeys: { keys: [own] } })).not.toThrow()
 })
@@ -56,19 +56,16 @@ const defineWith = (plugins: readonly AuthPlugin[]) => () =>
   defineAuth({ config: configOf(publicKeys(own)), signingKeys: { keys: [own] }, plugins })
 
 test.each(['', 'my plugin', 'my_plugin', 'plug"in', 'é', 'x'.repeat(41), 'sallyport'])(
-  'a plugin cannot have the id %j, which names its tables of migrations',
+  'rejects the plugin id %j, which names its migration tables',
   (id) => {
     expect(defineWith([{ id }])).toThrow(ConfigurationError)
-    expect(defineWith([{ id }])).toThrow(`plugins: ${id} isn't an id`)
+    expect(defineWith([{ id }])).toThrow(`plugins: ${id} isn't a valid id`)
   },
 )
 
-test.each(['a', 'email-password', 'Organization2', '-', 'x'.repeat(40)])(
-  'a plugin may have the id %s',
-  (id) => {
-    expect(defineWith([{ id }])).not.toThrow()
-  },
-)
+test.each(['a', 'email-password', 'Organization2', '-', 'x'.repeat(40)])('accepts the plugin id %s', (id) => {
+  expect(defineWith([{ id }])).not.toThrow()
+})
 
 test.each<[string, AuthPlugin]>([
   ['the column role', { id: 'a', userColumns: { role: { schema: z.string() } } }],
@@ -78,7 +75,7 @@ test.each<[string, AuthPlugin]>([
   ],
   ['the reason TOKEN_EXPIRED', { id: 'a', reasons: { TOKEN_EXPIRED: { status: 409, message: 'Mine' } } }],
   ['the reason INVALID_INPUT', { id: 'a', reasons: { INVALID_INPUT: { status: 409, message: 'Mine' } } }],
-])('a plugin cannot claim %s, which is ours', (what, plugin) => {
+])("a plugin can't claim %s, which belongs to the library", (what, plugin) => {
   expect(defineWith([plugin])).toThrow(ConfigurationError)
   expect(defineWith([plugin])).toThrow(`plugins: ${what} is claimed twice`)
 })
@@ -96,17 +93,17 @@ test.each<[string, AuthPlugin, AuthPlugin]>([
     { id: 'a', reasons: { TAKEN: { status: 409, message: 'One' } } },
     { id: 'b', reasons: { TAKEN: { status: 409, message: 'Other' } } },
   ],
-])('two plugins cannot both claim %s', (what, one, two) => {
+])("two plugins can't both claim %s", (what, one, two) => {
   expect(defineWith([one])).not.toThrow()
   expect(defineWith([one, two])).toThrow(ConfigurationError)
   expect(defineWith([one, two])).toThrow(`plugins: ${what} is claimed twice`)
 })
 
-describe('what the app itself adds', () => {
+describe("the app's additions", () => {
   const locale = { schema: z.enum(['en', 'de']), default: 'en' } as const
   const theme = { schema: z.string().nullable() }
 
-  test('is the last plugin of its definition', () => {
+  test('form the last plugin of its definition', () => {
     const onChange = async () => {}
     const definition = defineAuth({
       config: configOf(publicKeys(own)),
@@ -127,24 +124,24 @@ describe('what the app itself adds', () => {
   })
 
   test.each<[string, Partial<AuthDefinitionOptions>, string]>([
-    ['a plugin of its name', { plugins: [{ id: 'app' }] }, 'plugins: the id app is claimed twice'],
+    ['a plugin with its name', { plugins: [{ id: 'app' }] }, 'plugins: the id app is claimed twice'],
     [
-      'a column that a plugin has',
+      'a column of another plugin',
       { plugins: [{ id: 'a', userColumns: { locale } }], user: { additionalFields: { locale } } },
       'plugins: the column locale is claimed twice',
     ],
     [
-      'one of our columns in the session',
+      'a built-in column in the session',
       { session: { additionalFields: { token: theme } } },
       'plugins: the column token is claimed twice',
     ],
     [
-      'one of our members in the session',
+      'a built-in member in the session',
       { session: { additionalFields: { user: theme } } },
       'plugins: the column user is claimed twice',
     ],
     [
-      'a column that holds what its schema rejects',
+      'a column whose initial value its schema rejects',
       { user: { additionalFields: { city: { schema: z.string() } } } },
       'plugins: the column city starts as null, which its schema rejects. Give it a default, or make the schema nullable()',
     ],
@@ -154,31 +151,31 @@ describe('what the app itself adds', () => {
       'plugins: the column age starts as 0, which its schema rejects. Give it a default, or make the schema nullable()',
     ],
     [
-      'a name that no column has',
+      'an invalid column name',
       { user: { additionalFields: { 'a b': theme } } },
       `plugins: a b isn't a column name. Use letters, digits, and underscores, and not "then"`,
     ],
     [
-      'a name that makes a promise of a session',
+      'a name that would make a session a promise',
       { session: { additionalFields: Object.fromEntries([['then', theme]]) } },
       `plugins: then isn't a column name. Use letters, digits, and underscores, and not "then"`,
     ],
     [
-      'a name that is no member of an object',
+      "a name that can't be a member of an object",
       { session: { additionalFields: JSON.parse('{"__proto__":{}}') } },
       `plugins: __proto__ isn't a column name. Use letters, digits, and underscores, and not "then"`,
     ],
     [
-      'one of our columns in capitals',
+      'a built-in column in capitals',
       { user: { additionalFields: { Role: theme } } },
       'plugins: the column Role is claimed twice',
     ],
     [
-      'a column that another names in capitals',
+      'another column in capitals',
       { user: { additionalFields: { locale, LOCALE: locale } } },
       'plugins: the column LOCALE is claimed twice',
     ],
-  ])('stops the start with %s', (_name, options, message) => {
+  ])('are rejected at startup with %s', (_name, options, message) => {
     const define = () =>
       defineAuth({ config: configOf(publicKeys(own)), signingKeys: { keys: [own] }, ...options })
     expect(define).toThrow(ConfigurationError)
@@ -189,21 +186,21 @@ describe('what the app itself adds', () => {
 describe('a definition without signing keys', () => {
   const definition = defineAuth({ config: configOf(publicKeys(own)), signingKeys: undefined })
 
-  test('is one of a process that issues no tokens', () => {
+  test('belongs to a process that issues no tokens', () => {
     expect(definition.signingKeys).toBeNull()
   })
 
-  test('is rejected where there is a database', async () => {
+  test('is rejected with a database', async () => {
     const database = await openSqlite(':memory:')
     const message =
-      'SIGNING_KEYS is not set. A process with a database must be able to sign tokens: load the variable, or run "npx sallyport keys create"'
+      'SIGNING_KEYS is not set. A process with a database must be able to sign tokens. Load the variable, or run "npx sallyport keys create".'
     await expect(createAuth(definition, database)).rejects.toThrow(message)
     expect(() => bindEndpoints(definition, database)).toThrow(message)
     await database.close()
   })
 })
 
-test('a database that was opened without the columns of a definition is rejected, before anything is written', async () => {
+test("rejects a database that was opened without a definition's columns, before any write", async () => {
   const definition = defineAuth({
     config: configOf(publicKeys(own)),
     signingKeys: { keys: [own] },
@@ -211,7 +208,7 @@ test('a database that was opened without the columns of a definition is rejected
     user: { additionalFields: { credits: { type: 'number', schema: z.number(), default: 0 } } },
   })
   const message =
-    'The auth definition adds user.credits, session.theme, which Step 2 does not read: run `sallyport generate`, and open the database with { columns: authColumns }'
+    'The auth definition adds user.credits, session.theme, which Step 2 does not read. Run "sallyport generate", and open the database with { columns: authColumns }.'
   const narrow = await openSqlite(':memory:')
   await expect(createAuth(definition, narrow, { pruneEverySeconds: 0 })).rejects.toThrow(message)
   const tables = await narrow.db.introspection.getTables()

@@ -7,7 +7,7 @@ import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { withOwnTables } from '../../src/plugins/organization/tables.ts'
-import type { SessionStore } from '../../src/session/session-store.ts'
+import type { SessionStore } from '../../src/session/session.ts'
 import { dumpTables, expectUnchanged, rowsOf } from '../support/dump-tables.ts'
 import {
   ENDPOINT_CASES,
@@ -16,8 +16,8 @@ import {
   type Scene,
   type Situation,
 } from '../support/endpoint-cases.ts'
-import { interruptAdmission } from '../support/interrupt-admission.ts'
 import { cookieChanges } from '../support/requests.ts'
+import { serveInterrupted } from '../support/serve-interrupted.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { createUserMaker, type MadeUser } from '../support/user-maker.ts'
 
@@ -27,14 +27,14 @@ const emailPassword = {
   limits: { account: PLENTY, address: PLENTY, email: PLENTY },
 }
 const plugins = [organization({ deliverInvitation: async () => {} })] as const
-// A link is made after the response, when its test may be over.
+// A link is created after the response, possibly after its test has ended.
 const onError = () => {}
 const auth = await createTestAuth({ emailPassword, plugins, onError })
 const path = join(temporaryDirectory(), 'app.db')
 const onFile = await createTestAuth({ databaseUrl: path, emailPassword, plugins, onError })
 afterAll(() => Promise.all([auth.close(), onFile.close()]))
 
-/** What is left behind would be read at every look that follows. */
+/** Rows left behind would be read again by every later comparison. */
 async function clear({ db }: Pick<TestAuth, 'db'>): Promise<void> {
   await withOwnTables(db).deleteFrom('organization').execute()
   await db.deleteFrom('user').execute()
@@ -43,7 +43,7 @@ async function clear({ db }: Pick<TestAuth, 'db'>): Promise<void> {
   await db.deleteFrom('rateLimit').execute()
 }
 
-/** The same definition on a connection that is gone; Step 2 goes on where it is given sessions. */
+/** Creates the same definition on a closed connection. With `sessions`, Step 2 still works. */
 async function createDown(sessions?: SessionStore): Promise<Auth> {
   const gone = await openSqlite(path, { columns: columnsOf(onFile.definition) })
   const database = { ...gone, ...(sessions !== undefined && { sessions }) }
@@ -54,7 +54,7 @@ async function createDown(sessions?: SessionStore): Promise<Auth> {
 
 type TestAuth = typeof auth
 
-/** Where a call is made, and where the people are who make it. */
+/** The auth server that receives the calls, and the one where its users exist. */
 const HERE = { on: auth, handler: auth.handler, makeUser: await createUserMaker(auth) }
 const ELSEWHERE = { on: onFile, makeUser: await createUserMaker(onFile) }
 const STAGES: Partial<Record<Situation, typeof HERE>> = {
@@ -72,7 +72,7 @@ interface Call {
   readonly input?: Record<string, unknown>
   readonly cookie?: string
   readonly headers?: Record<string, string>
-  /** In place of the input. */
+  /** Replaces the input. */
   readonly body?: string
   readonly query?: string
 }
@@ -108,7 +108,7 @@ async function createScene({ on, makeUser }: typeof HERE): Promise<Scene> {
   }
 }
 
-/** Brings a situation about, and says what is then sent. */
+/** Sets up a situation and returns the call to send. */
 type Prepare = (scene: Scene, on: TestAuth, endpoint: EndpointCase & Route) => Promise<Call>
 
 async function valid(
@@ -118,7 +118,7 @@ async function valid(
   return { input: await input(scene), cookie: scene[caller].cookie }
 }
 
-/** A valid call, once something has become of its caller. */
+/** Returns a valid call, made after the state of its caller has changed. */
 const after =
   (change: (on: TestAuth, caller: TestSession) => Promise<unknown>): Prepare =>
   async (scene, on, endpoint) => {
@@ -173,7 +173,7 @@ const ROWS = NAMES.flatMap((name) =>
   })),
 )
 
-test('the table has every endpoint, and the API every method', () => {
+test('the table lists every endpoint, and the API has a method for each', () => {
   expect(Object.keys(ENDPOINT_CASES).sort()).toEqual([...NAMES].sort())
   expect(Object.keys(auth.api).sort()).toEqual([...NAMES, 'createSession'].sort())
 })
@@ -228,7 +228,7 @@ describe('every endpoint in every situation', () => {
 describe('every endpoint as a method of auth.api', () => {
   afterEach(() => clear(auth))
 
-  test.each(NAMES)('%s returns the same members, and with headers where it sets cookies', async (name) => {
+  test.each(NAMES)('%s returns the same members, and headers if it sets cookies', async (name) => {
     const [scene, another] = [await createScene(HERE), await createScene(HERE)]
     const endpoint = ENDPOINT_CASES[name]
     const overHttp = await auth.handler(request(ENDPOINTS[name], await valid(scene, endpoint)))
@@ -244,7 +244,7 @@ describe('every endpoint as a method of auth.api', () => {
 })
 const NOT_FOR_ANYONE = NAMES.filter((name) => ENDPOINT_CASES[name].answers.anonymous === '401 TOKEN_MISSING')
 
-describe('a caller who may not call an endpoint learns nothing about its input', () => {
+describe("a caller without permission learns nothing about an endpoint's input", () => {
   afterEach(() => clear(auth))
 
   test.each(NOT_FOR_ANYONE)('%s', async (name) => {
@@ -266,7 +266,7 @@ describe('a caller who may not call an endpoint learns nothing about its input',
 describe('a caller who is no longer authorized changes nothing', async () => {
   afterEach(() => clear(auth))
 
-  const { handler, interrupt } = await interruptAdmission(auth)
+  const { handler, interrupt } = await serveInterrupted(auth)
   const INTERRUPTIONS: Record<
     string,
     { answer: string; interruption: (caller: TestSession) => Promise<unknown> }

@@ -70,7 +70,7 @@ describe('404', () => {
   })
 })
 
-test.each(everyEndpoint)('%s %s takes no other method, and says which it takes', async (allowed, path) => {
+test.each(everyEndpoint)('%s %s rejects other methods and lists the allowed ones', async (allowed, path) => {
   const ada = await app.signIn()
   for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
     if (method === allowed) continue
@@ -86,7 +86,7 @@ test.each(everyEndpoint)('%s %s takes no other method, and says which it takes',
 })
 
 test.each(everyEndpoint)(
-  '%s %s responds with JSON that caches may not store, and that varies',
+  '%s %s responds with JSON that caches may not store, with a Vary header',
   async (method, path) => {
     const requests = [get(path), post(path, {}), new Request(get(path), { headers: {} })]
     for (const request of requests) {
@@ -99,7 +99,7 @@ test.each(everyEndpoint)(
 )
 
 describe('CORS', () => {
-  test.each(everyEndpoint)('a preflight of %s %s succeeds for a listed origin only', async (method, path) => {
+  test.each(everyEndpoint)('a preflight of %s %s succeeds only for a listed origin', async (method, path) => {
     const preflight = (origin: string) =>
       auth.handler(
         new Request(`http://localhost:3000${AUTH_PATH}${path}`, {
@@ -119,21 +119,21 @@ describe('CORS', () => {
   test.each([
     ['a success', get(ENDPOINTS.jwks.path, { origin: 'https://admin.example.com' }), 200],
     ['a rejection', get(ENDPOINTS.token.path, { origin: 'https://admin.example.com' }), 401],
-    ['what does not exist', get('/unknown', { origin: 'https://admin.example.com' }), 404],
+    ["a path that doesn't exist", get('/unknown', { origin: 'https://admin.example.com' }), 404],
   ])('%s can be read by a listed origin', async (_name, request, status) => {
     const response = await auth.handler(request)
     expect(response.status).toBe(status)
     expect(response.headers.get('access-control-allow-origin')).toBe('https://admin.example.com')
   })
 
-  test('a foreign origin can read no response', async () => {
+  test("a foreign origin can't read any response", async () => {
     const response = await auth.handler(get(ENDPOINTS.jwks.path, { origin: 'https://evil.example' }))
     expect(response.status).toBe(200)
     expect(response.headers.has('access-control-allow-origin')).toBe(false)
   })
 })
 
-describe('a request whose origin may not use cookies is 403', () => {
+describe('a request from an origin that may not use cookies is 403', () => {
   const foreign = [
     ['a foreign site', { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }],
     [
@@ -141,8 +141,8 @@ describe('a request whose origin may not use cookies is 403', () => {
       { origin: 'https://evil.localhost', 'sec-fetch-site': 'same-site' },
     ],
     ['a sandboxed frame', { origin: 'null' }],
-    ['a foreign form of an old browser', { origin: 'https://evil.example' }],
-    ['an image of an old browser', { 'x-sallyport': '' }],
+    ['a foreign form in an old browser', { origin: 'https://evil.example' }],
+    ['an image in an old browser', { 'x-sallyport': '' }],
   ] as const
   const guarded = endpoints.filter(([, path]) => path !== ENDPOINTS.jwks.path)
 
@@ -162,7 +162,7 @@ describe('a request whose origin may not use cookies is 403', () => {
   })
 })
 
-describe('two cookies of one name are 401 COOKIE_CONFLICT, and never sign anyone out', () => {
+describe('two cookies with one name are 401 COOKIE_CONFLICT, and never sign the user out', () => {
   test.each([
     ...endpoints
       .filter(([, path]) => path !== ENDPOINTS.jwks.path)
@@ -186,7 +186,7 @@ describe('a body', () => {
         method: 'POST',
         headers: { 'x-sallyport': '1', 'content-type': 'application/json', ...headers },
         body,
-        // Node wants this of a streamed body.
+        // Node requires this for a streamed body.
         ...(body instanceof ReadableStream && { duplex: 'half' }),
       }),
     )
@@ -204,28 +204,28 @@ describe('a body', () => {
     })
   }
 
-  test('as large as may be is read', async () => {
+  test('at the size limit is read', async () => {
     expect((await send('{}'.padStart(MAX_PAYLOAD_BYTES))).status).toBe(200)
   })
 
-  test('of one byte more is 413', async () => {
+  test('one byte over the limit is 413', async () => {
     const response = await send('{}'.padStart(MAX_PAYLOAD_BYTES + 1))
     expect(response.status).toBe(413)
     expect(await codeOf(response)).toBe('PAYLOAD_TOO_LARGE')
   })
 
-  test('is measured in bytes, not in characters', async () => {
+  test('is measured in bytes, not characters', async () => {
     expect((await send(`"${'é'.repeat(MAX_PAYLOAD_BYTES / 2)}"`)).status).toBe(413)
   })
 
-  test('without content-length is 413 too, and is not read to its end', async () => {
+  test('over the limit without content-length is also 413, and is not read to its end', async () => {
     let pulls = 0
     const response = await send(streamOf(100 * MAX_PAYLOAD_BYTES, () => pulls++))
     expect(response.status).toBe(413)
     expect(pulls).toBeLessThan(10)
   })
 
-  test('with a content-length that lies is 413 too', async () => {
+  test('with a false content-length is also 413', async () => {
     const response = await send(streamOf(2 * MAX_PAYLOAD_BYTES), { 'content-length': '2' })
     expect(response.status).toBe(413)
   })
@@ -261,7 +261,7 @@ describe('a body', () => {
   )
 
   test.each(['{', 'null x', "{'a':1}", 'undefined', '\ufeff\ufeff{}'])(
-    'that is not JSON is 400: %j',
+    "that isn't JSON is 400: %j",
     async (body) => {
       const response = await send(body)
       expect(response.status).toBe(400)
@@ -269,7 +269,7 @@ describe('a body', () => {
     },
   )
 
-  test('that does not fit is 400 with the names of the fields at fault', async () => {
+  test('that is invalid is 400 with the names of the invalid fields', async () => {
     const fieldsOf = async (body: unknown) =>
       (await (await auth.handler(post('/broken', body))).json()).fields
     expect(await fieldsOf(undefined)).toEqual(['a', 'b'])
@@ -288,15 +288,15 @@ describe('a query', () => {
     return { status: response.status, ...(await response.json()) }
   }
 
-  test('is texts by name', async () => {
+  test('is an object of strings', async () => {
     expect(await send('?a=1&b=')).toEqual({ status: 200, input: { a: '1', b: '' } })
   })
 
-  test('with a name that occurs twice is 400 with that name', async () => {
+  test('with a repeated name is 400 with that name', async () => {
     expect(await send('?a=1&b=2&b=3')).toMatchObject({ status: 400, code: 'INVALID_INPUT', fields: ['b'] })
   })
 
-  test('of an endpoint that takes none is not looked at', async () => {
+  test('is ignored by an endpoint without one', async () => {
     expect((await auth.handler(get(`${ENDPOINTS.jwks.path}?v=2`))).status).toBe(200)
   })
 })
@@ -308,7 +308,7 @@ test('a failure is 500 without its cause, which is reported', async () => {
   expect(reported.splice(0)).toEqual([cause])
 })
 
-test('a rejection is not reported', async () => {
+test("doesn't report a rejection", async () => {
   await auth.handler(get('/unknown'))
   await auth.handler(get(ENDPOINTS.token.path))
   await auth.handler(post('/broken', { a: 1 }))

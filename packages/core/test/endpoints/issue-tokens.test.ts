@@ -11,10 +11,10 @@ afterAll(() => auth.close())
 const { config, database } = auth
 const ada = await auth.signIn()
 
-/** What Ada's browser sends, with the secret that it was last given. */
+/** The cookies that Ada's browser sends, with the latest secret. */
 let cookieOfAda = ada.cookie
 
-/** A refresh where the app adds these claims. */
+/** Refreshes in an app that adds these claims. */
 async function refresh(definePayload: DefinePayload, cookie?: string) {
   const errors: unknown[] = []
   const definition = defineAuth({ config, signingKeys: auth.definition.signingKeys, definePayload })
@@ -30,10 +30,10 @@ const claimsOf = (token: string | null) => decodeJwt(token ?? '')
 
 describe('definePayload adds claims', () => {
   test.each<[string, DefinePayload, object]>([
-    ['at once', () => ({ tenant: 'acme', plan: { seats: 3 } }), { tenant: 'acme', plan: { seats: 3 } }],
+    ['synchronously', () => ({ tenant: 'acme', plan: { seats: 3 } }), { tenant: 'acme', plan: { seats: 3 } }],
     ['later', async () => ({ tenant: 'acme' }), { tenant: 'acme' }],
     [
-      'of whose session it is',
+      'based on the session',
       ({ userId, sessionId }) => ({ a: `${userId} ${sessionId}` }),
       { a: `${ada.userId} ${ada.sessionId}` },
     ],
@@ -50,7 +50,7 @@ describe('definePayload adds claims', () => {
   })
 })
 
-describe('definePayload cannot override our claims', () => {
+describe("definePayload can't override built-in claims", () => {
   const now = Math.floor(auth.clock.now().getTime() / 1000)
   const ours = {
     iss: config.issuer,
@@ -85,12 +85,12 @@ describe('definePayload cannot override our claims', () => {
     })
   })
 
-  test.each(Object.keys(ours))('not by leaving %s undefined either', async (name) => {
+  test.each(Object.keys(ours))('keeps %s if it is undefined', async (name) => {
     const { token } = await refresh(() => ({ [name]: undefined }))
     expect(claimsOf(token)).toEqual(ours)
   })
 
-  test('nor by way of a prototype', async () => {
+  test('ignores a prototype', async () => {
     const { token } = await refresh(() => JSON.parse('{"__proto__":{"userId":"eve","exp":1},"also":"this"}'))
     const { iss, aud, sub, exp, userId, sessionId } = ours
     expect(claimsOf(token)).toMatchObject({ iss, aud, sub, exp, userId, sessionId, also: 'this' })
@@ -98,11 +98,11 @@ describe('definePayload cannot override our claims', () => {
   })
 })
 
-describe('a payload that cannot be issued fails closed: no token, and onError is called', () => {
+describe("fails closed if the payload can't be issued: no token, and onError is called", () => {
   test.each<[string, DefinePayload]>([
     ['too large for a cookie', () => ({ text: 'x'.repeat(4_000) })],
-    ['large by a hair', () => ({ text: 'x'.repeat(2_900) })],
-    ['a number that JSON does not have', () => ({ number: 1n })],
+    ['slightly too large', () => ({ text: 'x'.repeat(2_900) })],
+    ["a number that JSON can't represent", () => ({ number: 1n })],
     ['a function', () => ({ toJSON: () => ({ userId: 'eve' }) })],
     [
       'a circle',
@@ -118,7 +118,7 @@ describe('a payload that cannot be issued fails closed: no token, and onError is
         throw new Error('a bug of the app')
       },
     ],
-    ['an error that comes later', () => Promise.reject(new Error('a bug of the app'))],
+    ['a rejected promise', () => Promise.reject(new Error('a bug of the app'))],
   ])('%s', async (_name, definePayload) => {
     const { response, token, errors } = await refresh(definePayload)
     expect(response.status).toBe(500)
@@ -129,7 +129,7 @@ describe('a payload that cannot be issued fails closed: no token, and onError is
   })
 })
 
-test('a sign-in where definePayload fails begins no session, and ends none', async () => {
+test('a sign-in whose definePayload fails creates no session and ends none', async () => {
   const { email, userId } = await auth.createUser()
   const here = await auth.signIn({ userId })
   const sessions = database.db.selectFrom('session').selectAll().where('userId', '=', userId)
@@ -146,7 +146,7 @@ test('a sign-in where definePayload fails begins no session, and ends none', asy
   expect(await sessions.execute()).toEqual(before)
 })
 
-test('definePayload receives the user and the session at a sign-in', async () => {
+test('definePayload receives the user and the session at sign-in', async () => {
   const { email, userId } = await auth.createUser()
   const received: unknown[] = []
   const definition = {

@@ -9,7 +9,7 @@ import { cookieChanges, get } from '../support/requests.ts'
 const auth = await createTestAuth()
 afterAll(() => auth.close())
 
-test('publishes keys that verify our JWTs, and nothing private', async () => {
+test("publishes keys that verify the server's JWTs, and no private keys", async () => {
   const response = await auth.handler(get(ENDPOINTS.jwks.path))
   expect(response.status).toBe(200)
   const jwks = await response.json()
@@ -29,7 +29,7 @@ test('publishes keys that verify our JWTs, and nothing private', async () => {
   expect(await reasonOf(verifyJws(token, staticJwks(jwks), { typ: 'at+jwt' }))).toBe('accepted')
 })
 
-test('responds to every origin, signed in or not, and sets no cookie', async () => {
+test('responds to every origin, signed in or not, and sets no cookies', async () => {
   const { cookie } = await auth.signIn()
   const anonymous = await (await auth.handler(get(ENDPOINTS.jwks.path))).text()
   for (const headers of [

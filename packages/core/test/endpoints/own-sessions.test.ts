@@ -1,11 +1,11 @@
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { answerOf } from '../support/answer-of.ts'
 import { dumpTables } from '../support/dump-tables.ts'
-import { hearRevocations } from '../support/hear-revocations.ts'
 import { readAudit } from '../support/read-audit.ts'
 import { cookieChanges, cookiesAfter, get, post } from '../support/requests.ts'
+import { statusOf } from '../support/status-of.ts'
+import { subscribeToSession } from '../support/subscribe-to-session.ts'
 import { createUserMaker, type MadeUser } from '../support/user-maker.ts'
 
 const auth = await createTestAuth()
@@ -33,11 +33,11 @@ const call = (name: keyof typeof ENDPOINTS, body?: unknown, cookie = ada.cookie)
 const isThere = async ({ sessionId, userId }: TestSession) =>
   (await auth.database.sessions.findSession({ sessionId, userId })) !== null
 const nextCall = ({ cookie }: TestSession) =>
-  answerOf(auth.handler(get(ENDPOINTS.getSession.path, { cookie })))
+  statusOf(auth.handler(get(ENDPOINTS.getSession.path, { cookie })))
 const BY_USER = { type: 'session.revoked', cause: 'revoked', actorId: null, address: null }
 
 describe('GET /sessions', () => {
-  test('lists the sessions of the caller, the newest first, and marks the current one', async () => {
+  test("lists the caller's sessions, newest first, and marks the current one", async () => {
     auth.clock.advance(60)
     const latest = await auth.signIn(user)
     const sessions = await list(ada.cookie)
@@ -50,7 +50,7 @@ describe('GET /sessions', () => {
     )
   })
 
-  test('returns these members of each, and never a token', async () => {
+  test('returns only these members of each session, and never a token', async () => {
     const request = post(
       ENDPOINTS.signInEmail.path,
       { email: user.email, password: TEST_PASSWORD },
@@ -78,12 +78,12 @@ describe('GET /sessions', () => {
       expect(text).not.toContain(secret)
   })
 
-  test('leaves out what has expired, and what is the session of another user', async () => {
+  test('omits expired sessions and those of other users', async () => {
     await auth.expireSession(elsewhere)
     expect((await list()).map(({ id }) => id)).toEqual([ada.sessionId])
   })
 
-  test('says when a JWT was last issued, and when the password was last given', async () => {
+  test('returns when the last JWT was issued, and when the password was last entered', async () => {
     const before = auth.clock.now().toISOString()
     auth.clock.advance(120)
     await auth.handler(get(ENDPOINTS.token.path, { cookie: ada.cookie }))
@@ -106,8 +106,8 @@ describe('GET /sessions', () => {
 })
 
 describe('POST /revoke-session', () => {
-  test('ends the one that was named: its next call is 401, and its streams end', async () => {
-    const [here, there] = [hearRevocations(auth, ada), hearRevocations(auth, elsewhere)]
+  test('ends the given session: its next call is 401, and its streams end', async () => {
+    const [here, there] = [subscribeToSession(auth, ada), subscribeToSession(auth, elsewhere)]
     const response = await call('revokeSession', { sessionId: elsewhere.sessionId })
     expect(await response.json()).toEqual({ revoked: true })
     expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
@@ -121,7 +121,7 @@ describe('POST /revoke-session', () => {
     })
   })
 
-  test('may end the current one', async () => {
+  test('may end the current session', async () => {
     expect(await (await call('revokeSession', { sessionId: ada.sessionId })).json()).toEqual({
       revoked: true,
     })
@@ -130,23 +130,23 @@ describe('POST /revoke-session', () => {
 
   test.each([
     ['of another user', () => bob.sessionId],
-    ['that never was', () => crypto.randomUUID()],
+    ['that never existed', () => crypto.randomUUID()],
     ['with SQL in its id', () => "' or 1=1 --"],
-  ])('one %s is none, and nothing changes', async (_name, sessionId) => {
-    const heard = hearRevocations(auth, bob)
+  ])('responds the same way for a session %s, and changes nothing', async (_name, sessionId) => {
+    const listener = subscribeToSession(auth, bob)
     const before = await dumpTables(auth)
     const response = await call('revokeSession', { sessionId: sessionId() })
     expect(response.status).toBe(200)
     expect(await response.json()).toEqual({ revoked: false })
     expect(await dumpTables(auth)).toEqual(before)
-    expect(heard).not.toHaveBeenCalled()
+    expect(listener).not.toHaveBeenCalled()
   })
 })
 
 describe('POST /revoke-other-sessions', () => {
-  test('ends all of the caller except the current one', async () => {
+  test('ends all sessions of the caller except the current one', async () => {
     const third = await auth.signIn(user)
-    const [here, there, others] = [ada, elsewhere, bob].map((session) => hearRevocations(auth, session))
+    const [here, there, others] = [ada, elsewhere, bob].map((session) => subscribeToSession(auth, session))
     const response = await call('revokeOtherSessions')
     expect(await response.json()).toEqual({ revoked: 2 })
     expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
@@ -161,7 +161,7 @@ describe('POST /revoke-other-sessions', () => {
     )
   })
 
-  test('has nothing to do twice', async () => {
+  test('has no effect the second time', async () => {
     await call('revokeOtherSessions')
     const before = await dumpTables(auth)
     expect(await (await call('revokeOtherSessions')).json()).toEqual({ revoked: 0 })
@@ -170,8 +170,8 @@ describe('POST /revoke-other-sessions', () => {
 })
 
 describe('POST /revoke-sessions', () => {
-  test('ends all of the caller, and deletes the cookies of the browser at hand but not what it is known by', async () => {
-    const [here, there, others] = [ada, elsewhere, bob].map((session) => hearRevocations(auth, session))
+  test("ends all sessions of the caller and deletes the browser's cookies, except the known-device cookie", async () => {
+    const [here, there, others] = [ada, elsewhere, bob].map((session) => subscribeToSession(auth, session))
     const response = await call('revokeSessions', {}, `${ada.cookie}; service.device=x`)
     expect(await response.json()).toEqual({ revoked: 2 })
     expect(cookieChanges(response)).toEqual({ set: [], cleared: ['service.jwt', 'service.session'] })
@@ -189,7 +189,7 @@ describe('POST /revoke-sessions', () => {
   })
 })
 
-test('of two browsers that end each other at the same time one is left', async () => {
+test('one session is left if two browsers end each other at the same time', async () => {
   const answers = await Promise.all([
     call('revokeOtherSessions', {}, ada.cookie),
     call('revokeOtherSessions', {}, elsewhere.cookie),
@@ -200,10 +200,10 @@ test('of two browsers that end each other at the same time one is left', async (
 
 describe('POST /revoke-copies', () => {
   const LAST_SIGN_IN = 15 * 60_000 + 1
-  const refresh = (cookie: string) => answerOf(auth.handler(get(ENDPOINTS.token.path, { cookie })))
+  const refresh = (cookie: string) => statusOf(auth.handler(get(ENDPOINTS.token.path, { cookie })))
 
-  test('gives the caller new credentials, and every copy of the former ones stops working', async () => {
-    const heard = hearRevocations(auth, ada)
+  test('gives the caller new credentials, and every copy of the old ones stops working', async () => {
+    const listener = subscribeToSession(auth, ada)
     const response = await call('revokeCopies', {})
     expect(response.status).toBe(200)
     expect(cookieChanges(response)).toEqual({ set: ['service.jwt', 'service.session'], cleared: [] })
@@ -217,18 +217,18 @@ describe('POST /revoke-copies', () => {
     expect(await nextCall({ ...ada, cookie })).toBe('200')
     expect(await refresh(cookie)).toBe('200')
     expect(await nextCall(ada)).toBe('401 TOKEN_INVALID')
-    expect(await answerOf(call('revokeCopies', {}))).toBe('401 TOKEN_INVALID')
+    expect(await statusOf(call('revokeCopies', {}))).toBe('401 TOKEN_INVALID')
     expect(await refresh(ada.cookie)).toBe('409 SECRET_SUPERSEDED')
-    expect(heard).toHaveBeenCalledOnce()
+    expect(listener).toHaveBeenCalledOnce()
   })
 
-  test('leaves all other sessions as they are', async () => {
+  test('leaves all other sessions unchanged', async () => {
     await call('revokeCopies', {})
     expect([await nextCall(elsewhere), await nextCall(bob)]).toEqual(['200', '200'])
     expect(await refresh(elsewhere.cookie)).toBe('200')
   })
 
-  test('does not make the session any fresher', async () => {
+  test("doesn't make the session fresher", async () => {
     const row = () =>
       auth.db.selectFrom('session').selectAll().where('id', '=', ada.sessionId).executeTakeFirstOrThrow()
     const { lastAuthenticatedAt } = await row()
@@ -257,25 +257,25 @@ describe('POST /revoke-copies', () => {
       .where('id', '=', ada.sessionId)
       .execute()
     const before = await dumpTables(auth)
-    expect(await answerOf(call('revokeCopies', {}))).toBe('403 SESSION_NOT_FRESH')
+    expect(await statusOf(call('revokeCopies', {}))).toBe('403 SESSION_NOT_FRESH')
     expect(await dumpTables(auth)).toEqual(before)
   })
 
   test.each([
     ['no session cookie', () => `service.jwt=${ada.token}`],
     ['a wrong secret', () => `service.jwt=${ada.token}; service.session=${ada.sessionId}.${'A'.repeat(91)}`],
-  ])('needs the secret: a caller with a JWT and %s changes and counts nothing', async (_name, cookie) => {
+  ])('needs the secret: with a JWT and %s it changes and counts nothing', async (_name, cookie) => {
     const before = await dumpTables(auth)
     for (let i = 0; i < 11; i++) {
       const response = await call('revokeCopies', {}, cookie())
       expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
-      expect(await answerOf(response)).toBe('400 SESSION_SECRET_REQUIRED')
+      expect(await statusOf(response)).toBe('400 SESSION_SECRET_REQUIRED')
     }
     expect(await dumpTables(auth)).toEqual(before)
-    expect(await answerOf(call('revokeCopies', {}))).toBe('200')
+    expect(await statusOf(call('revokeCopies', {}))).toBe('200')
   })
 
-  test('an eleventh time within 15 minutes is RATE_LIMITED, and the credentials stay', async () => {
+  test('is RATE_LIMITED at the eleventh call within 15 minutes, and the credentials stay', async () => {
     let { cookie } = ada
     for (let i = 0; i < 10; i++) {
       const response = await call('revokeCopies', {}, cookie)
@@ -284,8 +284,8 @@ describe('POST /revoke-copies', () => {
     }
     const rejected = await call('revokeCopies', {}, cookie)
     expect(cookieChanges(rejected)).toEqual({ set: [], cleared: [] })
-    expect(await answerOf(rejected)).toBe('429 RATE_LIMITED')
+    expect(await statusOf(rejected)).toBe('429 RATE_LIMITED')
     expect(await nextCall({ ...ada, cookie })).toBe('200')
-    expect(await answerOf(call('revokeCopies', {}, elsewhere.cookie))).toBe('200')
+    expect(await statusOf(call('revokeCopies', {}, elsewhere.cookie))).toBe('200')
   })
 })

@@ -2,13 +2,13 @@ import { createAuth } from '@sallyport/core/auth'
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { answerOf } from '../support/answer-of.ts'
 import { dumpTables } from '../support/dump-tables.ts'
-import { hearRevocations } from '../support/hear-revocations.ts'
 import { insertLink } from '../support/insert-link.ts'
-import { interruptAdmission } from '../support/interrupt-admission.ts'
 import { readAudit } from '../support/read-audit.ts'
 import { cookieChanges, cookiesAfter, get, post } from '../support/requests.ts'
+import { serveInterrupted } from '../support/serve-interrupted.ts'
+import { statusOf } from '../support/status-of.ts'
+import { subscribeToSession } from '../support/subscribe-to-session.ts'
 import { createUserMaker } from '../support/user-maker.ts'
 
 const auth = await createTestAuth()
@@ -30,7 +30,7 @@ const setRole = (userId: string, role: string) =>
 describe('GET /session', () => {
   const getSession = (cookie = ada.cookie) => auth.handler(get(ENDPOINTS.getSession.path, { cookie }))
 
-  test('returns the session and the user, and nothing more', async () => {
+  test('returns only the session and the user', async () => {
     const now = auth.clock.now().toISOString()
     const response = await getSession()
     expect(await response.json()).toEqual({
@@ -56,7 +56,7 @@ describe('GET /session', () => {
     })
   })
 
-  test('returns what the row says now, not with what the JWT or the sign-in said', async () => {
+  test('returns the current row, not the values from the JWT or the sign-in', async () => {
     const changed = {
       role: 'admin',
       name: 'Countess',
@@ -67,14 +67,14 @@ describe('GET /session', () => {
     expect((await (await getSession()).json()).user).toMatchObject(changed)
   })
 
-  test('is 401 when the session ends after its caller was let in', async () => {
-    const { handler, interrupt } = await interruptAdmission(auth)
+  test('is 401 if the session ends after its caller was authenticated', async () => {
+    const { handler, interrupt } = await serveInterrupted(auth)
     interrupt(() => auth.revoke(ada))
     const response = await handler(get(ENDPOINTS.getSession.path, { cookie: ada.cookie }))
-    expect(await answerOf(response)).toBe('401 SESSION_NOT_FOUND')
+    expect(await statusOf(response)).toBe('401 SESSION_NOT_FOUND')
   })
 
-  test('is 401 when the user is deleted between the two things it reads', async () => {
+  test('is 401 if the user is deleted between its two reads', async () => {
     let hasResponded = true
     const db = auth.db.withPlugin({
       transformQuery: ({ node }) => node,
@@ -87,7 +87,7 @@ describe('GET /session', () => {
     const { handler } = await createAuth(auth.definition, { ...auth.database, db }, { pruneEverySeconds: 0 })
     hasResponded = false
     const response = await handler(get(ENDPOINTS.getSession.path, { cookie: ada.cookie }))
-    expect(await answerOf(response)).toBe('401 SESSION_NOT_FOUND')
+    expect(await statusOf(response)).toBe('401 SESSION_NOT_FOUND')
   })
 })
 
@@ -125,7 +125,7 @@ describe('POST /update-user', () => {
       { name: 'x'.repeat(128), image: null },
     ],
     [{}, { name: 'Test User', image: null }],
-  ])('%j changes that of the caller, and returns the user', async (body, changed) => {
+  ])('%j changes the caller, and returns the user', async (body, changed) => {
     const bob = await makeUser()
     const [row, bobsRow] = [await userRow(ada.userId), await userRow(bob.userId)]
     auth.clock.advance(60)
@@ -137,7 +137,7 @@ describe('POST /update-user', () => {
     expect(await userRow(bob.userId)).toEqual(bobsRow)
   })
 
-  test('an image can be taken away again', async () => {
+  test('removes an image', async () => {
     await updateUser({ image: 'https://example.com/a.png' })
     await updateUser({ image: null })
     expect(await userRow(ada.userId)).toMatchObject({ image: null })
@@ -215,7 +215,7 @@ describe('POST /update-user', () => {
     expect(await dumpTables(auth)).toEqual(before)
   })
 
-  test('a member named __proto__ makes no one an admin', async () => {
+  test('ignores a member named __proto__, so it makes no user an admin', async () => {
     const body = '{"name":"Ada","__proto__":{"role":"admin"}}'
     const request = post(ENDPOINTS.updateUser.path, undefined, {
       cookie: ada.cookie,
@@ -230,7 +230,7 @@ describe('POST /delete-user', () => {
   const deleteUser = (cookie = ada.cookie) =>
     auth.handler(post(ENDPOINTS.deleteUser.path, undefined, { cookie }))
 
-  test('deletes the caller and everything that belongs to them, and no one else', async () => {
+  test('deletes the caller and everything that belongs to them, and no other user', async () => {
     const bob = await makeUser()
     const bobs = await auth.signIn(bob)
     await insertLink(auth, { kind: 'reset-password', ...ada })
@@ -249,7 +249,7 @@ describe('POST /delete-user', () => {
     expect(after.session).toMatchObject([{ id: bobs.sessionId }])
     expect(after).toMatchObject({ verification: [], knownDevice: [] })
     for (const cookie of [ada.cookie, cookiesAfter('', signedIn)])
-      expect(await answerOf(auth.handler(get(ENDPOINTS.getSession.path, { cookie })))).toBe(
+      expect(await statusOf(auth.handler(get(ENDPOINTS.getSession.path, { cookie })))).toBe(
         '401 SESSION_NOT_FOUND',
       )
   })
@@ -268,19 +268,19 @@ describe('POST /delete-user', () => {
     )
   })
 
-  test('ends live streams of all sessions of the user, and no others', async () => {
+  test("ends the live streams of all the user's sessions, and no others", async () => {
     const [elsewhere, bob] = [await auth.signIn(ada), await auth.signIn(await makeUser())]
-    const [here, there, others] = [ada, elsewhere, bob].map((session) => hearRevocations(auth, session))
+    const [here, there, others] = [ada, elsewhere, bob].map((session) => subscribeToSession(auth, session))
     await deleteUser()
     expect(here).toHaveBeenCalled()
     expect(there).toHaveBeenCalled()
     expect(others).not.toHaveBeenCalled()
   })
 
-  test('wants a sign-in of a moment ago, or that the password is given again', async () => {
+  test('requires a recent sign-in, or the password again', async () => {
     const lastAuthenticatedAt = new Date(auth.clock.now().getTime() - auth.config.freshForSeconds * 1000 - 1)
     await auth.db.updateTable('session').set({ lastAuthenticatedAt }).execute()
-    expect(await answerOf(deleteUser())).toBe('403 SESSION_NOT_FRESH')
+    expect(await statusOf(deleteUser())).toBe('403 SESSION_NOT_FRESH')
     expect(await userRow(ada.userId)).toBeDefined()
     const confirmed = await auth.handler(
       post(ENDPOINTS.reauthenticate.path, { password: TEST_PASSWORD }, { cookie: ada.cookie }),
@@ -289,10 +289,10 @@ describe('POST /delete-user', () => {
     expect(await userRow(ada.userId)).toBeUndefined()
   })
 
-  test('a sign-in is fresh for as long as the configuration says, and no longer', async () => {
+  test('a sign-in stays fresh for exactly the configured time', async () => {
     const strict = await createTestAuth({ session: { freshForSeconds: 60 } })
     const call = async ({ cookie }: TestSession) =>
-      answerOf(strict.handler(post(ENDPOINTS.deleteUser.path, undefined, { cookie })))
+      statusOf(strict.handler(post(ENDPOINTS.deleteUser.path, undefined, { cookie })))
     const [bob, carol] = [await strict.signIn(), await strict.signIn()]
     strict.clock.advance(60)
     expect(await call(bob)).toBe('200')
@@ -302,14 +302,14 @@ describe('POST /delete-user', () => {
   })
 
   describe('of an admin', () => {
-    test('is 409 for the last one, who stays', async () => {
+    test('is 409 for the last admin, who stays', async () => {
       await setRole(ada.userId, 'admin')
       const before = await dumpTables(auth)
-      expect(await answerOf(deleteUser())).toBe('409 LAST_ADMIN')
+      expect(await statusOf(deleteUser())).toBe('409 LAST_ADMIN')
       expect(await dumpTables(auth)).toEqual(before)
     })
 
-    test('succeeds where there is another', async () => {
+    test('succeeds if there is another admin', async () => {
       await setRole(ada.userId, 'admin')
       await makeUser('admin')
       expect((await deleteUser()).status).toBe(200)
@@ -319,27 +319,27 @@ describe('POST /delete-user', () => {
       ['is banned', '409 LAST_ADMIN', null],
       ['is banned for a while', '409 LAST_ADMIN', 1],
       ['was banned until now', '200', 0],
-    ])('where the only other one %s: %s', async (_name, answer, milliseconds) => {
+    ])('if the only other admin %s: %s', async (_name, answer, milliseconds) => {
       await setRole(ada.userId, 'admin')
       const { userId } = await makeUser('admin')
       const banExpires = milliseconds === null ? null : new Date(auth.clock.now().getTime() + milliseconds)
       await auth.db.updateTable('user').set({ banned: true, banExpires }).where('id', '=', userId).execute()
-      expect(await answerOf(deleteUser())).toBe(answer)
+      expect(await statusOf(deleteUser())).toBe(answer)
     })
 
-    test('of both at the same time leaves one', async () => {
+    test('of both admins at the same time leaves one', async () => {
       await setRole(ada.userId, 'admin')
       const bob = await auth.signIn(await makeUser('admin'))
       const answers = await Promise.all([deleteUser(), deleteUser(bob.cookie)])
-      expect((await Promise.all(answers.map(answerOf))).sort()).toEqual(['200', '409 LAST_ADMIN'])
+      expect((await Promise.all(answers.map(statusOf))).sort()).toEqual(['200', '409 LAST_ADMIN'])
       expect(await auth.db.selectFrom('user').select('role').execute()).toEqual([{ role: 'admin' }])
     })
 
-    test('who has become one after they were let in is rejected too', async () => {
-      const { handler, interrupt } = await interruptAdmission(auth)
+    test('rejects a user who became the last admin after they were authenticated', async () => {
+      const { handler, interrupt } = await serveInterrupted(auth)
       interrupt(() => setRole(ada.userId, 'admin'))
       const response = await handler(post(ENDPOINTS.deleteUser.path, undefined, { cookie: ada.cookie }))
-      expect(await answerOf(response)).toBe('409 LAST_ADMIN')
+      expect(await statusOf(response)).toBe('409 LAST_ADMIN')
       expect(await userRow(ada.userId)).toMatchObject({ role: 'admin' })
     })
   })

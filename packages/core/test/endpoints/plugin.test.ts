@@ -5,11 +5,11 @@ import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { sql } from 'kysely'
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
-import { answerOf } from '../support/answer-of.ts'
 import { dumpTables } from '../support/dump-tables.ts'
-import { hearRevocations } from '../support/hear-revocations.ts'
-import { interruptAdmission } from '../support/interrupt-admission.ts'
 import { cookieChanges, get, post } from '../support/requests.ts'
+import { serveInterrupted } from '../support/serve-interrupted.ts'
+import { statusOf } from '../support/status-of.ts'
+import { subscribeToSession } from '../support/subscribe-to-session.ts'
 import { createUserMaker } from '../support/user-maker.ts'
 
 interface NoteTable {
@@ -26,7 +26,7 @@ const reasons = {
 const rejectNote = rejections(reasons)
 let isClosed = false
 
-/** A plugin that makes use of everything there is. */
+/** A plugin that uses every feature. */
 const notes = {
   id: 'notes',
   reasons,
@@ -107,7 +107,7 @@ const notesOf = async (userId: string) =>
   (await dumpTables(auth)).note?.filter((note) => note.userId === userId)
 
 describe('an endpoint of a plugin', () => {
-  test('is served over HTTP and as a method, with what its output names alone', async () => {
+  test('is served over HTTP and as a method, with only the members of its output', async () => {
     const response = await addNote({ text: 'over HTTP' })
     expect(response.status).toBe(200)
     expect(Object.keys(await response.json())).toEqual(['id'])
@@ -134,36 +134,36 @@ describe('an endpoint of a plugin', () => {
       { text: 'x' },
       '403 ACCOUNT_BANNED',
     ],
-    ['what does not fit', async () => ada.cookie, { text: 1 }, '400 INVALID_INPUT'],
-    ['what is not taken', async () => ada.cookie, { text: 'x', userId: 'y' }, '400 INVALID_INPUT'],
-    ['what its own reason is for', async () => ada.cookie, { text: '' }, '422 NOTE_EMPTY'],
-  ])('rejects %s like any other', async (_name, cookie, body, answer) => {
+    ['invalid input', async () => ada.cookie, { text: 1 }, '400 INVALID_INPUT'],
+    ['an extra field', async () => ada.cookie, { text: 'x', userId: 'y' }, '400 INVALID_INPUT'],
+    ['its own reason', async () => ada.cookie, { text: '' }, '422 NOTE_EMPTY'],
+  ])('rejects %s like any other endpoint', async (_name, cookie, body, answer) => {
     const before = await cookie().then(async (cookie) => ({ cookie, dump: await dumpTables(auth) }))
     const response = await addNote(body, before.cookie)
     expect(response.headers.get('cache-control')).toBe('no-store')
     expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
-    expect(await answerOf(response)).toBe(answer)
+    expect(await statusOf(response)).toBe(answer)
     expect(await dumpTables(auth)).toEqual(before.dump)
   })
 
-  test('answers its own reason with its text', async () => {
+  test('responds to its own reason with its text', async () => {
     expect(await (await addNote({ text: '' })).json()).toEqual({
       code: 'NOTE_EMPTY',
       message: 'Write something',
     })
   })
 
-  test('changes nothing for a caller who has been signed out meanwhile', async () => {
-    const { handler, interrupt } = await interruptAdmission(auth)
+  test('changes nothing if the caller was signed out meanwhile', async () => {
+    const { handler, interrupt } = await serveInterrupted(auth)
     interrupt(() => auth.revoke(ada))
     const response = await handler(post('/notes/add', { text: 'x' }, { cookie: ada.cookie }))
-    expect(await answerOf(response)).toBe('401 SESSION_NOT_FOUND')
+    expect(await statusOf(response)).toBe('401 SESSION_NOT_FOUND')
     expect((await notesOf(ada.userId))?.map(({ text }) => text)).toEqual(['Signed in'])
   })
 
-  test('whose output does not fit is 500, which is reported', async () => {
-    expect(await answerOf(auth.handler(get('/notes/break')))).toBe('500 INTERNAL_ERROR')
-    expect(onError).toHaveBeenCalledExactlyOnceWith(expect.any(z.ZodError))
+  test('is 500 and reported if its output is invalid', async () => {
+    expect(await statusOf(auth.handler(get('/notes/break')))).toBe('500 INTERNAL_ERROR')
+    expect(onError).toHaveBeenCalledExactlyOnceWith(expect.any(z.core.$ZodError))
   })
 })
 
@@ -171,7 +171,7 @@ describe('the columns of a plugin', () => {
   const userOf = async () => (await (await auth.handler(get('/session', { cookie: ada.cookie }))).json()).user
   const update = (body: unknown) => auth.handler(post('/update-user', body, { cookie: ada.cookie }))
 
-  test('are answered, and changed where they are input', async () => {
+  test('are returned, and changed if they are input', async () => {
     expect(await userOf()).toMatchObject({ name: 'Test User', locale: 'en', noteCount: 0 })
     const response = await update({ locale: 'de' })
     expect((await response.json()).user).toMatchObject({ locale: 'de', noteCount: 0 })
@@ -183,16 +183,13 @@ describe('the columns of a plugin', () => {
     [{ isQuiet: false }, { isQuiet: 0 }],
     [{ remindAt: '2026-12-24T18:00:00.000Z' }, { remindAt: '2026-12-24T18:00:00.000Z' }],
     [{ remindAt: null }, { remindAt: null }],
-  ])(
-    'of the kinds that databases write in their own way are answered as they were given: %j',
-    async (given, stored) => {
-      expect((await (await update(given)).json()).user).toMatchObject(given)
-      expect(await userOf()).toMatchObject(given)
-      expect((await dumpTables(auth)).user).toContainEqual(
-        expect.objectContaining({ id: ada.userId, ...stored }),
-      )
-    },
-  )
+  ])('are returned unchanged for types that databases store differently: %j', async (given, stored) => {
+    expect((await (await update(given)).json()).user).toMatchObject(given)
+    expect(await userOf()).toMatchObject(given)
+    expect((await dumpTables(auth)).user).toContainEqual(
+      expect.objectContaining({ id: ada.userId, ...stored }),
+    )
+  })
 
   test.each([
     [{ noteCount: 100 }, ['noteCount']],
@@ -211,21 +208,21 @@ describe('the columns of a plugin', () => {
 })
 
 describe('the tables of a plugin', () => {
-  test('go with the user', async () => {
+  test('lose their rows with the user', async () => {
     await addNote({ text: 'x' })
     expect(await notesOf(ada.userId)).toHaveLength(2)
     await auth.handler(post('/delete-user', {}, { cookie: ada.cookie }))
     expect(await notesOf(ada.userId)).toEqual([])
   })
 
-  test('are pruned where they say when a row expires', async () => {
+  test("are pruned according to the plugin's expiry column", async () => {
     await addNote({ text: 'kept' })
     const report = await auth.prune()
     expect(report.note).toBeGreaterThan(0)
     expect((await notesOf(ada.userId))?.map(({ text }) => text)).toEqual(['kept'])
   })
 
-  test('are made once, on later opens too, with one list per plugin', async () => {
+  test('are created once, also on later opens, with one list per plugin', async () => {
     const again = await createAuth(auth.definition, auth.database, { pruneEverySeconds: 0 })
     again.close()
     const names = await sql<{ name: string }>`select name from sallyport_notes_migration`.execute(auth.db)
@@ -234,14 +231,14 @@ describe('the tables of a plugin', () => {
 })
 
 describe('onChange', () => {
-  test('takes part in a change, in its transaction', async () => {
+  test('runs in the transaction of the change', async () => {
     const { userId } = await auth.signIn(ada)
     expect((await notesOf(userId))?.map(({ text }) => text)).toEqual(['Signed in', 'Signed in'])
   })
 
-  test('that throws undoes the change and its record: no event, no ended stream, and its error is the response', async () => {
+  test('undoes the change and its record if it throws: no event, no ended stream, and its error is the response', async () => {
     const elsewhere = await auth.signIn(ada)
-    const heard = hearRevocations(auth, elsewhere)
+    const listener = subscribeToSession(auth, elsewhere)
     const before = await dumpTables(auth)
     events.length = 0
     isClosed = true
@@ -252,10 +249,10 @@ describe('onChange', () => {
     expect(response.status).toBe(423)
     expect(await dumpTables(auth)).toEqual(before)
     expect(events).toEqual([])
-    expect(heard).not.toHaveBeenCalled()
+    expect(listener).not.toHaveBeenCalled()
   })
 
-  test('undoes changes that the app makes by itself, too', async () => {
+  test('also undoes changes that the app makes directly', async () => {
     isClosed = true
     const before = await dumpTables(auth)
     await expect(auth.ban(ada)).rejects.toMatchObject({ code: 'NOTES_CLOSED' })
@@ -264,7 +261,7 @@ describe('onChange', () => {
     expect(await dumpTables(auth)).toEqual(before)
   })
 
-  test('is not run for what changes nothing', async () => {
+  test("doesn't run if nothing changes", async () => {
     isClosed = true
     expect((await auth.handler(get('/sessions', { cookie: ada.cookie }))).status).toBe(200)
     expect((await auth.handler(get('/backend/token', { cookie: ada.cookie }))).status).toBe(200)
@@ -272,7 +269,7 @@ describe('onChange', () => {
   })
 })
 
-test('a migration of a plugin that fails leaves nothing behind, and says what failed', async () => {
+test('a failed migration of a plugin is rolled back and reports its error', async () => {
   const { config, signingKeys } = auth.definition
   const broken: AuthPlugin = {
     id: 'broken',

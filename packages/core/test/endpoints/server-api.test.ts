@@ -2,9 +2,9 @@ import { verifyJwt } from '@sallyport/core'
 import { ENDPOINTS, NO_SESSION, SESSION_HEADER } from '@sallyport/core/internal/protocol'
 import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { answerOf } from '../support/answer-of.ts'
 import { readAudit } from '../support/read-audit.ts'
 import { cookiesAfter, get, post } from '../support/requests.ts'
+import { statusOf } from '../support/status-of.ts'
 import { createUserMaker, type MadeUser } from '../support/user-maker.ts'
 
 const auth = await createTestAuth()
@@ -16,7 +16,7 @@ beforeEach(async () => {
   user = await makeUser()
 })
 
-/** The browser comes back from the site that knows who it is. */
+/** Returns the request of a browser that returns from the identity provider. */
 const callback = (headers: Record<string, string> = {}) =>
   new Request('http://localhost:3000/callback?code=x', {
     headers: {
@@ -32,7 +32,7 @@ const listOf = async (cookie: string, on: Pick<TestAuth, 'handler'> = auth) =>
   (await (await on.handler(get(ENDPOINTS.listSessions.path, { cookie }))).json()).sessions
 
 describe('createSession', () => {
-  test('begins a session of the user, whose browser is let in at once', async () => {
+  test('creates a session of the user, and accepts the browser at once', async () => {
     const { headers, ...body } = await auth.api.createSession({
       userId: user.userId,
       request: callback(),
@@ -86,7 +86,7 @@ describe('createSession', () => {
     expect(sessions).toMatchObject([{ id: sessionId, expiresAt }])
   })
 
-  test('returns the tokens themselves to a program, where bearer transport is enabled', async () => {
+  test('returns the tokens themselves to a program, if bearer transport is enabled', async () => {
     const withBearer = await createTestAuth({ bearer: true })
     const { userId } = await withBearer.createUser()
     expect(await withBearer.api.createSession({ userId, request: callback() })).not.toHaveProperty('token')
@@ -97,7 +97,7 @@ describe('createSession', () => {
     await withBearer.close()
   })
 
-  test('succeeds for one whose ban has ended', async () => {
+  test('succeeds for a user whose ban has ended', async () => {
     const banExpires = new Date(auth.clock.now().getTime())
     await auth.db
       .updateTable('user')
@@ -109,10 +109,10 @@ describe('createSession', () => {
     })
   })
 
-  test('is served by no endpoint', async () => {
+  test("isn't served by any endpoint", async () => {
     const paths = Object.values(ENDPOINTS).map(({ path }): string => path)
     expect(paths.filter((path) => path.includes('session') && path.includes('create'))).toEqual([])
-    const answer = await answerOf(auth.handler(post('/create-session', { userId: user.userId })))
+    const answer = await statusOf(auth.handler(post('/create-session', { userId: user.userId })))
     expect(answer).toBe('404 NOT_FOUND')
   })
 })

@@ -7,15 +7,15 @@ import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { withOwnTables } from '../../src/plugins/email-password/tables.ts'
 import { serve } from '../sign-in-elsewhere/serve.ts'
-import { answerOf } from '../support/answer-of.ts'
 import { dumpTables } from '../support/dump-tables.ts'
 import { ENDPOINT_CASES, type Person, type Scene } from '../support/endpoint-cases.ts'
 import { cookieChanges, get, post } from '../support/requests.ts'
+import { statusOf } from '../support/status-of.ts'
 import { createUserMaker, type MadeUser } from '../support/user-maker.ts'
 
 const PLENTY = { points: 1_000_000, duration: 60 }
 const common = {
-  // A link is made after the response, when its test may be over.
+  // A link is created after the response, possibly after its test has ended.
   onError: () => {},
   emailPassword: {
     sendEmail: async () => {},
@@ -34,14 +34,13 @@ type Headers = Record<string, string>
 const NAMES = Object.keys(ENDPOINTS) as (keyof typeof ENDPOINTS)[]
 const CLEARED = ['service.jwt', 'service.session']
 
-/** Calls an endpoint by its name. */
 function call(name: keyof typeof ENDPOINTS, headers: Headers, input: object = {}, on: TestAuth = auth) {
   const { method, path } = ENDPOINTS[name]
   const query = new URLSearchParams(Object.entries(input).map(([key, value]) => [key, String(value)]))
   return on.handler(method === 'GET' ? get(`${path}?${query}`, headers) : post(path, input, headers))
 }
 
-/** What a program with bearer transport sends. */
+/** Returns the headers that a program with bearer transport sends. */
 const bearing = ({ token, sessionCookie }: TestSession): Headers => ({
   authorization: `Bearer ${token}`,
   [SESSION_HEADER]: sessionCookie,
@@ -74,14 +73,14 @@ beforeEach(async () => {
 })
 
 describe('every endpoint', () => {
-  test.each(NAMES)('%s takes cookies for nothing beside the header', async (name) => {
+  test.each(NAMES)('%s ignores cookies next to the header', async (name) => {
     const scene = await createScene(auth)
     const { caller, input, answers } = ENDPOINT_CASES[name]
     const headers = { [SESSION_HEADER]: NO_SESSION, cookie: scene[caller].cookie }
     const response = await call(name, headers, await input(scene))
     expect(response.headers.getSetCookie()).toEqual([])
-    expect(await answerOf(response)).toBe(answers.anonymous)
-    // A link is enough for these two.
+    expect(await statusOf(response)).toBe(answers.anonymous)
+    // These two need only a link.
     const endsSessions = name === 'resetPassword' || name === 'undoEmailChange'
     expect(await isThere(scene[caller])).toBe(!endsSessions)
   })
@@ -100,7 +99,7 @@ describe('the token endpoint', () => {
       userId: ada.userId,
       sessionId: ada.sessionId,
     })
-    expect(await answerOf(call('getSession', { authorization: `Bearer ${token}` }))).toBe('200')
+    expect(await statusOf(call('getSession', { authorization: `Bearer ${token}` }))).toBe('200')
   })
 
   test('returns neither to a client that sends cookies', async () => {
@@ -118,17 +117,17 @@ describe('the token endpoint', () => {
     expect(response.headers.getSetCookie()).toEqual([])
   })
 
-  test('returns the next secret where it changes at every refresh, and the one before ends the session', async () => {
+  test('returns the next secret if secrets rotate at every refresh, and the previous one ends the session', async () => {
     const rotating = await createTestAuth({ ...common, bearer: true, session: { rotateSessionToken: true } })
     const { sessionCookie } = await rotating.signIn()
     const { sessionToken } = await (await refresh(sessionCookie, {}, rotating)).json()
     expect(sessionToken).not.toBe(sessionCookie)
     rotating.clock.advance(31)
-    expect(await answerOf(refresh(sessionToken, {}, rotating))).toBe('200')
+    expect(await statusOf(refresh(sessionToken, {}, rotating))).toBe('200')
     rotating.clock.advance(31)
     const replay = await refresh(sessionToken, {}, rotating)
     expect(replay.headers.getSetCookie()).toEqual([])
-    expect(await answerOf(replay)).toBe('401 SESSION_NOT_FOUND')
+    expect(await statusOf(replay)).toBe('401 SESSION_NOT_FOUND')
     await rotating.close()
   })
 })
@@ -146,18 +145,18 @@ describe('sign-in', () => {
     expect(refreshed).toMatchObject({ sessionId: body.sessionId, userId: ada.userId })
   })
 
-  test('ends the session of the header, and none of cookies', async () => {
-    expect(await answerOf(signIn({ [SESSION_HEADER]: ada.sessionCookie, cookie: bob.cookie }))).toBe('200')
+  test('ends the session in the header, and ignores the cookies', async () => {
+    expect(await statusOf(signIn({ [SESSION_HEADER]: ada.sessionCookie, cookie: bob.cookie }))).toBe('200')
     expect(await isThere(ada)).toBe(false)
     expect(await isThere(bob)).toBe(true)
   })
 
-  test('makes no device known, because no browser would have its cookie', async () => {
+  test("doesn't remember the device, because no browser would have its cookie", async () => {
     await signIn({ [SESSION_HEADER]: NO_SESSION })
     expect(await devicesOf(ada)).toEqual([])
   })
 
-  test('counts as that of an unknown device, even with the cookie of a known one', async () => {
+  test('is treated as an unknown device, even with the cookie of a known one', async () => {
     const limits = { account: { points: 1, duration: 60 }, address: PLENTY }
     const strict = await createTestAuth({ ...common, bearer: true, emailPassword: { limits } })
     const user = await strict.createUser()
@@ -168,11 +167,11 @@ describe('sign-in', () => {
     const cookie = device.split(';')[0] ?? ''
     const byHeader = { [SESSION_HEADER]: NO_SESSION, cookie }
     const wrong = { email: user.email, password: 'a wrong password' }
-    expect(await answerOf(strict.handler(post(ENDPOINTS.signInEmail.path, wrong)))).toBe(
+    expect(await statusOf(strict.handler(post(ENDPOINTS.signInEmail.path, wrong)))).toBe(
       '401 INVALID_CREDENTIALS',
     )
-    expect(await answerOf(signIn(byHeader, user, strict))).toBe('429 RATE_LIMITED')
-    expect(await answerOf(signIn({ cookie }, user, strict))).toBe('200')
+    expect(await statusOf(signIn(byHeader, user, strict))).toBe('429 RATE_LIMITED')
+    expect(await statusOf(signIn({ cookie }, user, strict))).toBe('200')
     await strict.close()
   })
 })
@@ -180,38 +179,38 @@ describe('sign-in', () => {
 describe('sign-out', () => {
   test.each<[string, () => Headers, { ada: boolean; bob: boolean }]>([
     [
-      'the session of the header',
+      'the session in the header',
       () => ({ [SESSION_HEADER]: ada.sessionCookie, cookie: bob.cookie }),
       { ada: false, bob: true },
     ],
     [
-      'the session of the header, whatever JWT is beside it',
+      'the session in the header, whatever JWT is sent with it',
       () => ({ [SESSION_HEADER]: ada.sessionCookie, authorization: `Bearer ${bob.token}` }),
       { ada: false, bob: true },
     ],
     [
-      'that of the JWT if the header has none',
+      'the session in the JWT if the header has none',
       () => ({ [SESSION_HEADER]: NO_SESSION, authorization: `Bearer ${ada.token}`, cookie: bob.cookie }),
       { ada: false, bob: true },
     ],
     [
-      'none where the secret is not known',
+      'no session if the secret is unknown',
       () => ({ [SESSION_HEADER]: `${ada.sessionId}.${'A'.repeat(43)}`, cookie: bob.cookie }),
       { ada: true, bob: true },
     ],
     [
-      'none of cookies',
+      'no session of a cookie',
       () => ({ [SESSION_HEADER]: NO_SESSION, cookie: bob.cookie }),
       { ada: true, bob: true },
     ],
   ])('ends %s', async (_name, headers, left) => {
     const response = await call('signOut', headers())
     expect(response.headers.getSetCookie()).toEqual([])
-    expect(await answerOf(response)).toBe('200')
+    expect(await statusOf(response)).toBe('200')
     expect({ ada: await isThere(ada), bob: await isThere(bob) }).toEqual(left)
   })
 
-  test('without the header clears the cookies as ever', async () => {
+  test('clears the cookies as usual without the header', async () => {
     expect(cookieChanges(await call('signOut', { cookie: ada.cookie }))).toEqual({
       set: [],
       cleared: CLEARED,
@@ -227,7 +226,7 @@ describe.each([
     input: { currentPassword: TEST_PASSWORD, newPassword: 'another rare password' },
   },
 ] as const)('$name', ({ name, input }) => {
-  test('responds with both new credentials, and the former ones stop working', async () => {
+  test('responds with both new credentials, and the old ones stop working', async () => {
     const { sessionToken, token, ...rest } = await (await call(name, bearing(ada), input)).json()
     expect(rest).toEqual({
       expiresIn: 900,
@@ -235,18 +234,18 @@ describe.each([
       userId: ada.userId,
       sessionId: ada.sessionId,
     })
-    expect(await answerOf(call('getSession', { authorization: `Bearer ${token}` }))).toBe('200')
-    expect(await answerOf(call('getSession', { authorization: `Bearer ${ada.token}` }))).toBe(
+    expect(await statusOf(call('getSession', { authorization: `Bearer ${token}` }))).toBe('200')
+    expect(await statusOf(call('getSession', { authorization: `Bearer ${ada.token}` }))).toBe(
       '401 TOKEN_INVALID',
     )
     expect(sessionToken).toMatch(new RegExp(`^${ada.sessionId}\\.`))
     expect(sessionToken).not.toBe(ada.sessionCookie)
-    expect(await answerOf(call('token', { [SESSION_HEADER]: ada.sessionCookie }))).toBe(
+    expect(await statusOf(call('token', { [SESSION_HEADER]: ada.sessionCookie }))).toBe(
       '409 SECRET_SUPERSEDED',
     )
     auth.clock.advance(31)
-    expect(await answerOf(call('token', { [SESSION_HEADER]: sessionToken }))).toBe('200')
-    expect(await answerOf(call('token', { [SESSION_HEADER]: ada.sessionCookie }))).toBe(
+    expect(await statusOf(call('token', { [SESSION_HEADER]: sessionToken }))).toBe('200')
+    expect(await statusOf(call('token', { [SESSION_HEADER]: ada.sessionCookie }))).toBe(
       '409 SECRET_SUPERSEDED',
     )
   })
@@ -261,15 +260,15 @@ describe.each([
     const before = await dumpTables(auth)
     const response = await call(name, sent, input)
     expect(response.headers.getSetCookie()).toEqual([])
-    expect(await answerOf(response)).toBe('400 SESSION_SECRET_REQUIRED')
+    expect(await statusOf(response)).toBe('400 SESSION_SECRET_REQUIRED')
     expect(await dumpTables(auth)).toEqual(before)
-    expect(await answerOf(call('token', { [SESSION_HEADER]: ada.sessionCookie }))).toBe('200')
+    expect(await statusOf(call('token', { [SESSION_HEADER]: ada.sessionCookie }))).toBe('200')
   })
 
-  test('rejects a header of another session than that of the JWT', async () => {
+  test("rejects a header whose session differs from the JWT's", async () => {
     const before = await dumpTables(auth)
     const headers = { authorization: `Bearer ${ada.token}`, [SESSION_HEADER]: bob.sessionCookie }
-    expect(await answerOf(call(name, headers, input))).toBe('401 TOKEN_INVALID')
+    expect(await statusOf(call(name, headers, input))).toBe('401 TOKEN_INVALID')
     expect(await dumpTables(auth)).toEqual(before)
   })
 })
@@ -281,7 +280,7 @@ describe('over a socket', () => {
     return auth.handler(request, options)
   })
 
-  test('a program signs up, refreshes, proves itself again and signs out with no cookie on either side', async () => {
+  test('a program signs up, refreshes, re-authenticates, and signs out without cookies on either side', async () => {
     received = []
     const program = { sessionToken: NO_SESSION, token: '' }
     async function send(name: keyof typeof ENDPOINTS, input?: object): Promise<number> {
@@ -308,7 +307,7 @@ describe('over a socket', () => {
     auth.clock.advance(16 * 60)
     answers.push(['late', await send('getSession')])
     answers.push(['refresh', await send('token')])
-    answers.push(['who is it', await send('getSession')])
+    answers.push(['get the session', await send('getSession')])
     answers.push(['proof', await send('reauthenticate', { password: account.password })])
     auth.clock.advance(16 * 60)
     answers.push(['refresh by the new secret', await send('token')])
@@ -318,7 +317,7 @@ describe('over a socket', () => {
       ['sign-up', 200],
       ['late', 401],
       ['refresh', 200],
-      ['who is it', 200],
+      ['get the session', 200],
       ['proof', 200],
       ['refresh by the new secret', 200],
       ['sign-out', 200],
@@ -327,7 +326,7 @@ describe('over a socket', () => {
     expect(received.filter(({ cookie }) => cookie !== undefined)).toEqual([])
   })
 
-  test('two headers are none that counts', async () => {
+  test('two headers are invalid', async () => {
     const { hostname, port } = new URL(await origin)
     const socket = connect(Number(port), hostname)
     await once(socket, 'connect')

@@ -23,7 +23,7 @@ const signOut = (cookie: string, body?: unknown) =>
 const isThere = async ({ sessionId, userId }: TestSession) =>
   (await auth.database.sessions.findSession({ sessionId, userId })) !== null
 
-test('deletes the session record, and both cookies by an empty value and Max-Age=0', async () => {
+test('deletes the session record, and clears both cookies with an empty value and Max-Age=0', async () => {
   const response = await signOut(ada.cookie)
   expect(response.status).toBe(200)
   expect(await response.json()).toEqual({ success: true })
@@ -34,7 +34,7 @@ test('deletes the session record, and both cookies by an empty value and Max-Age
   expect(await isThere(ada)).toBe(false)
 })
 
-test('is reported once it is done, and recorded', async () => {
+test('is reported once it is committed, and recorded', async () => {
   const found = foundWhenAnnounced(ada, auth.database)
   events.length = 0
   await signOut(ada.cookie)
@@ -49,7 +49,7 @@ test('is reported once it is done, and recorded', async () => {
   expect(await records.execute()).toEqual([{ userId, actorId: null, detail: '{"cause":"sign-out"}' }])
 })
 
-test('ends this session and no other of the user', async () => {
+test('ends only this session of the user', async () => {
   const elsewhere = await auth.signIn({ userId })
   await signOut(ada.cookie)
   expect(await isThere(elsewhere)).toBe(true)
@@ -71,7 +71,7 @@ describe('succeeds', () => {
     ['two JWTs', async () => `${ada.cookie}; service.jwt=x`],
     ['no JWT', async () => `service.session=${ada.sessionCookie}`],
     [
-      'the JWT of somebody else',
+      'the JWT of another user',
       async () => `service.jwt=${(await auth.signIn()).token}; service.session=${ada.sessionCookie}`,
     ],
     [
@@ -81,7 +81,7 @@ describe('succeeds', () => {
         return ada.cookie
       },
     ],
-  ])('with %s, and the session is gone', async (_name, given) => {
+  ])('with %s, and the session ends', async (_name, given) => {
     const response = await signOut(await given())
     expect(response.status).toBe(200)
     expect(cookieChanges(response)).toEqual({ set: [], cleared })
@@ -113,13 +113,13 @@ describe('succeeds', () => {
     expect(await isThere(ada)).toBe(true)
   })
 
-  test('without any credential, and no step has rejected anything', async () => {
+  test('without credentials, and reports no rejection', async () => {
     events.length = 0
     expect((await signOut('')).status).toBe(200)
     expect(events).toEqual([])
   })
 
-  test('and leaves the device known, whose cookie it does not touch', async () => {
+  test('and keeps the device known, with its cookie unchanged', async () => {
     const response = await signOut(`${ada.cookie}; service.device=x`)
     expect(cookieChanges(response)).toEqual({ set: [], cleared })
   })
@@ -138,7 +138,7 @@ describe('succeeds', () => {
     expect(await isThere(carol)).toBe(false)
   })
 
-  test('with the secret that a refresh has just changed', async () => {
+  test('with the previous secret right after a refresh', async () => {
     const rotating = await createTestAuth({ session: { rotateSessionToken: true } })
     const bob = await rotating.signIn()
     const refreshed = await rotating.handler(get(ENDPOINTS.token.path, { cookie: bob.cookie }))
@@ -151,7 +151,7 @@ describe('succeeds', () => {
 })
 
 describe('with a bearer token and no session cookie', () => {
-  test('ends the session of the token, where bearer transport is enabled', async () => {
+  test('ends the session of the token, if bearer transport is enabled', async () => {
     const withBearer = await createTestAuth({ bearer: true })
     const bob = await withBearer.signIn()
     const elsewhere = await withBearer.signIn({ userId: bob.userId })
@@ -171,7 +171,7 @@ describe('with a bearer token and no session cookie', () => {
     await withBearer.close()
   })
 
-  test('ends nothing where it is not', async () => {
+  test('ends nothing if it is disabled', async () => {
     const response = await auth.handler(
       post(ENDPOINTS.signOut.path, undefined, { authorization: `Bearer ${ada.token}` }),
     )
@@ -180,7 +180,7 @@ describe('with a bearer token and no session cookie', () => {
   })
 })
 
-test('with a bearer token of another session the session cookie is what counts', async () => {
+test('uses the session cookie if the bearer token is of another session', async () => {
   const withBearer = await createTestAuth({ bearer: true })
   const [bob, eve] = [await withBearer.signIn(), await withBearer.signIn()]
   const headers = { cookie: bob.cookie, authorization: `Bearer ${eve.token}` }
@@ -190,7 +190,7 @@ test('with a bearer token of another session the session cookie is what counts',
   await withBearer.close()
 })
 
-test('a superseded session cookie is cleared, and its session stays', async () => {
+test('clears a superseded session cookie and keeps its session', async () => {
   const renewal = await auth.handler(post(ENDPOINTS.revokeCopies.path, {}, { cookie: ada.cookie }))
   const current = cookiesAfter(ada.cookie, renewal)
   for (const cookie of [ada.cookie, `service.session=${ada.sessionCookie}`]) {

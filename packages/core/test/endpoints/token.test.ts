@@ -18,8 +18,8 @@ const refresh = (cookie: string, headers: Record<string, string> = {}) =>
   auth.handler(get(ENDPOINTS.token.path, { ...(cookie !== '' && { cookie }), ...headers }))
 const sessionCookie = (value: string) => `service.session=${value}`
 
-describe('a session that counts gets a new JWT', () => {
-  test('in the cookie, and not in the body', async () => {
+describe('a valid session gets a new JWT', () => {
+  test('in the cookie, not in the body', async () => {
     const response = await refresh(ada.cookie)
     expect(response.status).toBe(200)
     const body = await response.json()
@@ -41,20 +41,20 @@ describe('a session that counts gets a new JWT', () => {
   test.each([
     ['the session cookie alone', () => sessionCookie(ada.sessionCookie)],
     ['two JWTs', () => `${ada.cookie}; service.jwt=x`],
-    ['a JWT that is none', () => `service.jwt=x; ${sessionCookie(ada.sessionCookie)}`],
-  ])('by %s', async (_name, cookie) => {
+    ['an invalid JWT', () => `service.jwt=x; ${sessionCookie(ada.sessionCookie)}`],
+  ])('for %s', async (_name, cookie) => {
     const response = await refresh(cookie())
     expect(response.status).toBe(200)
     expect(cookieChanges(response)).toEqual({ set: ['service.jwt'], cleared: [] })
   })
 
-  test('by the session cookie and not by the JWT: of two users, the one of the session cookie', async () => {
+  test('for the user of the session cookie if the JWT is of another user', async () => {
     const bob = await auth.signIn()
     const response = await refresh(`service.jwt=${bob.token}; ${sessionCookie(ada.sessionCookie)}`)
     expect(await response.json()).toMatchObject({ userId, sessionId: ada.sessionId })
   })
 
-  test('that does not outlive the session', async () => {
+  test('that expires with the session at the latest', async () => {
     const short = await createTestAuth({ session: { absoluteLifetimeSeconds: 1_000 } })
     const { cookie } = await short.signIn()
     short.clock.advance(939)
@@ -66,7 +66,7 @@ describe('a session that counts gets a new JWT', () => {
     await short.close()
   })
 
-  test('as often as requested, and reads without writing', async () => {
+  test('as often as requested, reading without writing', async () => {
     const before = await auth.db.selectFrom('session').selectAll().where('id', '=', ada.sessionId).execute()
     for (let i = 0; i < 3; i++) expect((await refresh(ada.cookie)).status).toBe(200)
     const after = await auth.db.selectFrom('session').selectAll().where('id', '=', ada.sessionId).execute()
@@ -74,7 +74,7 @@ describe('a session that counts gets a new JWT', () => {
   })
 })
 
-describe('a session that does not count gets none', () => {
+describe('an invalid session gets no JWT', () => {
   const both = ['service.jwt', 'service.session']
 
   test.each([
@@ -176,8 +176,8 @@ describe('a session that does not count gets none', () => {
   })
 })
 
-describe('is rate-limited', () => {
-  /** A server with its own counters, and a signed-in browser whose secret is superseded. */
+describe('the token endpoint is rate-limited', () => {
+  /** Starts a server with its own counters, and a signed-in browser whose secret is superseded. */
   async function start() {
     const own = await createTestAuth()
     onTestFinished(() => own.close())
@@ -192,7 +192,7 @@ describe('is rate-limited', () => {
     return { ...own, bob, current, from }
   }
 
-  test('for superseded secrets: 30 a minute of one session from one network', async () => {
+  test('for superseded secrets: 30 a minute for one session from one network', async () => {
     const { bob, current, from } = await start()
     for (let i = 0; i < 30; i++) expect(await from('192.0.2.66', bob.cookie)).toBe(409)
     expect(await from('192.0.2.66', bob.cookie)).toBe(429)
@@ -200,7 +200,7 @@ describe('is rate-limited', () => {
     expect(await from('192.0.2.66', current)).toBe(200)
   })
 
-  test('for superseded secrets from a /48 of IPv6: ten times as many, whichever /64 they come from', async () => {
+  test('for superseded secrets from an IPv6 /48: ten times as many, whichever /64 they come from', async () => {
     const { bob, current, from } = await start()
     for (let i = 0; i < 300; i++) expect(await from(`2001:db8:7:${i % 10}::1`, bob.cookie)).toBe(409)
     expect(await from('2001:db8:7:10::1', bob.cookie)).toBe(429)
@@ -231,7 +231,7 @@ describe('is rate-limited', () => {
     expect(await from('192.0.2.66', bob.cookie)).toBe(200)
   })
 
-  test('for a /48 of IPv6: ten times as many, whichever /64 they come from', async () => {
+  test('for an IPv6 /48: ten times as many, whichever /64 they come from', async () => {
     const own = await createTestAuth()
     onTestFinished(() => own.close())
     const cookie = 'service.session=x.y'
@@ -246,12 +246,12 @@ describe('is rate-limited', () => {
   })
 })
 
-describe('a session goes on here', () => {
+describe('a continued session', () => {
   const DAY_SECONDS = 24 * 60 * 60
   const events: AuthEvent[] = []
   const onEvent = (event: AuthEvent) => void events.push(event)
 
-  /** An auth server, a signed-in browser and its refreshes, which store the cookies that they get. */
+  /** Starts an auth server and a signed-in browser. Its refreshes store the received cookies. */
   async function start(options: Parameters<typeof createTestAuth>[0] = {}) {
     const own = await createTestAuth({ onEvent, ...options })
     onTestFinished(() => own.close())
@@ -290,7 +290,7 @@ describe('a session goes on here', () => {
     expect(await (await refresh()).json()).toMatchObject({ code: 'SESSION_EXPIRED' })
   })
 
-  test('where it ends while definePayload is at work, no token is issued', async () => {
+  test('gets no token if it ends while definePayload runs', async () => {
     const own = await start({ session: { rotateSessionToken: true } })
     const definition = defineAuth({
       config: own.config,
@@ -307,10 +307,10 @@ describe('a session goes on here', () => {
     expect(cookieChanges(response).set).toEqual([])
   })
 
-  describe('with another secret each time where they are rotated', () => {
+  describe('gets a new secret each time if secrets rotate', () => {
     const rotating = { session: { rotateSessionToken: true } }
 
-    test('and the one before is good for 30 seconds, then ends the session in the same request', async () => {
+    test('accepts the previous secret for 30 seconds, then ends the session in the same request', async () => {
       const { refresh, clock, bob, row } = await start(rotating)
       const response = await refresh()
       expect(cookieChanges(response)).toEqual({ set: ['service.jwt', 'service.session'], cleared: [] })
@@ -341,21 +341,21 @@ describe('a prefetch', () => {
     { purpose: 'prefetch' },
     { purpose: 'Prefetch' },
     { 'x-moz': 'prefetch' },
-  ])('a prefetch is rejected: %j', async (headers) => {
+  ])('rejects a prefetch: %j', async (headers) => {
     const response = await refresh(ada.cookie, headers)
     expect(response.status).toBe(400)
-    expect((await response.json()).code).toBe('PREFETCH_REFUSED')
+    expect((await response.json()).code).toBe('PREFETCH_REJECTED')
     expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
   })
 
-  test('a HEAD mints nothing', async () => {
+  test('issues nothing for a HEAD request', async () => {
     const request = new Request(get(ENDPOINTS.token.path, { cookie: ada.cookie }), { method: 'HEAD' })
     const response = await auth.handler(request)
     expect(response.status).toBe(405)
     expect(response.headers.getSetCookie()).toEqual([])
   })
 
-  test('a navigation or an image of another site mints nothing', async () => {
+  test('issues nothing for a navigation or an image of another site', async () => {
     for (const mode of ['navigate', 'no-cors']) {
       const headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': mode, 'sec-fetch-dest': 'document' }
       expect((await refresh(ada.cookie, headers)).status).toBe(403)
@@ -363,7 +363,7 @@ describe('a prefetch', () => {
   })
 })
 
-test('with bearer transport the JWT is in the body for a program, and never for a page with cookies', async () => {
+test('returns the JWT in the body to a program with bearer transport, and never to a page with cookies', async () => {
   const withBearer = await createTestAuth({ bearer: true })
   const { cookie, sessionCookie } = await withBearer.signIn()
   const page = await withBearer.handler(get(ENDPOINTS.token.path, { cookie }))
@@ -371,7 +371,7 @@ test('with bearer transport the JWT is in the body for a program, and never for 
   const response = await withBearer.handler(get(ENDPOINTS.token.path, { [SESSION_HEADER]: sessionCookie }))
   const { token } = await response.json()
   expect(token).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/)
-  // The session cookie still is what counts here: a bearer token beside it neither helps nor harms.
+  // The session cookie decides here. A bearer token next to it has no effect.
   const both = get(ENDPOINTS.token.path, { cookie, authorization: 'Bearer x' })
   expect((await withBearer.handler(both)).status).toBe(200)
   const alone = get(ENDPOINTS.token.path, { authorization: `Bearer ${token}` })

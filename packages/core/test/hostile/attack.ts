@@ -8,7 +8,7 @@ import type { Random } from './random.ts'
 import { sealControl } from './seal-control.ts'
 import type { Gate, Target } from './target.ts'
 
-/** Something that must not happen, and the token that brought it about. */
+/** A violation, and the token that caused it. */
 export interface Finding {
   readonly generator: string
   readonly run: number
@@ -16,17 +16,17 @@ export interface Finding {
   readonly token: string
 }
 
-/** What came of an attack. */
+/** The result of an attack. */
 export interface AttackReport {
-  /** The first of them; there must be none. */
+  /** The first violations. There must be none. */
   readonly findings: readonly Finding[]
-  /** Tokens in order that were sent among the hostile ones, and accepted. */
+  /** Valid tokens that were sent among the hostile ones, and accepted. */
   readonly controls: number
-  /** How far the hostile tokens came. */
+  /** How many checks the hostile tokens passed. */
   readonly stoppedAt: { cheapChecks: number; key: number; session: number }
 }
 
-/** Of so many tokens one is in order. */
+/** One of this many tokens is valid. */
 const CONTROL_EVERY = 100
 const MAX_FINDINGS = 5
 const REFUSALS: readonly string[] = [
@@ -37,13 +37,13 @@ const REFUSALS: readonly string[] = [
   'SESSION_EXPIRED',
 ] satisfies Reason[]
 
-/** Where attacks are made: a gate for both steps, and one for Step 1 alone that trusts another issuer besides. */
+/** The gates under attack: one for both steps, and one for Step 1 alone that also trusts another issuer. */
 export interface Gates {
   readonly narrow: Gate
   readonly wide: Gate
 }
 
-/** Gates that have seen the tokens in order which will be spoiled, and remember them. */
+/** Gates that have verified, and cached, the valid tokens that the generators alter. */
 export async function openGates(target: Target): Promise<Gates> {
   const gates = { narrow: target.openGate(), wide: target.openWideGate() }
   for (const { token } of target.tokens) {
@@ -53,9 +53,10 @@ export async function openGates(target: Target): Promise<Gates> {
 }
 
 /**
- * Shows the tokens of a generator to both steps, and to Step 1 alone.
+ * Sends the tokens of a generator to both steps, and to Step 1 alone.
  *
- * @param options.costs told what every token cost both steps; `valid` of the tokens in order
+ * @param options.costs collects what each token cost in both steps; `valid` collects the costs of valid
+ * tokens
  */
 export async function attack(
   { name, generate, rejectedBy }: Generator,
@@ -118,7 +119,7 @@ export async function attack(
   return { findings, controls, stoppedAt }
 }
 
-/** What our own tokens have to be, for the independent check. */
+/** Returns the claims of a valid token, for the independent check. */
 function expectedOf({ issuer, ownKeys }: Target): Expected {
   const keys = ownKeys.map(({ publicJwk }) => ({ ...publicJwk }))
   return { issuer, audience: issuer, types: ['at+jwt'], keys }

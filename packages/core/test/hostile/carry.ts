@@ -2,7 +2,7 @@ import type { OriginRequest } from '@sallyport/core'
 import { incoming } from '../support/incoming.ts'
 import type { Random } from './random.ts'
 
-/** A request with the token in its cookie, among other cookies, or as a bearer token. */
+/** Returns a request with the token in its cookie, among other cookies, or as a bearer token. */
 export function carry(token: string, random: Random): OriginRequest {
   return random.pick([
     () => incoming({ cookie: `service.jwt=${token}` }),
@@ -11,7 +11,7 @@ export function carry(token: string, random: Random): OriginRequest {
   ])()
 }
 
-/** What is left of the token in transit: a semicolon ends a cookie, and a bearer token has no spaces. */
+/** Returns what arrives of the token: a semicolon ends a cookie, and a bearer token has no spaces. */
 export function delivered({ header }: OriginRequest): string {
   const [, inCookie] = /service\.jwt=([^;]*)/.exec(header('cookie') ?? '') ?? []
   const [, bearer] = /^Bearer ([^ ]+)$/.exec(header('authorization') ?? '') ?? []

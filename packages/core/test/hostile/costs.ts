@@ -1,21 +1,21 @@
-/** What tokens cost in processor time, in microseconds. */
+/** The processor time of tokens, in microseconds. */
 export interface Cost {
   readonly generator: string
   readonly token: string
   readonly micros: number
 }
 
-/** Collects costs; keeps the figures of all tokens and the dearest tokens of each generator. */
+/** Collects costs. Keeps all figures and the most expensive tokens of each generator. */
 export interface Costs {
   add(cost: Cost): void
   /** One line for each class of length. */
   readonly classes: readonly LengthClass[]
-  /** All costs together. */
+  /** Returns a quantile of all costs together. */
   quantile(share: number): number
   readonly dearest: readonly Cost[]
 }
 
-/** Tokens of about one length. */
+/** Tokens of about the same length. */
 export interface LengthClass {
   /** The greatest length of the class. */
   readonly length: number
@@ -30,7 +30,7 @@ const CLASS_WIDTH = 500
 const LONGEST = 4_000
 const KEPT = 20
 
-/** The class that a length belongs to; all beyond the longest token belong to one. */
+/** Returns the class of a length. All lengths above the longest token share one. */
 export function lengthClass(length: number): number {
   return Math.min(LONGEST, Math.max(1, Math.ceil(length / CLASS_WIDTH)) * CLASS_WIDTH)
 }
@@ -83,7 +83,7 @@ export function createCosts(): Costs {
   }
 }
 
-/** The value below which this share of the values lies. */
+/** Returns the value below which this share of the values lies. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = Float64Array.from(values).sort()
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN

@@ -1,7 +1,7 @@
 import type { TestAuth } from '@sallyport/core/testing'
 import type { Random } from './random.ts'
 
-/** A session and whose it is. */
+/** A session and its user. */
 export interface HostileSession {
   readonly sessionId: string
   readonly userId: string
@@ -9,7 +9,10 @@ export interface HostileSession {
 
 const USERS = 8
 
-/** Several users with three sessions each, of which the first has ended: one by expiry, the others by revocation. */
+/**
+ * Creates users with three sessions each. The first one has ended, by expiry for one user and by revocation
+ * for the others.
+ */
 export async function createSessions(
   auth: TestAuth,
   random: Random,

@@ -13,11 +13,11 @@ import { truncate } from './generators/truncations.ts'
 import type { Random } from './random.ts'
 import type { Target } from './target.ts'
 
-/** One way to make tokens that must not be accepted. */
+/** A way to create tokens that must be rejected. */
 export interface Generator {
   readonly name: string
   readonly generate: (random: Random, target: Target) => string
-  /** Who rejects: Step 1, or Step 2 because the token itself is in order. */
+  /** The step that rejects: Step 1, or Step 2 if the token itself is valid. */
   readonly rejectedBy: 'Step 1' | 'Step 2'
 }
 

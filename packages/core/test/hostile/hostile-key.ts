@@ -5,20 +5,20 @@ import type { PrivateJwk, PublicJwk } from '../../src/keys/policy.ts'
 import { toSegment } from '../support/forge-token.ts'
 import type { Random } from './random.ts'
 
-/** A key pair that is imported once, because a million tokens are signed with it. */
+/** A key pair that is imported once, because it signs a million tokens. */
 export interface HostileKey {
   readonly kid: string
   readonly alg: Algorithm
   readonly publicJwk: PublicJwk
   readonly publicKey: KeyObject
   sign(input: string): Buffer
-  /** A token over two segments, each given as text, as bytes or as what is to be JSON. */
+  /** Returns a token over two segments, each given as text, bytes, or a value to write as JSON. */
   seal(header: unknown, payload: unknown): string
-  /** A token over two segments as they are. */
+  /** Returns a token over two segments, unchanged. */
   sealSegments(header: string, payload: string): string
 }
 
-/** A key that is the same again for the same seed. */
+/** Returns the same key for the same seed. */
 export function createHostileKey(alg: Algorithm, random: Random): HostileKey {
   const jwk = alg === 'ES256' ? ellipticJwk(random) : edwardsJwk(random)
   const privateKey = createPrivateKey({ key: { ...jwk }, format: 'jwk' })
@@ -41,7 +41,7 @@ export function createHostileKey(alg: Algorithm, random: Random): HostileKey {
   }
 }
 
-/** The PKCS #8 frame of an Ed25519 private key (RFC 8410 section 7). */
+/** The PKCS #8 prefix of an Ed25519 private key (RFC 8410 section 7). */
 const PKCS8_ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 function edwardsJwk(random: Random): PrivateJwk {

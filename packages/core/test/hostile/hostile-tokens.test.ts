@@ -14,7 +14,7 @@ import { SEED } from './seed.ts'
 import { createTarget } from './target.ts'
 
 const TOKENS = Number(process.env.HOSTILE_TOKENS ?? 10_000)
-/** Processor time is only looked at where the tokens are many and `pnpm test` is not waiting. */
+/** Processor time is checked only in the long run, which has enough tokens. */
 const isLong = TOKENS > 10_000
 const TIMEOUT_MS = 10_000 + TOKENS * 5
 
@@ -32,7 +32,7 @@ afterAll(async () => {
 
 describe.each(GENERATORS)('$name', (generator) => {
   test(
-    'none is accepted, none throws, none costs a lookup before the cheap checks pass, and valid ones pass',
+    'rejects every token without throwing, looks nothing up before the cheap checks pass, and accepts valid tokens',
     async () => {
       const before = prototypes()
       const connect = vi.spyOn(Socket.prototype, 'connect')
@@ -55,8 +55,9 @@ describe.each(GENERATORS)('$name', (generator) => {
   )
 })
 
-// Of the whole process, as nothing else counts what the thread pool does: so the garbage collector's helpers are in it, and a single
-// figure means little. Hence p99.9 of all tokens, and the dearest ones once more.
+// The time of the whole process, because no other figure includes the thread pool. It also includes the
+// garbage collector, so single figures mean little. Hence p99.9 of all tokens, and the most expensive ones
+// measured again.
 describe.runIf(isLong)('processor time of both steps', () => {
   test('is below 5 ms at p99.9', () => {
     const [median, p999] = [hostile.quantile(0.5), hostile.quantile(0.999)]
@@ -73,7 +74,7 @@ describe.runIf(isLong)('processor time of both steps', () => {
   })
 
   test(
-    'of the dearest tokens is at most twice the median of valid ones of their length',
+    'of the most expensive tokens is at most twice the median of valid tokens of their length',
     async () => {
       const measured = []
       for (const cost of hostile.dearest) {
@@ -92,7 +93,7 @@ describe.runIf(isLong)('processor time of both steps', () => {
   )
 })
 
-/** The median of many measurements of one token: what is left when other work of the process no longer counts. */
+/** Returns the median of many measurements of one token, which excludes other work of the process. */
 async function measureAgain({ token }: Cost): Promise<number> {
   const micros: number[] = []
   for (let run = 0; run < 51; run++) {
@@ -110,7 +111,10 @@ async function measureAgain({ token }: Cost): Promise<number> {
   return quantile(micros, 0.5)
 }
 
-/** No valid token is shorter than the first class that has one, nor longer than the last. */
+/**
+ * Returns the median of valid tokens of about this length. No valid token is shorter than the first class
+ * that has one, or longer than the last.
+ */
 function medianOfValid(length: number): number {
   const classes = valid.classes
   const same = classes.find((candidate) => candidate.length >= length) ?? classes.at(-1)

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { createPublicKey, verify } from 'node:crypto'
 
-/** What a verifier has to know of an issuer. */
+/** What a verifier must know about an issuer. */
 export interface Expected {
   readonly issuer: string
   readonly audience: string
@@ -10,8 +10,8 @@ export interface Expected {
 }
 
 /**
- * Step 1 once more, from RFC 7515, RFC 7519 and the design alone and on nothing but `node:crypto`, so that no mistake of the
- * library or of what it rests on can be in both.
+ * Implements Step 1 again, from RFC 7515, RFC 7519, and the design, with `node:crypto` alone. A mistake in
+ * the library or its dependencies can't be in both.
  */
 export function isGenuine(token: string, expected: Expected, now: Date): boolean {
   if (!passesCheapChecks(token, expected)) return false
@@ -28,14 +28,17 @@ export function isGenuine(token: string, expected: Expected, now: Date): boolean
   return isSigned && areClaimsInOrder(parseObject(payload), expected, now)
 }
 
-/** Whether a token is worth the lookup of a key: text, length, three segments, base64url in its one form, and the header. */
+/**
+ * Returns whether a token deserves a key lookup: text, length, three canonical base64url segments, and the
+ * header.
+ */
 export function passesCheapChecks(token: string, { types, keys }: Expected): boolean {
   const segments = token.split('.')
   if (token.length > 3_800 || segments.length !== 3 || segments.includes('')) return false
   const bytes = decode(token)
   if (bytes.some((part, index) => part.toString('base64url') !== segments[index])) return false
   const header = parseObject(bytes[0])
-  // Three members, names and values, make twelve quotes: with more of them a name occurs twice.
+  // Three members, names and values, have twelve quotes. More quotes mean a repeated name.
   const quotes = bytes[0].toString().replaceAll(/\\./g, '').split('"').length - 1
   return (
     header !== null &&

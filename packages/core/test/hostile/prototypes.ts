@@ -15,7 +15,7 @@ const BUILT_INS = [
   Uint8Array,
 ]
 
-/** Every property of the built-in prototypes with what it holds: equal before and after, unless somebody polluted one. */
+/** Returns every property of the built-in prototypes and its value, to detect prototype pollution. */
 export function prototypes(): unknown[] {
   return BUILT_INS.flatMap(({ name, prototype }) =>
     Reflect.ownKeys(prototype).map((key) => [name, key, Reflect.getOwnPropertyDescriptor(prototype, key)]),

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto'
 
-/** Random numbers that are the same again for the same seed. */
+/** Random numbers, the same for the same seed. */
 export interface Random {
-  /** A whole number from 0 to below `limit`. */
+  /** Returns a whole number from 0 to below `limit`. */
   below(limit: number): number
-  /** True in this share of the calls. */
+  /** Returns true for this share of the calls. */
   chance(share: number): boolean
   pick<Value>(values: readonly Value[]): Value
   bytes(length: number): Buffer
 }
 
-/** The generator sfc32, begun with the hash of the seed. */
+/** Creates the generator sfc32, initialized with the hash of the seed. */
 export function createRandom(seed: string): Random {
   const hash = createHash('sha256').update(seed).digest()
   let [a, b, c, d] = [0, 4, 8, 12].map((offset) => hash.readUInt32LE(offset)) as [

@@ -2,7 +2,7 @@ import type { HostileSession } from './create-sessions.ts'
 import type { Random } from './random.ts'
 import type { Target } from './target.ts'
 
-/** Claims of the app's own: none, long ones, and ones that are odd and yet in order. */
+/** Claims of the app: none, long ones, and unusual but valid ones. */
 const FURTHER_CLAIMS: readonly ((random: Random) => string)[] = [
   () => '',
   (random) => `,"tenant":"${'x'.repeat(random.below(2_380))}"`,
@@ -11,7 +11,7 @@ const FURTHER_CLAIMS: readonly ((random: Random) => string)[] = [
   () => ',"nbf":0,"name":"\\ud800 \\u0000 é 😀","amount":1e308,"nothing":null',
 ]
 
-/** A valid token of any length. */
+/** Creates a valid token of any length. */
 export function sealControl(session: HostileSession, random: Random, target: Target): string {
   const key = random.pick(target.ownKeys)
   const claims = JSON.stringify(target.claims(session)).slice(0, -1)

@@ -1,2 +1,4 @@
-/** What a run begins with; a run with the same seed makes the same tokens but for the random number in every ES256 signature. */
+/**
+ * The seed of a run. The same seed creates the same tokens, except for the random number in ES256 signatures.
+ */
 export const SEED: string = process.env.HOSTILE_SEED ?? 'sallyport'

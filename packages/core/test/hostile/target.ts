@@ -7,12 +7,12 @@ import {
 } from '@sallyport/core'
 import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
 import { createLiveKeys } from '../../src/keys/live-keys.ts'
-import { createTestClock } from '../../src/testing/test-clock.ts'
+import { createTestClock } from '../../src/testing/instruments.ts'
 import { createSessions, type HostileSession } from './create-sessions.ts'
 import { createHostileKey, type HostileKey } from './hostile-key.ts'
 import { createRandom } from './random.ts'
 
-/** The claims of our own tokens. */
+/** The claims of a valid token. */
 export interface OwnClaims extends HostileSession {
   readonly iss: string
   readonly aud: string
@@ -23,7 +23,7 @@ export interface OwnClaims extends HostileSession {
   readonly version: number
 }
 
-/** A token in order, with what it was made of. */
+/** A valid token and its parts. */
 export interface GenuineToken {
   readonly token: string
   readonly segments: readonly [header: string, payload: string, signature: string]
@@ -31,31 +31,31 @@ export interface GenuineToken {
   readonly session: HostileSession
 }
 
-/** The server under attack, and all that its attackers could ever come by. The same again for the same seed. */
+/** The server under attack, and all that its attackers could obtain. The same for the same seed. */
 export interface Target {
   readonly auth: TestAuth
   readonly now: Date
   readonly issuer: string
   /** The keys that verify. */
   readonly ownKeys: readonly [ed25519: HostileKey, es256: HostileKey]
-  /** Keys that have verified once, in good order or until they leaked. */
+  /** Keys that verified earlier, until they retired or leaked. */
   readonly retiredKeys: readonly HostileKey[]
-  /** Keys that the server has never heard of. */
+  /** Keys that the server has never seen. */
   readonly strangers: readonly [ed25519: HostileKey, es256: HostileKey]
   /** The key of the other issuer that the wide gate trusts. */
   readonly trustedKey: HostileKey
   readonly live: readonly HostileSession[]
   /** Sessions that were revoked, and one that has expired. */
   readonly ended: readonly HostileSession[]
-  /** Tokens in order, to be spoiled. */
+  /** Valid tokens for the generators to alter. */
   readonly tokens: readonly GenuineToken[]
-  /** The header of a token in order. */
+  /** Returns the header of a valid token. */
   header(key: HostileKey): { alg: string; typ: string; kid: string }
-  /** The claims of a token in order. */
+  /** Returns the claims of a valid token. */
   claims(session: HostileSession): OwnClaims
-  /** A gate with a cache and a counter of its own. */
+  /** Opens a gate with a separate cache and counter. */
   openGate(options?: Pick<AuthConfigOptions, 'trustedIssuers'>): Gate
-  /** Like {@link Target.openGate}, and it lets the tokens of another issuer in as well. */
+  /** Opens a gate like {@link Target.openGate} that also accepts tokens of another issuer. */
   openWideGate(): Gate
 }
 
@@ -68,7 +68,7 @@ export interface Gate {
 const BASE_URL = 'http://localhost:3000'
 const TRUSTED_ISSUER = 'https://id.example.com'
 const TOKENS = 512
-/** Filler for the longest of the tokens in order, in characters; with it they stay below the limit of 3,800. */
+/** Padding of the longest valid tokens, in characters. They stay below the limit of 3,800. */
 const MAX_FILLER = 2_380
 
 export async function createTarget(seed: string, { databaseUrl = ':memory:' } = {}): Promise<Target> {
@@ -161,7 +161,7 @@ export async function createTarget(seed: string, { databaseUrl = ':memory:' } = 
   }
 }
 
-/** Keys after two rotations: of those that verified before, one has retired in good order and one has leaked. */
+/** Returns the keys after two rotations: of the earlier keys, one has retired and one has leaked. */
 async function rotatedKeys(own: readonly HostileKey[], retired: readonly HostileKey[]): Promise<KeySet> {
   const keys = createLiveKeys()
   await keys.replace(

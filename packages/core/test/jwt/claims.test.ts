@@ -31,8 +31,8 @@ test.each([
   ['another issuer', { ...claims, iss: 'https://evil.example' }],
   ['our issuer with a slash', { ...claims, iss: `${gate.config.issuer}/` }],
   ['no issuer', without('iss')],
-  ['sub that is not userId', { ...claims, sub: 'eve' }],
-  ['userId that is not sub', { ...claims, userId: 'eve' }],
+  ['a sub that differs from userId', { ...claims, sub: 'eve' }],
+  ['a userId that differs from sub', { ...claims, userId: 'eve' }],
   ['no sub', without('sub')],
   ['no userId', without('userId')],
   ['empty sub and userId', { ...claims, sub: '', userId: '' }],
@@ -74,12 +74,12 @@ test.each([
   ['claims in an array', [claims]],
   ['claims null', 'null'],
   ['claims that are a string', JSON.stringify('claims')],
-  ['claims that are no JSON', 'sub=ada'],
+  ["claims that aren't JSON", 'sub=ada'],
   ['claims inherited through __proto__', `{"__proto__":${JSON.stringify(claims)}}`],
   ['a byte order mark', `\uFEFF${JSON.stringify(claims)}`],
-  ['UTF-8 that is not', Buffer.from(withRaw('"name":"\xff"'), 'latin1')],
+  ['invalid UTF-8', Buffer.from(withRaw('"name":"\xff"'), 'latin1')],
   ['an overlong encoding', Buffer.from(withRaw('"name":"\xc0\xaf"'), 'latin1')],
-])('a token with %s is not valid', async (_name, payload) => {
+])('rejects a token with %s', async (_name, payload) => {
   const token = gate.forge({ payload })
   expect(await gate.send(token)).toEqual({ reason: 'TOKEN_INVALID', keyLookups: 1, sessionLookups: 0 })
 })
@@ -87,17 +87,17 @@ test.each([
 test.each([
   ['nbf of this very second', { ...claims, nbf: now }],
   ['exp in a second', { ...claims, exp: now + 1 }],
-  ['exp on the last date there is', { ...claims, exp: 8.64e12 }],
+  ['exp on the last possible date', { ...claims, exp: 8.64e12 }],
   ['ids of 128 characters', { ...claims, sessionId: 's'.repeat(128) }],
   ['ids of 128 characters of two code units', { ...claims, sessionId: '😀'.repeat(128) }],
   ['a claim of the app', { ...claims, theme: 'dark' }],
   ['a claim named __proto__', withRaw('"__proto__":{"userId":"eve"}')],
-])('a token with %s passes', async (_name, payload) => {
+])('accepts a token with %s', async (_name, payload) => {
   const token = gate.forge({ payload })
   expect(await gate.send(token)).toEqual({ reason: 'accepted', keyLookups: 1, sessionLookups: 1 })
 })
 
-test('another audience is rejected before expiry is looked at, so that it learns nothing of our clock', async () => {
+test("rejects another audience before it checks expiry, so it reveals nothing about the server's clock", async () => {
   const token = gate.forge({ payload: { ...claims, aud: 'http://localhost:3001', exp: now - 1 } })
   expect(await gate.send(token)).toMatchObject({ reason: 'TOKEN_INVALID' })
 })

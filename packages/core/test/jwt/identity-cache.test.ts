@@ -11,7 +11,7 @@ const identity = (userId: string): Identity => ({
   expiresAt: new Date(0),
 })
 
-test('it finds an identity by its whole token', () => {
+test('finds an identity by its whole token', () => {
   const cache = createIdentityCache(10)
   cache.set('a.b.c', 1, identity('ada'))
   expect(cache.get('a.b.c', 1)).toEqual(identity('ada'))
@@ -19,13 +19,13 @@ test('it finds an identity by its whole token', () => {
   expect(cache.get('a.b', 1)).toBeUndefined()
 })
 
-test('it holds no more entries than it may', () => {
+test('holds no more entries than its limit', () => {
   const cache = createIdentityCache(3)
   for (let i = 0; i < 100; i++) cache.set(`token ${i}`, 1, identity(`user ${i}`))
   expect(cache.size).toBe(3)
 })
 
-test('the oldest entry goes first', () => {
+test('evicts the oldest entry first', () => {
   const cache = createIdentityCache(2)
   for (const token of ['first', 'second', 'third']) cache.set(token, 1, identity(token))
   expect(cache.get('first', 1)).toBeUndefined()
@@ -33,13 +33,13 @@ test('the oldest entry goes first', () => {
   expect(cache.get('third', 1)).toEqual(identity('third'))
 })
 
-test('another version of the key set finds nothing', () => {
+test('finds nothing for another version of the key set', () => {
   const cache = createIdentityCache(10)
   cache.set('token', 1, identity('ada'))
   expect(cache.get('token', 2)).toBeUndefined()
 })
 
-test('the first entry of another version empties it', () => {
+test('is cleared by the first entry of another version', () => {
   const cache = createIdentityCache(10)
   cache.set('old', 1, identity('ada'))
   cache.set('new', 2, identity('bob'))

@@ -17,12 +17,12 @@ function decode(token: string): { header: Record<string, unknown>; payload: Reco
   return { header: JSON.parse(header), payload: JSON.parse(payload) }
 }
 
-test('the header is exactly alg, typ and kid', async () => {
+test('the header has exactly alg, typ, and kid', async () => {
   const { token } = await issueJwt(session, { key, config })
   expect(decode(token).header).toEqual({ alg: 'Ed25519', typ: 'at+jwt', kid: ed25519.kid })
 })
 
-test('the claims are exactly these, and nothing personal', async () => {
+test('the claims are exactly these, without personal data', async () => {
   const { token } = await issueJwt(session, { key, config })
   expect(decode(token).payload).toEqual({
     iss: 'http://localhost:3000',
@@ -37,13 +37,13 @@ test('the claims are exactly these, and nothing personal', async () => {
   })
 })
 
-test.each([1, 2, 4_000_000_000])('the version is that of the session: %i', async (version) => {
+test.each([1, 2, 4_000_000_000])('a JWT has the version of its session: %i', async (version) => {
   const { token } = await issueJwt({ ...session, version }, { key, config })
   expect(decode(token).payload).toMatchObject({ version })
   expect(await verifyJwt(token, config)).toMatchObject({ version })
 })
 
-test('no two JWTs are alike', async () => {
+test('no two JWTs are equal', async () => {
   const [one, other] = await Promise.all([
     issueJwt(session, { key, config }),
     issueJwt(session, { key, config }),
@@ -51,7 +51,7 @@ test('no two JWTs are alike', async () => {
   expect(one.token).not.toBe(other.token)
 })
 
-describe('a JWT lives 15 minutes and never longer than its session', () => {
+describe('a JWT is valid for 15 minutes and never longer than its session', () => {
   test.each([
     ['a month', 30 * 86_400_000, 900],
     ['15 minutes and a second', 901_000, 900],
@@ -59,7 +59,7 @@ describe('a JWT lives 15 minutes and never longer than its session', () => {
     ['a minute', 60_000, 60],
     ['a minute and a half second', 60_500, 60],
     ['half a second', 500, 0],
-    ['no time any more', 0, 0],
+    ['no time', 0, 0],
   ])('the session has %s left', async (_name, leftMs, expiresInSeconds) => {
     const jwt = await issueJwt({ ...session, expiresAt: new Date(now + leftMs) }, { key, config })
     expect(jwt.expiresInSeconds).toBe(expiresInSeconds)
@@ -67,14 +67,14 @@ describe('a JWT lives 15 minutes and never longer than its session', () => {
     expect(decode(jwt.token).payload).toMatchObject({ exp: now / 1000 + expiresInSeconds })
   })
 
-  test('the JWT of a session that has ended has expired, and never a negative time to live', async () => {
+  test('the JWT of an ended session is expired, and never has a negative lifetime', async () => {
     const jwt = await issueJwt({ ...session, expiresAt: new Date(now - 60_000) }, { key, config })
     expect(jwt.expiresInSeconds).toBe(0)
     expect(await reasonOf(verifyJwt(jwt.token, config))).toBe('TOKEN_EXPIRED')
   })
 })
 
-test('a JWT too large for a cookie is rejected when it is issued', async () => {
+test('rejects a JWT too large for a cookie when it is issued', async () => {
   const issue = (length: number) => issueJwt({ ...session, userId: 'a'.repeat(length) }, { key, config })
   await expect(issue(MAX_TOKEN_LENGTH)).rejects.toThrow(Error)
   expect((await issue(128)).token.length).toBeLessThanOrEqual(MAX_TOKEN_LENGTH)

@@ -65,7 +65,7 @@ const config = defineAuthConfig({
 
 const seconds = () => Math.floor(Date.now() / 1000)
 
-/** The claims of a token that is accepted. */
+/** Returns the claims of an accepted token. */
 const ownClaims = () => ({
   iss: OWN,
   aud: OWN,
@@ -103,8 +103,8 @@ const AT_JWT = { typ: 'at+jwt' }
 const JWT = { typ: 'JWT' }
 const result = async (token: Promise<string>, by = config) => reasonOf(verifyJwt(await token, by))
 
-describe('a token of a declared issuer is accepted', () => {
-  test('with the identity that its claims name', async () => {
+describe('accepts a token of a declared issuer', () => {
+  test('with the identity from its claims', async () => {
     const claims = theirClaims()
     expect(await verifyJwt(await sign(claims, theirs, JWT), config)).toEqual({
       userId: 'ada',
@@ -121,13 +121,13 @@ describe('a token of a declared issuer is accepted', () => {
     })
   })
 
-  test('beside our own, which are still checked by our own rules', async () => {
+  test("without changing the checks of the server's own tokens", async () => {
     expect(await verifyJwt(await sign(ownClaims(), own, AT_JWT), config)).toMatchObject({ issuer: OWN })
     const { jti: _, ...withoutJti } = ownClaims()
     expect(await result(sign(withoutJti, own, AT_JWT))).toBe('TOKEN_INVALID')
   })
 
-  test('with keys that are fetched from it', async () => {
+  test('with keys fetched from the issuer', async () => {
     const { url } = await startJwksServer(JSON.stringify({ keys: [rsaJwk] }))
     const fetched = defineAuthConfig({
       baseUrl: OWN,
@@ -137,7 +137,7 @@ describe('a token of a declared issuer is accepted', () => {
     expect(await result(sign(theirClaims(), theirs, JWT), fetched)).toBe('accepted')
   })
 
-  test('and then its session is looked up in our database', async () => {
+  test('and then looks its session up in the database', async () => {
     const auth = await createTestAuth({ bearer: true, trustedIssuers: [theirIssuer] })
     const { userId, sessionId } = await auth.signIn()
     await auth.db.updateTable('session').set({ issuer: THEIRS }).where('id', '=', sessionId).execute()
@@ -196,14 +196,14 @@ describe('a token of another issuer expires', () => {
   })
 
   test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])(
-    'a maximum age of %d seconds is rejected at the start',
+    'rejects a maximum age of %d seconds at startup',
     (maxAgeSeconds) => {
       expect(() => at(maxAgeSeconds)).toThrow(ConfigurationError)
     },
   )
 })
 
-describe('what was declared is required, byte for byte', () => {
+describe('requires the declared values, byte for byte', () => {
   test.each<[string, object, Partial<JWTHeaderParameters>, string]>([
     ['another audience', { aud: 'their-api' }, JWT, 'TOKEN_INVALID'],
     ['our own audience', { aud: OWN }, JWT, 'TOKEN_INVALID'],
@@ -213,7 +213,7 @@ describe('what was declared is required, byte for byte', () => {
     ['a list of other things', { aud: ['our-api', 1] }, JWT, 'TOKEN_INVALID'],
     ['no audience', { aud: undefined }, JWT, 'TOKEN_INVALID'],
     ['the typ of our tokens', {}, AT_JWT, 'TOKEN_INVALID'],
-    ['the typ in other letters', {}, { typ: 'jwt' }, 'TOKEN_INVALID'],
+    ['the typ in another case', {}, { typ: 'jwt' }, 'TOKEN_INVALID'],
     ['no typ', {}, {}, 'TOKEN_INVALID'],
     ['an issuer with a slash', { iss: `${THEIRS}/` }, JWT, 'TOKEN_INVALID'],
     ['an issuer in capitals', { iss: THEIRS.toUpperCase() }, JWT, 'TOKEN_INVALID'],
@@ -222,14 +222,19 @@ describe('what was declared is required, byte for byte', () => {
     ['no issuer', { iss: undefined }, JWT, 'TOKEN_INVALID'],
     ['the session in another claim', { sid: undefined, sessionId: 's1' }, JWT, 'TOKEN_INVALID'],
     ['the user in another claim', { sub: undefined, userId: 'ada' }, JWT, 'TOKEN_INVALID'],
-    ['a session that is no text', { sid: 1 }, JWT, 'TOKEN_INVALID'],
+    ["a session that isn't text", { sid: 1 }, JWT, 'TOKEN_INVALID'],
     ['a session without a name', { sid: '' }, JWT, 'TOKEN_INVALID'],
     ['a user with a name too long', { sub: 'a'.repeat(129) }, JWT, 'TOKEN_INVALID'],
     ['a token that has expired', { exp: seconds() }, JWT, 'TOKEN_EXPIRED'],
     ['a token that does not expire', { exp: undefined }, JWT, 'TOKEN_INVALID'],
-    ['a token that does not count yet', { nbf: seconds() + 60 }, JWT, 'TOKEN_INVALID'],
-    ['a token that counts by now', { nbf: seconds() }, JWT, 'accepted'],
-    ['no member that only our own tokens need', { jti: undefined, version: undefined }, JWT, 'accepted'],
+    ["a token that isn't valid yet", { nbf: seconds() + 60 }, JWT, 'TOKEN_INVALID'],
+    ['a token whose nbf has passed', { nbf: seconds() }, JWT, 'accepted'],
+    [
+      "none of the members that only the server's own tokens need",
+      { jti: undefined, version: undefined },
+      JWT,
+      'accepted',
+    ],
     ['no iat', { iat: undefined }, JWT, 'TOKEN_INVALID'],
     ['an iat as text', { iat: String(seconds()) }, JWT, 'TOKEN_INVALID'],
     ['a negative iat', { iat: -1 }, JWT, 'TOKEN_INVALID'],
@@ -240,19 +245,19 @@ describe('what was declared is required, byte for byte', () => {
     expect(await result(sign({ ...theirClaims(), ...claims }, theirs, header))).toBe(expected)
   })
 
-  test('an issuer without a typ: a token that has one is another kind of token', async () => {
+  test('rejects a token with a typ for an issuer without one', async () => {
     expect(await result(sign(partnerClaims(), partner))).toBe('accepted')
     for (const header of [JWT, AT_JWT, { typ: '' }])
       expect(await result(sign(partnerClaims(), partner, header))).toBe('TOKEN_INVALID')
   })
 
-  test('an issuer that JavaScript declared without a name accepts no token without one', async () => {
+  test('rejects a token without a name for an issuer that JavaScript declared without one', async () => {
     const nameless: TrustedIssuer = { ...theirIssuer, ...JSON.parse('{"issuer":null}') }
     const by = { ...config, issuers: [config.issuers[0], nameless] as const }
     expect(await result(sign({ ...theirClaims(), iss: null }, theirs, JWT), by)).toBe('TOKEN_INVALID')
   })
 
-  test('its algorithms: those of ours do not count for it', async () => {
+  test("uses the issuer's algorithms, not those of the server", async () => {
     const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true })
     const jwk = { ...(await exportJWK(publicKey)), alg: 'RS256', kid: 'rsa-1' }
     const asPs256 = await importJWK({ ...(await exportJWK(privateKey)), alg: 'PS256' }, 'PS256')
@@ -274,8 +279,8 @@ describe('what was declared is required, byte for byte', () => {
   })
 })
 
-describe('a key counts for its own issuer and for no other', () => {
-  /** Our keys and theirs, as the sets have them. */
+describe('a key is valid only for its own issuer', () => {
+  /** Returns a config with the keys of the server and of the issuer, as in their sets. */
   function withSets(ownKeys: readonly PrivateJwk[], otherKeys: readonly PrivateJwk[]) {
     return defineAuthConfig({
       baseUrl: OWN,
@@ -284,19 +289,19 @@ describe('a key counts for its own issuer and for no other', () => {
     })
   }
 
-  test('an issuer cannot sign for us, nor we for it', async () => {
+  test("an issuer can't sign for the server, or the server for the issuer", async () => {
     expect(await result(sign(ownClaims(), partner, AT_JWT))).toBe('TOKEN_INVALID')
     expect(await result(sign(ownClaims(), theirs, AT_JWT))).toBe('TOKEN_INVALID')
     expect(await result(sign(partnerClaims(), own))).toBe('TOKEN_INVALID')
     expect(await result(sign(theirClaims(), own, JWT))).toBe('TOKEN_INVALID')
   })
 
-  test('nor one issuer for another', async () => {
+  test("an issuer can't sign for another issuer", async () => {
     expect(await result(sign(theirClaims(), partner, JWT))).toBe('TOKEN_INVALID')
     expect(await result(sign(partnerClaims(), theirs))).toBe('TOKEN_INVALID')
   })
 
-  test('also where both sets have a key of the same id and kind', async () => {
+  test('also if both sets have a key with the same id and algorithm', async () => {
     const same = { ...(await createSigningKey()), kid: ownJwk.kid }
     const both = withSets([ownJwk], [same])
     const impostor = await signerOf(same)
@@ -306,7 +311,7 @@ describe('a key counts for its own issuer and for no other', () => {
     expect(await result(sign(partnerClaims(), own), both)).toBe('TOKEN_INVALID')
   })
 
-  test('a token that names its issuer twice is checked by one name', async () => {
+  test('checks a token that names its issuer twice under one name only', async () => {
     const payload = JSON.stringify(ownClaims()).replace('{', `{"iss":"${PARTNER}",`)
     const input = [{ alg: partner.alg, kid: partner.kid }, payload]
       .map((part) =>
@@ -323,8 +328,8 @@ describe('a key counts for its own issuer and for no other', () => {
   })
 })
 
-describe('identities of several issuers are kept apart', () => {
-  test('the same user and session, remembered for each', async () => {
+describe('the cache separates the identities of several issuers', () => {
+  test('for the same user and session', async () => {
     const tokens = await Promise.all([
       sign(ownClaims(), own, AT_JWT),
       sign(theirClaims(), theirs, JWT),
@@ -336,7 +341,7 @@ describe('identities of several issuers are kept apart', () => {
     }
   })
 
-  test('a change in any set makes all of them be verified again, and a leak ends only its own', async () => {
+  test('a change in any set verifies all tokens again, and a leak ends only its own', async () => {
     const [live, otherLive] = [createLiveKeys(), createLiveKeys()]
     const same = { ...(await createSigningKey()), kid: ownJwk.kid }
     const spare = toPublicJwk(partnerJwk)
@@ -365,7 +370,7 @@ describe('identities of several issuers are kept apart', () => {
   })
 })
 
-describe('issuers that cannot work are rejected at the start', () => {
+describe('rejects invalid issuers at startup', () => {
   test.each([
     ['one declared twice', [theirIssuer, { ...theirIssuer, audience: 'another' }]],
     ['ourselves', [{ ...theirIssuer, issuer: OWN }]],
@@ -376,10 +381,10 @@ describe('issuers that cannot work are rejected at the start', () => {
   })
 })
 
-test('where no other issuer is declared, none is accepted', async () => {
+test('accepts no other issuer if none is declared', async () => {
   const alone = defineAuthConfig({
     baseUrl: OWN,
-    // Even where their key is in our set.
+    // Even if its key is in the server's set.
     jwks: staticJwks({ keys: [toPublicJwk(ownJwk), toPublicJwk(partnerJwk)] }),
   })
   expect(await result(sign(partnerClaims(), partner), alone)).toBe('TOKEN_INVALID')

@@ -11,11 +11,11 @@ import { createTokenGate } from '../support/token-gate.ts'
 
 const gate = await createTokenGate()
 const { ed25519, es256, forge, header, keySet } = gate
-const stranger = await createSigningKey('Ed25519')
+const unknownKey = await createSigningKey('Ed25519')
 const valid = forge()
 const [headerSegment = '', payloadSegment = '', signature = ''] = valid.split('.')
 
-/** The same bytes spelled differently: the last character carries bits beyond the last byte. */
+/** Spells the same bytes differently: the last character has bits beyond the last byte. */
 function withTrailingBits(segment: string): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
   const last = alphabet.indexOf(segment.at(-1) ?? '')
@@ -24,13 +24,13 @@ function withTrailingBits(segment: string): string {
   return spelled
 }
 
-/** JSON whose length leaves bits over in its last character. */
+/** Returns JSON whose length leaves unused bits in its last character. */
 function unaligned(value: unknown): string {
   const json = JSON.stringify(value)
   return json.length % 3 === 0 ? ` ${json}` : json
 }
 
-/** A valid token of exactly this many characters. */
+/** Creates a valid token of exactly this many characters. */
 function forgeOfLength(length: number): string {
   const bare = forge({ payload: { ...gate.claims(), filler: '' } }).length
   for (let filler = Math.floor(((length - bare) * 3) / 4) - 3; ; filler++) {
@@ -39,7 +39,7 @@ function forgeOfLength(length: number): string {
   }
 }
 
-/** A token signed with HMAC, where a verifier that trusts `alg` would take the public key for the secret. */
+/** Signs a token with HMAC. A verifier that trusts `alg` would use the public key as the secret. */
 function sealWithHmac(secret: string | Uint8Array): string {
   const input = `${toSegment({ ...header, alg: 'HS256' })}.${payloadSegment}`
   return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`
@@ -48,7 +48,7 @@ function sealWithHmac(secret: string | Uint8Array): string {
 const publicKey = createPublicKey({ key: { ...toPublicJwk(ed25519) }, format: 'jwk' })
 const withHeader = (member: object) => forge({ header: { ...header, ...member } })
 
-test('a token in order passes, after one key lookup, and is looked up in the database', async () => {
+test('accepts a valid token after one key lookup, and looks it up in the database', async () => {
   expect(await gate.send(valid)).toEqual({ reason: 'accepted', keyLookups: 1, sessionLookups: 1 })
 })
 
@@ -83,13 +83,13 @@ describe('Step 1 rejects without a key lookup and without cryptography', () => {
     ['the alias EdDSA', withHeader({ alg: 'EdDSA' })],
     ['alg in lower case', withHeader({ alg: 'ed25519' })],
     ['no alg', forge({ header: { typ: header.typ, kid: header.kid } })],
-    ['an alg that is no string', withHeader({ alg: ['Ed25519'] })],
+    ["an alg that isn't a string", withHeader({ alg: ['Ed25519'] })],
     ['no kid', forge({ header: { alg: header.alg, typ: header.typ } })],
-    ['a kid that is no string', withHeader({ kid: 1 })],
+    ["a kid that isn't a string", withHeader({ kid: 1 })],
     ['a kid that is null', withHeader({ kid: null })],
     ['another typ', withHeader({ typ: 'JWT' })],
-    ['typ in other letters', withHeader({ typ: 'AT+JWT' })],
-    ['a typ that is no string', withHeader({ typ: 1 })],
+    ['typ in another case', withHeader({ typ: 'AT+JWT' })],
+    ["a typ that isn't a string", withHeader({ typ: 1 })],
     ['no typ', forge({ header: { alg: header.alg, kid: header.kid } })],
     ['an embedded jwk', withHeader({ jwk: toPublicJwk(ed25519) })],
     ['jku', withHeader({ jku: 'https://evil.example/jwks' })],
@@ -104,18 +104,18 @@ describe('Step 1 rejects without a key lookup and without cryptography', () => {
     ['a member named __proto__', forge({ header: `{"__proto__":{},${JSON.stringify(header).slice(1)}` })],
     ['alg twice', forge({ header: `{"alg":"none",${JSON.stringify(header).slice(1)}` })],
     ['kid twice', forge({ header: `{"kid":"other",${JSON.stringify(header).slice(1)}` })],
-    ['typ twice, alike', forge({ header: `{"typ":"at+jwt",${JSON.stringify(header).slice(1)}` })],
-    ['alg twice, once no string', forge({ header: `{"alg":1,${JSON.stringify(header).slice(1)}` })],
+    ['typ twice, identical', forge({ header: `{"typ":"at+jwt",${JSON.stringify(header).slice(1)}` })],
+    ['alg twice, once as a number', forge({ header: `{"alg":1,${JSON.stringify(header).slice(1)}` })],
     [
       'kid twice, once in escapes',
       forge({ header: `{"\\u006bid":"other",${JSON.stringify(header).slice(1)}` }),
     ],
     ['a byte order mark', forge({ header: `\uFEFF${JSON.stringify(header)}` })],
     [
-      'UTF-8 that is not',
+      'invalid UTF-8',
       forge({ header: Buffer.from(`{"alg":"Ed25519","typ":"at+jwt","kid":"\xff"}`, 'latin1') }),
     ],
-    ['a header that is no JSON', forge({ header: 'alg=Ed25519' })],
+    ["a header that isn't JSON", forge({ header: 'alg=Ed25519' })],
     ['JSON with something after it', forge({ header: `${JSON.stringify(header)}x` })],
     ['a header that is an array', forge({ header: [header] })],
     ['a header that is null', forge({ header: 'null' })],
@@ -161,7 +161,7 @@ describe('Step 1 rejects without a key lookup and without cryptography', () => {
     ['a buffer', Buffer.from(valid)],
     ['a boxed string', Object(valid)],
     [
-      'an object that calls itself a token',
+      'an object that pretends to be a token',
       { toString: () => valid, length: 10, split: () => valid.split('.') },
     ],
   ])('%s instead of a string', async (_name, token) => {
@@ -171,14 +171,14 @@ describe('Step 1 rejects without a key lookup and without cryptography', () => {
   })
 })
 
-test.each([1, null, ['at+jwt'], {}])('where any typ will do, the typ %j will not', async (typ) => {
+test.each([1, null, ['at+jwt'], {}])('rejects the typ %j even if any typ is allowed', async (typ) => {
   keySet.lookups = 0
   expect(await reasonOf(verifyJws(withHeader({ typ }), keySet))).toBe('TOKEN_INVALID')
   expect(keySet.lookups).toBe(0)
   expect(await reasonOf(verifyJws(withHeader({ typ: 'other' }), keySet))).toBe('accepted')
 })
 
-describe('rejected after one key lookup', () => {
+describe('rejects after one key lookup', () => {
   test.each([
     ['a kid that is not in the set', withHeader({ kid: 'gone' })],
     ['an empty kid', withHeader({ kid: '' })],
@@ -189,7 +189,7 @@ describe('rejected after one key lookup', () => {
       forge({ header: { ...header, alg: 'ES256' }, key: es256 }),
     ],
     ['the kid of another key', forge({ header: { ...header, kid: es256.kid } })],
-    ['the signature of a stranger', forge({ key: stranger })],
+    ['the signature of an unknown key', forge({ key: unknownKey })],
     ['a signature with one bit changed', flipFirstBit(valid, 2)],
     ['a payload with one bit changed', flipFirstBit(valid, 1)],
     ['a signature of another length', `${headerSegment}.${payloadSegment}.${signature.slice(0, 40)}`],
@@ -209,7 +209,7 @@ describe('rejected after one key lookup', () => {
   }
 })
 
-test('the alg of another key is rejected before that key is used', async () => {
+test('rejects the alg of another key before it uses that key', async () => {
   let imports = 0
   const key = {
     kid: ed25519.kid,
@@ -222,20 +222,20 @@ test('the alg of another key is rejected before that key is used', async () => {
   expect(imports).toBe(0)
 })
 
-test('a token of the greatest length passes', async () => {
+test('accepts a token of the maximum length', async () => {
   const token = forgeOfLength(MAX_TOKEN_LENGTH)
   expect(token).toHaveLength(MAX_TOKEN_LENGTH)
   expect(await gate.send(token)).toMatchObject({ reason: 'accepted' })
 })
 
-test('without a required typ any typ passes, and none', async () => {
+test('accepts any typ, or none, if none is required', async () => {
   const logoutToken = forge({ header: { ...header, typ: 'logout+jwt' } })
   const bare = forge({ header: { alg: header.alg, kid: header.kid } })
   expect(await reasonOf(verifyJws(logoutToken, keySet))).toBe('accepted')
   expect(await reasonOf(verifyJws(bare, keySet))).toBe('accepted')
 })
 
-test('what it returns are the bytes that were signed and the key', async () => {
+test('returns the signed bytes and the key', async () => {
   const verified = await verifyJws(forge({ payload: '{"a":1}' }), keySet)
   expect(Buffer.from(verified.payload).toString()).toBe('{"a":1}')
   expect(verified).toMatchObject({ keyId: ed25519.kid })
@@ -247,7 +247,7 @@ test('a key that can be read but not imported is 503, because the token could be
   expect(await reasonOf(verifyJws(token, staticJwks({ keys: [offTheCurve] })))).toBe('KEYS_UNAVAILABLE')
 })
 
-test('a token that another library signed passes', async () => {
+test('accepts a token that another library signed', async () => {
   const token = await new CompactSign(Buffer.from('{}'))
     .setProtectedHeader({ alg: 'ES256', kid: es256.kid })
     .sign(await importJWK({ ...es256 }, 'ES256'))

@@ -13,7 +13,7 @@ describe.each(['Ed25519', 'ES256'] as const)('a JWT signed with %s', async (alg)
   const session = { id: 's1', userId: 'ada', expiresAt: new Date(Date.now() + 86_400_000) }
   const jwt = await issueJwt(session, { key: active, config })
 
-  test('is accepted, and its identity is what was issued', async () => {
+  test('is accepted with the identity that was issued', async () => {
     expect(await verifyJwt(jwt.token, config)).toEqual({
       userId: 'ada',
       sessionId: 's1',
@@ -24,7 +24,7 @@ describe.each(['Ed25519', 'ES256'] as const)('a JWT signed with %s', async (alg)
     })
   })
 
-  test('holds a signature that node:crypto finds right', () => {
+  test('has a signature that node:crypto accepts', () => {
     const [header = '', payload = '', signature = ''] = jwt.token.split('.')
     const publicKey = createPublicKey({ key: { ...publicJwks.keys[0] }, format: 'jwk' })
     const isRight = verify(
@@ -48,7 +48,7 @@ describe.each(['Ed25519', 'ES256'] as const)('a JWT signed with %s', async (alg)
   })
 })
 
-describe('what was verified is remembered', () => {
+describe('verified tokens are cached', () => {
   test('many verifications of one token check its signature once', async () => {
     const gate = await createTokenGate()
     const token = gate.forge()
@@ -56,7 +56,7 @@ describe('what was verified is remembered', () => {
     expect(gate.keySet.lookups).toBe(1)
   })
 
-  test('a remembered token expires at the second its exp says', async () => {
+  test('a cached token expires at the second of its exp', async () => {
     const gate = await createTokenGate()
     const token = gate.forge()
     await verifyJwt(token, gate.config)
@@ -67,7 +67,7 @@ describe('what was verified is remembered', () => {
     expect(gate.keySet.lookups).toBe(1)
   })
 
-  test('a rejected token is not remembered', async () => {
+  test("a rejected token isn't cached", async () => {
     const gate = await createTokenGate()
     const token = gate.forge({ payload: { ...gate.claims(), aud: 'http://elsewhere' } })
     for (let i = 0; i < 3; i++) expect(await reasonOf(verifyJwt(token, gate.config))).toBe('TOKEN_INVALID')
@@ -75,7 +75,7 @@ describe('what was verified is remembered', () => {
     expect(gate.keySet.lookups).toBe(3)
   })
 
-  test('a token that differs from a remembered one in its signature alone is rejected', async () => {
+  test('rejects a token that differs from a cached one only in its signature', async () => {
     const gate = await createTokenGate()
     const token = gate.forge()
     await verifyJwt(token, gate.config)
@@ -83,7 +83,7 @@ describe('what was verified is remembered', () => {
     expect(await reasonOf(verifyJwt(other, gate.config))).toBe('TOKEN_INVALID')
   })
 
-  test('another version of the key set checks the signature again', async () => {
+  test('checks the signature again for another version of the key set', async () => {
     const gate = await createTokenGate()
     const token = gate.forge()
     await verifyJwt(token, gate.config)
@@ -92,7 +92,7 @@ describe('what was verified is remembered', () => {
     expect(gate.keySet.lookups).toBe(2)
   })
 
-  test('a token whose key has gone is rejected, although it was verified before', async () => {
+  test('rejects a token verified earlier after its key was removed', async () => {
     const gate = await createTokenGate()
     const token = gate.forge()
     await verifyJwt(token, gate.config)
@@ -101,7 +101,7 @@ describe('what was verified is remembered', () => {
     expect(await reasonOf(verifyJwt(token, gate.config))).toBe('TOKEN_INVALID')
   })
 
-  test('a key set that changes while a signature is checked does not let the old key into the new set', async () => {
+  test("a key set that changes during a signature check doesn't cache the old key's result", async () => {
     const gate = await createTokenGate()
     const token = gate.forge()
     const { findKey } = gate.keySet

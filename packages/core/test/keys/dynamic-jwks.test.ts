@@ -30,7 +30,7 @@ const [a, b, c, ec] = await Promise.all([
   createSigningKey('ES256'),
 ])
 
-/** What the endpoint publishes for these keys. */
+/** Returns what the endpoint publishes for these keys. */
 function publish(keys: readonly PrivateJwk[], more: object = {}): string {
   return JSON.stringify({ keys: keys.map(toPublicJwk), ...more })
 }
@@ -44,13 +44,13 @@ afterAll(async () => {
   expect(unhandled).toEqual([])
 })
 
-/** A key set that is fetched from a server of its own, with a clock that is moved by hand. */
+/** A key set fetched from a separate server, with a clock that tests advance. */
 interface Scene {
   readonly server: JwksServer
   readonly keySet: KeySet
-  /** Told of failures. */
+  /** Receives failures. */
   readonly errors: readonly unknown[]
-  /** When each fetch began, by the clock. */
+  /** The clock time at the start of each fetch. */
   readonly fetches: readonly number[]
   now(): number
   advance(ms: number): void
@@ -81,16 +81,16 @@ async function setScene(answer: JwksServer['answer'], options: DynamicJwksOption
   }
 }
 
-/** A scene in which key `a` has been fetched. */
+/** Creates a scene in which key `a` has been fetched. */
 async function setWarmScene(options: DynamicJwksOptions = {}): Promise<Scene> {
   const scene = await setScene(publish([a]), options)
   expect(await scene.keySet.findKey(a.kid)).toMatchObject({ kid: a.kid })
   return scene
 }
 
-const soon = (expectation: () => unknown) => vi.waitFor(expectation, { interval: 1, timeout: 10_000 })
+const soon = (expectation: () => unknown) => vi.waitFor(expectation, { interval: 1, timeout: 30_000 })
 
-/** What a look-up came to: the key's id, `unknown`, or the reason of a rejection. */
+/** Returns the result of a lookup: the key's id, `unknown`, or the reason of a rejection. */
 async function lookUp({ keySet }: Scene, kid: string): Promise<string> {
   try {
     return (await keySet.findKey(kid))?.kid ?? 'unknown'
@@ -107,7 +107,7 @@ describe('the URL', () => {
     'http://127.0.0.1/jwks',
     'http://127.1.2.3/jwks',
     'http://[::1]:8080/jwks',
-  ])('%s is taken, and nothing is fetched before a key is needed', (url) => {
+  ])('accepts %s, and fetches nothing before a key is needed', (url) => {
     const fetch = vi.fn<(url: string) => Promise<Response>>()
     expect(messageOf(() => dynamicJwks(url, { fetch }))).toBe('accepted')
     expect(fetch).not.toHaveBeenCalled()
@@ -128,13 +128,13 @@ describe('the URL', () => {
     'localhost:3000/jwks',
     '/jwks',
     '',
-  ])('%j is rejected: neither https nor on this machine', (url) => {
+  ])('rejects %j: neither https nor on this machine', (url) => {
     expect(() => dynamicJwks(url)).toThrow(ConfigurationError)
   })
 })
 
 describe('the first request waits for the keys', () => {
-  test('200 that come at once wait for one fetch', async () => {
+  test('200 concurrent requests wait for one fetch', async () => {
     const scene = await setScene(publish([a, ec]))
     const kids = await Promise.all(
       Array.from({ length: 200 }, (_, i) => lookUp(scene, i % 2 === 0 ? a.kid : ec.kid)),
@@ -143,7 +143,7 @@ describe('the first request waits for the keys', () => {
     expect(scene.server.requests).toBe(1)
   })
 
-  test('200 that come while it cannot be reached are told so after one attempt', async () => {
+  test('200 concurrent requests to an unreachable endpoint fail after one attempt', async () => {
     const scene = await setScene(publish([a]))
     await scene.server.reject()
     const reasons = await Promise.all(Array.from({ length: 200 }, () => lookUp(scene, a.kid)))
@@ -152,13 +152,13 @@ describe('the first request waits for the keys', () => {
     expect(scene.errors).toHaveLength(1)
   })
 
-  test('those that follow do not wait', async () => {
+  test("later requests don't wait", async () => {
     const scene = await setWarmScene()
     expect(scene.keySet.findKey(a.kid)).toMatchObject({ kid: a.kid, alg: 'Ed25519' })
     expect(scene.server.requests).toBe(1)
   })
 
-  test('the error says how long keys are unavailable, and there is no fetch before', async () => {
+  test('the error says how long keys are unavailable, and no fetch happens before then', async () => {
     const scene = await setScene((_request, response) => void response.writeHead(500).end())
     for (let failures = 1; failures <= 12; failures++) {
       const error: unknown = await Promise.resolve(scene.keySet.findKey(a.kid)).catch(
@@ -177,7 +177,7 @@ describe('the first request waits for the keys', () => {
     expect(await lookUp(scene, a.kid)).toBe(a.kid)
   })
 
-  test('a server whose own keys are dynamic starts while they cannot be had', async () => {
+  test('a server whose own keys are dynamic starts while they are unavailable', async () => {
     const scene = await setScene(publish([a]))
     await scene.server.reject()
     const config = defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks: scene.keySet })
@@ -188,8 +188,8 @@ describe('the first request waits for the keys', () => {
   })
 })
 
-describe('a set is renewed in the background', () => {
-  test('not within five minutes, and by the first request after them', async () => {
+describe('refreshes the set in the background', () => {
+  test('not within five minutes, and with the first request after them', async () => {
     const scene = await setWarmScene()
     scene.server.answer = publish([a, b])
     scene.advance(5 * MINUTE)
@@ -201,7 +201,7 @@ describe('a set is renewed in the background', () => {
     expect(scene.fetches).toEqual([0, 5 * MINUTE + 1])
   })
 
-  test('no request waits for it: not the one that starts it, nor later ones', async () => {
+  test('without delaying requests: not the one that starts it, or later ones', async () => {
     const scene = await setWarmScene()
     let finish = () => {}
     scene.server.answer = (_request, response) => {
@@ -217,7 +217,7 @@ describe('a set is renewed in the background', () => {
     expect(scene.fetches).toHaveLength(2)
   })
 
-  test('whoever listens is told when it changed, and only then', async () => {
+  test('and calls listeners only if the set changed', async () => {
     const scene = await setWarmScene()
     const versions: number[] = []
     scene.keySet.subscribe(() => versions.push(scene.keySet.version))
@@ -231,7 +231,7 @@ describe('a set is renewed in the background', () => {
     ]) {
       scene.server.answer = answer
       scene.advance(5 * MINUTE + 1)
-      // Waits for the fetch, as a known key would not.
+      // Waits for the fetch, unlike the lookup of a known key.
       expect(await lookUp(scene, 'made up')).toBe('unknown')
     }
     expect(versions).toEqual([before + 1, before + 2])
@@ -241,7 +241,7 @@ describe('a set is renewed in the background', () => {
 describe('while the endpoint fails', () => {
   const failing: RequestListener = (_request, response) => void response.writeHead(503).end()
 
-  test('a set is used for a day, and not longer', async () => {
+  test('a set is used for a day, and no longer', async () => {
     const scene = await setWarmScene()
     scene.server.answer = failing
     for (const hour of [1, 12, 23, 24]) {
@@ -256,7 +256,7 @@ describe('while the endpoint fails', () => {
     expect(await lookUp(scene, a.kid)).toBe(a.kid)
   })
 
-  test('it is asked after pauses of 1 to 30 seconds that grow and differ', async () => {
+  test('retries after pauses of 1 to 30 seconds that grow and vary', async () => {
     const scene = await setWarmScene()
     scene.server.answer = failing
     scene.advance(5 * MINUTE)
@@ -271,7 +271,7 @@ describe('while the endpoint fails', () => {
     const longest = [1, 2, 4, 8, 16].map((seconds) => seconds * SECOND)
     pauses.forEach((pause, i) => {
       const limit = longest[i] ?? 30 * SECOND
-      // The clock moves in steps of 100 ms.
+      // The clock advances in steps of 100 ms.
       expect(pause).toBeGreaterThanOrEqual(Math.max(SECOND, limit / 2))
       expect(pause).toBeLessThanOrEqual(limit + 100)
     })
@@ -281,8 +281,8 @@ describe('while the endpoint fails', () => {
   })
 })
 
-describe('a key that is not in the set', () => {
-  test('causes one fetch in 30 seconds, however many are made up', async () => {
+describe("a key that isn't in the set", () => {
+  test('causes one fetch in 30 seconds, however many kids are made up', async () => {
     const scene = await setWarmScene()
     for (let i = 0; scene.now() < 120 * SECOND; i++, scene.advance(100)) {
       expect(await lookUp(scene, `made up ${i}`)).toBe('unknown')
@@ -290,7 +290,7 @@ describe('a key that is not in the set', () => {
     expect(scene.fetches).toEqual([0, 0, 30 * SECOND, 60 * SECOND, 90 * SECOND])
   })
 
-  test('is rejected at once within those 30 seconds, and 200 that come together wait for one fetch', async () => {
+  test('is rejected at once within those 30 seconds, and 200 concurrent lookups wait for one fetch', async () => {
     const scene = await setWarmScene()
     const answers = await Promise.all(Array.from({ length: 200 }, (_, i) => lookUp(scene, `made up ${i}`)))
     expect(new Set(answers)).toEqual(new Set(['unknown']))
@@ -298,14 +298,14 @@ describe('a key that is not in the set', () => {
     expect(scene.keySet.findKey('made up')).toBeUndefined()
   })
 
-  test('is found where it was published meanwhile', async () => {
+  test('is found if it was published meanwhile', async () => {
     const scene = await setWarmScene()
     scene.server.answer = publish([a, b])
     expect(await lookUp(scene, b.kid)).toBe(b.kid)
     expect(scene.fetches).toHaveLength(2)
   })
 
-  test('is not decided while the endpoint fails', async () => {
+  test('is KEYS_UNAVAILABLE while the endpoint fails', async () => {
     const scene = await setWarmScene()
     await scene.server.reject()
     expect(await lookUp(scene, b.kid)).toBe('KEYS_UNAVAILABLE')
@@ -321,18 +321,18 @@ describe('a key that is not in the set', () => {
   })
 })
 
-describe('a set that breaks the policy is dropped, and the earlier one kept', () => {
+describe('drops a set that breaks the policy, and keeps the earlier one', () => {
   const key = toPublicJwk(b)
   test.each<[string, object]>([
     ['no key', { keys: [] }],
     ['21 keys', { keys: Array.from({ length: 21 }, (_, i) => ({ ...key, kid: `k${i}` })) }],
     ['a private key', { keys: [b] }],
     ['a shared secret', { keys: [{ kty: 'oct', alg: 'HS256', kid: 'k', k: 'AAAA' }] }],
-    ['two keys of one id', { keys: [key, key] }],
+    ['two keys with one id', { keys: [key, key] }],
     ['a key without an algorithm', { keys: [{ ...key, alg: undefined }] }],
     ['a key for encryption', { keys: [{ ...key, use: 'enc' }] }],
-    ['an algorithm that was not asked for', { keys: [{ ...toPublicJwk(ec), alg: 'ES384', crv: 'P-384' }] }],
-    ['a point that is not on its curve', { keys: [key, { ...toPublicJwk(ec), x: `${'A'.repeat(42)}E` }] }],
+    ["an algorithm that isn't allowed", { keys: [{ ...toPublicJwk(ec), alg: 'ES384', crv: 'P-384' }] }],
+    ["a point that isn't on its curve", { keys: [key, { ...toPublicJwk(ec), x: `${'A'.repeat(42)}E` }] }],
   ])('%s', async (_name, jwks) => {
     const scene = await setWarmScene()
     const { version } = scene.keySet
@@ -345,13 +345,13 @@ describe('a set that breaks the policy is dropped, and the earlier one kept', ()
     expect(scene.keySet.version).toBe(version)
   })
 
-  test('20 keys are not too many', async () => {
+  test('accepts 20 keys', async () => {
     const keys = Array.from({ length: 20 }, (_, i) => ({ ...a, kid: `k${i}` }))
     expect(await lookUp(await setScene(publish(keys)), 'k19')).toBe('k19')
   })
 })
 
-describe('an answer is taken only as it should be', () => {
+describe('accepts only a valid response', () => {
   const set = publish([a])
   const padded = (bytes: number) => set + ' '.repeat(bytes - set.length)
   const reply =
@@ -363,7 +363,7 @@ describe('an answer is taken only as it should be', () => {
     ['status 200', reply(200), a.kid],
     ['any content type', reply(200, { 'content-type': 'text/plain' }), a.kid],
     ['64 KB', padded(MAX_PAYLOAD_BYTES), a.kid],
-    ['a byte more', padded(MAX_PAYLOAD_BYTES + 1), 'KEYS_UNAVAILABLE'],
+    ['one byte too many', padded(MAX_PAYLOAD_BYTES + 1), 'KEYS_UNAVAILABLE'],
     ['a byte order mark', `\uFEFF${set}`, a.kid],
     ['status 201', reply(201), 'KEYS_UNAVAILABLE'],
     ['status 304', reply(304), 'KEYS_UNAVAILABLE'],
@@ -372,7 +372,7 @@ describe('an answer is taken only as it should be', () => {
     expect(await lookUp(await setScene(answer), a.kid)).toBe(expected)
   })
 
-  test.each([301, 302, 303, 307, 308])('a redirect with %i is not followed', async (status) => {
+  test.each([301, 302, 303, 307, 308])("doesn't follow a redirect with %i", async (status) => {
     const elsewhere = await startJwksServer(publish([b]))
     const scene = await setScene(reply(status, { location: elsewhere.url }))
     expect(await lookUp(scene, b.kid)).toBe('KEYS_UNAVAILABLE')
@@ -388,7 +388,8 @@ describe('whatever the endpoint does, tokens of known keys are accepted, and aft
     ['cannot be reached', null],
     ...Object.entries(failures(set, privateSet)),
   ])('%s', async (failure, answer) => {
-    // Each of the fetches takes that long where nothing comes; elsewhere a busy machine must not run into it.
+    // Each fetch takes this long if no response comes. In other cases, a busy machine must not reach the
+    // limit.
     const isSlow = failure === 'never answers' || failure === 'sends one byte a second'
     const scene = await setWarmScene({ timeoutMs: isSlow ? 50 : 2_000 })
     const config = defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks: scene.keySet })
@@ -422,19 +423,19 @@ describe('whatever the endpoint does, tokens of known keys are accepted, and aft
 describe('a key that the endpoint names as revoked', () => {
   test('is invalid, causes no fetch, and calls the listeners', async () => {
     const scene = await setWarmScene()
-    let told = 0
-    scene.keySet.subscribe(() => told++)
+    let calls = 0
+    scene.keySet.subscribe(() => calls++)
     scene.server.answer = publish([b], { revoked: [a.kid] })
     scene.advance(6 * MINUTE)
     await lookUp(scene, a.kid)
     await soon(() => expect(scene.keySet.status(a.kid)).toBe('revoked'))
-    expect(told).toBe(1)
+    expect(calls).toBe(1)
     expect(scene.keySet.findKey(a.kid)).toBeUndefined()
     expect(scene.fetches).toHaveLength(2)
     expect(await lookUp(scene, b.kid)).toBe(b.kid)
   })
 
-  test('counts no longer although it is still among the keys', async () => {
+  test('is invalid although it is still among the keys', async () => {
     const scene = await setScene(publish([a, b], { revoked: [a.kid] }))
     expect(await lookUp(scene, a.kid)).toBe('unknown')
     expect(scene.keySet.status(a.kid)).toBe('revoked')
@@ -444,7 +445,7 @@ describe('a key that the endpoint names as revoked', () => {
 describe('a health check', () => {
   const stateOf = ({ keySet }: Scene) => reasonOf(keySet.ready())
 
-  test('fetches where there are no keys yet, and says when they cannot be had', async () => {
+  test('fetches if there are no keys yet, and reports if they are unavailable', async () => {
     const scene = await setScene(publish([a]))
     await scene.server.reject()
     expect(await stateOf(scene)).toBe('KEYS_UNAVAILABLE')
@@ -454,7 +455,7 @@ describe('a health check', () => {
     expect(scene.keySet.findKey(a.kid)).toMatchObject({ kid: a.kid })
   })
 
-  test('causes no fetch where there are keys, and takes none from a key that is not in the set', async () => {
+  test('causes no fetch if there are keys, and none is spent on an unknown key', async () => {
     const scene = await setWarmScene()
     scene.server.answer = publish([a, b])
     for (let i = 0; i < 100; i++) expect(await stateOf(scene)).toBe('accepted')
@@ -463,7 +464,7 @@ describe('a health check', () => {
   })
 })
 
-test('an endpoint is asked for JSON, and nothing of us is sent along', async () => {
+test('requests JSON, and sends no credentials', async () => {
   const headers: object[] = []
   const scene = await setScene((request, response) => {
     headers.push(request.headers)

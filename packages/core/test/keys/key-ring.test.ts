@@ -25,13 +25,13 @@ const [a, b, c, ec] = await Promise.all([
   createSigningKey('ES256'),
 ])
 const DAY_SECONDS = 86_400
-/** The longest JWT and the handover: how long a key retires. */
+/** How long a key retires: the lifetime of the longest JWT plus the handover. */
 const RETIRING_SECONDS = 900 + 60
 
 const start = new Date('2026-11-21T10:00:00.000Z')
 const after = (seconds: number) => new Date(start.getTime() + seconds * 1000)
 
-/** A ring with these keys, each in its state since the start. */
+/** Creates a ring with these keys, each in its state since the start. */
 function ringOf(states: readonly (readonly [PrivateJwk, KeyState])[], revoked: string[] = []): KeyRing {
   return {
     keys: states.map(([jwk, state]) => ({ jwk, state, since: start })),
@@ -39,7 +39,7 @@ function ringOf(states: readonly (readonly [PrivateJwk, KeyState])[], revoked: s
   }
 }
 
-/** The ids of the keys by state, and those that leaked. */
+/** Returns the ids of the keys by state, and the leaked ones. */
 function summary({ keys, revoked }: KeyRing): Record<string, string[]> {
   const kids = (state: KeyState) => keys.filter((key) => key.state === state).map(({ jwk }) => jwk.kid)
   return {
@@ -61,7 +61,7 @@ const three = ringOf([
   [c, 'next'],
 ])
 
-describe('a key goes from next to active to retiring, and is gone', () => {
+describe('a key goes from next to active to retiring, and is removed', () => {
   const ready = { now: after(PUBLISH_SECONDS), force: false }
   const early = { now: after(1), force: false }
   const forced = { now: after(1), force: true }
@@ -70,11 +70,11 @@ describe('a key goes from next to active to retiring, and is gone', () => {
     ['the first key signs', () => createKeyRing(a, start), { active: [a.kid] }],
     ['another is published', () => addNextKey(one, b, { now: start }), { active: [a.kid], next: [b.kid] }],
     ['it signs', () => rotateKeys(two, ready), { active: [b.kid], retiring: [a.kid] }],
-    ['it is made to sign at once', () => rotateKeys(two, forced), { active: [b.kid], retiring: [a.kid] }],
+    ['it signs at once', () => rotateKeys(two, forced), { active: [b.kid], retiring: [a.kid] }],
     ['the active key retires', () => retireKey(two, a.kid, ready), { active: [b.kid], retiring: [a.kid] }],
     ['a next key is withdrawn', () => retireKey(two, b.kid, early), { active: [a.kid] }],
     [
-      'a retiring key goes on retiring',
+      'a retiring key keeps retiring',
       () => retireKey(three, a.kid, early),
       { retiring: [a.kid], active: [b.kid], next: [c.kid] },
     ],
@@ -111,11 +111,11 @@ describe('a key goes from next to active to retiring, and is gone', () => {
     ],
     ['to retire the active key without a next one', () => retireKey(one, a.kid, ready), 'has no next key'],
     ['to retire the active key too early', () => retireKey(two, a.kid, early), 'another 599 s'],
-    ['to retire an unknown key', () => retireKey(two, c.kid, ready), 'no key of this id'],
-    ['to revoke an unknown key', () => revokeKey(two, c.kid, start), 'no key of this id'],
-    ['to revoke the only key', () => revokeKey(one, a.kid, start), 'No key can replace it'],
+    ['to retire an unknown key', () => retireKey(two, c.kid, ready), 'Key not found'],
+    ['to revoke an unknown key', () => revokeKey(two, c.kid, start), 'Key not found'],
+    ['to revoke the only key', () => revokeKey(one, a.kid, start), 'No key can replace this one'],
     [
-      'to revoke the active key with nothing but a retiring one',
+      'revoking the active key with only a retiring one left',
       () =>
         revokeKey(
           ringOf([
@@ -125,13 +125,13 @@ describe('a key goes from next to active to retiring, and is gone', () => {
           a.kid,
           start,
         ),
-      'No key can replace it',
+      'No key can replace this one',
     ],
   ])('rejected: %s', (_name, change, message) => {
     expect(messageOf(change)).toContain(message)
   })
 
-  test('a ring that was crowded has room again when its retiring keys are gone', () => {
+  test('a full ring has room again when its retiring keys are removed', () => {
     const ring = addNextKey(crowded, c, { now: after(RETIRING_SECONDS) })
     expect(summary(ring)).toMatchObject({ active: [a.kid], next: [c.kid], retiring: [] })
   })
@@ -143,7 +143,7 @@ describe('a key goes from next to active to retiring, and is gone', () => {
     expect(next).toMatchObject({ state: 'next', since: now })
   })
 
-  test('no change touches the ring that it was made from', () => {
+  test('no change modifies the original ring', () => {
     const before = JSON.stringify(two)
     rotateKeys(two, forced)
     retireKey(two, b.kid, early)
@@ -152,7 +152,7 @@ describe('a key goes from next to active to retiring, and is gone', () => {
   })
 })
 
-describe('a retiring key is gone when the last JWT that it signed has expired', () => {
+describe('a retiring key is removed when the last JWT that it signed has expired', () => {
   const ring = ringOf([
     [a, 'retiring'],
     [b, 'active'],
@@ -166,9 +166,9 @@ describe('a retiring key is gone when the last JWT that it signed has expired', 
     ['when its last JWT expires', 900, undefined, kept],
     ['a millisecond before the end of the handover', RETIRING_SECONDS - 0.001, undefined, kept],
     ['at the end of the handover', RETIRING_SECONDS, undefined, gone],
-    ['after 16 minutes where JWTs live an hour', RETIRING_SECONDS, 3_600, kept],
+    ['after 16 minutes if JWTs live an hour', RETIRING_SECONDS, 3_600, kept],
     ['after that hour and the handover', 3_660, 3_600, gone],
-    ['after 70 s where JWTs live 10 s', 70, 10, gone],
+    ['after 70 s if JWTs live 10 s', 70, 10, gone],
   ])('%s', (_name, seconds, jwtLifetimeSeconds, expected) => {
     const options = {
       now: after(seconds),
@@ -176,12 +176,12 @@ describe('a retiring key is gone when the last JWT that it signed has expired', 
       ...(jwtLifetimeSeconds !== undefined && { jwtLifetimeSeconds }),
     }
     expect(summary(withoutGone(ring, options))).toMatchObject(expected)
-    // Whatever changes the ring drops it too.
+    // Every change to the ring also drops it.
     expect(retireKey(ring, a.kid, options).keys.some(({ jwk }) => jwk === a)).toBe(expected === kept)
     expect(rotateKeys(ring, options).keys.some(({ jwk }) => jwk === a)).toBe(expected === kept)
   })
 
-  test('a key that signs or will sign is never gone', () => {
+  test('never removes a key that signs or will sign', () => {
     expect(withoutGone(two, { now: after(1_000 * DAY_SECONDS) })).toEqual(two)
   })
 })
@@ -207,7 +207,7 @@ describe('a revoked key', () => {
     })
   })
 
-  test('is named in the public set, and that member is absent where no key leaked', () => {
+  test('is named in the public set, and that member is absent if no key leaked', () => {
     expect(publicKeys(revokeKey(two, a.kid, start))).toEqual({
       keys: [expect.objectContaining({ kid: b.kid })],
       revoked: [a.kid],
@@ -216,7 +216,7 @@ describe('a revoked key', () => {
   })
 })
 
-describe('a fault is named by its member, and nothing private is quoted', () => {
+describe('names a fault by its member, without quoting private values', () => {
   const secret = 'c2VjcmV0LW9mLTMyLWJ5dGVzLXRoYXQtbm9ib2R5LXNlZQ'
   const key = (members: object) => ({ keys: [a, { ...b, state: 'retiring', ...members }] })
   const revoked = (value: unknown) => ({ keys: [a], revoked: value })
@@ -259,11 +259,11 @@ describe('a fault is named by its member, and nothing private is quoted', () => 
   })
 })
 
-describe('a thousand random lives of a ring', () => {
+describe('a thousand random ring histories', () => {
   const pool = [a, b, c, ec] as const
   const CHANGES = ['create', 'rotate', 'force', 'retire', 'revoke', 'wait'] as const
 
-  /** One life: changes in a row, with every ring that it went through. */
+  /** Simulates one history: successive changes, and every ring between them. */
   function live(seed: number): KeyRing[] {
     const random = createRandom(seed)
     let [now, serial] = [start, 0]
@@ -290,7 +290,7 @@ describe('a thousand random lives of a ring', () => {
 
   const rings = Array.from({ length: 1_000 }, (_, seed) => live(seed)).flat()
 
-  test('every ring has one key that signs and at most one that will, and is read as it was written', () => {
+  test('every ring has one signing key and at most one next key, and can be written and read unchanged', () => {
     expect(rings.length).toBeGreaterThan(4_000)
     for (const ring of rings) {
       expect(ring.keys.filter(({ state }) => state === 'active')).toHaveLength(1)
@@ -299,7 +299,7 @@ describe('a thousand random lives of a ring', () => {
     }
   })
 
-  test('public halves hold the key that signs, no revoked one and nothing private', () => {
+  test('the public set has the signing key, no revoked keys, and no private keys', () => {
     for (const ring of rings) {
       const jwks = publicKeys(ring)
       const kids = jwks.keys.map(({ kid }) => kid)
@@ -315,6 +315,6 @@ describe('a thousand random lives of a ring', () => {
   })
 })
 
-test('a ring without a key that signs is an error, not undefined', () => {
+test('a ring without a signing key is an error, not undefined', () => {
   expect(messageOf(() => activeKey(ringOf([[a, 'retiring']])))).toContain('no active key')
 })

@@ -9,7 +9,7 @@ import { reasonOf } from '../support/reason-of.ts'
 const newKey = async (alg?: Algorithm): Promise<PublicJwk> => toPublicJwk(await createSigningKey(alg))
 const [a, b, ec] = await Promise.all([newKey(), newKey(), newKey('ES256')])
 
-test('an empty set has no key, and every key is gone', () => {
+test('an empty set has no key, and rejects every key', () => {
   const live = createLiveKeys()
   expect(live.version).toBe(0)
   expect(live.findKey(a.kid)).toBeUndefined()
@@ -26,35 +26,35 @@ test('a key is known, then gone or revoked', async () => {
   expect([a, b].map(({ kid }) => live.findKey(kid))).toEqual([undefined, undefined])
 })
 
-test('a revoked key does not count, even when it is still among the keys', async () => {
+test("a revoked key isn't valid, even if it is still among the keys", async () => {
   const live = createLiveKeys()
   await live.replace([a, b], [a.kid])
   expect(live.status(a.kid)).toBe('revoked')
   expect(live.findKey(a.kid)).toBeUndefined()
 })
 
-test.each(['', '__proto__', 'constructor', 'toString'])('there is no key %j', async (kid) => {
+test.each(['', '__proto__', 'constructor', 'toString'])('finds no key %j', async (kid) => {
   const live = createLiveKeys()
   await live.replace([a], [])
   expect(live.findKey(kid)).toBeUndefined()
   expect(live.status(kid)).toBe('gone')
 })
 
-test('every change raises the version and is told to everyone who listens, and nothing else does', async () => {
+test('every change, and nothing else, raises the version and calls every listener', async () => {
   const live = createLiveKeys()
-  const told: number[] = []
-  const stop = live.subscribe(() => told.push(live.version))
+  const versions: number[] = []
+  const stop = live.subscribe(() => versions.push(live.version))
   await live.replace([a], [])
   await live.replace([{ ...a }], [])
   await live.replace([a, b], [])
   await live.replace([a], [b.kid])
-  expect(told).toEqual([1, 2, 3])
+  expect(versions).toEqual([1, 2, 3])
   stop()
   await live.replace([b], [])
-  expect(told).toEqual([1, 2, 3])
+  expect(versions).toEqual([1, 2, 3])
 })
 
-test('a listener finds the new set in place', async () => {
+test('a listener sees the new set', async () => {
   const live = createLiveKeys()
   await live.replace([a], [])
   const seen: unknown[] = []
@@ -63,33 +63,33 @@ test('a listener finds the new set in place', async () => {
   expect(seen).toEqual(['revoked', 'known'])
 })
 
-test('one listener that subscribes twice is told twice, and stops once at a time', async () => {
+test('calls a listener that subscribes twice twice, and unsubscribes one at a time', async () => {
   const live = createLiveKeys()
-  let told = 0
+  let calls = 0
   const listener = () => {
-    told++
+    calls++
   }
   const stop = live.subscribe(listener)
   live.subscribe(listener)
   await live.replace([a], [])
   stop()
   await live.replace([b], [])
-  expect(told).toBe(3)
+  expect(calls).toBe(3)
 })
 
-test('a set with a key that is none is rejected whole, and the earlier set stays', async () => {
+test('rejects a whole set with an invalid key, and keeps the earlier set', async () => {
   const live = createLiveKeys()
   await live.replace([a], [])
-  let told = 0
-  live.subscribe(() => told++)
-  // As long as a coordinate must be, and on no point of the curve.
+  let calls = 0
+  live.subscribe(() => calls++)
+  // Long enough for a coordinate, but on no point of the curve.
   const offCurve = { ...ec, kid: 'off', x: `${'A'.repeat(42)}E` }
   expect(await reasonOf(live.replace([b, offCurve], [a.kid]))).toBe('KEYS_UNAVAILABLE')
-  expect({ version: live.version, told }).toEqual({ version: 1, told: 0 })
+  expect({ version: live.version, calls }).toEqual({ version: 1, calls: 0 })
   expect([a, b].map(({ kid }) => live.status(kid))).toEqual(['known', 'gone'])
 })
 
-test('keys are ready before they count: no request waits for an import', async () => {
+test('imports keys before they are valid, so no request waits for an import', async () => {
   const live = createLiveKeys()
   await live.replace([a], [])
   const key = live.findKey(a.kid)
@@ -97,7 +97,7 @@ test('keys are ready before they count: no request waits for an import', async (
   expect(await key?.cryptoKey()).toBe(await key?.cryptoKey())
 })
 
-test('it takes the algorithms that were asked for', () => {
+test('accepts the configured algorithms', () => {
   expect([...createLiveKeys().algorithms]).toEqual(['Ed25519', 'ES256'])
   expect([...createLiveKeys(['RS256']).algorithms]).toEqual(['RS256'])
 })

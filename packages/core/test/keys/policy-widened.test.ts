@@ -57,7 +57,7 @@ describe.each(WIDENED)('%s', (alg) => {
     expect(messageOf(() => setOf([publicJwk], others))).toContain('JWKS: keys[0].alg must be one of')
   })
 
-  test('verifies a token of its own where it was asked for', async () => {
+  test('verifies its own tokens if it is allowed', async () => {
     const token = await sign(alg, { privateKey, kid })
     expect(await reasonOf(verifyJws(token, setOf([publicJwk], [alg]), { typ: null }))).toBe('accepted')
     expect(await reasonOf(verifyJws(token, staticJwks({ keys: [pairOf('Ed25519').publicJwk] })))).toBe(
@@ -65,13 +65,13 @@ describe.each(WIDENED)('%s', (alg) => {
     )
   })
 
-  test('verifies no token whose signature was changed', async () => {
+  test('rejects a token whose signature was changed', async () => {
     const [header, , signature] = (await sign(alg, { privateKey, kid })).split('.')
     const token = `${header}.${Buffer.from('{"a":1}').toString('base64url')}.${signature}`
     expect(await reasonOf(verifyJws(token, setOf([publicJwk], ALL)))).toBe('TOKEN_INVALID')
   })
 
-  test('is bound to its key: a token that names the key under another algorithm is rejected', async () => {
+  test('is bound to its key: rejects a token that names the key under another algorithm', async () => {
     const set = setOf([publicJwk], ALL)
     for (const other of ALL.filter((candidate) => candidate !== alg)) {
       const token = await sign(other, { privateKey: pairOf(other).privateKey, kid })
@@ -80,7 +80,7 @@ describe.each(WIDENED)('%s', (alg) => {
   })
 })
 
-test('one RSA key cannot serve both of its algorithms', async () => {
+test("one RSA key can't serve both of its algorithms", async () => {
   const { publicJwk } = pairOf('RS256')
   const jwk = await exportJWK(pairOf('RS256').privateKey)
   const asPs256 = await importJWK({ ...jwk, alg: 'PS256' }, 'PS256')
@@ -90,7 +90,7 @@ test('one RSA key cannot serve both of its algorithms', async () => {
   expect(await reasonOf(verifyJws(token, setOf([{ ...publicJwk, alg: 'PS256' }], ALL)))).toBe('accepted')
 })
 
-describe('a weak or odd key is rejected by the name of its member', () => {
+describe('rejects a weak or malformed key by the name of its member', () => {
   const { publicJwk: rsa } = pairOf('RS256')
   const { publicJwk: es384 } = pairOf('ES384')
   const { publicJwk: es512 } = pairOf('ES512')
@@ -136,11 +136,11 @@ describe('a weak or odd key is rejected by the name of its member', () => {
     expect(messageOf(() => setOf([jwk], ALL))).toMatch(new RegExp(`^JWKS: keys\\[0\\]\\.${member} \\S`))
   })
 
-  test.each([2_048, 3_072, 4_096])('a modulus of %i bits is accepted', (modulusLength) => {
+  test.each([2_048, 3_072, 4_096])('accepts a modulus of %i bits', (modulusLength) => {
     expect(messageOf(() => setOf([rsaOf({ modulusLength })], ALL))).toBe('accepted')
   })
 
-  test('a modulus of 8,192 bits is accepted', () => {
+  test('accepts a modulus of 8,192 bits', () => {
     expect(messageOf(() => setOf([{ ...rsa, n: bytes(1_024) }], ALL))).toBe('accepted')
   })
 })

@@ -11,7 +11,7 @@ const es = toPublicJwk(es256)
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const secret = 'c2VjcmV0LW9mLTMyLWJ5dGVzLXRoYXQtbm9ib2R5LXNlZQ'
 
-/** The message of the rejection. */
+/** Returns the message of the rejection. */
 function rejectionOf(jwks: unknown, parse: (jwks: unknown) => unknown = staticJwks): string {
   try {
     parse(jwks)
@@ -30,23 +30,27 @@ const manyKeys = (count: number) => ({
   keys: Array.from({ length: count }, (_, i) => ({ ...ed, kid: `k${i}` })),
 })
 
-test('the same set without a fault is accepted', () => {
+test('accepts the same set without a fault', () => {
   expect(rejectionOf({ keys: [ed, es] })).toBe('accepted')
   expect(rejectionOf(manyKeys(20))).toBe('accepted')
 })
 
-describe('what is no JWK Set is rejected', () => {
+describe("rejects a value that isn't a JWK Set", () => {
   const text = JSON.stringify({ keys: [ed] })
   const notJson = 'JWKS is not JSON'
-  const cure = 'Run "npx sallyport keys create"'
+  const cure = 'Run `npx sallyport keys create`.'
   const notASet = 'JWKS must be a JWK Set: { "keys": [ ... ] }'
 
   test.each([
-    ['nothing', undefined, 'JWKS is not set. Load your .env file, or run "npx sallyport keys create"'],
+    [
+      'nothing',
+      undefined,
+      'JWKS is not set. Load your .env file, or run `npx sallyport keys create --env .env`.',
+    ],
     ['null', null, notASet],
     ['an empty text', '', `${notJson}: it is empty. ${cure}`],
     ['a byte order mark before it', `\uFEFF${text}`, `${notJson}: it starts with a byte order mark. ${cure}`],
-    ['single quotes around it', `'${text}'`, `${notJson}: it stands in quotes. ${cure}`],
+    ['single quotes around it', `'${text}'`, `${notJson}: it is in quotes. ${cure}`],
     ['JSON in JSON', JSON.stringify(text), notASet],
     [
       'PEM',
@@ -62,18 +66,18 @@ describe('what is no JWK Set is rejected', () => {
     ['a key that is a list', { keys: [[ed]] }, notASet],
     ['a list with a hole', { keys: new Array(1) }, notASet],
     ['a key beside one that is none', { keys: [ed, null] }, notASet],
-    ['no key', { keys: [] }, 'JWKS has no key'],
-    ['21 keys', manyKeys(21), 'JWKS has 21 keys; at most 20'],
+    ['no key', { keys: [] }, `JWKS has no keys. ${cure}`],
+    ['21 keys', manyKeys(21), 'JWKS has 21 keys. Keep at most 20.'],
   ])('%s', (_name, jwks, message) => {
     expect(rejectionOf(jwks)).toBe(message)
   })
 })
 
-describe('a private key among public ones is rejected by the name of its member', () => {
+describe('rejects a private key among public ones by the name of its member', () => {
   test.each(secretMembers.map((member) => [member, changed(ed, { [member]: secret })] as const))(
     '%s in a public key',
     (member, jwks) => {
-      expect(rejectionOf(jwks)).toBe(`JWKS: keys[0].${member} is private; only public keys belong here`)
+      expect(rejectionOf(jwks)).toBe(`JWKS: keys[0].${member} is private. Set the public keys here.`)
     },
   )
 
@@ -83,11 +87,11 @@ describe('a private key among public ones is rejected by the name of its member'
     ['d', changed(rsa.publicKey.export({ format: 'jwk' }), { alg: 'RS256', d: secret })],
     ['k', { keys: [{ kty: 'oct', alg: 'HS256', kid: 'k', k: secret }] }],
   ])('%s of %j', (member, jwks) => {
-    expect(rejectionOf(jwks)).toBe(`JWKS: keys[0].${member} is private; only public keys belong here`)
+    expect(rejectionOf(jwks)).toBe(`JWKS: keys[0].${member} is private. Set the public keys here.`)
   })
 })
 
-describe('one key at fault rejects the whole set, by the name of the member', () => {
+describe('rejects the whole set for one invalid key, by the name of the member', () => {
   const sha1 = createHash('sha1').update('x').digest('base64url')
 
   test.each([
@@ -132,7 +136,7 @@ describe('one key at fault rejects the whole set, by the name of the member', ()
   })
 })
 
-describe('the message says what the member must be', () => {
+describe('the message describes the valid values', () => {
   test.each([
     ['alg', 'one of Ed25519, ES256', { ...ed, alg: 'HS256' }],
     ['kty', 'OKP', { ...ed, kty: 'EC' }],
@@ -147,7 +151,7 @@ describe('the message says what the member must be', () => {
   })
 })
 
-test('a set that is changed after it was read is not read again', async () => {
+test('ignores changes to the set after it was read', async () => {
   const key = { ...ed }
   const keySet = staticJwks({ keys: [key] })
   key.x = 'AAAA'
@@ -162,7 +166,7 @@ test('a member named __proto__ hides nothing and adds nothing', () => {
   expect(rejectionOf(text(ed, without(ed, 'x')))).toBe('JWKS: keys[0].x must be 32 bytes in base64url')
 })
 
-test('a key that says nothing of its use is accepted, and so are unneeded members', () => {
+test('accepts a key without a use, and extra members', () => {
   expect(rejectionOf({ keys: [{ ...without(ed, 'use'), x5t: 'AAAA', key_ops: ['verify'] }] })).toBe(
     'accepted',
   )
@@ -176,7 +180,7 @@ describe('private keys', () => {
     ['x', { ...ed25519, x: 'AAAA' }],
     ['alg', { ...ed25519, alg: 'HS256' }],
     ['kid', { ...ed25519, kid: es256.kid }],
-  ])('a key at fault is rejected by the name of its member: %s', (member, key) => {
+  ])('rejects an invalid key by the name of its member: %s', (member, key) => {
     expect(rejectionOf({ keys: [es256, key] }, parseSigningKeys)).toMatch(
       new RegExp(`^SIGNING_KEYS: keys\\[1\\]\\.${member} \\S`),
     )
@@ -184,15 +188,15 @@ describe('private keys', () => {
 
   test.each([
     ['nothing', undefined],
-    ['text that is no JSON', 'x'],
+    ["text that isn't JSON", 'x'],
     ['no key', { keys: [] }],
     ['21 keys', { keys: Array.from({ length: 21 }, (_, i) => ({ ...ed25519, kid: `k${i}` })) }],
-  ])('%s is rejected', (_name, jwks) => {
+  ])('rejects %s', (_name, jwks) => {
     expect(rejectionOf(jwks, parseSigningKeys)).toMatch(/^SIGNING_KEYS /)
   })
 })
 
-describe('no message holds a secret', () => {
+describe('no message contains a secret', () => {
   test.each([
     ['a private key in JWKS', { keys: [ed25519] }],
     ['text cut off', JSON.stringify({ keys: [ed25519] }).slice(0, -1)],

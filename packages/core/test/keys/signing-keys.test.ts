@@ -12,7 +12,7 @@ describe.each(['Ed25519', 'ES256'] as const)('a new %s key', async (alg) => {
     expect(key.kid).toBe(await calculateJwkThumbprint(toPublicJwk(key)))
   })
 
-  test('gives away nothing of its private half when it is published', () => {
+  test('contains nothing of its private half when it is published', () => {
     const members =
       alg === 'ES256'
         ? ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']
@@ -22,7 +22,7 @@ describe.each(['Ed25519', 'ES256'] as const)('a new %s key', async (alg) => {
     expect(JSON.stringify(publicJwks)).not.toContain(key.d)
   })
 
-  test('is imported once, and cannot be exported', async () => {
+  test("is imported once, and can't be exported", async () => {
     const { active } = parseSigningKeys({ keys: [key] })
     const imported = await active.cryptoKey()
     expect(imported).toMatchObject({ type: 'private', usages: ['sign'], extractable: false })
@@ -30,7 +30,7 @@ describe.each(['Ed25519', 'ES256'] as const)('a new %s key', async (alg) => {
   })
 })
 
-test('no two keys are alike', async () => {
+test('no two keys are equal', async () => {
   const [one, other] = await Promise.all([createSigningKey(), createSigningKey()])
   expect(one.kid).not.toBe(other.kid)
 })

@@ -9,14 +9,14 @@ const { publicJwks } = parseSigningKeys({ keys: [ed25519, es256] })
 test.each([
   ['JSON text', JSON.stringify(publicJwks)],
   ['an object', publicJwks],
-])('keys are found by their kid, whether the set was %s', (_name, jwks) => {
+])('finds keys by their kid in a set given as %s', (_name, jwks) => {
   const keySet = staticJwks(jwks)
   expect(keySet.findKey(ed25519.kid)).toMatchObject({ kid: ed25519.kid, alg: 'Ed25519' })
   expect(keySet.findKey(es256.kid)).toMatchObject({ kid: es256.kid, alg: 'ES256' })
   expect([...keySet.algorithms]).toEqual(['Ed25519', 'ES256'])
 })
 
-describe('there is no key', () => {
+describe('finds no key', () => {
   test.each(['', 'unknown', '__proto__', 'constructor', 'toString', ed25519.kid.toLowerCase()])(
     '%j',
     (kid) => {
@@ -25,7 +25,7 @@ describe('there is no key', () => {
   )
 })
 
-test('a key is imported once, as a public key that verifies and cannot be anything else', async () => {
+test('imports a key once, as a public key that can only verify', async () => {
   const key = await staticJwks(publicJwks).findKey(es256.kid)
   const imported = await key?.cryptoKey()
   expect(imported).toMatchObject({ type: 'public', usages: ['verify'] })

@@ -1,10 +1,10 @@
 import type { Leak } from './leak-watch.ts'
 
-/** A secret that may stand in a place, and why. */
+/** A secret that may appear in a place, and why. */
 interface AllowedLeak extends Pick<Leak, 'secret' | 'place'> {
-  /** What must stand before it. */
+  /** The text that must precede it. */
   readonly after?: RegExp
-  /** The test file that does it on purpose; absent where the product does. */
+  /** The test file that leaks it on purpose. Absent if the product does. */
   readonly file?: `packages/${string}.test.ts`
   readonly reason: string
 }
@@ -13,28 +13,29 @@ const ALLOWED: readonly AllowedLeak[] = [
   {
     secret: 'family key',
     place: 'database',
-    reason: 'the column tokenFamily: whoever has it can make the server end the session, and nothing else',
+    reason:
+      'the column tokenFamily: an attacker who reads it can make the server end the session, and nothing else',
   },
   {
     secret: 'private key',
     place: 'log',
     after: /"d":"$/,
     file: 'packages/core/test/cli/keys.test.ts',
-    reason: 'the command is there to print them',
+    reason: 'the command exists to print them',
   },
   {
     secret: 'random secret',
     place: 'URL',
     after: /\/(verify-email|reset-password|undo-email-change)\?token=$/,
     file: 'packages/core/test/endpoints/every-endpoint.test.ts',
-    reason: 'shows that what belongs into a body counts for nothing in a URL',
+    reason: "tests that a URL can't carry what belongs in a body",
   },
   {
     secret: 'password',
     place: 'URL',
     after: /[?&](password|currentPassword|newPassword)=$/,
     file: 'packages/core/test/endpoints/every-endpoint.test.ts',
-    reason: 'shows that what belongs into a body counts for nothing in a URL',
+    reason: "tests that a URL can't carry what belongs in a body",
   },
   {
     secret: 'password',
@@ -48,15 +49,14 @@ const ALLOWED: readonly AllowedLeak[] = [
     place: 'URL',
     after: /[?&](state|nonce)=$/,
     file: 'packages/core/test/sign-in-elsewhere/sign-in-with-provider.test.ts',
-    reason:
-      "the app's own random values for the provider, which belong into its URL (RFC 6749 section 4.1.1)",
+    reason: "the app's random values for the provider, which belong in its URL (RFC 6749 section 4.1.1)",
   },
   {
     secret: 'JWT',
     place: 'URL',
     file: 'packages/trpc/test/server/context.test.ts',
     reason:
-      "tRPC's httpSubscriptionLink puts connectionParams into the URL: shows that they count for nothing",
+      "tRPC's httpSubscriptionLink puts connectionParams into the URL: tests that they are ignored there",
   },
   {
     secret: 'password',
@@ -66,7 +66,7 @@ const ALLOWED: readonly AllowedLeak[] = [
   },
 ]
 
-/** Whether a leak is one of those that were decided on. */
+/** Returns whether a leak is allowed. */
 export function isAllowed(leak: Leak, testPath: string): boolean {
   return ALLOWED.some(
     ({ secret, place, after = /$/, file = '' }) =>

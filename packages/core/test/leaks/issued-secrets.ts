@@ -1,29 +1,32 @@
-/** What may be issued that nobody else must read. */
+/** The kinds of issued secrets. */
 export type SecretKind = 'random secret' | 'family key' | 'JWT' | 'private key' | 'cookie' | 'password'
 
 /** A secret in a text. */
 export interface Finding {
   readonly secret: SecretKind
-  /** What stands before it. */
+  /** The text that precedes it. */
   readonly after: string
 }
 
-/** Everything secret that was issued so far, and the search for it. */
+/** Stores all secrets issued so far, and searches texts for them. */
 export interface IssuedSecrets {
-  /** A secret in base64url. Of a JWT the signature counts, of a cookie what follows the last dot. */
+  /**
+   * Adds a secret in base64url. Of a JWT, only the signature; of a cookie, only the part after the last dot.
+   */
   add(kind: Exclude<SecretKind, 'password'>, value: string): void
   addPassword(password: string): void
-  /** The secrets in a text, or in the bytes of a file. */
+  /** Returns the secrets in a text, or in the bytes of a file. */
   find(text: string | Uint8Array): Finding[]
   forget(): void
 }
 
-/** So many characters of a secret are enough to know it by, and every one of ours is longer. */
+/** This many characters identify a secret. Every secret is longer. */
 const KNOWN_BY = 42
 const MAYBE_SECRETS = new RegExp(`[\\w-]{${KNOWN_BY},}`, 'g')
 
 /**
- * Passwords that are rejected and stand in many a text: shorter ones, a word of our messages and tables, and the email address.
+ * Rejected passwords that appear in many texts: short ones, a word in messages and tables, and the email
+ * address.
  */
 const NO_PASSWORD = /^(.{0,7}|password|\S+@\S+)$/su
 
@@ -35,7 +38,7 @@ export function createIssuedSecrets(): IssuedSecrets {
     add(kind, value) {
       const secret = value.slice(value.lastIndexOf('.') + 1)
       const known = secret.slice(0, KNOWN_BY)
-      // What is put into a cookie has a name already; a key of a family is random like any secret until it is used as one.
+      // The value of a cookie already has a kind. A family key is a random secret until it is used as a key.
       if (known.length === KNOWN_BY && (!kinds.has(known) || kind === 'family key')) kinds.set(known, kind)
     },
     addPassword(password) {
@@ -63,12 +66,12 @@ export function createIssuedSecrets(): IssuedSecrets {
   }
 }
 
-/** One character a byte, as neither a file nor a text of another encoding is to be searched in any other way. */
+/** Maps each byte to one character, so files and texts of any encoding can be searched. */
 function toBytes(text: string | Uint8Array): string {
   return Buffer.from(text).toString('latin1')
 }
 
-/** Not the secret itself, which would then stand in a log. */
+/** Returns the text before a secret, without the secret, which would leak it into the log. */
 function before(bytes: string, at: number): string {
   return bytes.slice(Math.max(0, at - 40), at).replace(/[^ -~]+/g, ' ')
 }

@@ -2,20 +2,20 @@ import { createIssuedSecrets, type Finding } from './issued-secrets.ts'
 import { type Place, watchPlaces } from './watch-places.ts'
 import { watchSecrets } from './watch-secrets.ts'
 
-/** A secret where it must not be. */
+/** A secret in a forbidden place. */
 export interface Leak extends Finding {
   readonly place: Place
 }
 
-/** What was issued in a test file, and where it got to. */
+/** The secrets issued in a test file, and where they leaked. */
 export interface LeakWatch {
-  /** The leaks so far, each once; they are then forgotten. */
+  /** Returns the leaks so far, each once, and forgets them. */
   takeLeaks(): Leak[]
-  /** Forgets what was issued: the next file begins. */
+  /** Forgets all issued secrets, before the next file. */
   startOver(): void
 }
 
-/** Watches this process. All from the outside: no code under test knows of it. */
+/** Watches this process from outside: the code under test doesn't know about it. */
 export const leakWatch: LeakWatch = startLeakWatch()
 
 function startLeakWatch(): LeakWatch {
@@ -27,7 +27,7 @@ function startLeakWatch(): LeakWatch {
 
   watchSecrets(secrets)
   const { readOpenDatabases, forgetDatabases } = watchPlaces((place, text) => {
-    // A log may be written before we learn what is secret in it; a database is too large to keep.
+    // A log may be written before a secret in it is known, so keep it. A database is too large to keep.
     if (place === 'database') search(place, text)
     else texts[place].add(Buffer.from(text).toString())
   })
@@ -45,7 +45,7 @@ function startLeakWatch(): LeakWatch {
     startOver() {
       forgetDatabases()
       secrets.forget()
-      for (const heard of Object.values(texts)) heard.clear()
+      for (const seen of Object.values(texts)) seen.clear()
       leaks = []
     },
   }

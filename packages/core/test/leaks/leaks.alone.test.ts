@@ -45,12 +45,12 @@ afterEach(() => {
   forbidden()
 })
 
-/** What the end of this file would complain of. */
+/** Returns the leaks that the end of this file would report. */
 function forbidden(): Leak[] {
   return leakWatch.takeLeaks().filter((leak) => !isAllowed(leak, import.meta.filename))
 }
 
-/** Ways in which secrets come into being. */
+/** Ways to create secrets. */
 const SECRETS: { issued: string; kind: Leak['secret']; issue: () => Promise<string> }[] = [
   {
     issued: 'the secret of a session',
@@ -77,7 +77,7 @@ const SECRETS: { issued: string; kind: Leak['secret']; issue: () => Promise<stri
     },
   },
   {
-    issued: 'a cookie that a server elsewhere sets',
+    issued: 'a cookie that another server sets',
     kind: 'cookie',
     async issue() {
       const value = `id.${randomBytes(32).toString('base64url')}`
@@ -105,26 +105,26 @@ const SECRETS: { issued: string; kind: Leak['secret']; issue: () => Promise<stri
   },
 ]
 
-test.each(SECRETS)('$issued is known as one', async ({ kind, issue }) => {
+test.each(SECRETS)('registers $issued', async ({ kind, issue }) => {
   const secret = await issue()
   expect(forbidden()).toEqual([])
   Response.json({ message: `it is ${secret}` }, { status: 400 })
   expect(forbidden()).toEqual([{ place: 'error body', secret: kind, after: expect.any(String) }])
 })
 
-/** Ways in which a text gets where others may read. */
+/** Ways for a text to become readable by others. */
 const PLACES: { how: string; place: Leak['place']; write: (text: string) => unknown }[] = [
   { how: 'an error on the console', place: 'log', write: (text) => console.error('on purpose:', { text }) },
   { how: 'the output', place: 'log', write: (text) => process.stdout.write(`on purpose: ${text}\n`) },
   { how: 'the output of a command', place: 'log', write: (text) => promisify(execFile)('echo', [text]) },
-  { how: 'the output of a child', place: 'log', write: printInChild },
+  { how: 'the output of a child process', place: 'log', write: printInChild },
   {
     how: 'the body of a rejection',
     place: 'error body',
     write: (text) => Response.json({ text }, { status: 400 }),
   },
   {
-    how: 'the answer of a server',
+    how: 'the response of a server',
     place: 'error body',
     write: (text) => fetch(url, { headers: { 'x-status': '500', 'x-body': text } }),
   },
@@ -139,7 +139,7 @@ const PLACES: { how: string; place: Leak['place']; write: (text: string) => unkn
     write: (text) => fetch(`${url}?${new URLSearchParams({ text })}`),
   },
   {
-    how: 'the URL that an endpoint is asked by',
+    how: 'the URL of a call to an endpoint',
     place: 'URL',
     write: (text) => auth.handler(new Request(`http://localhost:3000/api/auth/${encodeURIComponent(text)}`)),
   },
@@ -156,13 +156,13 @@ const PLACES: { how: string; place: Leak['place']; write: (text: string) => unkn
   },
 ]
 
-test.each(PLACES)('$how is read', async ({ place, write }) => {
+test.each(PLACES)('reads $how', async ({ place, write }) => {
   const { sessionCookie } = await auth.signIn()
   await write(sessionCookie)
   expect(forbidden()).toEqual([{ place, secret: 'random secret', after: expect.any(String) }])
 })
 
-test('a hash is none, and the key of a family may be stored', async () => {
+test("a hash isn't a secret, and the family key may be stored", async () => {
   const { sessionId } = await auth.signIn()
   const session = auth.db.selectFrom('session').selectAll().where('id', '=', sessionId)
   const account = auth.db.selectFrom('account').selectAll()
@@ -177,7 +177,7 @@ test.each([
   { place: 'log', secret: 'family key', after: '' },
   { place: 'log', secret: 'private key', after: '"d":"' },
   { place: 'URL', secret: 'JWT', after: '' },
-] as const)('a $secret in a $place is a leak but where it is said otherwise', (leak) => {
+] as const)('a $secret in a $place is a leak unless it is allowed', (leak) => {
   expect(isAllowed(leak, '/packages/core/test/any.test.ts')).toBe(false)
 })
 
@@ -189,7 +189,7 @@ function store(path: string, text: string): Database.Database {
   return database
 }
 
-/** What it prints is not to be seen among the results. */
+/** Hides what it prints from the test output. */
 async function printInChild(text: string): Promise<void> {
   const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
   const child = fork(new URL('print.ts', import.meta.url), [text], { execArgv: [] })

@@ -1,2 +1,2 @@
-// Another process that says more than it should.
+// Another process that prints a secret.
 console.log(process.argv[2])

@@ -1,16 +1,16 @@
-// Part of every test file: at its end no secret that was issued in it may stand where others may read.
+// Part of every test file: at its end, no secret that it issued may appear where others can read it.
 import { afterAll, expect, vi } from 'vitest'
 import { isAllowed } from './allowed-leaks.ts'
 import { leakWatch } from './leak-watch.ts'
 
-// A process may have run another file before.
+// The process may have run another file before.
 leakWatch.startOver()
 
-// Registered before any other, so it runs after all others.
+// Registered before any other hook, so it runs last.
 afterAll(() => {
   const { testPath = '' } = expect.getState()
   const leaks = leakWatch.takeLeaks()
-  // The next file of this process begins with what belongs to all of it as it was.
+  // Restores what the next file shares with this one.
   vi.useRealTimers()
   vi.restoreAllMocks()
   vi.unstubAllGlobals()

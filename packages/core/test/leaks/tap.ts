@@ -1,11 +1,12 @@
-/** What is to happen whenever a method is called. */
+/** Called whenever the method is called. */
 interface Listener {
   before?(args: unknown[], owner: unknown): void
   after?(result: unknown, args: unknown[], owner: unknown): void
 }
 
 /**
- * Lets a method do what it does and tells what it was given and what came of it. Not a spy: tests that restore theirs would end it.
+ * Wraps a method, and reports its arguments and result. Not a spy: tests that restore their spies would
+ * remove it.
  *
  * @param kind `get` for an accessor, whose result is the value
  */
@@ -23,7 +24,7 @@ export function tap(owner: object, name: string, listener: Listener, kind: 'valu
   Object.defineProperty(owner, name, { ...descriptor, configurable: true, [kind]: tapped })
 }
 
-/** The method may be inherited; it is then tapped for this owner alone. */
+/** Finds the method, which may be inherited. Then only this object is tapped. */
 function findDescriptor(owner: object, name: string): PropertyDescriptor | undefined {
   for (let holder: object | null = owner; holder !== null; holder = Object.getPrototypeOf(holder)) {
     const descriptor = Object.getOwnPropertyDescriptor(holder, name)

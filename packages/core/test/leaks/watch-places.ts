@@ -6,36 +6,36 @@ import { format } from 'node:util'
 import Database from 'better-sqlite3'
 import { tap } from './tap.ts'
 
-/** Where others may read. */
+/** The places that others can read. */
 export type Place = 'log' | 'error body' | 'URL' | 'database'
 
-type Hear = (text: string | Uint8Array) => void
+type Receive = (text: string | Uint8Array) => void
 
-/** Hears of every text that goes where others may read. A database is read when it is closed. */
-export function watchPlaces(hear: (place: Place, text: string | Uint8Array) => void): {
-  /** Reads those that nobody has closed. */
+/** Reports every text that goes where others can read it. Reads a database when it is closed. */
+export function watchPlaces(receive: (place: Place, text: string | Uint8Array) => void): {
+  /** Reads the databases that are still open. */
   readOpenDatabases(): void
-  /** Reads them no more. */
+  /** Stops reading them. */
   forgetDatabases(): void
 } {
-  watchLogs((text) => hear('log', text))
-  watchErrorBodies((text) => hear('error body', text))
-  watchUrls((url) => hear('URL', url))
-  return watchDatabases((bytes) => hear('database', bytes))
+  watchLogs((text) => receive('log', text))
+  watchErrorBodies((text) => receive('error body', text))
+  watchUrls((url) => receive('URL', url))
+  return watchDatabases((bytes) => receive('database', bytes))
 }
 
-function watchLogs(hear: Hear): void {
+function watchLogs(receive: Receive): void {
   for (const method of ['log', 'info', 'warn', 'error', 'debug', 'trace', 'dir', 'table'])
-    tap(console, method, { before: (args) => hear(format(...args)) })
+    tap(console, method, { before: (args) => receive(format(...args)) })
   for (const stream of [process.stdout, process.stderr])
-    tap(stream, 'write', { before: ([chunk]) => hearChunk(chunk, hear) })
-  watchChildren(hear)
+    tap(stream, 'write', { before: ([chunk]) => receiveChunk(chunk, receive) })
+  watchChildren(receive)
 }
 
-function watchChildren(hear: Hear): void {
+function watchChildren(receive: Receive): void {
   const redirected = new WeakSet<object>()
   tap(ChildProcess.prototype, 'spawn', {
-    // What a child would write to our own output goes through our hands instead.
+    // A child writes to its own pipes instead, and this process copies its output.
     before([options]) {
       if (!isObject(options) || !('stdio' in options) || !Array.isArray(options.stdio)) return
       const { stdio } = options
@@ -53,50 +53,50 @@ function watchChildren(hear: Hear): void {
       ] as const
       for (const [from, to] of outputs) {
         if (from === null) continue
-        tap(from, 'push', { before: ([chunk]) => hearChunk(chunk, hear) })
+        tap(from, 'push', { before: ([chunk]) => receiveChunk(chunk, receive) })
         if (isObject(options) && redirected.has(options)) from.on('data', (chunk) => to.write(chunk))
       }
     },
   })
 }
 
-function watchErrorBodies(hear: Hear): void {
+function watchErrorBodies(receive: Receive): void {
   tap(Response, 'json', {
     before([body, init]) {
-      if (isObject(init) && 'status' in init && Number(init.status) >= 400) hear(JSON.stringify(body))
+      if (isObject(init) && 'status' in init && Number(init.status) >= 400) receive(JSON.stringify(body))
     },
   })
   for (const method of ['write', 'end']) {
     tap(ServerResponse.prototype, method, {
       before([chunk], response) {
-        if (response instanceof ServerResponse && response.statusCode >= 400) hearChunk(chunk, hear)
+        if (response instanceof ServerResponse && response.statusCode >= 400) receiveChunk(chunk, receive)
       },
     })
   }
-  // As tRPC puts them into batches and into messages over WebSocket.
+  // The format of tRPC in batches and WebSocket messages.
   tap(JSON, 'stringify', {
     after(text, [value]) {
       const answers = Array.isArray(value) ? value : [value]
-      if (answers.some((answer) => isObject(answer) && 'error' in answer)) hear(String(text))
+      if (answers.some((answer) => isObject(answer) && 'error' in answer)) receive(String(text))
     },
   })
 }
 
-function watchUrls(hear: Hear): void {
-  tap(Request.prototype, 'url', { after: (url) => hear(decode(String(url))) }, 'get')
+function watchUrls(receive: Receive): void {
+  tap(Request.prototype, 'url', { after: (url) => receive(decode(String(url))) }, 'get')
   tap(Server.prototype, 'emit', {
     before([event, request]) {
       if ((event === 'request' || event === 'upgrade') && isObject(request) && 'url' in request)
-        hear(decode(String(request.url)))
+        receive(decode(String(request.url)))
     },
   })
   subscribe('undici:request:create', (message) => {
     if (isObject(message) && 'request' in message && isObject(message.request) && 'path' in message.request)
-      hear(decode(String(message.request.path)))
+      receive(decode(String(message.request.path)))
   })
 }
 
-function watchDatabases(hear: Hear): ReturnType<typeof watchPlaces> {
+function watchDatabases(receive: Receive): ReturnType<typeof watchPlaces> {
   const open = new Set<Database.Database>()
   tap(Database.prototype, 'prepare', {
     before: (_args, database) =>
@@ -105,29 +105,30 @@ function watchDatabases(hear: Hear): ReturnType<typeof watchPlaces> {
   tap(Database.prototype, 'close', {
     before(_args, database) {
       if (!(database instanceof Database) || !open.delete(database) || !database.open) return
-      // Of several connections to a file the last that is closed will do.
+      // Of several connections to a file, read only the last one to close.
       const isLast = database.memory || [...open].every(({ name }) => name !== database.name)
       if (isLast) read(database)
     },
   })
 
   function read(database: Database.Database): void {
-    // One that could not be opened, or that is closed, has been read.
+    // A connection that never opened, or is closed, needs no reading.
     if (!database.open) return
     if (database.memory) {
-      hear(database.serialize())
+      receive(database.serialize())
       return
     }
-    for (const file of [database.name, `${database.name}-wal`]) if (existsSync(file)) hear(readFileSync(file))
+    for (const file of [database.name, `${database.name}-wal`])
+      if (existsSync(file)) receive(readFileSync(file))
   }
   return { readOpenDatabases: () => open.forEach(read), forgetDatabases: () => open.clear() }
 }
 
-function hearChunk(chunk: unknown, hear: Hear): void {
-  if (typeof chunk === 'string' || chunk instanceof Uint8Array) hear(chunk)
+function receiveChunk(chunk: unknown, receive: Receive): void {
+  if (typeof chunk === 'string' || chunk instanceof Uint8Array) receive(chunk)
 }
 
-/** With the spaces and other characters that it stands for. */
+/** Decodes the spaces and other characters in it. */
 function decode(url: string): string {
   try {
     return decodeURIComponent(url.replaceAll('+', ' '))

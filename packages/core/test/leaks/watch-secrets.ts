@@ -5,7 +5,7 @@ import { tap } from './tap.ts'
 
 const PASSWORD_FIELDS = new Set(['password', 'currentPassword', 'newPassword'])
 
-/** Hears of every secret where it is made, received or given. */
+/** Reports every secret where it is created, received, or passed on. */
 export function watchSecrets(secrets: IssuedSecrets): void {
   tap(Crypto.prototype, 'getRandomValues', {
     after: (bytes) => bytes instanceof Uint8Array && addBytes('random secret', bytes),
@@ -20,14 +20,14 @@ export function watchSecrets(secrets: IssuedSecrets): void {
   tap(SubtleCrypto.prototype, 'importKey', {
     before([format, key, algorithm]) {
       addPrivateKey(key)
-      // What is made a key of in this way is no longer a secret of a session, but what tells them apart.
+      // A secret used as a key like this isn't a session's secret, but the family key.
       if (format === 'raw' && isHmac(algorithm)) addBytes('family key', key)
     },
   })
   for (const method of ['append', 'set']) {
     tap(Headers.prototype, method, { before: ([name, value]) => addCookie(String(name), String(value)) })
   }
-  // Of answers of servers in other processes.
+  // Secrets in responses of servers in other processes.
   subscribe('undici:request:headers', (message) => {
     const { response } = message as { response: { headers: Uint8Array[] } }
     const texts = response.headers.map(String)
@@ -54,7 +54,7 @@ export function watchSecrets(secrets: IssuedSecrets): void {
     if (name.toLowerCase() === 'set-cookie' && value !== undefined) secrets.add('cookie', value)
   }
 
-  /** Passwords in what is sent to an endpoint, also by a batch of calls. */
+  /** Passwords in requests to an endpoint, also in batched calls. */
   function addPasswords(value: unknown, depth = 0): void {
     if (!isObject(value) || Array.isArray(value)) return
     for (const [name, member] of Object.entries(value)) {
@@ -76,7 +76,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-/** A failure is the caller's to hear of. */
-function whenDone(promise: unknown, hear: (value: unknown) => void): void {
-  if (promise instanceof Promise) promise.then(hear, () => {})
+/** Reports the result of a promise. The caller handles a failure. */
+function whenDone(promise: unknown, receive: (value: unknown) => void): void {
+  if (promise instanceof Promise) promise.then(receive, () => {})
 }

@@ -12,11 +12,11 @@ import { collectRevocations } from '../support/revocations.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { createUserMaker } from '../support/user-maker.ts'
 
-// For a hook that never ends; before anything else can have set a timer.
+// For a hook that never ends. Set before any code can start a timer.
 vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] })
 afterAll(() => void vi.useRealTimers())
 
-// A file, so that others do not see what has not been committed.
+// A file, so other connections don't see uncommitted changes.
 const path = join(temporaryDirectory(), 'app.db')
 const auth = await createTestAuth({ databaseUrl: path })
 const other = await openSqlite(path)
@@ -37,7 +37,7 @@ const nameSeenByOthers = async () =>
   (await other.db.selectFrom('user').select('name').where('id', '=', userId).executeTakeFirstOrThrow()).name
 const ofUser = () => ({ at: auth.clock.now(), userId, actorId: null })
 const unbanned = (): ChangeEvent => ({ type: 'user.unbanned', ...ofUser(), from: null })
-/** Renames the user and records something. */
+/** Renames the user and records an event. */
 const rename = (database: Partial<SessionDatabase> = {}, event: ChangeEvent = unbanned()) =>
   commit({ ...auth.database, ...database }, async (trx, record) => {
     await trx.updateTable('user').set({ name: 'Eve' }).where('id', '=', userId).execute()
@@ -46,8 +46,8 @@ const rename = (database: Partial<SessionDatabase> = {}, event: ChangeEvent = un
   })
 const recordsOf = async () => (await readAudit(auth, userId)).filter(({ type }) => type !== 'user.created')
 
-describe('one thing happens after the other', () => {
-  test('the change, the hooks and the record in one transaction; then streams and listeners; then the caller', async () => {
+describe('the order', () => {
+  test('the change, the hooks, and the record in one transaction; then streams and listeners; then the caller', async () => {
     const order: string[] = []
     const at = (what: string) => order.push(what)
     const event: ChangeEvent = { type: 'user.role-changed', ...ofUser(), from: 'admin', to: 'user' }
@@ -72,11 +72,11 @@ describe('one thing happens after the other', () => {
     ])
   })
 
-  test('a listener finds it done, with its record', async () => {
-    const heard = Promise.withResolvers<unknown>()
+  test('a listener sees the committed change and its record', async () => {
+    const announced = Promise.withResolvers<unknown>()
     const look = async () => [await nameSeenByOthers(), (await recordsOf()).length]
-    await rename({ onEvent: () => void heard.resolve(look()) })
-    expect(await heard.promise).toEqual(['Eve', 1])
+    await rename({ onEvent: () => void announced.resolve(look()) })
+    expect(await announced.promise).toEqual(['Eve', 1])
   })
 
   test('a slow listener delays nothing', async () => {
@@ -93,7 +93,7 @@ describe('one thing happens after the other', () => {
   })
 })
 
-describe('nothing is left behind, no stream ends, and nothing is reported', () => {
+describe('everything is rolled back, no stream ends, and nothing is reported', () => {
   const failure = new Error('no')
   const role = (): ChangeEvent => ({ type: 'user.role-changed', ...ofUser(), from: 'user', to: 'admin' })
 
@@ -106,7 +106,7 @@ describe('nothing is left behind, no stream ends, and nothing is reported', () =
     expect(onEvent).not.toHaveBeenCalled()
   }
 
-  test('when the work throws after it has recorded what it did', () =>
+  test('if the work throws after it recorded an event', () =>
     isUndone((database) =>
       commit({ ...auth.database, ...database }, async (trx, record) => {
         await trx.deleteFrom('user').execute()
@@ -124,7 +124,7 @@ describe('nothing is left behind, no stream ends, and nothing is reported', () =
       },
     ],
     [
-      'breaks a rule of the database',
+      'violates a database constraint',
       async (_event, trx) => {
         const {
           token,
@@ -145,7 +145,7 @@ describe('nothing is left behind, no stream ends, and nothing is reported', () =
           .execute()
       },
     ],
-  ])('when a hook %s, after another has written', (_name, fails) =>
+  ])('if a hook %s after another has written', (_name, fails) =>
     isUndone((database) => {
       const writes: ChangeHook = async (_event, trx) => {
         await trx.updateTable('user').set({ image: 'x' }).execute()
@@ -154,7 +154,7 @@ describe('nothing is left behind, no stream ends, and nothing is reported', () =
     }),
   )
 
-  test('when the record cannot be written', () =>
+  test("if the record can't be written", () =>
     isUndone((database) =>
       commit({ ...auth.database, ...database }, async (trx, record) => {
         await trx.updateTable('user').set({ name: 'Eve' }).execute()
@@ -165,7 +165,7 @@ describe('nothing is left behind, no stream ends, and nothing is reported', () =
 })
 
 describe('a hook that never ends', () => {
-  test('is given up with 503, and nothing is left behind; others write again', async () => {
+  test('ends with 503 and is rolled back, and others can write again', async () => {
     const onEvent = vi.fn<(event: AuthEvent) => void>()
     const before = await dumpTables(auth)
     const setImage = (image: string | null) =>
@@ -176,13 +176,13 @@ describe('a hook that never ends', () => {
     expect(await change).toBe('SESSIONS_UNAVAILABLE')
     expect(published).toEqual([])
     expect(onEvent).not.toHaveBeenCalled()
-    // What waited for the transaction to end, on its own connection, is now done.
+    // Work on its own connection that waited for the transaction has now finished.
     await setImage(null)
     expect(await dumpTables(auth)).toEqual(before)
     expect(await rename()).toBe('renamed')
   })
 
-  test('and goes on too late writes nothing', async () => {
+  test('writes nothing if it continues too late', async () => {
     const before = await dumpTables(auth)
     const { promise: late, resolve: goOn } = Promise.withResolvers<void>()
     const ended = Promise.withResolvers<unknown>()
@@ -199,7 +199,7 @@ describe('a hook that never ends', () => {
   })
 })
 
-describe('a listener that fails changes nothing', () => {
+describe('a failing listener changes nothing', () => {
   test.each<[string, () => Promise<void>]>([
     [
       'throws',
@@ -208,7 +208,7 @@ describe('a listener that fails changes nothing', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('no'))],
-  ])('one that %s', async (_name, onEvent) => {
+  ])('a listener that %s', async (_name, onEvent) => {
     const print = vi.spyOn(console, 'error').mockImplementation(() => {})
     expect(await rename({ onEvent })).toBe('renamed')
     expect(await nameSeenByOthers()).toBe('Eve')
@@ -218,11 +218,11 @@ describe('a listener that fails changes nothing', () => {
   })
 })
 
-describe('what is written down of an event, and which streams end', () => {
+describe('the recorded events, and the streams that end', () => {
   const at = new Date('2026-11-21T10:00:00.000Z')
   const base = { at, userId: 'ada' }
 
-  test('of as many events as a change has, each is written down', async () => {
+  test('every event of a change is recorded', async () => {
     const sessionIds = Array.from({ length: 5_000 }, (_, i) => `s${i}`)
     await commit(auth.database, async (_trx, record) => {
       for (const sessionId of sessionIds) record({ ...base, sessionId, type: 'session.expired' })
@@ -232,18 +232,18 @@ describe('what is written down of an event, and which streams end', () => {
     await auth.db.deleteFrom('audit').where('userId', '=', 'ada').execute()
   })
 
-  test('what changes nothing has no record', async () => {
+  test('a change without effect has no record', async () => {
     const before = await dumpTables(auth)
     expect(await commit(auth.database, async () => 7)).toBe(7)
     expect(await dumpTables(auth)).toEqual(before)
   })
 })
 
-describe('a transaction that the database undoes for the sake of another', () => {
+describe('a transaction that the database aborts because of a conflict', () => {
   const conflict = (code: string) => Object.assign(new Error('deadlock detected'), { code })
   const wrapped = new AuthError('SESSIONS_UNAVAILABLE', { cause: conflict('40P01') })
 
-  /** Runs a change that fails so often, while the pauses in between are over at once. */
+  /** Runs a change that fails this many times, and skips the pauses between attempts. */
   async function failing(times: number, error: Error) {
     let attempts = 0
     const outcome = reasonOf(
@@ -262,18 +262,18 @@ describe('a transaction that the database undoes for the sake of another', () =>
   test.each([
     ['40P01', conflict('40P01')],
     ['40001', conflict('40001')],
-    ['40P01 under a rejection', wrapped],
-  ])('is tried again after %s, and its events are reported once', async (_name, error) => {
+    ['40P01 as the cause of a rejection', wrapped],
+  ])('is retried after %s, and its events are reported once', async (_name, error) => {
     expect(await failing(5, error)).toEqual({ reason: 'accepted', attempts: 6 })
     expect(await recordsOf()).toHaveLength(1)
   })
 
-  test('is given up after five more attempts', async () => {
+  test('fails after five retries', async () => {
     expect(await failing(6, conflict('40P01'))).toEqual({ reason: 'SESSIONS_UNAVAILABLE', attempts: 6 })
     expect(await recordsOf()).toEqual([])
   })
 
-  test('is not tried again for any other fault', async () => {
+  test("isn't retried for any other error", async () => {
     let attempts = 0
     const broken = commit(auth.database, async () => {
       attempts++

@@ -22,13 +22,13 @@ const send = async ({ path }: Route, input: object, cookie?: string) => {
 const sessionsOf = (userId: string) =>
   db.selectFrom('session').select('id').where('userId', '=', userId).execute()
 
-/** Until someone waits for a lock. */
-async function someoneWaits(trx: AuthTransaction): Promise<void> {
+/** Waits until a transaction waits for a lock. */
+async function waitForLock(trx: AuthTransaction): Promise<void> {
   const waiting = await sql`select 1 from pg_locks where not granted`.execute(trx)
-  if (waiting.rows.length === 0) await someoneWaits(trx)
+  if (waiting.rows.length === 0) await waitForLock(trx)
 }
 
-/** Begins work that has to wait for what `lock` has locked, and lets it go on. */
+/** Starts work that must wait for what `lock` has locked, and then releases it. */
 async function meanwhile<Result>(
   lock: (trx: AuthTransaction) => Promise<unknown>,
   work: () => Promise<Result>,
@@ -38,7 +38,7 @@ async function meanwhile<Result>(
   await db.transaction().execute(async (trx) => {
     await lock(trx)
     work().then(begun.resolve, begun.reject)
-    await someoneWaits(trx)
+    await waitForLock(trx)
     await whileItWaits(trx)
   })
   return begun.promise
@@ -47,13 +47,13 @@ async function meanwhile<Result>(
 const lockUser = (userId: string) => (trx: AuthTransaction) =>
   trx.selectFrom('user').select('id').where('id', '=', userId).forNoKeyUpdate().execute()
 
-test('of eight sign-ins at once no more sessions remain than a user may have', async () => {
+test('eight concurrent sign-ins leave no more sessions than a user may have', async () => {
   const { userId } = await auth.createUser()
   await Promise.all(Array.from({ length: 8 }, () => createSession(database, { userId, config })))
   expect(await sessionsOf(userId)).toHaveLength(3)
 })
 
-test('a sign-in waits for a ban under way, and is rejected', async () => {
+test('a sign-in waits for a running ban, and is rejected', async () => {
   const { userId } = await auth.createUser()
   const signIn = await meanwhile(
     (trx) => trx.updateTable('user').set({ banned: true }).where('id', '=', userId).execute(),
@@ -103,14 +103,14 @@ test.each(CHANGES)('$what waits for the user before it locks a session', async (
   expect((await isBanned)?.ban).not.toBeNull()
 })
 
-test('a link that is used many times at once is used once', async () => {
+test('a link used many times concurrently works once', async () => {
   const { userId, email } = await auth.createUser()
   const token = await insertLink(auth, { kind: 'verify-email', userId, email })
   const answers = await Promise.all(Array.from({ length: 8 }, () => send(ENDPOINTS.verifyEmail, { token })))
   expect(answers.map(({ code }) => code).sort()).toEqual([...Array(7).fill('LINK_INVALID'), null].sort())
 })
 
-test('if two accounts move to one address at once, one is rejected because it is taken', async () => {
+test('if two accounts change to one address concurrently, one is rejected because the address is taken', async () => {
   const [ada, bob] = [await auth.createUser(), await auth.createUser()]
   const email = `${crypto.randomUUID()}@example.com`
   const tokens = [
@@ -118,14 +118,14 @@ test('if two accounts move to one address at once, one is rejected because it is
     await insertLink(auth, { kind: 'change-email', userId: bob.userId, email }),
   ]
   const moved = await meanwhile(
-    // Both look before either has moved.
+    // Both read before either one has written.
     lockUser(bob.userId),
     () => Promise.all(tokens.map((token) => send(ENDPOINTS.verifyEmail, { token }))),
   )
   expect(moved.map(({ code }) => code).sort()).toEqual(['EMAIL_TAKEN', null].sort())
 })
 
-test('of two admins who delete themselves at once, one remains', async () => {
+test('if two admins delete themselves concurrently, one remains', async () => {
   await db.deleteFrom('user').execute()
   const admins = [await auth.createUser('admin'), await auth.createUser('admin')]
   const cookies = await Promise.all(admins.map(async ({ userId }) => (await auth.signIn(userId)).cookie))
@@ -134,7 +134,7 @@ test('of two admins who delete themselves at once, one remains', async () => {
   expect(await db.selectFrom('user').select('id').execute()).toHaveLength(1)
 })
 
-test('of two admins who ban each other at once, one is banned', async () => {
+test('if two admins ban each other concurrently, one is banned', async () => {
   const [ada, bob] = [await auth.createUser('admin'), await auth.createUser('admin')]
   const [asAda, asBob] = [await auth.signIn(ada.userId), await auth.signIn(bob.userId)]
   const answers = await Promise.all([
@@ -144,7 +144,7 @@ test('of two admins who ban each other at once, one is banned', async () => {
   expect(answers.map(({ code }) => code).sort()).toEqual(['ACCOUNT_BANNED', null].sort())
 })
 
-test('two changes that wait for each other both succeed, each reported once', async () => {
+test('two changes that deadlock both succeed, each reported once', async () => {
   const [ada, bob] = [await auth.createUser(), await auth.createUser()]
   let arrived = 0
   const bothWaitOnce = async (trx: AuthTransaction) => {
@@ -170,7 +170,7 @@ test('two changes that wait for each other both succeed, each reported once', as
   expect(audit).toHaveLength(4)
 })
 
-test('a user who was deleted meanwhile gets an error when they sign in', async () => {
+test('a user who was deleted meanwhile gets an error at sign-in', async () => {
   const { userId } = await auth.createUser()
   const signIn = await meanwhile(
     (trx) => trx.deleteFrom('user').where('id', '=', userId).execute(),

@@ -30,14 +30,14 @@ const idsOf = async (of: TestAuth = auth) =>
   (await of.db.selectFrom('session').select('id').orderBy('createdAt').execute()).map(({ id }) => id)
 const after = (seconds: number) => new Date(clock.now().getTime() + seconds * 1000)
 
-/** Everything that is stored, to see that nothing has changed. */
+/** Returns everything stored, to check that nothing has changed. */
 const stored = async ({ db }: TestAuth = auth) => ({
   users: await db.selectFrom('user').selectAll().execute(),
   sessions: await db.selectFrom('session').selectAll().execute(),
   audit: await db.selectFrom('audit').selectAll().execute(),
 })
 
-/** An auth server with these settings of sessions, and a user. */
+/** Starts an auth server with these session settings, and creates a user. */
 async function withSettings(session: AuthConfigOptions['session'] = {}) {
   const own = await createTestAuth({ session })
   onTestFinished(() => own.close())
@@ -50,7 +50,7 @@ async function withSettings(session: AuthConfigOptions['session'] = {}) {
 }
 
 describe('a new session', () => {
-  test('lasts as long as it should, and is known by a cookie of id and secret', async () => {
+  test('lasts as configured, and has a cookie with its id and secret', async () => {
     const session = await begin()
     expect(session).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -68,7 +68,7 @@ describe('a new session', () => {
     })
   })
 
-  test('is a row that says all of it', async () => {
+  test('stores everything in its row', async () => {
     const now = clock.now().toISOString()
     const { id, expiresAt } = await begin({ address: '192.0.2.1', userAgent: 'Mosaic/0.9' })
     expect(await rowOf(id)).toEqual({
@@ -92,25 +92,25 @@ describe('a new session', () => {
     })
   })
 
-  test('has the id that it is to have', async () => {
+  test('has the given id', async () => {
     const id = crypto.randomUUID()
     const { cookie } = await begin({ id })
     expect(parseSessionCookie(cookie).sessionId).toBe(id)
     await expect(begin({ id })).rejects.toThrow(/UNIQUE/)
   })
 
-  test('leaves its secret nowhere but in the cookie', async () => {
+  test('stores its secret only in the cookie', async () => {
     const { cookie } = await begin()
     expect(JSON.stringify([await stored(), events])).not.toContain(parseSessionCookie(cookie).secret)
   })
 
-  test('has another id and another secret every time', async () => {
+  test('has a new id and secret every time', async () => {
     const sessions = await Promise.all(Array.from({ length: 20 }, () => begin()))
     expect(new Set(sessions.map(({ id }) => id)).size).toBe(20)
     expect(new Set(sessions.map(({ cookie }) => parseSessionCookie(cookie).secret)).size).toBe(20)
   })
 
-  test('keeps no more than 512 characters of the user agent', async () => {
+  test('keeps at most 512 characters of the user agent', async () => {
     expect((await rowOf((await begin({ userAgent: 'x'.repeat(10_000) })).id)).userAgent).toBe('x'.repeat(512))
   })
 
@@ -118,13 +118,13 @@ describe('a new session', () => {
     expect(await rowOf((await begin()).id)).toMatchObject({ ipAddress: null, userAgent: null })
   })
 
-  test('ends no other session unless it is given', async () => {
+  test('ends no other session unless one is given', async () => {
     const [first, second] = [await begin(), await begin()]
     expect((await idsOf()).sort()).toEqual([first.id, second.id].sort())
     expect(published).toEqual([])
   })
 
-  test('is reported once it exists, and recorded', async () => {
+  test('is reported and recorded after it was created', async () => {
     const { id } = await begin({ address: '192.0.2.1', userAgent: 'Mosaic/0.9' })
     const created = { address: '192.0.2.1', userAgent: 'Mosaic/0.9', userId, sessionId: id, at: clock.now() }
     expect(events).toEqual([{ type: 'session.created', ...created, knownDevice: null }])
@@ -149,15 +149,15 @@ describe('a new session', () => {
 describe('a new session expires', () => {
   test.each<[string, AuthConfigOptions['session'], boolean, number]>([
     ['after 30 days', {}, true, 30 * DAY_SECONDS],
-    ['after a day where it is not remembered', {}, false, DAY_SECONDS],
+    ["after a day if it isn't remembered", {}, false, DAY_SECONDS],
     ['as configured', { expiresInSeconds: 3_600 }, true, 3_600],
-    ['as configured where it is not remembered', { unrememberedExpiresInSeconds: 60 }, false, 60],
+    ["as configured if it isn't remembered", { unrememberedExpiresInSeconds: 60 }, false, 60],
     ['no later for not being remembered', { expiresInSeconds: 3_600 }, false, 3_600],
     ['at the end of its absolute lifetime', { absoluteLifetimeSeconds: 7_200 }, true, 7_200],
     ['after the idle timeout', { idleTimeoutSeconds: 1_800 }, true, 1_800],
     ['after the idle timeout, remembered or not', { idleTimeoutSeconds: 1_800 }, false, 1_800],
     [
-      'as soon as any of them says so',
+      'at the earliest of the limits',
       { idleTimeoutSeconds: 1_800, absoluteLifetimeSeconds: 1_000, expiresInSeconds: 2_000 },
       true,
       1_000,
@@ -195,7 +195,7 @@ describe('a new session', () => {
     expect(await rowOf(session.id)).toMatchObject({ version: 1, provedVersion: 1, rotatedAt: null })
   })
 
-  test('is ours, unless another issuer is named', async () => {
+  test('belongs to this issuer, unless another one is given', async () => {
     expect(await rowOf((await begin()).id)).toMatchObject({ issuer: null })
     const issuer = 'https://id.example.com'
     const [own] = config.issuers
@@ -212,14 +212,14 @@ describe('a new session', () => {
   })
 })
 
-describe('no session begins', () => {
+describe('creates no session', () => {
   const banned = async (banExpires: Date | null) => {
     const { userId } = await auth.createUser()
     await db.updateTable('user').set({ banned: true, banExpires }).where('id', '=', userId).execute()
     return userId
   }
 
-  test('for a user whom there is not: USER_NOT_FOUND', async () => {
+  test('for a missing user: USER_NOT_FOUND', async () => {
     const before = await stored()
     const call = begin({ userId: 'missing' })
     await expect(call).rejects.toBeInstanceOf(EndpointError)
@@ -229,9 +229,9 @@ describe('no session begins', () => {
   })
 
   test.each([
-    ['for ever', () => null],
-    ['for a millisecond more', () => after(0.001)],
-  ])('for a user who is banned %s, and the one before stays', async (_name, banExpires) => {
+    ['permanently', () => null],
+    ['for another millisecond', () => after(0.001)],
+  ])('for a user who is banned %s, and the previous session stays', async (_name, banExpires) => {
     const replaced = await begin()
     const userId = await banned(banExpires())
     const before = await stored()
@@ -242,11 +242,11 @@ describe('no session begins', () => {
     expect([events, published]).toEqual([[], []])
   })
 
-  test('but for a user whose ban has ended one does', async () => {
+  test('except for a user whose ban has ended', async () => {
     expect(await reasonOf(begin({ userId: await banned(clock.now()) }))).toBe('accepted')
   })
 
-  test('if the app rejects it in the transaction, and the one before stays', async () => {
+  test('if the app rejects it in the transaction, and the previous session stays', async () => {
     const replaced = await begin()
     const before = await stored()
     events.length = 0
@@ -262,7 +262,7 @@ describe('no session begins', () => {
     expect([events, published]).toEqual([[], []])
   })
 
-  test('where a hook of the transaction rejects, and then nothing has changed', async () => {
+  test('if a hook of the transaction rejects, and rolls everything back', async () => {
     const replaced = await begin()
     const before = await stored()
     events.length = 0
@@ -277,8 +277,8 @@ describe('no session begins', () => {
   })
 })
 
-describe('the session that the same browser had', () => {
-  test('ends with the new one, which has another id and another secret', async () => {
+describe('the previous session of the same browser', () => {
+  test('is replaced by the new one, which has another id and secret', async () => {
     const before = await begin()
     events.length = 0
     const session = await begin({ replaces: parseSessionCookie(before.cookie) })
@@ -291,14 +291,14 @@ describe('the session that the same browser had', () => {
     ])
   })
 
-  test('ends where it was of another user too', async () => {
+  test('ends even if it belongs to another user', async () => {
     const eve = await auth.signIn()
     const session = await begin({ replaces: parseSessionCookie(eve.sessionCookie) })
     expect(await idsOf()).toEqual([session.id])
     expect(published).toEqual([{ sessionId: eve.sessionId, userId: eve.userId }])
   })
 
-  test('ends by the secret that it had a moment ago as well', async () => {
+  test('ends with its previous secret too', async () => {
     const before = await begin()
     const previousToken = (await rowOf(before.id)).token
     const rotated = { previousToken, token: 'sha256:another', rotatedAt: clock.now() }
@@ -309,7 +309,7 @@ describe('the session that the same browser had', () => {
 })
 
 describe('with maxSessionsPerUser', () => {
-  test('the oldest make room for a new one', async () => {
+  test('deletes the oldest sessions for a new one', async () => {
     const own = await withSettings({ maxSessionsPerUser: 2 })
     const revoked = collectRevocations(own.database.revocations)
     const ids: string[] = []
@@ -323,7 +323,7 @@ describe('with maxSessionsPerUser', () => {
     expect(await causes.execute()).toEqual(Array(2).fill({ detail: '{"cause":"evicted"}' }))
   })
 
-  test('one that has expired does not count, and is not evicted', async () => {
+  test("ignores an expired session, and doesn't evict it", async () => {
     const own = await withSettings({ maxSessionsPerUser: 1, whenFull: 'reject' })
     const { id, expiresAt } = await own.begin()
     own.clock.advance((expiresAt.getTime() - own.clock.now().getTime()) / 1000 - 0.001)
@@ -333,7 +333,7 @@ describe('with maxSessionsPerUser', () => {
     expect(await idsOf(own)).toEqual([id, next.id])
   })
 
-  test('of any number that begin at once no more are left than allowed', async () => {
+  test('concurrent sign-ins leave no more sessions than allowed', async () => {
     const own = await withSettings({ maxSessionsPerUser: 3 })
     await Promise.all(Array.from({ length: 10 }, () => own.begin()))
     expect(await idsOf(own)).toHaveLength(3)
@@ -345,14 +345,14 @@ describe('with maxSessionsPerUser', () => {
       return { ...own, sessions: [await own.begin(), await own.begin()] as const }
     }
 
-    test('a sign-in too many is 409 TOO_MANY_SESSIONS, and nothing changes', async () => {
+    test('rejects an additional sign-in with 409 TOO_MANY_SESSIONS, and changes nothing', async () => {
       const own = await full()
       const before = await stored(own)
       await expect(own.begin()).rejects.toMatchObject({ code: 'TOO_MANY_SESSIONS', status: 409 })
       expect(await stored(own)).toEqual(before)
     })
 
-    test("another user's browser keeps its session where the sign-in is rejected", async () => {
+    test("another user's browser keeps its session if the sign-in is rejected", async () => {
       const own = await full()
       const eve = await own.signIn()
       const call = own.begin({ replaces: parseSessionCookie(eve.sessionCookie) })
@@ -360,7 +360,7 @@ describe('with maxSessionsPerUser', () => {
       expect(await idsOf(own)).toContain(eve.sessionId)
     })
 
-    test('of any number at once no more begin than allowed', async () => {
+    test('concurrent sign-ins create no more sessions than allowed', async () => {
       const own = await withSettings({ maxSessionsPerUser: 3, whenFull: 'reject' })
       const answers = await Promise.allSettled(Array.from({ length: 10 }, () => own.begin()))
       expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(3)

@@ -4,7 +4,7 @@ import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { deleteSessionOf, deleteSessions, type SessionSelector } from '../../src/lifecycle/end-session.ts'
 import { replaceCredentials } from '../../src/lifecycle/replace-credentials.ts'
-import { createFamily, createSessionSecret } from '../../src/session/secret.ts'
+import { createSecret, createSessionSecret } from '../../src/session/secret.ts'
 import { collectRevocations, foundWhenAnnounced } from '../support/revocations.ts'
 import { parseSessionCookie, WRONG_COOKIES } from '../support/session-cookie.ts'
 
@@ -36,7 +36,7 @@ const auditOf = (sessionId: string) =>
 const ending = { cause: 'revoked', actorId: null, at: clock.now() } as const
 
 describe('a revocation', () => {
-  test('deletes that session and no other, and announces it once it is done', async () => {
+  test('deletes only that session, and announces it after the commit', async () => {
     const [session, other] = [await begin(), await begin()]
     const found = foundWhenAnnounced({ sessionId: session.id, userId }, database)
     expect(await revokeSession(session.id, database)).toBe(true)
@@ -45,7 +45,7 @@ describe('a revocation', () => {
     expect(await idsOf()).toEqual([other.id])
   })
 
-  test('of an unknown session finds nothing, announces nothing and writes nothing down', async () => {
+  test('of an unknown session finds nothing, announces nothing, and records nothing', async () => {
     const before = await db.selectFrom('audit').selectAll().execute()
     expect(await revokeSession('unknown', database)).toBe(false)
     expect(await revokeSession('', database)).toBe(false)
@@ -54,20 +54,20 @@ describe('a revocation', () => {
     expect(await db.selectFrom('audit').selectAll().execute()).toEqual(before)
   })
 
-  test('for the second time finds nothing', async () => {
+  test('finds nothing the second time', async () => {
     const { id } = await begin()
     await revokeSession(id, database)
     expect(await revokeSession(id, database)).toBe(false)
     expect(published).toHaveLength(1)
   })
 
-  test('of a session that has expired is one too', async () => {
+  test('also works for an expired session', async () => {
     const { id } = await begin()
     await db.updateTable('session').set({ expiresAt: clock.now() }).where('id', '=', id).execute()
     expect(await revokeSession(id, database)).toBe(true)
   })
 
-  test('is reported and recorded, with its cause, who did it and when', async () => {
+  test('is reported and recorded with its cause, actor, and time', async () => {
     const { id } = await begin()
     const ending = {
       cause: 'revoked-by-admin',
@@ -87,7 +87,7 @@ describe('a revocation', () => {
     ])
   })
 
-  test("is the app's own by default", async () => {
+  test('is attributed to the app by default', async () => {
     await revokeSession((await begin()).id, database)
     await begin()
     await revokeSessions(userId, database)
@@ -96,7 +96,7 @@ describe('a revocation', () => {
 })
 
 describe('a revocation of all sessions of a user', () => {
-  test('ends only theirs, and publishes each once it is done', async () => {
+  test("ends only that user's sessions, and publishes each one after the commit", async () => {
     const eve = await auth.createUser()
     const [one, two, others] = [await begin(), await begin(), await begin(eve.userId)]
     const found = foundWhenAnnounced({ sessionId: two.id, userId }, database)
@@ -124,10 +124,14 @@ describe('inside a transaction', () => {
     ['all of a user', ({ mine }) => ({ userId: mine.userId }), ['mine', 'other']],
     ['all but one', ({ mine }) => ({ userId: mine.userId, exceptId: mine.id }), ['other']],
     ['one that is of the user', ({ mine }) => ({ sessionId: mine.id, userId: mine.userId }), ['mine']],
-    ['none that is not of the user', ({ mine, eves }) => ({ sessionId: eves.id, userId: mine.userId }), []],
-    ['none that is the one to stay', ({ mine }) => ({ sessionId: mine.id, exceptId: mine.id }), []],
+    [
+      'none that belongs to another user',
+      ({ mine, eves }) => ({ sessionId: eves.id, userId: mine.userId }),
+      [],
+    ],
+    ['none that is to stay', ({ mine }) => ({ sessionId: mine.id, exceptId: mine.id }), []],
     ['none of a missing user', () => ({ userId: '' }), []],
-  ])('sessions end: %s', async (_name, selector, ended) => {
+  ])('ends sessions: %s', async (_name, selector, ended) => {
     const eve = await auth.createUser()
     const sessions = { mine: await begin(), other: await begin(), eves: await begin(eve.userId) }
     expect(await select(selector(sessions))).toBe(ended.length)
@@ -139,13 +143,13 @@ describe('inside a transaction', () => {
     expect(published).toEqual(expect.arrayContaining(revoked))
   })
 
-  test.each([{}, { exceptId: 'x' }])('those of everyone cannot be meant: %j', async (selector) => {
+  test.each([{}, { exceptId: 'x' }])("can't end the sessions of all users: %j", async (selector) => {
     const { id } = await begin()
     await expect(select(selector)).rejects.toThrow(TypeError)
     expect(await idsOf()).toEqual([id])
   })
 
-  test('that fails later, no session ends and nothing is announced', async () => {
+  test('that fails later ends no session and announces nothing', async () => {
     const { id } = await begin()
     const call = commit(database, async (trx, record) => {
       await deleteSessions(trx, record, { sessionId: id, ...ending })
@@ -157,13 +161,13 @@ describe('inside a transaction', () => {
   })
 })
 
-describe('the session of a session cookie', () => {
+describe('ending the session of a session cookie', () => {
   const end = (cookie: { sessionId: string; secret: string }) =>
     commit(database, (trx, record) =>
       deleteSessionOf(cookie, { trx, record, cause: 'sign-out', at: clock.now() }),
     )
 
-  test('ends by its secret, and is announced once it is done', async () => {
+  test('works with its secret, and is announced after the commit', async () => {
     const [session, other] = [await begin(), await begin()]
     const found = foundWhenAnnounced({ sessionId: session.id, userId }, database)
     expect(await end(session.cookie)).toBe(true)
@@ -182,7 +186,7 @@ describe('the session of a session cookie', () => {
     expect(await idsOf()).toEqual([other.id])
   })
 
-  test('ends by the secret that it had a moment ago as well', async () => {
+  test('works with the previous secret too', async () => {
     const { id, cookie } = await begin()
     const { token: previousToken } = await db
       .selectFrom('session')
@@ -196,18 +200,18 @@ describe('the session of a session cookie', () => {
     expect(events).toMatchObject([{ cause: 'sign-out' }])
   })
 
-  test('ends by any secret of its family, because the client with the current one must not keep it', async () => {
+  test('works with any secret of its family, because the client with the current one must not keep it', async () => {
     const { id, cookie } = await begin()
-    const family = createFamily()
+    const family = createSecret()
     await db.updateTable('session').set({ tokenFamily: family }).where('id', '=', id).execute()
-    const others = await createSessionSecret(createFamily(), 1)
+    const others = await createSessionSecret(createSecret(), 1)
     expect(await end({ ...cookie, secret: others })).toBe(false)
     expect(await end({ ...cookie, secret: await createSessionSecret(family, 1) })).toBe(true)
     expect(await idsOf()).toEqual([])
     expect(events).toMatchObject([{ type: 'session.revoked', sessionId: id, cause: 'token-replayed' }])
   })
 
-  test('does not end by a superseded secret, which may be a copy that was left behind', async () => {
+  test('fails with a superseded secret, which may be an old copy', async () => {
     const { id, cookie } = await begin()
     await commit(database, (trx, record) =>
       replaceCredentials(trx, record, { userId, cookie, cause: 'reauthenticated', now: clock.now() }),
@@ -219,14 +223,14 @@ describe('the session of a session cookie', () => {
     expect([published, events]).toEqual([[], []])
   })
 
-  test.each(WRONG_COOKIES)('does not end by a cookie %s', async (_name, change) => {
+  test.each(WRONG_COOKIES)('fails with a cookie %s', async (_name, change) => {
     const { id, cookie } = await begin()
     expect(await end(change(cookie))).toBe(false)
     expect(await idsOf()).toEqual([id])
     expect([published, events]).toEqual([[], []])
   })
 
-  test('does not end by the stored hash, nor by the secret of another session', async () => {
+  test('fails with the stored hash, and with the secret of another session', async () => {
     const [session, other] = [await begin(), await begin()]
     const { token } = await db
       .selectFrom('session')
@@ -239,7 +243,7 @@ describe('the session of a session cookie', () => {
     expect(await idsOf()).toEqual([session.id, other.id].sort())
   })
 
-  test('is none for the second time', async () => {
+  test('finds nothing the second time', async () => {
     const { cookie } = await begin()
     await end(cookie)
     expect(await end(cookie)).toBe(false)

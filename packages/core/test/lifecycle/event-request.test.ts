@@ -37,7 +37,7 @@ beforeEach(async () => {
 
 interface Call {
   readonly input?: Record<string, unknown>
-  /** Absent where the call comes without a session. */
+  /** Absent for a call without a session. */
   readonly by?: TestSession
   readonly headers?: Record<string, string>
 }
@@ -49,7 +49,7 @@ async function call(name: keyof typeof ENDPOINTS, { input = {}, by, headers }: C
   const request =
     method === 'GET' ? get(`${path}?${new URLSearchParams(texts)}`, sent) : post(path, input, sent)
   const response = await auth.handler(request, { remoteAddress: ADDRESS })
-  // What is done after the response is done when the next change is.
+  // Work deferred past the response is finished when the next change is.
   await new Promise((resolve) => setImmediate(resolve))
   return response
 }
@@ -59,24 +59,24 @@ const records = async (type: string) =>
     ({ detail, ...row }) => ({ ...row, detail: JSON.parse(detail) }),
   )
 
-test('an event that is only emitted has them too', async () => {
+test('events that are only emitted have the address and user agent', async () => {
   await call('token', { by: ada })
   expect(events).toMatchObject([{ type: 'session.refreshed', address: ADDRESS, userAgent: USER_AGENT }])
 })
 
-test('hooks receive them too', async () => {
+test('hooks receive the address, the user agent, and the acting session', async () => {
   hooked.length = 0
   await call('updateUser', { input: { name: 'Countess' }, by: ada })
   expect(hooked).toMatchObject([{ address: ADDRESS, userAgent: USER_AGENT, actingSessionId: ada.sessionId }])
 })
 
-test('a session cookie that proves nothing is not an acting session', async () => {
+test('an invalid session cookie names no acting session', async () => {
   const cookie = `service.session=${root.sessionId}.${'A'.repeat(43)}`
   await call('signInEmail', { input: { email: user.email, password: 'wrong password' }, headers: { cookie } })
   expect(await records('sign-in.failed')).toMatchObject([{ actingSessionId: null }])
 })
 
-test('a user agent is cut off at 512 characters', async () => {
+test('a user agent is truncated to 512 characters', async () => {
   await call('updateUser', {
     input: { name: 'Countess' },
     by: ada,
@@ -85,14 +85,14 @@ test('a user agent is cut off at 512 characters', async () => {
   expect(await records('user.updated')).toMatchObject([{ userAgent: 'x'.repeat(512) }])
 })
 
-test("a change by the app's own code has none of them", async () => {
+test('a change by the app itself has no address, user agent, or acting session', async () => {
   await auth.ban(ada)
   expect(await records('user.banned')).toMatchObject([
     { address: null, userAgent: null, actingSessionId: null },
   ])
 })
 
-test('a request to recover an unknown account is recorded without a user and without the address', async () => {
+test('a recovery request for an unknown account is recorded without a user and without the address', async () => {
   const email = `${crypto.randomUUID()}@example.com`
   await call('requestPasswordReset', { input: { email } })
   await expect.poll(() => records('recovery.requested')).toMatchObject([{ userId: null, address: ADDRESS }])
@@ -100,19 +100,19 @@ test('a request to recover an unknown account is recorded without a user and wit
 })
 
 describe('profile changes', () => {
-  test('that change nothing are not recorded', async () => {
+  test('without an effect are not recorded', async () => {
     await call('updateUser', { input: { name: 'Test User', image: null }, by: ada })
     expect(await records('user.updated')).toEqual([])
   })
 
-  test('have texts of at most 512 characters', async () => {
+  test('have strings of at most 512 characters', async () => {
     const image = `https://example.com/${'x'.repeat(2_000)}`
     await call('updateUser', { input: { image }, by: ada })
     const [{ detail } = { detail: null }] = await records('user.updated')
     expect(detail).toEqual({ from: { image: null }, to: { image: image.slice(0, 512) } })
   })
 
-  test('are limited to 60 an hour per user, since each adds a row', async () => {
+  test('are limited to 60 an hour per user, because each adds a row', async () => {
     const statuses: number[] = []
     for (let i = 0; i < 61; i++)
       statuses.push((await call('updateUser', { input: { name: `Ada ${i}` }, by: ada })).status)
@@ -143,7 +143,7 @@ describe('session.created says whether the device is known', () => {
     expect(await knownDevices()).toEqual([null])
   })
 
-  test("null for a session that the app's own code began", async () => {
+  test('null for a session that the app itself created', async () => {
     await auth.api.createSession({ userId: user.userId, request: post('/') })
     expect(await knownDevices()).toEqual([null])
   })
@@ -159,7 +159,7 @@ describe('admin reads', () => {
     ])
   })
 
-  test('that repeat within 5 minutes are recorded once, by session', async () => {
+  test('repeated within 5 minutes are recorded once per session', async () => {
     await list()
     await list()
     expect(await records('admin.users-listed')).toHaveLength(1)
@@ -173,7 +173,7 @@ describe('admin reads', () => {
     auth.clock.advance(-300)
   })
 
-  test('that are rejected are not recorded', async () => {
+  test('are not recorded if they are rejected', async () => {
     expect((await call('listUsers', { by: ada })).status).toBe(403)
     expect(await records('admin.users-listed')).toEqual([])
   })

@@ -64,7 +64,7 @@ const idsOf = async (table: 'session' | 'audit') =>
 const keys = async () => (await db.selectFrom('rateLimit').select('key').execute()).map(({ key }) => key)
 
 describe('sessions', () => {
-  test('that have expired go, and those that still count stay', async () => {
+  test('are deleted once expired, and valid ones stay', async () => {
     const expired = [...(await addSessions(2, now())), ...(await addSessions(1, before(DAY_MS)))]
     const alive = await addSessions(2, before(-1))
     expect(await run()).toMatchObject({ session: 3 })
@@ -74,7 +74,7 @@ describe('sessions', () => {
     expect(events).toEqual(expect.arrayContaining(expired.map((sessionId) => ({ ...event, sessionId }))))
   })
 
-  test('that have expired are recorded, and no stream validates again', async () => {
+  test('are recorded when they expire, and no stream validates again', async () => {
     const [sessionId] = await addSessions(1, now())
     await run()
     const records = db.selectFrom('audit').select(['type', 'userId', 'sessionId', 'detail', 'createdAt'])
@@ -84,7 +84,7 @@ describe('sessions', () => {
     expect(published).toEqual([])
   })
 
-  test('go in batches, with a word after each', async () => {
+  test('are deleted in batches, with a report after each one', async () => {
     await addSessions(5, now())
     const reports: PruneReport[] = []
     const sizes: number[] = []
@@ -108,7 +108,7 @@ describe('sessions', () => {
     expect(await idsOf('session')).toEqual([])
   })
 
-  test('leave another writer its turn between two batches', async () => {
+  test('let another writer run between two batches', async () => {
     await addSessions(4, now())
     const order: string[] = []
     const write = addSessions(0, now()).then(() => db.updateTable('user').set({ name: 'Written' }).execute())
@@ -123,7 +123,7 @@ describe('sessions', () => {
 describe('records in audit', () => {
   test.each([
     ['a year', undefined, 365],
-    ['as many days as is said', 30, 30],
+    ['the configured number of days', 30, 30],
   ])('are kept for %s', async (_name, auditDays, days) => {
     await addRecord(before(days * DAY_MS))
     const kept = [await addRecord(before(days * DAY_MS - 1)), await addRecord(now())]
@@ -132,7 +132,7 @@ describe('records in audit', () => {
     expect(await idsOf('audit')).toEqual(kept.sort())
   })
 
-  test('are kept for ever where that is said', async () => {
+  test('are kept forever if configured', async () => {
     await addRecord(new Date(0))
     expect(await run({ auditDays: Number.POSITIVE_INFINITY })).not.toHaveProperty('audit')
     expect(await idsOf('audit')).toHaveLength(1)
@@ -143,7 +143,7 @@ test.each([
   ...[0, -1, 1.5, Number.NaN].flatMap((value) => [{ batchSize: value }, { auditDays: value }]),
   { batchSize: Number.POSITIVE_INFINITY },
   { auditDays: 36_501 },
-])('an option that cannot work is rejected by its name, and no record is lost: %j', async (options) => {
+])('rejects an invalid option by its name, and deletes no records: %j', async (options) => {
   const kept = [await addRecord(before(60_000))]
   const [name = ''] = Object.keys(options)
   await expect(run(options)).rejects.toThrow(ConfigurationError)
@@ -151,7 +151,7 @@ test.each([
   expect(await idsOf('audit')).toEqual(kept)
 })
 
-test('counters of rate limits go once they have run out, and one without an end stays', async () => {
+test('deletes rate limit counters once they expire, and keeps one without an end', async () => {
   await addCounter('run out', now().getTime())
   await addCounter('long run out', 0)
   await addCounter('running', now().getTime() + 1)
@@ -160,7 +160,7 @@ test('counters of rate limits go once they have run out, and one without an end 
   expect((await keys()).sort()).toEqual(['endless', 'running'])
 })
 
-test('entries of the revocation log go once they are an hour old, in batches', async () => {
+test('deletes revocation log entries after an hour, in batches', async () => {
   const add = (at: Date, userId: string) =>
     db.insertInto('revocation_log').values({ sessionId: null, userId, at }).execute()
   const HOUR_MS = 60 * 60 * 1000
@@ -172,7 +172,7 @@ test('entries of the revocation log go once they are an hour old, in batches', a
 })
 
 test.each(['serviceToken', 'serviceCall'] as const)(
-  'what was remembered of service calls in %s goes when it has expired',
+  'deletes expired rows of service calls in %s',
   async (table) => {
     const add = (id: string, expiresAt: Date) =>
       table === 'serviceToken'
@@ -195,7 +195,7 @@ describe('the tables of plugins', () => {
       .values({ id: crypto.randomUUID(), device: crypto.randomUUID(), userId, expiresAt, createdAt: now() })
       .execute()
 
-  test('are pruned where they are named, and only then', async () => {
+  test('are pruned only if they are named', async () => {
     await addDevice(now())
     await addDevice(before(-1))
     expect(await run()).not.toHaveProperty('knownDevice')
@@ -211,11 +211,11 @@ describe('the tables of plugins', () => {
     })
   })
 
-  test('that there are not are an error', async () => {
+  test("that don't exist are an error", async () => {
     await expect(run({ tables: ['nowhere'] })).rejects.toThrow(/nowhere/)
   })
 
-  test('are those of the plugins where the auth server prunes', async () => {
+  test('are those of the plugins if the auth server prunes', async () => {
     await addDevice(now())
     await addSessions(1, now())
     expect(await auth.prune()).toMatchObject({ session: 1, verification: 0, knownDevice: 1 })

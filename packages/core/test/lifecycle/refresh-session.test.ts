@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { type RefreshedSession, refreshSession } from '../../src/lifecycle/refresh-session.ts'
 import { replaceCredentials } from '../../src/lifecycle/replace-credentials.ts'
 import { GRACE_SECONDS } from '../../src/protocol.ts'
-import { createFamily, createSecret, createSessionSecret } from '../../src/session/secret.ts'
+import { createSecret, createSessionSecret } from '../../src/session/secret.ts'
 import { reasonOf } from '../support/reason-of.ts'
 import { collectRevocations, foundWhenAnnounced } from '../support/revocations.ts'
 import { parseSessionCookie, WRONG_COOKIES } from '../support/session-cookie.ts'
@@ -17,7 +17,10 @@ const HOUR_SECONDS = 60 * 60
 const directory = temporaryDirectory()
 const ROTATING = { rotateSessionToken: true } as const
 
-/** A signed-in user on a file, where reading and writing are two connections, and what happens to their session. */
+/**
+ * Starts with a signed-in user on a file, where reading and writing use two connections. Returns helpers for
+ * their session.
+ */
 async function start(session: AuthConfigOptions['session'] = {}, { rememberMe = true } = {}) {
   const events: AuthEvent[] = []
   const databaseUrl = join(directory, `${crypto.randomUUID()}.db`)
@@ -38,11 +41,11 @@ async function start(session: AuthConfigOptions['session'] = {}, { rememberMe = 
     ada,
     published: collectRevocations(database.revocations),
     begin,
-    /** Refreshes as the token endpoint does, in both steps. */
+    /** Refreshes like the token endpoint, in both steps. */
     refresh: async (cookie?: string) => (await begin(cookie)).advance(),
     reason: (cookie?: string) => reasonOf(begin(cookie).then(({ advance }) => advance())),
     row: (id = ada.sessionId) => db.selectFrom('session').selectAll().where('id', '=', id).executeTakeFirst(),
-    /** A moment, in seconds from now. */
+    /** Returns a time, in seconds from now. */
     after: (seconds: number) => new Date(clock.now().getTime() + seconds * 1000),
   }
 }
@@ -55,14 +58,14 @@ const auditOf = ({ db }: TestAuth, { sessionId }: TestSession) =>
     .where('type', '!=', 'session.created')
     .execute()
 
-/** The new session cookie of a refresh. */
+/** Returns the new session cookie of a refresh. */
 function newCookie({ cookie }: RefreshedSession): string {
   if (cookie === null) throw new Error('The browser was to keep what it had')
   return cookie
 }
 
 describe('a session cookie', () => {
-  test('that is right returns its session', async () => {
+  test('with the right secret returns its session', async () => {
     const { begin, ada, after } = await start()
     const { session } = await begin()
     expect(session).toMatchObject({
@@ -100,11 +103,11 @@ describe('a session cookie', () => {
   )
 
   const broken: [string, Partial<SessionDatabase['sessions']>][] = [
-    ['the secret cannot be looked up', { findToken: () => Promise.reject(new Error('no database')) }],
-    ['the secret is looked up without an answer', { findToken: () => new Promise(() => {}) }],
-    ['the session cannot be looked up', { findSession: () => Promise.reject(new Error('no database')) }],
+    ["the secret can't be looked up", { findToken: () => Promise.reject(new Error('no database')) }],
+    ["the secret's lookup never returns", { findToken: () => new Promise(() => {}) }],
+    ["the session can't be looked up", { findSession: () => Promise.reject(new Error('no database')) }],
   ]
-  test.each(broken)('is 503 where %s', async (_name, failing) => {
+  test.each(broken)('is 503 if %s', async (_name, failing) => {
     const { database, begin, ada } = await start({ lookupTimeoutMs: 1 })
     const sessions = { ...database.sessions, ...failing }
     const call = begin(ada.sessionCookie, { ...database, sessions })
@@ -120,7 +123,7 @@ describe('a session cookie', () => {
 })
 
 describe('a refresh', () => {
-  test('changes nothing until it goes ahead', async () => {
+  test('changes nothing before its write', async () => {
     const { begin, row, clock } = await start(ROTATING)
     const before = await row()
     clock.advance(2 * DAY_SECONDS)
@@ -145,19 +148,16 @@ describe('a refresh', () => {
     expect(events).toEqual([])
   })
 
-  test.each([60, DAY_SECONDS - 0.001])(
-    '%d s after the last one marks it as seen, and no more',
-    async (seconds) => {
-      const own = await start()
-      const [before, expiresAt] = [await own.row(), own.after(30 * DAY_SECONDS)]
-      own.clock.advance(seconds)
-      expect(await own.refresh()).toMatchObject({ expiresAt, renewed: false, cookie: null })
-      const now = own.clock.now().toISOString()
-      expect(await own.row()).toEqual({ ...before, lastSeenAt: now, updatedAt: now })
-      expect(own.events).toEqual([])
-      expect(await auditOf(own, own.ada)).toEqual([])
-    },
-  )
+  test.each([60, DAY_SECONDS - 0.001])('%d s after the last one only updates lastSeenAt', async (seconds) => {
+    const own = await start()
+    const [before, expiresAt] = [await own.row(), own.after(30 * DAY_SECONDS)]
+    own.clock.advance(seconds)
+    expect(await own.refresh()).toMatchObject({ expiresAt, renewed: false, cookie: null })
+    const now = own.clock.now().toISOString()
+    expect(await own.row()).toEqual({ ...before, lastSeenAt: now, updatedAt: now })
+    expect(own.events).toEqual([])
+    expect(await auditOf(own, own.ada)).toEqual([])
+  })
 
   test('after renewAfter extends the session, and the browser gets the same secret for longer', async () => {
     const own = await start()
@@ -189,7 +189,7 @@ describe('a refresh', () => {
     expect(own.published).toEqual([])
   })
 
-  test('extends a session again and again, so one in use does not end', async () => {
+  test("extends a session repeatedly, so one in use doesn't end", async () => {
     const { refresh, reason, clock } = await start({ absoluteLifetimeSeconds: Number.POSITIVE_INFINITY })
     for (let i = 0; i < 10; i++) {
       clock.advance(29 * DAY_SECONDS)
@@ -199,7 +199,7 @@ describe('a refresh', () => {
     expect(await reason()).toBe('SESSION_EXPIRED')
   })
 
-  test('renews as often as is configured', async () => {
+  test('renews as often as configured', async () => {
     const { refresh, clock } = await start({ renewAfterSeconds: HOUR_SECONDS })
     clock.advance(HOUR_SECONDS - 0.001)
     expect(await refresh()).toMatchObject({ renewed: false })
@@ -208,7 +208,7 @@ describe('a refresh', () => {
     expect(await refresh()).toMatchObject({ renewed: false })
   })
 
-  test('of a session that is not remembered extends it by a day, after half of one', async () => {
+  test("extends a session that isn't remembered by a day, after half of one", async () => {
     const { refresh, clock, after, ada } = await start({}, { rememberMe: false })
     clock.advance(DAY_SECONDS / 2 - 0.001)
     expect(await refresh()).toMatchObject({ renewed: false, remembered: false })
@@ -232,7 +232,7 @@ describe('a refresh', () => {
     expect(await reason()).toBe('SESSION_EXPIRED')
   })
 
-  test('each time puts off the end of a session with an idle timeout, which otherwise comes', async () => {
+  test('each time extends a session with an idle timeout, which otherwise ends', async () => {
     const { refresh, reason, clock, after } = await start({ idleTimeoutSeconds: HOUR_SECONDS })
     for (let i = 0; i < 5; i++) {
       clock.advance(HOUR_SECONDS - 0.001)
@@ -242,7 +242,7 @@ describe('a refresh', () => {
     expect(await reason()).toBe('SESSION_EXPIRED')
   })
 
-  test('takes the settings as they are now: a session from before has an idle timeout too', async () => {
+  test('uses the current settings: an earlier session also has an idle timeout', async () => {
     const { refresh, config, database, ada, after, clock } = await start()
     await refresh()
     const idle = { ...config, lifetimes: { ...config.lifetimes, idleTimeoutSeconds: HOUR_SECONDS } }
@@ -254,7 +254,7 @@ describe('a refresh', () => {
     expect(await advance()).toMatchObject({ expiresAt: after(HOUR_SECONDS) })
   })
 
-  test('that cannot be written down changes nothing', async () => {
+  test("that can't be recorded changes nothing", async () => {
     const { database, begin, row, clock, ada } = await start(ROTATING)
     const hooks = [() => Promise.reject(new Error('not today'))]
     clock.advance(2 * DAY_SECONDS)
@@ -265,7 +265,7 @@ describe('a refresh', () => {
   })
 })
 
-test('marking a session as seen does not undo what another refresh has extended meanwhile', async () => {
+test("that updates lastSeenAt doesn't undo a concurrent extension", async () => {
   const { begin, row, clock, db, after } = await start()
   clock.advance(60)
   const { advance } = await begin()
@@ -278,15 +278,15 @@ test('marking a session as seen does not undo what another refresh has extended 
   })
 })
 
-describe('what happened meanwhile counts, whatever is due', () => {
+describe('a concurrent change wins over a pending write', () => {
   const due = [
-    ['to be marked as seen', {}, 60],
-    ['to be extended', {}, DAY_SECONDS],
-    ['to get another secret', ROTATING, 0],
-    ['to be extended and to get another secret', ROTATING, DAY_SECONDS],
+    ['due for lastSeenAt', {}, 60],
+    ['due for an extension', {}, DAY_SECONDS],
+    ['due for another secret', ROTATING, 0],
+    ['due for an extension and another secret', ROTATING, DAY_SECONDS],
   ] as const
 
-  test.each(due)('a session %s that has been revoked stays so', async (_name, settings, seconds) => {
+  test.each(due)('a session %s that has been revoked stays revoked', async (_name, settings, seconds) => {
     const { begin, row, clock, revoke, ada } = await start(settings)
     clock.advance(seconds)
     const { advance } = await begin()
@@ -295,7 +295,7 @@ describe('what happened meanwhile counts, whatever is due', () => {
     expect(await row()).toBeUndefined()
   })
 
-  test.each(due)('a session %s that has expired stays so', async (_name, settings, seconds) => {
+  test.each(due)('a session %s that has expired stays expired', async (_name, settings, seconds) => {
     const { begin, row, clock, expireSession, ada, events } = await start(settings)
     clock.advance(seconds)
     const { advance } = await begin()
@@ -306,7 +306,7 @@ describe('what happened meanwhile counts, whatever is due', () => {
     expect(events).toEqual([])
   })
 
-  test.each(due)('a session %s whose user is gone is gone', async (_name, settings, seconds) => {
+  test.each(due)('a session %s whose user was deleted stays deleted', async (_name, settings, seconds) => {
     const { begin, row, clock, db, ada } = await start(settings)
     clock.advance(seconds)
     const { advance } = await begin()
@@ -316,7 +316,7 @@ describe('what happened meanwhile counts, whatever is due', () => {
   })
 
   test.each(due)(
-    'a session %s whose secret was just rotated continues with the version of the former secret',
+    'a session %s whose secret was just rotated continues with the version of the previous secret',
     async (_name, settings, seconds) => {
       const { begin, row, clock, db, events } = await start(settings)
       clock.advance(seconds)
@@ -335,7 +335,7 @@ describe('what happened meanwhile counts, whatever is due', () => {
 describe('a superseded secret', () => {
   type Own = Awaited<ReturnType<typeof start>>
 
-  /** The user proves who they are, and so replaces the credentials. */
+  /** Replaces the credentials, like a user who proves who they are. */
   async function prove({ database, ada, clock, events, published }: Own, cookie = ada.sessionCookie) {
     const renewed = await commit(database, (trx, record) =>
       replaceCredentials(trx, record, {
@@ -352,7 +352,7 @@ describe('a superseded secret', () => {
 
   test.each([
     ['rotated or not', {}],
-    ['where secrets are rotated', ROTATING],
+    ['with rotation', ROTATING],
   ])('is SECRET_SUPERSEDED and ends nothing, %s', async (_name, settings) => {
     const own = await start(settings)
     const current = await prove(own)
@@ -366,7 +366,7 @@ describe('a superseded secret', () => {
     expect(await own.reason(current)).toBe('accepted')
   })
 
-  test('is one that was rotated out before the proof, too', async () => {
+  test('is also a secret that was rotated out before the proof', async () => {
     const own = await start(ROTATING)
     const second = newCookie(await own.refresh())
     const current = await prove(own, second)
@@ -376,7 +376,7 @@ describe('a superseded secret', () => {
     expect(await own.reason(current)).toBe('accepted')
   })
 
-  test('is not one that was rotated out after the proof: that one ends the session', async () => {
+  test("isn't a secret that was rotated out after the proof: that one ends the session", async () => {
     const own = await start(ROTATING)
     const proved = await prove(own)
     own.clock.advance(GRACE_SECONDS + 1)
@@ -388,7 +388,7 @@ describe('a superseded secret', () => {
     expect(await own.reason(current)).toBe('SESSION_NOT_FOUND')
   })
 
-  test('while definePayload is at work makes the refresh fail, and changes nothing', async () => {
+  test('makes the refresh fail if it is superseded while definePayload runs, and changes nothing', async () => {
     const own = await start(ROTATING)
     own.clock.advance(DAY_SECONDS)
     const { advance } = await own.begin()
@@ -423,7 +423,7 @@ describe('a superseded secret', () => {
   })
 })
 
-test('a session that another issuer owns is SESSION_NOT_FOUND, and stays', async () => {
+test('a session of another issuer is SESSION_NOT_FOUND, and stays', async () => {
   const { db, reason, row } = await start()
   await db.updateTable('session').set({ issuer: 'https://id.example.com' }).execute()
   const before = await row()
@@ -431,7 +431,7 @@ test('a session that another issuer owns is SESSION_NOT_FOUND, and stays', async
   expect(await row()).toEqual(before)
 })
 
-describe('where secrets are rotated', () => {
+describe('with rotation', () => {
   test('the version increases, and the previous secret gets a JWT of the previous version', async () => {
     const { refresh, row, ada, clock } = await start(ROTATING)
     const first = await refresh()
@@ -459,7 +459,7 @@ describe('where secrets are rotated', () => {
     expect(published).toEqual([{ sessionId: ada.sessionId, userId: ada.userId }])
   })
 
-  test('each refresh gives the browser another, and remembers the one before', async () => {
+  test('each refresh gives the browser a new secret, and stores the previous one', async () => {
     const { refresh, row, ada, clock } = await start(ROTATING)
     const before = await row()
     clock.advance(5)
@@ -479,7 +479,7 @@ describe('where secrets are rotated', () => {
     expect((await row())?.token).not.toBe(before?.token)
   })
 
-  test('not again within the grace period, so no request under way fails', async () => {
+  test("doesn't rotate again within the grace period, so no running request fails", async () => {
     const { refresh, row, ada, clock, reason } = await start(ROTATING)
     const second = newCookie(await refresh())
     const before = await row()
@@ -492,7 +492,7 @@ describe('where secrets are rotated', () => {
     expect(await reason(second)).toBe('accepted')
   })
 
-  test('a session in use goes on for as long as it is refreshed', async () => {
+  test('a session in use continues while it is refreshed', async () => {
     const { refresh, clock, ada, after } = await start(ROTATING)
     let cookie = ada.sessionCookie
     for (let i = 0; i < 60; i++) {
@@ -503,7 +503,7 @@ describe('where secrets are rotated', () => {
     }
   })
 
-  test('the secret is stored nowhere but in the cookie', async () => {
+  test('the secret is stored only in the cookie', async () => {
     const { refresh, db, events } = await start(ROTATING)
     const { secret } = parseSessionCookie(newCookie(await refresh()))
     const stored = await Promise.all(
@@ -512,7 +512,7 @@ describe('where secrets are rotated', () => {
     expect(JSON.stringify([stored, events])).not.toContain(secret)
   })
 
-  test('a session from before gets a family with its first other secret', async () => {
+  test('an earlier session gets a family with its first rotation', async () => {
     const { config, database, row, ada, reason, clock } = await start()
     const rotating = { database, config: { ...config, ...ROTATING } }
     const advance = async (cookie: string) =>
@@ -527,8 +527,8 @@ describe('where secrets are rotated', () => {
     expect(await reasonOf(advance(second))).toBe('SESSION_NOT_FOUND')
   })
 
-  describe('the secret before', () => {
-    test.each([0, 1, GRACE_SECONDS])('counts %d s later, and changes nothing', async (seconds) => {
+  describe('the previous secret', () => {
+    test.each([0, 1, GRACE_SECONDS])('is accepted %d s later, and changes nothing', async (seconds) => {
       const { refresh, row, ada, clock, events } = await start(ROTATING)
       await refresh()
       clock.advance(seconds)
@@ -542,7 +542,7 @@ describe('where secrets are rotated', () => {
       expect(events).toEqual([])
     })
 
-    test('does not count for an expired session or a banned user either', async () => {
+    test("isn't accepted for an expired session or a banned user either", async () => {
       const { refresh, reason, ada, ban, expireSession, row } = await start(ROTATING)
       await refresh()
       await ban(ada)
@@ -552,7 +552,7 @@ describe('where secrets are rotated', () => {
       expect(await row()).toBeDefined()
     })
 
-    test('used after the grace ends the session in the same request, for the thief and for its user', async () => {
+    test('used after the grace period ends the session in the same request, for the thief and the user', async () => {
       const own = await start(ROTATING)
       const { ada, clock } = own
       const current = newCookie(await own.refresh())
@@ -571,7 +571,7 @@ describe('where secrets are rotated', () => {
       ])
     })
 
-    test('used by several at once ends the session once', async () => {
+    test('used concurrently several times ends the session once', async () => {
       const { refresh, reason, ada, clock, events, row } = await start(ROTATING)
       await refresh()
       clock.advance(GRACE_SECONDS + 1)
@@ -581,7 +581,7 @@ describe('where secrets are rotated', () => {
       expect(events).toHaveLength(1)
     })
 
-    test('leaves the other sessions of the user', async () => {
+    test("doesn't end the user's other sessions", async () => {
       const { refresh, reason, ada, clock, signIn, row } = await start(ROTATING)
       const other = await signIn({ userId: ada.userId })
       await refresh()
@@ -591,7 +591,7 @@ describe('where secrets are rotated', () => {
     })
   })
 
-  test.each([2, 3, 20])('a secret %i rotations old ends the session too', async (rotations) => {
+  test.each([2, 3, 20])('a secret from %i rotations ago ends the session too', async (rotations) => {
     const { refresh, reason, ada, clock, row } = await start(ROTATING)
     let cookie = ada.sessionCookie
     for (let i = 0; i < rotations; i++) {
@@ -607,21 +607,21 @@ describe('where secrets are rotated', () => {
   test.each<[string, (own: Awaited<ReturnType<typeof start>>) => string | Promise<string>]>([
     ['of nothing', () => ''],
     ['as long as one of no family', () => createSecret()],
-    ['as long as one of a family', () => createSessionSecret(createFamily(), 1)],
+    ['as long as one of a family', () => createSessionSecret(createSecret(), 1)],
     [
       "with another session's MAC",
       async ({ signIn }) => parseSessionCookie((await signIn()).sessionCookie).secret,
     ],
     [
-      'much like the first',
+      'almost equal to the first',
       ({ ada }) =>
         parseSessionCookie(ada.sessionCookie).secret.replace(/^./, (first) => (first === 'A' ? 'B' : 'A')),
     ],
-    ['that is the first cut short', ({ ada }) => parseSessionCookie(ada.sessionCookie).secret.slice(0, -2)],
+    ['that is the first, truncated', ({ ada }) => parseSessionCookie(ada.sessionCookie).secret.slice(0, -2)],
     ['that is not base64url', () => '%%%'],
     ['that is the stored hash', async ({ row }) => `${(await row())?.token}`],
     ['that is the hash before', async ({ row }) => `${(await row())?.previousToken}`],
-    ['that is the key of the family', async ({ row }) => `${(await row())?.tokenFamily}`],
+    ['that is the family key', async ({ row }) => `${(await row())?.tokenFamily}`],
   ])('a made-up secret %s is SESSION_NOT_FOUND, and ends nothing', async (_name, makeUp) => {
     const own = await start(ROTATING)
     const current = newCookie(await own.refresh())
@@ -633,7 +633,7 @@ describe('where secrets are rotated', () => {
     expect(await own.reason(current)).toBe('accepted')
   })
 
-  test('of any number of refreshes with one secret at once, one changes it, and all succeed', async () => {
+  test('concurrent refreshes with one secret all succeed, and one rotates it', async () => {
     const { refresh, reason, clock, ada } = await start(ROTATING)
     clock.advance(DAY_SECONDS)
     const answers = await Promise.all(Array.from({ length: 10 }, () => refresh(ada.sessionCookie)))
@@ -646,7 +646,7 @@ describe('where secrets are rotated', () => {
   })
 })
 
-test('any number of refreshes at once succeed, and the session is extended once, or each time to the same date', async () => {
+test('concurrent refreshes succeed, and extend the session once, or each time to the same date', async () => {
   const { refresh, clock, after, row, ada } = await start()
   clock.advance(DAY_SECONDS)
   const answers = await Promise.all(Array.from({ length: 10 }, () => refresh(ada.sessionCookie)))

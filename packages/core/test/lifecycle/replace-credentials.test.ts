@@ -1,6 +1,7 @@
 import type { AuthEvent } from '@sallyport/core'
 import { commit } from '@sallyport/core/auth'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
+import { sql } from 'kysely'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import type { VersionCause } from '../../src/events/event.ts'
 import { refreshSession } from '../../src/lifecycle/refresh-session.ts'
@@ -69,6 +70,18 @@ test('the session keeps its id and expiry, and gets a new version and a new secr
   })
 })
 
+test.each([
+  ['another issuer owns', { issuer: 'https://id.example.com' }],
+  ['has an expiry that is not a date', { expiresAt: 'zzz' }],
+])('nothing changes in a session that %s', async (_fault, columns) => {
+  for (const [name, value] of Object.entries(columns))
+    await sql`update session set ${sql.ref(name)} = ${value} where id = ${ada.sessionId}`.execute(db)
+  const before = await rowOf()
+  expect(await replace()).toBeNull()
+  expect(await rowOf()).toEqual(before)
+  expect(events).toEqual([])
+})
+
 test('the new secret carries the new version', async () => {
   const cookie = await newCookie()
   const { tokenFamily, version } = await rowOf()
@@ -102,7 +115,7 @@ test('the change is announced and recorded', async () => {
   expect(JSON.parse(record?.detail ?? '')).toEqual({ cause: 'copies-revoked', version: 2 })
 })
 
-test('no other session of the user is changed', async () => {
+test('changes no other session of the user', async () => {
   const other = await auth.signIn({ userId: ada.userId })
   clock.advance(60)
   const before = await rowOf(other.sessionId)
@@ -110,7 +123,7 @@ test('no other session of the user is changed', async () => {
   expect(await rowOf(other.sessionId)).toEqual(before)
 })
 
-test('the secret before it is superseded at once, and stays so', async () => {
+test('the previous secret is superseded at once, and stays so', async () => {
   const cookie = await newCookie()
   expect([await use(ada.sessionCookie), await use(cookie)]).toEqual(['SECRET_SUPERSEDED', 'accepted'])
   clock.advance(GRACE_SECONDS + 1)
@@ -127,7 +140,7 @@ test('after a second change, both earlier secrets are superseded', async () => {
   ])
 })
 
-test('a session that is not remembered stays so', async () => {
+test("a session that isn't remembered stays so", async () => {
   await db.updateTable('session').set({ remembered: false }).where('id', '=', ada.sessionId).execute()
   expect(await replace()).toMatchObject({ remembered: false })
 })
@@ -139,7 +152,7 @@ test('a session without a family gets one', async () => {
   expect(await versionOfSecret(parseSessionCookie(cookie).secret, tokenFamily ?? '')).toBe(2)
 })
 
-test('the secret before a rotation is enough for 30 seconds, and the rotated one is superseded then', async () => {
+test('accepts the secret before a rotation for 30 seconds, and the rotated one is superseded then', async () => {
   const rotating = await createTestAuth({ session: { rotateSessionToken: true } })
   const own = { database: rotating.database, config: rotating.config }
   const bob = await rotating.signIn()

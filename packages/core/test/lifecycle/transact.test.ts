@@ -3,7 +3,7 @@ import { inUserQueue } from '../../src/lifecycle/transact.ts'
 
 const wait = (turn: Promise<void>) => turn
 
-/** Work that shows whether it has started, and ends on request. */
+/** Returns work that shows whether it has started, and ends on request. */
 function work() {
   const done = Promise.withResolvers<void>()
   const state = { hasStarted: false, end: done.resolve }
@@ -17,7 +17,7 @@ function work() {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-test('work of one user begins when the work before it is over', async () => {
+test('work for one user starts when the earlier work has ended', async () => {
   const db = {}
   const [first, second] = [work(), work()]
   const options = { db, userId: 'ada', wait }
@@ -31,7 +31,7 @@ test('work of one user begins when the work before it is over', async () => {
   await Promise.all(running)
 })
 
-test('other users, and other databases, do not wait', async () => {
+test("other users, and other databases, don't wait", async () => {
   const [first, other, elsewhere] = [work(), work(), work()]
   const db = {}
   const running = [
@@ -45,7 +45,7 @@ test('other users, and other databases, do not wait', async () => {
   await Promise.all(running)
 })
 
-test('a caller that gives up does not let later ones overtake earlier ones', async () => {
+test("a caller that gives up doesn't let later ones overtake earlier ones", async () => {
   const db = {}
   const [first, third] = [work(), work()]
   const running = inUserQueue({ db, userId: 'ada', wait }, () => first.run())
@@ -63,7 +63,7 @@ test('a caller that gives up does not let later ones overtake earlier ones', asy
   await Promise.all([running, last])
 })
 
-test('work that fails is over', async () => {
+test('failed work has ended', async () => {
   const db = {}
   const options = { db, userId: 'ada', wait }
   await expect(inUserQueue(options, () => Promise.reject(new Error('failed')))).rejects.toThrow('failed')

@@ -2,7 +2,7 @@ import { AuthError, ConfigurationError, isAuthError, REASONS, type Reason } from
 import { isUnavailable } from '@sallyport/core/internal/server'
 import { describe, expect, test } from 'vitest'
 
-/** The table of design decision 15, and spec section 7. */
+/** The table of spec section 7. */
 const table: [Reason, number, string, number | null][] = [
   ['TOKEN_MISSING', 401, 'UNAUTHORIZED', null],
   ['TOKEN_EXPIRED', 401, 'UNAUTHORIZED', null],
@@ -20,26 +20,23 @@ const table: [Reason, number, string, number | null][] = [
   ['KEYS_UNAVAILABLE', 503, 'SERVICE_UNAVAILABLE', 1],
 ]
 
-test('the list of reasons is closed', () => {
+test('the list of reasons is complete', () => {
   expect(Object.keys(REASONS)).toEqual(table.map(([reason]) => reason))
 })
 
-test.each(table)(
-  '%s is %i %s, and worth another attempt after %j seconds',
-  (reason, status, code, retryAfter) => {
-    const error = new AuthError(reason)
-    expect(error).toMatchObject({ name: 'AuthError', reason, status, retryAfterSeconds: retryAfter })
-    expect(error.message).toBe(REASONS[reason].message)
-    expect(REASONS[reason].code).toBe(code)
-    expect(isUnavailable(error)).toBe(status === 503)
-  },
-)
+test.each(table)('%s is %i %s, and may be retried after %j seconds', (reason, status, code, retryAfter) => {
+  const error = new AuthError(reason)
+  expect(error).toMatchObject({ name: 'AuthError', reason, status, retryAfterSeconds: retryAfter })
+  expect(error.message).toBe(REASONS[reason].message)
+  expect(REASONS[reason].code).toBe(code)
+  expect(isUnavailable(error)).toBe(status === 503)
+})
 
 test('a banned user reads "Account banned" (spec section 7)', () => {
   expect(new AuthError('ACCOUNT_BANNED').message).toBe('Account banned')
 })
 
-test('what happened underneath is kept, and shows in neither message nor JSON', () => {
+test('keeps the cause, and shows it in neither message nor JSON', () => {
   const cause = new Error('SELECT secret FROM session')
   const error = new AuthError('SESSIONS_UNAVAILABLE', { cause, retryAfterSeconds: 7 })
   expect(error.cause).toBe(cause)
@@ -47,12 +44,12 @@ test('what happened underneath is kept, and shows in neither message nor JSON', 
   expect(`${error.message} ${JSON.stringify(error)}`).not.toContain('SELECT')
 })
 
-test('without a cause there is no such property', () => {
+test('has no cause property without a cause', () => {
   expect('cause' in new AuthError('TOKEN_MISSING')).toBe(false)
 })
 
-describe('an AuthError is known by its brand', () => {
-  test('also one from another copy of this package', () => {
+describe('an AuthError is recognized by its brand', () => {
+  test('also from another copy of this package', () => {
     const foreign = { [Symbol.for('sallyport.AuthError')]: true, reason: 'TOKEN_MISSING', status: 401 }
     expect(isAuthError(foreign)).toBe(true)
   })
@@ -64,7 +61,7 @@ describe('an AuthError is known by its brand', () => {
     ['null', null],
     ['undefined', undefined],
     ['a string', 'TOKEN_MISSING'],
-  ])('%s is none, and says nothing about whether the answer is known', (_name, value) => {
+  ])("%s isn't one, and doesn't say whether to retry", (_name, value) => {
     expect(isAuthError(value)).toBe(false)
     expect(isUnavailable(value)).toBe(false)
   })

@@ -8,7 +8,7 @@ afterEach(() => void vi.useRealTimers())
 describe('a store in memory', () => {
   testRateLimitStore(memoryLimits())
 
-  test('shares its counts with no other', async () => {
+  test("doesn't share its counts with another store", async () => {
     const limit = { points: 1, duration: 60 }
     const [one, other] = [memoryLimits(), memoryLimits()]
     expect([await one.consume('a', limit), await one.consume('a', limit)]).toEqual([null, 60])

@@ -27,7 +27,7 @@ describe('trustedProxies', () => {
   })
 
   test.each(['', 'proxy', 'proxy.example.com', '*', '10.0.0.0/33', '10.0.0.1:80', 'true', 'public'])(
-    '%j is rejected, and named',
+    'rejects %j by name',
     (proxy) => {
       expect(() => trustProxies([proxy])).toThrow(ConfigurationError)
       expect(() => trustProxies([proxy])).toThrow(/^trustedProxies: .*/)
@@ -41,32 +41,37 @@ describe('the address of a client', () => {
     ['of the connection, whatever an untrusted client sends', '192.0.2.1', '198.51.100.1', '192.0.2.1'],
     ['unknown', null, null, null],
     ['unknown, whatever the header says', null, '198.51.100.1', null],
-    ['what our proxy says', '10.0.0.1', '198.51.100.1', '198.51.100.1'],
-    ['our proxy, where it says nothing', '10.0.0.1', null, '10.0.0.1'],
-    ['our proxy, where it says nothing', '10.0.0.1', '', '10.0.0.1'],
-    ['the last that is no proxy of ours', '10.0.0.1', '1.1.1.1, 198.51.100.1', '198.51.100.1'],
-    ['the last that is no proxy of ours', '10.0.0.1', '1.1.1.1,198.51.100.1 , 10.0.0.2', '198.51.100.1'],
-    ['the first, where all are ours', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
-    ['of IPv6, in short', '2001:DB8:0:0:0:0:0:1', null, '2001:db8::1'],
+    ['the value from a trusted proxy', '10.0.0.1', '198.51.100.1', '198.51.100.1'],
+    ['the proxy, if it sends no address', '10.0.0.1', null, '10.0.0.1'],
+    ['the proxy, if it sends no address', '10.0.0.1', '', '10.0.0.1'],
+    ["the last address that isn't a trusted proxy", '10.0.0.1', '1.1.1.1, 198.51.100.1', '198.51.100.1'],
+    [
+      "the last address that isn't a trusted proxy",
+      '10.0.0.1',
+      '1.1.1.1,198.51.100.1 , 10.0.0.2',
+      '198.51.100.1',
+    ],
+    ['the first, if all are trusted proxies', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
+    ['of IPv6, shortened', '2001:DB8:0:0:0:0:0:1', null, '2001:db8::1'],
     ['of IPv4 in IPv6', '::ffff:192.0.2.1', null, '192.0.2.1'],
     ['of a proxy of IPv4 in IPv6', '::ffff:10.0.0.1', '198.51.100.1', '198.51.100.1'],
     ['of IPv6 behind a proxy', '10.0.0.1', '2001:db8::1', '2001:db8::1'],
     ['with a port behind a proxy', '10.0.0.1', '198.51.100.1:5678', '198.51.100.1'],
     ['of IPv6 with a port behind a proxy', '10.0.0.1', '[2001:db8::1]:5678', '2001:db8::1'],
     ['of IPv6 in brackets behind a proxy', '10.0.0.1', '[2001:db8::1]', '2001:db8::1'],
-    ['what is no address is none', 'unix:/run/app.sock', null, null],
-    ['what is no address is none', '', null, null],
-    ['what is no address is none', '10.0.0.1', 'unknown', null],
-    ['what is no address is none', '10.0.0.1', '<script>', null],
-    ['what is no address is none', '10.0.0.1', '999.1.1.1', null],
-    ['what is no address is none', '10.0.0.1', "' or 1=1 --", null],
-    ['what is no address is none', '10.0.0.1', '198.51.100.1, _hidden', null],
+    ['an invalid address is null', 'unix:/run/app.sock', null, null],
+    ['an invalid address is null', '', null, null],
+    ['an invalid address is null', '10.0.0.1', 'unknown', null],
+    ['an invalid address is null', '10.0.0.1', '<script>', null],
+    ['an invalid address is null', '10.0.0.1', '999.1.1.1', null],
+    ['an invalid address is null', '10.0.0.1', "' or 1=1 --", null],
+    ['an invalid address is null', '10.0.0.1', '198.51.100.1, _hidden', null],
   ])('%s: %s, %j is %s', (_name, remoteAddress, forwardedFor, address) => {
     expect(clientAddress(remoteAddress, forwardedFor, trustProxies(['10.0.0.0/8']))).toBe(address)
   })
 })
 
-describe('what counts as one client', () => {
+describe('the unit of one client', () => {
   test.each([
     [null, 'unknown'],
     ['192.0.2.1', '192.0.2.1'],
@@ -89,7 +94,7 @@ describe('what counts as one client', () => {
   })
 
   test.each(['fe80::1%eth0', 'fe80::1%1', '2001:db8::1%en0'])(
-    'of an address with a zone, such as %s, is its network',
+    'an address with a zone, such as %s, belongs to its network',
     (remoteAddress) => {
       const address = clientAddress(remoteAddress, null, trustProxies([]))
       expect(clientNetwork(address)).toBe(`${remoteAddress.split('::')[0]}::/64`)
@@ -97,7 +102,7 @@ describe('what counts as one client', () => {
   )
 })
 
-describe('what a limit by address counts', () => {
+describe('the unit of a limit by address', () => {
   const limit = { points: 3, duration: 60 }
   test.each([
     [null, ['unknown']],
@@ -105,7 +110,7 @@ describe('what a limit by address counts', () => {
     ['2002:c000:201::1', ['192.0.2.1']],
     ['64:ff9b::192.0.2.1', ['192.0.2.1']],
     ['2001:db8:7:1::1', ['2001:db8:7:1::/64', '2001:db8:7::/48']],
-  ])('of %s: %j', (address, names) => {
+  ])('for %s: %j', (address, names) => {
     expect(addressBuckets(address, limit)).toEqual(
       names.map((name) => ({ name, limit: name.endsWith('/48') ? { points: 30, duration: 60 } : limit })),
     )

@@ -11,7 +11,7 @@ test.each([
     { jwt: 'service.jwt', session: '__Host-service.session', device: '__Host-service.device' },
   ],
   ['app-1', true, { jwt: 'app-1.jwt', session: '__Host-app-1.session', device: '__Host-app-1.device' }],
-])('with the prefix %s and https %s the cookies are named so', (prefix, secure, names) => {
+])('names the cookies for the prefix %s and https %s', (prefix, secure, names) => {
   expect(cookieNames(prefix, secure)).toEqual(names)
 })
 
@@ -22,32 +22,32 @@ describe('the value of service.jwt', () => {
     ['the cookie alone', 'service.jwt=a', 'a'],
     ['the cookie among others', 'x=1; service.jwt=a; y=2', 'a'],
     ['no space between', 'x=1;service.jwt=a;y=2', 'a'],
-    ['much space between', 'x=1;  \t service.jwt=a  ;', 'a'],
+    ['extra space between', 'x=1;  \t service.jwt=a  ;', 'a'],
     ['space around the value', 'service.jwt=  a\t ', 'a'],
     ['an equals sign in the value', 'service.jwt=a=b==', 'a=b=='],
     ['a value in quotes, which are part of it', 'service.jwt="a"', '"a"'],
-    ['a value that is encoded, which stays so', 'service.jwt=%61', '%61'],
+    ['an encoded value, which stays encoded', 'service.jwt=%61', '%61'],
     ['an empty value', 'service.jwt=', null],
     ['a value of white space', 'service.jwt=  ; x=1', null],
     ['no equals sign', 'service.jwt; x=1', null],
     ['a longer name', 'service.jwtx=a', null],
     ['a longer name with a dot', 'service.jwt.old=a', null],
-    ['a name that ends alike', 'xservice.jwt=a', null],
+    ['a name with the same ending', 'xservice.jwt=a', null],
     ['a name with __Host-', '__Host-service.jwt=a', null],
-    ['other letters', 'Service.JWT=a', null],
-    ['any character for the dot', 'service_jwt=a', null],
+    ['another case', 'Service.JWT=a', null],
+    ['another character for the dot', 'service_jwt=a', null],
     ['space before the equals sign', 'service.jwt =a', null],
     ['another name as long, and ours as a value', 'session.abc=a; x=service.jwt', null],
     ['the name as the value of another', 'x=service.jwt=a', null],
     ['the name within the value of another', 'x=1 service.jwt=a', null],
-    ['names alike before and after', 'service.jwtx=1; xservice.jwt=2; service.jwt=a; service.jwt2=3', 'a'],
-    ['semicolons without end', ';;;; ;; service.jwt=a;;;', 'a'],
+    ['similar names before and after', 'service.jwtx=1; xservice.jwt=2; service.jwt=a; service.jwt2=3', 'a'],
+    ['many semicolons', ';;;; ;; service.jwt=a;;;', 'a'],
   ])('%s', (_name, header, value) => {
     expect(readCookie(header, 'service.jwt')).toBe(value)
   })
 })
 
-describe('two cookies of one name are a conflict, whatever they hold', () => {
+describe('two cookies with one name are a conflict, whatever their values', () => {
   test.each([
     ['different values', 'service.jwt=a; service.jwt=b'],
     ['the same value', 'service.jwt=a; service.jwt=a'],
@@ -60,12 +60,12 @@ describe('two cookies of one name are a conflict, whatever they hold', () => {
     expect(await reasonOf((async () => readCookie(header, 'service.jwt'))())).toBe('COOKIE_CONFLICT')
   })
 
-  test('two cookies of another name are no concern of ours', () => {
+  test('ignores two cookies with another name', () => {
     expect(readCookie('x=1; x=2; service.jwt=a', 'service.jwt')).toBe('a')
   })
 })
 
-describe('a cookie is set', () => {
+describe('sets a cookie', () => {
   test.each([
     ['without Secure over http', false, 'service.jwt=a.b-c_d; Max-Age=900; Path=/; HttpOnly; SameSite=Lax'],
     [
@@ -77,13 +77,13 @@ describe('a cookie is set', () => {
     expect(setCookie('service.jwt', 'a.b-c_d', { maxAgeSeconds: 900, secure })).toBe(header)
   })
 
-  test('without Max-Age where it is to end with the browser', () => {
+  test('without Max-Age if it expires with the browser session', () => {
     expect(setCookie('service.session', 'a', { maxAgeSeconds: null, secure: true })).toBe(
       'service.session=a; Path=/; HttpOnly; Secure; SameSite=Lax',
     )
   })
 
-  test('and a value cannot add an attribute', () => {
+  test("and a value can't add an attribute", () => {
     const header = setCookie('service.jwt', 'a; Domain=evil.example', { maxAgeSeconds: 1, secure: false })
     expect(header.split(';').map((part) => part.trim())).not.toContain('Domain=evil.example')
   })

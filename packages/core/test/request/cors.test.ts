@@ -10,17 +10,14 @@ const config = defineAuthConfig({
 })
 
 describe('the headers', () => {
-  test.each(['https://app.example.com', 'https://admin.example.com'])(
-    '%s is answered by its name',
-    (origin) => {
-      expect(corsHeaders(origin, config)).toEqual({
-        vary: 'Origin',
-        'access-control-allow-origin': origin,
-        'access-control-allow-credentials': 'true',
-        'access-control-expose-headers': 'retry-after',
-      })
-    },
-  )
+  test.each(['https://app.example.com', 'https://admin.example.com'])('%s is allowed by name', (origin) => {
+    expect(corsHeaders(origin, config)).toEqual({
+      vary: 'Origin',
+      'access-control-allow-origin': origin,
+      'access-control-allow-credentials': 'true',
+      'access-control-expose-headers': 'retry-after',
+    })
+  })
 
   test.each(['https://evil.example', 'null', '*', '', null])('%j gets no CORS headers', (origin) => {
     expect(corsHeaders(origin, config)).toEqual({ vary: 'Origin' })
@@ -32,7 +29,7 @@ describe('a CORS preflight', () => {
   const preflight = (headers: Record<string, string>, method = 'OPTIONS') =>
     respondToPreflight(new Request(url, { method, headers }), config)
 
-  test('of a listed origin is answered with what our client sends, with credentials and never *', async () => {
+  test('from a listed origin allows what the client package sends, with credentials and never *', async () => {
     const response = preflight({
       origin: 'https://admin.example.com',
       'access-control-request-method': 'POST',
@@ -51,7 +48,7 @@ describe('a CORS preflight', () => {
   })
 
   test.each(['https://evil.example', 'null', 'https://app.example.com.evil.example'])(
-    'of %s is rejected without a CORS header',
+    'from %s is rejected without a CORS header',
     (origin) => {
       const response = preflight({ origin, 'access-control-request-method': 'POST' })
       expect(response?.status).toBe(403)
@@ -66,7 +63,7 @@ describe('a CORS preflight', () => {
   test.each([
     ['another method', { origin: 'https://evil.example', 'access-control-request-method': 'POST' }, 'POST'],
     ['no requested method', { origin: 'https://admin.example.com' }, 'OPTIONS'],
-  ])('is not what has %s', (_name, headers, method) => {
+  ])('is not a request with %s', (_name, headers, method) => {
     expect(preflight(headers, method)).toBeNull()
   })
 })
@@ -76,7 +73,7 @@ describe('a request to the tRPC route', () => {
   const answer = () =>
     Response.json([1], { status: 207, headers: { vary: 'trpc-batch-mode', 'x-own': 'kept' } })
 
-  test('of a listed origin is answered with the CORS headers added', async () => {
+  test('from a listed origin gets a response with CORS headers', async () => {
     const request = new Request(url, { headers: { origin: 'https://admin.example.com' } })
     const response = await withCors(request, config, answer)
     expect(response.status).toBe(207)
@@ -90,7 +87,7 @@ describe('a request to the tRPC route', () => {
   })
 
   test.each([{ origin: 'https://evil.example' }, { origin: 'null' }, {}])(
-    'of any other origin is answered without: %j',
+    'from any other origin gets a response without CORS headers: %j',
     async (headers) => {
       const response = await withCors(new Request(url, { headers }), config, answer)
       expect(response.headers.has('access-control-allow-origin')).toBe(false)

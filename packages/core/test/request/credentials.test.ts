@@ -13,11 +13,11 @@ const overHttps = defineAuthConfig({ baseUrl: 'https://app.example.com', jwks: k
 const read = (headers: Record<string, string>, config: AuthConfig) =>
   readCredentials(incoming(headers).header, config)
 
-test('without anything there is nothing', () => {
+test('is empty without any credential', () => {
   expect(read({}, cookiesOnly)).toEqual({ transport: 'cookie', token: null, sessionCookie: null })
 })
 
-test('both cookies are read', () => {
+test('reads both cookies', () => {
   expect(read({ cookie: 'service.jwt=a.b.c; service.session=s1.secret' }, cookiesOnly)).toEqual({
     transport: 'cookie',
     token: 'a.b.c',
@@ -25,7 +25,7 @@ test('both cookies are read', () => {
   })
 })
 
-describe('the session cookie is cut at its first dot', () => {
+describe('splits the session cookie at its first dot', () => {
   test.each([
     ['s1.secret', { sessionId: 's1', secret: 'secret' }],
     ['s1.sec.ret', { sessionId: 's1', secret: 'sec.ret' }],
@@ -38,7 +38,7 @@ describe('the session cookie is cut at its first dot', () => {
   })
 })
 
-test('over https the session cookie counts only under __Host-, which no subdomain can set', () => {
+test('over https the session cookie is read only under __Host-, which no subdomain can set', () => {
   expect(read({ cookie: 'service.session=s1.x' }, overHttps)).toMatchObject({ sessionCookie: null })
   expect(read({ cookie: '__Host-service.session=s1.x' }, overHttps)).toMatchObject({
     sessionCookie: { sessionId: 's1' },
@@ -46,7 +46,7 @@ test('over https the session cookie counts only under __Host-, which no subdomai
 })
 
 describe('without bearer transport', () => {
-  test('an Authorization header counts for nothing', () => {
+  test('an Authorization header is ignored', () => {
     const headers = { authorization: 'Bearer x.y.z', cookie: 'service.jwt=a.b.c' }
     expect(read(headers, cookiesOnly)).toMatchObject({ transport: 'cookie', token: 'a.b.c' })
     expect(read({ authorization: 'Bearer x.y.z' }, cookiesOnly)).toMatchObject({ token: null })
@@ -54,7 +54,7 @@ describe('without bearer transport', () => {
 })
 
 describe('with bearer transport', () => {
-  test.each(['Bearer x.y.z', 'bearer x.y.z', 'BEARER   x.y.z'])('the token of %j counts', (authorization) => {
+  test.each(['Bearer x.y.z', 'bearer x.y.z', 'BEARER   x.y.z'])('reads the token of %j', (authorization) => {
     expect(read({ authorization }, withBearer)).toEqual({
       transport: 'bearer',
       token: 'x.y.z',
@@ -62,7 +62,7 @@ describe('with bearer transport', () => {
     })
   })
 
-  test('a bearer token makes the cookies count for nothing, a conflict among them included', () => {
+  test('a bearer token makes the server ignore the cookies, including a conflict between them', () => {
     const cookie = 'service.jwt=a; service.jwt=b; service.session=s1.x'
     expect(read({ authorization: 'Bearer x.y.z', cookie }, withBearer)).toEqual({
       transport: 'bearer',
@@ -72,14 +72,14 @@ describe('with bearer transport', () => {
   })
 
   test.each(['Basic x.y.z', 'Bearer', 'Bearer ', 'Bearer x y', 'x.y.z', 'Bearerx.y.z', 'X Bearer x.y.z', ''])(
-    'the header %j is no bearer token, so the cookies count',
+    'the header %j has no bearer token, so the cookies are read',
     (authorization) => {
       const headers = { authorization, cookie: 'service.jwt=a.b.c' }
       expect(read(headers, withBearer)).toMatchObject({ transport: 'cookie', token: 'a.b.c' })
     },
   )
 
-  test('without the header the cookies count', () => {
+  test('reads the cookies without the header', () => {
     expect(read({ cookie: 'service.jwt=a.b.c' }, withBearer)).toMatchObject({
       transport: 'cookie',
       token: 'a.b.c',
@@ -96,18 +96,18 @@ describe('the session header', () => {
     ['s2', { sessionId: 's2', secret: '' }],
     ['', { sessionId: '', secret: '' }],
     ['NONE', { sessionId: 'NONE', secret: '' }],
-    // What a server makes of two.
+    // How a server combines two headers.
     ['s2.a, s3.b', { sessionId: 's2', secret: 'a, s3.b' }],
     ['none, s3.b', { sessionId: 'none, s3', secret: 'b' }],
     ['none', null],
-  ])('%j stands for the session cookie, and no cookie counts', (value, sessionCookie) => {
+  ])('%j replaces the session cookie, and the cookies are ignored', (value, sessionCookie) => {
     for (const cookie of [COOKIES, `${COOKIES}; ${COOKIES}`]) {
       const headers = { 'x-sallyport-session': value, cookie }
       expect(read(headers, withBearer)).toEqual({ transport: 'bearer', token: null, sessionCookie })
     }
   })
 
-  test('stands beside a bearer token', () => {
+  test('is accepted with a bearer token', () => {
     const headers = { authorization: 'Bearer x.y.z', 'x-sallyport-session': 's2.secret', cookie: COOKIES }
     expect(read(headers, withBearer)).toEqual({
       transport: 'bearer',
@@ -116,7 +116,7 @@ describe('the session header', () => {
     })
   })
 
-  test.each(['s2.secret', 'none'])('counts for nothing without bearer transport: %s', (value) => {
+  test.each(['s2.secret', 'none'])('is ignored without bearer transport: %s', (value) => {
     expect(read({ 'x-sallyport-session': value, cookie: COOKIES }, cookiesOnly)).toEqual({
       transport: 'cookie',
       token: 'a.b.c',
@@ -124,7 +124,7 @@ describe('the session header', () => {
     })
   })
 
-  test('alone says that there is no session by `none`: a cookie names one', () => {
+  test('alone means no session if its value is `none`; a cookie names one', () => {
     expect(read({ cookie: 'service.session=none' }, withBearer)).toMatchObject({
       transport: 'cookie',
       sessionCookie: { sessionId: 'none', secret: '' },
@@ -133,7 +133,7 @@ describe('the session header', () => {
 })
 
 test.each(['service.jwt=a; service.jwt=b', 'service.session=a.b; service.session=c.d'])(
-  'two cookies of one of our names are a conflict: %s',
+  'two cookies with one of the configured names are a conflict: %s',
   async (cookie) => {
     expect(await reasonOf((async () => read({ cookie }, cookiesOnly))())).toBe('COOKIE_CONFLICT')
   },

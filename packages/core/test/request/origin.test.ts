@@ -25,7 +25,7 @@ function isAllowed(request: OriginRequest, kind: RequestKind): boolean {
   }
 }
 
-describe('the origin policy (design decision 12), every cell', () => {
+describe('the origin policy (decision 0004), every cell', () => {
   const KINDS = ['query', 'mutation', 'subscription', 'token', 'upgrade'] as const
   const ORIGINS = {
     own: 'https://app.example.com',
@@ -35,7 +35,7 @@ describe('the origin policy (design decision 12), every cell', () => {
     absent: undefined,
   }
 
-  /** What else may vary, in every combination. */
+  /** The other inputs, in every combination. */
   const METHODS = ['GET', 'POST', 'HEAD']
   const CLIENT_HEADERS = [undefined, '1', '0', 'true']
   const FETCHES = [
@@ -52,7 +52,7 @@ describe('the origin policy (design decision 12), every cell', () => {
     ),
   )
 
-  /** What a letter of the grid lets through. */
+  /** The calls that a letter of the grid accepts. */
   const LETTERS: Record<
     string,
     (cell: { method: string; client: string | undefined; isNavigation: boolean }) => boolean
@@ -102,7 +102,7 @@ describe('the origin policy (design decision 12), every cell', () => {
     KINDS.map((kind, column) => ({ site, origin, kind, letter: row.split(' ')[column] ?? '' })),
   )
 
-  test('the grid names every site with every origin once', () => {
+  test('the grid has every site with every origin once', () => {
     expect(new Set(grid.map(([site, origin]) => `${site} ${origin}`)).size).toBe(6 * 5)
     expect(cells).toHaveLength(6 * 5 * 5)
   })
@@ -146,7 +146,7 @@ describe('an origin is listed only byte for byte', () => {
     'NULL',
     'undefined',
     '',
-  ])('%j is not', (origin) => {
+  ])('rejects %j', (origin) => {
     for (const kind of ['query', 'mutation', 'subscription', 'token', 'upgrade'] as const) {
       expect(isAllowed(incoming({ origin, 'x-sallyport': '1' }, 'POST'), kind)).toBe(false)
       expect(isAllowed(incoming({ origin, 'sec-fetch-site': 'cross-site' }, 'POST'), kind)).toBe(false)
@@ -155,14 +155,14 @@ describe('an origin is listed only byte for byte', () => {
 })
 
 test.each(['', 'Same-Origin', 'same-origin, cross-site', 'SAME-ORIGIN'])(
-  'a Sec-Fetch-Site that no browser sends rejects: %j',
+  'rejects a Sec-Fetch-Site that no browser sends: %j',
   (site) => {
     const request = incoming({ 'sec-fetch-site': site, origin: config.issuer, 'x-sallyport': '1' })
     expect(isAllowed(request, 'query')).toBe(false)
   },
 )
 
-describe('a page that sends x-sallyport to check whether it may open WebSockets', () => {
+describe('a page that sends x-sallyport to test whether it may open WebSockets', () => {
   const asPage = (page: string, headers: Record<string, string> = {}) =>
     incoming({ 'x-sallyport': page, 'sec-fetch-site': 'same-origin', ...headers })
 
@@ -172,7 +172,7 @@ describe('a page that sends x-sallyport to check whether it may open WebSockets'
     expect(isAllowed(asPage('https://admin.example.com'), kind)).toBe(true)
   })
 
-  test('gains nothing by naming an origin that is allowed', () => {
+  test('gains nothing by naming an allowed origin', () => {
     const foreign = { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }
     for (const kind of ['query', 'mutation', 'token', 'upgrade'] as const)
       expect(isAllowed(asPage('https://app.example.com', foreign), kind)).toBe(false)

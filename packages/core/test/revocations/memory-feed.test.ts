@@ -1,16 +1,16 @@
 import { beforeEach, expect, test } from 'vitest'
-import { memoryFeed } from '../../src/revocations/memory-feed.ts'
+import { memoryFeed } from '../../src/revocations/feed.ts'
 
 const ada1 = { sessionId: 'a1', userId: 'ada' }
 const ada2 = { sessionId: 'a2', userId: 'ada' }
 const bob1 = { sessionId: 'b1', userId: 'bob' }
 let feed: ReturnType<typeof memoryFeed>
-let heard: string[]
+let calls: string[]
 
 beforeEach(() => {
   feed = memoryFeed()
-  heard = []
-  for (const key of [ada1, ada2, bob1]) feed.subscribe(key, () => heard.push(key.sessionId))
+  calls = []
+  for (const key of [ada1, ada2, bob1]) feed.subscribe(key, () => calls.push(key.sessionId))
 })
 
 test.each([
@@ -20,51 +20,51 @@ test.each([
   ['a user without listeners', { sessionId: null, userId: 'eve' }, []],
   ['the session id of one user with the id of another', { sessionId: 'a1', userId: 'bob' }, []],
 ])(
-  'the revocation of %s calls the listeners it concerns, before publish returns',
+  'the revocation of %s calls the affected listeners before publish returns',
   (_name, revocation, listeners) => {
     feed.publish(revocation)
-    expect(heard).toEqual(listeners)
+    expect(calls).toEqual(listeners)
   },
 )
 
-test('an unsubscribed listener is not called, unsubscribing twice is no error, and others are still called', () => {
-  const unsubscribe = feed.subscribe(ada1, () => heard.push('second'))
+test("doesn't call an unsubscribed listener, accepts a second unsubscribe, and still calls others", () => {
+  const unsubscribe = feed.subscribe(ada1, () => calls.push('second'))
   unsubscribe()
   unsubscribe()
   feed.publish(ada1)
-  expect(heard).toEqual(['a1'])
+  expect(calls).toEqual(['a1'])
 })
 
 test('a listener that unsubscribes while it is called does not affect others', () => {
   const unsubscribe = feed.subscribe(ada1, () => {
     unsubscribe()
-    heard.push('once')
+    calls.push('once')
   })
-  feed.subscribe(ada1, () => heard.push('after'))
+  feed.subscribe(ada1, () => calls.push('after'))
   feed.publish(ada1)
   feed.publish(ada1)
-  expect(heard).toEqual(['a1', 'once', 'after', 'a1', 'after'])
+  expect(calls).toEqual(['a1', 'once', 'after', 'a1', 'after'])
 })
 
 test('a listener that subscribes during a revocation is called for later ones', () => {
   const unsubscribe = feed.subscribe(ada1, () => {
     unsubscribe()
-    feed.subscribe(ada1, () => heard.push('late'))
+    feed.subscribe(ada1, () => calls.push('late'))
   })
   feed.publish(ada1)
-  expect(heard).toEqual(['a1'])
+  expect(calls).toEqual(['a1'])
   feed.publish(ada1)
-  expect(heard).toEqual(['a1', 'a1', 'late'])
+  expect(calls).toEqual(['a1', 'a1', 'late'])
 })
 
-test('a listener that subscribes after the last one left is called', () => {
+test('calls a listener that subscribes after the last one left', () => {
   const other = memoryFeed()
-  const first = other.subscribe(ada1, () => heard.push('first'))
+  const first = other.subscribe(ada1, () => calls.push('first'))
   first()
-  other.subscribe(ada1, () => heard.push('second'))
+  other.subscribe(ada1, () => calls.push('second'))
   first()
   other.publish(ada1)
-  expect(heard).toEqual(['second'])
+  expect(calls).toEqual(['second'])
 })
 
 test('the revision grows with every revocation, and has grown when a listener is called', () => {

@@ -7,7 +7,7 @@ const expiresAt = new Date('2026-11-21T10:00:30.000Z')
 const newToken = () => ({ service: 'edge', id: crypto.randomUUID(), expiresAt })
 
 describe.each(await databaseKinds())('in $name', ({ create }) => {
-  test('a token is used once, on whatever node and after whatever restart', async () => {
+  test('a token is accepted once, on any node and after any restart', async () => {
     const database = await create()
     const [first, second] = [await database.open(), await database.open()]
     const token = newToken()
@@ -20,7 +20,7 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
     expect(await consumeToken(restarted.db, newToken())).toBe(true)
   })
 
-  test('a token of another service with the same id is another token', async () => {
+  test('a token of another service with the same id is a different token', async () => {
     const { db } = await (await create()).open()
     const token = newToken()
     expect(await consumeToken(db, token)).toBe(true)
@@ -28,7 +28,7 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
     expect(await consumeToken(db, token)).toBe(false)
   })
 
-  test('of many at once one is the first', async () => {
+  test('accepts one of many concurrent attempts', async () => {
     const database = await create()
     const nodes = [await database.open(), await database.open()]
     for (let round = 0; round < 5; round++) {
@@ -40,7 +40,7 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
     }
   })
 
-  test('it is remembered for ten minutes after it has expired', async () => {
+  test('a token is remembered for ten minutes after it expires', async () => {
     const { db } = await (await create()).open()
     const token = newToken()
     await consumeToken(db, token)
@@ -51,7 +51,7 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
     })
   })
 
-  test('where the database is gone nothing is decided', async () => {
+  test('throws without a database', async () => {
     const { db, close } = await (await create()).open()
     await close()
     expect(await reasonOf(consumeToken(db, newToken()))).toBe('SESSIONS_UNAVAILABLE')

@@ -21,7 +21,7 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
     return { database, here, there }
   }
 
-  test('a repetition gets the stored outcome, on whatever node and after whatever restart', async () => {
+  test('a repetition gets the stored outcome, on any node and after any restart', async () => {
     const { database, here, there } = await twoNodes()
     const call = newCall()
     const work = vi.fn(async () => 'saved')
@@ -31,7 +31,7 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
     expect(work).toHaveBeenCalledTimes(1)
   })
 
-  test('the key of another service is another key, also with the same user, path and input', async () => {
+  test('the key of another service is a different key, also with the same user, path, and input', async () => {
     const { here } = await twoNodes()
     const call = newCall()
     for (const service of ['edge', 'reports', null])
@@ -42,7 +42,7 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
     expect(await runOnce(here.db, call, async () => 'again')).toEqual({ state: 'done', result: 'of edge' })
   })
 
-  test('while it runs, a repetition waits for it here, and elsewhere nobody knows', async () => {
+  test('while it runs, a repetition waits on this node, and the outcome is unknown on others', async () => {
     const { here, there } = await twoNodes()
     const call = newCall()
     const { promise: finished, resolve: finish } = Promise.withResolvers<string>()
@@ -64,7 +64,7 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
     expect(work).toHaveBeenCalledTimes(1)
   })
 
-  test('of many at once on two nodes one is executed', async () => {
+  test('runs one of many concurrent calls on two nodes', async () => {
     const { here, there } = await twoNodes()
     for (let round = 0; round < 5; round++) {
       const call = newCall()
@@ -78,11 +78,11 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
     }
   })
 
-  test('after a crash in the midst of it nobody knows, and it is not begun anew', async () => {
+  test("after a crash during the call the outcome is unknown, and it doesn't run again", async () => {
     const { database, here, there } = await twoNodes()
     const call = newCall()
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
-    // The process ends here: it never finishes.
+    // The process crashes here: the call never finishes.
     void runOnce(here.db, call, () => {
       begin()
       return new Promise(() => {})
@@ -94,7 +94,7 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
     expect(work).not.toHaveBeenCalled()
   })
 
-  test('when its outcome could not be stored, whoever waits is told it, and whoever comes later that nobody knows', async () => {
+  test("if the outcome can't be stored, waiting callers receive it, and for later callers it is unknown", async () => {
     const { database, here, there } = await twoNodes()
     const onError = vi.fn()
     const call = { ...newCall(), onError }
@@ -113,7 +113,7 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
   test.each<[string, Partial<OnceCall>]>([
     ['another function', { path: 'report.delete' }],
     ['another body', { bodyDigest: 'other' }],
-  ])('a key that was used for %s is rejected, during the call and after it', async (_what, changes) => {
+  ])('rejects a key that was used for %s, during the call and after it', async (_what, changes) => {
     const { here, there } = await twoNodes()
     const call = newCall()
     const work = vi.fn(async () => 'other')
@@ -128,7 +128,7 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
     expect(work).not.toHaveBeenCalled()
   })
 
-  test('the key of another user, or of nobody, is another key', async () => {
+  test('the key of another user, or of no user, is a different key', async () => {
     const { here } = await twoNodes()
     const call = newCall()
     const results: unknown[] = []
@@ -141,7 +141,7 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
     expect(await here.db.selectFrom('serviceCall').select('id').execute()).toHaveLength(4)
   })
 
-  test('the key itself is not stored, and the row goes after a day', async () => {
+  test('stores only a hash of the key, and deletes the row after a day', async () => {
     const { here } = await twoNodes()
     const call = newCall()
     await runOnce(here.db, call, async () => 'saved')
@@ -157,7 +157,7 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
     expect(JSON.stringify(row)).not.toContain(call.idempotencyKey)
   })
 
-  test('where the database is gone nothing is done', async () => {
+  test('runs nothing without a database', async () => {
     const { here } = await twoNodes()
     await here.close()
     const work = vi.fn(async () => 'saved')

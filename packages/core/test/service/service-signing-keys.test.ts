@@ -9,7 +9,7 @@ const { config, ofUsers, ed25519, es256 } = await createServiceScene()
 const publicKeys = (...keys: (typeof ofUsers)[]) => staticJwks(parseSigningKeys({ keys }).publicJwks)
 
 describe('the keys of a service', () => {
-  test('are read from the variable, or taken as a key file has them', () => {
+  test('are read from the variable, or taken from an opened key file', () => {
     const keys = parseServiceSigningKeys(JSON.stringify({ keys: [ed25519] }), config)
     expect(keys.active.kid).toBe(ed25519.kid)
     expect(parseServiceSigningKeys(keys, config)).toBe(keys)
@@ -19,20 +19,20 @@ describe('the keys of a service', () => {
     [
       'missing',
       undefined,
-      'SERVICE_SIGNING_KEYS is not set. Load your .env file, or run "npx sallyport keys create --prefix SERVICE_"',
+      'SERVICE_SIGNING_KEYS is not set. Load your .env file, or run `npx sallyport keys create --prefix SERVICE_ --env .env`.',
     ],
     ['no keys', '{}', 'SERVICE_SIGNING_KEYS must be a JWK Set: { "keys": [ ... ] }'],
     ['a number', 1, 'SERVICE_SIGNING_KEYS must be a JWK Set: { "keys": [ ... ] }'],
     ['null', null, 'SERVICE_SIGNING_KEYS must be a JWK Set: { "keys": [ ... ] }'],
-  ])('that are %s are named by their variable', (_what, keys, message) => {
+  ])('that are %s are reported with their variable', (_what, keys, message) => {
     expect(messageOf(() => parseServiceSigningKeys(keys, config))).toBe(message)
   })
 
   test.each([
-    ['the key of users', [ofUsers]],
-    ['the key of users among others', [ed25519, ofUsers]],
-    ['the key of users under another id', [{ ...ofUsers, kid: 'renamed' }]],
-    ['another key under the id of that of users', [{ ...ed25519, kid: ofUsers.kid }]],
+    ["the users' key", [ofUsers]],
+    ["the users' key among others", [ed25519, ofUsers]],
+    ["the users' key under another id", [{ ...ofUsers, kid: 'renamed' }]],
+    ["another key under the id of the users' key", [{ ...ed25519, kid: ofUsers.kid }]],
   ])('must not be %s', (_what, keys) => {
     expect(messageOf(() => parseServiceSigningKeys({ keys }, config))).toMatch(
       /^SERVICE_SIGNING_KEYS: the key \S+ verifies JWTs of users too/,
@@ -42,12 +42,12 @@ describe('the keys of a service', () => {
     )
   })
 
-  test('are their own in any other case', () => {
+  test('are accepted in any other case', () => {
     expect(messageOf(() => rejectSharedKeys(publicKeys(ed25519, es256), config))).toBe('accepted')
   })
 })
 
-test('a key of a trusted issuer is one of users too', () => {
+test('rejects the key of a trusted issuer too', () => {
   const partner = {
     issuer: 'https://id.example.com',
     audience: 'https://app.example.com',
@@ -63,7 +63,7 @@ test('a key of a trusted issuer is one of users too', () => {
   expect(messageOf(() => rejectSharedKeys(publicKeys(ed25519, es256), trusting))).toMatch(es256.kid)
 })
 
-test('keys that have yet to be fetched are looked at as soon as they are there', async () => {
+test('checks remote keys as soon as they arrive', async () => {
   const { publicJwks } = parseSigningKeys({ keys: [ofUsers] })
   const jwks = dynamicJwks('https://app.example.com/api/auth/jwks', {
     fetch: async () => Response.json(publicJwks),

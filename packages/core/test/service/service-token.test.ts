@@ -4,20 +4,20 @@ import { createServiceScene } from '../support/service-scene.ts'
 
 const scene = await createServiceScene()
 
-test('a service JWT has these members and no other', async () => {
+test('a service JWT has exactly these members', async () => {
   const token = await scene.issue()
   expect(decodeProtectedHeader(token)).toEqual({ alg: 'Ed25519', typ: 'svc+jwt', kid: scene.ed25519.kid })
   expect(decodeJwt(token)).toEqual({ ...scene.claims(), jti: expect.any(String) })
 })
 
-test('what is absent is not in it', async () => {
+test('omits absent values', async () => {
   const { act, idempotencyKey, ...others } = scene.claims()
   expect([act, idempotencyKey]).not.toContain(undefined)
   const token = await scene.issue({ actor: null, idempotencyKey: null })
   expect(decodeJwt(token)).toEqual({ ...others, jti: expect.any(String) })
 })
 
-describe('rejected is, before anything is signed,', () => {
+describe('rejects before signing', () => {
   test.each<[string, Parameters<typeof scene.issue>, RegExp]>([
     ['an empty path', [{ path: '' }], /^path must be 1 to 200 characters/],
     ['a path with a line break', [{ path: 'a\nb' }], /^path must be/],
@@ -33,7 +33,7 @@ describe('rejected is, before anything is signed,', () => {
   })
 })
 
-test('one that no listener would take is not issued', async () => {
+test('issues no token that no listener would accept', async () => {
   const actor = { ...scene.actor, issuer: 'x'.repeat(4_000) }
   await expect(scene.issue({ actor })).rejects.toThrow('at most 3800 characters')
 })

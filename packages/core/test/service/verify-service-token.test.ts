@@ -17,7 +17,7 @@ const verify = (token: string, at = now) =>
 const forge = (payload: object, header: object = HEADER, key = ed25519) =>
   sealToken(key, toSegment(header), toSegment(payload))
 
-test('a service JWT says which call it is for, and who acts', async () => {
+test('a service JWT identifies its call and the acting user', async () => {
   expect(await verify(await scene.issue())).toEqual({
     ...scene.call,
     id: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -27,37 +27,37 @@ test('a service JWT says which call it is for, and who acts', async () => {
   })
 })
 
-test('one where nobody acts and nothing is to be done only once says so', async () => {
+test('a token without an acting user or an idempotency key has null for both', async () => {
   const token = await scene.issue({ actor: null, idempotencyKey: null })
   expect(await verify(token)).toMatchObject({ actor: null, idempotencyKey: null })
 })
 
-test('no two are alike', async () => {
+test('no two tokens are equal', async () => {
   const [first, second] = await Promise.all([scene.issue(), scene.issue()])
   expect((await verify(first)).id).not.toBe((await verify(second)).id)
 })
 
-test('it may be signed with either algorithm', async () => {
+test('accepts either algorithm', async () => {
   const key = parseSigningKeys({ keys: [es256] }).active
   expect(await verify(await scene.issue({}, { key }))).toMatchObject({ service: 'edge' })
 })
 
-test('what is forged with the right claims and the right key is let in, so that what follows is rejected for its own fault', async () => {
+test('accepts a forged token with valid claims and the right key, so each case below has a single fault', async () => {
   expect(await reasonOf(verify(forge(claims())))).toBe('accepted')
   expect(await reasonOf(verify(forge({ ...claims(), act: undefined, idempotencyKey: undefined })))).toBe(
     'accepted',
   )
 })
 
-describe('rejected is', () => {
+describe('rejects', () => {
   test.each<[string, string]>([
     ['no token', ''],
     [
       'a JWT of a user',
       sealToken(ofUsers, toSegment({ ...HEADER, typ: 'at+jwt', kid: ofUsers.kid }), toSegment(claims())),
     ],
-    ['one signed with the key of users', forge(claims(), { ...HEADER, kid: ofUsers.kid }, ofUsers)],
-    ['one signed with the key of users under the id of ours', forge(claims(), HEADER, ofUsers)],
+    ["one signed with the users' key", forge(claims(), { ...HEADER, kid: ofUsers.kid }, ofUsers)],
+    ["one signed with the users' key under the id of the service's key", forge(claims(), HEADER, ofUsers)],
     ['the type of a JWT of a user', forge(claims(), { ...HEADER, typ: 'at+jwt' })],
     ['the type in capitals', forge(claims(), { ...HEADER, typ: 'SVC+JWT' })],
     ['no type', forge(claims(), { alg: HEADER.alg, kid: HEADER.kid })],
@@ -65,9 +65,9 @@ describe('rejected is', () => {
     ['the algorithm of another key', forge(claims(), { ...HEADER, alg: 'ES256' })],
     ['the id of another key', forge(claims(), { ...HEADER, kid: es256.kid })],
     ['an unknown key', forge(claims(), { ...HEADER, kid: 'unknown' })],
-    ['a key that it brings along', forge(claims(), { ...HEADER, jwk: {} })],
-    ['a payload that is no object', forge([claims()])],
-    ['a payload that is no JSON', sealToken(ed25519, toSegment(HEADER), toSegment('{'))],
+    ['an embedded key', forge(claims(), { ...HEADER, jwk: {} })],
+    ["a payload that isn't an object", forge([claims()])],
+    ["a payload that isn't JSON", sealToken(ed25519, toSegment(HEADER), toSegment('{'))],
   ])('%s', async (_what, token) => {
     expect(await reasonOf(verify(token))).toBe('TOKEN_INVALID')
   })
@@ -79,12 +79,12 @@ describe('rejected is', () => {
     ['no aud', { aud: undefined }],
     ['the aud of a JWT of a user', { aud: 'https://app.example.com' }],
     ['the aud of another app', { aud: 'https://other.example.com/internal' }],
-    ['an aud that lists ours', { aud: [audience] }],
+    ['a list of audiences', { aud: [audience] }],
     ['no iat', { iat: undefined }],
     ['an iat that is text', { iat: '1' }],
     ['a negative iat', { iat: -1 }],
     ['no exp', { exp: undefined }],
-    ['an exp that is no whole number', { exp: now.getTime() / 1000 + 0.5 }],
+    ["an exp that isn't a whole number", { exp: now.getTime() / 1000 + 0.5 }],
     ['an exp beyond the last date', { iat: 8.64e12 - 1, exp: 8.64e12 + 1 }],
     ['a lifetime of 31 s', { exp: now.getTime() / 1000 + 31 }],
     ['a lifetime of a year', { exp: now.getTime() / 1000 + 31_536_000 }],
@@ -93,10 +93,10 @@ describe('rejected is', () => {
     ['no jti', { jti: undefined }],
     ['an empty jti', { jti: '' }],
     ['a jti of 201 characters', { jti: 'x'.repeat(201) }],
-    ['a jti that no database takes', { jti: 'a\0' }],
+    ['a jti that no database can store', { jti: 'a\0' }],
     ['no fn', { fn: undefined }],
     ['no op', { op: undefined, idempotencyKey: undefined }],
-    ['an op that there is not', { op: 'subscription', idempotencyKey: undefined }],
+    ['an unknown op', { op: 'subscription', idempotencyKey: undefined }],
     ['no body', { body: undefined }],
     ['the digest of another length', { body: 'AAAA' }],
     ['a digest that is not canonical', { body: `${'A'.repeat(42)}B` }],
@@ -114,18 +114,18 @@ describe('rejected is', () => {
     ['an act without exp', { act: { ...Object(claims().act), exp: undefined } }],
     ['an act that ended before 1970', { act: { ...Object(claims().act), exp: -1 } }],
     ['an act that ends beyond the last date', { act: { ...Object(claims().act), exp: 8.64e12 + 1 } }],
-    ['an idempotency key that is no text', { idempotencyKey: 1 }],
+    ["an idempotency key that isn't text", { idempotencyKey: 1 }],
     ['an idempotency key of a query', { op: 'query' }],
     ['an empty idempotency key', { idempotencyKey: '' }],
     ['a further claim', { nbf: 0 }],
-  ])('a token with %s', async (_what, changes) => {
+  ])('rejects a token with %s', async (_what, changes) => {
     expect(await reasonOf(verify(forge({ ...claims(), ...changes })))).toBe('TOKEN_INVALID')
   })
 })
 
-describe('it counts for 30 s', () => {
+describe('is valid for 30 s', () => {
   test.each([
-    ['30 s before it was issued, by a clock that is behind', -30, 'accepted'],
+    ['30 s before it was issued, by a slow clock', -30, 'accepted'],
     ['31 s before', -31, 'TOKEN_INVALID'],
     ['after 29 s', 29, 'accepted'],
     ['after 30 s', 30, 'TOKEN_EXPIRED'],
@@ -135,14 +135,14 @@ describe('it counts for 30 s', () => {
   })
 })
 
-test('one whose signature is right is no JWT of a user at the public gate', async () => {
+test("a token with a valid signature isn't accepted as a user's JWT at the public gate", async () => {
   expect(await reasonOf(verifyJwt(await scene.issue(), config))).toBe('TOKEN_INVALID')
-  // Nor where the keys were mixed up.
+  // Nor if the keys were mixed up.
   const mixed = { ...config, issuers: [{ ...config.issuers[0], jwks: scene.serviceJwks }] as const }
   expect(await reasonOf(verifyJwt(await scene.issue(), mixed))).toBe('TOKEN_INVALID')
 })
 
-test('when the keys cannot be had nothing is decided', async () => {
+test('throws KEYS_UNAVAILABLE if the keys are unavailable', async () => {
   const jwks = { ...scene.serviceJwks, findKey: () => Promise.reject(new Error('offline')) }
   const verifying = verifyServiceToken(await scene.issue(), { jwks, audience, now })
   expect(await reasonOf(verifying)).toBe('KEYS_UNAVAILABLE')

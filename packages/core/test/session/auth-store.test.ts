@@ -1,10 +1,10 @@
 import { type AuthStore, sessionsOf, withAuthStore } from '@sallyport/core'
 import { expect, test } from 'vitest'
-import { memoryFeed } from '../../src/revocations/memory-feed.ts'
+import { memoryFeed } from '../../src/revocations/feed.ts'
 
 const store: AuthStore = { sessions: { findSession: async () => null }, revocations: memoryFeed() }
 
-test('a database handle carries its store, stays what it was and shows nothing of it', () => {
+test("a database handle carries its store without other changes, and doesn't expose it", () => {
   const handle = { select: () => 1 }
   const db = withAuthStore(handle, store)
   expect(db).toBe(handle)

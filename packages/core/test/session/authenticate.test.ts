@@ -16,7 +16,7 @@ beforeEach(async () => {
   auth.lookups.reset()
 })
 
-/** One request to the backend with these cookies: what comes of it, and how often Step 2 asked the database. */
+/** Sends one request with these cookies. Returns the result, and how often Step 2 queried the database. */
 async function request(cookie: string): Promise<{ status: number; reason: string | null; lookups: number }> {
   auth.lookups.reset()
   try {
@@ -41,10 +41,10 @@ describe('scenario matrix (spec section 3)', () => {
     jwt: string
     session: string
     result: string
-    /** Brings the state about and returns the cookies the browser then has. */
+    /** Sets up the state and returns the browser's cookies. */
     given: (auth: TestAuth, ada: TestSession) => Promise<string>
     answer: { status: number; reason: string | null; lookups: number }
-    /** What the client's call of the token endpoint answers; only where the client makes one. */
+    /** The expected response of the token endpoint, if the client calls it. */
     refresh?: { status: number; code?: string }
   }
 
@@ -147,14 +147,14 @@ describe('scenario matrix (spec section 3)', () => {
     await expect(call).rejects.toMatchObject({ status: 403, message: 'Account banned' })
   })
 
-  test('User signs out: a copy of the JWT is worth nothing', async () => {
+  test('User signs out: a copy of the JWT is rejected', async () => {
     await auth.handler(post(ENDPOINTS.signOut.path, undefined, { cookie: ada.cookie }))
     const thief = await request(`service.jwt=${ada.token}`)
     expect(thief).toEqual({ status: 401, reason: 'SESSION_NOT_FOUND', lookups: 1 })
   })
 })
 
-test('Step 2 asks the database on every request, although Step 1 remembers the token', async () => {
+test('Step 2 queries the database on every request, although Step 1 caches the token', async () => {
   for (let i = 0; i < 5; i++) expect(await request(ada.cookie)).toMatchObject({ status: 200, lookups: 1 })
   await auth.revoke(ada)
   expect(await request(ada.cookie)).toMatchObject({ reason: 'SESSION_NOT_FOUND', lookups: 1 })
@@ -165,7 +165,7 @@ describe('Step 1 rejects before the database is queried', () => {
     ['no cookie', () => '', 'TOKEN_MISSING'],
     ['cookies of others', () => 'theme=dark', 'TOKEN_MISSING'],
     ['the session cookie alone', () => `service.session=${ada.sessionCookie}`, 'TOKEN_MISSING'],
-    ['a JWT that is none', () => 'service.jwt=hello', 'TOKEN_INVALID'],
+    ['an invalid JWT', () => 'service.jwt=hello', 'TOKEN_INVALID'],
     ['two JWTs', () => `service.jwt=${ada.token}; service.jwt=${admin.token}`, 'COOKIE_CONFLICT'],
     ['two session cookies', () => `${ada.cookie}; service.session=${admin.sessionCookie}`, 'COOKIE_CONFLICT'],
     [
@@ -183,11 +183,11 @@ describe('Step 1 rejects before the database is queried', () => {
   })
 })
 
-test('a JWT without a session cookie is enough', async () => {
+test('accepts a JWT without a session cookie', async () => {
   expect(await request(`service.jwt=${ada.token}`)).toMatchObject({ status: 200 })
 })
 
-describe('the origin is checked where a cookie is carried', () => {
+describe('checks the origin if a cookie is sent', () => {
   const evil = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
   const cookies = [
     ['both cookies', () => ada.cookie],
@@ -195,27 +195,24 @@ describe('the origin is checked where a cookie is carried', () => {
     ['the session cookie alone', () => `service.session=${ada.sessionCookie}`],
   ] as const
 
-  test.each(cookies)(
-    'a foreign site with %s is rejected before its token is looked at',
-    async (_name, cookie) => {
-      const headers = { ...evil, cookie: cookie() }
-      for (const kind of ['query', 'mutation', 'subscription', 'token', 'upgrade'] as const) {
-        expect(await reasonOf(identify(incoming(headers), kind, auth.config))).toBe('ORIGIN_REJECTED')
-      }
-    },
-  )
+  test.each(cookies)('rejects a foreign site with %s before it reads the token', async (_name, cookie) => {
+    const headers = { ...evil, cookie: cookie() }
+    for (const kind of ['query', 'mutation', 'subscription', 'token', 'upgrade'] as const) {
+      expect(await reasonOf(identify(incoming(headers), kind, auth.config))).toBe('ORIGIN_REJECTED')
+    }
+  })
 
-  test('a listed origin passes', async () => {
+  test('accepts a listed origin', async () => {
     const headers = { cookie: ada.cookie, origin: 'https://admin.example.com', 'sec-fetch-site': 'same-site' }
     expect(await reasonOf(identify(incoming(headers, 'POST'), 'mutation', auth.config))).toBe('accepted')
   })
 
-  test('a foreign site without our cookies is anonymous, not rejected', async () => {
+  test('a foreign site without auth cookies is anonymous, not rejected', async () => {
     const headers = { ...evil, cookie: 'theme=dark' }
     expect(await reasonOf(identify(incoming(headers), 'mutation', auth.config))).toBe('TOKEN_MISSING')
   })
 
-  test('a foreign site with a bearer token passes, since no browser adds one by itself', async () => {
+  test("accepts a foreign site with a bearer token, because browsers don't add one automatically", async () => {
     const config = { ...auth.config, bearer: true }
     const headers = { ...evil, cookie: admin.cookie, authorization: `Bearer ${ada.token}` }
     expect(await identify(incoming(headers, 'POST'), 'mutation', config)).toMatchObject({

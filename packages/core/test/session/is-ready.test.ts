@@ -12,10 +12,10 @@ const failing: SessionReader = { findSession: () => Promise.reject(new Error('no
 const hanging: SessionReader = { findSession: () => new Promise(() => {}) }
 
 test.each([
-  ['keys and database answer', auth.config, auth.database.sessions, true],
-  ['the keys cannot be had', noKeys, auth.database.sessions, false],
+  ['keys and database are available', auth.config, auth.database.sessions, true],
+  ['the keys are unavailable', noKeys, auth.database.sessions, false],
   ['the database fails', auth.config, failing, false],
-  ['the database does not answer', auth.config, hanging, false],
+  ["the database doesn't respond", auth.config, hanging, false],
 ])('%s: ready is %4$s', async (_name, config, sessions, expected) => {
   expect(await isReady(config, sessions)).toBe(expected)
 })

@@ -12,15 +12,15 @@ const DEFAULTS: SessionLifetimes = {
 }
 
 const createdAt = new Date('2026-11-21T10:00:00.000Z')
-/** A moment, in seconds after the sign-in. */
+/** Returns a time, in seconds after the sign-in. */
 const at = (seconds: number) => new Date(createdAt.getTime() + seconds * 1000)
 
 describe('a session that is used now expires', () => {
   test.each<[string, Partial<SessionLifetimes>, boolean, number, number]>([
     ['30 days from now', {}, true, 0, 30 * DAY],
-    ['30 days from now, long after the sign-in too', {}, true, 1_000 * DAY, 1_030 * DAY],
-    ['a day from now where it is not remembered', {}, false, 5 * DAY, 6 * DAY],
-    ['as soon as one that is remembered, at the latest', { expiresInSeconds: HOUR }, false, 0, HOUR],
+    ['30 days from now, also long after the sign-in', {}, true, 1_000 * DAY, 1_030 * DAY],
+    ["a day from now if it isn't remembered", {}, false, 5 * DAY, 6 * DAY],
+    ['no later than a remembered one', { expiresInSeconds: HOUR }, false, 0, HOUR],
     ['within its absolute lifetime', { absoluteLifetimeSeconds: 40 * DAY }, true, 5 * DAY, 35 * DAY],
     ['at the end of its absolute lifetime', { absoluteLifetimeSeconds: 40 * DAY }, true, 20 * DAY, 40 * DAY],
     ['no later, however often it is used', { absoluteLifetimeSeconds: 40 * DAY }, true, 40 * DAY, 40 * DAY],
@@ -41,7 +41,7 @@ describe('a session that is used now expires', () => {
 })
 
 describe('a session is renewed', () => {
-  /** What has been set, when it expires, when it is used, and when it expires then; null where it is not renewed. */
+  /** The settings, the expiry, the time of use, and the new expiry, or null if it isn't renewed. */
   type Row = [string, Partial<SessionLifetimes>, number, number, number | null]
 
   test.each<Row>([
@@ -55,13 +55,25 @@ describe('a session is renewed', () => {
     ['not before another renewAfter', { renewAfterSeconds: 3 * DAY }, 30 * DAY, 3 * DAY - 0.001, null],
     ['halfway at the latest', { expiresInSeconds: HOUR }, HOUR, HOUR / 2, 1.5 * HOUR],
     ['not before that', { expiresInSeconds: HOUR }, HOUR, HOUR / 2 - 0.001, null],
-    ['each time where it has an idle timeout', { idleTimeoutSeconds: HOUR }, HOUR, 0.001, HOUR + 0.001],
-    ['but never to the same moment', { idleTimeoutSeconds: HOUR }, HOUR, 0, null],
-    ['at its time where the idle timeout is longer', { idleTimeoutSeconds: 31 * DAY }, 30 * DAY, HOUR, null],
+    ['each time with an idle timeout', { idleTimeoutSeconds: HOUR }, HOUR, 0.001, HOUR + 0.001],
+    ['but never to the same time', { idleTimeoutSeconds: HOUR }, HOUR, 0, null],
+    [
+      'at its usual time if the idle timeout is longer',
+      { idleTimeoutSeconds: 31 * DAY },
+      30 * DAY,
+      HOUR,
+      null,
+    ],
     ['up to its absolute lifetime', { absoluteLifetimeSeconds: 40 * DAY }, 30 * DAY, 20 * DAY, 40 * DAY],
     ['no further', { absoluteLifetimeSeconds: 40 * DAY }, 40 * DAY, 20 * DAY, null],
-    ['never where that is shorter', { absoluteLifetimeSeconds: 2 * DAY }, 2 * DAY, 1.5 * DAY, null],
-    ['never to an earlier moment', { expiresInSeconds: HOUR }, 30 * DAY, 29.5 * DAY, null],
+    [
+      'never if the absolute lifetime is shorter',
+      { absoluteLifetimeSeconds: 2 * DAY },
+      2 * DAY,
+      1.5 * DAY,
+      null,
+    ],
+    ['never to an earlier time', { expiresInSeconds: HOUR }, 30 * DAY, 29.5 * DAY, null],
     [
       'idle or not, no further than its absolute lifetime',
       { idleTimeoutSeconds: HOUR, absoluteLifetimeSeconds: 2 * HOUR },
@@ -79,8 +91,8 @@ describe('a session is renewed', () => {
   test.each<Row>([
     ['not within half a day', {}, DAY, DAY / 2 - 0.001, null],
     ['for a day from then on', {}, DAY, DAY / 2, 1.5 * DAY],
-    ['each time where it has an idle timeout', { idleTimeoutSeconds: HOUR }, HOUR, 60, HOUR + 60],
-  ])('that is not remembered %s', (_name, lifetimes, expiresAt, now, renewed) => {
+    ['each time with an idle timeout', { idleTimeoutSeconds: HOUR }, HOUR, 60, HOUR + 60],
+  ])("that isn't remembered %s", (_name, lifetimes, expiresAt, now, renewed) => {
     const session = { createdAt, remembered: false, expiresAt: at(expiresAt) }
     expect(renewalOf(session, { ...DEFAULTS, ...lifetimes }, at(now))).toEqual(
       renewed === null ? null : at(renewed),

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { GRACE_SECONDS } from '../../src/protocol.ts'
 import {
-  createFamily,
   createSecret,
   createSessionSecret,
   hashSecret,
@@ -12,7 +11,7 @@ import {
 const now = new Date('2026-11-21T10:00:00.000Z')
 const secondsAgo = (seconds: number) => new Date(now.getTime() - seconds * 1000)
 
-const family = createFamily()
+const family = createSecret()
 const secrets = {
   first: await createSessionSecret(family, 1),
   second: await createSessionSecret(family, 2),
@@ -21,7 +20,9 @@ const secrets = {
   current: await createSessionSecret(family, 5),
 }
 
-/** A session at version 5. Its user proved who they are at version 3, and the secret was rotated twice since. */
+/**
+ * A session at version 5. Its user proved who they are at version 3, and the secret was rotated twice since.
+ */
 const session = {
   token: await hashSecret(secrets.current),
   previousToken: await hashSecret(secrets.previous),
@@ -44,7 +45,7 @@ test.each<[keyof typeof secrets, SecretStatus]>([
 
 describe('the secret before a rotation', () => {
   test.each<[string, Date | null, SecretStatus]>([
-    ['as it happens', now, 'previous'],
+    ['at the rotation', now, 'previous'],
     ['at the end of the grace period', secondsAgo(GRACE_SECONDS), 'previous'],
     ['a millisecond after it', secondsAgo(GRACE_SECONDS + 0.001), 'replayed'],
   ])('%s', async (_name, rotatedAt, expected) => {
@@ -57,11 +58,11 @@ describe('the secret before a rotation', () => {
   })
 })
 
-describe('a secret that we did not issue for the session is unknown', () => {
+describe("a secret that wasn't issued for the session is unknown", () => {
   test.each<[string, () => string | Promise<string>]>([
     ['a random one', () => createSecret()],
     ['an empty one', () => ''],
-    ['one of another session', () => createSessionSecret(createFamily(), 1)],
+    ['one of another session', () => createSessionSecret(createSecret(), 1)],
     ['an earlier one with the version changed', () => withVersion(secrets.second, 4)],
     ['an earlier one made to look current', () => withVersion(secrets.first, 5)],
     ['the stored hash', () => session.token],
@@ -70,7 +71,7 @@ describe('a secret that we did not issue for the session is unknown', () => {
     expect(await status(await make())).toBe('unknown')
   })
 
-  test('an earlier one of a session without a family', async () => {
+  test('an earlier secret of a session without a family', async () => {
     expect(await status(secrets.third, { tokenFamily: null })).toBe('unknown')
     expect(await status(secrets.first, { tokenFamily: null })).toBe('unknown')
   })

@@ -1,12 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import {
-  createFamily,
-  createSecret,
-  createSessionSecret,
-  hashSecret,
-  versionOfSecret,
-} from '../../src/session/secret.ts'
+import { createSecret, createSessionSecret, hashSecret, versionOfSecret } from '../../src/session/secret.ts'
 
 test('a secret is 256 bits in base64url, and never the same twice', () => {
   const secrets = Array.from({ length: 200 }, createSecret)
@@ -17,18 +11,18 @@ test('a secret is 256 bits in base64url, and never the same twice', () => {
   }
 })
 
-test('what is stored of a secret is sha256: and its hash in hex', async () => {
+test("the stored value is sha256: and the secret's hash in hex", async () => {
   for (const secret of ['', 'a', 'é', createSecret()]) {
     expect(await hashSecret(secret)).toBe(`sha256:${createHash('sha256').update(secret).digest('hex')}`)
   }
 })
 
 describe('the secret of a session', () => {
-  const family = createFamily()
+  const family = createSecret()
   const bytesOf = (secret: string) => Buffer.from(secret, 'base64url')
 
   test('belongs to a family, whose key has 256 bits and is never the same twice', () => {
-    const families = Array.from({ length: 200 }, createFamily)
+    const families = Array.from({ length: 200 }, createSecret)
     expect(new Set(families).size).toBe(200)
     for (const each of families) expect(bytesOf(each)).toHaveLength(32)
   })
@@ -47,7 +41,7 @@ describe('the secret of a session', () => {
   })
 
   test.each<[string, (secret: string) => string | Promise<string>]>([
-    ['of another family', () => createSessionSecret(createFamily(), 3)],
+    ['of another family', () => createSessionSecret(createSecret(), 3)],
     ['of no family', () => createSecret()],
     ['made up', () => Buffer.from(crypto.getRandomValues(new Uint8Array(68))).toString('base64url')],
     ['with another first bit', (secret) => flip(secret, 0)],
@@ -56,15 +50,15 @@ describe('the secret of a session', () => {
     ['with another last bit of the version', (secret) => flip(secret, 35)],
     ['with another first bit of the MAC', (secret) => flip(secret, 36)],
     ['with another last bit of the MAC', (secret) => flip(secret, 67)],
-    ['cut short', (secret) => bytesOf(secret).subarray(0, 67).toString('base64url')],
+    ['truncated', (secret) => bytesOf(secret).subarray(0, 67).toString('base64url')],
     ['without its MAC', (secret) => bytesOf(secret).subarray(0, 36).toString('base64url')],
     ['without its version', (secret) => bytesOf(secret).subarray(0, 32).toString('base64url')],
     [
-      'with a byte more',
+      'with an extra byte',
       (secret) => Buffer.concat([bytesOf(secret), Buffer.from([0])]).toString('base64url'),
     ],
     ['empty', () => ''],
-    ['no base64url', () => '!?'],
+    ['in invalid base64url', () => '!?'],
   ])('is not recognized %s', async (_name, change) => {
     expect(await versionOfSecret(await change(await createSessionSecret(family, 3)), family)).toBeNull()
   })

@@ -42,7 +42,7 @@ const validate = (answer: unknown, identity = key) =>
     { now: () => now, lookupTimeoutMs: 1000 },
   )
 
-test('a session that counts is handed on as it is', async () => {
+test('returns a valid session unchanged', async () => {
   expect(await validate(valid)).toBe(valid)
 })
 
@@ -59,7 +59,7 @@ test('the store is queried for the session and the user together, every time', a
   expect(asked).toEqual([key, key])
 })
 
-test('a store may return at once, without a promise', async () => {
+test('a store may return synchronously', async () => {
   const options = { now: () => now }
   expect(
     await validateSession(
@@ -84,16 +84,16 @@ describe('every state of a session', () => {
 
   test.each([
     ['deleted', null, 'SESSION_NOT_FOUND'],
-    ['valid for a millisecond', { ...valid, expiresAt: at(1) }, 'accepted'],
+    ['valid for another millisecond', { ...valid, expiresAt: at(1) }, 'accepted'],
     ['expiring now', { ...valid, expiresAt: at(0) }, 'SESSION_EXPIRED'],
     ['expired a millisecond ago', { ...valid, expiresAt: at(-1) }, 'SESSION_EXPIRED'],
     ['expired in 1970', { ...valid, expiresAt: new Date(0) }, 'SESSION_EXPIRED'],
-    ['of a date that cannot be read', { ...valid, expiresAt: new Date('soon') }, 'SESSION_EXPIRED'],
+    ['of an unreadable date', { ...valid, expiresAt: new Date('soon') }, 'SESSION_EXPIRED'],
     ['banned', banned(null), 'ACCOUNT_BANNED'],
-    ['banned for a millisecond more', banned(at(1)), 'ACCOUNT_BANNED'],
+    ['banned for another millisecond', banned(at(1)), 'ACCOUNT_BANNED'],
     ['banned until now', banned(at(0)), 'accepted'],
-    ['banned until a while ago', banned(at(-1)), 'accepted'],
-    ['banned until a date that cannot be read', banned(new Date('soon')), 'ACCOUNT_BANNED'],
+    ['banned until an earlier time', banned(at(-1)), 'accepted'],
+    ['banned until an unreadable date', banned(new Date('soon')), 'ACCOUNT_BANNED'],
     ['expired and banned', { ...banned(null), expiresAt: at(-1) }, 'SESSION_EXPIRED'],
   ])('%s', async (_name, session, reason) => {
     expect(await reasonOf(validate(session))).toBe(reason)
@@ -104,7 +104,7 @@ describe('the version of a token', () => {
   const rotated = (seconds: number) => ({ ...valid, rotatedAt: at(-seconds * 1000).toISOString() })
 
   test.each<[string, StoredSession, number | null, string]>([
-    ['that of the row', valid, 5, 'accepted'],
+    ["equal to the row's", valid, 5, 'accepted'],
     ['an older one', valid, 4, 'TOKEN_INVALID'],
     ['the first one', valid, 1, 'TOKEN_INVALID'],
     ['a newer one', valid, 6, 'TOKEN_INVALID'],
@@ -134,10 +134,20 @@ describe('the issuer of a token', () => {
   const ownedBy = (issuer: string | null) => ({ ...valid, issuer })
 
   test.each<[string, ProvedSession, StoredSession, string]>([
-    ['our token, our session', ours, ownedBy(null), 'accepted'],
-    ['our token, a session of another issuer', ours, ownedBy('https://id.example.com'), 'TOKEN_INVALID'],
-    ['our token, a session that names our issuer as another one', ours, ownedBy(key.issuer), 'TOKEN_INVALID'],
-    ['a foreign token, our session', foreign, ownedBy(null), 'TOKEN_INVALID'],
+    ["the server's token, the server's session", ours, ownedBy(null), 'accepted'],
+    [
+      "the server's token, a session of another issuer",
+      ours,
+      ownedBy('https://id.example.com'),
+      'TOKEN_INVALID',
+    ],
+    [
+      "the server's token, a session that names the server's issuer as a foreign one",
+      ours,
+      ownedBy(key.issuer),
+      'TOKEN_INVALID',
+    ],
+    ["a foreign token, the server's session", foreign, ownedBy(null), 'TOKEN_INVALID'],
     ['a foreign token, a session of its issuer', foreign, ownedBy('https://id.example.com'), 'accepted'],
     [
       'a foreign token, a session of another one',
@@ -155,12 +165,12 @@ describe('the issuer of a token', () => {
     expect(await reasonOf(validate(session, identity))).toBe(reason)
   })
 
-  test('a foreign token has no version, so the version of its session is not compared', async () => {
+  test("a foreign token has no version, so the version of its session isn't compared", async () => {
     expect(await reasonOf(validate({ ...ownedBy(foreign.issuer), version: 9 }, foreign))).toBe('accepted')
   })
 })
 
-describe('a token that does not fit is reported before the state of the session, which is not its business', () => {
+describe("reports a token that doesn't match the session before the state of the session", () => {
   test.each([
     ['an older version', { ...key, version: 4 }],
     ['another issuer', { ...key, version: null }],
@@ -174,11 +184,11 @@ describe('a token that does not fit is reported before the state of the session,
   })
 })
 
-test('a ban that has ended is not part of the session that Step 2 returns', async () => {
+test('Step 2 returns a session without a ban that has ended', async () => {
   expect(await validate({ ...valid, ban: { until: at(0) } })).toEqual(valid)
 })
 
-describe('an answer that is not plainly the session is 503, never a way in and never a sign-out', () => {
+describe('a malformed result is 503, never accepted and never a sign-out', () => {
   const withoutUser = Object.fromEntries(Object.entries(valid).filter(([name]) => name !== 'user'))
 
   test.each([
@@ -199,13 +209,13 @@ describe('an answer that is not plainly the session is 503, never a way in and n
     ['expiresAt as a number', { ...valid, expiresAt: 8.64e15 }],
     ['expiresAt null', { ...valid, expiresAt: null }],
     ['expiresAt missing', { ...valid, expiresAt: undefined }],
-    ['a ban as a flag', { ...valid, ban: false }],
+    ['a ban as a boolean', { ...valid, ban: false }],
     ['a ban as text', { ...valid, ban: 'none' }],
     ['a ban missing', { ...valid, ban: undefined }],
     ['the end of a ban as text', { ...valid, ban: { until: '1970-01-01' } }],
     ['the end of a ban as a number', { ...valid, ban: { until: 0 } }],
     ['the end of a ban missing', { ...valid, ban: {} }],
-    ['a role that is no text', { ...valid, user: { ...user, role: ['admin'] } }],
+    ["a role that isn't text", { ...valid, user: { ...user, role: ['admin'] } }],
     ['a role missing', { ...valid, user: { ...user, role: undefined } }],
     ['a version missing', { ...valid, version: undefined }],
     ['a version as text', { ...valid, version: '5' }],
@@ -235,26 +245,26 @@ describe('a store that fails', () => {
     ],
     ['rejects with no error', () => Promise.reject('connection refused')],
     ['rejects with nothing', () => Promise.reject()],
-    ['never answers', () => new Promise(() => {})],
-    ['answers nonsense at once', () => 's1'],
+    ['never responds', () => new Promise(() => {})],
+    ['returns an invalid value at once', () => 's1'],
   ])('and %s is 503', async (_name, findSession) => {
     const call = validateSession(key, answering(findSession), { now: () => now, lookupTimeoutMs: 1 })
     await expect(call).rejects.toMatchObject({ reason: 'SESSIONS_UNAVAILABLE', retryAfterSeconds: 1 })
   })
 
-  test('is kept as the cause, and not in the message', async () => {
+  test('is kept as the cause, and is not in the message', async () => {
     const call = validateSession(
       key,
       answering(() => Promise.reject(failure)),
     )
     await expect(call).rejects.toMatchObject({
       cause: failure,
-      message: 'Sessions cannot be checked right now',
+      message: 'Sessions cannot be checked right now. Try again later.',
     })
   })
 
   test.each(['SESSION_NOT_FOUND', 'KEYS_UNAVAILABLE', 'ACCOUNT_BANNED'] as const)(
-    'with an AuthError of its own passes it on: %s',
+    'with its own AuthError passes it on: %s',
     async (reason) => {
       const rejection = new AuthError(reason, { retryAfterSeconds: 9 })
       await expect(
@@ -267,7 +277,7 @@ describe('a store that fails', () => {
   )
 })
 
-test('the clock is read after the answer, so that a slow lookup lets no expired session through', async () => {
+test('reads the clock after the lookup, so a slow lookup accepts no expired session', async () => {
   let time = at(0)
   const slow = answering(async () => {
     time = at(5000)
@@ -276,7 +286,7 @@ test('the clock is read after the answer, so that a slow lookup lets no expired 
   expect(await reasonOf(validateSession(key, slow, { now: () => time }))).toBe('SESSION_EXPIRED')
 })
 
-test('without options the clock is the real one', async () => {
+test('uses the real clock without options', async () => {
   const fresh = { ...valid, expiresAt: new Date(Date.now() + 60_000) }
   expect(
     await reasonOf(

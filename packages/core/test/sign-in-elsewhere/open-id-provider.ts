@@ -13,7 +13,7 @@ export interface ProviderPerson {
   readonly name?: string
 }
 
-/** A small OpenID provider that asks nobody for consent. */
+/** A small OpenID provider without a consent page. */
 export interface OpenIdProvider {
   readonly issuer: URL
   /** Who comes. */

@@ -27,7 +27,7 @@ const codeOf = (call: Promise<unknown>) =>
 const nicknameOf = async (who: TestSession) =>
   (await auth.api.getSession({ request: requestOf(who) })).user.nickname
 
-test('a nickname that is free can be had, and is told to its owner', async () => {
+test('a free nickname is set and returned to its owner', async () => {
   expect(await choose(ada)).toEqual({ nickname })
   expect(await nicknameOf(ada)).toBe(nickname)
   expect(await auth.api.findNickname({ nickname, request: get('/') })).toEqual({ isTaken: true })

@@ -3,19 +3,18 @@ import * as z from 'zod'
 
 const DAY_SECONDS = 24 * 60 * 60
 
-/** Three to twenty letters and digits, without capitals. */
+/** 3 to 20 lower-case letters and digits. */
 const nickname = z.string().regex(/^[a-z0-9]{3,20}$/)
 
 const reasons = { NICKNAME_TAKEN: { status: 409, message: 'Choose another nickname' } } as const
 const reject = rejections(reasons)
 
-/** Run in the order of their names, each once, on every database alike. */
 const migrations: Migrations = {
   async '0001_nickname'(schema, { timestamp }) {
     await schema.createIndex('user_nickname').unique().on('user').column('nickname').execute()
     await schema
       .createTable('formerNickname')
-      // The nickname itself.
+      // The nickname.
       .addColumn('id', 'text', (column) => column.primaryKey())
       .addColumn('userId', 'text', (column) => column.notNull().references('user.id').onDelete('cascade'))
       .addColumn('expiresAt', timestamp, (column) => column.notNull())
@@ -25,7 +24,7 @@ const migrations: Migrations = {
   },
 }
 
-/** What this adds to the database, for Kysely. */
+/** The added columns and tables, for Kysely. */
 type NicknameTables = {
   user: { id: string; nickname: string | null }
   formerNickname: { id: string; userId: string; expiresAt: Date }
@@ -79,14 +78,14 @@ const findNickname = defineEndpoint({
   },
 })
 
-/** Nicknames. Who is banned loses theirs, and has a month to get it back. */
+/** Adds nicknames. Banned users lose theirs and have a month to reclaim it. */
 export const nicknames = () =>
   ({
     id: 'nicknames',
     reasons,
     migrations,
     endpoints: { setNickname, findNickname },
-    // In the answers of `GET /session` and `POST /update-user`; without `input`, the latter does not take it.
+    // Without `input`, `POST /update-user` returns it but can't change it.
     userColumns: { nickname: { schema: nickname.nullable() } },
     expiringTables: ['formerNickname'],
     async onChange(event, trx) {

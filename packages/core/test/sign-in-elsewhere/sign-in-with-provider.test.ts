@@ -30,7 +30,7 @@ for (const [name, { issuer }] of [
 
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:144.0) Gecko/20100101 Firefox/144.0'
 
-/** Keeps cookies and follows no redirect by itself. */
+/** Keeps cookies, and doesn't follow redirects. */
 function openBrowser() {
   const cookies = new Map<string, string>()
   async function get(url: string): Promise<Response> {
@@ -63,7 +63,7 @@ async function signIn(browser: Browser, name?: string): Promise<Response> {
 const countOf = async (table: 'user' | 'account' | 'session') =>
   (await auth.db.selectFrom(table).select('id').execute()).length
 
-/** Of whom no test has heard before. */
+/** Returns a person that no other test uses. */
 function newPerson(): Required<ProviderPerson> {
   const sub = crypto.randomUUID()
   return { sub, email: `${sub}@example.com`, email_verified: true, name: 'Ada' }
@@ -155,7 +155,7 @@ describe('a sign-in is rejected, and nobody is signed in', () => {
     expect(await tablesNow()).toEqual(before)
   }
 
-  const FAILED: [number, string] = [400, 'This sign-in has not worked: please begin again']
+  const FAILED: [number, string] = [400, 'Sign-in failed. Start again.']
   const tablesNow = async () => [await countOf('user'), await countOf('account'), await countOf('session')]
   let before: number[]
   beforeEach(async () => {
@@ -262,7 +262,7 @@ describe('a sign-in is rejected, and nobody is signed in', () => {
       ...(email !== undefined && { email }),
       ...(email_verified !== undefined && { email_verified }),
     }
-    await expectRejection(await signIn(browser), [403, 'Your provider has not verified your email address'])
+    await expectRejection(await signIn(browser), [403, 'Your provider has not verified your email'])
   })
 
   test.each([(email: string) => email, (email: string) => ` ${email.toUpperCase()}`])(
@@ -273,7 +273,7 @@ describe('a sign-in is rejected, and nobody is signed in', () => {
       acme.person = { ...ada, email: write(email) }
       await expectRejection(await signIn(browser), [
         409,
-        'There is an account with this email: sign in to it',
+        'There is an account with this email. Sign in to it.',
       ])
     },
   )

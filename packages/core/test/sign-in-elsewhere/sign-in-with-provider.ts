@@ -11,35 +11,33 @@ import {
 import * as client from 'openid-client'
 
 const reject = rejections({
-  SIGN_IN_FAILED: { status: 400, message: 'This sign-in has not worked: please begin again' },
-  EMAIL_UNVERIFIED: { status: 403, message: 'Your provider has not verified your email address' },
-  EMAIL_TAKEN: { status: 409, message: 'There is an account with this email: sign in to it' },
+  SIGN_IN_FAILED: { status: 400, message: 'Sign-in failed. Start again.' },
+  EMAIL_UNVERIFIED: { status: 403, message: 'Your provider has not verified your email' },
+  EMAIL_TAKEN: { status: 409, message: 'There is an account with this email. Sign in to it.' },
 })
 
-/** What a provider says of a person. */
 interface Person {
   readonly issuer: string
   readonly subject: string
   readonly name: string
-  /** Null where the provider does not vouch for it. */
+  /** Null if the provider has not verified it. */
   readonly email: string | null
 }
 
-/** Sign-in at an OpenID provider: the route that leads there, and the one that it leads back to. */
+/** Creates the route to an OpenID provider, and the one back. */
 export function createProviderSignIn({
   provider,
   redirectUri,
   api,
   database,
 }: {
-  /** From `client.discovery(new URL('https://accounts.example.com'), clientId, clientSecret)`. */
   provider: client.Configuration
-  /** Where the provider sends the browser, as it is registered there. */
+  /** The callback URL, as registered at the provider. */
   redirectUri: string
   api: ServerApi
   database: SessionDatabase
 }) {
-  // Not only the connection proves where an ID token comes from: its signature does, too.
+  // Verifies the signature of ID tokens, too.
   client.enableNonRepudiationChecks(provider)
 
   return {
@@ -73,15 +71,15 @@ export function createProviderSignIn({
     },
   }
 
-  /** Whoever comes back with a code that was meant for this browser. */
+  /** Returns the person, if the code was meant for this browser. */
   async function prove(request: Request): Promise<Person> {
     const kept = readCookie(request.headers.get('cookie'), COOKIE)?.split('.') ?? []
     const [expectedState, expectedNonce, pkceCodeVerifier] = kept
-    // Without them it would be expected that there are none, which whoever leads a browser here can bring about.
+    // Otherwise, a callback without state would match a missing cookie.
     if (expectedState === undefined || expectedNonce === undefined || pkceCodeVerifier === undefined)
       throw reject('SIGN_IN_FAILED')
     const checks = { expectedState, expectedNonce, pkceCodeVerifier }
-    // Behind a proxy the request may have come to another host than the browser's.
+    // Behind a proxy, the host of the request may differ from the browser's.
     const url = new URL(new URL(request.url).search, redirectUri)
     const tokens = await client.authorizationCodeGrant(provider, url, checks).catch((cause: unknown) => {
       throw reject('SIGN_IN_FAILED', { cause })
@@ -98,7 +96,7 @@ export function createProviderSignIn({
   }
 }
 
-/** By what the provider calls the person, and never by their email. */
+/** Finds the user by the provider's id, never by email. */
 async function findOrCreateUser(
   { issuer: providerId, subject: accountId, name, email }: Person,
   trx: AuthTransaction,
@@ -131,10 +129,10 @@ async function findOrCreateUser(
   return userId
 }
 
-/** `__Host-`: no other host can set it, and so have a visitor finish a sign-in that someone else began. */
+/** With `__Host-`, no other host can set it, so a visitor can't be made to finish an attacker's sign-in. */
 const COOKIE = '__Host-acme-sign-in'
 
-/** For ten minutes; nothing deletes it. `Lax`, because the browser comes back from another site. */
+/** Lives for ten minutes. `Lax`, because the browser comes back from another site. */
 function keep(value: string): string {
   return `${COOKIE}=${value}; Path=/; Max-Age=${value === '' ? 0 : 600}; Secure; HttpOnly; SameSite=Lax`
 }

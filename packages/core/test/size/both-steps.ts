@@ -1,4 +1,4 @@
 import { authenticate, defineAuthConfig, dynamicJwks, sessionsOf, staticJwks } from '@sallyport/core'
 
-/** What an app imports that lets requests through both gates, with either kind of key set. */
+/** The imports of an app that runs both steps, with either kind of key set. */
 export const bothSteps = { authenticate, defineAuthConfig, sessionsOf, dynamicJwks, staticJwks }

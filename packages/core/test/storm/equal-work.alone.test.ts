@@ -28,7 +28,7 @@ beforeAll(async () => {
 })
 afterAll(() => auth.close())
 
-test('a wrong password and an unknown account are the same statements, one password of one cost and one record', async () => {
+test('a wrong password and an unknown account cause the same statements, one password check of the same cost, and one record', async () => {
   const [known, unknown] = [await signIn('known@example.com'), await signIn('nobody@example.com')]
   expect(known.status).toBe(401)
   expect(known.statements).toContainEqual(expect.stringMatching(/insert into "audit"/))
@@ -36,7 +36,7 @@ test('a wrong password and an unknown account are the same statements, one passw
   expect(unknown).toEqual(known)
 })
 
-test('a password reset is the same statements with and without an account, within budget and over it', async () => {
+test('a password reset causes the same statements with and without an account, within and over the budget', async () => {
   // Five are within budget.
   for (let i = 1; i <= 7; i++) {
     const known = await requestReset('known@example.com')
@@ -48,7 +48,7 @@ test('a password reset is the same statements with and without an account, withi
   }
 })
 
-/** What is written where a link would be, for an address without an account. */
+/** Counts the writes that replace links, for addresses without an account. */
 async function countPretended(): Promise<number> {
   const rows = await auth.db
     .selectFrom('rateLimit')
@@ -68,13 +68,13 @@ async function requestReset(
   return { status: response.status, headers: [...response.headers], body: await response.text(), statements }
 }
 
-/** How a sign-in was answered, and what it made the server do. */
+/** The response to a sign-in, and the work that it caused. */
 interface Work {
   readonly status: number
   readonly headers: [string, string][]
   readonly body: string
   readonly statements: string[]
-  /** What each password that was checked costs. */
+  /** The cost of each password check. */
   readonly costs: string[]
   readonly records: number
 }

@@ -1,22 +1,22 @@
 import { type OutputChunk, rolldown } from 'rolldown'
 
-/** A module and everything it imports in one script, as an app's bundler makes it for the edge. */
+/** A module and everything it imports in one script, as an app's bundler builds it for the edge. */
 export interface Bundle {
   readonly code: string
-  /** What the bundler left outside, such as `node:*`: nothing that runs on the edge may. */
+  /** The modules left outside the bundle, such as `node:*`. Code for the edge must have none. */
   readonly imports: readonly string[]
-  /** The files that contribute code, the one with most of it first. */
+  /** The files that contribute code, largest first. */
   readonly files: readonly string[]
 }
 
-/** Bundles a file; its exports are the value of the global `bundled` once the code has run. */
+/** Bundles a file. Its exports are in the global `bundled` once the code has run. */
 export async function bundle(file: string, { minify = false } = {}): Promise<Bundle> {
   const build = await rolldown({
     input: file,
     platform: 'neutral',
-    // Of packages that have no `exports`.
+    // For packages without `exports`.
     resolve: { mainFields: ['module', 'main'] },
-    // What cannot be resolved, or stays outside, is in `imports`.
+    // Modules that can't be resolved, or are external, are in `imports`.
     onLog: () => {},
   })
   const { output } = await build.generate({

@@ -2,13 +2,13 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
-/** A program of `test/fixtures` that runs in a process of its own. */
+/** A program of `test/fixtures` in a separate process. */
 export interface Child {
-  /** What it says next. Rejects when it ends without a word. */
-  heard(): Promise<unknown>
-  /** Lets it go on. */
+  /** Resolves with its next message. Rejects if it exits without one. */
+  nextMessage(): Promise<unknown>
+  /** Sends a message, so it continues. */
   tell(message: string): void
-  /** Ends it, if it has not ended. */
+  /** Kills it if it is still running. */
   kill(): void
 }
 
@@ -22,7 +22,7 @@ export function startFixture(name: keyof typeof FIXTURES, ...args: string[]): Ch
   const messages: unknown[] = []
   child.on('message', (message) => messages.push(message))
   return {
-    async heard() {
+    async nextMessage() {
       while (messages.length === 0) {
         const [code] = await Promise.race([once(child, 'message'), once(child, 'exit')])
         if (messages.length === 0) throw new Error(`${name} ended with ${code}`)

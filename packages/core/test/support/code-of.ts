@@ -1,6 +1,9 @@
 import { isAuthError, isEndpointError } from '@sallyport/core'
 
-/** The code of a rejection: the reason of a gate, or that of an endpoint. Fails where there was no rejection, or another error. */
+/**
+ * Returns the code of a rejection: the reason of a gate or of an endpoint. Throws any other error, or if
+ * there was no rejection.
+ */
 export async function codeOf(call: Promise<unknown>): Promise<string> {
   try {
     await call

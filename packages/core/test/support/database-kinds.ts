@@ -21,12 +21,12 @@ export type OpenStore =
   | Awaited<ReturnType<typeof openSqliteStore>>
   | Awaited<ReturnType<typeof openPostgresStore>>
 
-/** A database of a test, and a connection to it that no store knows of. */
+/** A test database, and a connection to it outside any store. */
 export interface TestDatabase {
   readonly url: string
   open(options?: { columns?: AddedColumns }): Promise<OpenDatabase>
   openStore(mapping: StoreMapping): Promise<OpenStore>
-  /** Runs statements by hand. */
+  /** Runs statements directly. */
   run(sql: string): Promise<void>
   rows(sql: string): Promise<Row[]>
 }
@@ -34,7 +34,7 @@ export interface TestDatabase {
 /** SQLite or PostgreSQL. */
 export interface DatabaseKind {
   readonly name: 'SQLite' | 'PostgreSQL'
-  /** Makes an empty database. What is opened of it is closed after the tests of the file. */
+  /** Creates an empty database. Everything opened on it is closed after the tests of the file. */
   create(): Promise<TestDatabase>
 }
 
@@ -46,9 +46,9 @@ function closeLater<Closable extends { close(): Promise<void> }>(opened: Closabl
 }
 
 /**
- * For `describe.each`. PostgreSQL is a server of the test file.
+ * Returns the databases for `describe.each`. PostgreSQL uses one server per test file.
  *
- * @param settings of its `postgresql.conf`
+ * @param settings added to its `postgresql.conf`
  */
 export async function databaseKinds(
   settings?: Readonly<Record<string, string>>,
@@ -57,7 +57,7 @@ export async function databaseKinds(
   return [sqliteKind(), postgresKind(postgres)]
 }
 
-/** SQLite in a directory of its own. */
+/** Creates SQLite databases in a separate directory. */
 function sqliteKind(): DatabaseKind {
   const directory = temporaryDirectory()
   closeAfterAll()
@@ -81,7 +81,7 @@ function sqliteKind(): DatabaseKind {
   }
 }
 
-/** PostgreSQL on a server of one's own. */
+/** Creates PostgreSQL databases on the given server. */
 export function postgresKind(server: PostgresServer, options?: PostgresOptions): DatabaseKind {
   closeAfterAll()
   let databases = 0
@@ -89,7 +89,7 @@ export function postgresKind(server: PostgresServer, options?: PostgresOptions):
     name: 'PostgreSQL',
     async create() {
       const url = await server.createDatabase(`test_${databases++}`)
-      // One connection, and another one after the server was down.
+      // One connection, replaced after the server was down.
       const hand = new pg.Pool({ connectionString: url, max: 1, idleTimeoutMillis: 0 })
       hand.on('error', () => {})
       closing.push(() => hand.end())
@@ -104,7 +104,7 @@ export function postgresKind(server: PostgresServer, options?: PostgresOptions):
   }
 }
 
-/** Before the server is stopped: what is registered last runs first. */
+/** Closes everything before the server stops: hooks registered last run first. */
 function closeAfterAll(): void {
   afterAll(async () => {
     for (const close of closing.splice(0).reverse()) await close()

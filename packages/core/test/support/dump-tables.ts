@@ -14,7 +14,7 @@ interface AnyRow {
   readonly content: string
 }
 
-/** What reads all tables at once, as long as they are the same. */
+/** The query that reads all tables at once, kept while they stay the same. */
 interface Reading {
   readonly version: unknown
   readonly query: CompiledQuery<AnyRow>
@@ -23,7 +23,10 @@ interface Reading {
 
 const readings = new WeakMap<TestDb, Reading>()
 
-/** Everything that is stored, to see that nothing has changed. Records of failed sign-ins are left out: a rejection may leave one. */
+/**
+ * Returns everything stored, to check that nothing has changed. Omits records of failed sign-ins, because a
+ * rejection may leave one.
+ */
 export async function dumpTables({ db }: Pick<TestAuth, 'db'>): Promise<Dump> {
   const { tables, query } = await readingOf(db)
   const dump: Dump = Object.fromEntries(tables.map((name) => [name, []]))
@@ -35,7 +38,10 @@ export async function dumpTables({ db }: Pick<TestAuth, 'db'>): Promise<Dump> {
   return dump
 }
 
-/** Fails where anything is stored that was not. As texts first: member by member a thousand of them take seconds. */
+/**
+ * Throws if anything has changed. Compares text first: comparing thousands of rows member by member takes
+ * seconds.
+ */
 export async function expectUnchanged(auth: Pick<TestAuth, 'db'>, before: Dump): Promise<void> {
   const now = await dumpTables(auth)
   if (JSON.stringify(now) !== JSON.stringify(before)) expect(now).toEqual(before)
@@ -59,7 +65,7 @@ async function readingOf(db: TestDb): Promise<Reading> {
   return reading
 }
 
-/** The rows of one user, and of their sessions and accounts. */
+/** Returns the rows of one user, and of their sessions and accounts. */
 export function rowsOf(userId: string, { user = [], session = [], account = [] }: Dump): Dump {
   const isTheirs = (row: Record<string, unknown>) => row.userId === userId
   return {

@@ -10,34 +10,37 @@ import { promisify } from 'node:util'
 import pg from 'pg'
 import { CLUSTER_VERSION, PASSWORD, type PostgresCluster, postgresCluster, USER } from './postgres-cluster.ts'
 
-/** A PostgreSQL server of its own, in a temporary directory. */
+/** A PostgreSQL server in a temporary directory. */
 export interface PostgresServer {
   readonly port: number
-  /** Of a database that exists. The user is a superuser. */
+  /** Returns the URL of an existing database. The user is a superuser. */
   urlOf(database: string): string
-  /** Makes an empty database: its URL. */
+  /** Creates an empty database and returns its URL. */
   createDatabase(name: string): Promise<string>
-  /** Ends the server at once, as a power failure would (immediate shutdown). */
+  /** Stops the server at once, like a power failure (immediate shutdown). */
   crash(): Promise<void>
   /** Starts it again on the same data. */
   start(): Promise<void>
-  /** {@link crash} and {@link start}. */
+  /** Crashes and starts the server. */
   restart(): Promise<void>
-  /** Ends the server and removes its directory. */
+  /** Stops the server and removes its directory. */
   stop(): Promise<void>
 }
 
-/** Below the ports that systems give away by themselves, so that nobody takes it while the server is down. */
+/** Below the ephemeral ports of the system, so no other process takes it while the server is down. */
 const [FIRST_PORT, PORTS] = [20_000, 12_000]
 
-/** Ends the server, whose process id it reads, and removes its directory should this process be killed: its input ends with us. */
+/**
+ * A shell script that reads the server's process id. Its input ends when this process is killed. Then it
+ * stops the server and removes the directory.
+ */
 const GUARD =
   'while read -r pid; do server=$pid; done; kill -QUIT "$server" 2>/dev/null; sleep 0.5; rm -rf "$0"'
 
 /**
  * Starts a real PostgreSQL 18.
  *
- * @param settings of `postgresql.conf`, added to those of the tests
+ * @param settings added to the tests' `postgresql.conf`
  */
 export async function startPostgres(settings?: Readonly<Record<string, string>>): Promise<PostgresServer> {
   const directory = mkdtempSync(join(tmpdir(), 'sallyport-postgres-'))
@@ -48,7 +51,7 @@ export async function startPostgres(settings?: Readonly<Record<string, string>>)
     settings: {
       listen_addresses: '127.0.0.1',
       unix_socket_directories: '',
-      // A crash of the server alone loses nothing by that.
+      // A crash of the server alone loses no data with these settings.
       fsync: 'off',
       ...settings,
     },
@@ -99,7 +102,10 @@ export async function startPostgres(settings?: Readonly<Record<string, string>>)
   }
 }
 
-/** Fills a data directory. What `initdb` makes is the same every time, so it makes it once and the others are copies. */
+/**
+ * Fills a data directory. `initdb` always creates the same files, so it runs once and later directories are
+ * copies.
+ */
 async function initialise(cluster: PostgresCluster, directory: string): Promise<void> {
   const template = templateDirectory()
   if (existsSync(template)) {
@@ -113,12 +119,12 @@ async function initialise(cluster: PostgresCluster, directory: string): Promise<
     await copy(directory, unfinished)
     renameSync(unfinished, template)
   } catch {
-    // Another process has just made it.
+    // Another process has just created it.
     rmSync(unfinished, { recursive: true, force: true })
   }
 }
 
-/** With the owners and permissions of the files. */
+/** Copies the owners and permissions of the files. */
 const copy = (from: string, to: string) => promisify(execFile)('cp', ['-a', `${from}/.`, to])
 
 function templateDirectory(): string {
@@ -134,7 +140,7 @@ async function freePort(): Promise<number> {
       await once(probe.listen(port, '127.0.0.1'), 'listening')
       return port
     } catch {
-      // Somebody has it.
+      // Another process uses it.
     } finally {
       probe.close()
     }

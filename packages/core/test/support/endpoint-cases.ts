@@ -7,7 +7,7 @@ import type { MadeUser } from './user-maker.ts'
 /** A user with a browser that has just signed in. */
 export interface Person extends TestSession, MadeUser {}
 
-/** Who there is: `root` is an admin, the others are users. */
+/** The users: `root` is an admin, the others are not. */
 export interface Scene {
   readonly auth: Pick<TestAuth, 'db' | 'clock'>
   readonly ada: Person
@@ -17,11 +17,11 @@ export interface Scene {
 
 type Input = Record<string, unknown>
 
-/** In what state the caller is, or what is wrong with the call. */
+/** The state of the caller, or the fault of the call. */
 export type Situation =
   | 'anonymous'
   | 'user'
-  /** Bob aims at Ada. */
+  /** Bob targets Ada. */
   | 'other user'
   | 'admin'
   | 'signed in long ago'
@@ -36,15 +36,15 @@ export type Situation =
   | 'database down'
   | 'database down once authorized'
 
-/** What an endpoint answers in every situation. */
+/** The responses of an endpoint in every situation. */
 export interface EndpointCase {
-  /** Whose call is a valid one; everyone else's is rejected, or is about themselves. */
+  /** The caller of a valid call. Calls by other users are rejected, or act on those users. */
   readonly caller: 'ada' | 'root'
-  /** What a valid call sends. */
+  /** The input of a valid call. */
   readonly input: (scene: Scene) => Input | Promise<Input>
-  /** How Bob aims at Ada. */
+  /** How Bob targets Ada. */
   readonly aim: (scene: Scene) => Aim | Promise<Aim>
-  /** What a call that succeeds does to the cookies. @default nothing */
+  /** The cookies that a successful call changes. @default nothing */
   readonly cookies?: { readonly set: readonly string[]; readonly cleared: readonly string[] }
   /** Status, and the code of a rejection. */
   readonly answers: Readonly<Record<Situation, string>>
@@ -76,21 +76,21 @@ const FOR_USERS = {
 
 const FOR_FRESH_USERS = { ...FOR_USERS, 'signed in long ago': '403 SESSION_NOT_FRESH' }
 
-/** A GET without fields looks at none: it is about the caller, whatever the query says. */
+/** A GET without fields ignores the query: it is always about the caller. */
 const READS_ABOUT_CALLER = { ...FOR_USERS, 'extra fields': '200' }
 
 const FOR_ADMINS = { ...FOR_USERS, user: '403 ROLE_REQUIRED', 'other user': '403 ROLE_REQUIRED' }
 
 const FOR_FRESH_ADMINS = { ...FOR_ADMINS, 'signed in long ago': '403 SESSION_NOT_FRESH' }
 
-/** About an organization of Ada's: to everyone else there is no such organization. */
+/** About Ada's organization, which other users can't see. */
 const FOR_MEMBERS = {
   ...FOR_USERS,
   admin: '404 ORGANIZATION_NOT_FOUND',
   'other user': '404 ORGANIZATION_NOT_FOUND',
 }
 
-/** Whoever may call it, whatever has become of their session. */
+/** Open to every caller, with a session in any state. */
 const FOR_ANYONE = {
   ...FOR_USERS,
   anonymous: '200',
@@ -104,7 +104,10 @@ const FOR_ANYONE = {
 const nothing = () => ({})
 const both = ['service.jwt', 'service.session']
 
-/** What takes no target can be aimed by cookies alone: Bob's JWT beside a session cookie that names Ada's session. */
+/**
+ * Returns cookies that target Ada: Bob's JWT with a session cookie that names her session. Without a target
+ * in the input, only cookies can.
+ */
 function mixedCookie({ ada, bob }: Scene): string {
   return `service.jwt=${bob.token}; service.session=${ada.sessionId}.${bob.sessionCookie.split('.')[1]}`
 }
@@ -113,20 +116,20 @@ const byCookie =
   (input: Input = {}) =>
   (scene: Scene) => ({ input, cookie: mixedCookie(scene) })
 
-/** An organization that Ada owns. */
+/** Inserts an organization that Ada owns. */
 async function ownedByAda({ auth, ada }: Scene): Promise<{ organizationId: string }> {
   const { organizationId } = await insertOrganization(auth, { [ada.userId]: 'owner' })
   return { organizationId }
 }
 
-/** The same with Root as a member: whom it is about. */
+/** Inserts one with Root as a member, who is the target. */
 async function withMember({ auth, ada, root }: Scene): Promise<{ organizationId: string; userId: string }> {
   const members = { [ada.userId]: 'owner', [root.userId]: 'member' }
   const { organizationId } = await insertOrganization(auth, members)
   return { organizationId, userId: root.userId }
 }
 
-/** An invitation of Ada by Bob. */
+/** Inserts an invitation of Ada by Bob. */
 async function invitationOfAda({ auth, ada, bob }: Scene): Promise<{ token: string }> {
   const { organizationId } = await insertOrganization(auth, { [bob.userId]: 'owner' })
   const invitation = { organizationId, inviterId: bob.userId, email: ada.email }
@@ -134,7 +137,7 @@ async function invitationOfAda({ auth, ada, bob }: Scene): Promise<{ token: stri
   return { token }
 }
 
-/** An invitation by Ada of someone who has no account. */
+/** Inserts an invitation by Ada to an address without an account. */
 async function invitationByAda(scene: Scene): Promise<{ organizationId: string; invitationId: string }> {
   const { organizationId } = await ownedByAda(scene)
   const inviterId = scene.ada.userId
@@ -146,7 +149,7 @@ async function invitationByAda(scene: Scene): Promise<{ organizationId: string; 
   return { organizationId, invitationId }
 }
 
-/** Bob sends what Ada would. */
+/** Sends Ada's input as Bob. */
 const likeAda = (input: (scene: Scene) => Promise<Input>) => async (scene: Scene) => ({
   input: await input(scene),
 })
@@ -173,7 +176,7 @@ export const ENDPOINT_CASES: Readonly<Record<keyof typeof ENDPOINTS, EndpointCas
       'other user': '401 SESSION_NOT_FOUND',
       'expired JWT': '200',
       'session cookie alone': '200',
-      // It reads the session, and writes only if there is something to extend.
+      // Reads the session, and writes only if there is something to extend.
       'database down once authorized': '200',
     },
   },
@@ -224,7 +227,7 @@ export const ENDPOINT_CASES: Readonly<Record<keyof typeof ENDPOINTS, EndpointCas
     input: nothing,
     aim: byCookie(),
     cookies: { set: [], cleared: both },
-    // There is no other.
+    // The only admin.
     answers: { ...FOR_FRESH_USERS, admin: '409 LAST_ADMIN' },
   },
   signUpEmail: {
@@ -271,7 +274,7 @@ export const ENDPOINT_CASES: Readonly<Record<keyof typeof ENDPOINTS, EndpointCas
       token: await insertLink(auth, { kind: 'reset-password', ...ada }),
       newPassword: 'another rare password',
     }),
-    // A link of hers for another purpose.
+    // One of Ada's links, for another purpose.
     aim: async ({ auth, ada }) => ({
       input: {
         token: await insertLink(auth, { kind: 'verify-email', ...ada }),
@@ -292,7 +295,7 @@ export const ENDPOINT_CASES: Readonly<Record<keyof typeof ENDPOINTS, EndpointCas
     aim: async ({ auth, ada }) => ({
       input: { token: await insertLink(auth, { kind: 'reset-password', ...ada }) },
     }),
-    // They are set if an address is changed, and not if the current one is proved.
+    // Set if the address changes, and not if the current address is verified.
     cookies: { set: [], cleared: [] },
     answers: { ...FOR_ANYONE, 'other user': '400 LINK_INVALID' },
   },
@@ -392,7 +395,6 @@ export const ENDPOINT_CASES: Readonly<Record<keyof typeof ENDPOINTS, EndpointCas
     caller: 'ada',
     input: withMember,
     aim: likeAda(async (scene) => ({ ...(await ownedByAda(scene)), ...ofAda(scene) })),
-    // Root leaves.
     answers: { ...FOR_MEMBERS, admin: '200' },
   },
 }

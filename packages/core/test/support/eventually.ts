@@ -1,6 +1,6 @@
 import { vi } from 'vitest'
 
-/** Waits until an expectation holds that takes a pause of some seconds, or a few turns of several processes as in a page. */
+/** Waits for an expectation that takes a few seconds, or a few turns of several processes, to hold. */
 export function eventually<Value>(expectation: () => Value | Promise<Value>): Promise<Value> {
-  return vi.waitFor(expectation, { interval: 10, timeout: 10_000 })
+  return vi.waitFor(expectation, { interval: 10, timeout: 30_000 })
 }

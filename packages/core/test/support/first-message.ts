@@ -2,9 +2,11 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 
 // Less than a test may take, so its failure says what was missing.
-const MAX_START_MS = 19_000
+const MAX_START_MS = 55_000
 
-/** Waits until a process that has just been forked sends its first message. Throws if it ends before that, or takes too long. */
+/**
+ * Waits for the first message of a newly forked process. Throws if it exits before that, or takes too long.
+ */
 export async function firstMessage<Message>(child: ChildProcess): Promise<Message> {
   const started = child.spawnargs.join(' ')
   const ended = once(child, 'exit').then(([code, signal]) => {

@@ -1,13 +1,13 @@
 import { createPrivateKey, sign } from 'node:crypto'
 import type { PrivateJwk } from '../../src/keys/policy.ts'
 
-/** A segment of a token: text and bytes as they are, anything else as JSON. */
+/** Returns a segment of a token: text and bytes unchanged, anything else as JSON. */
 export function toSegment(value: unknown): string {
   const bytes = typeof value === 'string' || value instanceof Uint8Array ? value : JSON.stringify(value)
   return Buffer.from(bytes).toString('base64url')
 }
 
-/** Signs two segments, whatever they say, with `node:crypto` rather than with the library under test. */
+/** Signs two segments of any content, with `node:crypto` instead of the library under test. */
 export function sealToken(key: PrivateJwk, headerSegment: string, payloadSegment: string): string {
   const input = `${headerSegment}.${payloadSegment}`
   const privateKey = createPrivateKey({ key: { ...key }, format: 'jwk' })

@@ -12,7 +12,7 @@ export interface Call {
 
 /** A process that stays for many calls of `sallyport`. */
 export interface SallyportHost {
-  /** Runs a call to its end, once those before it have ended. */
+  /** Runs a call to its end, after the calls before it. */
   run(args: readonly string[], place: { cwd: string; env?: Readonly<Record<string, string>> }): Promise<Run>
   stop(): void
 }
@@ -20,8 +20,8 @@ export interface SallyportHost {
 const NODE_COMPILE_CACHE = fileURLToPath(new URL('../../node_modules/.cache/sallyport', import.meta.url))
 
 /**
- * For calls that come to an end by themselves, and of which only the exit code, the output and the files are looked at. What a process of
- * its own is needed for is run by {@link runSallyport}.
+ * Starts a process for calls that end without a signal, and whose tests check only the exit code, the output,
+ * and the files. Other calls need {@link runSallyport}.
  */
 export function hostSallyport(): SallyportHost {
   const { DATABASE_URL: _, KEY_FILE: __, ...inherited } = process.env

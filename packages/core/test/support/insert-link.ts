@@ -2,7 +2,7 @@ import type { TestAuth } from '@sallyport/core/testing'
 import { type LinkPurpose, withOwnTables } from '../../src/plugins/email-password/tables.ts'
 import { createSecret, hashSecret } from '../../src/session/secret.ts'
 
-/** A link as if it had been sent an instant ago, good for an hour. Returns its token. */
+/** Inserts a link as if it was just sent, valid for an hour. Returns its token. */
 export async function insertLink(
   { db, clock }: Pick<TestAuth, 'db' | 'clock'>,
   { kind: purpose, userId, email }: { kind: LinkPurpose; userId: string; email: string },

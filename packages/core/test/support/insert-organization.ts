@@ -9,7 +9,7 @@ interface Database {
   readonly clock: TestClock
 }
 
-/** An organization with members: their ids and roles. */
+/** Inserts an organization with members, given as their ids and roles. */
 export async function insertOrganization(
   { db, clock }: Database,
   members: Readonly<Record<string, string>>,
@@ -29,7 +29,7 @@ export async function insertOrganization(
   return { organizationId, slug }
 }
 
-/** An invitation as if it had been delivered an instant ago, good for an hour. */
+/** Inserts an invitation as if it was just delivered, valid for an hour. */
 export async function insertInvitation(
   { db, clock }: Database,
   { organizationId, inviterId, email }: { organizationId: string; inviterId: string; email: string },

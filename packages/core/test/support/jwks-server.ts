@@ -3,20 +3,20 @@ import { createServer, type RequestListener, type ServerResponse } from 'node:ht
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll } from 'vitest'
 
-/** A real endpoint that publishes keys, well or badly. */
+/** A real endpoint that publishes keys, correctly or not. */
 export interface JwksServer {
   readonly url: string
   /** Requests so far. */
   readonly requests: number
-  /** How it answers; a text is a JSON body. */
+  /** Sets its response. A string is a JSON body. */
   answer: string | RequestListener
-  /** Closes the port, so that nobody can connect. */
+  /** Closes the port, so connections fail. */
   reject(): Promise<void>
-  /** Opens it again. */
+  /** Opens the port again. */
   listen(): Promise<void>
 }
 
-/** Starts an endpoint that is gone after the tests of the file. */
+/** Starts an endpoint that is closed after the tests of the file. */
 export async function startJwksServer(answer: JwksServer['answer']): Promise<JwksServer> {
   let [requests, port] = [0, 0]
   const server = createServer((request, response) => {
@@ -62,7 +62,10 @@ function json(response: ServerResponse, text: string): void {
   response.end(text)
 }
 
-/** The ways in which an endpoint fails that can be reached; `set` is what it should say, `privateSet` what it must never say. */
+/**
+ * Lists the ways in which a reachable endpoint fails. `set` is what it should publish, `privateSet` what it
+ * must never publish.
+ */
 export function failures(set: string, privateSet: string): Record<string, JwksServer['answer']> {
   return {
     'answers 500': (_request, response) => void response.writeHead(500).end(set),

@@ -2,21 +2,24 @@ import type { DateEncoding } from '@sallyport/core/postgres'
 import { type DatabaseKind, databaseKinds } from './database-kinds.ts'
 import { literal } from './stored-sessions.ts'
 
-/** A way that the tables of another library may write their dates. */
+/** A way in which the tables of another library may store dates. */
 export interface Encoding {
   readonly name: string
   readonly kind: DatabaseKind
   readonly dates: DateEncoding
   /** The type of a column. */
   readonly type: string
-  /** A moment as SQL. */
+  /** Returns a time as SQL. */
   write(moment: Date): string
 }
 
-/** In Kiritimati it is tomorrow already, and in Los Angeles still yesterday: who takes one time for another finds out. */
+/**
+ * It is already tomorrow in Kiritimati, and still yesterday in Los Angeles, which reveals a mixed-up time
+ * zone.
+ */
 const SETTINGS = { timezone: 'Pacific/Kiritimati', max_connections: '400' }
 
-/** Every way of each database, for `describe.each`. */
+/** Returns every way of each database, for `describe.each`. */
 export async function encodings(): Promise<Encoding[]> {
   const [sqlite, postgres] = await databaseKinds(SETTINGS)
   const iso = (moment: Date) => literal(moment.toISOString())

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '@sallyport/core'
 
-/** What a rejected setting is told, or `accepted`. Any other error is thrown on. */
+/** Returns the message of a configuration error, or `accepted`. Rethrows any other error. */
 export function messageOf(work: () => unknown): string {
   try {
     work()

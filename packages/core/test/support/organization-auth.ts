@@ -22,10 +22,10 @@ import { openSqlite } from '@sallyport/core/sqlite'
 import type { TestClock } from '@sallyport/core/testing'
 import { afterAll, vi } from 'vitest'
 import { type OrganizationKysely, withOwnTables } from '../../src/plugins/organization/tables.ts'
-import { createTestClock } from '../../src/testing/test-clock.ts'
+import { createTestClock } from '../../src/testing/instruments.ts'
 import { createUserMaker, type MadeUser } from './user-maker.ts'
 
-/** A user who has signed in, and the request that their browser makes. */
+/** A signed-in user, and the request that their browser sends. */
 export interface OrganizationPerson extends MadeUser {
   readonly sessionId: string
   readonly cookie: string
@@ -38,23 +38,22 @@ type Plugins = readonly [
   ReturnType<typeof organization>,
 ]
 
-/** An auth server with organizations. */
 export interface OrganizationAuth extends Pick<Auth<Plugins>, 'api' | 'handler' | 'database' | 'prune'> {
   readonly db: OrganizationKysely
   readonly clock: TestClock
   readonly events: AuthEvent[]
-  /** What failed after an answer. */
+  /** The errors of work after a response. */
   readonly errors: unknown[]
   createPerson(role?: string): Promise<OrganizationPerson>
-  /** Another browser of a user. */
+  /** Signs in another browser of a user. */
   signIn(user: MadeUser): Promise<OrganizationPerson>
-  /** Waits for the next invitation and takes it out. */
+  /** Waits for the next invitation and removes it from the queue. */
   takeInvitation(): Promise<InvitationDelivery>
-  /** Makes someone a member by hand. */
+  /** Inserts a member directly. */
   insertMember(organizationId: string, userId: string, role: string): Promise<void>
-  /** A new organization with an owner, an admin and a member, whose sessions work in it. */
+  /** Creates an organization with an owner, an admin, and a member, whose active organization it is. */
   createCompany(): Promise<Company>
-  /** What the row of a session says. */
+  /** Returns the organization and role in the row of a session. */
   activeOf(person: Pick<OrganizationPerson, 'sessionId'>): Promise<[id: string | null, role: string | null]>
 }
 
@@ -65,10 +64,12 @@ export interface Company {
   readonly member: OrganizationPerson
 }
 
-/** Starts one in memory, or in an empty PostgreSQL database. It is closed after the tests of the file. */
+/**
+ * Starts a server in memory, or on an empty PostgreSQL database. It is closed after the tests of the file.
+ */
 export async function startOrganizationAuth(
   options: Omit<OrganizationOptions, 'deliverInvitation'> & {
-    /** Null delivers nothing. @default into the hands of {@link OrganizationAuth.takeInvitation} */
+    /** Null delivers nothing. @default to {@link OrganizationAuth.takeInvitation} */
     deliverInvitation?: DeliverInvitation | null
     postgresUrl?: string
   } = {},
@@ -150,7 +151,7 @@ export async function startOrganizationAuth(
           if (delivery === undefined) throw new Error('No invitation came')
           return delivery
         },
-        { interval: 2, timeout: 5_000 },
+        { interval: 2, timeout: 30_000 },
       ),
     async createCompany() {
       const [owner, admin, member] = [await createPerson(), await createPerson(), await createPerson()]

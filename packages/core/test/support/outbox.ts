@@ -1,14 +1,14 @@
 import type { Email, LinkEmail, SendEmail } from '@sallyport/core/plugins/email-password'
 import { expect, vi } from 'vitest'
 
-/** Where the emails of a test end up. */
+/** The emails of a test. */
 export interface Outbox {
   readonly sendEmail: SendEmail
   /** Emails so far. */
   readonly emails: Email[]
-  /** Waits for the next email with a link and takes it out; fails when it is of another kind. */
+  /** Waits for the next email with a link and removes it. Fails if its kind differs. */
   takeLink<Kind extends LinkEmail['kind']>(kind: Kind): Promise<EmailOf<Kind>>
-  /** Waits for the next email that tells of a change and takes it out. */
+  /** Waits for the next email about a change and removes it. */
   takeNotice<Kind extends Exclude<Email['kind'], LinkEmail['kind']>>(kind: Kind): Promise<EmailOf<Kind>>
 }
 
@@ -24,7 +24,7 @@ export function createOutbox(): Outbox {
         if (first === undefined) throw new Error(`No email came, let alone ${kind}`)
         return first
       },
-      { interval: 2, timeout: 5_000 },
+      { interval: 2, timeout: 30_000 },
     )
     emails.shift()
     expect(email.kind).toBe(kind)

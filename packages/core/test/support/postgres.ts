@@ -4,7 +4,7 @@ import { type PostgresServer, startPostgres } from './embedded-postgres.ts'
 export type { PostgresServer } from './embedded-postgres.ts'
 
 /**
- * A PostgreSQL server that is gone after the tests of the file.
+ * Starts a PostgreSQL server that is removed after the tests of the file.
  *
  * @param settings of `postgresql.conf`
  * @example const postgres = await testPostgres()

@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest'
 export interface RangeServer {
   /** For `breachedPasswords({ url })`. */
   readonly url: string
-  /** What it was asked for so far. */
+  /** The requests so far. */
   readonly requests: { readonly path: string; readonly padding: string | undefined }[]
 }
 
@@ -15,7 +15,7 @@ const sha1 = (text: string) => createHash('sha1').update(text).digest('hex').toU
 
 /**
  * @param breached how often each password was seen; 0 is a line of padding
- * @param respond in place of the protocol
+ * @param respond replaces the protocol
  */
 export async function startRangeServer(
   breached: Readonly<Record<string, number>>,

@@ -3,7 +3,7 @@ import type { RateLimit, RateLimitStore } from '../../src/rate-limit/rate-limit.
 
 const LIMIT = { points: 3, duration: 60 }
 
-/** What every store does. Its tests fake the clock that it reads. */
+/** Tests what every store does. The tests fake the clock that it reads. */
 export function testRateLimitStore(store: RateLimitStore): void {
   const { consume } = store
   async function giveBack(key: string, limit: RateLimit): Promise<void> {
@@ -18,24 +18,24 @@ export function testRateLimitStore(store: RateLimitStore): void {
   }
   const pass = (milliseconds: number) => vi.setSystemTime(Date.now() + milliseconds)
 
-  test('allows as many as it says, and then says how many seconds to wait', async () => {
+  test('allows the configured number, and then returns the seconds to wait', async () => {
     expect(await times(5, newKey())).toEqual([null, null, null, 60, 60])
   })
 
-  test('allows exactly as many of any number at once', async () => {
+  test('allows exactly the configured number of concurrent attempts', async () => {
     const key = newKey()
     const answers = await Promise.all(Array.from({ length: 200 }, () => consume(key, LIMIT)))
     expect(answers.filter((answer) => answer === null)).toHaveLength(3)
   })
 
-  test('counts each key by itself, whatever it is made of', async () => {
+  test('counts each key separately, whatever it contains', async () => {
     const prefix = newKey()
     const keys = ['', ' ', 'A', 'a', 'a:b', "'; drop table rateLimit --", '%', '☃', 'x'.repeat(1_000)]
     for (const key of keys) expect(await times(4, `${prefix}${key}`)).toEqual([null, null, null, 60])
     expect(await consume(`${prefix}a`, LIMIT)).toBe(60)
   })
 
-  test('counts each limit of one key by itself', async () => {
+  test('counts each limit of one key separately', async () => {
     const key = newKey()
     const longer = { points: 5, duration: 3_600 }
     expect(await times(4, key)).toEqual([null, null, null, 60])
@@ -45,7 +45,7 @@ export function testRateLimitStore(store: RateLimitStore): void {
     expect(await times(4, key)).toEqual([null, null, null, 60])
   })
 
-  test('begins anew when the time from the first attempt is over, and no rejection makes it longer', async () => {
+  test("starts again when the window of the first attempt has ended, and rejections don't extend it", async () => {
     const key = newKey()
     await times(2, key)
     pass(30_000)
@@ -56,7 +56,7 @@ export function testRateLimitStore(store: RateLimitStore): void {
     expect(await times(4, key)).toEqual([null, null, null, 60])
   })
 
-  test('says whole seconds, and never less than one', async () => {
+  test('returns whole seconds, and never less than one', async () => {
     const key = newKey()
     await times(3, key)
     pass(100)
@@ -65,7 +65,7 @@ export function testRateLimitStore(store: RateLimitStore): void {
     expect(await consume(key, LIMIT)).toBe(1)
   })
 
-  test('allows another attempt for each one that is given back, also after it rejected some', async () => {
+  test('allows another attempt for each one given back, also after it rejected some', async () => {
     const key = newKey()
     expect(await times(5, key)).toEqual([null, null, null, 60, 60])
     await giveBack(key, LIMIT)
@@ -75,14 +75,14 @@ export function testRateLimitStore(store: RateLimitStore): void {
     expect(await times(3, key)).toEqual([null, null, 60])
   })
 
-  test('does not count rejected attempts, however many come at once', async () => {
+  test("doesn't count rejected attempts, however many are concurrent", async () => {
     const key = newKey()
     await Promise.all(Array.from({ length: 100 }, () => consume(key, LIMIT)))
     for (let i = 0; i < 3; i++) await giveBack(key, LIMIT)
     expect(await times(4, key)).toEqual([null, null, null, 60])
   })
 
-  test('allows exactly as many of any number at once after some were given back', async () => {
+  test('allows exactly the configured number of concurrent attempts after some were given back', async () => {
     const key = newKey()
     await times(5, key)
     await Promise.all([giveBack(key, LIMIT), giveBack(key, LIMIT)])
@@ -90,7 +90,7 @@ export function testRateLimitStore(store: RateLimitStore): void {
     expect(answers.filter((answer) => answer === null)).toHaveLength(2)
   })
 
-  test('grants nothing beyond the limit for what is given back and was never counted', async () => {
+  test('allows no more than the limit if an uncounted attempt is given back', async () => {
     const key = newKey()
     expect(await consume(key, LIMIT)).toBeNull()
     for (let i = 0; i < 3; i++) await giveBack(key, LIMIT)
@@ -100,7 +100,7 @@ export function testRateLimitStore(store: RateLimitStore): void {
     expect(await times(4, key)).toEqual([null, null, null, 60])
   })
 
-  test('gives back to one limit of one key alone', async () => {
+  test('gives back to only one limit of one key', async () => {
     const key = newKey()
     const longer = { points: 3, duration: 3_600 }
     await times(3, key)

@@ -2,8 +2,8 @@ import type { TestAuth } from '@sallyport/core/testing'
 import { sql } from 'kysely'
 
 /**
- * The records about a user, oldest first, with their details as members. Leaves out the acting session, and a
- * user agent that is null; `lifecycle/event-request.test.ts` tests those.
+ * Returns the records about a user, oldest first, with their details as members. Omits the acting session,
+ * and a user agent that is null; `lifecycle/event-request.test.ts` tests those.
  */
 export async function readAudit(
   { db }: Pick<TestAuth, 'db'>,

@@ -1,6 +1,6 @@
 import { isAuthError, type Reason } from '@sallyport/core'
 
-/** How a promise ended: the reason of its rejection, or `accepted`. Any error but a rejection is thrown on. */
+/** Returns the reason of a promise's rejection, or `accepted`. Rethrows any other error. */
 export async function reasonOf(promise: Promise<unknown>): Promise<Reason | 'accepted'> {
   try {
     await promise

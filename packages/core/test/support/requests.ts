@@ -2,12 +2,12 @@ import { AUTH_PATH, CLIENT_HEADER } from '@sallyport/core/internal/protocol'
 
 const BASE_URL = 'http://localhost:3000'
 
-/** A GET of an auth endpoint by our own client. */
+/** Returns a GET of an auth endpoint by the client package. */
 export function get(path: string, headers: Record<string, string> = {}): Request {
   return new Request(`${BASE_URL}${AUTH_PATH}${path}`, { headers: { [CLIENT_HEADER]: '1', ...headers } })
 }
 
-/** A POST to an auth endpoint by our own client, with a JSON body where one is given. */
+/** Returns a POST to an auth endpoint by the client package, with a JSON body if one is given. */
 export function post(path: string, body?: unknown, headers: Record<string, string> = {}): Request {
   return new Request(`${BASE_URL}${AUTH_PATH}${path}`, {
     method: 'POST',
@@ -20,7 +20,7 @@ export function post(path: string, body?: unknown, headers: Record<string, strin
   })
 }
 
-/** What a browser sends next time: its cookies, changed as the answer says. */
+/** Returns the cookies that a browser sends next, after the changes of the response. */
 export function cookiesAfter(cookie: string, response: Response): string {
   const cookies = new Map(cookie === '' ? [] : cookie.split('; ').map((pair) => nameAndValue(pair)))
   for (const header of response.headers.getSetCookie()) {
@@ -32,7 +32,7 @@ export function cookiesAfter(cookie: string, response: Response): string {
   return [...cookies].map((pair) => pair.join('=')).join('; ')
 }
 
-/** The names of the cookies that an answer sets, and of those that it deletes. */
+/** Returns the names of the cookies that a response sets, and of those that it deletes. */
 export function cookieChanges(response: Response): { set: string[]; cleared: string[] } {
   const changes: { set: string[]; cleared: string[] } = { set: [], cleared: [] }
   for (const header of response.headers.getSetCookie()) {

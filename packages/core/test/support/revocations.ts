@@ -12,7 +12,7 @@ export function collectRevocations(feed: RevocationFeed): Revocation[] {
   return published
 }
 
-/** What Step 2 finds at the moment that a revocation of this session is announced. */
+/** Returns the result of Step 2 at the time that a revocation of this session is announced. */
 export function foundWhenAnnounced(key: SessionKey, database: SessionDatabase): Promise<unknown> {
   const { revocations, sessions } = database
   const { publish } = revocations

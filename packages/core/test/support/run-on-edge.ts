@@ -1,7 +1,7 @@
 import { EdgeVM } from '@edge-runtime/vm'
 import { bundle } from './bundle.ts'
 
-/** What scripts find in Node and not on the edge. */
+/** Globals that scripts find in Node but not on the edge. */
 const OF_NODE = [
   'Buffer',
   'process',
@@ -14,11 +14,11 @@ const OF_NODE = [
 ]
 
 /**
- * Bundles a file and runs it where there is nothing but the web's own interfaces: no Node, and timers that are plain numbers.
+ * Bundles a file and runs it with web APIs only: no Node, and timers that are plain numbers.
  *
- * @param globals put in place of those of the runtime
+ * @param globals replace those of the runtime
  * @returns its exports
- * @throws Error when the bundle needs anything of Node
+ * @throws Error if the bundle needs anything from Node
  */
 export async function runOnEdge<Exports>(file: string, globals: object = {}): Promise<Exports> {
   const { code, imports } = await bundle(file)

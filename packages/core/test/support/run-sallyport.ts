@@ -1,19 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-/** How a call of `sallyport` ended. */
+/** The result of a call of `sallyport`. */
 export interface Run {
   readonly code: number | null
   readonly stdout: string
   readonly stderr: string
 }
 
-/** A call of `sallyport` in a process of its own. */
+/** A call of `sallyport` in a separate process. */
 export interface Running {
   readonly process: ChildProcess
-  /** Waits until the lines that it has printed are those that a test waits for. Rejects when it ends before. */
+  /** Waits until the printed lines pass a check. Rejects if the process exits before. */
   untilPrinted(isEnough: (lines: readonly string[]) => boolean): Promise<void>
-  /** The same of what it has to complain of. */
+  /** Waits in the same way for lines on stderr. */
   untilFailed(isEnough: (lines: readonly string[]) => boolean): Promise<void>
   readonly ended: Promise<Run>
 }
@@ -24,10 +24,10 @@ export const AUTH_DEFINITION: string = fileURLToPath(
 )
 
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
-// What one process has compiled the next need not.
+// Processes share the compile cache.
 const NODE_COMPILE_CACHE = fileURLToPath(new URL('../../node_modules/.cache/sallyport', import.meta.url))
 
-/** Starts `sallyport` and does not wait for it. */
+/** Starts `sallyport` without waiting for it. */
 export function startSallyport(
   args: readonly string[],
   { cwd, env = {} }: { cwd: string; env?: Readonly<Record<string, string>> },
@@ -38,12 +38,12 @@ export function startSallyport(
     env: { ...inherited, NODE_COMPILE_CACHE, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const heard = { stdout: '', stderr: '' }
+  const output = { stdout: '', stderr: '' }
   for (const stream of ['stdout', 'stderr'] as const)
     child[stream].setEncoding('utf8').on('data', (text) => {
-      heard[stream] += text
+      output[stream] += text
     })
-  const ended = new Promise<Run>((resolve) => child.once('close', (code) => resolve({ code, ...heard })))
+  const ended = new Promise<Run>((resolve) => child.once('close', (code) => resolve({ code, ...output })))
 
   function until(
     stream: 'stdout' | 'stderr',
@@ -51,10 +51,10 @@ export function startSallyport(
   ): Promise<void> {
     return new Promise((resolve, reject) => {
       const look = () => {
-        if (isEnough(heard[stream].split('\n').slice(0, -1))) resolve()
+        if (isEnough(output[stream].split('\n').slice(0, -1))) resolve()
       }
       child[stream].on('data', look)
-      void ended.then(() => reject(new Error(`It ended: ${heard.stderr}`)))
+      void ended.then(() => reject(new Error(`It ended: ${output.stderr}`)))
       look()
     })
   }

@@ -1,13 +1,13 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 
-/** Runs statements on a SQLite file, in a thread of its own: they wait for the disk, and for whoever else writes. */
+/** A SQLite connection in a separate thread, because statements wait for the disk and for other writers. */
 export interface SqlHand {
   run(sql: string, ...values: string[]): Promise<void>
   close(): Promise<void>
 }
 
-/** Opens a connection that no store knows of. */
+/** Opens a connection outside any store. */
 export async function openSqlHand(path: string): Promise<SqlHand> {
   const worker = new Worker(new URL('../fixtures/run-sql.ts', import.meta.url), {
     workerData: path,

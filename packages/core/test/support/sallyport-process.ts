@@ -1,6 +1,6 @@
 /**
- * Runs calls of `sallyport` one after the other in one process, as each loads the same libraries. A call has its own arguments, folder
- * and environment; what it prints and what it ends with are sent back.
+ * Runs calls of `sallyport` one after another in one process, because each loads the same libraries. A call
+ * has a separate folder, environment, and arguments. Its output and exit code are sent back.
  */
 import type { Call } from './host-sallyport.ts'
 import type { Run } from './run-sallyport.ts'
@@ -9,7 +9,7 @@ const main = new URL('../../src/cli/main.ts', import.meta.url)
 const streams = ['stdout', 'stderr'] as const
 let calls = 0
 
-/** Where a call would end the process. */
+/** Replaces the exit of the process. */
 class Exit extends Error {}
 
 async function run({ args, cwd, env }: Call): Promise<Run> {
@@ -31,7 +31,7 @@ async function run({ args, cwd, env }: Call): Promise<Run> {
   }
   process.exit = (status) => {
     code = Number(status ?? process.exitCode ?? 0)
-    // Nothing that it says afterwards would have been said.
+    // In a real process, nothing after the exit would be printed.
     ended ??= end()
     throw new Exit()
   }

@@ -10,13 +10,13 @@ import {
 } from '@sallyport/core/internal/server'
 import type { PrivateJwk } from '../../src/keys/policy.ts'
 
-/** A service that calls, and the app that it calls. */
+/** A service, and the app that it calls. */
 export interface ServiceScene {
   readonly config: AuthConfig
   readonly now: Date
-  /** The keys of the app, which sign JWTs of users. */
+  /** The keys of the app, which sign users' JWTs. */
   readonly ofUsers: PrivateJwk
-  /** The keys of the service, in either algorithm. */
+  /** The keys of the service, with either algorithm. */
   readonly ed25519: PrivateJwk
   readonly es256: PrivateJwk
   readonly serviceJwks: KeySet
@@ -24,9 +24,9 @@ export interface ServiceScene {
   /** The digest of the body of the call. */
   readonly bodyDigest: string
   readonly actor: Identity
-  /** The service JWT of the call, as it is issued. */
+  /** Issues the service JWT of the call. */
   issue(call?: Partial<ServiceCall>, options?: Partial<ServiceTokenOptions>): Promise<string>
-  /** The claims of that token, to be changed. */
+  /** Returns the claims of that token, for tests to change. */
   claims(): Record<string, unknown>
 }
 

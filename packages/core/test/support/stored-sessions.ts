@@ -4,13 +4,13 @@ import type { TestDatabase } from './database-kinds.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 
-/** A moment that many hours from now; past ones are negative. */
+/** Returns the time that many hours from now. Negative hours are in the past. */
 export const inHours = (hours: number) => new Date(Date.now() + hours * HOUR_MS)
 
-/** A text as SQL takes it. */
+/** Returns a string as an SQL literal. */
 export const literal = (text: string) => `'${text.replaceAll("'", "''")}'`
 
-/** Stores a user and a session of theirs in our own tables. */
+/** Stores a user with a session in the library's own tables. */
 export async function storeSession(
   { run }: Pick<TestDatabase, 'run'>,
   {
@@ -29,10 +29,10 @@ export async function storeSession(
   return { sessionId: id, userId, ...OURS }
 }
 
-/** What our own JWT says of a stored session besides whose it is. */
+/** The claims of a stored session's JWT, other than its user and session. */
 export const OURS = { version: 1, issuer: 'http://localhost:3000' } as const
 
-/** The entries of the log in their order; they are then gone. */
+/** Returns the entries of the log in order, and deletes them. */
 export async function takeLog({ rows, run }: TestDatabase): Promise<(string | null)[][]> {
   const entries = await rows('select "sessionId", "userId" from revocation_log order by seq')
   await run('delete from revocation_log')

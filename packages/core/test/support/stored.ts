@@ -1,6 +1,6 @@
 import type { TestAuth } from '@sallyport/core/testing'
 
-/** Everything that is stored of people, to see that nothing has changed. */
+/** Returns all stored user data, to check that nothing has changed. */
 export async function stored({ db }: Pick<TestAuth, 'db'>): Promise<object> {
   return {
     users: await db.selectFrom('user').selectAll().execute(),

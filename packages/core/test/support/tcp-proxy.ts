@@ -2,38 +2,38 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** A way to a server that can be held up. */
+/** A proxy that can delay connections to a server. */
 export interface TcpProxy {
   readonly port: number
-  /** Connections that were asked for so far. */
+  /** Connection attempts so far. */
   readonly attempts: number
-  /** Connections that there are. */
+  /** Open connections. */
   readonly connections: number
-  /** How many were under way at once, at most. */
+  /** The maximum number of concurrent connection attempts. */
   readonly mostUnanswered: number
-  /** Answers no new connection; those that there are go on. */
+  /** Accepts no new connection. Open ones continue. */
   hold(): void
-  /** Answers those that wait, and all that come. */
+  /** Accepts waiting and new connections. */
   release(): void
   /** Rejects new connections until {@link release}. */
   reject(): void
-  /** Keeps back what the server answers, until {@link resumeAnswers}. */
+  /** Holds the server's responses back, until {@link resumeAnswers}. */
   pauseAnswers(): void
   resumeAnswers(): void
-  /** Breaks the connections that there are. */
+  /** Closes all open connections. */
   cut(): void
 }
 
-/** The type of PostgreSQL's message that rejects a connection, such as one to a server that is starting. */
+/** The type of PostgreSQL's error message, such as one from a server that is starting. */
 const ERROR_RESPONSE = 'E'.charCodeAt(0)
 
-/** What PostgreSQL says when a connection is ready. */
+/** PostgreSQL's message when a connection is ready. */
 const READY = 'Z\0\0\0\x05I'
 
-/** Stands between a test and a server until the test is over. */
+/** Runs a proxy between a test and a server until the test ends. */
 export async function startProxy(target: number): Promise<TcpProxy> {
   const open = new Set<Socket>()
-  /** What joins the two ends of a connection again. */
+  /** Connects the two ends of a connection again. */
   const onResume = new Map<Socket, () => void>()
   let isPaused = false
   const waiting: (() => void)[] = []

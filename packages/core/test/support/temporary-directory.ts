@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll } from 'vitest'
 
-/** A directory that is gone after the tests of the file. */
+/** Creates a directory that is removed after the tests of the file. */
 export function temporaryDirectory(): string {
   const path = mkdtempSync(join(tmpdir(), 'sallyport-'))
   afterAll(() => rmSync(path, { recursive: true, force: true }))

@@ -12,25 +12,25 @@ import { parseSigningKeys } from '@sallyport/core/auth'
 import { createSigningKey } from '@sallyport/core/internal/auth'
 import type { TestClock } from '@sallyport/core/testing'
 import type { PrivateJwk } from '../../src/keys/policy.ts'
-import { createTestClock } from '../../src/testing/test-clock.ts'
+import { createTestClock } from '../../src/testing/instruments.ts'
 import { sealToken, toSegment } from './forge-token.ts'
 import { incoming } from './incoming.ts'
 import { reasonOf } from './reason-of.ts'
 
-/** A key set that counts how often a key was looked up, and whose version can be raised. */
+/** A key set with a counter of lookups, and a version that can be raised. */
 export interface CountingKeySet extends KeySet {
   version: number
   lookups: number
 }
 
-/** How a token fared, and what it made the server do. */
+/** The result of a token, and the work that it caused. */
 export interface Result {
   readonly reason: Reason | 'accepted'
   readonly keyLookups: number
   readonly sessionLookups: number
 }
 
-/** Step 1 with keys of its own, and a store that has every session. */
+/** Step 1 with separate keys, and a store that has every session. */
 export interface TokenGate {
   readonly config: AuthConfig
   readonly clock: TestClock
@@ -39,11 +39,11 @@ export interface TokenGate {
   readonly es256: PrivateJwk
   /** The header of a valid token. */
   readonly header: { alg: string; typ: string; kid: string }
-  /** The claims of a valid token. */
+  /** Returns the claims of a valid token. */
   claims(): Record<string, unknown>
-  /** A token with a right signature, and a valid header and valid claims where nothing else is given. */
+  /** Returns a correctly signed token. Its header and claims are valid unless others are given. */
   forge(parts?: { header?: unknown; payload?: unknown; key?: PrivateJwk }): string
-  /** Shows a token to Step 1 alone, and then in a cookie to both steps. */
+  /** Sends a token to Step 1 alone, and then in a cookie to both steps. */
   send(token: string): Promise<Result>
 }
 

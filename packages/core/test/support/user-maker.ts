@@ -3,13 +3,15 @@ import { TEST_PASSWORD, type TestAuth } from '@sallyport/core/testing'
 import { insertAccount } from '../../src/plugins/email-password/accounts.ts'
 import { hashPassword } from '../../src/plugins/email-password/password.ts'
 
-/** A user that exists, with the password that every user has. */
+/** An existing user, with the password that every test user has. */
 export interface MadeUser {
   readonly userId: string
   readonly email: string
 }
 
-/** Makes users as `auth.createUser` does; the password is hashed once for all of them, which is what takes the time. */
+/**
+ * Creates users like `auth.createUser`. Hashes the password once for all of them, because hashing is slow.
+ */
 export async function createUserMaker({
   database,
   clock,

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** Writes the files of an app into a new folder inside another, and returns its path. A null leaves a file out. */
+/** Writes the files of an app into a new folder inside another, and returns its path. A null omits a file. */
 export function writeApp(parent: string, files: Readonly<Record<string, string | null>>): string {
   const root = join(parent, crypto.randomUUID())
   mkdirSync(root, { recursive: true })
@@ -13,7 +13,7 @@ export function writeApp(parent: string, files: Readonly<Record<string, string |
   return root
 }
 
-/** An app that keeps to the rule of the auth definition, with packages that stand in for the real ones. */
+/** An app that follows the auth definition rule, with stubs of the real packages. */
 export const CLEAN_APP: Readonly<Record<string, string>> = {
   'src/auth.ts': `
     import { defineAuth } from '@sallyport/core/auth'
@@ -79,7 +79,7 @@ export const CLEAN_APP: Readonly<Record<string, string>> = {
   }),
 }
 
-/** A package with these entries, as it is published. */
+/** Returns the files of a published package with these entries. */
 function fakePackage(name: string, entries: Readonly<Record<string, string>>): Record<string, string> {
   const files: [string, string, string][] = Object.entries(entries).map(([entry, code]) => [
     entry,

@@ -3,29 +3,29 @@ import { createTRPCClient, httpLink } from '@trpc/client'
 import type { AppRouter } from '../routers/app.ts'
 import type { Experience } from './scenarios.ts'
 
-/** A request that the client has sent, and what it was answered. */
+/** A request of the client and its response. */
 export interface Exchange {
   readonly path: string
   readonly status: number
-  /** Null where nothing was rejected. */
+  /** Null if the server accepted the request. */
   readonly reason: string | null
 }
 
-/** One call of `me` by the client that the app has. */
+/** One call of `me` by the client of the app. */
 export interface Call {
-  /** The first of them is the call itself, as the server answers it to anyone who asks nothing further. */
+  /** Starts with the call itself, as the server responds without a refresh. */
   readonly exchanges: readonly Exchange[]
-  /** As the scenario matrix says it: `401`, or `auto-refresh then 200`. */
+  /** In the words of the scenario matrix: `401`, or `auto-refresh then 200`. */
   readonly result: string
   readonly experience: Experience
-  /** What the user reads, where the client shows an error. */
+  /** The error that the client shows; null if it shows none. */
   readonly message: string | null
 }
 
-/** Who is signed in, as far as the client knows. */
+/** The user that the client knows. */
 export type KnownUser = { readonly userId: string; readonly sessionId: string } | null
 
-/** Calls `me` with the links of the app, which refresh by themselves, and notes all that goes over the wire. */
+/** Calls `me` with the links of the app, which refresh automatically, and records the requests. */
 export async function callMe(baseUrl: string, user: KnownUser, send: typeof fetch): Promise<Call> {
   const exchanges: Exchange[] = []
   const authClient = createAuthClient({
@@ -48,7 +48,7 @@ export async function callMe(baseUrl: string, user: KnownUser, send: typeof fetc
     () => true,
     () => false,
   )
-  // A rejection that may have ended the session has made the client ask; the answer may be on its way still.
+  // After a rejection, the client may still be asking the server whether the session has ended.
   const { status, error } = authClient.getState()
   if (!isAnswered && status === 'authenticated' && error === null) await authClient.refresh()
   return {
@@ -58,7 +58,7 @@ export async function callMe(baseUrl: string, user: KnownUser, send: typeof fetc
   }
 }
 
-/** So that the client does not refresh ahead of the call: the server is to say that the JWT has expired. */
+/** A fresh JWT, so the client doesn't refresh before the call. The server rejects the expired one. */
 const A_FRESH_JWT_SECONDS = 900
 
 function outcomeOf(

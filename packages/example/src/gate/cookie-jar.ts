@@ -1,14 +1,14 @@
-/** A browser as a server knows it: cookies that go with each request, and what sends one. */
+/** The cookies of a browser, and a `fetch` that sends them. */
 export interface CookieJar {
   /** The `Cookie` header. */
   header(): string
-  /** For each cookie its last `Set-Cookie` value, also of those that are gone. */
+  /** The last `Set-Cookie` value of each cookie, including deleted ones. */
   setCookies(): string[]
   take(setCookies: readonly string[]): void
   readonly fetch: (input: string | URL | Request, init?: RequestInit) => Promise<Response>
 }
 
-/** An empty jar for one site, whose requests go out by `send`. */
+/** Creates an empty jar for one site. `send` sends its requests. */
 export function createCookieJar(send: (request: Request) => Response | Promise<Response>): CookieJar {
   const cookies = new Map<string, string>()
 

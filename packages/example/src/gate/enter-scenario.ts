@@ -7,7 +7,7 @@ import { keyFile } from '../keys/key-file.ts'
 import type { CookieJar } from './cookie-jar.ts'
 import type { ScenarioName } from './scenarios.ts'
 
-/** A browser that has just signed in, and whose session it is. */
+/** A browser that has just signed in. */
 export interface SignedIn {
   readonly userId: string
   readonly sessionId: string
@@ -27,7 +27,7 @@ const STEPS: Readonly<Record<ScenarioName, Step>> = {
     banUser(userId, auth.database, { now: new Date(), reason: 'A scenario of the gate' }),
 }
 
-/** Puts a browser that has just signed in, and the database, into a state of the matrix. */
+/** Puts a browser that has just signed in, and its session, into a state of the matrix. */
 export async function enterScenario(name: ScenarioName, browser: SignedIn): Promise<void> {
   await STEPS[name](browser)
 }
@@ -39,7 +39,7 @@ async function signOut({ jar }: SignedIn): Promise<void> {
   })
 }
 
-/** A JWT that has expired a minute ago, in a cookie that has not: a browser would drop it. */
+/** Sets a JWT that expired a minute ago, in a valid cookie: browsers drop expired cookies. */
 async function expireJwt({ jar, sessionId: id, userId }: SignedIn): Promise<void> {
   const keys =
     env.SIGNING_KEYS === undefined

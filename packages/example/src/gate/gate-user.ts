@@ -1,9 +1,9 @@
 import { auth } from '../auth-server.ts'
 
-/** Sign-up rejects this address, so no real user shares the account with everyone who tries the scenarios. */
+/** Sign-up rejects this address, so no real user can have the account of the scenarios. */
 const EMAIL = 'gate@localhost'
 
-/** The id of the user whom the scenarios are played with: the gate's own, without a password, and neither banned nor an admin yet. */
+/** Returns the id of the gate's user, without a password, a ban, or the role `admin`. */
 export async function findGateUser(): Promise<string> {
   const now = new Date()
   const asAtFirst = { role: 'user', banned: false, banReason: null, banExpires: null }

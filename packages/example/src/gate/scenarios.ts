@@ -1,6 +1,8 @@
-/** A row of the scenario matrix: what a browser brings, what a call answers, and what its user notices. */
+/**
+ * A row of the scenario matrix: the state of a browser, the response to a call, and the effect for the user.
+ */
 export interface Scenario {
-  /** In URLs. */
+  /** For URLs. */
   readonly name: ScenarioName
   readonly title: string
   readonly jwt: string

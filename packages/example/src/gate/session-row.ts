@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { AuthConfig, ProvedSession, SessionKey } from '@sallyport/core'
 import type { Context } from '../context.ts'
 
-/** A session and its user, as the page of the gate shows them. */
+/** A session and its user, for the page of the gate. */
 export interface SessionRow {
   readonly id: string
   readonly expiresAt: string
@@ -12,7 +12,7 @@ export interface SessionRow {
   readonly banned: boolean
 }
 
-/** The session whose current secret is in the session cookie. The id alone finds nothing. */
+/** Finds the session of a session cookie by its secret, not only by its id. */
 export async function findByCookie(
   cookie: string | null,
   { db, config }: { db: Context['db']; config: AuthConfig },
@@ -28,7 +28,7 @@ export async function findByCookie(
   return row === undefined ? null : { ...row, sessionId, issuer: config.issuer }
 }
 
-/** What the database says of a session, whether it still counts or not. */
+/** Reads a session, also if it isn't valid anymore. */
 export async function readRow(
   { sessionId, userId }: SessionKey,
   db: Context['db'],

@@ -4,7 +4,7 @@ import { db } from '../database.ts'
 import { getAuth } from '../get-auth.ts'
 import { internalRouter } from './router.ts'
 
-/** The internal functions with what they work on; `getAuth` serves the auth endpoints to the edge. */
+/** The internal functions with their context. `getAuth` provides the auth endpoints to the edge. */
 export const internalFunctions = defineInternalFunctions({
   router: internalRouter,
   createContext: () => ({ db }),

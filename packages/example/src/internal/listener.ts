@@ -11,14 +11,17 @@ import { internalFunctions } from './functions.ts'
 
 const path = env.INTERNAL_SOCKET
 
-/** Serves the internal functions to other processes of this machine. Null where nobody may call, or another node listens there. */
+/**
+ * Serves the internal functions to other processes of this machine. Returns null without service keys, or if
+ * another node listens.
+ */
 export async function listenInternally(): Promise<Server | null> {
   const serviceJwks = await loadServiceJwks()
   if (serviceJwks === null || (await isServed())) return null
-  makeRoom()
+  removeStaleSocket()
   const handler = createInternalHandler(internalFunctions, { serviceJwks })
   const server = createServer(getRequestListener(handler))
-  // Nobody but its owner may ever open it.
+  // Only the owner of the process may open the socket.
   const mask = process.umask(0o177)
   server.listen(path)
   process.umask(mask)
@@ -26,10 +29,10 @@ export async function listenInternally(): Promise<Server | null> {
   return server
 }
 
-function makeRoom(): void {
+function removeStaleSocket(): void {
   if (process.platform === 'win32') return
   mkdirSync(dirname(path), { recursive: true })
-  // A process that was killed has left it behind.
+  // A process that was killed leaves its socket.
   if (statSync(path, { throwIfNoEntry: false })?.isSocket()) rmSync(path)
 }
 

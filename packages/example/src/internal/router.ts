@@ -5,23 +5,30 @@ import type { db } from '../database.ts'
 
 const t = initTRPC.context<{ db: typeof db } & ActingUser>().create()
 
-/** On behalf of a user, whose session has just been read again. */
+/** For calls on behalf of a user. Their session has just been validated again. */
 const userProcedure = t.procedure.use(({ ctx: { session }, next }) => {
   if (session === null) throw new TRPCError({ code: 'UNAUTHORIZED' })
   return next({ ctx: { session } })
 })
 
-/** What actions do in the database. No public handler serves it. */
+/** The database work of actions. No public handler serves it. */
 export const internalRouter = t.router({
   health: t.procedure.query(() => ({ ok: true })),
 
   user: {
-    /** Pairs of an id and its email. */
+    /** Returns the id of the user with this email, or null. */
+    findId: userProcedure.input(z.object({ email: z.string() })).query(async ({ ctx, input }) => {
+      const email = input.email.trim().toLowerCase()
+      const row = await ctx.db.selectFrom('user').select('id').where('email', '=', email).executeTakeFirst()
+      return row?.id ?? null
+    }),
+
+    /** Returns pairs of an id and its email. */
     emails: userProcedure.input(z.object({ ids: z.array(z.string()) })).query(async ({ ctx, input }) => {
       const rows = await ctx.db
         .selectFrom('user')
         .select(['id', 'email'])
-        // PostgreSQL takes no empty list.
+        // PostgreSQL rejects an empty list.
         .where('id', 'in', ['', ...input.ids])
         .execute()
       return rows.map(({ id, email }): [string, string] => [id, email])
@@ -48,7 +55,7 @@ export const internalRouter = t.router({
           .values({ ...input, userId, createdAt })
           .onConflict((conflict) => conflict.columns(['userId', 'id']).doNothing())
           .execute()
-        // The other process may have saved it first: each has its own idempotency keys.
+        // Another process may have saved it first: each process has its own idempotency keys.
         const report = await ctx.db
           .selectFrom('report')
           .select(['id', 'title', 'text', 'createdAt'])

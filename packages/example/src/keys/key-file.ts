@@ -3,8 +3,8 @@ import { type KeyFile, openKeyFile } from '@sallyport/core/auth'
 const files = new Map<string, Promise<KeyFile>>()
 
 /**
- * Keys in a file, for development. It is made at the first start and followed from then on: `sallyport keys rotate --key-file
- * data/keys.json` needs no restart.
+ * Opens a file with keys, for development. The first start creates it. Changes are picked up without a
+ * restart, such as by `sallyport keys rotate --key-file data/keys.json`.
  */
 export function keyFile(path: string): Promise<KeyFile> {
   const file = files.get(path) ?? openKeyFile(path)

@@ -1,9 +1,9 @@
-/** In production keys come from the environment. Ends the process where they are missing, and says how to make them. */
+/** Stops the process and prints how to create keys. In production, they come from the environment. */
 export function missingKeys(prefix: '' | 'SERVICE_' = ''): never {
-  console.error(`In production the keys come from the environment. Make them once, keep ${prefix}SIGNING_KEYS secret:
+  console.error(`In production, the keys come from the environment. Create them once, and keep ${prefix}SIGNING_KEYS secret:
 
   npx -y pnpm --silent --filter @sallyport/example exec sallyport keys create${prefix && ` --prefix ${prefix}`}
 
-and start with the two variables that it prints, ${prefix}JWKS and ${prefix}SIGNING_KEYS.`)
+Then start with the two variables that it prints: ${prefix}JWKS and ${prefix}SIGNING_KEYS.`)
   process.exit(1)
 }

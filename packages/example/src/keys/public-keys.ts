@@ -3,10 +3,10 @@ import { env, isEdge, isProduction } from '../env.ts'
 import { keyFile } from './key-file.ts'
 import { missingKeys } from './missing-keys.ts'
 
-/** What verifies the JWTs of users. */
+/** The keys that verify the JWTs of users. */
 export const jwks = await loadJwks()
 
-/** A variable where it is set, as in production. The edge asks the backend, where there is none. */
+/** Reads `JWKS` if it is set. Otherwise, the edge fetches the keys from the backend. */
 async function loadJwks(): Promise<KeySet> {
   if (env.JWKS !== undefined) return staticJwks(env.JWKS)
   if (isEdge) return dynamicJwks(new URL('/api/auth/jwks', env.BASE_URL).href)

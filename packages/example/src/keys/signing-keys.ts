@@ -2,7 +2,7 @@ import { env, isEdge, isProduction } from '../env.ts'
 import { keyFile } from './key-file.ts'
 import { missingKeys } from './missing-keys.ts'
 
-/** What signs the JWTs of users. The edge has no database, so it issues none and gets no private key. */
+/** The keys that sign the JWTs of users. The edge never issues JWTs, so it gets no private keys. */
 export const signingKeys = isEdge ? undefined : await loadSigningKeys()
 
 async function loadSigningKeys(): Promise<unknown> {

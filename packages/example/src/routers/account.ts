@@ -13,14 +13,14 @@ export const me = protectedProcedure.query(({ ctx: { session, user } }) => ({
 }))
 
 export const accountRouter = router({
-  /** Replaces the API key of the caller and returns it this one time. */
+  /** Replaces the API key of the caller. Only this response contains it. */
   rotateApiKey: freshProcedure.mutation(async ({ ctx }) => {
     const apiKey = `key_${randomBytes(24).toString('base64url')}`
     const row = {
       hash: createHash('sha256').update(apiKey).digest('hex'),
       createdAt: new Date().toISOString(),
     }
-    // Committed before the session is revoked, or not at all.
+    // Commits only if the session hasn't been revoked.
     await ctx.transaction((trx) =>
       trx
         .insertInto('apiKey')
@@ -31,7 +31,7 @@ export const accountRouter = router({
     return { apiKey }
   }),
 
-  /** Names the device that the caller signed in on: a column that this app adds to the session. */
+  /** Sets the name of the device: a column that this app adds to the session. */
   nameDevice: sensitiveProcedure
     .input(z.object({ deviceName: z.string().trim().min(1).max(100) }))
     .mutation(async ({ ctx, input }) => {

@@ -14,14 +14,13 @@ import { sessionsRouter } from './sessions.ts'
 
 export const appRouter = router({
   health: publicProcedure.query(() => ({ ok: true })),
-  /**
-   * The users who can sign in without signing up first. In production, and on another host than this machine,
-   * there are none.
-   */
+  /** The demo users for the sign-in page. Null in production, and if `BASE_URL` isn't this machine. */
   demo: publicProcedure.query(() =>
-    hasDemoUsers ? { users: DEMO_USERS.map(({ email }) => email), password: DEMO_PASSWORD } : null,
+    hasDemoUsers
+      ? { users: DEMO_USERS.map(({ name, email }) => ({ name, email })), password: DEMO_PASSWORD }
+      : null,
   ),
-  greeting: optionalProcedure.query(({ ctx }) => `Hello, ${ctx.user?.name ?? 'stranger'}`),
+  greeting: optionalProcedure.query(({ ctx }) => `Hello, ${ctx.user?.name ?? 'guest'}`),
   me,
   clock,
   live: liveRouter,
@@ -36,5 +35,5 @@ export const appRouter = router({
 
 export type AppRouter = typeof appRouter
 
-// A procedure that someone forgets to guard stops the server from starting.
-assertGuarded(appRouter, { public: ['health', 'demo', 'greeting', 'gate.look'] })
+// The server doesn't start if a procedure has no session middleware and isn't listed here.
+assertGuarded(appRouter, { public: ['health', 'demo', 'greeting', 'gate.inspect'] })

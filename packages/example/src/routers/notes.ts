@@ -1,6 +1,6 @@
 import { TRPCError } from '@trpc/server'
 import * as z from 'zod'
-import { tell } from '../live.ts'
+import { publish } from '../live.ts'
 import { protectedProcedure, router } from '../procedures.ts'
 
 export const notesRouter = router({
@@ -16,7 +16,7 @@ export const notesRouter = router({
   add: protectedProcedure
     .input(
       z.object({
-        text: z.string().trim().min(1, 'Write something').max(2_000, 'A note has at most 2,000 characters'),
+        text: z.string().trim().min(1, 'Enter a note').max(2_000, 'Enter at most 2,000 characters'),
       }),
     )
     .mutation(async ({ ctx, input }) => {
@@ -25,7 +25,7 @@ export const notesRouter = router({
         .insertInto('note')
         .values({ ...note, userId: ctx.session.userId })
         .execute()
-      tell(ctx.session.userId, 'notes')
+      publish(ctx.session.userId, 'notes')
       return note
     }),
 
@@ -35,8 +35,8 @@ export const notesRouter = router({
       .where('id', '=', input.id)
       .where('userId', '=', ctx.session.userId)
       .executeTakeFirst()
-    if (numDeletedRows === 0n) throw new TRPCError({ code: 'NOT_FOUND', message: 'You have no such note' })
-    tell(ctx.session.userId, 'notes')
+    if (numDeletedRows === 0n) throw new TRPCError({ code: 'NOT_FOUND', message: 'Note not found' })
+    publish(ctx.session.userId, 'notes')
     return { id: input.id }
   }),
 })

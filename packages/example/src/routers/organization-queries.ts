@@ -2,10 +2,11 @@ import { requireOrganizationRole } from '@sallyport/trpc'
 import { protectedProcedure } from '../procedures.ts'
 import { getSession } from '../session.ts'
 
-/** Queries read the session and the tables directly, so this module never carries the auth definition. */
+/** Queries read the session and the tables directly, so this module never imports the auth definition. */
 export const organizationQueries = {
+  /** The organizations of the caller, and the one that their session works in. */
   list: protectedProcedure.query(async ({ ctx }) => {
-    const { userId } = await getSession(ctx)
+    const { userId, activeOrganizationId } = await getSession(ctx)
     const organizations = await ctx.db
       .selectFrom('member')
       .innerJoin('organization', 'organization.id', 'member.organizationId')
@@ -13,17 +14,17 @@ export const organizationQueries = {
       .where('member.userId', '=', userId)
       .orderBy('organization.name')
       .execute()
-    return { organizations }
+    return { organizations, activeId: activeOrganizationId }
   }),
 
-  /** Of the organization that the session works in. */
+  /** The members of the organization that the session works in. */
   members: protectedProcedure
     .use(requireOrganizationRole('owner', 'admin', 'member'))
     .query(({ ctx }) =>
       ctx.db
         .selectFrom('member')
         .innerJoin('user', 'user.id', 'member.userId')
-        .select(['user.id', 'user.name', 'member.role'])
+        .select(['user.id', 'user.name', 'member.role', 'user.email'])
         .where('member.organizationId', '=', ctx.organization.id)
         .orderBy('user.name')
         .execute(),

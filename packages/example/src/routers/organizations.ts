@@ -4,7 +4,7 @@ import { getAuth } from '../get-auth.ts'
 import { protectedProcedure, router } from '../procedures.ts'
 import { organizationQueries } from './organization-queries.ts'
 
-/** For what calls `auth.api`, whose rejections keep their code. */
+/** For procedures that call `auth.api`. Its errors keep their code. */
 const procedure = protectedProcedure.use(authErrorMiddleware)
 
 export const organizationsRouter = router({
@@ -14,7 +14,7 @@ export const organizationsRouter = router({
     .input(z.object({ name: z.string() }))
     .mutation(({ ctx, input }) => getAuth(ctx).api.createOrganization(input)),
 
-  /** Which one the session works in. */
+  /** Switches the organization that the session works in. */
   activate: procedure
     .input(z.object({ organizationId: z.string().nullable() }))
     .mutation(({ ctx, input }) => getAuth(ctx).api.setActiveOrganization(input)),

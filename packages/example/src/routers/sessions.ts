@@ -2,6 +2,6 @@ import { authedAction } from '../authed-action.ts'
 import { router } from '../procedures.ts'
 
 export const sessionsRouter = router({
-  /** The devices of the caller, as the auth endpoint tells them. */
+  /** Returns the caller's sessions, from the auth endpoint. */
   list: authedAction.query(({ ctx }) => ctx.auth.api.listSessions()),
 })

@@ -4,12 +4,13 @@ import type { HydrationState } from '@sallyport/trpc/ssr'
 import { QueryClient } from '@tanstack/react-query'
 import { createTRPCClient, httpBatchLink, splitLink } from '@trpc/client'
 import { createTRPCContext } from '@trpc/tanstack-react-query'
-import type { auth } from '../auth-server.ts' // the type alone; nothing of the server is bundled
+import type { auth } from '../auth-server.ts' // only the type: no server code is bundled
 import type { AppRouter } from '../routers/app.ts'
+import { trackedFetch } from './connection.ts'
 
-/** In the browser once, on the server for each page. */
+/** Creates the clients: once in the browser, and for each page on the server. */
 export function createClients(state: HydrationState) {
-  const authClient = createAuthClient<typeof auth.api>({ hydrate: state })
+  const authClient = createAuthClient<typeof auth.api>({ hydrate: state, fetch: trackedFetch })
   const trpcClient = createTRPCClient<AppRouter>({
     links: [
       authLink(authClient),
@@ -28,9 +29,9 @@ export type Clients = ReturnType<typeof createClients>
 export const createQueryClient = () =>
   new QueryClient({
     defaultOptions: {
-      // What has come with the page is not fetched again at once.
+      // Data that came with the page is fresh.
       queries: { staleTime: 30_000, ...authAwareRetry },
-      // Without a connection they fail and say so; by default they would wait for one.
+      // Fail at once without a connection. By default, mutations would wait for one.
       mutations: { networkMode: 'always' },
     },
   })
@@ -40,5 +41,5 @@ export const { TRPCProvider, useTRPC, useTRPCClient } = createTRPCContext<AppRou
 /** `useAuth` with the endpoints of this app. */
 export const useAppAuth = useAuth<Clients['authClient']>
 
-/** Whether the server rejects this user until a ban is lifted. */
+/** Returns whether the user is banned. */
 export const useIsBanned = (): boolean => useAppAuth().error?.code === 'ACCOUNT_BANNED'

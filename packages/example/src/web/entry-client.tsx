@@ -5,19 +5,19 @@ import { hydrateRoot } from 'react-dom/client'
 import { BrowserRouter } from 'react-router'
 import { App } from './app.tsx'
 import { createClients, createQueryClient } from './clients.ts'
-import type { Rendered } from './entry-server.tsx'
+import type { Rendered } from './rendered.ts'
 
 const [root, data] = ['root', 'rendered'].map((id) => document.getElementById(id))
-const { state, queries }: Rendered = JSON.parse(data?.textContent ?? '')
-// Nobody else needs to read it, least of all when this user has signed out.
+const rendered: Rendered = JSON.parse(data?.textContent ?? '')
+// The data of this user must not stay in the document after they sign out.
 data?.remove()
 
 const queryClient = createQueryClient()
-hydrate(queryClient, queries)
+hydrate(queryClient, rendered.queries)
 if (root)
   hydrateRoot(
     root,
     <BrowserRouter>
-      <App {...createClients(state)} queryClient={queryClient} />
+      <App {...createClients(rendered.state)} queryClient={queryClient} rendered={rendered} />
     </BrowserRouter>,
   )

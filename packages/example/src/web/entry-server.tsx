@@ -1,32 +1,27 @@
-import type { HydrationState } from '@sallyport/trpc/ssr'
-import type { DehydratedState, QueryClient } from '@tanstack/react-query'
+import type { QueryClient } from '@tanstack/react-query'
 import { renderToReadableStream } from 'react-dom/server'
 import { StaticRouter } from 'react-router'
 import { App } from './app.tsx'
 import { createClients } from './clients.ts'
+import type { Rendered } from './rendered.ts'
 
 export { createQueryClient } from './clients.ts'
-export { HOME, routes } from './routes.tsx'
-
-/** What a page tells its script. */
-export interface Rendered {
-  readonly state: HydrationState
-  readonly queries: DehydratedState
-}
+export { matchPage, nextPath } from './match-page.ts'
 
 interface RenderOptions {
-  readonly path: string
-  readonly state: HydrationState
+  /** The path and the query. */
+  readonly url: string
+  readonly rendered: Rendered
   readonly queryClient: QueryClient
-  /** For the scripts that React writes itself. */
+  /** For the scripts that React adds. */
   readonly nonce: string
 }
 
-/** The markup of a page, piece by piece. */
-export const render = ({ path, state, queryClient, nonce }: RenderOptions) =>
+/** Renders the markup of a page as a stream. */
+export const render = ({ url, rendered, queryClient, nonce }: RenderOptions) =>
   renderToReadableStream(
-    <StaticRouter location={path}>
-      <App {...createClients(state)} queryClient={queryClient} />
+    <StaticRouter location={url}>
+      <App {...createClients(rendered.state)} queryClient={queryClient} rendered={rendered} />
     </StaticRouter>,
     { nonce },
   )

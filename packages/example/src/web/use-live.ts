@@ -3,21 +3,21 @@ import { useSubscription } from '@trpc/tanstack-react-query'
 import type { Topic } from '../live.ts'
 import { useTRPC } from './clients.ts'
 
-/** Fetches again what the server says has changed. */
+/** Fetches the user's data again when the server reports a change. */
 export function useLive(): void {
   const trpc = useTRPC()
-  const fetchAgain = useFetchAgain()
-  useSubscription(trpc.live.mine.subscriptionOptions(undefined, { onData: fetchAgain }))
+  const invalidate = useInvalidate()
+  useSubscription(trpc.live.mine.subscriptionOptions(undefined, { onData: invalidate }))
 }
 
-/** The same for what admins see of everyone. */
+/** Fetches the data of an admin's pages again when any user changes. */
 export function useLiveForAdmins(): void {
   const trpc = useTRPC()
-  const fetchAgain = useFetchAgain()
-  useSubscription(trpc.live.everyone.subscriptionOptions(undefined, { onData: fetchAgain }))
+  const invalidate = useInvalidate()
+  useSubscription(trpc.live.everyone.subscriptionOptions(undefined, { onData: invalidate }))
 }
 
-function useFetchAgain(): (topic: Topic) => void {
+function useInvalidate(): (topic: Topic) => void {
   const trpc = useTRPC()
   const queryClient = useQueryClient()
   const filters = {
@@ -25,6 +25,7 @@ function useFetchAgain(): (topic: Topic) => void {
     reports: trpc.report.list.queryFilter(),
     sessions: trpc.sessions.pathFilter(),
     account: trpc.me.queryFilter(),
+    organizations: trpc.organizations.pathFilter(),
     users: trpc.admin.pathFilter(),
     all: {},
   }

@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 
 const vite = fileURLToPath(new URL('../../node_modules/vite/bin/vite.js', import.meta.url))
 
-/** Builds the pages as `pnpm start` does, once for all processes that share a directory for temporary files. */
+/** Builds the pages as `pnpm start` does, once for all processes with the same temporary directory. */
 export async function buildPages(): Promise<void> {
   const folder = join(tmpdir(), 'sallyport-pages')
   const [built, failed] = [join(folder, 'built'), join(folder, 'failed')]
@@ -17,7 +17,7 @@ export async function buildPages(): Promise<void> {
     await mkdir(folder)
   } catch {
     while (!existsSync(built)) {
-      if (existsSync(failed)) throw new Error('The pages could not be built in another process')
+      if (existsSync(failed)) throw new Error('Another process failed to build the pages')
       await sleep(50)
     }
     return

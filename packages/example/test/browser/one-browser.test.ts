@@ -6,7 +6,7 @@ import { violationsOf } from './page-checks.ts'
 const room = openControlRoom()
 
 describe('signing in and out', () => {
-  test('a stranger signs up, is signed in, and signs out: neither cookie nor note is left', async () => {
+  test('a guest signs up and signs out, which removes the cookies and the notes', async () => {
     const { context, page, open, titles } = await room.openBrowser()
     const email = newEmail()
     await open('/sign-up')
@@ -26,14 +26,14 @@ describe('signing in and out', () => {
     expect(await titles()).toEqual(['Sign up', 'Notes', 'Signing out …', 'Sign in'])
   })
 
-  test('a page asks a stranger to sign in, says what was wrong, and is then what was asked for', async () => {
+  test('a page shows the sign-in form to guests, then itself', async () => {
     const { page, open, mayLog, titles } = await room.openBrowser()
     const { email } = await room.createUser('A note')
     mayLog(logOf(401))
     await open('/sessions')
     await page.getByLabel('Email').fill(email)
     await page.getByLabel('Password').fill('a wrong password')
-    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
     await page.getByRole('alert').getByText('Email or password is wrong').waitFor()
     expect(await page.getByLabel('Email').inputValue()).toBe(email)
 
@@ -43,9 +43,9 @@ describe('signing in and out', () => {
     expect(await titles()).toEqual(['Sign in', 'Sessions'])
   })
 
-  test('another user signs in: nothing of the former one is on the page, in no other tab either', async () => {
+  test('after another user signs in, no tab shows data of the former one', async () => {
     const { page, call, open, openTab, mayLog } = await room.signUp({ name: 'Grace' })
-    // The tab that is not asked to sign out makes sure that the session has ended.
+    // The other tab confirms that the session has ended.
     mayLog(logOf(401))
     await call('notes.add', { text: 'A note of Grace' })
     await open('/notes')
@@ -58,18 +58,18 @@ describe('signing in and out', () => {
     const seen = await noteText(page)
     await tab.getByLabel('Email').fill(email)
     await tab.getByLabel('Password').fill(PASSWORD)
-    await tab.getByRole('button', { name: 'Sign in' }).click()
+    await tab.getByRole('button', { name: 'Sign in', exact: true }).click()
     await page.getByText('A note of Ada').waitFor()
     expect(await page.getByText(email).count()).toBe(1)
     expect(await seen()).not.toContain('A note of Grace')
   })
 })
 
-test('a JWT has expired during a mutation: it is carried out once, and the user notices nothing, nor at the next visit', async () => {
+test('an expired JWT is refreshed during a mutation, which runs once', async () => {
   const visitor = await room.signUp()
   const { page } = visitor
   visitor.mayLog(logOf(401))
-  // What is fetched again when the page has become live would be rejected, too.
+  // Wait for the refetch of the live page, which would be rejected too.
   const isLive = page.waitForResponse(/notes\.list/)
   await visitor.open('/notes')
   await isLive
@@ -91,7 +91,7 @@ test('a JWT has expired during a mutation: it is carried out once, and the user 
   expect(answers.length).toBe(3)
 })
 
-describe('a server that is gone', () => {
+describe('an unreachable server', () => {
   const opened = room.share(async () => {
     const visitor = await room.signUp()
     await visitor.call('notes.add', { text: 'From the beginning' })
@@ -99,18 +99,19 @@ describe('a server that is gone', () => {
     return visitor
   })
 
-  test('without a connection: a note is rejected at once, with a message', async () => {
+  test('a mutation without a connection fails at once; the message disappears when the connection is back', async () => {
     const { page, context, mayLog } = await opened()
     mayLog(/ERR_INTERNET_DISCONNECTED/)
     await context.setOffline(true)
     await addNote(page, 'A draft')
     await page.getByRole('alert').getByText('No connection to the server').first().waitFor()
     await context.setOffline(false)
+    await page.getByText('No connection to the server').first().waitFor({ state: 'detached' })
     expect(await page.getByLabel('New note').inputValue()).toBe('A draft')
   })
 
   test.each(['SIGTERM', 'SIGKILL'] as const)(
-    'after %s: the page keeps what is on it, and goes on by itself when the server is back',
+    'after %s, the page keeps its data and continues when the server is back',
     async (signal) => {
       const visitor = await opened()
       const { page } = visitor
@@ -129,13 +130,14 @@ describe('a server that is gone', () => {
         .getByRole('listitem')
         .filter({ hasText: `A draft before ${signal}` })
         .waitFor()
+      await expect.poll(() => page.getByText('No connection to the server').count()).toBe(0)
       expect(await visitor.titles()).toEqual(['Notes'])
     },
   )
 })
 
-describe('what asks for the password again', () => {
-  test('a new API key for a session that is no longer fresh, by keyboard alone', async () => {
+describe('actions that need the password', () => {
+  test('a new API key, by keyboard only', async () => {
     const visitor = await room.signUp()
     const { page } = visitor
     visitor.mayLog(logOf(403))
@@ -150,11 +152,11 @@ describe('what asks for the password again', () => {
     const button = page.getByRole('button', { name: 'New API key' })
     await button.focus()
     await page.keyboard.press('Enter')
-    const dialog = page.getByRole('dialog', { name: 'Is it still you?' })
+    const dialog = page.getByRole('dialog', { name: 'Confirm your password' })
     await dialog.waitFor()
     expect(await isFocused(page, 'Password')).toBe(true)
     expect(await violationsOf(page)).toEqual([])
-    // The focus stays in the dialog, all the way round.
+    // The focus stays in the dialog.
     const names = new Set<string>()
     for (let presses = 0; presses < 5; presses++) {
       await page.keyboard.press('Tab')
@@ -164,12 +166,13 @@ describe('what asks for the password again', () => {
     expect([...names]).toEqual(['Sign in again', 'Cancel', 'Confirm', ''])
     expect(await isFocused(page, 'Password')).toBe(false)
 
-    // A way out, back to where one was. Until the call has settled, the button does nothing.
+    // Escape cancels without an error and restores the focus.
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
     const isBack = () =>
       button.evaluate((element) => element === document.activeElement && element.ariaDisabled === 'false')
-    await expect.poll(isBack, { timeout: 10_000 }).toBe(true)
+    await expect.poll(isBack, { timeout: 30_000 }).toBe(true)
+    expect((await page.getByRole('alert').allTextContents()).join('')).toBe('')
 
     await page.keyboard.press('Enter')
     await dialog.waitFor()
@@ -181,18 +184,18 @@ describe('what asks for the password again', () => {
     await page.keyboard.press('Enter')
     await page.getByText(/^key_[\w-]{32}$/).waitFor()
     await dialog.waitFor({ state: 'detached' })
-    await expect.poll(isBack, { timeout: 10_000 }).toBe(true)
+    await expect.poll(isBack, { timeout: 30_000 }).toBe(true)
   })
 
-  test('the account is deleted after a question, with all its sessions and notes', async () => {
+  test('deleting the account, after a confirmation', async () => {
     const visitor = await room.signUp()
     const { page, userId } = visitor
-    // The end of the session is known before the answer has arrived, and the client makes sure.
+    // The live page learns of it before the response arrives, and confirms it.
     visitor.mayLog(logOf(401))
     await visitor.open('/account')
     await page.getByRole('button', { name: 'Delete account' }).click()
     const question = page.getByRole('alertdialog', { name: 'Delete your account?' })
-    await question.getByRole('button', { name: 'Keep it' }).click()
+    await question.getByRole('button', { name: 'Cancel' }).click()
     await question.waitFor({ state: 'detached' })
     expect(await usersOf(userId)).toBe(1)
 
@@ -200,25 +203,25 @@ describe('what asks for the password again', () => {
     await question.getByRole('button', { name: 'Delete', exact: true }).click()
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     expect(await usersOf(userId)).toBe(0)
-    expect(await page.getByText('This session was ended').count()).toBe(0)
+    expect(await page.getByText('Your session has ended').count()).toBe(0)
   })
 })
 
-test('a report shows how far it is, and then itself', async () => {
+test('a report shows its progress, then its text', async () => {
   const { page, open } = await room.signUp()
   await open('/reports')
   await page.getByLabel('Title').fill('Sales')
   const steps = await noteProgress(page)
   await page.getByRole('button', { name: 'Generate' }).click()
   await page.getByRole('listitem').filter({ hasText: 'Report: Sales' }).waitFor()
-  await page.getByRole('status').getByText('“Sales” is written.').waitFor()
+  await page.getByRole('status').getByText('“Sales” is ready.').waitFor()
   const percents = await steps()
   expect(percents.length).toBeGreaterThan(2)
   expect(percents).toEqual(percents.toSorted((a, b) => a - b))
   expect(await page.getByRole('progressbar').count()).toBe(0)
 })
 
-test('a report that is being written is still shown after a visit to another page, and others come by themselves', async () => {
+test('a report in progress survives a visit to another page; reports from elsewhere appear', async () => {
   const { page, open, call } = await room.signUp()
   await open('/reports')
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
@@ -240,7 +243,7 @@ test('a report that is being written is still shown after a visit to another pag
   await bar.waitFor({ state: 'detached' })
 })
 
-// The page of the gate looks again and again: while there was no server, it would say so.
+// After the tests without a server: the gate polls and would show the outage.
 describe('the gate', () => {
   const visitor = room.share(async () => {
     const opened = await room.openBrowser()
@@ -304,7 +307,7 @@ describe('the gate', () => {
       expect(await row.textContent()).toContain(`Specified: ${result} · ${experience}`)
       await row.getByRole('button').click()
       await row.getByText('✓ As specified').waitFor()
-      // Once in what is specified, once in what has happened.
+      // In the specified result and in the actual one.
       expect(await row.getByText(`${result} · ${experience}`).count()).toBe(2)
       await page.getByRole('status').getByText(`${scenario}: ${result}, ${experience}`).waitFor()
     },

@@ -9,43 +9,47 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { launchChromium } from '../../../trpc/test/browser/launch-chromium.ts'
 import { type Example, startExample } from '../start-example.ts'
 import { buildPages } from './build-pages.ts'
-import { type Account, NOBODY, noteTitles, openPage, titlesOf, type Visitor } from './visitor.ts'
+import { type Account, GUEST, openPage, recordTitles, titlesOf, type Visitor } from './visitor.ts'
 
-/** The password of everyone here, that of the demo users too. */
+/** The password of all users, including the demo users. */
 export const PASSWORD = 'correct horse battery staple'
 
-/** The example as a process of its own, a real Chromium, and the database file for what no page does. */
+/** The example in its own process, a real Chromium, and the database. */
 export interface ControlRoom {
   readonly db: SqliteAuthDatabase<unknown>['db']
-  /** A browser of its own that nobody is signed in to. It is closed after the test. */
+  /** A new browser without a user. Closed after the test. */
   openBrowser(options?: BrowserContextOptions): Promise<Visitor>
-  /** The browser of a new user. */
+  /** A new browser with a new user. */
   signUp(options?: BrowserContextOptions & { name?: string; role?: 'user' | 'admin' }): Promise<Visitor>
-  /** A further browser of a user. */
+  /** Another browser of a user. */
   signIn(email: string, options?: BrowserContextOptions): Promise<Visitor>
-  /** A browser for several tests, which the first of them opens: each costs as much as many a test. */
+  /** A browser for several tests, opened by the first one: opening takes as long as many a test. */
   share(open: () => Promise<Visitor>): () => Promise<Visitor>
-  /** A user who has no browser here. */
+  /** A user without a browser. */
   createUser(note: string): Promise<{ readonly email: string }>
   stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>
-  /** The same address and the same file. */
+  /** Starts the example again with the same address and database. */
   start(): Promise<void>
+  /** Waits until the example has printed a match, and returns the latest one. */
+  printed(pattern: RegExp): Promise<RegExpExecArray>
 }
 
-export const newEmail = (): string => `${crypto.randomUUID()}@example.com`
+/** Digits only: the letters of a UUID can spell a name that a test looks for on the page. */
+export const newEmail = (): string => `${crypto.getRandomValues(new BigUint64Array(2)).join('')}@example.com`
 
-/** Long enough for the page to show each step of a report. */
+/** Slow enough for a page to show the progress of a report. */
 const SETTINGS = { REPORT_STEP_MS: '60' }
 
-/** What Chromium itself writes of an answer. */
+/** Matches the message that Chromium logs for a response. */
 export const logOf = (status: number): RegExp => new RegExp(`responded with a status of ${status} `)
 
 /**
- * Gives the tests of a file a control room. They are skipped, and say why, only where no browser can run. A test fails where a page logged
- * an error or a warning, threw something, or did what its Content-Security-Policy forbids, of which Chromium logs an error.
+ * Opens a control room for the tests of a file. They are skipped only if no browser can run. A test fails if
+ * a page logs an error or a warning, throws, or violates its Content-Security-Policy, which Chromium logs as
+ * an error.
  */
 export function openControlRoom(): ControlRoom {
-  let browser: Browser | string = 'it is not open'
+  let browser: Browser | string = 'not open'
   let example: Example
   let database: SqliteAuthDatabase<unknown>
   let config: AuthConfig
@@ -89,12 +93,12 @@ export function openControlRoom(): ControlRoom {
     const context = await browser.newContext({
       baseURL: example.url,
       viewport: { width: 1280, height: 800 },
-      // Nothing has to be waited for, or painted, on its way.
+      // Animations take time.
       reducedMotion: 'reduce',
       ...options,
     })
-    context.setDefaultTimeout(10_000)
-    await context.addInitScript(noteTitles)
+    context.setDefaultTimeout(30_000)
+    await context.addInitScript(recordTitles)
     const messages: string[] = []
     contexts.set(context, { messages, expected: [] })
     context.on('console', (message) => {
@@ -110,7 +114,7 @@ export function openControlRoom(): ControlRoom {
     return {
       context,
       page,
-      ...(account ?? NOBODY),
+      ...(account ?? GUEST),
       open: (path) => openPage(page, path),
       async openTab(path) {
         const tab = await context.newPage()
@@ -125,7 +129,7 @@ export function openControlRoom(): ControlRoom {
       mayLog: (pattern) => void contexts.get(context)?.expected.push(pattern),
       async expireJwt() {
         const { jwt: name } = config.cookies
-        const value = await expiredJwtOf(account ?? NOBODY, { key: signingKeys.active, config })
+        const value = await expiredJwtOf(account ?? GUEST, { key: signingKeys.active, config })
         await context.addCookies([{ name, value, url: example.url, httpOnly: true, sameSite: 'Lax' }])
       },
     }
@@ -189,13 +193,21 @@ export function openControlRoom(): ControlRoom {
       return { email }
     },
     stop,
+    async printed(pattern) {
+      const global = new RegExp(pattern, 'g')
+      const find = () => [...example.output().matchAll(global)].at(-1)
+      await expect.poll(find).toBeDefined()
+      const match = find()
+      if (match === undefined) throw new Error(`The example has not printed ${pattern}`)
+      return match
+    },
     async start() {
       example = await startExample({ ...SETTINGS, PORT: new URL(example.url).port }, { folder })
     },
   }
 }
 
-/** A JWT of a session that has expired a minute ago. */
+/** Issues a JWT that expired a minute ago. */
 async function expiredJwtOf(
   { sessionId: id, userId }: Account,
   { key, config }: { key: SigningKeys['active']; config: AuthConfig },

@@ -2,8 +2,8 @@ import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from 'playwright-core'
 
 /**
- * What a page says, piece by piece: now, or in the markup of an answer before any script has run. Of a time it is the machine's form: the
- * browser shows the reader's own. A timer goes on.
+ * Returns the texts of a page, or of markup from the server. For a time, returns `datetime`: its text depends
+ * on the clock. Leaves out timers.
  */
 export function textOf(page: Page, markup?: string): Promise<string[]> {
   return page.evaluate((markup) => {
@@ -19,9 +19,9 @@ export function textOf(page: Page, markup?: string): Promise<string[]> {
   }, markup)
 }
 
-/** What axe finds, with the elements at fault. */
+/** Returns the violations that axe finds, with their elements. */
 export async function violationsOf(page: Page, rules?: string[]): Promise<string[]> {
-  // No page of its own to report on, and no time for what passes.
+  // Without an extra page, and without results for rules that pass: faster.
   const axe = new AxeBuilder({ page }).setLegacyMode().options({
     resultTypes: ['violations'],
     ...(rules && { runOnly: { type: 'rule', values: rules } }),
@@ -30,7 +30,7 @@ export async function violationsOf(page: Page, rules?: string[]): Promise<string
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
 }
 
-/** By how much the page is wider than its window, or its navigation than the room for it. */
+/** Returns by how many pixels the page or its navigation overflows. */
 export const overflowOf = (page: Page): Promise<number> =>
   page.evaluate(() =>
     Math.max(
@@ -40,7 +40,7 @@ export const overflowOf = (page: Page): Promise<number> =>
     ),
   )
 
-/** What can be used on a page, in its order, of a group of radio buttons the one that is chosen; and where the Tab key leads to from the top of it. */
+/** Returns the controls of a page in order, and the elements that the Tab key reaches from its top. */
 export async function tabOrderOf(page: Page): Promise<{ usable: string[]; reached: string[] }> {
   const usable = await page
     .locator(
@@ -58,8 +58,9 @@ export async function tabOrderOf(page: Page): Promise<{ usable: string[]; reache
     })
     return elements
   })
-  // Without waiting in between, which would have every step painted.
-  await Promise.all(usable.map(() => page.keyboard.press('Tab')))
+  // A date input has four stops. The presses don't wait for each other, so no step is painted.
+  const dates = usable.filter((element) => element.includes('type="date"')).length
+  await Promise.all(Array.from({ length: usable.length + 3 * dates }, () => page.keyboard.press('Tab')))
   const reached = await focused.evaluate((elements) => elements.map((element) => element.outerHTML))
   return { usable, reached }
 }

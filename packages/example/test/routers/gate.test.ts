@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { look as lookAt } from '../../src/gate/look.ts'
+import { inspectCookies } from '../../src/gate/inspect-cookies.ts'
 import { BASE_URL, type OpenApp, openApp } from '../open-app.ts'
 
 let app: OpenApp
@@ -8,23 +8,23 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-async function look(cookie: string) {
-  const answer = await app.send(new Request(`${BASE_URL}/trpc/gate.look`, { headers: { cookie } }))
+async function inspect(cookie: string) {
+  const answer = await app.send(new Request(`${BASE_URL}/trpc/gate.inspect`, { headers: { cookie } }))
   expect(answer.headers.getSetCookie()).toEqual([])
   const { result } = await answer.json()
   return result.data
 }
 
-/** The `Cookie` header of a browser without one of its cookies. */
+/** Returns a `Cookie` header without one of its cookies. */
 const without = (name: string, header: string) =>
   header
     .split('; ')
     .filter((pair) => !pair.startsWith(`${name}=`))
     .join('; ')
 
-test('says what the JWT proves, and what the row of its session says', async () => {
+test('returns the claims of the JWT and the row of its session', async () => {
   const { jar, userId } = await app.signIn('grace')
-  expect(await look(jar.header())).toMatchObject({
+  expect(await inspect(jar.header())).toMatchObject({
     jwt: { reason: null, identity: { userId, expiresIn: expect.toSatisfy((left) => left > 890) } },
     session: { reason: null },
     row: { email: 'grace@example.com', banned: false },
@@ -33,8 +33,8 @@ test('says what the JWT proves, and what the row of its session says', async () 
   })
 })
 
-test('shows an anonymous caller that both checks fail', async () => {
-  expect(await look('')).toMatchObject({
+test('returns to an anonymous caller that both checks fail', async () => {
+  expect(await inspect('')).toMatchObject({
     jwt: { reason: 'TOKEN_MISSING', identity: null },
     session: null,
     row: null,
@@ -44,11 +44,11 @@ test('shows an anonymous caller that both checks fail', async () => {
   })
 })
 
-test('a browser whose JWT is gone would be helped by a refresh, which looking is not', async () => {
+test('without a JWT, a refresh would help; the inspection does not refresh', async () => {
   const { jar } = await app.signIn('grace')
   const cookie = without('service.jwt', jar.header())
   for (const _time of [1, 2])
-    expect(await look(cookie)).toMatchObject({
+    expect(await inspect(cookie)).toMatchObject({
       jwt: { reason: 'TOKEN_MISSING' },
       row: { email: 'grace@example.com' },
       next: { status: 401 },
@@ -56,7 +56,7 @@ test('a browser whose JWT is gone would be helped by a refresh, which looking is
     })
 })
 
-test('tells nothing of a session to who knows its id alone', async () => {
+test('a session id without its secret reveals nothing', async () => {
   const { jar, userId } = await app.signIn('grace')
   const { id } = await app.db
     .selectFrom('session')
@@ -64,7 +64,7 @@ test('tells nothing of a session to who knows its id alone', async () => {
     .where('userId', '=', userId)
     .executeTakeFirstOrThrow()
   expect(jar.header()).toContain('service.session=')
-  expect(await look(`service.session=${id}.made-up`)).toMatchObject({
+  expect(await inspect(`service.session=${id}.made-up`)).toMatchObject({
     row: null,
     rejectedRefresh: 'SESSION_NOT_FOUND',
     refreshHelps: false,
@@ -75,13 +75,17 @@ test.each([
   ['service.jwt=a; service.jwt=b', 'COOKIE_CONFLICT'],
   ['service.jwt=a.b.c', 'TOKEN_INVALID'],
 ])('%s: %s', async (cookie, reason) => {
-  expect(await look(cookie)).toMatchObject({ jwt: { reason }, session: null, next: { status: 401, reason } })
+  expect(await inspect(cookie)).toMatchObject({
+    jwt: { reason },
+    session: null,
+    next: { status: 401, reason },
+  })
 })
 
-test('looking is told to nobody', async () => {
+test('an inspection emits no event', async () => {
   const { authConfig } = await import('../../src/auth.config.ts')
   const onEvent = vi.fn()
-  const seen = await lookAt('service.jwt=a.b.c', { config: { ...authConfig, onEvent }, db: app.db })
+  const seen = await inspectCookies('service.jwt=a.b.c', { config: { ...authConfig, onEvent }, db: app.db })
   expect(seen.jwt.reason).toBe('TOKEN_INVALID')
   expect(onEvent).not.toHaveBeenCalled()
 })

@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-test('what everyone does is for admins alone', async () => {
+test('the changes of all users are for admins only', async () => {
   const answer = await grace.jar.fetch(`${BASE_URL}/trpc/live.everyone`, { headers: { 'x-sallyport': '1' } })
   expect(await answer.text()).toContain('"reason":"ROLE_REQUIRED"')
 })
@@ -19,8 +19,13 @@ test('what everyone does is for admins alone', async () => {
 test.each([
   ['they add a note', 'notes', () => grace.client.notes.add.mutate({ text: 'water the plants' })],
   ['they sign in elsewhere', 'sessions', () => app.signIn('grace')],
+  [
+    'they create an organization',
+    'organizations',
+    () => grace.client.organizations.create.mutate({ name: 'Acme' }),
+  ],
   ['they are banned', 'account', () => ada.api.banUser({ userId: grace.userId })],
-])('when %s the pages of a user are told: %s', async (_what, topic, change) => {
+])('when %s, the pages of the user get the topic %s', async (_what, topic, change) => {
   const { changesOf } = await import('../../src/live.ts')
   const leave = new AbortController()
   const changes = changesOf(grace.userId, leave.signal)
@@ -30,7 +35,7 @@ test.each([
   leave.abort()
 })
 
-test('admins hear of whatever happens to a user', async () => {
+test('admins get the changes of all users', async () => {
   const { changesOfEveryone } = await import('../../src/live.ts')
   const changes = changesOfEveryone(new AbortController().signal)
   expect((await changes.next()).value).toBe('all')

@@ -1,6 +1,6 @@
 import { type AuthDatabase, ConfigurationError, type Identity } from '@sallyport/core'
 import type { AuthDefinition, SessionOf, UserOf } from '@sallyport/core/auth'
-import type { TRPCMiddlewareFunction, TRPCProcedureBuilder } from '@trpc/server'
+import type { TRPCProcedureBuilder } from '@trpc/server'
 import type { BoundAuth, GetAuth } from '../runtime/get-auth.ts'
 import { bindRunner, type FunctionContext, type Runner } from '../runtime/runner/runner.ts'
 import { selectStore } from '../runtime/select-adapter.ts'
@@ -8,21 +8,15 @@ import { type AuthRequest, authRequest, type SessionRead } from '../server/auth-
 import { callLease } from '../server/call-lease.ts'
 import type { AuthContext } from '../server/context.ts'
 import { authErrorMiddleware } from '../server/errors.ts'
-import {
-  type AuthorizedHandle,
-  handleOf,
-  type Middleware,
-  markGuard,
-  orReject,
-  runAuthorized,
-  type SessionContext,
-} from '../server/guard.ts'
+import type { AuthorizedHandle, SessionContext } from '../server/guard.ts'
+import { handleOf, markGuard, orReject, runAuthorized } from '../server/guard.ts'
+import type { Hint, Middleware } from '../server/middleware.ts'
 
 interface ActionSource extends AuthContext {
   readonly db?: AuthDatabase | undefined
 }
 
-/** The members that an action adds to the context of the app, which loses its `db`. */
+/** The members that an action adds to the context of the app. The action removes `db`. */
 export interface ActionMembers<Definition extends AuthDefinition> extends FunctionContext {
   readonly auth: AuthorizedHandle & BoundAuth<Definition>
   readonly identity: Identity
@@ -30,16 +24,12 @@ export interface ActionMembers<Definition extends AuthDefinition> extends Functi
   readonly user: UserOf<Definition>
 }
 
-/** A procedure builder whose context has `auth`. */
+/** A procedure builder. Its context must have `auth`, and may have a `db` with an auth store. */
 export interface ActionProcedure {
-  use(middleware: TRPCMiddlewareFunction<AuthContext, object, object, object, unknown>): unknown
+  use(middleware: never): unknown
 }
 
-/** Allows a context without `db`, but no `db` without a store. */
-type WithUsableDatabase<Procedure> =
-  ContextOf<Procedure> extends ActionSource ? unknown : { readonly db: 'carries no store of sessions' }
-
-/** The procedure builder that it was made of, with the context of actions. */
+/** A procedure builder with the context of actions instead of the app's. */
 export type AuthedAction<Procedure, Definition extends AuthDefinition> =
   Procedure extends TRPCProcedureBuilder<
     infer Context,
@@ -63,33 +53,26 @@ export type AuthedAction<Procedure, Definition extends AuthDefinition> =
       >
     : never
 
-/** Unlike `Omit`, for any names. */
+/** Removes members. Unlike with `Omit`, the names may be of any type. */
 type Without<Members, Names> = {
   [Name in keyof Members as Name extends Names ? never : Name]: Members[Name]
 }
 
-/** The runner of all actions, or a function that finds it in the context if several processes load the module. */
+/** The runner of all actions, or a function that returns it from the context. */
 export type RunnerOf<Procedure> = Runner | ((ctx: ContextOf<Procedure>) => Runner)
 
-type ContextOf<Procedure> =
-  Procedure extends TRPCProcedureBuilder<
-    infer Context,
-    infer _Meta,
-    infer Overrides,
-    infer _InputIn,
-    infer _InputOut,
-    infer _OutputIn,
-    infer _OutputOut,
-    false
-  >
-    ? Without<Context, keyof Overrides> & Overrides
-    : never
+type ContextOf<Procedure> = Procedure extends {
+  query(resolver: (options: { readonly ctx: infer Context }) => never): unknown
+}
+  ? Context
+  : never
 
 /**
- * Creates the builder of authenticated actions: procedures that call the outside world, and reach the database only by
- * internal functions. Both steps run before an action. An error of an auth endpoint keeps its code. Only the module
- * that calls this may import `getAuth`, because it carries the whole definition.
+ * Creates the builder of authenticated actions: procedures that call other services, and reach the database
+ * only through internal functions. Both steps run before an action. An error of an auth endpoint keeps its
+ * code. Import `getAuth` only in the module that calls this, because it carries the whole definition.
  *
+ * @throws ConfigurationError from a call whose context has no runner, or both `db` and internal functions
  * @example
  * export const authedAction = createAuthedAction(t.procedure, getAuth, runner)
  * authedAction.mutation(async ({ ctx }) => {
@@ -98,7 +81,7 @@ type ContextOf<Procedure> =
  * })
  */
 export function createAuthedAction<Procedure extends ActionProcedure, Definition extends AuthDefinition>(
-  procedure: Procedure & WithUsableDatabase<Procedure>,
+  procedure: Procedure & Hint<ContextOf<Procedure>, ActionSource>,
   getAuth: GetAuth<Definition>,
   runner: RunnerOf<Procedure>,
 ): AuthedAction<Procedure, Definition>
@@ -108,15 +91,7 @@ export function createAuthedAction(
   runner: Runner | ((ctx: ActionSource) => Runner),
 ): object {
   const runnerOf = typeof runner === 'function' ? runner : () => runner
-  return procedure.use(authErrorMiddleware).use(authorizeAction(getAuth, runnerOf))
-}
-
-/** Runs both steps, removes the database from the context, and adds `auth.api`, `runQuery`, and `runMutation`. */
-function authorizeAction(
-  getAuth: GetAuth<AuthDefinition>,
-  runnerOf: (ctx: ActionSource) => Runner | undefined,
-): Middleware<ActionSource, SessionContext & FunctionContext & { readonly db: undefined }> {
-  const guard: ReturnType<typeof authorizeAction> = async (call) => {
+  const guard: Middleware<ActionSource, SessionContext & FunctionContext> = async (call) => {
     const { ctx, type, signal } = call
     const auth = handleOf(call)
     const { read, runner } = await orReject(call, authenticate(ctx, auth[authRequest], runnerOf))
@@ -129,7 +104,7 @@ function authorizeAction(
     Object.defineProperty(auth, 'api', { get: () => getAuth({ auth, ...functions }).api, enumerable: true })
     return runAuthorized(call, { auth, session, added: { db: undefined, ...functions } })
   }
-  return markGuard(guard)
+  return procedure.use(authErrorMiddleware).use(markGuard(guard))
 }
 
 async function authenticate(

@@ -1,6 +1,6 @@
 import { type ErrorResponse, isSessionOver } from '@sallyport/core/internal/protocol'
 
-/** An auth endpoint rejected the call, another program responded, or there was no response. */
+/** The error of a call to an auth endpoint: a rejection, a response of another program, or no response. */
 export class AuthClientError extends Error {
   /**
    * A reason such as `RATE_LIMITED` or `SECRET_SUPERSEDED`, or a code of the client:
@@ -27,11 +27,11 @@ export class AuthClientError extends Error {
 
 const ERRORS = {
   ACCOUNT_BANNED: [403, 'Account banned'],
-  BEARER_DISABLED: [200, 'The server lacks `bearer: true`'],
-  REFRESH_LOOP: [401, 'The server rejects new tokens'],
+  BEARER_DISABLED: [200, 'Set `bearer: true` in defineAuthConfig'],
+  REFRESH_LOOP: [401, 'The server rejects its new tokens. Check JWKS'],
   SECRET_SUPERSEDED: [409, 'This session has new credentials. Reload the page or sign in.'],
-  SESSION_NOT_FOUND: [401, 'The session has ended'],
-  UNKNOWN: [200, 'The response is not from an auth endpoint'],
+  SESSION_NOT_FOUND: [401, 'The session has ended. Sign in again.'],
+  UNKNOWN: [200, 'The response is not from an auth endpoint. Check baseUrl'],
   UNREACHABLE: [0, 'No connection to the server'],
   USER_CHANGED: [499, 'The user has changed'],
 } as const
@@ -52,17 +52,17 @@ export function isSignedOut({ status, code }: AuthClientError): boolean {
   return status === 401 && isSessionOver(code)
 }
 
-/** Whether a newer session secret replaced the client's. The session itself goes on. */
+/** Returns whether a newer session secret replaced the client's. The session goes on. */
 export function isSuperseded({ status, code }: AuthClientError): boolean {
   return status === 409 && code === 'SECRET_SUPERSEDED'
 }
 
-/** Whether automatic retries would get the same response. */
+/** Returns whether automatic retries would get the same response. */
 export function isDecided({ code }: AuthClientError): boolean {
   return code === 'ACCOUNT_BANNED' || code === 'COOKIE_CONFLICT' || code === 'REFRESH_LOOP'
 }
 
-/** Whether the server rejected the request: a 4xx other than 408 and 429. */
+/** Returns whether the server rejected the request: a 4xx other than 408 and 429. */
 export function isRejection({ status }: AuthClientError): boolean {
   return /^4(?!08|29)/.test(String(status))
 }

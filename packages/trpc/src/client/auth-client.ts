@@ -8,22 +8,22 @@ import { connectTabs } from './tabs.ts'
 import { cookieTransport, type OpenTransport } from './transport.ts'
 
 export interface AuthClientOptions {
-  /** Such as `https://app.example.com`. @default '' (the origin of the page) */
+  /** The URL before `/api/auth`, such as `https://app.example.com`. @default '' (the origin of the page) */
   readonly baseUrl?: string
   /** @default globalThis.fetch */
   readonly fetch?: typeof globalThis.fetch
-  /** From `@sallyport/trpc/ssr`: starts in the state that the server rendered, without a request. */
+  /** The `state` of `@sallyport/trpc/ssr`. The client starts in it, without a request. */
   readonly hydrate?: HydrationState | undefined
-  /** `bearer(storage)` without cookies. @default cookies, which no script can read */
+  /** `bearer(storage)` for programs without cookies. @default cookies, which scripts can't read */
   readonly transport?: OpenTransport
 }
 
-/** The routes of endpoints that further plugins add, by their names. */
+/** The routes of endpoints of other plugins, by method name. */
 export type RoutesOf<Api> = {
   readonly [Name in Exclude<keyof Api, keyof typeof ENDPOINTS | 'createSession'>]: Route
 }
 
-/** Required if there are such endpoints. */
+/** Requires `routes` if the server has such endpoints. */
 type RoutesOption<Api> = keyof RoutesOf<Api> extends never
   ? { readonly routes?: RoutesOf<Api> }
   : { readonly routes: RoutesOf<Api> }
@@ -39,36 +39,40 @@ type ClientMethod<Method> = Method extends (options: infer Options) => Promise<i
 
 type InputOf<Input> = Record<never, never> extends Input ? [input?: Input] : [input: Input]
 
-/** `fetch`, as tRPC's links require it: each option may be undefined. */
+/** A `fetch` whose options may be undefined, as tRPC's links require. */
 export type AuthFetch = (
   input: RequestInfo | URL,
   init?: { readonly [Option in keyof RequestInit]?: RequestInit[Option] | undefined },
 ) => Promise<Response>
 
+/** The client of an auth server, as {@link createAuthClient} returns it. */
 export interface AuthClient<Api = object> {
-  /** Each method throws `AuthClientError`. */
+  /** The auth endpoints as methods. Each throws `AuthClientError`. */
   readonly api: AuthClientApi<Api>
-  /** Returns the same object until something changes. */
+  /** Returns the current state: the same object until something changes. */
   getState(): AuthState
   /** Returns the state of the first render: `hydrate`, or `loading`. */
   getServerState(): AuthState
-  /** While there are listeners, the client refreshes the JWT ahead of time and follows the other tabs. */
+  /**
+   * Calls the listener after each change, until the returned function is called. With listeners, the client
+   * refreshes the JWT ahead of time and follows the other tabs.
+   */
   subscribe(listener: () => void): () => void
-  /** Never rejects: read the returned state. */
+  /** Fetches a new JWT. Never rejects: read the returned state. */
   refresh(): Promise<AuthState>
-  /** Retries during an outage. Never rejects: after a rejection, the state has the error and the old status. */
+  /** Signs out, with retries during an outage. Never rejects: read `error` of the returned state. */
   signOut(): Promise<AuthState>
-  /** Adds the credentials. A bearer transport sends the JWT to any URL: use it only for your own servers. */
+  /** Fetches with the credentials. Bearer transport sends the JWT to any URL: call only your own servers. */
   readonly fetch: AuthFetch
   /** @internal */
   readonly [clientSession]: ClientSession
 }
 
 /**
- * Creates the client of an auth server, for a browser or another program. Create one per app. On a server, it does
- * nothing before a listener or a call.
+ * Creates the client of an auth server, for a browser or another program. Create one per app. It does nothing
+ * before the first listener or call, so you can import it on a server.
  *
- * @param options required only if further plugins need `routes`
+ * @param options required only if other plugins need `routes`
  * @example
  * import type { auth } from './auth-server.ts'
  * export const authClient = createAuthClient<typeof auth.api>()
@@ -97,7 +101,7 @@ export function createAuthClient<Api = object>(
     const { userChanges } = session.getState()
     const isAbandoned = () => session.getState().userChanges !== userChanges
     const attempt = () => {
-      // It may have waited for a refresh or for another tab, so the cookies may be those of another user.
+      // The call may have waited for a refresh or another tab: the cookies may be those of another user.
       if (isAbandoned() && !SIGNS_IN.test(route.path)) throw clientError('USER_CHANGED')
       return fetchEndpoint(route, { input, timeoutMs: 30_000 })
     }
@@ -131,7 +135,7 @@ export function createAuthClient<Api = object>(
   }
 }
 
-/** Calls again after a rejection of the JWT. Endpoints verify the JWT first, so nothing runs twice. */
+/** Makes a call, and repeats it if the JWT is rejected. Endpoints verify it first: nothing runs twice. */
 async function callOnBehalf(session: ClientSession, call: () => Promise<object>): Promise<object> {
   await session.refreshIfDue()
   const { userChanges } = session.getState()
@@ -145,12 +149,12 @@ async function callOnBehalf(session: ClientSession, call: () => Promise<object>)
       if (!isTokenReason(code)) throw error
       if (!isReplay) await session.refreshAfter(generation)
       // The JWT was superseded between its refresh and the call.
-      else if (!(await session.isOvertaken(generation))) throw error
+      else if (!(await session.isSuperseded(generation))) throw error
     }
   }
 }
 
-/** Paths of endpoints for which the former user doesn't matter. */
+/** Paths of endpoints that don't depend on the former user. */
 const SIGNS_IN = /^\/sign-(in|up)/
 
 /** Endpoints that may end the session of their caller, unless they respond with new tokens for it. */

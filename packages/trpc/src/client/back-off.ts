@@ -1,6 +1,6 @@
 import { backOff as pauseAfter } from '@sallyport/core/internal/protocol'
 
-/** With a longer delay, a timer fires at once. */
+/** The longest delay of a timer. With a longer one, it fires at once. */
 export const MAX_TIMER_MS: number = 2 ** 31 - 1
 
 /** Returns a pause in ms: 0.5 to 1 s, doubled up to 30 s, or longer if the server requests it. */

@@ -1,15 +1,14 @@
 import { ENDPOINTS, type HydrationState } from '@sallyport/core/internal/protocol'
 import { clientError, isRejection, isSignedOut, toClientError } from './auth-client-error.ts'
 import { backOff, pause } from './back-off.ts'
-import type { ClientSession, SessionStore } from './client-session.ts'
+import { type ClientSession, createStore, type SessionStore } from './client-session.ts'
 import { accept, catchUp, end, followTabs } from './credentials.ts'
 import { isTokenResponse } from './receipt.ts'
 import { createRefresher } from './refresh.ts'
 import { onFocus, scheduleRefresh } from './schedule-refresh.ts'
 import { hydrate, type SessionEvent, transition } from './session-state.ts'
-import { createStore } from './store.ts'
 
-/** Does nothing before the first listener or call. Keeps the JWT fresh while there are listeners. */
+/** Creates the session of a client, which keeps the JWT fresh while there are listeners. */
 export function createClientSession(
   rendered: HydrationState | undefined,
   options: Pick<SessionStore, 'fetchEndpoint' | 'tabs' | 'tokens'>,
@@ -44,7 +43,7 @@ export function createClientSession(
         stops = null
       }
     },
-    async isOvertaken(rejected) {
+    async isSuperseded(rejected) {
       await tabs.exclusively(() => catchUp(store))
       return get().generation > rejected
     },
@@ -74,7 +73,7 @@ async function signOut(store: SessionStore): Promise<void> {
   const { revision } = get()
   const isOver = () => get().revision !== revision
 
-  // React renders in a microtask: the page drops the user's data before the request is sent.
+  // React renders in a microtask: let the page drop the user's data before the request is sent.
   await null
   while (!isOver()) {
     const error = await tabs

@@ -4,7 +4,7 @@ import type { SessionStore } from './client-session.ts'
 import { hold, type Receipt } from './receipt.ts'
 import type { TabMessage } from './tabs.ts'
 
-/** Within `exclusively`: returns the newest JWT that the program stored or another tab received. */
+/** Returns the newest JWT that the program stored or another tab received. Call it within `exclusively`. */
 export function latestReceipt({ tokens, tabs }: SessionStore): Promise<Receipt | null> | undefined {
   return tokens ? tokens.recall() : tabs.latest?.()
 }
@@ -41,7 +41,7 @@ export async function end(store: SessionStore, error: AuthClientError, seq?: num
     await tabs.notify?.({ type: 'ended', sessionId, supersededSeq: seq })
 }
 
-/** Within `exclusively`: takes over what another tab received, whose message may not have arrived yet. */
+/** Adopts the JWT of another tab, whose message may not have arrived yet. Call it within `exclusively`. */
 export async function catchUp(store: SessionStore): Promise<void> {
   const known = await latestReceipt(store)
   const { sessionId } = store.get().shown

@@ -16,14 +16,14 @@ export function hold(receipt: Receipt): Held {
 }
 
 /**
- * Returns the milliseconds until the leeway before a JWT expires, or half of a short lifetime. `earlier` is a share of
- * the leeway. Uses the later of two clocks: the system clock may be set back, the other may stop during sleep.
+ * Returns the milliseconds until a JWT is due: one leeway before it expires, or at half of a short lifetime.
+ * Uses the later of two clocks: the system clock may be set back, the monotonic one may stop during sleep.
  */
-export function dueInMs({ expiresIn, seq, heldSinceMs }: Held, earlier = 0): number {
+export function dueInMs({ expiresIn, seq, heldSinceMs }: Held, earlierByShare = 0): number {
   const lifetime = expiresIn * 1_000
   const age = Math.max(performance.now() - heldSinceMs, Date.now() - seq)
   const leeway = Math.min(CLIENT_LEEWAY_SECONDS * 1_000, lifetime / 2)
-  return lifetime - leeway * (1 + earlier) - age
+  return lifetime - leeway * (1 + earlierByShare) - age
 }
 
 export function isDue(held: Held | null): boolean {

@@ -1,11 +1,6 @@
 import { ENDPOINTS, isSessionOver, type Route } from '@sallyport/core/internal/protocol'
-import {
-  type AuthClientError,
-  clientError,
-  isSignedOut,
-  isSuperseded,
-  toClientError,
-} from './auth-client-error.ts'
+import type { AuthClientError } from './auth-client-error.ts'
+import { clientError, isSignedOut, isSuperseded, toClientError } from './auth-client-error.ts'
 import { pause } from './back-off.ts'
 import type { ClientSession, SessionStore } from './client-session.ts'
 import { accept, end, latestReceipt, receive } from './credentials.ts'
@@ -26,8 +21,8 @@ type Refresher = Pick<ClientSession, 'refresh' | 'refreshAfter' | 'refreshIfDue'
 type Begun = { readonly revision: number; readonly seq: number }
 
 /**
- * Requests new JWTs from the token endpoint, one request at a time for all callers and tabs. Only that endpoint
- * decides whether a session has ended; after any other failure the status stays what it was.
+ * Requests new JWTs from the token endpoint, one request at a time for all callers and tabs. Only that
+ * endpoint decides whether a session has ended. Any other failure leaves the status as it is.
  */
 export function createRefresher(store: SessionStore, isScheduled: () => boolean): Refresher {
   const { get, dispatch, tabs, tokens } = store
@@ -48,7 +43,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
   async function start(): Promise<void> {
     const { revision, held } = get()
     try {
-      // What another tab received before may belong to a session that has ended since.
+      // An older JWT of another tab may belong to a session that has ended since.
       const seq = held?.seq ?? (tokens ? 0 : ((await tabs.latest?.())?.seq ?? 0))
       await tabs.exclusively(() => retrySuperseded({ revision, seq }))
     } catch (cause) {
@@ -75,7 +70,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
   /** Returns the error if the session secret was superseded, else null. */
   async function request(begun: Begun): Promise<AuthClientError | null> {
     if (await isDone(begun)) return null
-    // Credentials from another tab need no request, so they don't count as a loop.
+    // Only a request can be part of a loop. Credentials from another tab need none.
     if (isCaused) causedAt.push(performance.now())
     isCaused = false
     try {
@@ -90,7 +85,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
     }
   }
 
-  /** Whether another tab was faster, or another user has signed in. */
+  /** Returns whether another tab was faster, or another user has signed in. */
   async function isDone({ revision, seq }: Begun): Promise<boolean> {
     const isOver = () => get().revision !== revision || get().shown.status === 'signing-out'
     const { held } = get()

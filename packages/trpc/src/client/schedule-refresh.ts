@@ -7,10 +7,10 @@ import type { SessionState } from './session-state.ts'
 /** The share of the leeway by which a timer may fire early, so devices don't refresh at once. */
 const JITTER = 1 / 6
 
-/** The JWTs of a session that is about to end are due at once. */
+/** The shortest delay: the JWTs of a session that is about to end are due at once. */
 const MIN_TIMER_MS = 1_000
 
-/** Keeps the JWT fresh, by a timer and when the page is focused. Returns what stops it. */
+/** Keeps the JWT fresh, by a timer and when the page is focused. Returns a function that stops it. */
 export function scheduleRefresh(store: SessionStore, refresh: () => unknown): () => void {
   const { get, subscribe, dispatch } = store
   let timer: ReturnType<typeof setTimeout> | undefined

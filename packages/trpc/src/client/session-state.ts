@@ -9,10 +9,10 @@ import { type Held, hold } from './receipt.ts'
  */
 export type AuthStatus = 'loading' | 'authenticated' | 'unauthenticated' | 'signing-out' | 'unknown'
 
-/** What the client knows about the user. Immutable: each change creates a new object. */
+/** The state of the user in this client. Immutable: each change creates a new object. */
 export interface AuthState {
   readonly status: AuthStatus
-  /** Counts the changes of the user. Data from before the latest may belong to another user. */
+  /** The number of changes of the user. Older data may belong to another user. */
   readonly userChanges: number
   /** Null if no user is signed in, or the client doesn't know. */
   readonly userId: string | null
@@ -21,7 +21,7 @@ export interface AuthState {
   readonly error: AuthClientError | null
 }
 
-/** What the client keeps; `held` is its newest JWT. */
+/** The state of a client; `held` is its newest JWT. */
 export interface SessionState {
   readonly shown: AuthState
   readonly held: Held | null
@@ -31,7 +31,7 @@ export interface SessionState {
   readonly oldestGeneration: number
   /** Failures in a row to refresh or to sign out. */
   readonly failures: number
-  /** Counts sessions and sign-outs. Drop the response to a request that began before the latest. */
+  /** The number of sessions and sign-outs. Drop the response to a request that began before the latest. */
   readonly revision: number
   /** Why the latest session ended. Its JWTs up to `seq` no longer work. */
   readonly ended: Pick<AuthState, 'sessionId'> & { readonly seq: number; readonly error: AuthClientError }
@@ -80,7 +80,7 @@ export function hydrate(rendered: HydrationState | undefined): SessionState {
   }
 }
 
-/** Returns the state after an event, or the same object if it is outdated. The table is in `docs/clients.md`. */
+/** Returns the state after an event, or the same object if the event is outdated. See `docs/clients.md`. */
 export function transition(state: SessionState, event: SessionEvent): SessionState {
   const { shown, held, generation, ended } = state
   const { status, sessionId } = shown
@@ -130,7 +130,7 @@ function decide(
   const isOther = sessionId !== former
   // New credentials for the session don't cancel its sign-out.
   const signedIn = status === 'signing-out' && !isOther ? status : 'authenticated'
-  // The first answer changes no user, unless the server may have answered calls of another one before it.
+  // The first response isn't a change, unless the server may have responded to calls of another user before.
   const isChange = (isOther && (isNew || status !== 'loading')) || status === 'unknown'
   return {
     ...state,

@@ -34,7 +34,6 @@ function singleTab(): Tabs {
   }
 }
 
-/** Connects to the tabs of the same origin and name. */
 export function connectTabs(name: string): Tabs {
   if (!globalThis.document || !globalThis.BroadcastChannel) return singleTab()
   const { locks } = navigator
@@ -82,7 +81,7 @@ export function connectTabs(name: string): Tabs {
   }
 }
 
-/** Takes a lock that no other tab requests, and returns what releases it. */
+/** Takes a lock that no other tab requests, and returns a function that releases it. */
 function hold(name: string): Promise<() => void> {
   return new Promise((resolve, reject) => {
     navigator.locks.request(name, () => new Promise<void>(resolve)).catch(reject)
@@ -102,7 +101,7 @@ async function lockWhile<Result>(name: string, work: () => Promise<Result>): Pro
   }
 }
 
-/** The tab with the lowest number goes first. It sends 0 while it works and 1 when it is done. */
+/** Runs the tab with the lowest number first. It sends 0 while it works and 1 when it is done. */
 async function claimWhile<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
   const channel = new BroadcastChannel(`${name} claims`)
   const own = Math.random()

@@ -1,9 +1,5 @@
-import {
-  CLIENT_HEADER,
-  NO_SESSION,
-  SESSION_HEADER,
-  type TokenResponse,
-} from '@sallyport/core/internal/protocol'
+import type { TokenResponse } from '@sallyport/core/internal/protocol'
+import { CLIENT_HEADER, NO_SESSION, SESSION_HEADER } from '@sallyport/core/internal/protocol'
 import { clientError } from './auth-client-error.ts'
 import type { Receipt } from './receipt.ts'
 
@@ -25,7 +21,7 @@ export interface TokenStore {
   forget(): Promise<void>
 }
 
-/** Creates the transport of a client. The key identifies its server. */
+/** Creates the transport of a client, such as {@link bearer}. The key identifies its server. */
 export type OpenTransport = (key: string) => CredentialTransport
 
 /** The browser keeps the cookies, which no script can read. */
@@ -34,7 +30,7 @@ export const cookieTransport: CredentialTransport = {
   headers: () => ({ [CLIENT_HEADER]: '1' }),
 }
 
-/** Where a program stores its tokens, such as `localStorage` or the keychain of a phone. May be async. */
+/** The storage of a program's tokens, such as `localStorage` or the keychain of a phone. May be async. */
 export interface BearerStorage {
   getItem(key: string): string | null | undefined | Promise<string | null | undefined>
   setItem(key: string, value: string): unknown
@@ -42,10 +38,12 @@ export interface BearerStorage {
 }
 
 /**
- * Creates a transport for programs without cookies. The server must set `bearer: true`. Any code that reads the
- * storage has the session, so prefer cookies in a page.
+ * Creates a transport for programs without cookies. The server must set `bearer: true`. Any code that reads
+ * the storage has the session, so prefer cookies in a page.
  *
- * @example createAuthClient<typeof auth.api>({ baseUrl: 'https://app.example.com', transport: bearer(AsyncStorage) })
+ * @example
+ * const baseUrl = 'https://app.example.com'
+ * createAuthClient<typeof auth.api>({ baseUrl, transport: bearer(AsyncStorage) })
  */
 export function bearer(storage: BearerStorage): OpenTransport {
   return (key) => {

@@ -20,16 +20,15 @@ interface FailedCall {
 }
 
 /**
- * The options `retry` and `retryDelay` of TanStack Query: retries after an outage, a lost connection, or a rate limit,
- * and never after a rejection. Don't use them for mutations: one whose response was lost may have run.
+ * Retries queries of TanStack Query after an outage, a lost connection, or a rate limit, and never after a
+ * rejection. Don't use it for mutations: one whose response was lost may have run.
  *
- * @example
- * new QueryClient({ defaultOptions: { queries: { ...authAwareRetry } } })
+ * @example new QueryClient({ defaultOptions: { queries: { ...authAwareRetry } } })
  */
 export const authAwareRetry: {
   readonly retry: (failureCount: number, error: unknown) => boolean
   readonly retryDelay: (failureCount: number, error: unknown) => number
-} = { retry, retryDelay }
+} = { retry, retryDelay: (failureCount, error) => backOff(failureCount + 1, waitOf(error)) }
 
 function retry(failureCount: number, error: unknown): boolean {
   const { name, status: ownStatus = name === 'TRPCClientError' ? 0 : 500, data, meta } = error as FailedCall
@@ -38,10 +37,6 @@ function retry(failureCount: number, error: unknown): boolean {
   if (!isOutage && status >= 400 && status < 500) return false
   if (waitOf(error) > MAX_WAIT_SECONDS) return false
   return failureCount < (isOutage ? MAX_OUTAGE_RETRIES : MAX_RETRIES)
-}
-
-function retryDelay(failureCount: number, error: unknown): number {
-  return backOff(failureCount + 1, waitOf(error))
 }
 
 function waitOf(error: unknown): number {

@@ -4,18 +4,21 @@ import { observable } from '@trpc/server/observable'
 import type { AuthClient } from '../client/auth-client.ts'
 import { clientError } from '../client/auth-client-error.ts'
 import { clientSession } from '../client/client-session.ts'
-import { authDataOf, isOutage, toCallError } from './call-error.ts'
+import { authDataOf, createFormatterWarning, isOutage, toCallError } from './call-error.ts'
 import { decidedState, prepareReplay } from './replay.ts'
 import { createResumption } from './resume.ts'
 import { type Call, type LinkCall, sendCall } from './send-call.ts'
 
 /**
- * Creates the first of the links. A call waits for a fresh JWT if the current one is due. If the guard rejects
- * the JWT before the resolver ran, the call is sent again once with a new JWT. A response to a call of one user
- * never reaches the next: the call fails with `CLIENT_CLOSED_REQUEST`.
+ * Creates the first of the links. A call waits for a fresh JWT if the current one is due. If the guard
+ * rejects the JWT before the resolver ran, the call is sent again once with a new JWT. A response to a call
+ * of one user never reaches the next: the call fails with `CLIENT_CLOSED_REQUEST`.
  *
- * While the server can't validate the session, queries that need a new JWT wait, and mutations fail. Subscriptions
- * continue after their last event when the outage is over, and end when the user signs out.
+ * While the server can't validate the session, queries that need a new JWT wait, and mutations fail.
+ * Subscriptions continue after their last event when the outage is over, and end when the user signs out.
+ *
+ * The server must add `authErrorData` to its error formatter. Without it, no call is sent again, and in
+ * development the first 401 logs a warning.
  *
  * @example links: [authLink(authClient), httpBatchLink({ url: '/trpc', fetch: authClient.fetch })]
  */
@@ -23,12 +26,15 @@ export function authLink<Router extends AnyTRPCRouter>(
   authClient: Pick<AuthClient, typeof clientSession>,
 ): TRPCLink<Router> {
   const session = authClient[clientSession]
-  return () => (call) => observable((observer) => startCall({ ...call, session, observer }))
+  const warn = createFormatterWarning()
+  return () => (call) => observable((observer) => startCall({ ...call, session, observer, warn }))
 }
 
-/** Starts a call, and ends it when the user changes. Returns a function that cancels it. */
-function startCall(options: LinkCall & Pick<Call, 'session' | 'observer'>): () => void {
-  const { session, observer, op } = options
+/** Starts a call, which ends when the user changes. Returns a function that cancels it. */
+function startCall(
+  options: LinkCall & Pick<Call, 'session' | 'observer'> & { warn(error: object): void },
+): () => void {
+  const { session, observer, op, warn } = options
   const { userChanges } = session.getState()
   const isSubscription = op.type === 'subscription'
   const over = new AbortController()
@@ -45,7 +51,11 @@ function startCall(options: LinkCall & Pick<Call, 'session' | 'observer'>): () =
     return isGone
   }
 
-  const report = (error: unknown) => session.report(authDataOf(error).reason ?? '', userChanges)
+  function report(error: unknown): void {
+    warn(Object(error))
+    session.report(authDataOf(error).reason ?? '', userChanges)
+  }
+
   const abort = () => stop(op.signal?.reason)
   const unfollow = isSubscription ? session.subscribe(isAbandoned) : undefined
   op.signal?.addEventListener('abort', abort)
@@ -65,7 +75,11 @@ async function runCall(call: Call): Promise<void> {
   let isReplay = false
   if (isAbandoned()) return
   while (!signal.aborted) {
-    await waitUntilReady(call)
+    await session.refreshIfDue()
+    if (session.getState().status === 'signing-out') {
+      if (op.type === 'mutation') throw toCallError(clientError('USER_CHANGED'))
+      await decidedState(session, signal)
+    }
     if (signal.aborted || isAbandoned()) return
     const { generation } = session.get()
     const error = await sendCall(call, resumption?.begin() ?? op, resumption?.intercept)
@@ -82,11 +96,4 @@ async function runCall(call: Call): Promise<void> {
     if (!resumption || !isOutage(error)) throw error
     await resumption.wait(error)
   }
-}
-
-async function waitUntilReady({ session, op, signal }: Call): Promise<void> {
-  await session.refreshIfDue()
-  if (session.getState().status !== 'signing-out') return
-  if (op.type === 'mutation') throw toCallError(clientError('USER_CHANGED'))
-  await decidedState(session, signal)
 }

@@ -6,20 +6,42 @@ import type { AuthClientError } from '../client/auth-client-error.ts'
 
 export type CallError = TRPCClientError<AnyTRPCRouter>
 
-/** Not a class: two copies of tRPC may be installed. */
+/** An error of tRPC's client. Not a class: two copies of tRPC may be installed. */
 interface ErrorLike {
   readonly data?: { readonly httpStatus?: number; readonly auth?: AuthErrorData | null } | null | undefined
   readonly cause?: unknown
 }
 
-/** Returns why the guard rejected a call; empty for any other error. */
+/** Returns the reason why the guard rejected a call; empty for any other error. */
 export function authDataOf(error: unknown): Partial<AuthErrorData> {
   return (error as ErrorLike | null | undefined)?.data?.auth ?? {}
 }
 
-/** Whether the connection was lost, or the server temporarily couldn't respond. */
+/** Returns whether the connection was lost, or the server temporarily couldn't respond. */
 export function isOutage({ data, cause }: ErrorLike): boolean {
   return data ? (data.httpStatus ?? 0) > 501 : !(cause instanceof Error)
+}
+
+const NO_REASON = [
+  'authLink: the server rejected a call with 401, and the error has no `data.auth`. Without it, the client',
+  'cannot refresh an expired JWT. Where the server calls `initTRPC`, add `authErrorData` of @sallyport/trpc:',
+  '  errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),',
+].join('\n')
+
+/** Returns a function that warns once, in development, if a rejection lacks the data of `authErrorData`. */
+export function createFormatterWarning(): (error: ErrorLike) => void {
+  let hasWarned = false
+  return ({ data }) => {
+    // With the formatter, the app's own errors have `auth: null`.
+    if (hasWarned || data?.httpStatus !== 401 || 'auth' in data) return
+    hasWarned = true
+    try {
+      // Written so bundlers can replace the expression and drop the text from production code.
+      if (process.env.NODE_ENV !== 'production') console.warn(NO_REASON)
+    } catch {
+      // Browsers have no `process`.
+    }
+  }
 }
 
 const NAMES: Readonly<Record<number, string>> = TRPC_ERROR_CODES_BY_NUMBER

@@ -15,16 +15,16 @@ interface Attempt {
   readonly showOutage: Resumption['showOutage'] | undefined
 }
 
-/** Waits for a newer JWT, and returns whether to send the call again. Throws why there is none. */
+/** Waits for a newer JWT, and returns whether to send the call again. Throws the reason without one. */
 export async function prepareReplay(call: Call, rejected: CallError, attempt: Attempt): Promise<boolean> {
   const { session } = call
   const { generation, isResumable, isReplay } = attempt
   const { reason = '', replay } = authDataOf(rejected)
   const mayResend = replay || isResumable
   if (!isTokenReason(reason)) return false
-  if (isReplay) return mayResend && session.isOvertaken(generation)
+  if (isReplay) return mayResend && session.isSuperseded(generation)
   if (mayResend) await refresh(call, rejected, attempt)
-  // For the next call: the resolver of this one has run.
+  // Refresh for the next call. The resolver of this one has run.
   else session.refreshAfter(generation).catch(() => {})
   return mayResend
 }
@@ -41,7 +41,7 @@ async function refresh(call: Call, rejected: CallError, { generation, showOutage
   if (failure) throw toCallError(failure, rejected)
 }
 
-/** Resolves when waiting doesn't change the state any more. Listens until then, so the client retries. */
+/** Resolves when waiting can't change the state. Listens until then, so the client retries. */
 export function decidedState(session: ClientSession, signal: AbortSignal): Promise<AuthState> {
   return new Promise((resolve) => {
     const check = () => {

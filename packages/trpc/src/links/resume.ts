@@ -3,16 +3,15 @@ import { backOff, pause } from '../client/back-off.ts'
 import { authDataOf, type CallError, isOutage } from './call-error.ts'
 import type { Call, Envelope, Intercept } from './send-call.ts'
 
-/** After this long, a subscription counts as healthy and its back-off starts over. */
+/** After this long, a subscription is healthy and its back-off starts over. */
 const HEALTHY_MS = 30_000
 
 export interface Resumption {
   /** Begins another attempt, and returns the operation to send: it continues after the last event. */
   begin(): Operation
   readonly intercept: Intercept
-  /** Shows an error in the connection state. */
   readonly showOutage: (error: CallError) => void
-  /** Whether the server accepted the attempt that ended, or it lasted. */
+  /** Returns whether the server accepted the attempt that ended, and whether it was healthy. */
   end(): { hasBegun: boolean; isHealthy: boolean }
   wait(error: CallError): Promise<void>
 }
@@ -34,10 +33,13 @@ export function createResumption({ op, observer, signal }: Call): Resumption {
     begin() {
       hasBegun = false
       sentAt = performance.now()
-      return afterEvent(op, lastEventId)
+      if (!lastEventId || typeof (op.input ?? {}) !== 'object') return op
+      // tRPC's links continue after an event the same way.
+      return { ...op, input: { ...(op.input as object | null), lastEventId } }
     },
     intercept({ result }) {
-      const { type, error, id }: AnyResult = result
+      // `id` is set if the server used `tracked()`.
+      const { type, error, id }: { type?: string; error?: CallError | null; id?: string } = result
       if (type !== 'state') {
         hasBegun = true
         if (isOut) show(null)
@@ -62,20 +64,6 @@ export function createResumption({ op, observer, signal }: Call): Resumption {
       })
     },
   }
-}
-
-/** Continues a subscription after an event, through its input, as tRPC's own links do. */
-function afterEvent(op: Operation, lastEventId: string | undefined): Operation {
-  const { input } = op
-  if (!lastEventId || typeof (input ?? {}) !== 'object') return op
-  return { ...op, input: { ...(input as object | null), lastEventId } }
-}
-
-interface AnyResult {
-  readonly type?: string
-  /** Set if the server used `tracked()`. */
-  readonly id?: string
-  readonly error?: CallError | null
 }
 
 type ConnectionState = Extract<Envelope['result'], { type: 'state' }>

@@ -17,7 +17,7 @@ export interface Call extends LinkCall {
   readonly observer: Observer<Envelope, CallError>
   /** Aborts when the caller unsubscribes. */
   readonly signal: AbortSignal
-  /** Whether the user changed, which ends the call. */
+  /** Returns whether the user changed, which ends the call. */
   isAbandoned(): boolean
   report(error: unknown): void
 }

@@ -5,16 +5,16 @@ import { clientSession } from '../client/client-session.ts'
 
 type AnyEventSource = NonNullable<Parameters<typeof httpSubscriptionLink>[0]['EventSource']>
 
-/** The options of `httpSubscriptionLink`, except the credentials. */
+/** Options of {@link subscriptionLink}: those of `httpSubscriptionLink`, except the credentials. */
 export type SubscriptionLinkOptions<Router extends AnyTRPCRouter> = Omit<
   Parameters<typeof httpSubscriptionLink<Router, AnyEventSource>>[0],
   'connectionParams' | 'eventSourceOptions'
 >
 
 /**
- * Creates a link for subscriptions over server-sent events, behind {@link authLink}, which reconnects with fresh
- * credentials. The browser's own `EventSource` sends only cookies: with bearer transport, pass one that takes a
- * `fetch`, such as that of the package `eventsource`.
+ * Creates a link for subscriptions over server-sent events. Put it behind {@link authLink}, which reconnects
+ * with fresh credentials. A browser's `EventSource` sends only cookies. With bearer transport, pass one that
+ * takes a `fetch`, such as the one of the package `eventsource`.
  *
  * @throws TypeError if bearer transport has no `EventSource` option
  * @example
@@ -29,7 +29,7 @@ export function subscriptionLink<Router extends AnyTRPCRouter>(
   options: SubscriptionLinkOptions<Router>,
 ): TRPCLink<Router> {
   if (authClient[clientSession].tokens && !options.EventSource)
-    throw new TypeError('Bearer transport needs an EventSource that takes a fetch')
+    throw new TypeError('Bearer transport: pass subscriptionLink an EventSource that takes a fetch')
   return httpSubscriptionLink<Router, AnyEventSource>({
     ...options,
     eventSourceOptions: { withCredentials: true, fetch: authClient.fetch },

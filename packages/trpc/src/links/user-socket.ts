@@ -11,7 +11,7 @@ import { AuthClientError, toClientError } from '../client/auth-client-error.ts'
 import { backOff } from '../client/back-off.ts'
 import type { ClientSession } from '../client/client-session.ts'
 
-/** The options of `createWSClient` and `wsLink`, except the credentials. */
+/** Options of {@link webSocketLink}: those of `createWSClient` and `wsLink`, except the credentials. */
 export type WebSocketLinkOptions<Router extends AnyTRPCRouter> = SocketOptions &
   Omit<WsLinkOptions<Router>, 'client'>
 
@@ -19,11 +19,11 @@ type SocketOptions = Omit<WebSocketClientOptions, 'connectionParams'>
 
 // Close codes.
 const BANNED = 4403
-const SUPERSEDED = 4401
+const CREDENTIALS_REPLACED_CODE = 4401
 
 export interface UserSocket {
   readonly send: OperationLink<AnyTRPCRouter>
-  /** Of the newest JWT when the latest connection was opened. */
+  /** The generation of the newest JWT when the latest connection was opened. */
   readonly generation: number
   callsInFlight: number
   close(): void
@@ -65,13 +65,16 @@ export function openUserSocket(pool: SocketPool): UserSocket {
       onOpen?.()
     },
     onClose(cause) {
-      if (!isOpen && !isClosed) void closeIfRejected()
+      if (!isOpen && !isClosed)
+        void findPageError(session).then(() => {
+          if (session.get().pageError) socket.close()
+        })
       isOpen = false
       if (cause?.code === BANNED) {
         session.report('ACCOUNT_BANNED', userChanges)
         socket.close()
       }
-      if (cause?.code === SUPERSEDED) pool.rejected = Math.max(pool.rejected, generation)
+      if (cause?.code === CREDENTIALS_REPLACED_CODE) pool.rejected = Math.max(pool.rejected, generation)
       onClose?.(cause)
     },
   })
@@ -83,11 +86,6 @@ export function openUserSocket(pool: SocketPool): UserSocket {
     // A sign-out waits only for responses to the user's own queries and mutations.
     if (state.userChanges !== userChanges || socket.callsInFlight === 0) client.connection?.ws.close()
   })
-
-  async function closeIfRejected(): Promise<void> {
-    await findPageError(session)
-    if (session.get().pageError) socket.close()
-  }
 
   const socket: UserSocket = {
     send: pool.createLink(client),
@@ -104,25 +102,27 @@ export function openUserSocket(pool: SocketPool): UserSocket {
   return socket
 }
 
-/** tRPC would send several calls in a frame. The server limits a frame to 20 calls and 64 KB. */
+/** Splits tRPC's batches: the server limits a frame to 20 calls and 64 KB. */
 function oneCallPerFrame(Base: typeof WebSocket): typeof WebSocket {
   return class extends Base {
     override send(data: Parameters<WebSocket['send']>[0]): void {
-      // The app's own encoder sends no JSON, or a frame of one call.
+      // The encoder of an app sends no JSON, or one call per frame.
       if (typeof data !== 'string' || data[0] !== '[') super.send(data)
       else for (const call of JSON.parse(data)) super.send(JSON.stringify(call))
     }
   }
 }
 
-/** Checks whether the server accepts this page's origin. With bearer transport, any origin may connect. */
+/** Checks whether the server accepts the page's origin. With bearer transport, any origin may connect. */
 async function findPageError(session: ClientSession): Promise<void> {
   const origin = globalThis.location?.origin
   if (origin === undefined || session.tokens || session.get().pageError) return
   const headers = { [CLIENT_HEADER]: origin }
   const rejection = await session.fetchEndpoint(ENDPOINTS.getSession, { headers }).catch(toClientError)
   if (!('code' in rejection) || rejection.code !== 'ORIGIN_REJECTED') return
-  const message = `The server rejects WebSockets from ${origin}. Open the app at its base URL, or add ${origin} to allowedOrigins.`
+  const message =
+    `The server rejects WebSockets from ${origin}. ` +
+    `Open the app at its base URL, or add ${origin} to allowedOrigins.`
   const error = new AuthClientError(403, { code: 'ORIGIN_REJECTED', message })
   session.dispatch({ type: 'page-rejected', error })
 }

@@ -1,11 +1,6 @@
 import { isTokenReason } from '@sallyport/core/internal/protocol'
-import {
-  type OperationLink,
-  TRPCClientError,
-  type TRPCLink,
-  type WebSocketLinkOptions as WsLinkOptions,
-  wsLink,
-} from '@trpc/client'
+import type { OperationLink, TRPCLink, WebSocketLinkOptions as WsLinkOptions } from '@trpc/client'
+import { TRPCClientError, wsLink } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import { observable } from '@trpc/server/observable'
 import type { AuthClient } from '../client/auth-client.ts'
@@ -15,10 +10,11 @@ import type { LinkCall } from './send-call.ts'
 import { openUserSocket, type SocketPool, type UserSocket, type WebSocketLinkOptions } from './user-socket.ts'
 
 /**
- * Creates a link for calls over a WebSocket, behind {@link authLink}. The first call of a user opens the socket, which
- * closes when the user signs out or is banned. Each connection uses fresh credentials; a token travels in the first
- * message, never in the URL. If the server rejects the JWT of a socket, calls use a socket with a newer one. If it
- * rejects the origin of the page, calls and `state.error` get `ORIGIN_REJECTED`, whose message says what to do.
+ * Creates a link for calls over a WebSocket. Put it behind {@link authLink}. The first call of a user opens
+ * the socket, which closes when the user signs out or is banned. Each connection uses fresh credentials; a
+ * token travels in the first message, never in the URL. If the server rejects the JWT of a socket, calls use
+ * a socket with a newer one. If it rejects the origin of the page, calls and `state.error` get
+ * `ORIGIN_REJECTED`, whose message says what to do.
  *
  * @example links: [authLink(authClient), webSocketLink(authClient, { url: 'wss://app.example.com/trpc' })]
  */
@@ -67,7 +63,7 @@ function observeCall(pool: SocketPool, call: LinkCall): ReturnType<OperationLink
   })
 }
 
-/** Returns the socket for the next call: a new one if this one's JWT was rejected and there is a newer. */
+/** Returns the socket for the next call: a new one if the JWT was rejected and the client has a newer one. */
 function currentSocket(pool: SocketPool): UserSocket {
   const { session, current } = pool
   pool.rejected = Math.max(pool.rejected, session.get().oldestGeneration - 1)

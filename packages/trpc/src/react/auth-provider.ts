@@ -1,9 +1,18 @@
-import { createElement, Fragment, type ReactNode, useMemo, useSyncExternalStore } from 'react'
-import { type AuthQueryClient, AuthReactContext, sharedBy } from './auth-context.ts'
-import type { HookClient } from './hook-client.ts'
+import type { ReactNode } from 'react'
+import { createContext, createElement, Fragment, useContext, useMemo, useSyncExternalStore } from 'react'
+import type { AuthState } from '../client/session-state.ts'
+import { type Confirmation, createConfirmation } from './confirmation.ts'
+import { type CurrentSession, createCurrentSession, type HookClient } from './current-session.ts'
+
+/** The part of TanStack's `QueryClient` that `AuthProvider` uses. */
+export interface AuthQueryClient {
+  cancelQueries(): Promise<void>
+  getMutationCache(): { getAll(): readonly { options: object }[] }
+  clear(): void
+}
 
 export interface AuthProviderProps {
-  /** From `createAuthClient`; the same one on every render. */
+  /** The client of `createAuthClient`: the same one on every render. */
   readonly client: HookClient
   /** The app's `QueryClient`, cleared when the user changes. */
   readonly queryClient?: AuthQueryClient
@@ -11,8 +20,8 @@ export interface AuthProviderProps {
 }
 
 /**
- * Provides the auth state to the hooks and components below it. When the user changes, it clears the query client
- * first and then remounts everything below: no data, state, or ref of the former user is left.
+ * Provides the auth state to the hooks and components below it. When the user changes, it clears the query
+ * client and remounts everything below, so no data, state, or ref of the former user is left.
  *
  * @example <AuthProvider client={authClient} queryClient={queryClient}><App /></AuthProvider>
  */
@@ -24,6 +33,39 @@ export function AuthProvider({ client, queryClient, children }: AuthProviderProp
   const value = useMemo(() => ({ client, state, ...shared }), [client, state, shared])
   const content = createElement(Fragment, { key: state.userChanges }, children)
   return createElement(AuthReactContext, { value }, content)
+}
+
+interface AuthContextValue extends Shared {
+  readonly client: HookClient
+  readonly state: AuthState
+}
+
+const AuthReactContext = createContext<AuthContextValue | null>(null)
+
+export function useAuthContext(): AuthContextValue {
+  const value = useContext(AuthReactContext)
+  if (value === null) throw new Error('Wrap this in <AuthProvider>')
+  return value
+}
+
+/** The state of one client, so several React trees share the fetched session and the dialog. */
+interface Shared {
+  readonly currentSession: CurrentSession
+  readonly confirmation: Confirmation
+  /** `userChanges` of the data in each query client. */
+  readonly seen: WeakMap<AuthQueryClient, number>
+}
+
+const sharedByClient = new WeakMap<HookClient, Shared>()
+
+function sharedBy(client: HookClient): Shared {
+  const shared = sharedByClient.get(client) ?? {
+    currentSession: createCurrentSession(client),
+    confirmation: createConfirmation(client),
+    seen: new WeakMap(),
+  }
+  sharedByClient.set(client, shared)
+  return shared
 }
 
 /** Clears a query client if the user has changed, so nothing in flight lands in its caches. */

@@ -1,8 +1,9 @@
 import type { AuthErrorData, Reason } from '@sallyport/core/internal/protocol'
 import { type AuthClientError, toClientError } from '../client/auth-client-error.ts'
-import { createStore, type Store } from '../client/store.ts'
-import type { HookClient } from './hook-client.ts'
+import { createStore, type Store } from '../client/client-session.ts'
+import type { HookClient } from './current-session.ts'
 
+/** The input of `confirm` of `useSensitive`. */
 export interface ConfirmationInput {
   readonly password: string
 }
@@ -77,7 +78,7 @@ export function createConfirmation(client: HookClient): Confirmation {
   }
 }
 
-/** Procedures reject with error data, auth endpoints with a code. */
+/** Checks the error data of a procedure and the code of an auth endpoint. */
 function isNotFresh(error: unknown): boolean {
   const { code, data }: { code?: unknown; data?: { auth?: AuthErrorData | null } | null } = Object(error)
   const reason: Reason = 'SESSION_NOT_FRESH'

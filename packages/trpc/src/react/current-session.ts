@@ -1,7 +1,17 @@
 import type { CurrentSessionResponse } from '@sallyport/core/internal/protocol'
+import type { AuthClient } from '../client/auth-client.ts'
 import type { AuthClientError } from '../client/auth-client-error.ts'
-import { createStore, type Store } from '../client/store.ts'
-import type { HookClient } from './hook-client.ts'
+import { createStore, type Store } from '../client/client-session.ts'
+
+/** The part of an auth client that the hooks use. Any client from `createAuthClient` has it. */
+export interface HookClient
+  extends Pick<AuthClient, 'getState' | 'getServerState' | 'subscribe' | 'refresh' | 'signOut'> {
+  readonly api: {
+    getSession(): Promise<CurrentSessionResponse>
+    /** From the plugin `emailPassword()`. */
+    reauthenticate?(input: { password: string }): Promise<unknown>
+  }
+}
 
 interface SessionResult {
   /** `userChanges` of the request. Ignore the result after another change. */

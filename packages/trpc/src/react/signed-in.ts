@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react'
 import type { AuthStatus } from '../client/session-state.ts'
-import { useAuthContext } from './auth-context.ts'
+import { useAuthContext } from './auth-provider.ts'
 
-/** In every state exactly one of {@link SignedIn}, {@link SignedOut}, and {@link AuthLoading} shows its children. */
+/** In every state, {@link SignedIn}, {@link SignedOut}, or {@link AuthLoading} shows its children. */
 export interface ShownProps {
   readonly children?: ReactNode
 }

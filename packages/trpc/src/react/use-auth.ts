@@ -1,6 +1,6 @@
 import type { AuthState } from '../client/session-state.ts'
-import { useAuthContext } from './auth-context.ts'
-import type { HookClient } from './hook-client.ts'
+import { useAuthContext } from './auth-provider.ts'
+import type { HookClient } from './current-session.ts'
 
 export interface UseAuthResult<Client extends HookClient = HookClient> extends AuthState {
   readonly isAuthenticated: boolean
@@ -11,9 +11,9 @@ export interface UseAuthResult<Client extends HookClient = HookClient> extends A
 }
 
 /**
- * Returns the auth state and its client.
+ * Returns the auth state and its client. Pass the type of the client to call the endpoints of plugins.
  *
- * @example export const useAppAuth = useAuth<typeof authClient> // with the types of the app's own endpoints
+ * @example const { isAuthenticated, signOut } = useAuth<typeof authClient>()
  */
 export function useAuth<Client extends HookClient = HookClient>(): UseAuthResult<Client> {
   const { client, state } = useAuthContext()

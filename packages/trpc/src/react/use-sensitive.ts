@@ -1,10 +1,10 @@
 import { useSyncExternalStore } from 'react'
 import type { AuthClientError } from '../client/auth-client-error.ts'
-import { useAuthContext } from './auth-context.ts'
+import { useAuthContext } from './auth-provider.ts'
 import type { ConfirmationInput } from './confirmation.ts'
 
 export interface UseSensitiveResult {
-  /** Repeats a call after `SESSION_NOT_FRESH` once the user confirms; rejects if they cancel or sign out. */
+  /** Repeats a call after `SESSION_NOT_FRESH` once the user confirms. Rejects if they cancel or sign out. */
   readonly run: <Result>(call: () => Promise<Result>) => Promise<Result>
   readonly isAsking: boolean
   /** Sends the password. Never rejects: if it is wrong, the call continues to wait and `error` says why. */
@@ -14,7 +14,7 @@ export interface UseSensitiveResult {
 }
 
 /**
- * Makes calls that require a recent confirmation of the user's identity. One dialog serves the whole app.
+ * Makes calls that require a recent confirmation of the user's identity. Show one dialog while `isAsking`.
  *
  * @example
  * const { run } = useSensitive()

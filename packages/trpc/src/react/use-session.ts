@@ -2,10 +2,10 @@ import type { CurrentSessionResponse } from '@sallyport/core/internal/protocol'
 import { useEffect, useSyncExternalStore } from 'react'
 import { type AuthClientError, isRejection } from '../client/auth-client-error.ts'
 import { backOff } from '../client/back-off.ts'
-import { useAuthContext } from './auth-context.ts'
-import type { HookClient } from './hook-client.ts'
+import { useAuthContext } from './auth-provider.ts'
+import type { HookClient } from './current-session.ts'
 
-/** With the members that plugins add. */
+/** The response of `GET /session`, with the members that plugins add. */
 type ResponseOf<Client extends HookClient> = Awaited<ReturnType<Client['api']['getSession']>>
 
 export type UseSessionResult<Current extends CurrentSessionResponse = CurrentSessionResponse> = {
@@ -21,7 +21,7 @@ export type UseSessionResult<Current extends CurrentSessionResponse = CurrentSes
 )
 
 /**
- * Returns the session and the user of `GET /session`, fetched once for all components while a user is signed in.
+ * Returns the session and user of `GET /session`, fetched once for all components while a user is signed in.
  *
  * @example const { user, isPending, error } = useSession<typeof authClient>()
  */

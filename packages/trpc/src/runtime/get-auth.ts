@@ -1,9 +1,26 @@
 import { ConfigurationError } from '@sallyport/core'
-import type { AuthDefinition } from '@sallyport/core/auth'
-import { endpointsOf } from '@sallyport/core/internal/auth'
-import { type BoundApi, createBoundApi } from './bound-api.ts'
+import type { ApiResult, AuthDefinition, AuthPlugin, Endpoint, EndpointsOf } from '@sallyport/core/auth'
+import { endpointsOf, toApiResult } from '@sallyport/core/internal/auth'
+import { type AuthHandle, authRequest } from '../server/auth-handle.ts'
+import type { CallEndpoint } from './http-adapter.ts'
+import { writeInQuery, writes } from './runner/runner.ts'
 import { createSelection, type RuntimeContext } from './select-adapter.ts'
-import { isInQuery, writeInQuery, writes } from './writes.ts'
+
+/** An auth endpoint as a method that takes the input alone. */
+export type BoundMethod<Of> =
+  Of extends Endpoint<infer Input, infer Output, infer Sets>
+    ? (
+        ...input: Record<never, never> extends Input ? [input?: Input] : [input: Input]
+      ) => Promise<ApiResult<Output, Sets>>
+    : never
+
+/**
+ * The endpoints of a definition, bound to one request. A method returns the body of the endpoint and, if the
+ * endpoint may set cookies, the `headers` to add to the response.
+ */
+export type BoundApi<Plugins extends readonly AuthPlugin[]> = {
+  readonly [Name in keyof EndpointsOf<Plugins>]: BoundMethod<EndpointsOf<Plugins>[Name]>
+}
 
 /** The endpoints of a definition, bound to one request. */
 export interface BoundAuth<Definition extends AuthDefinition> {
@@ -11,15 +28,16 @@ export interface BoundAuth<Definition extends AuthDefinition> {
 }
 
 /**
- * Returns the auth endpoints for a request, in actions, HTTP routes, and mutations that change sessions and users. They
- * use the database of the context, or its internal functions.
+ * Returns the auth endpoints for a request, in actions, HTTP routes, and mutations that change sessions and
+ * users. They use the database of the context, or its internal functions.
  *
- * @throws ConfigurationError `CONTEXT_UNCLEAR` or `CONTEXT_EMPTY`; or if the definition can't use this database
+ * @throws ConfigurationError `CONTEXT_UNCLEAR`, `CONTEXT_EMPTY`, or if the database doesn't fit
+ * @example const { session } = await getAuth(ctx).api.getSession()
  */
 export type GetAuth<Definition extends AuthDefinition> = (ctx: RuntimeContext) => BoundAuth<Definition>
 
 /**
- * Binds an auth definition to `getAuth`. A module that imports the result carries the definition with all its plugins (spec section 1).
+ * Creates `getAuth` for an auth definition. Importing it loads the definition with all its plugins.
  *
  * @param define called once, by the first `getAuth`, so the module of the definition may import this one
  * @throws ConfigurationError `DEFINITION_MISSING` from `getAuth` if that module hasn't been evaluated yet
@@ -39,16 +57,36 @@ export function createAuthRuntime<Definition extends AuthDefinition>(
 
 function bindDefinition<Definition extends AuthDefinition>(definition: Definition): GetAuth<Definition> {
   const select = createSelection(definition)
-  const bind = createBoundApi<Definition['plugins']>(endpointsOf(definition))
-  return (ctx) => {
-    const call = select(ctx)
-    const api = bind((name, endpoint, input) => {
-      // Before anything is sent or read.
-      if (writes(endpoint) && isInQuery(ctx.auth)) throw writeInQuery(`auth.api.${name}()`)
-      return call(name, endpoint, input)
+  const bindings = new WeakMap<object, { readonly auth: AuthHandle; readonly call: CallEndpoint }>()
+  // The methods are created once, as a prototype, so binding a request costs one object.
+  const methods = {}
+  for (const [name, endpoint] of Object.entries(endpointsOf(definition))) {
+    Object.defineProperty(methods, name, {
+      enumerable: true,
+      // A destructured method stays bound to its request.
+      get(this: object) {
+        const binding = bindings.get(this)
+        if (binding === undefined) return undefined
+        return async (input: object = {}) => {
+          // Before anything is sent or read.
+          if (writes(endpoint) && isInQuery(binding.auth)) throw writeInQuery(`auth.api.${name}()`)
+          return toApiResult(endpoint, await binding.call(name, endpoint, input))
+        }
+      },
     })
+  }
+  return (ctx) => {
+    const api = Object.create(methods)
+    bindings.set(api, { auth: ctx.auth, call: select(ctx) })
     return { api }
   }
+}
+
+/** Returns whether a call is a tRPC query or came by GET: opening a link must not write. */
+function isInQuery({ transport, [authRequest]: { kind, identity, isGet } }: AuthHandle): boolean {
+  // Until a guard runs, a call by the server's own code may be a plain HTTP route or a mutation.
+  const isKnown = transport !== 'headers' || identity !== undefined
+  return isGet || (isKnown && kind === 'query')
 }
 
 function load<Definition extends AuthDefinition>(define: () => Definition | undefined): Definition {

@@ -1,10 +1,12 @@
 import { AuthError, type AuthStore, type StoredSession } from '@sallyport/core'
+import type { Endpoint, EndpointResult } from '@sallyport/core/auth'
 import { authRequest } from '../server/auth-handle.ts'
 import type { AuthContext } from '../server/context.ts'
-import type { CallEndpoint } from './bound-api.ts'
 import { isObject } from './call/envelope.ts'
-import { type FunctionContext, type FunctionReference, functionPath, type Runner } from './runner/runner.ts'
-import { writes } from './writes.ts'
+import type { FunctionContext, FunctionReference, Runner, RunnerCall } from './runner/runner.ts'
+import { functionPath, writes } from './runner/runner.ts'
+
+export type CallEndpoint = (name: string, endpoint: Endpoint, input: object) => Promise<EndpointResult>
 
 /** The call of an endpoint, with the credentials of the user. */
 export interface EndpointCall {
@@ -21,18 +23,19 @@ export interface EndpointCall {
 
 export interface EndpointResponse {
   readonly body: object
-  /** `Set-Cookie` values. */
   readonly cookies?: readonly string[]
 }
 
-const queryEndpoint: FunctionReference<'query', EndpointCall, EndpointResponse> = {
-  [functionPath]: 'sallyport.queryEndpoint',
-}
-const mutateEndpoint: FunctionReference<'mutation', EndpointCall, EndpointResponse> = {
-  [functionPath]: 'sallyport.mutateEndpoint',
-}
+type EndpointFunction<Type extends RunnerCall['type']> = FunctionReference<
+  Type,
+  EndpointCall,
+  EndpointResponse
+>
 
-/** The headers that endpoints read. `trustedProxies` applies here, so those of proxies don't cross. */
+const queryEndpoint: EndpointFunction<'query'> = { [functionPath]: 'sallyport.queryEndpoint' }
+const mutateEndpoint: EndpointFunction<'mutation'> = { [functionPath]: 'sallyport.mutateEndpoint' }
+
+/** The headers that endpoints read. This process applies `trustedProxies`, so the headers of proxies stay. */
 const HEADERS = [
   'authorization',
   'cookie',
@@ -48,7 +51,7 @@ const HEADERS = [
   'x-sallyport-session',
 ]
 
-/** Calls endpoints where the database is. They make the same checks, because the call carries the credentials. */
+/** Calls endpoints in the process with the database, which check the user's credentials. */
 export function httpAdapter({ auth, runQuery, runMutation }: AuthContext & FunctionContext): CallEndpoint {
   return async (name, endpoint, input) => {
     const { method, header } = auth[authRequest].request
@@ -62,11 +65,13 @@ export function httpAdapter({ auth, runQuery, runMutation }: AuthContext & Funct
       ? runMutation(mutateEndpoint, call)
       : runQuery(queryEndpoint, call))
     if (isObject(response?.body)) return response
-    throw unavailable(`Not a response of auth.api.${name}()`)
+    throw unavailable(
+      `The response of auth.api.${name}() has no body. Run the same version in both processes`,
+    )
   }
 }
 
-/** One store per runner, so streams of one session share its reads. */
+/** The store of each runner, so streams of one session share its reads. */
 const stores = new WeakMap<Runner, AuthStore>()
 
 /** Returns a store that reads sessions and consumes rate limits where the database is. */
@@ -95,7 +100,7 @@ function createHttpStore(runner: Runner): AuthStore {
         const seconds = await runner.run({ type: 'mutation', path: 'sallyport.consumeLimit', input, actor })
         if (seconds === null || typeof seconds === 'number') return seconds
         // Fail closed: an unreadable response must not allow an attempt.
-        throw unavailable('Not a rate limit response')
+        throw unavailable('The rate limit is not a number. Run the same version in both processes')
       },
     },
   }
@@ -111,13 +116,10 @@ export type SessionJson = Omit<StoredSession, 'expiresAt' | 'ban'> & {
   readonly ban: { readonly until: string | null } | null
 }
 
-/**
- * Parses a session from another process. `validateSession` rejects one of another session or user.
- *
- * @throws TypeError if it doesn't have the shape of a session
- */
+/** Parses a session from another process. `validateSession` rejects one of another session or user. */
 export function fromSessionJson(json: unknown): StoredSession {
-  if (!isSessionJson(json)) throw new TypeError('Not a session')
+  if (!isSessionJson(json))
+    throw new TypeError('The response is not a session. Run the same version in both processes')
   const { expiresAt, ban } = json
   const until = typeof ban?.until === 'string' ? new Date(ban.until) : null
   return { ...json, expiresAt: new Date(expiresAt), ban: ban && { until } }

@@ -4,8 +4,7 @@ import { bindEndpoints } from '@sallyport/core/internal/auth'
 import { authRequest } from '../server/auth-handle.ts'
 import type { AuthContext, DatabaseContext } from '../server/context.ts'
 import { storeOf } from '../server/get-session.ts'
-import type { CallEndpoint } from './bound-api.ts'
-import { httpAdapter, httpStore } from './http-adapter.ts'
+import { type CallEndpoint, httpAdapter, httpStore } from './http-adapter.ts'
 import type { FunctionContext, Runner } from './runner/runner.ts'
 
 /** The context of `getAuth`: with a database or with internal functions, never with both (spec section 1). */
@@ -15,12 +14,7 @@ export type RuntimeContext = AuthContext &
     | (FunctionContext & { readonly db?: undefined })
   )
 
-/**
- * Selects the adapter by the members of the context, so no caller does (spec section 1): the direct adapter for one
- * with a database, the HTTP adapter for any other.
- *
- * @throws ConfigurationError `CONTEXT_UNCLEAR` or `CONTEXT_EMPTY`
- */
+/** Selects the adapter by the members of the context (spec section 1). */
 export function createSelection(definition: AuthDefinition): (ctx: RuntimeContext) => CallEndpoint {
   const directAdapter = createDirectAdapter(definition)
   return (ctx) => {
@@ -34,19 +28,13 @@ export function createSelection(definition: AuthDefinition): (ctx: RuntimeContex
   }
 }
 
-/**
- * Returns the store in which an action reads sessions and consumes rate limits: that of the context's database, or of
- * the runner.
- *
- * @throws ConfigurationError `CONTEXT_UNCLEAR`, or if the database has no store
- */
+/** Returns the store of an action, for sessions and rate limits: the database's or the runner's. */
 export function selectStore(ctx: ContextMembers & AuthContext, runner: Runner): AuthStore {
   const { auth, db } = ctx
   rejectUnclear(ctx)
   return db === undefined ? httpStore(runner) : storeOf({ auth, db })
 }
 
-/** An undefined member is absent. */
 interface ContextMembers {
   readonly db?: AuthDatabase | undefined
   readonly runQuery?: unknown
@@ -61,14 +49,15 @@ function rejectUnclear({ db, runQuery, runMutation }: ContextMembers): void {
   )
 }
 
-/** Calls endpoints on the database of the context. Binds the endpoints once per database. */
+/** Creates the adapter that calls endpoints on the database of the context, bound once per database. */
 function createDirectAdapter(definition: AuthDefinition): (ctx: DatabaseContext) => CallEndpoint {
   const callers = new WeakMap<SessionDatabase, EndpointCaller>()
   return (ctx) => {
     const { database } = storeOf(ctx)
     if (database === undefined)
       throw new ConfigurationError(
-        'getAuth: ctx.db carries sessions but not the database that they begin and end in: use the db of openSqlite() or openPostgres(), or withAuthStore(db, { ..., database })',
+        'getAuth: the auth store of ctx.db has no database to write to: use the db of openSqlite() or ' +
+          'openPostgres(), or withAuthStore(db, { ..., database })',
       )
     const call = callers.get(database) ?? bindEndpoints(definition, database)
     callers.set(database, call)

@@ -2,10 +2,11 @@ import type { AnyTRPCRouter } from '@trpc/server'
 import { isGuard } from './guard.ts'
 
 /**
- * Throws if a procedure has no session middleware and isn't listed as public, or parses its input before the guard,
- * which shows anonymous callers the input's shape. Check a router behind tRPC's `lazy()` in its module: here it fails.
+ * Checks that every procedure has a session middleware or is listed as public, and that none parses its input
+ * before the guard, which would show anonymous callers its shape. Check a `lazy()` router in its own module.
  *
  * @param options.public paths of the procedures that anyone may call, such as `health` or `posts.list`
+ * @throws Error that lists every fault by path
  * @example assertGuarded(appRouter, { public: ['health'] })
  */
 export function assertGuarded(router: AnyTRPCRouter, options: { public: readonly string[] }): void {

@@ -57,7 +57,7 @@ export interface AuthRequest {
   readonly limiter?: SocketLimiter | undefined
   /** The store of an action, whose context has no database. */
   store?: AuthStore
-  /** Runs both steps. Over HTTP, calls of a request share a read for a second, or until anything is revoked. */
+  /** Runs both steps. Over HTTP, calls of a request share a read for 1 s, or until anything is revoked. */
   authenticate(store: AuthStore, kind: RequestKind): Promise<SessionRead>
   /** Runs both steps with a read that no other call has used. */
   authenticateFresh(store: AuthStore, kind: RequestKind): Promise<SessionRead>
@@ -91,7 +91,7 @@ export function createAuthHandle(request: OriginRequest, options: AuthHandleOpti
   let wasChecked = false
   let pendingHandshake: Promise<void> | null = null
 
-  /** Step 1, once. A connection keeps its identity when the JWT expires, since the session row decides. */
+  /** Runs Step 1 once. A connection keeps its identity when the JWT expires: the session row decides. */
   function identifyOnce(callKind: RequestKind): Promise<Identity> {
     wasChecked = true
     const requestKind = kind === 'upgrade' ? kind : callKind
@@ -144,17 +144,12 @@ export function createAuthHandle(request: OriginRequest, options: AuthHandleOpti
     const startedAt = performance.now()
     const result = readSession(identity, { store, config, readAt: startedAt })
     if (transport !== 'ws') lastRead = { startedAt, result }
-    return connection === undefined ? result : report(result)
+    return connection === undefined ? result : result.then(report).catch(fail)
   }
 
-  async function report(result: Promise<SessionRead>): Promise<SessionRead> {
-    try {
-      const read = await result
-      connection?.onRead(read)
-      return read
-    } catch (error) {
-      return fail(error)
-    }
+  function report(read: SessionRead): SessionRead {
+    connection?.onRead(read)
+    return read
   }
 
   if (handshake !== undefined) {

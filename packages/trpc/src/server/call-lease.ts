@@ -12,12 +12,12 @@ export interface StreamLease extends LeaseSubscription {
 }
 
 /**
- * The lease of a guarded call. It subscribes to the lease of the session when a stream is first read or the signal is
- * used, so other calls pay nothing for it. It ends with the call or its last stream.
+ * The lease of a guarded call. It subscribes to the lease of the session when a stream is first read or the
+ * signal is used, so other calls pay nothing. It ends with the call or its last stream.
  */
 export class CallLease implements LeaseSubscriber {
   readonly emits = true
-  /** Checked with every later read, for all guards of the call. Each returns an error if the call must end. */
+  /** Checked with every later read, for all guards of the call. Each returns an error to end the call. */
   readonly conditions: ((session: Session) => AuthError | null)[]
   readonly #config: AuthConfig
   readonly #caller: AbortSignal | undefined
@@ -33,13 +33,12 @@ export class CallLease implements LeaseSubscriber {
     this.#caller = caller
   }
 
-  /** The read that authorized the call. */
   get read(): SessionRead {
     if (this.#read === null) throw new TypeError('No session was read for this call')
     return this.#read
   }
 
-  /** Sets the read. A later one doesn't replace it: streams must not miss what happened in between. */
+  /** Sets the read. A later one doesn't replace it: streams must not miss a revocation in between. */
   begin(read: SessionRead): void {
     this.#read ??= read
   }
@@ -84,7 +83,6 @@ export class CallLease implements LeaseSubscriber {
     }
   }
 
-  /** Returns the error of a condition that the session doesn't meet. */
   errorOf(session: Session): AuthError | null {
     for (const condition of this.conditions) {
       const error = condition(session)

@@ -4,6 +4,7 @@ import { type AuthHandle, createAuthHandle } from './auth-handle.ts'
 import { type ClosableSocket, guardSocket } from './guard-socket.ts'
 import { headerReader, isOwnOrigin, type NodeHeaders } from './request-headers.ts'
 
+/** The context that {@link createAuthContext} returns. Spread it into the context of the app. */
 export interface AuthContext {
   readonly auth: AuthHandle
 }
@@ -14,15 +15,16 @@ export interface DatabaseContext extends AuthContext {
   readonly db: AuthDatabase
 }
 
-/** The context of actions: no database, but functions that have one (spec section 1). */
+/** The context of actions: instead of a database, functions that have one (spec section 1). */
 export interface ActionContext extends AuthContext {
   readonly runQuery: object
   readonly runMutation: object
 }
 
+/** A context in which sessions can be read. */
 export type StoreContext = DatabaseContext | ActionContext
 
-/** A request as tRPC's HTTP adapters pass it to `createContext`. */
+/** The part of the options of tRPC's HTTP adapters that {@link createAuthContext} uses. */
 export interface HttpContextOptions {
   readonly req: {
     readonly method?: string | undefined
@@ -38,7 +40,7 @@ export interface HttpContextOptions {
   }
 }
 
-/** A connection as `applyWSSHandler` passes it to `createContext`. */
+/** The part of the options of `applyWSSHandler` that {@link createAuthContext} uses. */
 export interface WsContextOptions {
   readonly req: {
     readonly headers: NodeHeaders
@@ -49,12 +51,13 @@ export interface WsContextOptions {
   readonly res?: ClosableSocket
 }
 
+/** The functions of {@link createAuthContext}, one per transport. */
 export interface AuthContextFactory {
   /** For HTTP requests and server-sent events. */
   http(options: HttpContextOptions): AuthContext
   /** For WebSocket connections. With bearer transport the connection parameter `token` carries the JWT. */
   ws(options: WsContextOptions): AuthContext
-  /** For calls by the server's own code, with the headers of the page request that needs them. */
+  /** For calls by the server's own code. Pass the headers of the page request. @default method: 'GET' */
   headers(headers: Headers | NodeHeaders, options?: { method?: string; remoteAddress?: string }): AuthContext
 }
 
@@ -64,10 +67,10 @@ export interface AuthContextOptions {
 }
 
 /**
- * Creates the functions that put the credentials of a request into the context. They never throw: the first guard
- * reports errors. Over WebSocket both steps start at the handshake. If they fail, the connection stays open.
+ * Creates the functions that put the credentials of a request into the context. They never throw: the first
+ * guard reports errors. Over WebSocket, both steps start at the handshake. A failure keeps it open.
  *
- * @throws ConfigurationError when `trustedProxies` has an entry that isn't an address or a range
+ * @throws ConfigurationError if an entry of `trustedProxies` isn't an address or a range
  * @example
  * const auth = createAuthContext(authConfig, { db: database.db })
  * export const httpContext = (options: HttpContextOptions) => ({ ...auth.http(options), db: database.db })
@@ -116,8 +119,8 @@ function hasToken(header: HeaderReader, config: AuthConfig): boolean {
 }
 
 /**
- * With bearer transport, a connection from a foreign origin is accepted without its cookies, and the connection
- * parameter replaces the header that a browser can't set on a WebSocket.
+ * Returns the headers of a WebSocket. With bearer transport, a connection from a foreign origin loses its
+ * cookies, and the connection parameter replaces the header that a browser can't set.
  */
 function webSocketHeaders(header: HeaderReader, token: string | undefined, config: AuthConfig): HeaderReader {
   if (!config.bearer) return header

@@ -4,13 +4,12 @@ import type { AuthErrorData, EndpointErrorData } from '@sallyport/core/internal/
 import { TRPCError, type TRPCMiddlewareFunction } from '@trpc/server'
 import { type AuthHandle, authRequest } from './auth-handle.ts'
 
-/** Errors of {@link toTRPCError}. If a guard threw one, with the path of the procedure whose resolver didn't run. */
+/** Errors of {@link toTRPCError}, each with the path of the procedure whose guard threw it, or null. */
 const guardedPaths = new WeakMap<Error, string | null>()
 
 /**
- * Converts an error to one that tRPC sends. An unknown error becomes `SESSIONS_UNAVAILABLE`: nothing was decided.
- *
- * @param guarded the path of the procedure, if its guard throws the error before the resolver runs
+ * Converts an error to one that tRPC sends. An unknown error decides nothing: `SESSIONS_UNAVAILABLE`. The
+ * path of `guarded` means that the guard of that procedure throws the error before the resolver runs.
  */
 export function toTRPCError(error: unknown, guarded?: { path: string }): TRPCError {
   const isOwn = error instanceof TRPCError && guardedPaths.has(error)
@@ -28,8 +27,8 @@ function createTRPCError(error: unknown): TRPCError {
 }
 
 /**
- * Returns the reason of a rejection for the app's error formatter; null for any other error. `replay` is true only if
- * the guard of this path rejected the call.
+ * Returns the reason of a rejection for the app's error formatter; null for any other error. Without it, the
+ * client can't refresh an expired JWT. `replay` is true only if the guard of this path rejected the call.
  *
  * @example
  * initTRPC.context<Context>().create({
@@ -44,7 +43,7 @@ export function authErrorData(options: { error: TRPCError; path: string | undefi
 }
 
 /**
- * Returns the error of an auth endpoint that a resolver called, for the app's error formatter; null for any other.
+ * Returns the code and invalid fields of an endpoint's error for the app's error formatter; null for others.
  *
  * @example data: { ...o.shape.data, auth: authErrorData(o), endpoint: endpointErrorData(o) }
  */
@@ -65,9 +64,12 @@ const ENDPOINT_CODES: Readonly<Record<number, TRPCError['code']>> = {
 }
 
 /**
- * Keeps the status, message, and code of errors of `auth.api` and `createSession`. Without it, tRPC responds with 500.
+ * Keeps the status, message, and code of errors of `auth.api` and `createSession`, which tRPC turns into 500.
  *
- * @example t.procedure.use(authErrorMiddleware).mutation(({ ctx, input }) => auth.api.signInEmail({ ...input, request: ctx.request }))
+ * @example
+ * const signIn = t.procedure
+ *   .use(authErrorMiddleware)
+ *   .mutation(({ ctx, input }) => auth.api.signInEmail({ ...input, request: ctx.request }))
  */
 export const authErrorMiddleware: TRPCMiddlewareFunction<object, object, object, object, unknown> = async ({
   next,
@@ -86,10 +88,12 @@ export function toEndpointTRPCError(cause: EndpointError): TRPCError {
 }
 
 /**
- * Returns the response meta of an HTTP handler: `Cache-Control: no-store` unless the response is the same for every
- * caller, and `Retry-After` for 429 and 503. In a stream or a mixed batch, use `error.data.auth` instead.
+ * Returns the response meta of an HTTP handler: `Cache-Control: no-store` unless the response is the same for
+ * every caller, `X-Content-Type-Options: nosniff`, and `Retry-After` for 429 and 503. Streams and mixed
+ * batches have no `Retry-After`; read `error.data.auth` instead.
  *
- * @example fetchRequestHandler({ endpoint: '/trpc', req, router, createContext, responseMeta: authResponseMeta })
+ * @example
+ * fetchRequestHandler({ endpoint: '/trpc', req, router, createContext, responseMeta: authResponseMeta })
  */
 export function authResponseMeta({ ctx, data, errors, eagerGeneration }: ResponseMetaOptions): {
   headers?: Headers

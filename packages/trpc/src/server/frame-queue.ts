@@ -4,12 +4,12 @@ type FrameEffects = { pause(): void; resume(): void; onOverBudget(): void }
 
 const WINDOW_MS = 100
 
-/** The most time over the budget that one window adds: a server that was paused must not close its clients. */
+/** The most time over budget that one window adds: a server that was paused must not close its clients. */
 const MAX_COUNTED_MS = 2 * WINDOW_MS
 
 /**
- * Enforces the frame budget of one socket. Over budget, reading pauses, and parsed frames wait: one network chunk can
- * hold thousands. A timer ends each window, since with the clock a slow machine would handle a whole chunk in one turn.
+ * Enforces the frame budget of one socket. Over budget, reading pauses and parsed frames wait: one chunk can
+ * hold thousands. A timer ends each window: by the clock, a slow machine would handle a chunk in one turn.
  */
 export class FrameQueue {
   readonly #limits: SocketLimits
@@ -39,7 +39,7 @@ export class FrameQueue {
     return true
   }
 
-  /** Handles the calls of a frame within the budget. `deliverNext` handles one, and returns whether there are more. */
+  /** Handles the calls of a frame within the budget. `deliverNext` handles one, and returns if more wait. */
   add(deliverNext: () => boolean): void {
     while (this.spend()) if (this.#isDiscarding || !deliverNext()) return
     if (!this.#isDiscarding) this.#waiting.push(deliverNext)

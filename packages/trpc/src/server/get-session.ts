@@ -6,10 +6,10 @@ import type { StoreContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
 
 /**
- * Returns the session of the caller, never null, read directly from the database (spec section 1). In a protected
- * procedure, use `ctx.session` instead.
+ * Runs both steps and returns the caller's session, never null. Protected procedures have `ctx.session`.
  *
- * @throws TRPCError with an `AuthError` as its cause, or a `ConfigurationError` if `ctx.db` carries no store
+ * @throws TRPCError whose cause is an `AuthError`, or a `ConfigurationError` if `ctx.db` has no auth store
+ * @example const { userId } = await getSession(ctx)
  */
 export function getSession(ctx: StoreContext): Promise<Session> {
   const { store, authenticate } = ctx.auth[authRequest]
@@ -17,7 +17,7 @@ export function getSession(ctx: StoreContext): Promise<Session> {
   return store === undefined ? readSession(ctx, authenticate) : getFreshSession(ctx)
 }
 
-/** Like {@link getSession}, with a read that no other call has used. */
+/** Returns the session like {@link getSession}, with a read that no other call has used. */
 export function getFreshSession(ctx: StoreContext): Promise<Session> {
   return readSession(ctx, ctx.auth[authRequest].authenticateFresh)
 }
@@ -32,7 +32,7 @@ async function readSession(ctx: StoreContext, authenticate: AuthRequest['authent
   }
 }
 
-/** Returns the store of the context's database, or of the action that removed it from the context. */
+/** Returns the store of `ctx.db`, or the one that an action kept when it removed `db` from the context. */
 export function storeOf(ctx: StoreContext): AuthStore {
   const db = 'db' in ctx ? ctx.db : undefined
   const store = ctx.auth[authRequest].store ?? db?.[authStore]

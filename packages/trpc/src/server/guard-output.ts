@@ -2,8 +2,8 @@ import { isObservable } from '@trpc/server/observable'
 import { type GuardOptions, guardIterable, guardObservable, guardPromise } from './guard-stream.ts'
 
 /**
- * Returns the output of a resolver with every stream in it guarded, or the same output if nothing in it streams.
- * `isStreamed`: it is sent as JSON lines, which also carry promises and async iterables inside plain objects.
+ * Returns the output of a resolver with every stream in it guarded, or the same output if nothing in it
+ * streams. `isStreamed` means JSON lines, which also carry promises and async iterables inside plain objects.
  */
 export function guardOutput(
   output: unknown,
@@ -51,7 +51,7 @@ function isPromise(value: unknown): value is Promise<unknown> {
   return 'then' in value && typeof value.then === 'function' && 'catch' in value
 }
 
-/** As tRPC decides it: the constructor is `Object`, of any realm, or undefined. */
+/** Makes tRPC's check: the constructor is `Object`, of any realm, or undefined. */
 function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (Object.prototype.toString.call(value) !== '[object Object]') return false
   const { constructor: made } = value as { constructor: unknown }

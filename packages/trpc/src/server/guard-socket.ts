@@ -1,5 +1,5 @@
 import { type AuthConfig, AuthError, type AuthStore, isAuthError } from '@sallyport/core'
-import type { Connection, SessionRead } from './auth-handle.ts'
+import type { Connection } from './auth-handle.ts'
 import { countSocket } from './limit-addresses.ts'
 import { isOpen, limiterOf } from './limit-sockets.ts'
 import { subscribeToLease } from './session-leases.ts'
@@ -21,14 +21,12 @@ const RECONNECT = JSON.stringify({ id: null, method: 'reconnect' })
 /** Leaves time for streams and calls to send their errors. */
 const CLOSE_AFTER_MS = 100
 
-const RETRY_AFTER_SECONDS = 5
-
 const socketsByStore = new WeakMap<AuthStore, Map<string, number>>()
 
 /**
- * Closes the socket of a banned user, and a socket whose credentials were replaced or whose key leaked, also while
- * nothing is called. Rejects the calls of a session that has too many sockets. A session that has ended leaves the
- * socket open, and so does a token that was invalid from the start.
+ * Closes the socket of a banned user, and a socket whose credentials were replaced or whose key was removed,
+ * even while nothing is called. Rejects the calls of a session that has too many sockets. The socket stays
+ * open if the session ended, or if the token was invalid from the start.
  */
 export function guardSocket(socket: ClosableSocket, config: AuthConfig): Connection {
   const limiter = limiterOf(socket)
@@ -38,28 +36,19 @@ export function guardSocket(socket: ClosableSocket, config: AuthConfig): Connect
   function onError(error: unknown): void {
     if (isClosing || !isAuthError(error)) return
     const { reason } = error
-    if (reason === 'ACCOUNT_BANNED') soon(() => socket.close(BANNED_CODE, reason))
-    // A client that reconnects before it has the response with the new cookies would come back with the old ones.
+    if (reason === 'ACCOUNT_BANNED') closeLater(() => socket.close(BANNED_CODE, reason))
+    // Wait: the client must not reconnect with the old cookies before it has the response with the new ones.
     if (reason === 'TOKEN_INVALID' && isSubscribed)
-      soon(() => {
+      closeLater(() => {
         if (isOpen(socket)) socket.send(RECONNECT)
-        soon(() => socket.close(CREDENTIALS_REPLACED_CODE, reason))
+        closeLater(() => socket.close(CREDENTIALS_REPLACED_CODE, reason))
       })
   }
 
-  function soon(act: () => void): void {
+  function closeLater(act: () => void): void {
     isClosing = true
     const timer = setTimeout(act, CLOSE_AFTER_MS)
     socket.once('close', () => clearTimeout(timer))
-  }
-
-  /** Rejects calls of a session that has too many sockets. */
-  function count({ identity: { sessionId }, store }: SessionRead, max: number): void {
-    const counts = socketsByStore.get(store) ?? new Map<string, number>()
-    socketsByStore.set(store, counts)
-    if ((counts.get(sessionId) ?? 0) >= max)
-      throw new AuthError('RATE_LIMITED', { retryAfterSeconds: RETRY_AFTER_SECONDS })
-    countSocket(socket, { counts, name: sessionId })
   }
 
   return {
@@ -67,7 +56,12 @@ export function guardSocket(socket: ClosableSocket, config: AuthConfig): Connect
     onRead(read) {
       if (isSubscribed || !isOpen(socket)) return
       if (limiter !== undefined) {
-        count(read, limiter.limits.maxSocketsPerSession)
+        const { sessionId } = read.identity
+        const totals = socketsByStore.get(read.store) ?? new Map<string, number>()
+        socketsByStore.set(read.store, totals)
+        if ((totals.get(sessionId) ?? 0) >= limiter.limits.maxSocketsPerSession)
+          throw new AuthError('RATE_LIMITED', { retryAfterSeconds: 5 })
+        countSocket(socket, { totals, name: sessionId })
         limiter.authenticated()
       }
       isSubscribed = true

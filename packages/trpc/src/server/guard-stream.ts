@@ -8,15 +8,15 @@ export interface GuardOptions {
   readonly openStream: () => StreamLease
   /** Guards the streams inside a value. */
   readonly guardValue?: (value: unknown) => unknown
-  /** Returns a promise to await before the source is read again, while the client hasn't read enough; else null. */
+  /** Returns a promise to await before reading the source, while the client reads too slowly; else null. */
   readonly writable?: (() => Promise<void> | null) | undefined
 }
 
 const unchanged = (value: unknown) => value
 
 /**
- * Returns an async iterable that ends with the error of the lease as soon as the session isn't valid, and emits
- * nothing after. Stops the source but doesn't wait for it: one that ignores its signal must not delay the error.
+ * Returns an async iterable that ends with the error of the lease when the session isn't valid, and emits
+ * nothing after. Doesn't wait until the source stops: one that ignores its signal must not delay the error.
  */
 export function guardIterable(
   source: AsyncIterable<unknown>,
@@ -34,11 +34,7 @@ export function guardIterable(
 
   async function abandon(): Promise<void> {
     finish()
-    try {
-      await iterator.return?.()
-    } catch {
-      // The consumer already has the error that ended the stream.
-    }
+    await iterator.return?.()
   }
 
   async function next(): Promise<IteratorResult<unknown>> {
@@ -56,7 +52,8 @@ export function guardIterable(
       if (result.done) finish()
       return result
     } catch (error) {
-      void abandon()
+      // The consumer gets the error that ended the stream, not another one of the source.
+      abandon().catch(() => {})
       throw withCodeOfReason(error)
     }
   }
@@ -80,7 +77,7 @@ export function guardIterable(
   }
 }
 
-/** Like {@link guardIterable}, for an observable. */
+/** Guards an observable like {@link guardIterable}, but emits and ends synchronously. */
 export function guardObservable(
   source: Observable<unknown, unknown>,
   { openStream, guardValue = unchanged }: GuardOptions,
@@ -126,7 +123,6 @@ export function guardObservable(
   })
 }
 
-/** Like {@link guardIterable}, for a promise that is part of a streamed output. */
 export async function guardPromise(
   promise: Promise<unknown>,
   { openStream, guardValue = unchanged }: GuardOptions,
@@ -144,12 +140,12 @@ export async function guardPromise(
   }
 }
 
-/** An error of ours from the source, such as a lost database, keeps its reason. */
+/** Keeps the reason of an AuthError from the source, such as a lost database. */
 function withCodeOfReason(error: unknown): unknown {
   return isAuthError(error) ? toTRPCError(error) : error
 }
 
-/** Returns the promise, or rejects with the signal's reason as soon as it aborts. Leaves no listener behind. */
+/** Returns the promise, or rejects with the signal's reason when it aborts. Leaves no listener behind. */
 function unlessEnded<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const end = () => reject(signal.reason)

@@ -1,13 +1,14 @@
 import { AuthError, type Identity, isAuthError, type Session, type SessionUser } from '@sallyport/core'
-import type { TRPCMiddlewareFunction } from '@trpc/server'
 import { type AuthHandle, authRequest } from './auth-handle.ts'
 import { CallLease, callLease, isLeased } from './call-lease.ts'
-import type { AuthContext, DatabaseContext, StoreContext } from './context.ts'
+import type { AuthContext, DatabaseContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
 import { guardOutput, isStream } from './guard-output.ts'
+import type { CallOptions, Middleware } from './middleware.ts'
 
+/** `ctx.auth` behind a session middleware. */
 export interface AuthorizedHandle extends AuthHandle {
-  /** Aborts when the session ends or the caller goes away. Pass it to everything that the resolver starts. */
+  /** Aborts when the session ends or the client disconnects. Pass it to all that the resolver starts. */
   readonly signal: AbortSignal
 }
 
@@ -21,22 +22,6 @@ export interface SessionContext {
   readonly user: SessionUser
 }
 
-/** A middleware for `.use()` on any procedure whose context has `NeededContext`. */
-export type Middleware<NeededContext, AddedContext> = TRPCMiddlewareFunction<
-  NeededContext,
-  object,
-  object,
-  AddedContext,
-  unknown
->
-
-export type CallOptions<Context extends AuthContext = StoreContext> = Pick<
-  Parameters<Middleware<Context, SessionContext>>[0],
-  'ctx' | 'next' | 'signal' | 'type' | 'path'
->
-
-const RETRY_AFTER_SECONDS = 5
-
 const brand = Symbol.for('sallyport.guard')
 
 /** Returns whether a middleware requires a session, also one from another copy of this package. */
@@ -44,16 +29,12 @@ export function isGuard(middleware: unknown): boolean {
   return typeof middleware === 'function' && brand in middleware
 }
 
-/** Creates a middleware that accepts a call if `get` returns a session, and adds that and the result of `add`. */
+/** Creates a middleware that accepts a call if `get` returns a session, and adds the result of `add`. */
 export function createGuard<Added extends object = object>(
   get: (ctx: DatabaseContext) => Promise<Session>,
   add?: (call: CallOptions, lease: CallLease) => Added,
-): Middleware<DatabaseContext, SessionContext & Added>
-export function createGuard(
-  get: (ctx: DatabaseContext) => Promise<Session>,
-  add?: (call: CallOptions, lease: CallLease) => object,
-): Middleware<DatabaseContext, SessionContext> {
-  const guard: Middleware<DatabaseContext, SessionContext> = async (call) => {
+): Middleware<DatabaseContext, SessionContext & Added> {
+  const guard: Middleware<DatabaseContext, SessionContext & Added> = async (call) => {
     const auth = handleOf(call)
     const session = await orReject(call, get({ db: call.ctx.db, auth }))
     return runAuthorized(call, { auth, session, added: add?.(call, auth[callLease]) })
@@ -66,7 +47,7 @@ export function markGuard<Guard extends object>(guard: Guard): Guard {
   return guard
 }
 
-/** Rejects a call with the error of a promise. The resolver hasn't run yet, so the client may replay the call. */
+/** Rejects a call with the error of a promise. The resolver hasn't run, so the client may replay the call. */
 export async function orReject<Value>(call: { path: string }, promise: Promise<Value>): Promise<Value> {
   try {
     return await promise
@@ -75,7 +56,7 @@ export async function orReject<Value>(call: { path: string }, promise: Promise<V
   }
 }
 
-/** Creates the handle of a call. Doesn't spread the handle of an outer guard, since that would use its signal. */
+/** Creates the handle of a call. Spreading the handle of an outer guard would use that guard's signal. */
 export function handleOf(call: CallOptions<AuthContext>): LeasedHandle {
   const { transport, address, [authRequest]: request } = call.ctx.auth
   const lease = new CallLease(call.ctx.auth, { config: request.config, caller: call.signal })
@@ -90,7 +71,6 @@ export function handleOf(call: CallOptions<AuthContext>): LeasedHandle {
   }
 }
 
-/** Runs the rest of an authorized call, with `added` in its context. */
 export async function runAuthorized(
   call: CallOptions<AuthContext>,
   { auth, session, added }: { auth: LeasedHandle; session: Session; added?: object | undefined },
@@ -116,18 +96,18 @@ export async function runAuthorized(
     if (data !== result.data) return { ...result, data }
   }
   lease.end()
-  // An error of ours from the resolver, such as a lost database, keeps its reason.
+  // An AuthError from the resolver, such as a lost database, keeps its reason.
   if (!result.ok && result.error.code === 'INTERNAL_SERVER_ERROR' && isAuthError(result.error.cause)) {
     return { ...result, error: toTRPCError(result.error.cause) }
   }
   return result
 }
 
-/** Reserves a place for a subscription on its socket, once per call, and returns a function that releases it. */
+/** Reserves a place on the socket for a subscription, once per call. Returns a function that releases it. */
 function reserveSubscription({ ctx, type, path }: CallOptions<AuthContext>): (() => void) | null {
   const { limiter } = ctx.auth[authRequest]
   if (type !== 'subscription' || limiter === undefined || isLeased(ctx.auth)) return null
   const release = limiter.reserveSubscription()
   if (release !== null) return release
-  throw toTRPCError(new AuthError('RATE_LIMITED', { retryAfterSeconds: RETRY_AFTER_SECONDS }), { path })
+  throw toTRPCError(new AuthError('RATE_LIMITED', { retryAfterSeconds: 5 }), { path })
 }

@@ -14,7 +14,7 @@ export const MAX_READS_PER_TURN = 100
 
 export type ReadQueue = (read: () => void) => void
 
-/** Returns a queue that begins reads in order: the first of a turn of the event loop at once, the others later. */
+/** Returns a queue that begins reads in order: the first 100 of an event loop turn at once, others later. */
 export function createReadQueue(): ReadQueue {
   let begunThisTurn = 0
   const queue: (() => void)[] = []
@@ -36,7 +36,7 @@ export function createReadQueue(): ReadQueue {
   }
 }
 
-/** Renews each lease that is due, oldest first, in chunks with pauses. Without leases it has no timer. */
+/** Renews leases that are due, oldest first, in chunks with pauses. Without leases, it has no timer. */
 export class Renewals<Lease extends { renew(): void }> {
   /** When each lease is due, earliest first. */
   readonly #due = new Map<Lease, number>()
@@ -45,7 +45,6 @@ export class Renewals<Lease extends { renew(): void }> {
   #timerEndsAt = 0
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  /** Renews a lease regularly, until it is dropped. */
   keep(lease: Lease): void {
     this.#due.set(lease, performance.now() + RENEW_AFTER_MS)
     this.#schedule()

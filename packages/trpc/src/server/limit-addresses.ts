@@ -11,11 +11,11 @@ import type { SocketLimits } from './socket-limits.ts'
 
 const HANDSHAKE_WINDOW_MS = 10_000
 
-type Upgrade = Pick<IncomingMessage, 'headers' | 'socket'>
+export type Upgrade = Pick<IncomingMessage, 'headers' | 'url' | 'socket'>
 
 /**
- * Returns a function that counts a handshake and the socket of a client address, in this process, and returns the
- * seconds to wait if there are too many, else null.
+ * Returns a function that adds a handshake and a socket to those of a client address in this process. It
+ * returns the seconds to wait if there are too many, else null.
  */
 export function limitAddresses(
   { trustedProxies }: AuthConfig,
@@ -27,15 +27,15 @@ export function limitAddresses(
   let windowStart = Number.NEGATIVE_INFINITY
   let hasWarned = false
 
-  /** Returns null if the address may be that of our own proxy, which all clients share. */
+  /** Returns null if the address may be that of a proxy, which all clients share. */
   function addressOf({ headers, socket }: Upgrade): string | null {
     const { remoteAddress = null } = socket
     const address = clientAddress(remoteAddress, headerReader(headers)('x-forwarded-for'), trustsProxy)
     if (address !== null && (!isPrivateAddress(address) || trustsProxy(address, 0))) return address
     if (!hasWarned)
       console.warn(
-        `webSocketOptions: the limits per client address are off for connections from ${address ?? 'an unknown address'}. ` +
-          `If that is your proxy, add it to trustedProxies, and pass on X-Forwarded-For.`,
+        `webSocketOptions: connections from ${address ?? 'an unknown address'} have no limits per address. ` +
+          'If that is your proxy, add it to trustedProxies, and let it pass on X-Forwarded-For.',
       )
     hasWarned = true
     return null
@@ -61,26 +61,26 @@ export function limitAddresses(
     if (isOver) return Math.ceil((windowStart + HANDSHAKE_WINDOW_MS - now) / 1_000)
     // A socket that closed while the app handled the upgrade no longer emits `close`.
     if (!request.socket.destroyed)
-      for (const { name } of socketBuckets) countSocket(request.socket, { counts: sockets, name })
+      for (const { name } of socketBuckets) countSocket(request.socket, { totals: sockets, name })
     return null
   }
 }
 
-/** Counts a socket until it closes. A name whose count is zero takes no memory. */
+/** Includes a socket in a total until it closes. A name whose total is zero takes no memory. */
 export function countSocket(
   socket: { once(event: 'close', listener: () => void): unknown },
-  { counts, name }: { counts: Map<string, number>; name: string },
+  { totals, name }: { totals: Map<string, number>; name: string },
 ): void {
-  increment(counts, name)
+  increment(totals, name)
   socket.once('close', () => {
-    const left = (counts.get(name) ?? 0) - 1
-    if (left > 0) counts.set(name, left)
-    else counts.delete(name)
+    const left = (totals.get(name) ?? 0) - 1
+    if (left > 0) totals.set(name, left)
+    else totals.delete(name)
   })
 }
 
-function increment(counts: Map<string, number>, name: string): number {
-  const count = (counts.get(name) ?? 0) + 1
-  counts.set(name, count)
+function increment(totals: Map<string, number>, name: string): number {
+  const count = (totals.get(name) ?? 0) + 1
+  totals.set(name, count)
   return count
 }

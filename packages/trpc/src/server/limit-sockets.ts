@@ -9,8 +9,7 @@ export interface SocketLimiter {
   readonly limits: SocketLimits
   /** Returns a promise to await before a stream reads its source; null if it may read now. */
   writable(): Promise<void> | null
-  /** Reserves a place for a guarded subscription until it starts, like {@link OpenSubscriptions.reserve}. */
-  reserveSubscription(): (() => void) | null
+  readonly reserveSubscription: OpenSubscriptions['reserve']
   /** Called when the user of the socket has passed both steps. */
   authenticated(): void
 }
@@ -28,14 +27,10 @@ export interface ServerSocket {
 
 export type SocketClass = new (...args: never[]) => ServerSocket
 
-/** Close codes: 4000 plus an HTTP status. */
-const RATE_LIMITED_CODE = 4429
-const NOT_AUTHENTICATED_CODE = 4408
-
 const CLOSE_TIMEOUT_MS = 1_000
 const DRAIN_CHECK_MS = 20
 
-/** Returns whether neither side of a WebSocket has begun to close it. */
+/** Returns whether neither side has begun to close a WebSocket. */
 export function isOpen({ readyState }: { readonly readyState: number }): boolean {
   return readyState === 1
 }
@@ -72,7 +67,10 @@ export function limitSockets(Base: SocketClass, limits: SocketLimits): SocketCla
     override emit(event: string, ...args: unknown[]): boolean {
       if (event === 'message') return this.#receive(args)
       if (event === 'ping' || event === 'pong') return this.#inTurn(event, args)
-      if (event === 'open') this.#startDeadline()
+      if (event === 'open' && limits.authenticateWithinMs !== undefined) {
+        const end = () => this.#end(4408, 'Not authenticated in time')
+        this.#deadline = setTimeout(end, limits.authenticateWithinMs)
+      }
       if (event === 'error') {
         // `ws` closes a socket that breaks the protocol, but still reads and discards what the client sends.
         this.#closing ??= setTimeout(() => this.terminate(), CLOSE_TIMEOUT_MS)
@@ -138,14 +136,8 @@ export function limitSockets(Base: SocketClass, limits: SocketLimits): SocketCla
       this.#drained = null
     }
 
-    #startDeadline(): void {
-      if (limits.authenticateWithinMs === undefined) return
-      const end = () => this.#end(NOT_AUTHENTICATED_CODE, 'Not authenticated in time')
-      this.#deadline = setTimeout(end, limits.authenticateWithinMs)
-    }
-
-    /** Closes the socket, or terminates it if the client doesn't let it close. */
-    #end(code = RATE_LIMITED_CODE, reason = 'RATE_LIMITED'): void {
+    /** Closes the socket with 4000 plus an HTTP status, and terminates it if the client doesn't close it. */
+    #end(code = 4429, reason = 'RATE_LIMITED'): void {
       if (this.#closing !== undefined) return
       this.#frames.discard()
       this.#closing = setTimeout(() => this.terminate(), CLOSE_TIMEOUT_MS)

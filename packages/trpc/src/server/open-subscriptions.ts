@@ -1,6 +1,6 @@
 /**
- * Counts the subscriptions of one socket by the ids in tRPC's frames, because public procedures have no guard.
- * Guarded ones reserve a place first, so the guard can reject those over the limit.
+ * Enforces the limit of subscriptions of one socket by the ids in tRPC's frames, because public procedures
+ * have no guard. Guarded subscriptions reserve a place first, so the guard can reject those over the limit.
  */
 export class OpenSubscriptions {
   readonly #max: number
@@ -49,12 +49,12 @@ export class OpenSubscriptions {
     this.#open.delete(id)
     if (!wasStarted) return true
     this.#started--
-    // The error may belong to another call with this id. The subscription would then continue uncounted.
+    // The error may belong to another call with this id. The subscription would then continue unnoticed.
     if (type === undefined) this.#stop(id)
     return true
   }
 
-  /** Reserves a place for a guarded subscription, and returns a function that releases it; null if none is left. */
+  /** Reserves a place for a guarded subscription. Returns a function that releases it, or null if full. */
   reserve(): (() => void) | null {
     if (this.#started + this.#reserved >= this.#max) return null
     this.#reserved++

@@ -3,18 +3,19 @@ import { addressBuckets, checkRateLimit } from '@sallyport/core/internal/server'
 import type { StoreContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
 import { storeOf } from './get-session.ts'
-import type { Middleware } from './guard.ts'
+import type { Middleware } from './middleware.ts'
 
+/** The context of {@link rateLimit}: with a session behind a session middleware. */
 export type RateLimitContext = StoreContext & { readonly session?: Session | null | undefined }
 
 export interface RateLimitOptions {
   /** The number of calls that are allowed. */
   readonly points: number
-  /** Seconds from the first call until the count begins anew. */
+  /** Seconds from the first call until the limit starts over. */
   readonly duration: number
   /**
-   * Which calls share a count: those of a user, of an address (for IPv6 a /64, with ten times the points for its /48),
-   * or of the name that the function returns. @default 'user' after a session middleware, else 'address'
+   * Which calls share a limit: those of a user, of an address (for IPv6 a /64, with ten times the points for
+   * its /48), or of a name. @default 'user' after a session middleware, else 'address'
    */
   readonly by?:
     | 'user'
@@ -23,9 +24,10 @@ export interface RateLimitOptions {
 }
 
 /**
- * Rejects a call with `RATE_LIMITED` if there were too many. Counts the calls of each procedure, also inside a batch,
- * in the database of the context, so for all processes that share it.
+ * Rejects a call with `RATE_LIMITED` and `retryAfterSeconds` if there were too many. Each call, also in a
+ * batch, uses a point. The points are in the database, so all processes share them.
  *
+ * @throws ConfigurationError if `points` or `duration` is invalid
  * @example
  * export const sendMessage = protectedProcedure.use(rateLimit({ points: 10, duration: 60 })).mutation(send)
  */
@@ -65,7 +67,7 @@ function bucketsOf(
   return addressBuckets(auth.address(), limit).map(({ name, limit }) => ({ name: `address:${name}`, limit }))
 }
 
-/** Names may be long, and may be personal data. */
+/** Returns the SHA-256 in hex: names may be long, and may be personal data. */
 async function digest(name: string): Promise<string> {
   const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(name))
   return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('')

@@ -3,7 +3,7 @@ import { type AuthConfig, checkOrigin, type HeaderReader } from '@sallyport/core
 /** Headers of a Node request, with lower-case names. */
 export type NodeHeaders = Readonly<Record<string, string | string[] | undefined>>
 
-/** Reads headers of either kind. The values of a repeated header are joined, so they equal none of them. */
+/** Returns a reader of headers of either kind. Joins a repeated header, so it can't equal a single value. */
 export function headerReader(headers: Headers | NodeHeaders): HeaderReader {
   if (headers instanceof Headers) return (name) => headers.get(name)
   return (name) => {
@@ -12,7 +12,7 @@ export function headerReader(headers: Headers | NodeHeaders): HeaderReader {
   }
 }
 
-/** Whether a WebSocket upgrade comes from an origin that may use the cookies. */
+/** Returns whether a WebSocket upgrade comes from an origin that may use the cookies. */
 export function isOwnOrigin(header: HeaderReader, config: AuthConfig): boolean {
   try {
     checkOrigin({ method: 'GET', header }, 'upgrade', config)

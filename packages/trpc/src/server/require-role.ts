@@ -4,11 +4,11 @@ import { authRequest } from './auth-handle.ts'
 import { callLease, isLeased } from './call-lease.ts'
 import type { AuthContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
-import type { Middleware } from './guard.ts'
+import type { Middleware } from './middleware.ts'
 
 /**
- * Accepts a call only if the user's row has one of these roles. Comes after a session middleware. A stream ends with
- * `ROLE_REQUIRED` as soon as the user loses the role.
+ * Accepts a call only if the user has one of these roles, and rejects others with `ROLE_REQUIRED`. Use it
+ * after a session middleware. A stream ends as soon as the user loses the role.
  *
  * @example export const adminProcedure = protectedProcedure.use(requireRole('admin'))
  */
@@ -32,9 +32,9 @@ export interface OrganizationContext {
 }
 
 /**
- * Accepts a call only if the user has one of these roles in the active organization of their session, and adds
- * `ctx.organization`. Comes after a session middleware whose sessions have the columns of `organization()`. A stream
- * ends with `ROLE_REQUIRED` as soon as the user loses the role or the session's active organization changes.
+ * Accepts a call only if the user has one of these roles in the active organization of their session, rejects
+ * others with `ROLE_REQUIRED`, and adds `ctx.organization`. Use it after a session middleware, with
+ * the plugin `organization()`. A stream ends as soon as the role is lost or the active organization changes.
  *
  * @example
  * export const staffProcedure = protectedProcedure.use(requireOrganizationRole('owner', 'admin'))

@@ -8,9 +8,8 @@ import { LEASE_MS, type ReadQueue, type Renewals } from './lease-queue.ts'
 export interface LeaseSubscriber {
   /** If true, the session is read again before the lease ends; otherwise only after an event. */
   readonly emits: boolean
-  /** Called after each read that found the session valid. */
   onSession(session: Session): void
-  /** Called after each read that didn't. A subscriber that emits must end. */
+  /** Called after each read that failed or found the session invalid. A subscriber that emits must end. */
   onError(error: unknown): void
 }
 
@@ -21,7 +20,7 @@ interface SharedByLeases {
   readonly renewals: Renewals<SessionLease>
 }
 
-/** The lease of one version of a session: reads it again, once for all subscribers, and passes them the result. */
+/** The lease of one version of a session: reads it again for all subscribers, and passes them the result. */
 export class SessionLease {
   readonly #identity: Identity
   readonly #shared: SharedByLeases
@@ -35,7 +34,6 @@ export class SessionLease {
   #validUntil = Number.POSITIVE_INFINITY
   #isRotatedOut = false
   #expiry: ReturnType<typeof setTimeout> | undefined
-  /** Checks that have no result yet. */
   #pendingChecks = 0
   #isQueued = false
   #nextResult: PromiseWithResolvers<void> | null = null

@@ -5,7 +5,7 @@ import { createReadQueue, Renewals } from './lease-queue.ts'
 import { type LeaseSubscriber, SessionLease } from './session-lease.ts'
 
 export interface LeaseSubscription {
-  /** Returns a promise to await before emitting, then call it again; null while the session is known to be valid. */
+  /** Returns null if the session is known to be valid, else a promise. Await it, then call this again. */
   pending(): Promise<void> | null
   end(): void
 }
@@ -14,7 +14,7 @@ type Subscribe = (read: SessionRead, subscriber: LeaseSubscriber) => LeaseSubscr
 
 const leasesByStore = new WeakMap<AuthStore, WeakMap<AuthConfig, Subscribe>>()
 
-/** Subscribes the call or socket that a read authorized to the lease of its session, one for the whole process. */
+/** Subscribes the call or socket that a read authorized to the one lease of its session in this process. */
 export function subscribeToLease(
   read: SessionRead,
   subscriber: LeaseSubscriber,

@@ -1,44 +1,49 @@
 import type { AuthConfig, Identity, Session, SessionUser } from '@sallyport/core'
 import { AuthError, isAuthError } from '@sallyport/core'
 import { denial, isFresh, requirePositive } from '@sallyport/core/internal/server'
-import { authRequest } from './auth-handle.ts'
+import { type AuthHandle, authRequest } from './auth-handle.ts'
 import type { DatabaseContext } from './context.ts'
-import { toTRPCError } from './errors.ts'
 import { getFreshSession, getSession } from './get-session.ts'
-import { createGuard, handleOf, type Middleware, runAuthorized, type SessionContext } from './guard.ts'
+import { createGuard, handleOf, orReject, runAuthorized, type SessionContext } from './guard.ts'
+import type { Middleware } from './middleware.ts'
 import { createTransaction, type TransactionContext } from './transaction.ts'
 
 /**
- * Accepts a call that passes both steps, and adds `ctx.session` and `ctx.identity`. A subscription or streamed
- * response ends with the reason as soon as the session does.
+ * Accepts a call that passes both steps, and adds `ctx.session`, `ctx.user`, and `ctx.identity`. A
+ * subscription or a streamed response ends with the reason as soon as the session does.
  *
  * @example export const protectedProcedure = t.procedure.use(sessionMiddleware)
  */
 export const sessionMiddleware: Middleware<DatabaseContext, SessionContext> = createGuard(getSession)
 
+/** The context members that {@link sensitiveSessionMiddleware} adds. */
 export interface SensitiveSessionContext extends SessionContext, TransactionContext {}
 
 type SensitiveSessionMiddleware = Middleware<DatabaseContext, SensitiveSessionContext>
 
 /**
- * Like {@link sessionMiddleware}, but reads the session for this call alone (spec section 4), and adds
- * `ctx.transaction`, which locks the session while it writes.
+ * Accepts a call like {@link sessionMiddleware}, but reads the session for this call alone (spec section 4).
+ * Adds `ctx.transaction`, which locks the session while it writes.
  *
  * @example
  * export const sensitiveProcedure = t.procedure.use(sensitiveSessionMiddleware)
- * sensitiveProcedure.mutation(({ ctx }) => ctx.transaction((trx) => trx.insertInto('transfer').values(transfer).execute()))
+ * sensitiveProcedure.mutation(({ ctx, input }) =>
+ *   ctx.transaction((trx) => trx.insertInto('transfer').values(input).execute()),
+ * )
  */
 export const sensitiveSessionMiddleware: SensitiveSessionMiddleware = sensitive(() => null)
 
 export interface SensitiveSessionOptions {
-  /** Seconds since the user last proved who they are, at sign-in or by `reauthenticate`. */
+  /** Seconds since the user last proved who they are, by a sign-in or `reauthenticate`. */
   readonly maxAge: number
 }
 
 /**
- * Like {@link sensitiveSessionMiddleware}, and rejects with `SESSION_NOT_FRESH` after `maxAge`.
+ * Creates a {@link sensitiveSessionMiddleware} that rejects calls with `SESSION_NOT_FRESH` after `maxAge`.
  *
- * @example export const paymentProcedure = t.procedure.use(createSensitiveSessionMiddleware({ maxAge: 5 * 60 }))
+ * @throws ConfigurationError if `maxAge` isn't positive
+ * @example
+ * export const paymentProcedure = t.procedure.use(createSensitiveSessionMiddleware({ maxAge: 5 * 60 }))
  */
 export function createSensitiveSessionMiddleware(
   options: SensitiveSessionOptions,
@@ -66,6 +71,7 @@ function sensitive(
   }))
 }
 
+/** The context members that {@link optionalSessionMiddleware} adds: all null, or none. */
 export interface OptionalSessionContext {
   readonly identity: Identity | null
   readonly session: Session | null
@@ -73,36 +79,31 @@ export interface OptionalSessionContext {
 }
 
 /**
- * Adds `ctx.session`, which is null for an anonymous caller. Still rejects a JWT that must be refreshed, a banned
- * account, a foreign origin, and anything that can't be decided.
+ * Adds `ctx.session`, which is null for an anonymous caller. Still rejects a JWT that must be refreshed, a
+ * banned account, a foreign origin, and a call whose session can't be read.
  *
- * @example const greeting = t.procedure.use(optionalSessionMiddleware).query(({ ctx }) => ctx.session?.user.name ?? 'guest')
+ * @example
+ * const publicProcedure = t.procedure.use(optionalSessionMiddleware)
+ * const greeting = publicProcedure.query(({ ctx }) => ctx.user?.name ?? 'guest')
  */
 export const optionalSessionMiddleware: Middleware<DatabaseContext, OptionalSessionContext> = async (
   call,
 ) => {
   const auth = handleOf(call)
-  const session = await getSessionOrNull({ db: call.ctx.db, auth }, call.path)
+  const optional = getSession({ db: call.ctx.db, auth }).catch((error) => nullIfAnonymous(error, auth))
+  const session = await orReject(call, optional)
   if (session === null) return call.next({ ctx: { identity: null, session: null, user: null } })
   return runAuthorized(call, { auth, session })
 }
 
-async function getSessionOrNull(ctx: DatabaseContext, path: string): Promise<Session | null> {
-  try {
-    return await getSession(ctx)
-  } catch (error) {
-    const cause = error instanceof Error ? error.cause : null
-    const rejection = isAuthError(cause) ? rejectionOf(cause, ctx) : error
-    if (rejection === null) return null
-    throw toTRPCError(rejection, { path })
-  }
-}
-
-/** Returns null if the caller is anonymous, otherwise the error. */
-function rejectionOf(error: AuthError, { auth }: DatabaseContext): AuthError | null {
-  const { reason } = error
+/** Returns null for the error of an anonymous caller, and throws any other. */
+function nullIfAnonymous(error: Error, auth: AuthHandle): null {
+  const { cause } = error
+  if (!isAuthError(cause)) throw error
+  const { reason } = cause
   if (reason === 'SESSION_NOT_FOUND' || reason === 'SESSION_EXPIRED') return null
   const isToken = reason === 'TOKEN_MISSING' || reason === 'TOKEN_EXPIRED' || reason === 'TOKEN_INVALID'
-  if (isToken && auth[authRequest].hasSessionCookie()) return new AuthError('TOKEN_EXPIRED', { cause: error })
-  return reason === 'TOKEN_MISSING' ? null : error
+  if (isToken && auth[authRequest].hasSessionCookie()) throw new AuthError('TOKEN_EXPIRED', { cause })
+  if (reason === 'TOKEN_MISSING') return null
+  throw cause
 }

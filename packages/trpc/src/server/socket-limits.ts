@@ -2,13 +2,13 @@ import { requirePositive } from '@sallyport/core/internal/server'
 
 /** Limits of {@link webSocketOptions}. */
 export interface WebSocketLimits {
-  /** Calls of one socket that are handled within 100 ms. Others wait, and the server stops reading. @default 50 */
+  /** Calls of one socket that are handled within 100 ms. Others wait, and reading pauses. @default 50 */
   readonly framesPer100Ms?: number
-  /** A socket that stays over that budget for this many milliseconds is closed with 4429. @default 5_000 */
+  /** Milliseconds over that budget after which a socket is closed with 4429. @default 5_000 */
   readonly overBudgetMs?: number
-  /** Pauses guarded subscriptions while this many bytes wait for the client. @default 262_144 (256 KB) */
+  /** Bytes waiting for the client above which guarded subscriptions pause. @default 262_144 (256 KB) */
   readonly pauseAboveBytes?: number
-  /** Terminates a socket if this many bytes wait for its client and more are sent. @default 1_048_576 (1 MB) */
+  /** Bytes waiting for the client above which a send terminates the socket. @default 1_048_576 (1 MB) */
   readonly maxBufferedBytes?: number
   /** Subscriptions of one socket. @default 100 */
   readonly maxSubscriptions?: number
@@ -18,7 +18,7 @@ export interface WebSocketLimits {
   readonly maxSocketsPerAddress?: number
   /** Handshakes of one client address within 10 seconds in this process. @default 100 */
   readonly maxHandshakesPerAddress?: number
-  /** A socket that hasn't authenticated after this many milliseconds is closed with 4408. @default none */
+  /** Milliseconds after which a socket that hasn't authenticated is closed with 4408. @default none */
   readonly authenticateWithinMs?: number
 }
 
@@ -37,10 +37,8 @@ const DEFAULT_LIMITS: DefaultLimits = {
   maxHandshakesPerAddress: 100,
 }
 
-/** The longest delay of a timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** Validates the limits and adds the defaults. */
 export function socketLimits({ authenticateWithinMs, ...limits }: WebSocketLimits): SocketLimits {
   const checked: { -readonly [Name in keyof DefaultLimits]: number } = { ...DEFAULT_LIMITS }
   for (const name of Object.keys(checked) as (keyof DefaultLimits)[])

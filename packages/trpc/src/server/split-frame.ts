@@ -7,7 +7,7 @@ export function isBatch(frame: Uint8Array): boolean {
   return frame[skipSpace(frame, 0)] === OPEN_BRACKET
 }
 
-/** Yields the calls of a batch one by one, as the bytes that were sent. tRPC checks whether each call is JSON. */
+/** Yields the calls of a batch one by one, as the bytes received. tRPC checks whether each call is JSON. */
 export function* splitBatch(frame: Buffer): Generator<Buffer, void> {
   let start = skipSpace(frame, 0) + 1
   if (frame[skipSpace(frame, start)] === CLOSE_BRACKET) return

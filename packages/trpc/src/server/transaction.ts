@@ -5,13 +5,13 @@ import { TRPCError } from '@trpc/server'
 import { authRequest } from './auth-handle.ts'
 import type { CallLease } from './call-lease.ts'
 import { storeOf } from './get-session.ts'
-import type { CallOptions } from './guard.ts'
+import type { CallOptions } from './middleware.ts'
 
 type Transactional<Trx> = {
   transaction(): { execute(callback: (trx: Trx) => Promise<unknown>): unknown }
 }
 
-/** The transaction of a database: a Kysely database has the tables of the app, any other has ours. */
+/** The transaction of a database: with the app's tables if it is Kysely's, else with Sallyport's. */
 export type TransactionOf<Db> =
   Db extends Transactional<infer Trx>
     ? Trx
@@ -19,18 +19,19 @@ export type TransactionOf<Db> =
       ? Trx
       : never
 
+/** The context member that {@link sensitiveSessionMiddleware} adds for writes. */
 export interface TransactionContext {
   /**
-   * Locks and reads the user and the session again, then runs `fn` in that transaction. Its writes commit before a
-   * revocation of the session, or not at all. This holds **only** for writes by `trx`. In SQLite, a write by `ctx.db`
-   * inside `fn` deadlocks until the 2 s are over.
+   * Locks the user and the session, reads both again, then runs `fn` in that transaction. Its writes commit
+   * before a revocation of the session, or not at all. This holds **only** for writes by `trx`. In SQLite, a
+   * write by `ctx.db` inside `fn` deadlocks until the 2 s are over.
    *
-   * `fn` has 2 s once the locks are held. After that, or when the caller goes away, everything is rolled back and `trx`
-   * rejects every call. `fn` never runs twice, and transactions of a call can't overlap.
+   * `fn` has 2 s once the locks are held. After that, or when the client disconnects, everything is rolled
+   * back and `trx` rejects every call. `fn` never runs twice, and transactions of a call can't overlap.
    *
-   * @throws AuthError with the reason if the session no longer authorizes the call; `SESSIONS_UNAVAILABLE` if `fn`
-   * takes too long or deadlocks, or the database is gone. Don't catch it: the client needs the reason
-   * @throws ConfigurationError if the app's database isn't Kysely's; call `lockSession` in your own transaction instead
+   * @throws AuthError with the reason if the session no longer authorizes the call; `SESSIONS_UNAVAILABLE` if
+   * `fn` takes too long or deadlocks, or the database is gone. Don't catch it: the client needs the reason
+   * @throws ConfigurationError without a Kysely database. Call `lockSession` in your own transaction instead
    */
   transaction<Db, Result>(
     this: { readonly db: Db },
@@ -47,21 +48,20 @@ export function createTransaction(
   const { config } = ctx.auth[authRequest]
   let isOpen = false
 
-  function authorize(session: Session): void {
-    const error = errorOf(session, config) ?? lease.errorOf(session)
-    if (error !== null) throw error
-  }
-
   return async (fn) => {
     const { database, limitStatements } = storeOf(ctx)
     if (database === undefined)
       throw new ConfigurationError(
         'ctx.transaction needs the db of openSqlite() or openPostgres(): in a transaction of another library, call lockSession() first',
       )
-    // It would wait for a lock that the first one holds.
-    if (isOpen) throw new Error('A ctx.transaction of this call is open: use its trx, or wait for its end')
+    // A second transaction would wait for a lock that the first one holds.
+    if (isOpen) throw new Error('This call has an open ctx.transaction. Use its trx, or wait until it ends')
     isOpen = true
     const { db, columns } = database
+    const authorize = (session: Session) => {
+      const error = errorOf(session, config) ?? lease.errorOf(session)
+      if (error !== null) throw error
+    }
     const options = { config, columns, authorize, signal, limitStatements }
     try {
       return await transact(db, lease.read.identity, options, (trx) => fn(trx as never))

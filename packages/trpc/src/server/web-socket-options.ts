@@ -1,20 +1,17 @@
-import type { IncomingMessage } from 'node:http'
 import { type AuthConfig, MAX_PAYLOAD_BYTES } from '@sallyport/core'
 import { MAX_BATCH_SIZE } from '@sallyport/core/internal/protocol'
-import { limitAddresses } from './limit-addresses.ts'
+import { limitAddresses, type Upgrade } from './limit-addresses.ts'
 import { limitSockets, type SocketClass } from './limit-sockets.ts'
 import { headerReader, isOwnOrigin } from './request-headers.ts'
 import { type SocketLimits, socketLimits, type WebSocketLimits } from './socket-limits.ts'
 
-/** At most 20 calls in an HTTP batch, and 64 KB in a body. The fetch adapter ignores this: limit bodies before it. */
+/** Limits HTTP batches to 20 calls and bodies to 64 KB. For the fetch adapter, limit bodies before it. */
 export const authHandlerOptions: { readonly maxBatchSize: number; readonly maxBodySize: number } = {
   maxBatchSize: MAX_BATCH_SIZE,
   maxBodySize: MAX_PAYLOAD_BYTES,
 }
 
-type Upgrade = Pick<IncomingMessage, 'headers' | 'url' | 'socket'>
-
-/** Options of a `WebSocketServer` of `ws`. */
+/** Options of a `WebSocketServer` of `ws`, as {@link webSocketOptions} returns them. */
 export interface WebSocketOptions {
   readonly maxPayload: number
   readonly maxFragments: number
@@ -30,12 +27,12 @@ export interface WebSocketOptions {
 type Rejection = [status: number, message: string, headers?: Record<string, string>]
 
 /**
- * Returns options for the `WebSocketServer` of `ws` 8.7 or later, also that of `@fastify/websocket`: messages of at
- * most 64 KB, the upgrade check, and the limits of each socket, session, and address.
+ * Returns options for the `WebSocketServer` of `ws` 8.7 or later, including the one of `@fastify/websocket`:
+ * messages of at most 64 KB, the upgrade check, and the limits of each socket, session, and address.
  *
- * Browsers send cookies along with a WebSocket from any site, so the upgrade of a foreign origin is rejected with 403
- * `ORIGIN_REJECTED`. With bearer transport, it is accepted, but its cookies are ignored. An invalid `Host` or path
- * gets 400. An address with too many connections gets 429.
+ * Browsers send cookies along with a WebSocket from any site, so the upgrade of a foreign origin is rejected
+ * with 403 `ORIGIN_REJECTED`. With bearer transport, it is accepted, but its cookies are ignored. An invalid
+ * `Host` or path gets 400. An address with too many connections gets 429.
  *
  * @throws ConfigurationError if a limit is invalid
  * @example const wss = new WebSocketServer({ server, path: '/trpc', ...webSocketOptions(authConfig) })
@@ -57,7 +54,7 @@ export function webSocketOptions(config: AuthConfig, limits: WebSocketLimits = {
 
   return {
     maxPayload: MAX_PAYLOAD_BYTES,
-    // `ws` emits no event for a fragment, so the frame budget can't count those of a message that never ends.
+    // `ws` emits no event for a fragment, so the frame budget misses those of a message that never ends.
     maxFragments: 64,
     // Small parts of an incomplete message cost memory, too.
     maxBufferedChunks: 4_096,
@@ -70,8 +67,8 @@ export function webSocketOptions(config: AuthConfig, limits: WebSocketLimits = {
 }
 
 /**
- * Replaces the class of a server's connections on its first upgrade. `ws` calls `verifyClient` as a method of its
- * options, which carry the class. So this module doesn't import `ws`, which an app may have twice.
+ * Replaces the class of a server's connections on its first upgrade. `ws` calls `verifyClient` as a method of
+ * its options, which hold the class, so this module needn't import `ws`, which an app may have twice.
  */
 function limitServer(
   options: { WebSocket?: unknown },

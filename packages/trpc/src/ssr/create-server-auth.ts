@@ -1,25 +1,25 @@
 import type { AuthConfig } from '@sallyport/core'
 import { requirePositive, safeListener, trustProxies } from '@sallyport/core/internal/server'
-import { type PageOptions, type PageRequest, readPage } from './page.ts'
+import { type PageOptions, type PageRequest, readPage } from './page-request.ts'
 import { type PageServer, resolveUser } from './resolve-user.ts'
 import { openServerAuth, type ServerAuth } from './server-auth.ts'
 import { createFetchToken, type TokenSource } from './token-source.ts'
 
 export interface ServerAuthOptions {
   readonly config: AuthConfig
-  /** Where JWTs come from: `auth.handler`, or `{ url }` if the auth server is another process. */
+  /** The source of JWTs: `auth.handler`, or `{ url }` if the auth server is another process. */
   readonly token: TokenSource
-  /** Of the token endpoint. @default 5_000 */
+  /** Milliseconds to wait for the token endpoint. @default 5_000 */
   readonly timeoutMs?: number
-  /** Receives why the user is unknown: a network error, or a JWT that was rejected here. @default console.error */
+  /** Called with the cause of an unknown user, such as a network error. @default console.error */
   readonly onError?: (error: unknown) => void
 }
 
 /**
- * Creates the function that resolves the user of a page by Step 1, with the JWT in the cookie or one from the token
- * endpoint; the router runs Step 2. The function never rejects, and requests at most one JWT per request.
+ * Creates the function that resolves the user of a page by Step 1, with the JWT in the cookie or one from the
+ * token endpoint. It never rejects, and fetches at most one JWT per request. The router runs Step 2.
  *
- * @throws ConfigurationError if `token.url` or `timeoutMs` can't work
+ * @throws ConfigurationError if `token.url` or `timeoutMs` is invalid
  * @example
  * const serverAuth = createServerAuth({ config: authConfig, token: auth.handler })
  * const page = await serverAuth(request, { remoteAddress })
@@ -31,11 +31,9 @@ export function createServerAuth({
   timeoutMs = 5_000,
   onError = console.error,
 }: ServerAuthOptions): (request: PageRequest, options?: PageOptions) => Promise<ServerAuth> {
-  const server: PageServer = {
-    config,
-    fetchToken: createFetchToken(token, { config, timeoutMs: requirePositive('timeoutMs', timeoutMs) }),
-    onError: safeListener(onError),
-  }
+  requirePositive('timeoutMs', timeoutMs)
+  const fetchToken = createFetchToken(token, { config, timeoutMs })
+  const server: PageServer = { config, fetchToken, onError: safeListener(onError) }
   const trustsProxy = trustProxies(config.trustedProxies)
   const cache = new WeakMap<PageRequest, Promise<ServerAuth>>()
 

@@ -1,9 +1,9 @@
 import { type AuthConfig, type Identity, identify, isAuthError, type Reason } from '@sallyport/core'
 import { isSessionOver, isTokenReason } from '@sallyport/core/internal/protocol'
 import { readCredentials } from '@sallyport/core/internal/server'
-import type { Page } from './page.ts'
+import type { Page } from './page-request.ts'
 import type { FetchToken } from './token-source.ts'
-import { withCookies, withoutCookies } from './with-cookies.ts'
+import { withCookies } from './with-cookies.ts'
 
 /** The user of a page, according to Step 1 and the token endpoint. */
 export type PageUser = {
@@ -32,7 +32,7 @@ const RENDER_SECONDS = 10
 
 const AUTHENTICATED = { status: 'authenticated', reason: null } as const
 
-/** Resolves the user by the JWT in the cookie if it lasts long enough, else by the token endpoint. Never rejects. */
+/** Resolves the user by the JWT in the cookie if it lasts long enough, else by a new one. Never rejects. */
 export async function resolveUser(page: Page, server: PageServer): Promise<PageUser> {
   const { config } = server
   const { headers } = page
@@ -76,7 +76,7 @@ export async function refresh(page: Page, rejected: Reason, server: PageServer):
     if (typeof result !== 'string' && result.sessionId === sessionCookie.sessionId)
       return { ...AUTHENTICATED, identity: result, headers, setCookies, isRefreshable: false }
     const wrong = typeof result === 'string' ? result : 'TOKEN_INVALID'
-    onError(new Error(`The JWT from the token endpoint was rejected: ${wrong}`))
+    onError(new Error(`The JWT of the token endpoint was rejected: ${wrong}. Check config and token`))
     return unknown(page, wrong)
   } catch (error) {
     if (isAuthError(error)) return unknown(page, error.reason)
@@ -98,13 +98,14 @@ export function secondsLeft({ expiresAt }: Identity, { now }: AuthConfig): numbe
   return Math.max(0, Math.floor((expiresAt.getTime() - now().getTime()) / 1000))
 }
 
-/** Later calls are anonymous. */
+/** Returns a user without cookies: later calls are anonymous. */
 export function signedOut(
   page: Page,
   reason: Reason,
   { config, setCookies }: { config: AuthConfig; setCookies: readonly string[] },
 ): PageUser {
-  return { status: 'unauthenticated', reason, headers: withoutCookies(page.headers, config), setCookies }
+  const deleted = [config.cookies.jwt, config.cookies.session].map((name) => `${name}=`)
+  return { status: 'unauthenticated', reason, headers: withCookies(page.headers, deleted), setCookies }
 }
 
 function unknown({ headers }: Page, reason: Reason): PageUser {

@@ -1,10 +1,10 @@
 import { isAuthError, type Reason } from '@sallyport/core'
 import { type HydrationState, isSessionOver, isTokenReason } from '@sallyport/core/internal/protocol'
-import type { Page } from './page.ts'
+import type { Page } from './page-request.ts'
 import { type PageServer, type PageUser, refresh, secondsLeft, signedOut } from './resolve-user.ts'
 import { isReason } from './token-source.ts'
 
-/** The part of a TanStack `QueryClient` that prefetching uses. */
+/** The part of TanStack's `QueryClient` that `prefetch` uses. */
 export interface PrefetchQueryClient {
   fetchQuery(options: PrefetchOptions): Promise<unknown>
   fetchInfiniteQuery(options: PrefetchOptions & { readonly initialPageParam: unknown }): Promise<unknown>
@@ -12,24 +12,26 @@ export interface PrefetchQueryClient {
   clear(): void
 }
 
+/** The part of TanStack's query options that `prefetch` uses. */
 export interface PrefetchOptions {
   readonly queryKey: readonly unknown[]
 }
 
+/** The user of a page, and functions that call the router for them. */
 export interface ServerAuth {
-  /** For `createAuthClient({ hydrate: state })`. Read it after all calls: they may end the session. */
+  /** The option `hydrate` of `createAuthClient`. Read it after all calls: they may end the session. */
   readonly state: HydrationState
-  /** Why the page has no user; null if it has one, or no credentials. */
+  /** The reason why the page has no user; null if it has one, or no credentials. */
   readonly reason: Reason | null
-  /** The headers of the page with the cookies that its browser has now: for `createAuthContext(config).headers`. */
+  /** The headers of the page with the browser's current cookies, for `createAuthContext(config).headers`. */
   readonly headers: Headers
-  /** Send each to the browser in its own `Set-Cookie`. */
+  /** Cookies for the browser. Send each in a separate `Set-Cookie`. */
   readonly setCookies: readonly string[]
-  /** Runs `work`, and again with a fresh JWT if the router rejects the browser's. It should only read. */
+  /** Runs `work`, and again with a fresh JWT if the router rejects the browser's. `work` must only read. */
   call<Result>(work: (headers: Headers) => Promise<Result>): Promise<Result>
   /**
-   * Fetches queries into the `QueryClient` of this request. Never rejects: the browser fetches a failed query again.
-   * Clears everything if any call finds that the session ended or the user is banned.
+   * Fetches queries into the `QueryClient` of this request. Never rejects: the browser fetches a failed query
+   * again. Clears the query client if any call finds that the session ended or the user is banned.
    */
   prefetch(queryClient: PrefetchQueryClient, queries: readonly PrefetchOptions[]): Promise<void>
 }
@@ -104,24 +106,21 @@ export function openServerAuth(page: Page, resolved: PageUser, server: PageServe
     call,
     async prefetch(queryClient, queries) {
       filled.add(queryClient)
-      const fetched = queries.map((query) =>
-        call(() => fetchInto(queryClient, query)).catch(() => {
-          queryClient.removeQueries({ queryKey: query.queryKey, exact: true })
-        }),
-      )
+      const fetched = queries.map((query) => {
+        // The retries of an app's browsers would delay the page.
+        const once = { ...query, retry: false }
+        const isInfinite = 'initialPageParam' in once
+        return call(() =>
+          isInfinite ? queryClient.fetchInfiniteQuery(once) : queryClient.fetchQuery(once),
+        ).catch(() => queryClient.removeQueries({ queryKey: query.queryKey, exact: true }))
+      })
       await Promise.all(fetched)
       if (isCleared) queryClient.clear()
     },
   }
 }
 
-/** Fetches into the query client, without the retries that an app uses in browsers: they would delay the page. */
-function fetchInto(queryClient: PrefetchQueryClient, options: PrefetchOptions): Promise<unknown> {
-  const once = { ...options, retry: false }
-  return 'initialPageParam' in once ? queryClient.fetchInfiniteQuery(once) : queryClient.fetchQuery(once)
-}
-
-/** Returns why a router rejected a call and whether no resolver ran; null for other errors. */
+/** Returns the reason why a router rejected a call, and whether no resolver ran; null for other errors. */
 function rejectionOf(error: unknown): { reason: Reason; isReplayable: boolean } | null {
   const { cause, data }: { cause?: unknown; data?: unknown } = Object(error)
   const authError = [error, cause].find(isAuthError)

@@ -1,7 +1,7 @@
 import { type AuthConfig, ConfigurationError, REASONS, type Reason } from '@sallyport/core'
 import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { requireSecureUrl } from '@sallyport/core/internal/server'
-import type { Page } from './page.ts'
+import type { Page } from './page-request.ts'
 import { parseSetCookie } from './with-cookies.ts'
 
 /** `auth.handler`, or any other function that handles the requests under `/api/auth`. */
@@ -10,16 +10,17 @@ export type AuthHandler = (
   options?: { readonly remoteAddress?: string | undefined },
 ) => Promise<Response>
 
+/** The token endpoint: a handler in this process, or the URL of another one. */
 export type TokenSource =
   | AuthHandler
   | {
-      /** The URL before `/api/auth`: https, or http on this machine. May be a proxy; redirects aren't followed. */
+      /** The URL before `/api/auth`: https, or http on this machine. Redirects aren't followed. */
       readonly url: string
       /** @default globalThis.fetch */
       readonly fetch?: typeof globalThis.fetch
     }
 
-/** Throws without a response in time that is clearly ours. The reason is null if it has a JWT. */
+/** Fetches a JWT; `reason` is null if the response has one. Throws without a response of an auth endpoint. */
 export type FetchToken = (page: Page) => Promise<{ reason: Reason | null; setCookies: readonly string[] }>
 
 export function createFetchToken(
@@ -32,22 +33,22 @@ export function createFetchToken(
       const response = await send(page, signal)
       return { response, body: (await response.json().catch(() => null)) as unknown }
     })
-    // A proxy may set cookies of its own, which aren't for the browser.
+    // The cookies of a proxy aren't for the browser.
     const { jwt, session } = config.cookies
-    const isFor =
-      (...names: string[]) =>
-      (setCookie: string) =>
-        names.includes(parseSetCookie(setCookie).name)
-    const setCookies = response.headers.getSetCookie().filter(isFor(jwt, session))
+    const nameOf = (setCookie: string) => parseSetCookie(setCookie).name
+    const all = response.headers.getSetCookie()
+    const setCookies = all.filter((setCookie) => [jwt, session].includes(nameOf(setCookie)))
     if (response.ok) {
-      if (setCookies.some(isFor(jwt))) return { reason: null, setCookies }
-      throw new Error(`The token endpoint responded with ${response.status} without a JWT`)
+      if (setCookies.some((setCookie) => nameOf(setCookie) === jwt)) return { reason: null, setCookies }
+      throw new Error(`The token endpoint responded with ${response.status} without a JWT. ${CHECK}`)
     }
     const { code }: { code?: unknown } = Object(body)
     if (isReason(code) && REASONS[code].status === response.status) return { reason: code, setCookies }
-    throw new Error(`The token endpoint responded with ${response.status}`)
+    throw new Error(`The token endpoint responded with ${response.status}. ${CHECK}`)
   }
 }
+
+const CHECK = 'Check the option token of createServerAuth'
 
 function createSend(
   source: TokenSource,
@@ -61,7 +62,11 @@ function createSend(
       return source(request, { remoteAddress: address ?? undefined })
     }
   }
-  const url = `${baseOf(source.url)}${path}`
+  // Over plain HTTP, an attacker could read the session secret.
+  const { href, search, hash } = requireSecureUrl('token.url', source.url)
+  if (search !== '' || hash !== '')
+    throw new ConfigurationError('token.url must end before /api/auth, without a query or a hash')
+  const url = `${href.replace(/\/+$/, '')}${path}`
   return ({ headers, address }, signal) => {
     const sent = headersFor(headers)
     // This address was verified. The auth server uses it if it trusts this server as a proxy.
@@ -77,15 +82,7 @@ function headersFor(page: Headers): Record<string, string> {
   return { cookie: page.get('cookie') ?? '', [CLIENT_HEADER]: '1', accept: 'application/json' }
 }
 
-/** Over plain HTTP, an attacker could read the session secret. */
-function baseOf(value: string): string {
-  const { href, search, hash } = requireSecureUrl('token.url', value)
-  if (search !== '' || hash !== '')
-    throw new ConfigurationError('token.url must be what comes before /api/auth')
-  return href.replace(/\/+$/, '')
-}
-
-/** Some edge runtimes lack `AbortSignal.timeout`, and the source may ignore the signal. */
+/** Limits the time of `work`. Some edge runtimes lack `AbortSignal.timeout`, and it may ignore the signal. */
 async function withTimeout<Value>(
   timeoutMs: number,
   work: (signal: AbortSignal) => Promise<Value>,
@@ -93,7 +90,7 @@ async function withTimeout<Value>(
   const controller = new AbortController()
   const { promise: late, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => {
-    const error = new Error(`The token endpoint did not respond within ${timeoutMs} ms`)
+    const error = new Error(`The token endpoint did not respond within ${timeoutMs} ms. Increase timeoutMs`)
     reject(error)
     controller.abort(error)
   }, timeoutMs)

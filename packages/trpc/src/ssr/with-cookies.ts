@@ -1,5 +1,3 @@
-import type { AuthConfig } from '@sallyport/core'
-
 export function parseSetCookie(setCookie: string): { name: string; value: string } {
   const [pair = ''] = setCookie.split(';')
   const equals = pair.indexOf('=')
@@ -10,14 +8,7 @@ export function parseSetCookie(setCookie: string): { name: string; value: string
 export function withCookies(headers: Headers, setCookies: readonly string[]): Headers {
   const cookies = setCookies.map(parseSetCookie)
   const added = cookies.filter(({ value }) => value !== '').map(({ name, value }) => `${name}=${value}`)
-  return replaceCookies(headers, new Set(cookies.map(({ name }) => name)), added)
-}
-
-export function withoutCookies(headers: Headers, { cookies }: AuthConfig): Headers {
-  return replaceCookies(headers, new Set([cookies.jwt, cookies.session]), [])
-}
-
-function replaceCookies(headers: Headers, names: ReadonlySet<string>, added: readonly string[]): Headers {
+  const names = new Set(cookies.map(({ name }) => name))
   const pairs = (headers.get('cookie') ?? '').split(';').map((pair) => pair.replace(WHITE_SPACE, ''))
   const kept = pairs.filter((pair) => pair !== '' && !names.has(pair.split('=', 1)[0] ?? ''))
   const result = new Headers(headers)
@@ -27,5 +18,5 @@ function replaceCookies(headers: Headers, names: ReadonlySet<string>, added: rea
   return result
 }
 
-/** Not `trim()`: other white space belongs to the value (RFC 9110 section 5.6.3), as where cookies are read. */
+/** Not `trim()`: other white space belongs to the value (RFC 9110 section 5.6.3). */
 const WHITE_SPACE = /^[ \t]+|[ \t]+$/g

@@ -32,7 +32,7 @@ afterEach(() => {
 })
 afterAll(() => app.close())
 
-/** Where an action runs, and how it gets to the database from there. */
+/** Where an action runs, and its path to the database. */
 const PLACES = {
   'beside the database': { hasDb: true, runner: 'local' },
   'without a database': { hasDb: false, runner: 'HTTP' },
@@ -54,7 +54,7 @@ const t = initTRPC
     errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),
   })
 
-/** Paths of the actions that were let in, and what they found in their contexts. */
+/** Accepted calls: the path and the context of each. */
 const runs: { path: string; ctx: object }[] = []
 const authedAction = createAuthedAction(
   t.procedure,
@@ -68,7 +68,7 @@ beforeEach(() => {
   runs.length = 0
 })
 
-/** What happens between the guard and the resolver. */
+/** Runs between the guard and the resolver. */
 let meanwhile: () => Promise<unknown> = async () => {}
 afterEach(() => {
   meanwhile = async () => {}
@@ -101,7 +101,7 @@ const router = t.router({
   take: authedAction.mutation(({ ctx }) => ctx.auth.api.takeName()),
   spend: authedAction.mutation(({ ctx }) => ctx.auth.api.spend()),
   forAdmins: authedAction.use(requireRole('admin')).mutation(() => 'done'),
-  /** Counting writes, and yet a query may be limited. */
+  /** A limit writes its count, but a query may still use one. */
   limited: authedAction.use(rateLimit({ points: 2, duration: 60 })).query(() => 'done'),
   adminClock: authedAction.use(requireRole('admin')).subscription(async function* ({ ctx }) {
     yield 'ready'
@@ -115,7 +115,7 @@ const router = t.router({
 
 const createCaller = t.createCallerFactory(router)
 
-/** The actions as a request calls them; all calls of one caller belong to one request. */
+/** Returns a caller for the actions. All its calls belong to one request. */
 function callerAt(place: Place, { cookie }: { cookie?: string } = {}, transport: 'http' | 'ws' = 'http') {
   const { hasDb, runner } = PLACES[place]
   const headers = { origin: ORIGIN, ...(cookie !== undefined && { cookie }) }
@@ -130,7 +130,7 @@ function callerAt(place: Place, { cookie }: { cookie?: string } = {}, transport:
   )
 }
 
-/** As an error formatter would know it. */
+/** Records the path of an error, as an error formatter does. */
 function notePath({ error, path }: { error: TRPCError; path?: string | undefined }): void {
   if (path !== undefined) callerPaths.set(error, path)
 }
@@ -138,7 +138,7 @@ function notePath({ error, path }: { error: TRPCError; path?: string | undefined
 const reasonOf = ({ rejection }: Outcome): Reason | null => rejection?.auth?.reason ?? null
 
 describe.each(places)('an action %s', (place) => {
-  describe('is let in by both steps', () => {
+  describe('checks both steps', () => {
     test.each<{ state: string; change: (session: TestSession) => Promise<unknown>; reason: Reason | null }>([
       { state: 'a valid session', change: async () => {}, reason: null },
       { state: 'a revoked session', change: (s) => app.auth.revoke(s), reason: 'SESSION_NOT_FOUND' },
@@ -157,7 +157,7 @@ describe.each(places)('an action %s', (place) => {
       expect(runs).toHaveLength(reason === null ? 1 : 0)
     })
 
-    test('a database that is away: 503, and the client may try again', async () => {
+    test('responds with 503 and is retryable while the database is unreachable', async () => {
       const session = await app.signIn()
       app.store.answer = () => Promise.reject(new Error('connection refused'))
       const { rejection } = await outcomeOf(callerAt(place, session).whoami())
@@ -169,8 +169,8 @@ describe.each(places)('an action %s', (place) => {
     })
   })
 
-  describe('finds in its context', () => {
-    test('session, user and identity with the columns that the definition adds, and what the app has put there', async () => {
+  describe('puts into its context', () => {
+    test("the session, user, and identity with added columns, and the app's own members", async () => {
       const session = await app.signIn()
       const { userId, sessionId } = session
       expect(await callerAt(place, session).whoami()).toEqual({
@@ -205,7 +205,7 @@ describe.each(places)('an action %s', (place) => {
       expect(await caller.rename()).toEqual({ caller: session.userId, text: 'hello' })
     })
 
-    test('endpoints that do not ask for the JWT again: over WebSocket the identity outlives it', async () => {
+    test("endpoints that don't check the JWT again: over WebSocket, the identity outlives it", async () => {
       const session = await app.signIn()
       const caller = callerAt(place, session, 'ws')
       await caller.whoami()
@@ -216,11 +216,11 @@ describe.each(places)('an action %s', (place) => {
     })
   })
 
-  describe('is rejected', () => {
+  describe('rejects', () => {
     test.each<{ call: string; run: (caller: ReturnType<typeof callerAt>) => Promise<unknown> }>([
       { call: 'ctx.runMutation in a query', run: (caller) => caller.sneaky() },
       { call: 'an endpoint that writes in a query', run: (caller) => caller.sneakyApi() },
-    ])('$call: WRITE_IN_QUERY, before anything is sent', async ({ run }) => {
+    ])('$call with WRITE_IN_QUERY, before it sends anything', async ({ run }) => {
       const caller = callerAt(place, await app.signIn())
       await caller.whoami()
       app.calls.length = 0
@@ -232,7 +232,7 @@ describe.each(places)('an action %s', (place) => {
     test.each<{ state: string; change: (session: TestSession) => Promise<unknown>; reason: Reason }>([
       { state: 'revoked', change: (s) => app.auth.revoke(s), reason: 'SESSION_NOT_FOUND' },
       { state: 'banned', change: (s) => app.auth.ban(s), reason: 'ACCOUNT_BANNED' },
-    ])('its functions when the user is $state meanwhile: $reason', async ({ change, reason }) => {
+    ])('a function call after the user was $state: $reason', async ({ change, reason }) => {
       const session = await app.signIn()
       meanwhile = () => change(session)
       const caller = callerAt(place, session)
@@ -244,10 +244,10 @@ describe.each(places)('an action %s', (place) => {
 })
 
 test.each<{ backend: string; run: Runner['run'] }>([
-  { backend: 'is away', run: () => Promise.reject(new TypeError('fetch failed')) },
-  { backend: 'answers with what is no session', run: async () => ({ id: 'somebody' }) },
-  { backend: 'does not know us', run: () => Promise.reject(new AuthError('SESSIONS_UNAVAILABLE')) },
-])('an action whose backend $backend: 503, and its resolver does not run', async ({ run }) => {
+  { backend: 'is unreachable', run: () => Promise.reject(new TypeError('fetch failed')) },
+  { backend: "returns something that isn't a session", run: async () => ({ id: 'somebody' }) },
+  { backend: 'rejects its credentials', run: () => Promise.reject(new AuthError('SESSIONS_UNAVAILABLE')) },
+])('an action whose backend $backend responds with 503, and its resolver does not run', async ({ run }) => {
   const { cookie } = await app.signIn()
   const { auth } = createAuthContext(app.auth.config).headers({ cookie, origin: ORIGIN }, { method: 'POST' })
   const caller = createCaller({ auth, runner: { run }, requestId: 'r1' })
@@ -257,7 +257,7 @@ test.each<{ backend: string; run: Runner['run'] }>([
 })
 
 describe('a stream of an action', () => {
-  test('beside the database ends with the reason as soon as the session does', async () => {
+  test('ends with the reason as soon as the session ends, beside the database', async () => {
     const session = await app.signIn()
     const stream = await openClock('beside the database', session)
     await app.auth.revoke(session)
@@ -268,7 +268,7 @@ describe('a stream of an action', () => {
   test.each<{ state: string; change: (session: TestSession) => Promise<unknown>; reason: Reason }>([
     { state: 'revoked', change: (s) => app.auth.revoke(s), reason: 'SESSION_NOT_FOUND' },
     { state: 'banned', change: (s) => app.auth.ban(s), reason: 'ACCOUNT_BANNED' },
-  ])('without a database ends within the lease when its user is $state', async ({ change, reason }) => {
+  ])('ends within the lease after its user was $state, without a database', async ({ change, reason }) => {
     const session = await app.signIn()
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
     const stream = await openClock('without a database', session)
@@ -283,7 +283,7 @@ describe('a stream of an action', () => {
     }
     expect(ended).toBe(true)
     expect((await stream.ended)?.auth).toMatchObject({ reason })
-    // Nothing keeps on asking.
+    // No lookups continue after the end.
     app.calls.length = 0
     await vi.advanceTimersByTimeAsync(10_000)
     expect(app.calls).toEqual([])
@@ -297,7 +297,7 @@ describe('a stream of an action', () => {
   }
 })
 
-/** Takes the role of an admin away. */
+/** Removes the admin role. */
 async function demote({ userId }: TestSession): Promise<void> {
   const { cookie } = await app.signIn({ role: 'admin' })
   const { auth } = createAuthContext(app.auth.config).headers({ cookie, origin: ORIGIN }, { method: 'POST' })
@@ -305,11 +305,11 @@ async function demote({ userId }: TestSession): Promise<void> {
 }
 
 describe('the builder', () => {
-  test('is counted as guarded, and its inputs come after the guard', () => {
+  test('is recognized as guarded, and parses inputs after the guard', () => {
     expect(() => assertGuarded(router, { public: [] })).not.toThrow()
   })
 
-  test('hands the idempotency key and the signal of the caller to its runner', async () => {
+  test("passes the caller's idempotency key and signal to its runner", async () => {
     const calls: Parameters<Runner['run']>[0][] = []
     const runner: Runner = {
       async run(call) {
@@ -345,7 +345,7 @@ describe('the builder', () => {
     ])
   })
 
-  describe('takes a procedure that is guarded already', () => {
+  describe('accepts a procedure that is already guarded', () => {
     const withDb = initTRPC.context<AuthContext & { readonly db: AuthDatabase }>().create()
     const action = createAuthedAction(
       withDb.procedure.use(sessionMiddleware).use(requireRole('admin')),
@@ -366,7 +366,7 @@ describe('the builder', () => {
       return createGuardedCaller({ auth, db: app.db })
     }
 
-    test('and holds its streams to what was asked of the session before', async () => {
+    test("and applies the earlier guard's requirements to its streams", async () => {
       const session = await app.signIn({ role: 'admin' })
       const stream = readStream(await callerFor(session).clock(), () => {})
       await stream.first
@@ -383,7 +383,7 @@ describe('the builder', () => {
     expect(runs).toEqual([])
   })
 
-  test('rejects a context without a way to a database', async () => {
+  test('rejects a context with neither a database nor functions', async () => {
     const { cookie } = await app.signIn()
     const { auth } = createAuthContext(app.auth.config).headers({ cookie, origin: ORIGIN })
     const context = Object.assign(Object.create(null), { auth, requestId: 'r1' })

@@ -14,7 +14,7 @@ import { FOREIGN, ORIGIN } from '../support/visitor.ts'
 import { follow, type Host, openVisitor } from './open-visitor.ts'
 import { RATION, streaming } from './router.ts'
 import { LISTED_ORIGIN, testAuth } from './test-auth.ts'
-import { answer } from './web.ts'
+import { respond } from './web.ts'
 import { serveWebSockets } from './web-sockets.ts'
 
 const ADAPTERS = [
@@ -22,9 +22,9 @@ const ADAPTERS = [
   { adapter: 'Express', load: () => import('./express.ts') },
   { adapter: 'Fastify', load: () => import('./fastify.ts') },
   { adapter: 'node:http', load: () => import('./node-http.ts') },
-  { adapter: 'route handlers of Next.js', load: () => import('./next/server.ts'), sockets: false },
-  { adapter: 'Express and tRPC’s adapter', load: () => import('./express-trpc.ts'), cors: false },
-  { adapter: 'Fastify and tRPC’s adapter', load: () => import('./fastify-trpc.ts'), cors: false },
+  { adapter: 'Next.js route handlers', load: () => import('./next/server.ts'), sockets: false },
+  { adapter: "Express with tRPC's adapter", load: () => import('./express-trpc.ts'), cors: false },
+  { adapter: "Fastify with tRPC's adapter", load: () => import('./fastify-trpc.ts'), cors: false },
 ]
 
 /** Listens on a free port until the end of the tests. */
@@ -65,7 +65,7 @@ describe.each(ADAPTERS)('$adapter', ({ load, sockets = true, cors = true }) => {
     await close(server)
   })
 
-  test('a user signs up, is let in by the cookies, and the record of it has their address', async () => {
+  test("accepts the cookies of a sign-up, and records the user's address", async () => {
     const visitor = openVisitor(host)
     const email = `${crypto.randomUUID()}@example.com`
     const signUp = await visitor.post('/api/auth/sign-up/email', {
@@ -84,7 +84,7 @@ describe.each(ADAPTERS)('$adapter', ({ load, sockets = true, cors = true }) => {
     )
   })
 
-  test('calls of one batch are one request, and more than a batch may have is rejected', async () => {
+  test('treats the calls of a batch as one request, and rejects a batch over the limit', async () => {
     const visitor = openVisitor(host, ada)
     const before = testAuth.lookups.count
     const { client } = visitor
@@ -93,13 +93,13 @@ describe.each(ADAPTERS)('$adapter', ({ load, sockets = true, cors = true }) => {
       5,
       ada.userId,
     ])
-    // One of the queries, one of the mutation.
+    // One for the queries, one for the mutation.
     expect(testAuth.lookups.count - before).toBe(2)
     const calls = Array(MAX_BATCH_SIZE + 1).fill('health')
     expect((await visitor.fetch(`/trpc/${calls.join()}?batch=1&input=%7B%7D`)).status).toBe(400)
   })
 
-  test('what may be one caller’s alone is not stored, and what anyone may see is', async () => {
+  test('responds with no-store to a private query, but not to a public one', async () => {
     const visitor = openVisitor(host, ada)
     const cacheControl = async (path: string) => (await visitor.fetch(path)).headers.get('cache-control')
     expect(await Promise.all(['/trpc/me', '/trpc/health', '/api/auth/session'].map(cacheControl))).toEqual([
@@ -111,8 +111,8 @@ describe.each(ADAPTERS)('$adapter', ({ load, sockets = true, cors = true }) => {
 
   test.each([
     { from: 'another site', headers: FOREIGN },
-    { from: 'nobody knows where', headers: {} },
-  ])('a mutation from $from is rejected: ORIGIN_REJECTED', async ({ headers }) => {
+    { from: 'an unknown origin', headers: {} },
+  ])('rejects a mutation from $from with ORIGIN_REJECTED', async ({ headers }) => {
     const answer = await fetch(`http://${host}/trpc/say`, {
       method: 'POST',
       headers: { cookie: ada.cookie, 'content-type': 'application/json', ...headers },
@@ -121,7 +121,7 @@ describe.each(ADAPTERS)('$adapter', ({ load, sockets = true, cors = true }) => {
     expect([answer.status, reasonOf(await answer.text())]).toEqual([403, 'ORIGIN_REJECTED'])
   })
 
-  test('a program without an origin says what it is by a header', async () => {
+  test('accepts a program without an origin if it sends the client header', async () => {
     const answer = await fetch(`http://${host}/trpc/say`, {
       method: 'POST',
       headers: { cookie: ada.cookie, 'content-type': 'application/json', 'x-sallyport': '1' },
@@ -131,24 +131,24 @@ describe.each(ADAPTERS)('$adapter', ({ load, sockets = true, cors = true }) => {
   })
 
   test.each(['/trpc/say', '/api/auth/update-user'])(
-    'a body of %s that is too long is rejected with 413 before its end has come',
+    'rejects an oversized body of %s with 413 before it has arrived completely',
     async (path) => {
       expect(await sendEndlessBody(host, { path, cookie: ada.cookie })).toBe(413)
     },
   )
 
-  test('so is one that is little too long', async () => {
+  test('rejects a body just over the limit with 413', async () => {
     const text = 'x'.repeat(MAX_PAYLOAD_BYTES)
     expect((await openVisitor(host, ada).post('/trpc/say', [text])).status).toBe(413)
   })
 
-  test('a body that is just short enough is taken', async () => {
+  test('accepts a body just under the limit', async () => {
     const visitor = openVisitor(host, ada)
     const text = 'x'.repeat(MAX_PAYLOAD_BYTES - 100)
     expect(await visitor.client.say.mutate(text)).toBe(text.length)
   })
 
-  test('after a revocation the next call answers 401 SESSION_NOT_FOUND', async () => {
+  test('responds with 401 SESSION_NOT_FOUND to the next call after a revocation', async () => {
     const session = await ada2()
     const visitor = openVisitor(host, session)
     expect((await visitor.fetch('/trpc/me')).status).toBe(200)
@@ -157,7 +157,7 @@ describe.each(ADAPTERS)('$adapter', ({ load, sockets = true, cors = true }) => {
     expect([answer.status, reasonOf(await answer.text())]).toEqual([401, 'SESSION_NOT_FOUND'])
   })
 
-  test('limits count by the address of the visitor', async () => {
+  test("rate-limits by the visitor's address", async () => {
     const [visitor, other] = [openVisitor(host, ada), openVisitor(host, ada)]
     expect(await visitor.client.address.query()).toBe(visitor.address)
     const call = async () => (await visitor.fetch('/trpc/rationed')).status
@@ -168,7 +168,7 @@ describe.each(ADAPTERS)('$adapter', ({ load, sockets = true, cors = true }) => {
     expect((await other.fetch('/trpc/rationed')).status).toBe(200)
   })
 
-  test('roles are asked for, and a sensitive procedure reads anew', async () => {
+  test('checks roles, and reads the session again for a sensitive procedure', async () => {
     const [user, boss] = [openVisitor(host, ada), openVisitor(host, admin)]
     const rejected = await user.fetch('/trpc/users')
     expect([rejected.status, reasonOf(await rejected.text())]).toEqual([403, 'ROLE_REQUIRED'])
@@ -176,7 +176,7 @@ describe.each(ADAPTERS)('$adapter', ({ load, sockets = true, cors = true }) => {
     expect(await user.client.rotate.mutate()).toBe(ada.sessionId)
   })
 
-  test('a subscription over server-sent events ends with the reason', async () => {
+  test('ends a subscription over server-sent events with the reason', async () => {
     const session = await ada2()
     const stream = follow(openVisitor(host, session).overEvents())
     await stream.begun
@@ -185,7 +185,7 @@ describe.each(ADAPTERS)('$adapter', ({ load, sockets = true, cors = true }) => {
     await soon(() => expect(streaming).toEqual(new Set()))
   })
 
-  test('a subscription over server-sent events ends on the server when its client leaves', async () => {
+  test('ends a subscription over server-sent events on the server when its client leaves', async () => {
     const stream = follow(openVisitor(host, ada).overEvents())
     await stream.begun
     expect(streaming).toEqual(new Set([ada.userId]))
@@ -197,7 +197,7 @@ describe.each(ADAPTERS)('$adapter', ({ load, sockets = true, cors = true }) => {
     test.each([
       { origin: LISTED_ORIGIN, status: 204, allowed: LISTED_ORIGIN },
       { origin: FOREIGN.origin, status: 403, allowed: null },
-    ])('a preflight from $origin answers $status', async ({ origin, status, allowed }) => {
+    ])('responds with $status to a preflight from $origin', async ({ origin, status, allowed }) => {
       const headers = { origin, 'access-control-request-method': 'POST' }
       for (const path of ['/trpc/say', '/api/auth/sign-out']) {
         const answer = await fetch(`http://${host}${path}`, { method: 'OPTIONS', headers })
@@ -211,12 +211,12 @@ describe.each(ADAPTERS)('$adapter', ({ load, sockets = true, cors = true }) => {
 
   if (!sockets) return
 
-  test('it says that it is ready', async () => {
+  test('reports that it is ready', async () => {
     const answer = await fetch(`http://${host}/healthz`)
     expect([answer.status, await answer.json()]).toEqual([200, { ok: true }])
   })
 
-  test('a call over WebSocket is let in, and each call of a frame is answered alone', async () => {
+  test('accepts a call over WebSocket, and responds to each call of a frame separately', async () => {
     const client = openVisitor(host, ada).overWebSocket()
     expect(await client.me.query()).toBe(ada.userId)
     const frame = Array(MAX_BATCH_SIZE + 1).fill({ id: 1, method: 'query', params: { path: 'health' } })
@@ -227,7 +227,7 @@ describe.each(ADAPTERS)('$adapter', ({ load, sockets = true, cors = true }) => {
     expect(String(await once(socket, 'message'))).toContain('"data":{"ok":true}')
   })
 
-  test('a subscription over WebSocket ends with the reason', async () => {
+  test('ends a subscription over WebSocket with the reason', async () => {
     const session = await ada2()
     const stream = follow(openVisitor(host, session).overWebSocket())
     await stream.begun
@@ -236,7 +236,7 @@ describe.each(ADAPTERS)('$adapter', ({ load, sockets = true, cors = true }) => {
     await soon(() => expect(streaming).toEqual(new Set()))
   })
 
-  test('the WebSocket of a user who is banned is closed with 4403', async () => {
+  test("closes a banned user's WebSocket with 4403", async () => {
     const session = await testAuth.signIn()
     const socket = new WebSocket(`ws://${host}/trpc`, { origin: ORIGIN, headers: { cookie: session.cookie } })
     onTestFinished(() => socket.terminate())
@@ -248,15 +248,15 @@ describe.each(ADAPTERS)('$adapter', ({ load, sockets = true, cors = true }) => {
     expect(await closed).toEqual([4403, Buffer.from('ACCOUNT_BANNED')])
   })
 
-  test('a WebSocket is known by the address of the visitor', async () => {
+  test("identifies a WebSocket by the visitor's address", async () => {
     const visitor = openVisitor(host, ada)
     expect(await visitor.overWebSocket().address.query()).toBe(visitor.address)
   })
 
   test.each([
     { from: 'a foreign page', headers: { ...FOREIGN } },
-    { from: 'a program that names no origin', headers: {} },
-  ])('a WebSocket of $from is rejected with 403', async ({ headers }) => {
+    { from: 'a program without an origin', headers: {} },
+  ])('rejects a WebSocket from $from with 403', async ({ headers }) => {
     const socket = new WebSocket(`ws://${host}/trpc`, { headers: { ...headers, cookie: ada.cookie } })
     onTestFinished(() => socket.terminate())
     const status = await new Promise((resolve) => {
@@ -271,7 +271,7 @@ describe.each(ADAPTERS)('$adapter', ({ load, sockets = true, cors = true }) => {
 test.each([
   { framework: 'Express', load: () => import('./express.ts') },
   { framework: 'Fastify', load: () => import('./fastify.ts') },
-])('$framework parses the bodies of the app’s own routes', async ({ load }) => {
+])("$framework parses the bodies of the app's own routes", async ({ load }) => {
   const { server } = await load()
   const host = await listen(server)
   onTestFinished(() => close(server))
@@ -279,11 +279,11 @@ test.each([
   expect(await response.json()).toEqual({ received: { hello: 'world' } })
 })
 
-test('express.json() in front of ours leaves no body to read', async () => {
+test('express.json() before our handler leaves no body to read', async () => {
   const app = express().use(express.json({ strict: false }))
   app.all(
     ['/trpc/*path', '/api/auth/*path'],
-    getRequestListener((incoming) => answer(incoming, undefined)),
+    getRequestListener((incoming) => respond(incoming, undefined)),
   )
   const server = createServer(app)
   const host = await listen(server)
@@ -295,7 +295,10 @@ test('express.json() in front of ours leaves no body to read', async () => {
   expect([signIn.status, (await signIn.json()).code]).toEqual([400, 'INVALID_INPUT'])
 })
 
-/** Sends the beginning of a body and waits for the answer, which whoever wants to read it whole would never give. */
+/**
+ * Sends the start of a body and waits for a response. A server that reads the whole body first never
+ * responds.
+ */
 async function sendEndlessBody(
   host: Host,
   { path, cookie }: { path: string; cookie: string },

@@ -1,8 +1,10 @@
 import { createAuthContext, type HttpContextOptions, type WsContextOptions } from '@sallyport/trpc'
 import { authConfig } from './auth.config.ts'
-import { database } from './database.ts'
+import { testAuth } from './test-auth.ts'
 
-const auth = createAuthContext(authConfig, { db: database.db })
-export const httpContext = (options: HttpContextOptions) => ({ ...auth.http(options), db: database.db })
-export const wsContext = (options: WsContextOptions) => ({ ...auth.ws(options), db: database.db })
+export const auth = testAuth
+export const database = { db: testAuth.db, close: testAuth.close }
+const context = createAuthContext(authConfig, { db: database.db })
+export const httpContext = (options: HttpContextOptions) => ({ ...context.http(options), db: database.db })
+export const wsContext = (options: WsContextOptions) => ({ ...context.ws(options), db: database.db })
 export type Context = ReturnType<typeof httpContext>

@@ -5,10 +5,10 @@ import { createExpressMiddleware } from '@trpc/server/adapters/express'
 import express from 'express'
 import { httpContext } from './context.ts'
 import { appRouter } from './router.ts'
-import { answer } from './web.ts'
+import { respond } from './web.ts'
 
 const app = express()
-const handle = getRequestListener((request, { incoming }) => answer(request, incoming.socket.remoteAddress))
+const handle = getRequestListener((request, { incoming }) => respond(request, incoming.socket.remoteAddress))
 app.all(['/api/auth/*path', '/healthz'], handle)
 app.use(
   '/trpc',

@@ -1,24 +1,24 @@
 import { getRequestListener } from '@hono/node-server'
-import { type FastifyReply, type FastifyRequest, fastify } from 'fastify'
-import { answer } from './web.ts'
+import { fastify } from 'fastify'
+import { respond } from './web.ts'
 
 const app = fastify()
-const listener = getRequestListener((request, { incoming }) => answer(request, incoming.socket.remoteAddress))
+const listener = getRequestListener((request, { incoming }) =>
+  respond(request, incoming.socket.remoteAddress),
+)
 
 await app.register(async (routes) => {
-  // In this plugin alone no body is read by Fastify.
+  // In this plugin, Fastify doesn't read bodies.
   routes.removeAllContentTypeParsers()
   routes.addContentTypeParser('*', (_request, _body, done) => done(null))
-  const handle = (request: FastifyRequest, reply: FastifyReply) => {
-    reply.hijack()
-    void listener(request.raw, reply.raw)
-  }
-  routes.all('/api/auth/*', handle)
-  routes.all('/trpc/*', handle)
-  routes.get('/healthz', handle)
+  for (const path of ['/api/auth/*', '/trpc/*', '/healthz'])
+    routes.all(path, (request, reply) => {
+      reply.hijack()
+      void listener(request.raw, reply.raw)
+    })
 })
 
-// What follows is for routes of your own.
+// Your own routes:
 app.post('/webhook', async (request) => ({ received: request.body }))
 
 await app.ready()

@@ -2,10 +2,10 @@ import { createServer } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { getConnInfo } from '@hono/node-server/conninfo'
 import { type Context, Hono } from 'hono'
-import { answer } from './web.ts'
+import { respond } from './web.ts'
 
 const app = new Hono()
-const handle = (c: Context) => answer(c.req.raw, getConnInfo(c).remote.address)
+const handle = (c: Context) => respond(c.req.raw, getConnInfo(c).remote.address)
 app.all('/api/auth/*', handle)
 app.all('/trpc/*', handle)
 app.get('/healthz', handle)

@@ -49,7 +49,7 @@ afterAll(async () => {
   rmSync(dirname(file), { recursive: true })
 })
 
-/** A browser with the cookie of the old app, and our client in it. */
+/** Opens a browser with the old app's cookie and our client. */
 function openBrowser(session: { cookie: string }) {
   const { fetch: send, header: cookie } = cookieFetch({ origin: ORIGIN }, session.cookie)
   const authClient = createAuthClient({ baseUrl, fetch: send })
@@ -57,7 +57,7 @@ function openBrowser(session: { cookie: string }) {
   return { authClient, cookie, send, client: createTRPCClient<AppRouter>({ links }) }
 }
 
-/** What one call over a WebSocket is answered. */
+/** Calls a procedure over WebSocket and returns the response as text. */
 async function overWebSocket(cookie: string, path: string): Promise<string> {
   const headers = { cookie, origin: ORIGIN }
   const socket = new WebSocket(`${baseUrl.replace('http', 'ws')}/trpc`, { headers })
@@ -66,14 +66,14 @@ async function overWebSocket(cookie: string, path: string): Promise<string> {
   return answer.finally(() => socket.terminate())
 }
 
-test('whoever is signed in the old way is let in by both guards, without a sign-in', async () => {
+test('both guards accept a user of the old app without a new sign-in', async () => {
   const { authClient, client } = openBrowser(signIn())
   expect(await client.reports.list.query()).toEqual(['a report of Ada'])
   expect(await client.notes.list.query()).toEqual(['a note of Ada'])
   expect(authClient.getState()).toMatchObject({ status: 'authenticated', userId: 'u1' })
 })
 
-test('a row that the old app deletes ends it for the next call, and the client is signed out', async () => {
+test('when the old app deletes the row, the next call is rejected and the client signs out', async () => {
   const session = signIn()
   const { authClient, client } = openBrowser(session)
   await client.notes.list.query()
@@ -84,7 +84,7 @@ test('a row that the old app deletes ends it for the next call, and the client i
   await expect.poll(() => authClient.getState().status).toBe('unauthenticated')
 })
 
-test('while the database is away the old guard says signed out, and ours that it cannot say', async () => {
+test('while the database is unreachable, the old guard reports signed out, and ours reports an outage', async () => {
   const { authClient, client } = openBrowser(signIn())
   await client.notes.list.query()
   outage.isOn = true
@@ -103,7 +103,7 @@ test('while the database is away the old guard says signed out, and ours that it
   }
 })
 
-test('another site can no longer call what has moved', async () => {
+test("another site can't call migrated procedures", async () => {
   const { client, cookie } = openBrowser(signIn())
   await client.notes.list.query()
   const headers = { cookie: cookie(), origin: 'https://evil.example', 'content-type': 'application/json' }
@@ -112,13 +112,13 @@ test('another site can no longer call what has moved', async () => {
   expect([token.status, token.headers.get('set-cookie')]).toEqual([403, null])
 })
 
-test('a stranger gets no JWT', async () => {
+test('the token endpoint rejects an unknown session cookie', async () => {
   const { send } = openBrowser({ cookie: 'token=guessed' })
   const answer = await send(`${baseUrl}/api/auth/backend/token`)
   expect([answer.status, (await answer.json()).code]).toEqual([401, 'SESSION_NOT_FOUND'])
 })
 
-test('over WebSocket what has moved is served, and what has not is closed', async () => {
+test('over WebSocket, migrated procedures are available and others are rejected', async () => {
   const { client, cookie } = openBrowser(signIn())
   await client.notes.list.query()
   expect(await overWebSocket(cookie(), 'notes.list')).toContain('a note of Ada')

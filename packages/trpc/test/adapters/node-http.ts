@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
-import { answer } from './web.ts'
+import { respond } from './web.ts'
 
 export const server = createServer(
-  getRequestListener((request, { incoming }) => answer(request, incoming.socket.remoteAddress)),
+  getRequestListener((request, { incoming }) => respond(request, incoming.socket.remoteAddress)),
 )

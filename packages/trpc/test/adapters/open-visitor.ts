@@ -6,12 +6,12 @@ import { cookieFetch } from '../support/cookie-fetch.ts'
 import { ORIGIN } from '../support/visitor.ts'
 import type { AppRouter } from './router.ts'
 
-/** Host and port of a server. */
+/** A server's host and port. */
 export type Host = `localhost:${number}`
 
 let visitors = 0
 
-/** A browser of its own behind a proxy, on a page of the app. */
+/** Opens a separate browser behind a proxy, on a page of the app. */
 export function openVisitor(host: Host, { cookie = '' } = {}) {
   const address = `203.0.113.${++visitors}`
   const sent = { origin: ORIGIN, 'x-forwarded-for': address }
@@ -48,7 +48,10 @@ export function openVisitor(host: Host, { cookie = '' } = {}) {
   }
 }
 
-/** A socket whose upgrade request carries headers. `ws` has all that the client uses of the browser's interface. */
+/**
+ * Returns a socket class whose upgrade requests carry the headers. `ws` has the interface that the client
+ * uses.
+ */
 function socketWith(headers: Record<string, string>): typeof globalThis.WebSocket {
   const VisitorSocket: unknown = class extends WebSocket {
     constructor(address: string | URL) {
@@ -58,11 +61,11 @@ function socketWith(headers: Record<string, string>): typeof globalThis.WebSocke
   return VisitorSocket as typeof globalThis.WebSocket
 }
 
-/** How a subscription goes on and ends. */
+/** The state of a subscription. */
 export interface Followed {
-  /** The first value has come. */
+  /** Resolves with the first value. */
   readonly begun: Promise<unknown>
-  /** The reason of the error that ended it. */
+  /** The reason of the error that ended the subscription. */
   readonly ended: Promise<string | undefined>
   unsubscribe(): void
 }

@@ -13,10 +13,10 @@ import {
 /** How often a client may call `rationed`. */
 export const RATION = 2
 
-/** Streams whose resolver has not ended, by the user who has them. */
+/** Users whose stream resolvers are still running. */
 export const streaming = new Set<string>()
 
-/** Tells when a call of `slow` has begun. */
+/** Emits when a call of `slow` begins. */
 export const slowCalls = new EventEmitter()
 
 export const appRouter = router({

@@ -1,4 +1,4 @@
-// `server.ts` in a process of its own: tells its parent where it listens, as whom to call, and when a slow call has begun.
+// Runs `server.ts` in a process, and tells its parent the address, a cookie, and when a slow call begins.
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { server } from './hono.ts'
@@ -6,9 +6,12 @@ import { publicProcedure } from './procedures.ts'
 import { appRouter, slowCalls } from './router.ts'
 import { testAuth } from './test-auth.ts'
 
-// As if someone had forgotten the guard.
+const { procedures } = appRouter._def
+// The router of the README has no public procedure.
+Reflect.deleteProperty(procedures, 'health')
+// A forgotten guard.
 if (process.argv.includes('unguarded'))
-  Object.assign(appRouter._def.procedures, { secrets: publicProcedure.query(() => 'for everyone') })
+  Object.assign(procedures, { secrets: publicProcedure.query(() => 'for everyone') })
 
 slowCalls.on('begun', () => process.send?.('begun'))
 await import('./server.ts')
@@ -16,5 +19,5 @@ if (!server.listening) await once(server, 'listening')
 const { port } = server.address() as AddressInfo
 const { cookie } = await testAuth.signIn()
 process.send?.({ host: `localhost:${port}`, cookie })
-// Nothing but what `server.ts` has opened may keep the process alive.
+// Only what `server.ts` opened may keep the process alive.
 process.channel?.unref()

@@ -7,7 +7,7 @@ import { WebSocket } from 'ws'
 import { firstMessage } from '../../../core/test/support/first-message.ts'
 import { ORIGIN } from '../support/visitor.ts'
 
-test('a server that is asked to stop sends its sockets elsewhere, lets calls end, and closes the database', async () => {
+test('on SIGTERM, the server reconnects its sockets elsewhere, finishes its calls, and closes the database', async () => {
   const child = fork(new URL('server-node.ts', import.meta.url), { env: { ...process.env, PORT: '0' } })
   onTestFinished(() => void child.kill('SIGKILL'))
   const { host, cookie } = await firstMessage<{ host: string; cookie: string }>(child)
@@ -27,7 +27,7 @@ test('a server that is asked to stop sends its sockets elsewhere, lets calls end
   expect(await exited).toEqual([0, null])
 })
 
-test('a server with a procedure that nobody guards does not start', async () => {
+test('a server with an unguarded procedure does not start', async () => {
   const child = fork(new URL('server-node.ts', import.meta.url), ['unguarded'], {
     env: { ...process.env, PORT: '0' },
     silent: true,
@@ -43,16 +43,15 @@ test('a server with a procedure that nobody guards does not start', async () => 
 
 test.each([
   'web.ts',
-  'web-sockets.ts',
   'server.ts',
   'hono.ts',
   'express.ts',
   'fastify.ts',
   'node-http.ts',
   'app/api/auth/[...path]/route.ts',
-  'app/trpc/[trpc]/route.ts',
   'express-trpc.ts',
   'fastify-trpc.ts',
+  'web-sockets.ts',
 ])('docs/server.md has the text of %s', (name) => {
   const folder = name.startsWith('app/') ? 'next' : '.'
   const code = readFileSync(join(import.meta.dirname, folder, name), 'utf8')

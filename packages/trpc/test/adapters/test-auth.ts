@@ -3,9 +3,9 @@ import { createTestAuth } from '@sallyport/core/testing'
 /** A page of another origin that is listed. */
 export const LISTED_ORIGIN = 'https://admin.example.com'
 
-/** Stands for `auth.config.ts`, `auth.ts`, `database.ts` and `auth-server.ts` of the README: the servers of the pages share it. */
+/** Replaces `auth.config.ts` and `auth.ts` of the README. All servers of the page share it. */
 export const testAuth = await createTestAuth({
   allowedOrigins: [LISTED_ORIGIN],
-  // So that each test is a client of its own.
+  // Each test is a client with another address.
   trustedProxies: ['loopback'],
 })

@@ -6,7 +6,7 @@ import { authConfig } from './auth.config.ts'
 import { wsContext } from './context.ts'
 import { appRouter } from './router.ts'
 
-/** Serves tRPC over WebSocket on a server of Node, whatever answers its HTTP requests. */
+/** Serves tRPC over WebSocket on any server of Node. */
 export function serveWebSockets(server: Server) {
   const wss = new WebSocketServer({ server, path: '/trpc', ...webSocketOptions(authConfig) })
   const trpc = applyWSSHandler({

@@ -3,13 +3,11 @@ import { authHandlerOptions, authResponseMeta } from '@sallyport/trpc'
 import { TRPCError } from '@trpc/server'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
 import { authConfig } from './auth.config.ts'
-import { auth } from './auth-server.ts'
-import { httpContext } from './context.ts'
-import { database } from './database.ts'
+import { auth, database, httpContext } from './context.ts'
 import { appRouter } from './router.ts'
 
-/** Answers `/api/auth`, `/trpc` and `/healthz`. The address of the connection is what rate limits count by. */
-export async function answer(request: Request, remoteAddress: string | undefined): Promise<Response> {
+/** Serves `/api/auth`, `/trpc`, and `/healthz`. Rate limits use the address of the connection. */
+export async function respond(request: Request, remoteAddress: string | undefined): Promise<Response> {
   const { pathname } = new URL(request.url)
   if (pathname.startsWith('/api/auth/')) return auth.handler(request, { remoteAddress })
   if (pathname.startsWith('/trpc/')) {
@@ -29,7 +27,7 @@ export async function answer(request: Request, remoteAddress: string | undefined
   return Response.json({ ok: ready }, { status: ready ? 200 : 503 })
 }
 
-/** Counts a body on its way: tRPC's fetch adapter would read one of any size into memory. */
+/** Limits the body. tRPC's fetch adapter would read one of any size into memory. */
 function withLimit(request: Request): Request {
   if (request.body === null) return request
   let size = 0
@@ -40,7 +38,7 @@ function withLimit(request: Request): Request {
       controller.enqueue(chunk)
     },
   })
-  // The types of browsers do not know `duplex`, without which a stream is no body.
+  // Streams require `duplex`, which the DOM types lack.
   const init = { body: request.body.pipeThrough(counter), duplex: 'half' }
   return new Request(request, init)
 }

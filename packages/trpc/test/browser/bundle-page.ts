@@ -3,8 +3,8 @@ import { rolldown } from 'rolldown'
 const bundles = new Map<string, Promise<string>>()
 
 /**
- * Bundles the entry of a page and everything it imports into one script, as an app's bundler does for browsers. What it exports is the
- * value of the global `bundled`.
+ * Bundles a page's entry and its imports into one script for browsers, as an app's bundler does. The exports
+ * become the global `bundled`.
  */
 export function bundlePage(file: string): Promise<string> {
   const known = bundles.get(file)
@@ -19,7 +19,7 @@ async function build(file: string): Promise<string> {
     input: file,
     platform: 'browser',
     onLog(level, log, print) {
-      // Each file of TanStack Query says `use client`, which is for servers.
+      // Each file of TanStack Query has a `use client` directive, which only servers need.
       if (log.code !== 'MODULE_LEVEL_DIRECTIVE') print(level, log)
     },
     transform: { jsx: 'react-jsx', define: { 'process.env.NODE_ENV': '"production"' } },

@@ -10,16 +10,16 @@ const cache = fileURLToPath(new URL('../../node_modules/.cache/sallyport', impor
 const run = promisify(execFile)
 
 const ARGUMENTS = [
-  // Root, whom many a container runs as, has no sandbox.
+  // Containers often run as root, which has no sandbox.
   '--no-sandbox',
   '--no-zygote',
   '--in-process-gpu',
   '--disable-webgl',
-  // Tabs in more processes than one, yet fifty tabs in few.
+  // Use more than one process for tabs, but few enough for fifty tabs.
   '--renderer-process-limit=2',
 ]
 
-/** A real Chromium, or why there can be none here. */
+/** Launches a real Chromium, or returns why it can't. */
 export async function launchChromium(): Promise<Browser | string> {
   if (process.platform !== 'linux' || process.arch !== 'x64') return launchInstalled()
   const executablePath = await unpack()
@@ -29,13 +29,13 @@ export async function launchChromium(): Promise<Browser | string> {
     } catch (error) {
       const missing = /error while loading shared libraries: [^\n]*/.exec(String(error))?.[0]
       if (missing !== undefined) return `Chromium does not run here: ${missing}`
-      // Its own start ends with a segmentation fault now and then.
+      // Chromium sometimes crashes with a segmentation fault at startup.
       if (attempt === 3 || !String(error).includes('signal=SIGSEGV')) throw error
     }
   }
 }
 
-/** The binary of the package is for Linux alone. */
+/** Launches an installed Chrome. The package's binary only runs on Linux. */
 async function launchInstalled(): Promise<Browser | string> {
   try {
     return await chromium.launch({ channel: 'chrome' })
@@ -44,7 +44,7 @@ async function launchInstalled(): Promise<Browser | string> {
   }
 }
 
-/** Unpacked once for all processes and runs, and in its place only when it is whole. */
+/** Unpacks the binary once for all processes and runs. It appears at its path only when complete. */
 async function unpack(): Promise<string> {
   const entry = import.meta.resolve('@sparticuz/chromium')
   const manifest: { version: string } = JSON.parse(await readFile(new URL('../package.json', entry), 'utf8'))
@@ -53,7 +53,7 @@ async function unpack(): Promise<string> {
     await mkdir(cache, { recursive: true })
     const unfinished = await mkdtemp(join(cache, 'unpacking-'))
     const script = `import(${JSON.stringify(entry)}).then((module) => module.default.executablePath())`
-    // It unpacks into the directory for temporary files, which is another one in a process of its own.
+    // The package unpacks into the temporary directory, which only a child process can override.
     await run(process.execPath, ['-e', script], { env: { ...process.env, TMPDIR: unfinished } })
     await rename(unfinished, folder).catch(() => rm(unfinished, { recursive: true, force: true }))
   }

@@ -6,14 +6,17 @@ import type { Site } from './serve-page.ts'
 
 /** A real Chromium that all tests of a file share. */
 export interface TestBrowser {
-  /** A browser of a user of its own: tabs of one profile share cookies, locks and channels. It is closed after the test. */
+  /**
+   * Opens a separate browser profile, whose tabs share cookies, locks, and channels. The test closes it at
+   * the end.
+   */
   openProfile(site: Site): Promise<Profile>
 }
 
-/** What one person's browser keeps, and its tabs. */
+/** A user's browser storage and tabs. */
 export interface Profile {
   readonly context: BrowserContext
-  /** Puts the cookies of a session into the browser, as a sign-in would. */
+  /** Puts a session's cookies into the browser, as a sign-in does. */
   signIn(session: TestSession): Promise<void>
   /**
    * Opens a page of the site and waits until it has loaded.
@@ -21,16 +24,19 @@ export interface Profile {
    * @param path @default '/'
    */
   openTab<Exports extends PageExports = PageExports>(path?: string): Promise<Tab<Exports>>
-  /** Replaces `Date`, `performance.now` and all timers in tabs that are opened from now on: they go on, and {@link Profile.sleep} moves them. */
+  /**
+   * Replaces `Date`, `performance.now`, and all timers in tabs that are opened later. They keep running, and
+   * {@link Profile.sleep} moves them.
+   */
   fakeClock(now?: Date): Promise<void>
-  /** Moves the clock of every tab forward as a laptop's that was closed: each timer that has become due fires once. */
+  /** Moves every tab's clock forward as if a laptop had been asleep: each due timer fires once. */
   sleep(seconds: number): Promise<void>
 }
 
 /** A page in the browser whose bundle exports functions. */
 export interface Tab<Exports extends PageExports = PageExports> {
   readonly page: Page
-  /** Calls a function that the page's entry exports, in the page. Arguments and result are copied. */
+  /** Calls a function that the page's entry exports, in the page. Copies the arguments and the result. */
   run<Name extends keyof Exports & string>(
     name: Name,
     ...args: Parameters<Exports[Name]>
@@ -40,8 +46,8 @@ export interface Tab<Exports extends PageExports = PageExports> {
 type PageExports = Readonly<Record<string, (...args: never[]) => unknown>>
 
 /**
- * Gives the tests of a file a real Chromium. They are skipped, and say why, only where none can run. A test fails where a page threw what
- * nobody caught.
+ * Gives the tests of a file a real Chromium. Skips them with a reason if none can run. A test fails if a page
+ * threw an uncaught error.
  */
 export function openBrowser(): TestBrowser {
   let browser: Browser | string = 'it is not open'
@@ -97,7 +103,7 @@ function profileOf(context: BrowserContext, { origin, auth }: Site): Profile {
   }
 }
 
-/** Runs in the page, where what its entry exports is a global. */
+/** Runs in the page, where the entry's exports are a global. */
 function call<Result>({ name, args }: { name: string; args: unknown[] }): Result {
   const exported = bundled[name]
   if (exported === undefined) throw new TypeError(`The page exports no ${name}`)

@@ -2,14 +2,14 @@ import { AuthError, withAuthStore } from '@sallyport/core'
 import type { SqliteAuthDatabase } from '@sallyport/core/sqlite'
 import type { KyselyPlugin } from 'kysely'
 
-/** A database that can go away and come back. */
+/** A database that a test can make unreachable. */
 export interface Outage {
   readonly database: SqliteAuthDatabase<unknown>
-  /** While it is true, every read and every write is rejected as one to a database that nobody can reach. */
+  /** While true, every read and write is rejected as if the database were unreachable. */
   isDown: boolean
 }
 
-/** Lets a test take a database away from everyone who uses the returned one, open connections included. */
+/** Wraps a database so a test can make it unreachable, including on open connections. */
 export function withOutage(opened: SqliteAuthDatabase<unknown>): Outage {
   const { sessions, limits } = opened
   const reject: KyselyPlugin = {

@@ -1,4 +1,4 @@
-// The scenario matrix of the spec (section 3) in a real browser, with a page of our React components.
+// The scenario matrix of the spec (section 3) in a real browser, with our React components.
 import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS, JWT_LIFETIME_SECONDS } from '@sallyport/core/internal/protocol'
 import { TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -19,12 +19,15 @@ interface Scenario {
   readonly jwt: string
   readonly session: string
   readonly prepare: (scene: Scene) => unknown
-  /** What the API and the token endpoint answer to the next call, in order; the spec's result is that of the last call. */
+  /**
+   * How the API and the token endpoint respond to the next call, in order. The spec's result is that of the
+   * last call.
+   */
   readonly answers: readonly string[]
   readonly userExperience: string
-  /** What stands on the page in the end. */
+  /** The page's text at the end. */
   readonly shown: string
-  /** What has never stood there on the way. */
+  /** Text that the page must never show on the way. */
   readonly neverShown: RegExp
 }
 
@@ -123,7 +126,7 @@ describe('scenario matrix', () => {
       const { tab } = scene
       await prepare(scene)
       site.forget()
-      // On a page that shows nothing but its sign-in there is nobody to press a button.
+      // A page that shows only the sign-in form has no button.
       const button = tab.page.getByText('Work')
       if (await button.isVisible()) await button.click()
       else expect(await tab.run('callAgain')).not.toBe('accepted')
@@ -137,7 +140,7 @@ describe('scenario matrix', () => {
     },
   )
 
-  test('whoever was sent to the login signs in there and goes on', async () => {
+  test('a user who was redirected to the login signs in there and returns', async () => {
     const { tab, ada } = await openScene()
     await site.auth.revoke(ada)
     await tab.page.getByText('Work').click()
@@ -168,7 +171,7 @@ function answersOf({ requests }: Site): string[] {
   return requests.flatMap(({ path, status }) => (names[path] === undefined ? [] : `${names[path]} ${status}`))
 }
 
-/** As an admin's own browser would. */
+/** Revokes from an admin's browser. */
 async function revokeAsAdmin({ site: { auth, origin }, ada: { sessionId } }: Scene): Promise<void> {
   const { cookie } = await auth.signIn({ role: 'admin' })
   const response = await fetch(`${origin}${AUTH_PATH}${ENDPOINTS.revokeUserSession.path}`, {

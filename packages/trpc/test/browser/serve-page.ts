@@ -16,59 +16,67 @@ import { applyWSSHandler } from '@trpc/server/adapters/ws'
 import { WebSocketServer } from 'ws'
 import { appRouter } from '../support/router.ts'
 import { createStage, type Stage } from '../support/stage.ts'
-import { type AnswerHold, createAnswerHolds } from './answer-holds.ts'
 import { bundlePage } from './bundle-page.ts'
 import { type Outage, withOutage } from './outage.ts'
+import { createResponseHolds, type ResponseHold } from './response-holds.ts'
 
-/** What a {@link Site} serves. */
+/** The options of {@link servePage}. */
 export interface SiteOptions {
-  /** The entry of the page, `.ts` or `.tsx`. Every path that nobody else answers is a page with this script and `<div id="root">`. */
+  /**
+   * The page's entry, `.ts` or `.tsx`. Every unhandled path responds with a page with this script and
+   * `<div id="root">`.
+   */
   readonly entry: URL
-  /** Makes the script. @default `bundlePage` */
+  /** Creates the script. @default `bundlePage` */
   readonly bundle?: (file: string) => Promise<string>
-  /** Answers before the page does; null leaves the request to it. For pages that are rendered on the server. */
+  /** Handles requests before the page does. Returns null to pass a request on. For server-rendered pages. */
   readonly handler?: (request: Request, site: Site) => Promise<Response | null> | Response | null
   /** Procedures at `/trpc`. @default `appRouter` of test/support/router.ts */
   readonly router?: AnyRouter
-  /** Settings of the auth server. */
+  /** The auth server's settings. */
   readonly auth?: Parameters<typeof createTestAuth<readonly []>>[0]
 }
 
-/** A request that the site has answered, or is about to. */
+/** A request to the site. */
 export interface SiteRequest {
   readonly method: string
   readonly path: string
-  /** Null until it is answered. */
+  /** Null until the site has responded. */
   status: number | null
 }
 
-/** A page, the auth endpoints and an API of one origin on a real server with a real SQLite file, whose clock the test moves. */
+/**
+ * A page, the auth endpoints, and an API on one origin: a real server and SQLite file with a clock that the
+ * test moves.
+ */
 export interface Site extends AsyncDisposable {
   /** Such as `http://localhost:41234`. */
   readonly origin: string
   /**
-   * Makes users, signs them in, revokes and bans: another process would do it as this does, with connections of its own to the same file.
-   * `auth.clock` is the server's clock.
+   * Creates users, signs them in, revokes, and bans, with its own connections to the file, as another process
+   * would. `auth.clock` is the server's clock.
    */
   readonly auth: TestAuth
   readonly stage: Stage
-  /** What came so far, in order. */
+  /** The requests so far, in order. */
   readonly requests: readonly SiteRequest[]
-  /** How many requests there were to a path. */
+  /** Counts the requests to a path. */
   count(path: string): number
-  /** Forgets what came so far. */
+  /** Forgets the requests so far. */
   forget(): void
-  /** Answers to requests whose path begins like this are computed, but kept back until they are released. */
-  hold(path: string): AnswerHold
+  /**
+   * Holds back responses to paths with this prefix until they are released. The server still computes them.
+   */
+  hold(path: string): ResponseHold
   /** Whether the database rejects everything. */
   isDatabaseDown: boolean
-  /** How many sockets are open. */
+  /** The number of open sockets. */
   readonly openSockets: number
-  /** Ends every socket as a network that breaks. */
+  /** Drops every socket, as a broken network does. */
   dropSockets(): void
-  /** Ends every connection and listens no more. */
+  /** Ends every connection and stops listening. */
   stop(): Promise<void>
-  /** Starts again with nothing in memory, on the same port, with the same file and keys. */
+  /** Starts again with empty memory, on the same port and with the same file and keys. */
   start(): Promise<void>
   close(): Promise<void>
 }
@@ -84,7 +92,7 @@ export async function servePage({
   const script = await bundle(fileURLToPath(entry))
   const folder = mkdtempSync(join(tmpdir(), 'sallyport-site-'))
   const databaseUrl = `file:${join(folder, 'auth.db')}`
-  const holds = createAnswerHolds()
+  const holds = createResponseHolds()
   const requests: SiteRequest[] = []
   let server = await listen(0)
   const { port } = server.address() as AddressInfo

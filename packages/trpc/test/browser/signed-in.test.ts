@@ -1,4 +1,5 @@
-// Never signed out by mistake: wrong clocks, and a server, a database or a network that is gone for a while.
+// No accidental sign-outs: wrong clocks, and a server, a database, or a network that is temporarily
+// unreachable.
 import { AUTH_PATH, ENDPOINTS, JWT_LIFETIME_SECONDS } from '@sallyport/core/internal/protocol'
 import type { TestSession } from '@sallyport/core/testing'
 import { describe, expect, test } from 'vitest'
@@ -20,7 +21,7 @@ describe('the clock of the client', () => {
     { clock: 'an hour slow', offBySeconds: -HOUR },
     { clock: 'a day fast', offBySeconds: DAY },
     { clock: 'a day slow', offBySeconds: -DAY },
-  ])('$clock: one token request for each JWT that expires, and no sign-out', async ({ offBySeconds }) => {
+  ])('$clock: one token request for each expired JWT, and no sign-out', async ({ offBySeconds }) => {
     await using scene = await openScene({ offBySeconds })
     const { site, tab, ada } = scene
     for (let lifetime = 0; lifetime < 3; lifetime++) {
@@ -28,7 +29,7 @@ describe('the clock of the client', () => {
       for (let call = 0; call < 3; call++) expect((await tab.run('ask')).data).toBe(ada.userId)
       expect(site.count(TOKEN)).toBe(0)
       await passTime(scene, JWT_LIFETIME_SECONDS)
-      // Ahead of time: no call has to ask for it, or to be rejected first.
+      // The client refreshes ahead of time, so no call waits for a refresh or is rejected.
       await eventually(() => expect(site.count(TOKEN)).toBe(1))
       for (let call = 0; call < 3; call++) expect((await tab.run('ask')).data).toBe(ada.userId)
       expect(site.count(TOKEN)).toBe(1)
@@ -37,7 +38,7 @@ describe('the clock of the client', () => {
     await expectSignedInThroughout(tab)
   })
 
-  test('steps forth and back: at most one token request for a step forth, none for a step back, and no sign-out', async () => {
+  test('steps back and forth: at most one token request for a step forward, none for a step back, and no sign-out', async () => {
     await using scene = await openScene({})
     const { site, profile, tab, ada } = scene
     let offBySeconds = 0
@@ -49,7 +50,7 @@ describe('the clock of the client', () => {
       await passTime(scene, 20)
       for (let call = 0; call < 3; call++) expect((await tab.run('ask')).data).toBe(ada.userId)
       expect(site.count(TOKEN), `a step of ${step} s`).toBeLessThanOrEqual(step > 0 ? 1 : 0)
-      // Nor does it take an old JWT for a new one.
+      // The client doesn't mistake an old JWT for a new one.
       await passTime(scene, JWT_LIFETIME_SECONDS)
       expect((await tab.run('ask')).data).toBe(ada.userId)
       expect(site.requests.filter(({ status }) => status !== 200)).toEqual([])
@@ -58,13 +59,13 @@ describe('the clock of the client', () => {
   })
 })
 
-describe('something is gone for a while', () => {
+describe('a temporary outage', () => {
   test.each<{
     gone: string
     error: string
-    /** What becomes of a query meanwhile: where it is answered that it needs a new JWT, it waits for one. */
+    /** A query that needs a new JWT waits for one. */
     query: 'waits' | 'fails'
-    /** Whether the browser tells the page when it is back. */
+    /** Whether the browser notifies the page of the recovery. */
     isTold: boolean
     take: (scene: Scene) => unknown
     give: (scene: Scene) => unknown
@@ -98,7 +99,7 @@ describe('something is gone for a while', () => {
       give: ({ profile }) => profile.context.setOffline(false),
     },
   ])(
-    '$gone: still signed in after 30 s and a JWT that expired meanwhile, and the state says why',
+    'of $gone: the user stays signed in for 30 s while the JWT expires, and the state has the reason',
     async ({ error, query, isTold, take, give }) => {
       await using scene = await openScene({})
       const { site, profile, tab, ada } = scene
@@ -120,19 +121,19 @@ describe('something is gone for a while', () => {
       expect((await tab.run('write')).reason).toBe(query === 'waits' ? error : 'Failed to fetch')
       for (let waited = 0; waited < 30; waited++) await passTime(scene, 1)
       expect(await tab.run('state')).toMatchObject({ status: 'authenticated', userId: ada.userId })
-      // A request that the clock of the page ran past is UNREACHABLE at first.
+      // A request that is overtaken by the page's clock is UNREACHABLE at first.
       await eventually(async () => {
         await passTime(scene, 1)
         expect(await tab.run('state')).toMatchObject({ status: 'authenticated', error })
       })
-      // It tries again, and backs off.
+      // The client retries with back-off.
       await eventually(async () => {
         await passTime(scene, 1)
         expect(attempts).toBeGreaterThanOrEqual(3)
       })
       expect(attempts).toBeLessThanOrEqual(10)
 
-      // Where it is told, it waits for no timer.
+      // A notified client doesn't wait for a timer.
       if (isTold) await profile.context.clock.pauseAt(await tab.page.evaluate(() => Date.now() + 1_000))
       await give(scene)
       await eventually(async () => {
@@ -147,7 +148,7 @@ describe('something is gone for a while', () => {
       const [asked] = await tab.run('answers')
       expect(asked).toMatchObject(query === 'waits' ? { data: ada.userId } : { reason: 'Failed to fetch' })
       expect((await tab.run('ask')).data).toBe(ada.userId)
-      // The stream that was open before is open again, and nobody had to ask for it.
+      // The earlier stream reopens automatically.
       await eventually(async () => {
         await passTime(scene, 1)
         site.stage.ticker.emit('tick', 'back')
@@ -178,12 +179,12 @@ async function openScene({ offBySeconds = 0 }): Promise<Scene> {
   return { site, profile, tab, ada, [Symbol.asyncDispose]: () => site.close() }
 }
 
-/** By the clock of the server, in milliseconds. */
+/** Returns the server's time in milliseconds. */
 function nowOf({ site }: Scene): number {
   return site.auth.clock.now().getTime()
 }
 
-/** For the server and the browser alike. */
+/** Moves the clocks of the server and the browser. */
 async function passTime({ site, profile }: Scene, seconds: number): Promise<void> {
   site.auth.clock.advance(seconds)
   await profile.sleep(seconds)

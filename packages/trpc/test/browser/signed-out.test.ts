@@ -1,4 +1,4 @@
-// Never signed in by mistake: another user, a session that was revoked elsewhere, and a sign-out that nobody has confirmed.
+// No accidental sign-ins: another user, a session revoked elsewhere, and an unconfirmed sign-out.
 import { AUTH_PATH, ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { TEST_PASSWORD } from '@sallyport/core/testing'
 import { describe, expect, test } from 'vitest'
@@ -14,7 +14,7 @@ const SIGN_OUT = `${AUTH_PATH}${ENDPOINTS.signOut.path}`
 
 const browser = openBrowser()
 
-/** More than once, if the JWT of another tab arrives in between: that is a refresh without a request. */
+/** Repeats the refresh if another tab's JWT arrives in between, since that refresh sends no request. */
 function beginRefresh(tab: Tab<ClientPage>, refreshes: { readonly waiting: number }): Promise<void> {
   return eventually(async () => {
     if (refreshes.waiting === 0) await tab.run('beginRefresh')
@@ -22,11 +22,11 @@ function beginRefresh(tab: Tab<ClientPage>, refreshes: { readonly waiting: numbe
   })
 }
 
-describe("another user signs in in another tab while the first one's refresh and queries are in flight", () => {
+describe("another user signs in in another tab during the first user's refresh and queries", () => {
   test.each([
     { way: 'through the client', signIn: 'signIn' },
-    { way: 'past the client, whose tabs hear nothing', signIn: 'signInByHand' },
-  ] as const)('$way: nothing of the first user is delivered to the second', async ({ signIn }) => {
+    { way: 'without the client, so the tabs get no message', signIn: 'signInByHand' },
+  ] as const)("$way: the second user gets none of the first user's responses", async ({ signIn }) => {
     await using site = await servePage({ entry: ENTRY })
     const profile = await browser.openProfile(site)
     const ada = await site.auth.signIn()
@@ -45,19 +45,21 @@ describe("another user signs in in another tab while the first one's refresh and
     await eventually(() => expect(queries.waiting).toBe(3))
     await beginRefresh(first, refreshes)
 
-    // A sign-in through the client waits for a refresh of another tab, whose cookies would else come after its own.
+    // A sign-in through the client waits for another tab's refresh, whose cookies would otherwise replace its
+    // own.
     const signedIn = second.run(signIn, bob.email, TEST_PASSWORD)
     if (signIn === 'signInByHand') await signedIn
     else await new Promise((resolve) => setTimeout(resolve, 500))
     refreshes.release()
     await signedIn
-    // What the first user asked is answered now, and each tab asks again, which may not know yet of the second user.
+    // The first user's queries get their responses now. Each tab sends them again, possibly before it learns
+    // of the second user.
     queries.release()
     const answers = [...(await first.run('answers')), await first.run('ask'), await second.run('ask')]
     for (const tab of [first, second])
       await eventually(async () => expect((await tab.run('state')).userId).toBe(bob.userId))
     expect(answers).not.toContainEqual(expect.objectContaining({ data: ada.userId, deliveredTo: bob.userId }))
-    // The client lets the refresh end first, so that its cookies do not stand against those of the second user.
+    // The client lets the refresh finish first, so its cookies can't conflict with the second user's.
     const rejected = site.requests.filter(({ status }) => status === 401)
     expect(rejected.length > 0).toBe(signIn === 'signInByHand')
 
@@ -68,7 +70,7 @@ describe("another user signs in in another tab while the first one's refresh and
       expect(known.find(({ userId }) => userId === bob.userId)?.userChanges).toBeGreaterThan(
         known[0]?.userChanges ?? 0,
       )
-      // Once the second is there, the first never comes back.
+      // After the second user, the first never appears again.
       const users = known.map(({ userId }) => userId)
       expect([...new Set(users)]).toEqual([ada.userId, bob.userId])
       expect(users.lastIndexOf(ada.userId)).toBeLessThan(users.indexOf(bob.userId))
@@ -76,12 +78,12 @@ describe("another user signs in in another tab while the first one's refresh and
   })
 })
 
-describe('a refresh that is in flight does not revive a client that signs out', () => {
+describe('a refresh in flight does not undo a sign-out', () => {
   test.each<{ refresh: string; isOwn?: boolean; isEarly?: boolean; messageDelayMs?: number }>([
     { refresh: 'its own', isOwn: true },
     { refresh: "another tab's" },
-    { refresh: "another tab's, of which it hears late", messageDelayMs: 300 },
-    { refresh: "another tab's, while it does not know yet who is signed in", isEarly: true },
+    { refresh: "another tab's, with a late message", messageDelayMs: 300 },
+    { refresh: "another tab's, before the session is known", isEarly: true },
   ])('$refresh', async ({ isOwn = false, isEarly = false, messageDelayMs = 0 }) => {
     await using site = await servePage({ entry: ENTRY })
     const profile = await browser.openProfile(site)
@@ -94,7 +96,8 @@ describe('a refresh that is in flight does not revive a client that signs out', 
     await beginRefresh(isOwn ? tab : other, refreshes)
     if (isEarly) await tab.run('start')
     await tab.run('beginSignOut')
-    // Its own it gives up; for another tab's it waits, whose cookies would else come after its end.
+    // The client aborts its own refresh. It waits for another tab's, whose cookies would otherwise arrive
+    // after the sign-out.
     if (isOwn) await untilSignedOut(tab)
     refreshes.release()
     for (const each of [tab, other]) await untilSignedOut(each)
@@ -118,7 +121,7 @@ describe('a refresh that is in flight does not revive a client that signs out', 
     await eventually(async () => expect((await tab.run('state')).status).toBe('unauthenticated'))
   }
 
-  /** Runs in the page: what other tabs say comes late. */
+  /** Runs in the page: delays the messages of other tabs. */
   function delayMessages(delayMs: number): void {
     Object.defineProperty(BroadcastChannel.prototype, 'onmessage', {
       set(listener: (event: MessageEvent) => void) {
@@ -129,7 +132,7 @@ describe('a refresh that is in flight does not revive a client that signs out', 
 })
 
 test.each(['socket', 'events'] as const)(
-  'revoked in another browser: the subscription over %s ends and the page is signed out without a reload',
+  'a revocation in another browser ends the subscription over %s and signs the page out without a reload',
   async (transport) => {
     await using site = await servePage({ entry: ENTRY })
     const { userId } = await site.auth.createUser()
@@ -153,7 +156,7 @@ test.each(['socket', 'events'] as const)(
   },
 )
 
-test('signing out while the database is down: the page says so and tries again, and success is what the server has confirmed', async () => {
+test('a sign-out while the database is down shows the failure and retries until the server confirms it', async () => {
   await using site = await servePage({ entry: ENTRY })
   const profile = await browser.openProfile(site)
   await profile.fakeClock()
@@ -174,7 +177,7 @@ test('signing out while the database is down: the page says so and tries again, 
   await tab.run('beginSignOut')
   await tab.page.getByText('signing-out: Sessions cannot be checked right now').waitFor()
   expect(await tab.run('state')).toMatchObject({ status: 'signing-out', error: 'SESSIONS_UNAVAILABLE' })
-  // Nothing of the user's goes on meanwhile.
+  // Meanwhile, the user's subscriptions end.
   await eventually(async () => expect((await tab.run('watchedSoFar'))[0]?.end).not.toBeNull())
   for (let waited = 0; waited < 30; waited += 3) {
     await profile.sleep(3)

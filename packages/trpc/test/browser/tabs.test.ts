@@ -16,7 +16,7 @@ const browser = openBrowser()
 test.each([
   { count: TABS, with: 'Web Locks', rounds: ROUNDS, prepare: async () => {} },
   {
-    // What pages without TLS have. Tabs take their turns one after the other there, which takes its time.
+    // Pages without TLS. Their tabs take turns, which is slow.
     count: Math.min(TABS, 8),
     with: 'BroadcastChannel alone',
     rounds: Math.ceil(ROUNDS / 5),
@@ -24,7 +24,7 @@ test.each([
       context.addInitScript(() => Object.defineProperty(navigator, 'locks', { value: undefined })),
   },
 ])(
-  '$count tabs whose JWT expires at the same moment, with $with: one token request in each of $rounds rounds, and nobody is signed out',
+  '$count tabs with $with whose JWT expires at once send one token request in each of $rounds rounds, and stay signed in',
   { timeout: 60_000 + TABS * ROUNDS * 200 },
   async ({ count, rounds, prepare }) => {
     await using site = await servePage({ entry: new URL('./pages/client-page.ts', import.meta.url) })
@@ -40,12 +40,12 @@ test.each([
       site.stage.runs.length = 0
       const answers = await (round % 2 === 0 ? expireInEveryTab : expireOnTheServer)({ site, profile, tabs })
       expect(answers, `round ${round}`).toEqual(Array(count).fill('written'))
-      // Each once, however often it was sent.
+      // Each call ran once, however often it was sent.
       expect(site.stage.runs).toHaveLength(count)
       requests.push(site.count(TOKEN))
     }
     expect(requests).toEqual(Array(rounds).fill(1))
-    // Nor does one come late.
+    // No call runs later either.
     await Promise.all(tabs.map((tab) => tab.run('write')))
     expect(site.count(TOKEN)).toBe(1)
 
@@ -64,7 +64,7 @@ interface Scene {
   readonly tabs: readonly Tab<ClientPage>[]
 }
 
-/** Opens them one after the other, as a user does. */
+/** Opens tabs one after another, as a user does. */
 async function openTabs(profile: Profile, count: number): Promise<Tab<ClientPage>[]> {
   const tabs: Tab<ClientPage>[] = []
   while (tabs.length < count) {
@@ -77,9 +77,10 @@ async function openTabs(profile: Profile, count: number): Promise<Tab<ClientPage
   return tabs
 }
 
-/** A laptop wakes up: every tab knows that its JWT has expired, and both its timer and a call ask for another. */
+/** Wakes a laptop up: every tab detects the expired JWT, and both its timer and a call request another. */
 async function expireInEveryTab({ site, profile, tabs }: Scene): Promise<(string | null)[]> {
-  // Answered only when all of them are awake, or a tab that wakes up late would take a new JWT for an old one.
+  // Hold the response until all tabs are awake. A tab that wakes up later would mistake the new JWT for an
+  // old one.
   const held = site.hold(TOKEN)
   site.auth.clock.advance(JWT_LIFETIME_SECONDS)
   await profile.sleep(JWT_LIFETIME_SECONDS)
@@ -88,7 +89,7 @@ async function expireInEveryTab({ site, profile, tabs }: Scene): Promise<(string
   return takeAnswers(tabs)
 }
 
-/** The clock of the client is too slow: no tab knows it before its call is rejected. */
+/** Expires the JWT with a slow client clock: a tab only learns of it from a rejection. */
 async function expireOnTheServer({ site, profile, tabs }: Scene): Promise<(string | null)[]> {
   site.auth.clock.advance(JWT_LIFETIME_SECONDS)
   await profile.sleep(JWT_LIFETIME_SECONDS / 2)

@@ -25,7 +25,7 @@ import { afterAll, describe, expect, expectTypeOf, onTestFinished, test, vi } fr
 import * as z from 'zod'
 import { cookieFetch } from '../support/cookie-fetch.ts'
 
-/** A plugin of somebody else's. */
+/** A third-party plugin. */
 const notes = {
   id: 'notes',
   endpoints: {
@@ -70,7 +70,7 @@ afterAll(async () => {
 type Api = typeof auth.api
 type Client = AuthClientApi<Api>
 
-/** A browser of its own with a client of the server. */
+/** Opens a separate browser with a client of the server. */
 function open(headers: Record<string, string> = {}): {
   client: Client
   cookies: ReadonlyMap<string, string>
@@ -81,7 +81,7 @@ function open(headers: Record<string, string> = {}): {
 
 const newEmail = () => `${crypto.randomUUID()}@example.com`
 
-/** A browser whose user has just signed up. */
+/** Opens a browser whose user has just signed up. */
 async function signUp(headers: Record<string, string> = {}) {
   const { client, cookies } = open(headers)
   const email = newEmail()
@@ -89,7 +89,7 @@ async function signUp(headers: Record<string, string> = {}) {
   return { client, cookies, email, ...answer }
 }
 
-/** A browser of an admin. */
+/** Opens an admin's browser. */
 async function signInAdmin() {
   const { client, cookies } = open()
   const { userId, email } = await auth.createUser({ role: 'admin' })
@@ -97,10 +97,10 @@ async function signInAdmin() {
   return { client, cookies, userId, email }
 }
 
-/** Without the endpoint of the plugin. */
+/** The API without the plugin's endpoint. */
 type OwnApi = Omit<Api, keyof typeof routes>
 
-/** The error of a call that is rejected. */
+/** Returns the error of a rejected call. */
 async function errorOf(call: Promise<unknown>): Promise<AuthClientError> {
   const error: unknown = await call.then(
     () => null,
@@ -110,7 +110,7 @@ async function errorOf(call: Promise<unknown>): Promise<AuthClientError> {
   throw new TypeError(`No AuthClientError: ${error}`)
 }
 
-/** A client whose requests are recorded and all answered alike. */
+/** Creates a client whose requests are recorded and all get the same response. */
 function record(answer: () => Response, options: AuthClientOptions = {}) {
   const fetch = vi.fn<typeof globalThis.fetch>(async () => answer())
   const client = createAuthClient<Record<string, (input?: object) => Promise<object>>>({
@@ -131,7 +131,7 @@ function record(answer: () => Response, options: AuthClientOptions = {}) {
 }
 
 describe('the methods', () => {
-  test('are the endpoints of ENDPOINTS, each by its name', () => {
+  test('are the endpoints of ENDPOINTS by name', () => {
     expect(Object.keys(createAuthClient<OwnApi>().api)).toEqual(Object.keys(ENDPOINTS))
   })
 
@@ -173,8 +173,8 @@ describe('the methods', () => {
   })
 })
 
-describe('over a socket', () => {
-  test('sign-up signs in, and the session says who it is', async () => {
+describe('call the endpoints over a socket', () => {
+  test('sign-up signs in, and the session has the user', async () => {
     const { client, cookies, email, userId, sessionId, expiresIn } = await signUp()
     expect(expiresIn).toBe(900)
     expect([...cookies.keys()].sort()).toEqual(['service.device', 'service.jwt', 'service.session'])
@@ -183,7 +183,7 @@ describe('over a socket', () => {
     expect(user).toMatchObject({ id: userId, email, name: 'Ada', role: 'user', emailVerified: false })
   })
 
-  test('sign-in, refresh and sign-out', async () => {
+  test('sign-in, refresh, and sign-out', async () => {
     const { email } = await signUp()
     const { client, cookies } = open()
     const { sessionId } = await client.signInEmail({ email, password: TEST_PASSWORD, rememberMe: false })
@@ -195,7 +195,7 @@ describe('over a socket', () => {
     expect((await errorOf(client.getSession())).code).toBe('SESSION_NOT_FOUND')
   })
 
-  test('sessions are listed and ended', async () => {
+  test('listSessions and revokeSession', async () => {
     const here = await signUp({
       'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
     })
@@ -219,7 +219,7 @@ describe('over a socket', () => {
     expect(await here.client.revokeSession({ sessionId })).toEqual({ revoked: false })
   })
 
-  test('the other sessions, or all of them, end at once', async () => {
+  test('revokeOtherSessions and revokeSessions', async () => {
     const here = await signUp()
     for (let i = 0; i < 2; i++)
       await open().client.signInEmail({ email: here.email, password: TEST_PASSWORD })
@@ -228,7 +228,7 @@ describe('over a socket', () => {
     expect([...here.cookies.keys()]).toEqual(['service.device'])
   })
 
-  test('an admin lists users with a query, bans and unbans', async () => {
+  test('an admin lists users with a query, bans, and unbans', async () => {
     const [ada, grace] = [await signInAdmin(), await signUp()]
     const page = await ada.client.listUsers({ search: grace.email.toUpperCase(), limit: 1 })
     expect(page).toMatchObject({
@@ -277,7 +277,7 @@ describe('over a socket', () => {
 })
 
 describe('a rejection is an AuthClientError', () => {
-  test('with code, status and text', async () => {
+  test('with code, status, and message', async () => {
     const { client, email } = await signUp()
     const visitor = open().client
     for (const attempted of [email, newEmail()]) {
@@ -295,7 +295,7 @@ describe('a rejection is an AuthClientError', () => {
     expect(await errorOf(client.listUsers())).toMatchObject({ code: 'ROLE_REQUIRED', status, message })
   })
 
-  test('with the fields at fault', async () => {
+  test('with the invalid fields', async () => {
     const { client } = open()
     const error = await errorOf(client.signUpEmail({ name: '', email: 'nobody', password: TEST_PASSWORD }))
     expect(error).toMatchObject({ code: 'INVALID_INPUT', status: 400 })
@@ -314,36 +314,36 @@ describe('a rejection is an AuthClientError', () => {
   })
 
   test.each([
-    { answer: 'a page of HTML', body: '<!doctype html><p>Not found</p>', status: 404 },
-    { answer: 'a page of HTML with 200, as a proxy sends to sign in', body: '<!doctype html>', status: 200 },
-    { answer: 'nothing', body: '', status: 502 },
-    { answer: 'nothing with 200', body: '', status: 200 },
+    { answer: 'an HTML page', body: '<!doctype html><p>Not found</p>', status: 404 },
+    { answer: 'an HTML page with 200, as from a sign-in proxy', body: '<!doctype html>', status: 200 },
+    { answer: 'empty', body: '', status: 502 },
+    { answer: 'empty with 200', body: '', status: 200 },
     { answer: 'null', body: 'null', status: 200 },
-    { answer: 'a text with 200', body: '"hello"', status: 200 },
-    { answer: 'an error of another make', body: '{"code":404,"message":"Not Found"}', status: 404 },
-    { answer: 'JSON of another make', body: '{"error":"Bad Gateway"}', status: 502 },
-    { answer: 'a text', body: '"no"', status: 500 },
+    { answer: 'text with 200', body: '"hello"', status: 200 },
+    { answer: 'an error in another format', body: '{"code":404,"message":"Not Found"}', status: 404 },
+    { answer: 'JSON in another format', body: '{"error":"Bad Gateway"}', status: 502 },
+    { answer: 'text', body: '"no"', status: 500 },
     { answer: 'a code without a message', body: '{"code":"TEAPOT"}', status: 418 },
-  ])('whose code is UNKNOWN where the answer is $answer ($status)', async ({ body, status }) => {
+  ])('with code UNKNOWN if the response is $answer ($status)', async ({ body, status }) => {
     const { client } = record(() => new Response(body, { status }))
     expect(await errorOf(client.listSessions?.() ?? Promise.resolve())).toMatchObject({
       code: 'UNKNOWN',
       status,
-      message: 'The response is not from an auth endpoint',
+      message: 'The response is not from an auth endpoint. Check baseUrl',
       fields: [],
       retryAfterSeconds: null,
     })
   })
 
-  test('and UNREACHABLE without a response, with what fetch throws as its cause', async () => {
+  test('with code UNREACHABLE if there is no response, and the fetch error as its cause', async () => {
     const { api } = createAuthClient<OwnApi>({ baseUrl: 'http://localhost:1' })
     const error = await errorOf(api.listSessions())
     expect(error).toMatchObject({ code: 'UNREACHABLE', status: 0, cause: expect.any(TypeError) })
   })
 })
 
-describe('the types', () => {
-  test('are those of auth.api', () => {
+describe('the types of the client', () => {
+  test('match auth.api', () => {
     expectTypeOf<Client['signInEmail']>().toBeCallableWith({
       email: 'a@b.c',
       password: 'x',
@@ -366,19 +366,19 @@ describe('the types', () => {
     expectTypeOf<OwnSession['activeOrganizationId']>().toEqualTypeOf<string | null>()
   })
 
-  test('of the methods are those of the endpoints, without what no endpoint serves', () => {
+  test('take the methods from the endpoints, except those without a route', () => {
     expectTypeOf<keyof Client>().toEqualTypeOf<keyof typeof ENDPOINTS | keyof typeof routes>()
     expectTypeOf<keyof Api>().toEqualTypeOf<keyof Client | 'createSession'>()
     expect(createAuthClient<OwnApi>().api).not.toHaveProperty('createSession')
   })
 
-  test('ask for the route of every endpoint that is not ours', () => {
+  test('require the route of every third-party endpoint', () => {
     // @ts-expect-error the route of addNote is missing
     expect(createAuthClient<Api>().api).not.toHaveProperty('addNote')
     expect(createAuthClient<Api>({ routes }).api).toHaveProperty('addNote')
   })
 
-  test('have neither the request nor the headers that only the server has', () => {
+  test('omit the request and the headers, which only exist on the server', () => {
     expectTypeOf<Awaited<ReturnType<Api['signInEmail']>>>().toEqualTypeOf<
       TokenResponse & { readonly headers: Headers }
     >()
@@ -386,7 +386,7 @@ describe('the types', () => {
     expectTypeOf<Parameters<Client['revokeSession']>[0]>().toEqualTypeOf<{ sessionId: string }>()
   })
 
-  test('let an input be left out only where nothing in it is required', () => {
+  test('make the input optional only if all its members are', () => {
     const { client } = record(() => Response.json({}))
     const typed: Pick<Client, 'listUsers' | 'revokeSession' | 'banUser' | 'signOut'> = Object.assign(client, {
       listUsers: vi.fn<Client['listUsers']>(),
@@ -398,14 +398,14 @@ describe('the types', () => {
     typed.signOut()
     // @ts-expect-error sessionId is required
     typed.revokeSession()
-    // @ts-expect-error there is no such field
+    // @ts-expect-error the field does not exist
     typed.banUser({ userId: 'u1', until: 'tomorrow' })
-    // @ts-expect-error the request is the server's own affair
+    // @ts-expect-error only the server takes the request
     typed.listUsers({ request: new Request('http://localhost') })
     expect(typed.listUsers).toHaveBeenCalledTimes(2)
   })
 
-  test('know what a plugin brings only where the server has it', () => {
+  test("include a plugin's endpoints only if the server has the plugin", () => {
     type Plain = Auth<readonly [ReturnType<typeof emailPassword>]>['api']
     type WithAdmin = Auth<readonly [ReturnType<typeof emailPassword>, ReturnType<typeof admin>]>['api']
     expectTypeOf<AuthClientApi<Plain>>().toHaveProperty('signInEmail')
@@ -414,7 +414,7 @@ describe('the types', () => {
     expectTypeOf<AuthClientApi<WithAdmin>>().not.toHaveProperty('addNote')
   })
 
-  test('of the error say what it carries', () => {
+  test('describe the members of the error', () => {
     expectTypeOf<AuthClientError>().toExtend<Error>()
     expectTypeOf<AuthClientError['retryAfterSeconds']>().toEqualTypeOf<number | null>()
     expectTypeOf<AuthClientError['fields']>().toEqualTypeOf<readonly string[]>()

@@ -12,7 +12,7 @@ test.each([
   { attempts: 1, retryAfterSeconds: 300, lowest: 300_000, highest: 300_500 },
   { attempts: 1, retryAfterSeconds: 1e12, lowest: 2 ** 31 - 1, highest: 2 ** 31 - 1 },
 ])(
-  'after attempt $attempts, where the server asks for $retryAfterSeconds s: $lowest to $highest ms',
+  'waits $lowest to $highest ms after attempt $attempts if the server requests $retryAfterSeconds s',
   (row) => {
     const random = vi.spyOn(Math, 'random').mockReturnValue(0)
     expect(backOff(row.attempts, row.retryAfterSeconds)).toBe(row.lowest)

@@ -19,7 +19,7 @@ interface Api {
   deleteUser(input: object): Promise<object>
 }
 
-/** A client whose server the test plays. */
+/** Creates a client with a scripted server. */
 function open(options: Options = {}) {
   const server = scriptFetch()
   const client = createAuthClient<Api>({ baseUrl: 'http://localhost', fetch: server.fetch, ...options })
@@ -32,7 +32,7 @@ function open(options: Options = {}) {
   return { client, session: client[clientSession], server, states, listen }
 }
 
-/** A client that has been signed in as Ada, and has listened since. */
+/** Creates a client that is signed in as Ada, and records later states. */
 async function signedIn(options: Options = {}) {
   const scene = open(options)
   scene.server.answer(TOKEN, () => tokens())
@@ -51,16 +51,16 @@ const asGrace = () => tokens({ userId: 'grace', sessionId: 'grace-1' })
 const signIn = (client: AuthClient<Api>) =>
   client.api.signInEmail({ email: 'grace@example.com', password: 'x' })
 
-/** Lets everything happen that needs no timer. */
+/** Runs everything that doesn't need a timer. */
 const settle = () => vi.advanceTimersByTimeAsync(0)
 
-/** Answers that say for certain that the session has ended. */
+/** Responses that prove that the session has ended. */
 const ENDS: readonly (readonly [name: string, answer: Answer])[] = [
   ['SESSION_NOT_FOUND', () => rejection(401, 'SESSION_NOT_FOUND')],
   ['SESSION_EXPIRED', () => rejection(401, 'SESSION_EXPIRED')],
 ]
 
-/** Answers that say nothing about the session; those that waiting may change are asked for again. */
+/** Responses that prove nothing about the session. The client retries those that may change over time. */
 const UNCERTAIN: readonly (readonly [code: string, what: string, isRetried: boolean, answer: Answer])[] = [
   ['UNREACHABLE', 'no network', true, () => Promise.reject(new TypeError('fetch failed'))],
   ['SESSIONS_UNAVAILABLE', '503', true, () => rejection(503, 'SESSIONS_UNAVAILABLE')],
@@ -69,7 +69,7 @@ const UNCERTAIN: readonly (readonly [code: string, what: string, isRetried: bool
   ['UNKNOWN', 'a 401 of a proxy', true, () => new Response('<html>', { status: 401 })],
   ['UNKNOWN', 'a page to sign in to a network', true, () => new Response('<html>')],
   ['UNKNOWN', 'JSON of something else', true, () => Response.json({})],
-  ['UNKNOWN', 'a lifetime that is no number', true, () => tokens({ expiresIn: 'soon' })],
+  ['UNKNOWN', 'a lifetime that is not a number', true, () => tokens({ expiresIn: 'soon' })],
   ['UNKNOWN', 'no lifetime', true, () => tokens({ expiresIn: 0 })],
   ['INTERNAL_ERROR', '500', true, () => rejection(500, 'INTERNAL_ERROR')],
   ['SESSION_NOT_FOUND', 'a 500 with that code', true, () => rejection(500, 'SESSION_NOT_FOUND')],
@@ -80,8 +80,8 @@ const UNCERTAIN: readonly (readonly [code: string, what: string, isRetried: bool
   ['COOKIE_CONFLICT', '401', false, () => rejection(401, 'COOKIE_CONFLICT')],
 ]
 
-describe('the first answer', () => {
-  test('is asked for when someone listens, and not before', async () => {
+describe('the first response', () => {
+  test('is requested on the first subscription, not earlier', async () => {
     const { client, server, listen } = open()
     server.answer(TOKEN, () => tokens())
     await vi.advanceTimersByTimeAsync(3_600_000)
@@ -97,7 +97,7 @@ describe('the first answer', () => {
     expect(server.sent).toHaveLength(1)
   })
 
-  test('is asked for once by those who stop listening and begin again', async () => {
+  test('is requested once if a listener unsubscribes and subscribes again', async () => {
     const { server, listen, client } = open()
     server.answer(TOKEN, () => tokens())
     listen()()
@@ -107,7 +107,7 @@ describe('the first answer', () => {
     expect(server.count(TOKEN)).toBe(1)
   })
 
-  test.each(ENDS)('%s: no user is signed in', async (_code, answer) => {
+  test.each(ENDS)('signs the user out on %s', async (_code, answer) => {
     const { client, server, listen } = open()
     server.answer(TOKEN, answer)
     listen()
@@ -116,7 +116,7 @@ describe('the first answer', () => {
     expect(server.count(TOKEN)).toBe(1)
   })
 
-  test.each(UNCERTAIN)('%s (%s): unknown', async (code, _what, _isRetried, answer) => {
+  test.each(UNCERTAIN)('leaves the state unknown on %s (%s)', async (code, _what, _isRetried, answer) => {
     const { client, server, listen, states } = open()
     server.answer(TOKEN, answer)
     listen()
@@ -124,22 +124,22 @@ describe('the first answer', () => {
     expect(client.getState()).toMatchObject({ ...noUser, status: 'unknown', userChanges: 0, error: { code } })
     server.answer(TOKEN, () => tokens())
     await client.refresh()
-    // Calls may have been answered for somebody meanwhile.
+    // Calls may already have received responses for some user.
     expect(client.getState()).toEqual({ ...ada, userChanges: 1 })
     expect(states).toEqual(['unknown', 'authenticated'])
   })
 })
 
-describe('who is signed in stays signed in', () => {
-  test.each(UNCERTAIN)('at %s (%s), for an hour', async (code, _what, isRetried, answer) => {
+describe('a signed-in user stays signed in', () => {
+  test.each(UNCERTAIN)('on %s (%s) for an hour', async (code, _what, isRetried, answer) => {
     const { client, server, session } = await signedIn()
     server.answer(TOKEN, answer)
     await vi.advanceTimersByTimeAsync(3_600_000)
     expect(client.getState()).toMatchObject({ ...ada, userChanges: 0, error: { code } })
-    // 46 minutes at 15 to 30 seconds each, or the one attempt that was decided.
+    // 46 minutes of attempts every 15 to 30 seconds, or a single definite attempt.
     if (isRetried) expect(server.count(TOKEN)).toBeGreaterThan(90)
     expect(server.count(TOKEN)).toBeLessThan(isRetried ? 190 : 2)
-    // A call waits for no attempt of its own, and is sent.
+    // A call doesn't wait for an attempt. The client sends it.
     const before = server.sent.length
     await session.refreshIfDue()
     expect(server.sent).toHaveLength(before)
@@ -159,7 +159,7 @@ describe('who is signed in stays signed in', () => {
     expect(server.count(TOKEN)).toBe(1)
   })
 
-  test('and attempts come twice as late each time, half a minute apart at most', async () => {
+  test('with attempts that double their delay, up to half a minute', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(1)
     onTestFinished(() => void vi.restoreAllMocks())
     const { server } = await signedIn()
@@ -173,7 +173,7 @@ describe('who is signed in stays signed in', () => {
     expect(pauses.slice(0, 9)).toEqual([0, 1, 2, 4, 8, 16, 30, 30, 30])
   })
 
-  test('and the server may request a longer wait', async () => {
+  test('and waits longer if the server requests it', async () => {
     const { server } = await signedIn()
     server.answer(TOKEN, () => rejection(429, 'RATE_LIMITED', { retryAfterSeconds: 300 }))
     await vi.advanceTimersByTimeAsync(850_000)
@@ -184,14 +184,14 @@ describe('who is signed in stays signed in', () => {
     expect(server.count(TOKEN)).toBe(2)
   })
 
-  test('and a wait longer than any timer causes no storm', async () => {
+  test('without a request storm if the requested wait exceeds the timer limit', async () => {
     const { server } = await signedIn()
     server.answer(TOKEN, () => rejection(429, 'RATE_LIMITED', { retryAfterSeconds: 1e12 }))
     await vi.advanceTimersByTimeAsync(3_600_000)
     expect(server.count(TOKEN)).toBe(1)
   })
 
-  test('and a server that does not answer is given up', async () => {
+  test("after the client gives up on a server that doesn't respond", async () => {
     const { client, server } = await signedIn()
     server.answer(TOKEN, () => new Promise(() => {}))
     const refreshing = client.refresh()
@@ -200,7 +200,7 @@ describe('who is signed in stays signed in', () => {
   })
 })
 
-describe('a JWT is refreshed', () => {
+describe('the client refreshes a JWT', () => {
   test('a minute before it expires, or up to ten seconds earlier', async () => {
     for (const [random, seconds] of [
       [0, 840],
@@ -235,7 +235,7 @@ describe('a JWT is refreshed', () => {
     expect(session.get().generation).toBe(2)
   })
 
-  test.each([1, 30, 60, 61])('without a loop where it lives for %i seconds', async (expiresIn) => {
+  test.each([1, 30, 60, 61])('without a loop if its lifetime is %i seconds', async (expiresIn) => {
     const { server } = await signedIn()
     server.answer(TOKEN, () => tokens({ expiresIn }))
     await vi.advanceTimersByTimeAsync(840_000)
@@ -244,7 +244,7 @@ describe('a JWT is refreshed', () => {
     expect(server.sent.length - before).toBeLessThanOrEqual(expiresIn === 1 ? 60 : 6)
   })
 
-  test('whatever the clock of the system says', async () => {
+  test('on time, whatever the system clock shows', async () => {
     const { client, server, session } = await signedIn()
     const day = 24 * 60 * 60 * 1_000
     const step = async (by: number) => {
@@ -252,12 +252,12 @@ describe('a JWT is refreshed', () => {
       await session.refreshIfDue()
       await vi.advanceTimersByTimeAsync(1_000)
     }
-    // Set back, it is still due in time by the other clock.
+    // If the clock is set back, the monotonic clock still triggers the refresh in time.
     await step(-day)
     expect(server.count(TOKEN)).toBe(0)
     await vi.advanceTimersByTimeAsync(840_000)
     expect(server.count(TOKEN)).toBe(1)
-    // Set forward, or back from sleep: one too early, and none after it.
+    // If it is set forward, or the laptop wakes up: one early refresh, and none after it.
     await step(day)
     expect(server.count(TOKEN)).toBe(2)
     for (let i = 0; i < 10; i++) await step(i % 2 === 0 ? -day : day)
@@ -268,7 +268,7 @@ describe('a JWT is refreshed', () => {
 
 const rendered = { status: 'authenticated', userId: 'ada', sessionId: 'ada-1', expiresIn: 900 } as const
 
-describe('a page that was rendered on a server', () => {
+describe('a server-rendered page', () => {
   test.each([
     { hydrate: rendered, state: ada, requests: 0 },
     { hydrate: { status: 'unauthenticated' } as const, state: noUser, requests: 0 },
@@ -286,7 +286,7 @@ describe('a page that was rendered on a server', () => {
     expect(client.getServerState()).toEqual({ ...state, userChanges: 0 })
   })
 
-  test('for a banned user begins with the ban, and comes back when the ban is lifted', async () => {
+  test('of a banned user starts with the ban, and recovers when the ban is lifted', async () => {
     const { client, server, listen } = open({ hydrate: { status: 'unknown', reason: 'ACCOUNT_BANNED' } })
     server.answer(TOKEN, () => tokens())
     const banned = { status: 403, code: 'ACCOUNT_BANNED', message: 'Account banned' }
@@ -296,7 +296,7 @@ describe('a page that was rendered on a server', () => {
     expect(client.getState()).toEqual({ ...ada, userChanges: 1 })
   })
 
-  test('has a JWT as old as the first byte of the page', async () => {
+  test("measures the JWT's age from the first byte of the page", async () => {
     await vi.advanceTimersByTimeAsync(500_000)
     const entries = [{ responseStart: performance.now() - 400_000 }]
     vi.spyOn(performance, 'getEntriesByType').mockReturnValue(entries as never)
@@ -312,7 +312,7 @@ describe('a page that was rendered on a server', () => {
 })
 
 describe('a rejected call', () => {
-  test('of an older JWT needs no refresh', async () => {
+  test('with an older JWT needs no refresh', async () => {
     const { server, session } = await signedIn()
     await session.refreshAfter(session.get().generation - 1)
     expect(server.sent).toEqual([])
@@ -320,7 +320,7 @@ describe('a rejected call', () => {
     expect(server.count(TOKEN)).toBe(1)
   })
 
-  test('refreshes once for a hundred of them', async () => {
+  test('causes one refresh for a hundred calls', async () => {
     const { server, session } = await signedIn()
     const { generation } = session.get()
     await Promise.all(Array.from({ length: 100 }, () => session.refreshAfter(generation)))
@@ -328,7 +328,7 @@ describe('a rejected call', () => {
     expect(session.get().generation).toBe(generation + 1)
   })
 
-  test('gets REFRESH_LOOP after three a minute', async () => {
+  test('gets REFRESH_LOOP after three refreshes in a minute', async () => {
     const { client, server, session } = await signedIn()
     for (let i = 0; i < 3; i++) await session.refreshAfter(session.get().generation)
     const error = await session.refreshAfter(session.get().generation).catch((error: unknown) => error)
@@ -341,7 +341,7 @@ describe('a rejected call', () => {
     expect(server.count(TOKEN)).toBe(4)
   })
 
-  test('of a user who is signed out sends no request', async () => {
+  test('of a signed-out user sends no request', async () => {
     const { server, session } = open({ hydrate: { status: 'unauthenticated' } })
     await expect(session.refreshAfter(session.get().generation)).rejects.toMatchObject({
       code: 'SESSION_NOT_FOUND',
@@ -349,7 +349,7 @@ describe('a rejected call', () => {
     expect(server.sent).toEqual([])
   })
 
-  test.each(ENDS)('learns that the session has ended: %s', async (code, answer) => {
+  test.each(ENDS)('gets the end of the session: %s', async (code, answer) => {
     const { client, server, session } = await signedIn()
     server.answer(TOKEN, answer)
     await expect(session.refreshAfter(session.get().generation)).rejects.toMatchObject({ code, status: 401 })
@@ -358,7 +358,7 @@ describe('a rejected call', () => {
     expect(server.count(TOKEN)).toBe(1)
   })
 
-  test('learns why it could not be decided, and does not ask between two attempts', async () => {
+  test('gets the reason of an undecided refresh, and causes no request between two attempts', async () => {
     const { client, server, session } = await signedIn()
     server.answer(TOKEN, () => rejection(503, 'SESSIONS_UNAVAILABLE'))
     for (let i = 0; i < 20; i++)
@@ -370,8 +370,8 @@ describe('a rejected call', () => {
   })
 })
 
-describe('a call that was told that its session has ended', () => {
-  test.each(ENDS)('makes the token endpoint say so: %s', async (code, answer) => {
+describe('a call that was rejected because its session has ended', () => {
+  test.each(ENDS)('makes the client ask the token endpoint: %s', async (code, answer) => {
     const { client, server, session } = await signedIn()
     server.answer(TOKEN, answer)
     session.report('SESSION_NOT_FOUND', 0)
@@ -382,7 +382,7 @@ describe('a call that was told that its session has ended', () => {
     expect(code).toMatch(/^SESSION_/)
   })
 
-  test('changes nothing where the token endpoint says otherwise, and asks three times a minute at most', async () => {
+  test('changes nothing if the token endpoint disagrees, and causes at most three requests a minute', async () => {
     const { client, server, session } = await signedIn()
     for (let i = 0; i < 10; i++) {
       session.report('SESSION_NOT_FOUND', 0)
@@ -392,7 +392,7 @@ describe('a call that was told that its session has ended', () => {
     expect(server.count(TOKEN)).toBe(3)
   })
 
-  test('is one of many that cause one question', async () => {
+  test('causes one request, even among many', async () => {
     const { server, session } = await signedIn()
     for (let i = 0; i < 10; i++) session.report('SESSION_NOT_FOUND', 0)
     await settle()
@@ -402,7 +402,7 @@ describe('a call that was told that its session has ended', () => {
     expect(server.count(TOKEN)).toBe(3)
   })
 
-  test('before the user changed says nothing about this one', async () => {
+  test("from before a change of user doesn't affect the new user", async () => {
     const { client, server, session } = await signedIn()
     server.answer('/sign-in/email', asGrace)
     await signIn(client)
@@ -412,7 +412,7 @@ describe('a call that was told that its session has ended', () => {
     expect(client.getState()).toEqual({ ...grace, userChanges: 1 })
   })
 
-  test('or its user banned: shown once, and the user stays', async () => {
+  test('or its user is banned shows the ban once, and keeps the user', async () => {
     const { client, server, session } = await signedIn()
     server.answer(TOKEN, () => rejection(403, 'ACCOUNT_BANNED'))
     for (let i = 0; i < 10; i++) {
@@ -428,8 +428,8 @@ describe('a call that was told that its session has ended', () => {
   })
 })
 
-describe('signing out', () => {
-  test('is signing-out until the server has confirmed it', async () => {
+describe('a sign-out', () => {
+  test('has the status signing-out until the server confirms it', async () => {
     const { client, server, states } = await signedIn()
     const answer = deferred<Response>()
     const order: string[] = []
@@ -453,7 +453,7 @@ describe('signing out', () => {
   })
 
   test.each(UNCERTAIN.filter(([, , isRetried, answer]) => isRetried && answer !== undefined).slice(0, 4))(
-    'is tried again at %s (%s), and never claims success',
+    'is retried on %s (%s), and never claims success',
     async (code, _what, _isRetried, answer) => {
       const { client, server, states } = await signedIn()
       server.answer(SIGN_OUT, answer)
@@ -473,7 +473,7 @@ describe('signing out', () => {
   test.each([
     ['COOKIE_CONFLICT', 401],
     ['ORIGIN_REJECTED', 403],
-  ])('that is rejected with %s leaves the user signed in and says so', async (code, status) => {
+  ])('that is rejected with %s leaves the user signed in and shows the error', async (code, status) => {
     const { client, server } = await signedIn()
     server.answer(SIGN_OUT, () => rejection(status, code))
     expect((await client.signOut()).error).toMatchObject({ code, status })
@@ -481,7 +481,7 @@ describe('signing out', () => {
     expect(server.count(SIGN_OUT)).toBe(1)
   })
 
-  test('is confirmed by nothing but an answer of the endpoint', async () => {
+  test('is only confirmed by a response of the endpoint', async () => {
     const { client, server } = await signedIn()
     server.answer(SIGN_OUT, () => Response.json({ portal: 'welcome' }))
     const done = client.signOut()
@@ -492,14 +492,14 @@ describe('signing out', () => {
     await done
   })
 
-  test.each(ENDS)('is done where the session has ended before: %s', async (_code, answer) => {
+  test.each(ENDS)('succeeds if the session had already ended: %s', async (_code, answer) => {
     const { client, server } = await signedIn()
     server.answer(SIGN_OUT, answer)
     await client.signOut()
     expect(client.getState()).toEqual({ ...noUser, userChanges: 1 })
   })
 
-  test('by a client that does not know yet who is signed in asks the server all the same', async () => {
+  test('before the session is known asks the server anyway', async () => {
     const { client, server, listen, states } = open()
     const late = deferred<Response>()
     server.answer(TOKEN, () => late.promise)
@@ -515,7 +515,7 @@ describe('signing out', () => {
     expect(server.count(SIGN_OUT)).toBe(1)
   })
 
-  test('asked for twice is one', async () => {
+  test('runs once if it is called twice', async () => {
     const { client, server } = await signedIn()
     server.answer(SIGN_OUT, () => Response.json({ success: true }))
     await Promise.all([client.signOut(), client.signOut()])
@@ -537,11 +537,11 @@ describe('signing out', () => {
     await settle()
     expect(client.getState()).toEqual({ ...noUser, userChanges: 1 })
     expect(states).toEqual(['signing-out', 'unauthenticated'])
-    // It was called off rather than waited for.
+    // The client aborted it instead of waiting.
     expect(server.sent[0]?.init.signal?.aborted).toBe(true)
   })
 
-  test('ends when somebody signs in meanwhile', async () => {
+  test('ends when a user signs in meanwhile', async () => {
     const { client, server } = await signedIn()
     server.answer(SIGN_OUT, () => rejection(503, 'SESSIONS_UNAVAILABLE'))
     server.answer('/sign-in/email', asGrace)
@@ -556,7 +556,7 @@ describe('signing out', () => {
 })
 
 describe('another user', () => {
-  test('who signs in counts as a change of user, and nothing that was under way reaches them', async () => {
+  test('is a change of user, and gets no pending responses of the previous one', async () => {
     const { client, server, states } = await signedIn()
     const [lateTokens, lateSession] = [deferred<Response>(), deferred<Response>()]
     server.answer(TOKEN, () => lateTokens.promise)
@@ -567,7 +567,7 @@ describe('another user', () => {
     await settle()
     const signingIn = signIn(client)
     await settle()
-    // A late answer would put the cookies of the one over those of the other.
+    // A late response would replace the new user's cookies with the old user's.
     expect(server.count('/sign-in/email')).toBe(0)
     lateTokens.resolve(tokens())
     await signingIn
@@ -583,7 +583,7 @@ describe('another user', () => {
     ['unknown', { status: 'unknown' }],
     ['unauthenticated', { status: 'unauthenticated' }],
   ] as const)(
-    'who signs in where it was %s begins an userChanges: calls may have been answered',
+    'who signs in while the state is %s increments userChanges, since calls may already have responses',
     async (_status, hydrate) => {
       const { client, server } = open({ hydrate })
       server.answer('/sign-in/email', asGrace)
@@ -592,7 +592,7 @@ describe('another user', () => {
     },
   )
 
-  test('is not done to what was asked for the one before', async () => {
+  test('is not affected by a pending call of the previous user', async () => {
     const { client, server } = await signedIn()
     const late = deferred<Response>()
     server.answer('/sign-in/email', () => late.promise)
@@ -606,19 +606,19 @@ describe('another user', () => {
     expect(server.count('/delete-user')).toBe(0)
   })
 
-  test('in the cookies is taken over as a change of user', async () => {
+  test('in the cookies is adopted as a change of user', async () => {
     const { client, server } = await signedIn()
     server.answer(TOKEN, asGrace)
     expect(await client.refresh()).toEqual({ ...grace, userChanges: 1 })
   })
 
-  test('or another session of the same one', async () => {
+  test('or another session of the same user is adopted the same way', async () => {
     const { client, server } = await signedIn()
     server.answer(TOKEN, () => tokens({ sessionId: 'ada-2' }))
     expect(await client.refresh()).toEqual({ ...ada, sessionId: 'ada-2', userChanges: 1 })
   })
 
-  test('who could not sign in changes nothing', async () => {
+  test('whose sign-in fails changes nothing', async () => {
     const { client, server, states } = await signedIn()
     server.answer('/sign-in/email', () => rejection(401, 'INVALID_CREDENTIALS'))
     await expect(signIn(client)).rejects.toBeInstanceOf(AuthClientError)
@@ -631,7 +631,7 @@ describe('another user', () => {
 })
 
 describe('calls of the auth endpoints', () => {
-  test('are sent once more with a new JWT, once', async () => {
+  test('are sent again once with a new JWT', async () => {
     const { client, server, session } = await signedIn()
     server.answer('/session', () =>
       session.get().generation === 1 ? rejection(401, 'TOKEN_EXPIRED') : Response.json({ user: 'ada' }),
@@ -648,7 +648,7 @@ describe('calls of the auth endpoints', () => {
     ['revokeSessions', '/revoke-sessions'],
     ['deleteUser', '/delete-user'],
     ['revokeSession', '/revoke-session'],
-  ] as const)('%s: the client looks whether its own session has ended', async (method, path) => {
+  ] as const)('%s: the client checks whether its own session has ended', async (method, path) => {
     const { client, server } = await signedIn()
     server.answer(path, () => Response.json({}))
     const call: (input: { sessionId: string }) => Promise<object> = client.api[method]

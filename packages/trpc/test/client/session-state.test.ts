@@ -16,7 +16,7 @@ const received = (sessionId: string, seq: number, isNew = false): SessionEvent =
   isNew,
 })
 
-/** The state with that status; `ada-1` is its session, if it has one. */
+/** Returns the state with that status. Its session, if any, is `ada-1`. */
 function stateOf(status: AuthStatus): SessionState {
   const shown: AuthState = { status, userChanges: 0, userId: null, sessionId: null, error: null }
   const first = { ...hydrate(undefined), shown }
@@ -68,7 +68,7 @@ describe('an event that changes nothing', () => {
     { name: 'an older JWT', event: received('ada-1', 10) },
     { name: 'a JWT older than that of another session', event: received('ada-2', 9) },
     {
-      name: 'a superseded secret where there is a newer one',
+      name: 'a superseded secret after a newer one',
       event: { type: 'ended', error: superseded, seq: 9 },
     },
   ] as const)('$name', ({ event }) => {
@@ -76,14 +76,14 @@ describe('an event that changes nothing', () => {
     expect(transition(state, event)).toBe(state)
   })
 
-  test('a late JWT of a session that has ended, or that was superseded', () => {
+  test('a late JWT of an ended or superseded session', () => {
     const ended = transition(stateOf('authenticated'), { type: 'ended', error: over })
     expect(transition(ended, received('ada-1', 99))).toBe(ended)
     const here = transition(stateOf('authenticated'), { type: 'ended', error: superseded, seq: 10 })
     expect(here.shown.error).toBe(superseded)
     expect(transition(here, received('ada-1', 10))).toBe(here)
     expect(transition(here, received('ada-1', 11)).shown.status).toBe('authenticated')
-    // The next end doesn't forget which session it was.
+    // The next end still knows which session it was.
     expect(
       transition(transition(ended, { type: 'ended', error: over }), received('ada-1', 99)).shown.status,
     ).toBe('unauthenticated')
@@ -104,7 +104,7 @@ describe('a response to an earlier request', () => {
   })
 })
 
-test('the error of a page stays when a JWT arrives, and says nothing about the failures', () => {
+test("a page's error stays when a JWT arrives, and is not one of the failures", () => {
   const rejected = transition(stateOf('authenticated'), { type: 'page-rejected', error: outage })
   expect(rejected).toMatchObject({ failures: 0, shown: { status: 'authenticated', error: outage } })
   const failed = transition(rejected, { type: 'failed', error: over })

@@ -22,7 +22,7 @@ const done = () => Response.json({ success: true })
 const ada = { status: 'authenticated', userId: 'ada', sessionId: 'ada-1', error: null, userChanges: 0 }
 const signedOut = { status: 'unauthenticated', userId: null, sessionId: null, userChanges: 1 }
 
-/** A client of Ada, whose server the test plays. */
+/** Creates a client of Ada with a scripted server. */
 async function signedIn() {
   const server = scriptFetch()
   const client = createAuthClient<Api>({ baseUrl: 'http://localhost', fetch: server.fetch })
@@ -37,7 +37,7 @@ async function signedIn() {
 const settle = () => vi.advanceTimersByTimeAsync(0)
 
 describe('a superseded session secret', () => {
-  test('is tried again after 0.2, 1, and 3 s, and the user stays signed in when it succeeds', async () => {
+  test('is retried after 0.2, 1, and 3 s, and the user stays signed in when a retry succeeds', async () => {
     const { client, server } = await signedIn()
     const at: number[] = []
     const start = performance.now()
@@ -54,7 +54,7 @@ describe('a superseded session secret', () => {
     expect(server.count(SIGN_OUT)).toBe(0)
   })
 
-  test('shows signed out with the reason, signs out once, and is not tried again', async () => {
+  test('shows signed out with the reason, signs out once, and is not retried', async () => {
     const { client, server, session } = await signedIn()
     server.answer(TOKEN, superseded)
     const refreshing = client.refresh()
@@ -70,9 +70,9 @@ describe('a superseded session secret', () => {
 
   test.each([
     ['does not respond', () => new Promise<never>(() => {})],
-    ['cannot be reached', () => Promise.reject(new TypeError('fetch failed'))],
+    ['is unreachable', () => Promise.reject(new TypeError('fetch failed'))],
     ['responds with 503', () => rejection(503, 'SESSIONS_UNAVAILABLE')],
-  ])('shows signed out where sign-out %s, and does not wait for it for long', async (_what, answer) => {
+  ])('shows signed out if sign-out %s, without a long wait', async (_what, answer) => {
     const { client, server } = await signedIn()
     server.answer(TOKEN, superseded)
     server.answer(SIGN_OUT, answer)
@@ -84,7 +84,7 @@ describe('a superseded session secret', () => {
     expect(server.count(SIGN_OUT)).toBe(1)
   })
 
-  test('is asked about once for a hundred calls', async () => {
+  test('causes one sequence of attempts for a hundred calls', async () => {
     const { server, session } = await signedIn()
     server.answer(TOKEN, superseded)
     const { generation } = session.get()
@@ -96,7 +96,7 @@ describe('a superseded session secret', () => {
     expect(server.count(TOKEN)).toBe(4)
   })
 
-  test('waits as usual where the server limits the rate of the attempts', async () => {
+  test('backs off as usual if the server rate-limits the attempts', async () => {
     const { client, server } = await signedIn()
     let attempts = 0
     server.answer(TOKEN, () => {
@@ -113,7 +113,7 @@ describe('a superseded session secret', () => {
     expect(client.getState()).toEqual(ada)
   })
 
-  test('does not hold up a user who signs out meanwhile', async () => {
+  test("doesn't delay a sign-out", async () => {
     const { client, server } = await signedIn()
     server.answer(TOKEN, superseded)
     const refreshing = client.refresh()
@@ -125,7 +125,7 @@ describe('a superseded session secret', () => {
     expect(server.sent.map(({ path }) => path)).toEqual([TOKEN, SIGN_OUT])
   })
 
-  test('of a page that the server rendered as unknown is tried again as well', async () => {
+  test('is retried on a page that the server rendered as unknown', async () => {
     const server = scriptFetch()
     let attempts = 0
     server.answer(TOKEN, () => (++attempts < 3 ? superseded() : tokens()))
@@ -135,7 +135,7 @@ describe('a superseded session secret', () => {
     expect(client.getState()).toMatchObject({ status: 'authenticated', userId: 'ada' })
   })
 
-  test('with another code or status is an error like any other', async () => {
+  test('with another code or status is an ordinary error', async () => {
     const { client, server } = await signedIn()
     for (const [status, code] of [
       [409, 'CONFLICT'],
@@ -197,7 +197,7 @@ describe('a program with bearer tokens', () => {
     expect(items.get(key)).toContain('new')
   })
 
-  test('forgets superseded tokens, and sends no sign-out without them', async () => {
+  test('discards superseded tokens, and sends no sign-out without them', async () => {
     const { client, server, items } = await open()
     const refreshing = client.refresh()
     await vi.advanceTimersByTimeAsync(4_200)
@@ -215,7 +215,7 @@ describe('a program with bearer tokens', () => {
 })
 
 describe('new credentials of the same session', () => {
-  test('are taken over without a change of user', async () => {
+  test('are adopted without a change of user', async () => {
     const { client, server, session } = await signedIn()
     const { generation } = session.get()
     server.answer('/change-password', () => tokens())
@@ -227,14 +227,14 @@ describe('new credentials of the same session', () => {
     expect(server.count(TOKEN)).toBe(0)
   })
 
-  test('come with a refresh as well, which supersedes nothing', async () => {
+  test('of a refresh are adopted too, and supersede nothing', async () => {
     const { client, session } = await signedIn()
     const { oldestGeneration } = session.get()
     await client.refresh()
     expect(session.get().oldestGeneration).toBe(oldestGeneration)
   })
 
-  test('let a call be sent again that was rejected with two JWTs from before', async () => {
+  test('allow another attempt for a call that was rejected with two earlier JWTs', async () => {
     const { client, server } = await signedIn()
     const [first, change] = [deferred<Response>(), deferred<Response>()]
     const invalid = () => rejection(401, 'TOKEN_INVALID')
@@ -257,7 +257,7 @@ describe('new credentials of the same session', () => {
     expect(server.count('/session')).toBe(5)
   })
 
-  test('do not call off a sign-out', async () => {
+  test("don't cancel a sign-out", async () => {
     const { client, server } = await signedIn()
     const late = deferred<Response>()
     server.answer('/change-password', () => late.promise)
@@ -272,7 +272,7 @@ describe('new credentials of the same session', () => {
     expect(server.count(SIGN_OUT)).toBe(1)
   })
 
-  test('come with an email change that is completed here; elsewhere the client asks whether its session ended', async () => {
+  test('come with an email change that is completed here; if it is completed elsewhere, the client checks its session', async () => {
     const { client, server } = await signedIn()
     server.answer('/verify-email', () =>
       Response.json({ success: true, userId: 'ada', sessionId: 'ada-1', expiresIn: 900, expiresAt: '' }),

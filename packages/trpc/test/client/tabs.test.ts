@@ -13,7 +13,7 @@ interface Api {
   deleteUser(): Promise<object>
 }
 
-/** The page that a tab shows, as far as the client looks at it. */
+/** The parts of a tab's page that the client uses. */
 const page = Object.assign(new EventTarget(), { hidden: false })
 
 beforeEach(() => {
@@ -22,19 +22,19 @@ beforeEach(() => {
 })
 afterEach(() => {
   page.hidden = false
-  // The page stays: listeners are removed from it after the test.
+  // The page outlives the test, since its listeners are removed afterwards.
   vi.stubGlobal('navigator', navigatorOfNode)
 })
 
 const navigatorOfNode = navigator
 
-/** Here there are tabs. */
+/** Connects tabs, which this environment supports. */
 const connectTabs = (name: string) => connect(name) as Required<Tabs>
 
 let names = 0
 const newName = () => `http://${++names}.example`
 
-/** The clients of several tabs of one browser, whose server the test plays. */
+/** Opens the clients of several tabs of one browser, with a scripted server. */
 function openTabs(count: number) {
   const baseUrl = newName()
   const server = scriptFetch()
@@ -54,11 +54,11 @@ const everyone = (status: string) => (states: readonly { status: string }[]) =>
 
 describe.each([
   { browser: 'with Web Locks', prepare: () => {} },
-  { browser: 'with nothing but BroadcastChannel', prepare: () => vi.stubGlobal('navigator', {}) },
+  { browser: 'with BroadcastChannel only', prepare: () => vi.stubGlobal('navigator', {}) },
 ])('the tabs of a browser $browser', ({ prepare }) => {
   beforeEach(prepare)
 
-  test('work one after the other, also when one fails', async () => {
+  test('take turns, even when one fails', async () => {
     const name = newName()
     const order: string[] = []
     const works = ['a', 'b', 'c', 'd', 'e'].map((tab) =>
@@ -82,7 +82,7 @@ describe.each([
     for (let i = 0; i < 10; i += 2) expect(order[i + 1]).toBe(order[i]?.replace('begins', 'ends'))
   })
 
-  test('ask for their first JWT once', async () => {
+  test('request their first JWT once', async () => {
     const { server, states } = openTabs(6)
     server.answer(TOKEN, () => tokens())
     await eventually(() => expect(states()).toSatisfy(everyone('authenticated')))
@@ -108,11 +108,11 @@ describe.each([
     expect(server.count('/sign-out')).toBe(1)
   })
 
-  test('let a sign-in wait for a refresh of the user before', async () => {
+  test("make a sign-in wait for the previous user's refresh", async () => {
     const { server, clients, states } = openTabs(2)
     server.answer(TOKEN, () => tokens())
     await eventually(() => expect(states()).toSatisfy(everyone('authenticated')))
-    // Until each has had its turn, and found that there is nothing left to ask.
+    // Until each tab has had its turn and found nothing to request.
     await new Promise((resolve) => setTimeout(resolve, 300))
     const late = deferred<Response>()
     server.answer(TOKEN, () => late.promise)
@@ -128,7 +128,7 @@ describe.each([
   })
 })
 
-describe('what another tab tells', () => {
+describe('a message of another tab', () => {
   const open = async () => {
     const { server, clients, baseUrl } = openTabs(1)
     const [client] = clients
@@ -139,7 +139,7 @@ describe('what another tab tells', () => {
   }
   const soon = () => new Promise((resolve) => setTimeout(resolve, 30))
 
-  test('of a session that is not ours changes nothing', async () => {
+  test('about another session changes nothing', async () => {
     const { client, other } = await open()
     await other.notify({ type: 'ended', sessionId: 'grace-1' })
     await soon()
@@ -150,7 +150,7 @@ describe('what another tab tells', () => {
     )
   })
 
-  test('is not undone by a refresh of ours that was under way', async () => {
+  test("is not undone by this tab's refresh in flight", async () => {
     const { server, client, other } = await open()
     const late = deferred<Response>()
     server.answer(TOKEN, () => late.promise)
@@ -162,7 +162,7 @@ describe('what another tab tells', () => {
     expect(await refreshing).toMatchObject({ status: 'unauthenticated', userChanges: 1 })
   })
 
-  test('of a refresh does not call off a sign-out', async () => {
+  test("about a refresh doesn't cancel a sign-out", async () => {
     const { server, client, other } = await open()
     const late = deferred<Response>()
     server.answer('/sign-out', () => late.promise)
@@ -176,7 +176,7 @@ describe('what another tab tells', () => {
     expect(client.getState().status).toBe('unauthenticated')
   })
 
-  test('of the session that has just ended, and comes late, does not revive it', async () => {
+  test("about the session that has just ended doesn't revive it if it arrives late", async () => {
     const { server, client, other } = await open()
     server.answer('/sign-out', () => Response.json({ success: true }))
     await client.signOut()
@@ -188,7 +188,7 @@ describe('what another tab tells', () => {
     await eventually(() => expect(client.getState()).toMatchObject({ sessionId: 'ada-2', userChanges: 2 }))
   })
 
-  test('while a sign-out does not know whose it is counts for nothing', async () => {
+  test("is ignored while a sign-out doesn't know its session", async () => {
     const { server, clients, baseUrl } = openTabs(1)
     const [client] = clients
     const [first, signOut] = [deferred<Response>(), deferred<Response>()]
@@ -205,7 +205,7 @@ describe('what another tab tells', () => {
     expect(client?.getState().status).toBe('unauthenticated')
   })
 
-  test('who did not know which session has ended makes the others ask', async () => {
+  test("that doesn't name the ended session makes the others check theirs", async () => {
     const { server, client, other } = await open()
     server.answer(TOKEN, () => rejection(401, 'SESSION_EXPIRED'))
     await other.notify({ type: 'ended', sessionId: null })
@@ -213,7 +213,7 @@ describe('what another tab tells', () => {
     expect(server.count(TOKEN)).toBe(2)
   })
 
-  test('of another user ends a sign-out that would end the session of that one', async () => {
+  test("about another user cancels a sign-out that would end that user's session", async () => {
     const { server, client, other } = await open()
     server.answer('/sign-out', () => rejection(503, 'SESSIONS_UNAVAILABLE'))
     const done = client.signOut()
@@ -226,7 +226,7 @@ describe('what another tab tells', () => {
     expect(server.count('/sign-out')).toBe(1)
   })
 
-  /** Another tab signs Grace in, and its message comes after the lock. */
+  /** Signs Grace in in another tab, whose message arrives after its lock. */
   const signInElsewhere = async (other: ReturnType<typeof connectTabs>) => {
     const late = deferred<void>()
     onTestFinished(other.listen(() => {}))
@@ -243,7 +243,7 @@ describe('what another tab tells', () => {
     }
   }
 
-  test('by its lock alone keeps a sign-out from ending the session of another user', async () => {
+  test("isn't needed: the lock alone keeps a sign-out from ending another user's session", async () => {
     const { server, client, other } = await open()
     server.answer('/sign-out', () => Response.json({ success: true }))
     const finish = await signInElsewhere(other)
@@ -255,7 +255,7 @@ describe('what another tab tells', () => {
     expect(client.getState()).toMatchObject({ userId: 'grace', userChanges: 1 })
   })
 
-  test('by its lock alone keeps what was asked for one user from being done to another', async () => {
+  test("isn't needed: the lock alone keeps one user's call from running for another", async () => {
     const { server, client, other } = await open()
     server.answer('/delete-user', () => Response.json({ success: true }))
     const finish = await signInElsewhere(other)
@@ -266,7 +266,7 @@ describe('what another tab tells', () => {
     expect(server.count('/delete-user')).toBe(0)
   })
 
-  test('long ago does not count for a page that has just been opened', async () => {
+  test('from long ago is ignored by a newly opened page', async () => {
     const { server, clients, baseUrl } = openTabs(1)
     const other = connectTabs(`sallyport ${baseUrl}`)
     const stop = other.listen(() => {})
@@ -282,7 +282,7 @@ describe('what another tab tells', () => {
     await eventually(async () => expect(await other.latest()).toBeNull())
   })
 
-  test('before the script of a rendered page ran makes it ask', async () => {
+  test("from before a rendered page's script ran makes the page check its session", async () => {
     const baseUrl = newName()
     const server = scriptFetch()
     const other = connectTabs(`sallyport ${baseUrl}`)
@@ -296,7 +296,7 @@ describe('what another tab tells', () => {
     await eventually(() => expect(client.getState()).toMatchObject({ userId: 'grace', userChanges: 1 }))
   })
 
-  test('counts for newer even in the same millisecond', async () => {
+  test('is newer even within the same millisecond', async () => {
     vi.spyOn(Date, 'now').mockReturnValue(Date.now())
     onTestFinished(() => void vi.restoreAllMocks())
     const { server, clients, states } = openTabs(2)
@@ -321,7 +321,7 @@ describe('a superseded secret', () => {
     return opened
   }
 
-  test('signs all tabs out after the attempts of one, and each says why', async () => {
+  test("signs all tabs out after one tab's attempts, and each has the reason", async () => {
     const { server, clients, states } = await open(4)
     const late = deferred<Response>()
     server.answer('/sign-out', () => late.promise)
@@ -329,10 +329,10 @@ describe('a superseded secret', () => {
     onTestFinished(() => void vi.useRealTimers())
     const refreshing = Promise.all(clients.map((client) => client.refresh()))
     for (const [attempt, pause] of [200, 1_000, 3_000].entries()) {
-      await vi.waitFor(() => expect(server.count(TOKEN)).toBe(attempt + 1), { timeout: 9_000 })
+      await vi.waitFor(() => expect(server.count(TOKEN)).toBe(attempt + 1), { timeout: 30_000 })
       await vi.advanceTimersByTimeAsync(pause)
     }
-    await vi.waitFor(() => expect(states()).toSatisfy(everyone('unauthenticated')), { timeout: 9_000 })
+    await vi.waitFor(() => expect(states()).toSatisfy(everyone('unauthenticated')), { timeout: 30_000 })
     late.resolve(Response.json({ success: true }))
     await refreshing
     expect(states().map(({ error }) => error?.code)).toEqual(Array(4).fill('SECRET_SUPERSEDED'))
@@ -340,7 +340,7 @@ describe('a superseded secret', () => {
     expect(server.count('/sign-out')).toBe(1)
   })
 
-  test('is not tried again once another tab received newer credentials', async () => {
+  test('is not retried once another tab received newer credentials', async () => {
     const { server, clients, baseUrl } = await open(1)
     const other = connectTabs(`sallyport ${baseUrl}`)
     const refreshing = clients[0]?.refresh()
@@ -351,7 +351,7 @@ describe('a superseded secret', () => {
     expect(server.count('/sign-out')).toBe(0)
   })
 
-  test('of another tab leaves a tab with newer credentials signed in', async () => {
+  test("of another tab doesn't sign out a tab with newer credentials", async () => {
     const { clients, baseUrl, server } = await open(1)
     const other = connectTabs(`sallyport ${baseUrl}`)
     await other.notify({ type: 'received', receipt: newer, isNew: true })
@@ -369,7 +369,7 @@ describe('a superseded secret', () => {
     expect(server.sent).toEqual([])
   })
 
-  test('that another tab replaces often is no refresh loop', async () => {
+  test('that another tab often replaces is not a refresh loop', async () => {
     const { clients, server } = await open(2)
     const [here, there] = clients
     server.answer('/delete-user', () => tokens())
@@ -387,7 +387,7 @@ describe('a superseded secret', () => {
     expect(server.count(TOKEN)).toBe(0)
   })
 
-  test('does not keep a tab from newer credentials of the same session', async () => {
+  test("doesn't keep a tab from adopting newer credentials of the same session", async () => {
     const { clients, baseUrl } = await open(1)
     const other = connectTabs(`sallyport ${baseUrl}`)
     await other.notify({ type: 'ended', sessionId: 'ada-1', supersededSeq: Date.now() })
@@ -403,25 +403,27 @@ describe('a superseded secret', () => {
 describe('a receipt', () => {
   const receipt = (seq: number) => ({ userId: 'ada', sessionId: 'ada-1', expiresIn: 900, seq })
 
-  test('is there for the next tab before its message is, and gone with the tab that knows of a newer one', async () => {
+  test('is available to the next tab before its message, and removed with the tab that has a newer one', async () => {
     const name = newName()
     const [first, second] = [connectTabs(name), connectTabs(name)]
-    const heard: TabMessage[] = []
-    onTestFinished(first.listen((message) => heard.push(message)))
+    const messages: TabMessage[] = []
+    onTestFinished(first.listen((message) => messages.push(message)))
     onTestFinished(second.listen(() => {}))
     expect(await second.latest()).toBeNull()
     await first.notify({ type: 'received', receipt: receipt(1), isNew: false })
     expect(await second.latest()).toEqual(receipt(1))
     await second.notify({ type: 'received', receipt: receipt(2), isNew: false })
     expect(await first.latest()).toEqual(receipt(2))
-    await eventually(() => expect(heard).toEqual([{ type: 'received', receipt: receipt(2), isNew: false }]))
+    await eventually(() =>
+      expect(messages).toEqual([{ type: 'received', receipt: receipt(2), isNew: false }]),
+    )
     const held = (await navigator.locks.query()).held ?? []
     expect(held.filter((lock) => lock.name?.startsWith(`${name} `))).toHaveLength(1)
     await first.notify({ type: 'ended', sessionId: 'ada-1' })
     await eventually(async () => expect(await first.latest()).toBeNull())
   })
 
-  test('of other servers and other names is none of theirs', async () => {
+  test('from other servers and other names is ignored', async () => {
     const name = newName()
     for (const other of [`${name} bearer`, `${name}0`]) {
       const tabs = connectTabs(other)
@@ -447,13 +449,13 @@ describe('a page', () => {
   const soon = () => new Promise((resolve) => setTimeout(resolve, 30))
 
   test.each(['visibilitychange', 'focus', 'online', 'pageshow'])(
-    'that wakes (%s) asks again where an answer is missing, and only there',
+    'that wakes (%s) retries a missing response, and nothing else',
     async (type) => {
       const { server, client } = await open()
       fire(type)
       await soon()
       expect(server.sent).toEqual([])
-      // Without the event it would ask again after ten minutes.
+      // Without the event, the next attempt would be in ten minutes.
       server.answer(TOKEN, () => rejection(503, 'SESSIONS_UNAVAILABLE', { retryAfterSeconds: 600 }))
       await client.refresh()
       server.answer(TOKEN, () => tokens())
@@ -473,7 +475,7 @@ describe('a page', () => {
     expect(server.count(TOKEN)).toBe(1)
   })
 
-  test('that comes back from the history asks who is signed in now', async () => {
+  test('that is restored from the history requests the current user', async () => {
     const { server, client } = await open()
     server.answer(TOKEN, () => rejection(401, 'SESSION_NOT_FOUND'))
     fire('pageshow', { persisted: true })
@@ -486,7 +488,7 @@ describe('a page', () => {
     await eventually(() => expect(client.getState().status).toBe('authenticated'))
   })
 
-  test('that comes back from the history sends no call before it knows', async () => {
+  test('that is restored from the history sends no call before it has the current user', async () => {
     const { server, client } = await open()
     const late = deferred<Response>()
     server.answer(TOKEN, () => late.promise)
@@ -503,7 +505,7 @@ describe('a page', () => {
     expect(server.count(TOKEN)).toBe(1)
   })
 
-  test('that wakes while it signs out tries again at once', async () => {
+  test('that wakes during a sign-out retries at once', async () => {
     const { server, client } = await open()
     server.answer('/sign-out', () => rejection(503, 'SESSIONS_UNAVAILABLE', { retryAfterSeconds: 600 }))
     const done = client.signOut()

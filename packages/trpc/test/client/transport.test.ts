@@ -21,7 +21,7 @@ afterAll(async () => {
   await auth.close()
 })
 
-/** A storage as a phone has it: it answers later. */
+/** Opens an asynchronous storage, as on a phone. */
 function openStorage(items: Record<string, string> = {}): BearerStorage & { items: Map<string, string> } {
   const map = new Map(Object.entries(items))
   return {
@@ -32,7 +32,7 @@ function openStorage(items: Record<string, string> = {}): BearerStorage & { item
   }
 }
 
-/** A program with a storage of its own, and what its requests carried. */
+/** Opens a program with a separate storage, and records the headers of its requests. */
 function open(storage = openStorage()) {
   const requests: { path: string; headers: Headers; credentials: unknown; setsCookies: boolean }[] = []
   const client = createAuthClient<typeof auth.api>({
@@ -62,7 +62,7 @@ async function signedIn() {
 }
 
 describe('with bearer tokens and a storage', () => {
-  test('a program signs in, calls, refreshes and signs out without a cookie', async () => {
+  test('a program signs in, calls, refreshes, and signs out without a cookie', async () => {
     const { client, storage, requests, userId } = await signedIn()
     expect(client.getState()).toMatchObject({ status: 'authenticated', userId })
     expect((await client.api.getSession()).user.id).toBe(userId)
@@ -92,7 +92,7 @@ describe('with bearer tokens and a storage', () => {
     expect(requests[3]?.headers.get(SESSION_HEADER)).toBe(before.sessionToken)
   })
 
-  test('both credentials of a confirmation are kept', async () => {
+  test('it keeps both credentials of a confirmation', async () => {
     const { client, storage, requests } = await signedIn()
     const before = JSON.parse(storage.items.get(key) ?? '')
     await client.api.changePassword({ currentPassword: TEST_PASSWORD, newPassword: 'another long password' })
@@ -106,7 +106,7 @@ describe('with bearer tokens and a storage', () => {
     expect((await client.refresh()).error).toBeNull()
   })
 
-  test('it is signed in again when it starts again, without asking', async () => {
+  test('it is signed in again after a restart, without a request', async () => {
     const { storage, userId } = await signedIn()
     const { client, requests } = open(storage)
     expect(client.getState().status).toBe('loading')
@@ -115,7 +115,7 @@ describe('with bearer tokens and a storage', () => {
     expect((await client.api.getSession()).user.id).toBe(userId)
   })
 
-  test('what is older than its JWT is refreshed first', async () => {
+  test("it refreshes stored tokens older than the JWT's lifetime first", async () => {
     const { storage, userId, client: first } = await signedIn()
     const kept = JSON.parse(storage.items.get(key) ?? '')
     storage.items.set(key, JSON.stringify({ ...kept, seq: kept.seq - 1_000_000 }))
@@ -128,16 +128,16 @@ describe('with bearer tokens and a storage', () => {
 
   test.each([
     ['nothing', {}],
-    ['what is not JSON', { [key]: 'hello' }],
-    ['what is not ours', { [key]: '{"token":1}' }],
+    ['invalid JSON', { [key]: 'hello' }],
+    ['another format', { [key]: '{"token":1}' }],
     ['null', { [key]: 'null' }],
-  ])('a storage with %s: no user is signed in, and no request is sent', async (_what, items) => {
+  ])('with %s in the storage, no user is signed in and no request is sent', async (_what, items) => {
     const { client, requests } = open(openStorage(items))
     expect(await client.refresh()).toMatchObject({ status: 'unauthenticated', userChanges: 0 })
     expect(requests).toEqual([])
   })
 
-  test('a storage that cannot be read is no sign-out', async () => {
+  test('an unreadable storage is not a sign-out', async () => {
     const storage = openStorage()
     vi.spyOn(storage, 'getItem').mockRejectedValueOnce(new Error('The keychain is locked'))
     const { client } = open(storage)
@@ -146,7 +146,7 @@ describe('with bearer tokens and a storage', () => {
     expect(state.error).toMatchObject({ code: 'UNKNOWN', message: 'Error: The keychain is locked' })
   })
 
-  test('calls of tRPC carry the JWT, and never the session token', async () => {
+  test('tRPC calls carry the JWT, and never the session token', async () => {
     const { client, requests, storage } = await signedIn()
     await client.fetch(`${baseUrl}/trpc/me`, { headers: { 'content-type': 'application/json' } })
     const { headers } = requests.at(-1) ?? {}
@@ -156,7 +156,7 @@ describe('with bearer tokens and a storage', () => {
     expect(headers?.has(SESSION_HEADER)).toBe(false)
   })
 
-  test('a late answer to the user before does not take the place of the next', async () => {
+  test("a late response to the previous user doesn't replace the next user's tokens", async () => {
     const script = scriptFetch()
     const storage = openStorage()
     const client = createAuthClient<typeof auth.api>({
@@ -181,7 +181,7 @@ describe('with bearer tokens and a storage', () => {
     expect(kept).toMatchObject({ userId: 'grace', token: 'JWT of grace', sessionToken: 'grace' })
   })
 
-  test('a server that answers with cookies says what to do', async () => {
+  test('a server that responds with cookies causes an error that says what to do', async () => {
     const script = scriptFetch()
     script.answer('/sign-in/email', () => tokens())
     const { api, getState } = createAuthClient<typeof auth.api>({
@@ -197,7 +197,7 @@ describe('with bearer tokens and a storage', () => {
 })
 
 describe('with cookies', () => {
-  test('calls of tRPC say that they are no form of another site', async () => {
+  test("tRPC calls carry the header that a form of another site can't send", async () => {
     const script = scriptFetch()
     script.answer('/trpc/me', () => rejection(401, 'TOKEN_MISSING'))
     const client = createAuthClient({ baseUrl, fetch: script.fetch })

@@ -3,7 +3,7 @@ import { PATHS } from './paths.ts'
 import type { History, Stage } from './state.ts'
 import { type Copy, isOld, type KnownSession } from './thief.ts'
 
-/** The owner is signed in, in both tabs, and no event of their streams was lost or doubled. */
+/** Checks that the owner is signed in in both tabs, and no event of their streams was lost or duplicated. */
 export async function checkOwner(history: History): Promise<void> {
   const { app, browser, browserSession, programSession, program } = history
   await noteEnds(history)
@@ -31,7 +31,7 @@ export async function checkOwner(history: History): Promise<void> {
   await noteEnds(history)
 }
 
-/** Old copies are worthless: the newest of them on every path, or any of them on some. */
+/** Checks that old copies are worthless: the newest one on every path, or any of them on some paths. */
 export async function checkCopies(history: History, which: 'newest' | 'any'): Promise<void> {
   const { app, copies, random, deadlines } = history
   const old = copies.filter(isOld)
@@ -52,7 +52,7 @@ export async function checkCopies(history: History, which: 'newest' | 'any'): Pr
   await noCookiesLost(history)
 }
 
-/** What fails because the session has just ended for a good reason is no violation. */
+/** Runs a check, and ignores failures caused by a legitimate end of the session. */
 export async function unlessEnded(
   history: History,
   session: KnownSession,
@@ -68,7 +68,7 @@ export async function unlessEnded(
   }
 }
 
-/** Notes which sessions ended, and fails if nothing in the history ended them. */
+/** Records which sessions ended, and fails if nothing in the history ended them. */
 export async function noteEnds({ app, browserSession, programSession, mayEnd }: History): Promise<void> {
   for (const session of [browserSession, programSession]) {
     if (session.isEnded) continue
@@ -90,7 +90,7 @@ export async function streamsFlow(history: History): Promise<void> {
     for (let turns = 0; ticks.at(-1) !== app.ticks.latest; turns++) {
       if (ended() !== null || app.ends.has(browserSession.id)) break
       if (turns > 3_000) throw new Error(`The stream of the owner stopped at ${ticks.at(-1)}`)
-      // Those that have just been opened see what comes from now on.
+      // Newly opened streams emit later ticks only.
       if (ticks.length === 0) app.ticks.tick()
       await new Promise((resolve) => setTimeout(resolve, 5))
     }

@@ -12,7 +12,7 @@ import type { Counts } from './state.ts'
 /** `pnpm test:copies` runs 1,000. */
 const HISTORIES = Number(process.env.HISTORIES ?? 10)
 const SEED = process.env.COPIES_SEED ?? 'sallyport'
-/** The rest run on SQLite. */
+/** The others run on SQLite. */
 const ON_POSTGRES = Math.ceil(HISTORIES / 5)
 
 const page = Object.assign(new EventTarget(), { hidden: false })
@@ -20,7 +20,7 @@ const apps: CopiesApp[] = []
 let travel: Travel
 
 beforeAll(async () => {
-  // Clients take this process for a browser, whose tabs have locks and messages.
+  // Clients treat this process as a browser, whose tabs have locks and messages.
   vi.stubGlobal('document', page)
   vi.stubGlobal('window', page)
   const server = await testPostgres()
@@ -37,7 +37,7 @@ describe.each([
   { engine: 'SQLite', index: 0, histories: HISTORIES - ON_POSTGRES },
   { engine: 'PostgreSQL', index: 1, histories: ON_POSTGRES },
 ])('on $engine', ({ engine, index, histories }) => {
-  test(`${histories} random histories accept no old credential and sign no owner out`, {
+  test(`accepts no old credential and signs no owner out in ${histories} random histories`, {
     timeout: 60_000 + histories * 20_000,
   }, async () => {
     const app = apps[index]

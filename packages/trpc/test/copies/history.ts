@@ -46,7 +46,7 @@ export async function runHistory(stage: Stage): Promise<void> {
 
 async function begin(stage: Stage): Promise<History> {
   const { app, random, travel } = stage
-  // Rate limits start anew.
+  // Rate limits reset.
   travel(3_600)
   app.isRotating = random.chance(0.3)
   const { userId } = await app.createUser()
@@ -93,7 +93,7 @@ async function perform(history: History, [name, step]: readonly [string, Step]):
   await checkCopies(history, deadlines.size > old ? 'newest' : 'any')
 }
 
-/** Each step as often as its number says. */
+/** The steps with their relative frequency. */
 const STEPS: readonly (readonly [weight: number, name: string, step: Step])[] = [
   [3, 'call', callAsOwner],
   [1, 'refresh', async ({ browser, random }) => tabOf(browser, random).authClient.refresh()],

@@ -36,7 +36,7 @@ import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
 import { applyWSSHandler } from '@trpc/server/adapters/ws'
 import { sql } from 'kysely'
 import { WebSocketServer } from 'ws'
-import { createTestClock } from '../../../core/src/testing/test-clock.ts'
+import { createTestClock } from '../../../core/src/testing/instruments.ts'
 import { createOutbox, type Outbox } from '../../../core/test/support/outbox.ts'
 import { createUserMaker, type MadeUser } from '../../../core/test/support/user-maker.ts'
 import { deferred } from '../support/deferred.ts'
@@ -46,7 +46,7 @@ import { createTicks, type Ticks } from './ticks.ts'
 
 type Rendering = ReturnType<typeof createServerAuth>
 
-/** A session as its browser received it. */
+/** A session's credentials as its browser received them. */
 export interface SignedIn {
   readonly userId: string
   readonly sessionId: string
@@ -54,7 +54,7 @@ export interface SignedIn {
   readonly sessionCookie: string
 }
 
-/** An app on every path that takes credentials. */
+/** An app that accepts credentials on every path. */
 export interface CopiesApp {
   readonly config: AuthConfig
   readonly clock: TestClock
@@ -66,16 +66,16 @@ export interface CopiesApp {
   readonly host: string
   /** Whether refreshes rotate the session secret. */
   isRotating: boolean
-  /** Why sessions ended, by id. */
+  /** Why each session ended, by id. */
   readonly ends: Map<string, string>
-  /** Holds gated procedures back until the returned function is called. */
+  /** Holds gated procedures until the returned function is called. */
   closeGate(): () => void
   createUser(): Promise<MadeUser>
   signIn(userId: string): Promise<SignedIn>
   render: Rendering
-  /** Calls `me` for these headers of a page. */
+  /** Calls `me` with a page's headers. */
   callAsPage(headers: Headers): Promise<string>
-  /** Calls an action without a database, which reaches it by internal calls. */
+  /** Calls an action that has no database, and reaches it through internal calls. */
   callAction(headers: Readonly<Record<string, string>>, path: 'me' | 'endpoint'): Promise<string>
   close(): Promise<void>
 }
@@ -83,7 +83,7 @@ export interface CopiesApp {
 type Keys = Awaited<ReturnType<typeof createSigningKey>>
 type Definition = ReturnType<typeof define>['definition']
 
-/** The auth endpoints of the app, for its clients. */
+/** The app's auth endpoints, for its clients. */
 export type CopiesApi = Auth<Definition['plugins']>['api']
 
 function define(key: Keys, outbox: Outbox, options: Partial<AuthConfigOptions>) {
@@ -180,7 +180,7 @@ interface Listening {
   readonly further: Omit<CopiesContext, 'auth'>
 }
 
-/** Histories open sockets faster than people do. */
+/** Histories open sockets faster than users do. */
 const LIMITS = { maxHandshakesPerAddress: 100_000 }
 
 async function listen({ config, handler, further }: Listening) {
@@ -221,7 +221,7 @@ async function listen({ config, handler, further }: Listening) {
 const edge = initTRPC.context<AuthContext & { readonly runner: Runner }>().create()
 const internal = initTRPC.context<{ db: AppKysely }>().create()
 
-/** Actions on a node without a database, whose internal calls go to a node that has it. */
+/** Opens actions on a node without a database, whose internal calls go to a node with one. */
 function openActions({
   config,
   definition,

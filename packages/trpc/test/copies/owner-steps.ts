@@ -31,7 +31,7 @@ export async function callInternally({ app, browser, browserSession, address }: 
   expectEqual('the owner calls an action', await app.callAction(headers, 'me'), browserSession.id)
 }
 
-/** A page load: the browser applies the cookies that come with the page. */
+/** Loads a page. The browser applies the cookies that come with it. */
 export async function renderAsOwner(history: History): Promise<void> {
   const { app, browser, browserSession } = history
   const request = new Request(`${ORIGIN}/`, { headers: { cookie: browser.cookie() } })
@@ -44,7 +44,7 @@ export async function renderAsOwner(history: History): Promise<void> {
   expectEqual('the state of the page', page.state.status, 'authenticated')
 }
 
-/** The owner proves who they are in one tab, while both tabs and the thief go on. */
+/** Reauthenticates the owner in one tab, while both tabs and the thief keep calling. */
 export async function prove(history: History): Promise<void> {
   const { app, browser, random, copies, browserSession } = history
   const { authClient, trpc } = tabOf(browser, random)
@@ -110,7 +110,7 @@ export async function proveAsProgram(history: History): Promise<void> {
   })
 }
 
-/** From now on, copies from before are worthless. */
+/** Marks all earlier copies as worthless. */
 function acknowledge({ app, copies, deadlines }: History, session: KnownSession): void {
   const wereCurrent = copies.filter((copy) => copy.session === session && !isOld(copy))
   session.proofs++

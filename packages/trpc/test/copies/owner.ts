@@ -16,13 +16,13 @@ import type { AppRouter } from './router.ts'
 
 type Fetch = typeof globalThis.fetch
 
-/** A page with our client in it, and a stream that is open all the time. */
+/** A page with our client and a stream that stays open. */
 export interface Tab {
   readonly authClient: AuthClient<CopiesApi>
   readonly trpc: TRPCClient<AppRouter>
-  /** What its stream emitted. */
+  /** The values that its stream emitted. */
   readonly ticks: number[]
-  /** Why its stream ended; null while it is open. */
+  /** Why its stream ended, or null while it is open. */
   ended(): string | null
   /** Signs out and closes everything. */
   close(): Promise<void>
@@ -33,18 +33,18 @@ export interface OwnBrowser {
   readonly jar: Map<string, string>
   readonly cookie: () => string
   readonly fetch: Fetch
-  /** One over HTTP with server-sent events. */
+  /** The tab over HTTP with server-sent events. */
   readonly page: Tab
-  /** One over WebSocket. */
+  /** The tab over WebSocket. */
   readonly socketPage: Tab
 }
 
 let browsers = 0
 
-/** An origin of its own, so that browsers share neither locks nor messages. */
+/** Returns a new origin for each browser, since browsers share neither locks nor messages. */
 const nextOrigin = () => `http://browser-${++browsers}.example`
 
-/** A `fetch` that reaches the app from a network, with the cookies of a jar. */
+/** Returns a `fetch` that calls the app from an address, with the cookies of a jar. */
 export function fetchFrom(app: CopiesApp, address: string, jar?: Map<string, string>): Fetch {
   return async (input, { signal, ...init } = {}) => {
     const { pathname, search } = new URL(input instanceof Request ? input.url : input, 'http://relative')
@@ -62,11 +62,11 @@ export function fetchFrom(app: CopiesApp, address: string, jar?: Map<string, str
   }
 }
 
-/** What a browser sends as `Cookie`. */
+/** Returns the `Cookie` header of a browser. */
 export const cookieOf = (jar: ReadonlyMap<string, string>) =>
   [...jar].map((pair) => pair.join('=')).join('; ')
 
-/** Applies a `Set-Cookie`. */
+/** Applies a `Set-Cookie` header. */
 export function take(jar: Map<string, string>, setCookie: string): void {
   const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(setCookie) ?? []
   if (value === '') jar.delete(name)
@@ -147,11 +147,11 @@ function openTab(authClient: Tab['authClient'], trpc: Tab['trpc']): Tab {
   }
 }
 
-/** A program of the owner that keeps bearer tokens, with a session of its own. */
+/** A program of the owner with bearer tokens and a separate session. */
 export interface OwnProgram {
   readonly authClient: AuthClient<CopiesApi>
   readonly trpc: TRPCClient<AppRouter>
-  /** What it keeps now. */
+  /** Returns its current tokens. */
   kept(): { readonly token: string; readonly sessionToken: string }
   close(): Promise<void>
 }
@@ -184,5 +184,5 @@ export function openOwnProgram(app: CopiesApp, session: SignedIn, address: strin
   }
 }
 
-/** The header in which a program sends its session token. */
+/** Returns the header in which a program sends its session token. */
 export const sessionHeader = (sessionToken: string) => ({ [SESSION_HEADER]: sessionToken })

@@ -12,7 +12,7 @@ import {
   reasonIn,
 } from './thief.ts'
 
-/** Presents a copy: `accepted`, or how it was rejected. */
+/** Presents a copy. Resolves to `accepted`, or how it was rejected. */
 type Path = (app: CopiesApp, copy: Copy) => Promise<string>
 
 const note = () => ({ id: crypto.randomUUID() })
@@ -38,7 +38,7 @@ const mutation =
       }),
     )
 
-/** An auth endpoint. */
+/** Calls an auth endpoint. */
 async function ask(
   app: CopiesApp,
   headers: Readonly<Record<string, string>>,
@@ -66,7 +66,7 @@ async function caught(call: () => Promise<unknown>): Promise<string> {
   }
 }
 
-/** Rejected, without a change to the cookies while the session is valid. */
+/** Requests a token. A rejection must not change the cookies while the session is valid. */
 async function askForToken(app: CopiesApp, copy: Copy): Promise<string> {
   const response = await ask(app, endpointHeadersOf(app, copy), ['/backend/token'])
   const answer = await answerOf(response)
@@ -91,7 +91,7 @@ async function lockInOwnTransaction({ db, lockSession, config }: CopiesApp, copy
   )
 }
 
-/** Every path that takes credentials. */
+/** Every path that accepts credentials. */
 export const PATHS: Readonly<Record<string, Path>> = {
   'HTTP query': query('me'),
   'HTTP mutation': mutation('write'),
@@ -124,7 +124,7 @@ export const PATHS: Readonly<Record<string, Path>> = {
   'auth endpoint, JWT alone': async (app, copy) =>
     answerOf(await ask(app, jwtAlone(app, copy), ['/session'])),
   'token endpoint': askForToken,
-  /** Clears cookies and ends nothing, which the history checks. */
+  /** Clears the cookies without ending a session, which the history checks. */
   'sign-out': async (app, copy) => {
     await ask(app, endpointHeadersOf(app, { ...copy, token: 'none' }), ['/sign-out', {}])
     return 'ended nothing'

@@ -1,6 +1,7 @@
 import { on } from 'node:events'
 import type { AuthConfig, AuthDatabase } from '@sallyport/core'
-import type { AuthTables, LockSession } from '@sallyport/core/sqlite'
+import type { AuthTables } from '@sallyport/core/auth'
+import type { LockSession } from '@sallyport/core/sqlite'
 import {
   authErrorData,
   createSensitiveSessionMiddleware,
@@ -22,7 +23,7 @@ export interface CopiesContext extends DatabaseContext {
   readonly config: AuthConfig
   readonly lockSession: LockSession
   readonly ticks: Ticks
-  /** What gated procedures wait for, between the guard and the transaction. */
+  /** Gated procedures wait for this between the guard and the transaction. */
   readonly gate: () => Promise<void>
 }
 
@@ -60,7 +61,7 @@ export const appRouter = t.router({
     })
     return ctx.session.id
   }),
-  /** All ticks after the last one that the caller saw, or from now on. */
+  /** Emits all ticks after the last one that the caller received, or from now on. */
   ticks: guarded.input(z.object({ lastEventId: z.string() }).optional()).subscription(async function* ({
     ctx,
     input,

@@ -1,10 +1,10 @@
 import type { TestClock } from '@sallyport/core/testing'
 import { vi } from 'vitest'
 
-/** Moves the clocks of the server and of this process, which the clients measure by. */
+/** Moves the clocks of the server and of this process, which the clients use. */
 export type Travel = (seconds: number) => void
 
-/** Timers go on as before. */
+/** Makes clocks movable. Timers are unaffected. */
 export function shiftClocks(clocks: readonly TestClock[]): Travel {
   const now = Date.now.bind(Date)
   const monotonic = performance.now.bind(performance)

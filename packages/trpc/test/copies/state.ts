@@ -4,7 +4,7 @@ import type { OwnBrowser, OwnProgram } from './owner.ts'
 import type { Travel } from './shift-clocks.ts'
 import type { Copy, KnownSession } from './thief.ts'
 
-/** How often each check was made, by name and outcome. */
+/** How often each check ran, by name and outcome. */
 export type Counts = Record<string, number>
 
 /** What a history runs on. */
@@ -25,11 +25,11 @@ export interface History extends Stage {
   readonly copies: Copy[]
   readonly address: string
   password: string
-  /** The first tick that old streams must not emit, once a proof was acknowledged. */
+  /** The first tick that old streams must not emit after a proof was acknowledged. */
   readonly deadlines: Map<Copy, number>
-  /** Causes for which a session may end. */
+  /** The causes for which a session may end. */
   readonly mayEnd: Set<string>
-  /** Whether a refresh rotated a secret, so an earlier one may be replayed. */
+  /** Whether a refresh rotated a secret. An earlier secret may then be replayed. */
   hasRotated: boolean
 }
 

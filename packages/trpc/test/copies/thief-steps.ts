@@ -38,7 +38,7 @@ async function copy(
   session: KnownSession,
   credentials: Pick<Copy, 'transport' | 'token' | 'secret'>,
 ): Promise<void> {
-  // Also of one that has expired: a node may keep the identity.
+  // Also of an expired one, since a node may keep the identity.
   const identity = await verifyJwt(credentials.token, { ...app.config, now: () => new Date(0) })
   const socket = await openCopiedSocket(app, credentials, { watch: true })
   await socket.call('me')
@@ -46,13 +46,13 @@ async function copy(
   copies.push({ ...credentials, session, proofs: session.proofs, identity, socket, stream })
 }
 
-/** What the thief may still do with copies of the current credentials, which nobody can tell from the owner's. */
+/** Calls with copies of the current credentials, which the server can't distinguish from the owner's. */
 export async function callAsThief({ copies, random }: History): Promise<void> {
   const current = copies.filter((copy) => !isOld(copy))
   if (current.length > 0) await random.pick(current).socket.call('me')
 }
 
-/** A procedure that waits between its guard and its transaction. */
+/** Calls a procedure that waits between its guard and its transaction. */
 export async function callGated({ app, random }: History, copy: Copy): Promise<string> {
   const path = random.pick(['transfer', 'locked'])
   const input = { id: crypto.randomUUID() }
@@ -83,7 +83,7 @@ export async function tokenFor(history: History, { session, ...credentials }: Co
   await response.text()
 }
 
-/** A JWT alone replaces no credentials, even of a fresh session. */
+/** Tries to replace credentials. A JWT alone never can, even of a fresh session. */
 export async function replaceAsThief(history: History): Promise<void> {
   const { app, copies, random, browserSession } = history
   const current = copies.filter((copy) => copy.session === browserSession && !isOld(copy))
@@ -102,7 +102,10 @@ export async function replaceAsThief(history: History): Promise<void> {
   reject(history, 'new credentials for a JWT alone', reasonIn(await response.text()) ?? 'accepted')
 }
 
-/** Our client, with a copy of older cookies: it shows signed out, says why, and the owner notices nothing. */
+/**
+ * Runs our client with a copy of older cookies. It shows signed out with the reason, without effect on the
+ * owner.
+ */
 export async function useClientAsThief(history: History): Promise<void> {
   const { app, copies, random } = history
   const old = copies.filter((each) => isOld(each) && !each.session.isEnded && each.transport === 'cookie')

@@ -4,10 +4,10 @@ import { ORIGIN } from '../support/visitor.ts'
 import type { CopiesApp } from './open-app.ts'
 import { sessionHeader } from './owner.ts'
 
-/** The session that credentials were copied from, as far as the history knows it. */
+/** The session of the copied credentials, as the history knows it. */
 export interface KnownSession {
   readonly id: string
-  /** How often its owner proved who they are, and the proof was acknowledged. */
+  /** How many of the owner's proofs were acknowledged. */
   proofs: number
   isEnded: boolean
 }
@@ -15,25 +15,25 @@ export interface KnownSession {
 /** Credentials that a thief copied. */
 export interface Copy {
   readonly session: KnownSession
-  /** Proofs before it was made: with one more, it is worthless. */
+  /** Proofs before the copy was made. After one more, the copy is worthless. */
   readonly proofs: number
   readonly transport: 'cookie' | 'bearer'
   readonly token: string
-  /** The session cookie, or the session token of a program. */
+  /** The session cookie, or a program's session token. */
   readonly secret: string
-  /** From the JWT, which a node may keep for longer than the JWT is valid. */
+  /** The JWT's identity, which a node may keep for longer than the JWT is valid. */
   readonly identity: Identity
   readonly socket: CopiedSocket
   readonly stream: CopiedStream
 }
 
-/** Whether its session must reject it. */
+/** Returns whether the session must reject the copy. */
 export const isOld = ({ session, proofs }: Copy): boolean => session.isEnded || proofs < session.proofs
 
-/** What the thief's requests come from. */
+/** The address of the thief's requests. */
 export const THIEF_ADDRESS = '203.0.113.66'
 
-/** The headers of the thief's requests, except to auth endpoints. */
+/** Returns the headers of the thief's requests, except to auth endpoints. */
 export function headersOf({ config }: CopiesApp, { transport, token, secret }: Credentials) {
   const { jwt, session } = config.cookies
   const from = { 'x-forwarded-for': THIEF_ADDRESS, 'x-sallyport': '1' }
@@ -41,7 +41,7 @@ export function headersOf({ config }: CopiesApp, { transport, token, secret }: C
   return { ...from, origin: ORIGIN, cookie: `${jwt}=${token}; ${session}=${secret}` }
 }
 
-/** With the session secret, which only auth endpoints see. */
+/** Returns headers with the session secret, which only auth endpoints get. */
 export function endpointHeadersOf(app: CopiesApp, credentials: Credentials) {
   const isBearer = credentials.transport === 'bearer'
   return { ...headersOf(app, credentials), ...(isBearer && sessionHeader(credentials.secret)) }
@@ -49,7 +49,7 @@ export function endpointHeadersOf(app: CopiesApp, credentials: Credentials) {
 
 type Credentials = Pick<Copy, 'transport' | 'token' | 'secret'>
 
-/** The reason in what a server sent. */
+/** Returns the reason in a server's message. */
 export const reasonIn = (text: string): string | null =>
   (/"reason":"([A-Z_]+)"/.exec(text) ?? /"code":"([A-Z_]+)"/.exec(text))?.[1] ?? null
 
@@ -58,7 +58,7 @@ export interface CopiedSocket {
   readonly ticks: readonly number[]
   /** Null while it is open. */
   closeCode(): number | null
-  /** Calls a procedure: `accepted`, `closed`, or the reason of the rejection. */
+  /** Calls a procedure. Resolves to `accepted`, `closed`, or the reason of the rejection. */
   call(path: string, options?: { method?: 'query' | 'mutation'; input?: object }): Promise<string>
   close(): void
 }

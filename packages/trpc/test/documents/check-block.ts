@@ -1,11 +1,11 @@
 import { createTestAuth } from '@sallyport/core/testing'
 import { sql } from 'kysely'
 import { asksExample, checkShell } from './check-shell.ts'
-import { type Block, type Document, withGiven } from './read-documents.ts'
+import type { Block, Document } from './read-documents.ts'
 
 type Check = (block: Block, document: Document) => string[] | Promise<string[]>
 
-/** What is done about the blocks of each language. What is wrong there is returned; what is run elsewhere is told there. */
+/** The check for blocks of each language. Returns the faults of a block. */
 const CHECKS: Readonly<Record<string, Check>> = {
   // Compiled together, by `compileBlocks`.
   ts: () => [],
@@ -16,9 +16,9 @@ const CHECKS: Readonly<Record<string, Check>> = {
   },
   // Run: those of the example in `example/test/documents.test.ts`, the others in `console.test.ts`.
   console: ({ code }) => (code.startsWith('$ ') ? [] : ['a console begins with a command, behind "$ "']),
-  json(block) {
+  json({ code }) {
     try {
-      JSON.parse(withGiven(block).text)
+      JSON.parse(code)
       return []
     } catch (error) {
       return [String(error)]
@@ -32,19 +32,19 @@ const CHECKS: Readonly<Record<string, Check>> = {
   '': checkText,
 }
 
-/** What is wrong with a block, besides what the compiler says of it. */
+/** Returns the faults of a block, without those that the compiler finds. */
 export async function checkBlock(block: Block, document: Document): Promise<string[]> {
   const check = CHECKS[block.language]
   const faults = check
     ? await check(block, document)
-    : [`nobody checks blocks of the language "${block.language}", only ${Object.keys(CHECKS).join(', ')}`]
+    : [`blocks of the language "${block.language}" have no check; use ${Object.keys(CHECKS).join(', ')}`]
   return faults.map((fault) => `${document.path}:${block.line}: ${fault}`)
 }
 
 const VOID = ['!doctype', 'meta', 'link', 'input', 'br', 'hr', 'img']
 
 /** Each element ends, and each script of the app is a block of the page. */
-function checkHtml({ code }: Block, { parts }: Document): string[] {
+function checkHtml({ code }: Block, { blocks }: Document): string[] {
   const open: string[] = []
   for (const [, end, name = ''] of code.replaceAll(/<!--.*?-->/gs, '').matchAll(/<(\/?)([!\w-]+)[^>]*>/g)) {
     if (VOID.includes(name.toLowerCase())) continue
@@ -52,7 +52,7 @@ function checkHtml({ code }: Block, { parts }: Document): string[] {
     else if (open.pop() !== name) return [`</${name}> ends nothing`]
   }
   const missing = Array.from(code.matchAll(/src="\/src\/([^"]+)"/g), ([, name]) => name).filter(
-    (name) => !parts.some((part) => part.name === name),
+    (name) => !blocks.some((block) => block.name === name),
   )
   return [
     ...open.map((name) => `<${name}> does not end`),
@@ -70,7 +70,7 @@ function checkNginx({ code }: Block): string[] {
   if (depth.replaceAll('{', '').length * 2 !== depth.length) faults.push('a block is not closed')
   const target = /proxy_pass (\S+);/.exec(code)?.[1]
   if (target && !/^http:\/\/(127\.0\.0\.1|localhost):3000$/.test(target))
-    faults.push(`nobody listens on ${target}`)
+    faults.push(`no server of the documents listens on ${target}`)
   return faults
 }
 

@@ -38,7 +38,7 @@ const packages = new Set(
   ]),
 )
 
-/** What is wrong with the commands of a block that is not run: programs, scripts, packages and files that do not exist. */
+/** Returns the programs, scripts, packages, and files in the commands of a block that don't exist. */
 export function checkShell({ code }: Block, document: Document): string[] {
   return commandsOf(code)
     .flatMap((line) => line.split(' && '))
@@ -56,16 +56,20 @@ function checkCommand(command: string, document: Document): string[] {
   if (program === 'npx' && rest[0] === 'pnpm') return checkPnpm(args.slice(args.indexOf('pnpm') + 1))
   if (program === 'npx' && rest[0] === 'sallyport') return checkSallyport(rest.slice(1))
   if (program === 'npx') return checkPackage(rest[0] ?? '')
-  return [`nobody knows how to check the command "${command}"`]
+  return [`the command "${command}" has no check`]
 }
 
-const checkPackage = (name: string) => (packages.has(name) ? [] : [`the workspace has no package "${name}"`])
+/** A name, or one of our tarballs. */
+const checkPackage = (name: string) =>
+  packages.has(name.replace(/^\/tmp\/sallyport-(core|trpc)-\d+\.\d+\.\d+\.tgz$/, '@sallyport/$1'))
+    ? []
+    : [`the workspace has no package "${name}"`]
 
 /** A block of the page or of the README, or a file in the folder of a package. */
-function checkFile(file: string, { parts }: Document): string[] {
+function checkFile(file: string, { blocks }: Document): string[] {
   const name = file.replace(/^(src|dist\/server)\//, '').replace(/\.[jt]sx?$/, '')
   const isThere =
-    parts.some((part) => part.name?.replace(/\.tsx?$/, '') === name) ||
+    blocks.some((block) => block.name?.replace(/\.tsx?$/, '') === name) ||
     readmeNames().has(name) ||
     globSync(['.', 'packages/*'], { cwd: ROOT }).some((folder) => existsSync(join(ROOT, folder, file)))
   return isThere ? [] : [`there is no file "${file}"`]
@@ -98,7 +102,7 @@ function checkPnpm(args: readonly string[]): string[] {
   return [...faults, ...missing.map((path) => `there is no file "${path}"`)]
 }
 
-/** By the words of its own source: to start it for each would take a second. */
+/** Looks for the words in the source, because starting the command line takes a second. */
 function checkSallyport([command = '', subcommand]: readonly string[]): string[] {
   const file = join(ROOT, 'packages/core/src/cli', `${command}.ts`)
   if (!existsSync(file)) return [`there is no command "sallyport ${command}"`]

@@ -10,28 +10,28 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, posix, relative, resolve } from 'node:path'
-import { type Block, type Document, type GivenFile, isBlock, ROOT, withGiven } from './read-documents.ts'
+import { type Block, type Document, ROOT } from './read-documents.ts'
 
-/** A file of a page, and where its lines stand in there. */
+/** A file of a page. */
 interface Source {
   readonly document: string
   readonly name: string
   readonly text: string
   /** The line of the document that line 1 of the text would be. */
   readonly offset: number
-  /** Of the lines of the text, those that come from the block. */
-  readonly first: number
-  readonly last: number
 }
 
 type Files = ReadonlyMap<string, Source>
 
 const RELATIVE_IMPORT = /(?:\bfrom|\bimport) '(\.[^']*)'/g
 
+/** All other pages build on the files of these. If two define the same file, the later one wins. */
+const COMMON_PAGES = ['README.md', 'docs/install.md', 'docs/protect.md']
+
 /**
- * Compiles the TypeScript of all pages in one go and returns what is wrong, each fault with page and line. A page is a folder; what
- * its blocks import is a block of the page, a file that it gives, a block of the README, or what `sallyport generate` writes. Where a
- * page has two blocks of one name, the later one counts for what comes after it.
+ * Compiles the TypeScript of all pages in one run and returns the errors, each with its page and line. A
+ * page is a folder. An import resolves to a block of the page, a block of the common pages, or a file that
+ * `sallyport generate` writes. If a page has two blocks of one name, later blocks see the second one.
  */
 export async function compileBlocks(documents: readonly Document[]): Promise<string[]> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'sallyport-documents-')))
@@ -40,15 +40,15 @@ export async function compileBlocks(documents: readonly Document[]): Promise<str
     const sources = writePages(project, documents)
     const files = [...sources.keys()]
     const faults = await compile(project, files, sources)
-    // Where a file cannot be parsed the compiler looks no further: what is wrong elsewhere is to be told as well.
+    // The compiler stops at syntax errors. Compile the other files without these, to report their errors too.
     const broken = new Set(
       faults.filter(({ fault }) => / error TS1\d{3}:/.test(fault)).map(({ file }) => file),
     )
     const parsed = files.filter((file) => !broken.has(file))
     if (broken.size > 0) faults.push(...(await compile(project, parsed, sources)))
-    // What is wrong in a file of another page, or of an earlier state, is told where it is at home.
-    const told = faults.filter(({ file }) => sources.has(file) || !file.startsWith(project))
-    return [...new Set(told.map(({ fault }) => fault))]
+    // Errors in a file of another page, or of an earlier state, are reported there.
+    const reported = faults.filter(({ file }) => sources.has(file) || !file.startsWith(project))
+    return [...new Set(reported.map(({ fault }) => fault))]
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -67,26 +67,31 @@ function makeProject(folder: string): string {
 
 /** Writes each state of each page into a folder, and returns the files that are to be compiled. */
 function writePages(project: string, documents: readonly Document[]): Map<string, Source> {
-  const readme = documents.find(({ path }) => path === 'README.md')
-  const shared = firstOfEachName([...boundFiles(), ...(readme ? sourcesOf(readme) : [])])
+  const pages = documents.map((document) => ({ document, own: sourcesOf(document) }))
+  const common = COMMON_PAGES.flatMap(
+    (path) => pages.find(({ document }) => document.path === path)?.own ?? [],
+  )
+  const shared = new Map([...boundFiles(), ...common].map((source) => [source.name, source]))
   const sources = new Map<string, Source>()
-  for (const document of documents)
-    stagesOf(document, shared).forEach(({ all, own }, stage) => {
-      const isShared = document === readme && stage === 0
-      const place = isShared ? join(project, 'shared') : join(project, document.path, String(stage))
-      const kept = isShared ? new Set(all.keys()) : differentFrom(shared, all)
-      for (const name of kept) {
-        const file = join(place, name)
-        const text = all.get(name)?.text.replaceAll(RELATIVE_IMPORT, (specifier, path: string) => {
-          const target = posix.join(dirname(name), path)
-          if (kept.has(target) || !all.has(target)) return specifier
-          const there = relative(dirname(file), join(project, 'shared', target))
-          return specifier.replace(path, there.replaceAll('\\', '/'))
-        })
-        mkdirSync(dirname(file), { recursive: true })
-        writeFileSync(file, text ?? '')
-      }
-      for (const source of own) sources.set(join(place, source.name), source)
+  const write = (place: string, all: Files, kept: ReadonlySet<string>, reported: ReadonlySet<Source>) => {
+    for (const name of kept) {
+      const file = join(place, name)
+      const source = all.get(name)
+      const text = source?.text.replaceAll(RELATIVE_IMPORT, (specifier, path: string) => {
+        const target = posix.join(dirname(name), path)
+        if (kept.has(target) || !all.has(target)) return specifier
+        const there = relative(dirname(file), join(project, 'shared', target))
+        return specifier.replace(path, there.replaceAll('\\', '/'))
+      })
+      mkdirSync(dirname(file), { recursive: true })
+      writeFileSync(file, text ?? '')
+      if (source && reported.has(source)) sources.set(file, source)
+    }
+  }
+  write(join(project, 'shared'), shared, new Set(shared.keys()), new Set(shared.values()))
+  for (const { document, own } of pages)
+    stagesOf(own, shared).forEach(({ own, all }, stage) => {
+      write(join(project, document.path, String(stage)), all, differentFrom(shared, all), new Set(own))
     })
   return sources
 }
@@ -103,21 +108,20 @@ async function compile(
     // Next.js has no `exports`; its own bundler finds these.
     'next/*': [join(ROOT, 'node_modules/next/*.d.ts')],
   }
-  const settings = { extends: join(ROOT, 'tsconfig.base.json'), compilerOptions: { paths }, files }
+  const ambient = join(import.meta.dirname, 'ambient.d.ts')
+  const settings = {
+    extends: join(ROOT, 'tsconfig.base.json'),
+    compilerOptions: { paths },
+    files: [...files, ambient],
+  }
   writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(settings))
   writeFileSync(join(project, 'package.json'), '{ "type": "module" }')
   return (await runCompiler('-p', project)).map((error) => {
     const [, path = '', line = '', message = ''] = /^(.*)\((\d+),\d+\): (.*)$/.exec(error) ?? []
     const file = resolve(ROOT, path)
     const source = sources.get(file)
-    return { file, fault: source ? `${placeOf(source, Number(line))}: ${message}` : error }
+    return { file, fault: source ? `${source.document}:${source.offset + Number(line)}: ${message}` : error }
   })
-}
-
-function placeOf({ document, offset, first, last }: Source, line: number): string {
-  if (line < first) return `${document}:${offset + first} (in what it is given before, line ${line})`
-  if (line > last) return `${document}:${offset + last} (in what it is given behind)`
-  return `${document}:${offset + line}`
 }
 
 /** Writes the declarations of a library into a folder, and returns where its entries are found there. */
@@ -127,7 +131,7 @@ async function emitDeclarations(
   folder: string,
 ): Promise<Record<string, string[]>> {
   const project = join(ROOT, 'packages', library, 'tsconfig.build.json')
-  // The build looks into the imports of each file; with `isolatedDeclarations` nobody has to.
+  // With `isolatedDeclarations`, declarations don't depend on imports.
   const errors = await runCompiler('-p', project, '--noCheck', '--noResolve', '--outDir', folder)
   if (errors.length > 0) throw new Error(errors.join('\n'))
   const name = `@sallyport/${library}`
@@ -155,27 +159,20 @@ function runCompiler(...args: readonly string[]): Promise<string[]> {
 const boundFiles = (): Source[] =>
   ['generated/database.ts', 'get-auth.ts', 'session.ts'].map((name) => {
     const text = readFileSync(join(ROOT, 'packages/example/src', name), 'utf8')
-    return { document: name, name, text, offset: 0, first: 1, last: Infinity }
+    return { document: name, name, text, offset: 0 }
   })
 
-const sourcesOf = ({ path, parts }: Document): Source[] =>
-  parts.filter((part) => !isBlock(part) || /^tsx?$/.test(part.language)).map((part) => toSource(path, part))
+const sourcesOf = ({ path, blocks }: Document): Source[] =>
+  blocks.filter(({ language }) => /^tsx?$/.test(language)).map((block) => toSource(path, block))
 
-function toSource(document: string, part: Block | GivenFile): Source {
-  if (!isBlock(part)) {
-    const { name, code, line } = part
-    return { document, name, text: code, offset: line - 1, first: 1, last: Infinity }
-  }
-  const { text, linesBefore } = withGiven(part)
-  // A name with another ending is that of something else.
-  const isNamed = part.name?.endsWith(`.${part.language}`) ?? false
+function toSource(document: string, { language, code, line, name }: Block): Source {
+  // A name with another extension belongs to something else.
+  const isNamed = name?.endsWith(`.${language}`) ?? false
   return {
     document,
-    name: isNamed ? `${part.name}` : `block-${part.line}.${part.language}`,
-    text,
-    offset: part.line - 1 - linesBefore,
-    first: linesBefore + 1,
-    last: linesBefore + part.code.split('\n').length - 1,
+    name: isNamed ? `${name}` : `block-${line}.${language}`,
+    text: code,
+    offset: line - 1,
   }
 }
 
@@ -183,7 +180,7 @@ function firstOfEachName(sources: readonly Source[]): Files {
   return new Map(sources.toReversed().map((source) => [source.name, source]))
 }
 
-/** The files of a page, and those of the README that come to other types by them; the rest need not be compiled for each page anew. */
+/** The files of a page, and the common files that import them. Other common files are compiled only once. */
 function differentFrom(shared: Files, all: Files): ReadonlySet<string> {
   const names = new Set([...all.keys()].filter((name) => all.get(name) !== shared.get(name)))
   const importsOne = ({ name, text }: Source) =>
@@ -197,10 +194,10 @@ function differentFrom(shared: Files, all: Files): ReadonlySet<string> {
   return names
 }
 
-/** The states of a page between two blocks of one name: what is new in each, and all files that there are then. */
-function stagesOf(document: Document, shared: Files): { own: readonly Source[]; all: Files }[] {
+/** The files of a page in each of its states. A block with the name of an earlier one starts a new state. */
+function stagesOf(sources: readonly Source[], shared: Files): { own: readonly Source[]; all: Files }[] {
   const stages: Source[][] = [[]]
-  for (const source of sourcesOf(document)) {
+  for (const source of sources) {
     if (stages.at(-1)?.some(({ name }) => name === source.name)) stages.push([])
     stages.at(-1)?.push(source)
   }

@@ -5,35 +5,30 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { CLEAN_APP, writeApp } from '../../../core/test/support/write-app.ts'
 import { asksExample } from './check-shell.ts'
-import { type Block, blocksOf, type Document, missingFrom, ROOT, readDocuments } from './read-documents.ts'
+import { type Block, type Document, missingFrom, ROOT, readDocuments } from './read-documents.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'sallyport-console-'))
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
 const documents = readDocuments()
 const consoles = documents.flatMap((document) =>
-  blocksOf(document)
+  document.blocks
     .filter((block) => block.language === 'console' && !asksExample(block))
     .map((block) => ({ ...block, document, place: `${document.path}:${block.line}` })),
 )
 
 test.each(consoles)('the commands at $place print what is shown there', async ({ document, ...block }) => {
   const cwd = folderFor(block, document)
-  const { steps, variables, before, after } = stepsOf(block)
-  for (const command of before) await run(command, { cwd, variables })
-
+  const steps = stepsOf(block)
   const printed = []
   for (const { command, output, secondsLater } of steps) {
-    const ran = await run(command, { cwd, variables, secondsLater })
-    // One that shows nothing of what it prints is there for what it does.
+    const ran = await run(command, { cwd, secondsLater })
+    // If the page shows no output, check only that the command succeeds.
     if (output === '') expect([command, ran.code]).toEqual([command, 0])
     printed.push({ command, output: output === '' ? '' : ran.output })
   }
   expect(masked(printed)).toBe(masked(steps))
-
-  const outputs = []
-  for (const command of after) outputs.push((await run(command, { cwd, variables })).output)
-  expect(missingFrom(outputs.join('\n'), block)).toEqual([])
+  expect(missingFrom(printed.map(({ output }) => output).join('\n'), block)).toEqual([])
 })
 
 interface Step {
@@ -42,24 +37,16 @@ interface Step {
   readonly secondsLater: number
 }
 
-/**
- * The commands of a console with what they print. Given are variables for them, `KEY_FILE=data/keys.json`, and commands behind a prompt that
- * come before, or behind a line `…` after, whose output is looked at.
- */
-function stepsOf({ code, given }: Block) {
-  const steps = code
+/** The commands of a console, each with what it prints. */
+function stepsOf({ code }: Block): Step[] {
+  return code
     .split(/^\$ /m)
     .slice(1)
-    .map((text): Step => {
+    .map((text) => {
       const [line = '', ...output] = text.trimEnd().split('\n')
       const [command = '', comment = ''] = line.split(/ +# /)
       return { command, output: output.join('\n'), secondsLater: comment === 'ten minutes later' ? 600 : 0 }
     })
-  const [before = [], after = []] = (given ?? '')
-    .split(/^…$/m)
-    .map((lines) => Array.from(lines.matchAll(/^\$ (.*)$/gm), ([, command = '']) => command))
-  const variables = Array.from(given?.matchAll(/^(\w+)=(.*)$/gm) ?? [], ([, name, value]) => [name, value])
-  return { steps, variables: Object.fromEntries(variables), before, after }
 }
 
 const folders = new Map<string, string>()
@@ -106,16 +93,12 @@ const APP_WITH_MAIL = {
 /** Runs what is behind the prompt. A key is named by its state: `<active>`. */
 async function run(
   command: string,
-  {
-    cwd,
-    variables,
-    secondsLater = 0,
-  }: { cwd: string; variables: Record<string, string>; secondsLater?: number },
+  { cwd, secondsLater }: { cwd: string; secondsLater: number },
 ): Promise<{ code: number; output: string }> {
   const [, line = ''] = /^(?:npx )?sallyport (.*)$/.exec(command) ?? []
-  if (line === '') throw new Error(`Nobody knows how to run "${command}"`)
+  if (line === '') throw new Error(`This test can't run "${command}"`)
   const args = line.split(' ').map((word) => (/^<\w+>$/.test(word) ? kidOf(word.slice(1, -1)) : word))
-  const env = { ...process.env, ...variables, NODE_OPTIONS: `--import=${laterBy(secondsLater)}` }
+  const env = { ...process.env, NODE_OPTIONS: `--import=${laterBy(secondsLater)}` }
   return new Promise((resolve) => {
     execFile(process.execPath, [MAIN, ...args], { cwd, env }, (error, stdout, stderr) =>
       resolve({ code: Number(error?.code ?? 0), output: `${stdout}${stderr}`.trimEnd() }),
@@ -123,7 +106,8 @@ async function run(
   })
 
   function kidOf(state: string): string {
-    const { keys } = JSON.parse(readFileSync(join(cwd, variables.KEY_FILE ?? ''), 'utf8'))
+    const [, file = ''] = / (?:-f|--key-file) (\S+)/.exec(line) ?? []
+    const { keys } = JSON.parse(readFileSync(join(cwd, file), 'utf8'))
     return keys.find((key: { state: string }) => key.state === state).kid
   }
 }
@@ -140,7 +124,7 @@ const laterBy = (seconds: number) =>
       static now = now
     }`)}`
 
-/** What differs from run to run: keys by the order in which they appear, moments, sizes, and a second that has passed. */
+/** Replaces what differs between runs: keys (by order of appearance), times, sizes, and seconds. */
 function masked(printed: readonly { command: string; output: string }[]): string {
   const kids = new Map<string, string>()
   return printed

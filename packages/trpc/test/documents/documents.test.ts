@@ -5,35 +5,23 @@ import { createTestAuth } from '@sallyport/core/testing'
 import { beforeAll, expect, test } from 'vitest'
 import { checkBlock } from './check-block.ts'
 import { compileBlocks } from './compile-blocks.ts'
-import { blocksOf, readDocument, readDocuments } from './read-documents.ts'
+import { readDocument, readDocuments } from './read-documents.ts'
 
-const documents = readDocuments().filter(({ parts, faults }) => parts.length + faults.length > 0)
+const documents = readDocuments().filter(({ blocks, faults }) => blocks.length + faults.length > 0)
 
-/** A page with a mistake in each block that the compiler looks at, and in what it is given. */
+/** A page with a mistake in each block but the first two, and comments that aren't supported. */
 const MISTAKEN = readDocument(
   'mistaken.md',
   `# A page
 
 \`\`\`ts
 // a.ts
-export const a: string = 1
+export const a: string = 'a'
 \`\`\`
 
-<!-- file: b.ts
-export const b: string = 1
--->
-
-<!-- given:
-import { a } from './a.ts'
-import { none } from './b.ts'
-console.log(
-…
-).length
--->
-
 \`\`\`ts
-a,
-missing,
+import { a } from './a.ts'
+export const text: string = a
 \`\`\`
 
 - In a list:
@@ -46,12 +34,24 @@ missing,
 \`\`\`ts
 // a.ts - another state of the file
 export const a = 1
+export const b: string = a
 \`\`\`
 
 \`\`\`ts
 import { a } from './a.ts'
 export const number: number = a
 export const text: string = a
+\`\`\`
+
+<!-- file: c.ts
+export const c = 1
+-->
+
+<!-- given: declare const d: string -->
+
+\`\`\`ts
+import { c } from './c.ts'
+console.log(c, d)
 \`\`\`
 `,
 )
@@ -64,7 +64,7 @@ beforeAll(async () => {
 }, 60_000)
 
 test.each(documents)('every block of code in $path compiles, or is what it says', async (document) => {
-  const checked = await Promise.all(blocksOf(document).map((block) => checkBlock(block, document)))
+  const checked = await Promise.all(document.blocks.map((block) => checkBlock(block, document)))
   expect([...document.faults, ...ofPage(document.path), ...checked.flat()]).toEqual([])
 })
 
@@ -75,10 +75,27 @@ test('what the compiler says is said of a page', () => {
   )
 })
 
+test('a mistake in a block is reported with its line', () => {
+  expect(ofPage('mistaken.md').toSorted()).toEqual([
+    expect.stringMatching(/^mistaken\.md:17: .*'missing'/),
+    expect.stringMatching(/^mistaken\.md:23: .*'number' is not assignable to type 'string'/),
+    expect.stringMatching(/^mistaken\.md:29: .*'number' is not assignable to type 'string'/),
+    expect.stringMatching(/^mistaken\.md:39: .*'\.\/c\.ts'/),
+    expect.stringMatching(/^mistaken\.md:40: .*'d'/),
+  ])
+})
+
+test('the comments "given" and "file" are faults', () => {
+  expect(MISTAKEN.faults).toEqual([
+    'mistaken.md:32: write the lines in the block, not in a comment "file"',
+    'mistaken.md:36: write the lines in the block, not in a comment "given"',
+  ])
+})
+
 test('docs/keys.md shows what a wrong variable is answered with', async () => {
   const page = documents.find(({ path }) => path === 'docs/keys.md')
-  const shown = page?.parts
-    .find((part) => part.code.includes('JWKS is not JSON'))
+  const shown = page?.blocks
+    .find(({ code }) => code.includes('JWKS is not JSON'))
     ?.code.trim()
     .split('\n')
   const [key, other] = [await createSigningKey(), await createSigningKey()]

@@ -7,24 +7,28 @@ import { expect, onTestFinished, test } from 'vitest'
 import { cookieFetch } from '../support/cookie-fetch.ts'
 import { sallyport } from '../support/sallyport.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
-import { type Block, isBlock, ROOT, readDocument } from './read-documents.ts'
+import { ROOT, readDocument } from './read-documents.ts'
 
-const [section = ''] = /^## Quick start\n[\s\S]*?(?=^In the browser)/m.exec(
+const [section = ''] = /^## Quick start\n[\s\S]*?(?=^Start it)/m.exec(
   readFileSync(join(ROOT, 'README.md'), 'utf8'),
 ) ?? ['']
-const files = readDocument('README.md', section).parts.filter(
-  (part): part is Block => isBlock(part) && part.language === 'ts',
-)
+const files = readDocument('README.md', section).blocks.filter(({ language }) => language === 'ts')
 const folder = temporaryDirectory()
 
-test('the quick start adds at most 41 lines to an app', () => {
+test('the quick start adds at most five files and 41 lines to an app', () => {
   const isCode = (line: string) => !/^\s*(\/\/.*)?$/.test(line)
   const added = files.flatMap(({ name, code }) => {
     const before = new URL(`before/${name}`, import.meta.url)
     const old = existsSync(before) ? readFileSync(before, 'utf8').split('\n') : []
     return code.split('\n').filter((line) => isCode(line) && !old.includes(line))
   })
-  expect(files.map(({ name }) => name)).toEqual(expect.arrayContaining(['auth.ts', 'server.ts']))
+  expect(files.map(({ name }) => name)).toEqual([
+    'auth.config.ts',
+    'auth.ts',
+    'context.ts',
+    'router.ts',
+    'server.ts',
+  ])
   expect(added.length).toBeGreaterThan(30)
   expect(added.length).toBeLessThanOrEqual(41)
 })

@@ -8,47 +8,37 @@ export const ROOT: string = fileURLToPath(new URL('../../../..', import.meta.url
 export interface Block {
   readonly language: string
   readonly code: string
-  /** Where its first line of code stands in the document. */
+  /** The line of the document with its first line of code. */
   readonly line: number
   /** The path in its first line: `// context.ts`. */
   readonly name: string | null
-  /** `<!-- given: ... -->` before it: the lines that belong before it, or around it where one of them is `…`. */
-  readonly given: string | null
-  /** `<!-- prints: ... -->` before it: what its output has, in this order. */
+  /** `<!-- prints: ... -->` before it: texts that its output must contain in this order. */
   readonly prints: readonly string[] | null
 }
 
-/** `<!-- file: name ... -->`: a file that readers have, or need not see. */
-export interface GivenFile {
-  readonly name: string
-  readonly code: string
-  readonly line: number
-}
-
-/** A page, with all that tests need of it in the order in which it stands there. */
+/** A page, with its blocks in order. */
 export interface Document {
   readonly path: string
-  readonly parts: readonly (Block | GivenFile)[]
-  /** What cannot be read: each with its line. */
+  readonly blocks: readonly Block[]
+  /** What is wrong with its comments and fences, each with its line. */
   readonly faults: readonly string[]
 }
 
-export const isBlock = (part: Block | GivenFile): part is Block => 'language' in part
-
-export const blocksOf = ({ parts }: Document): Block[] => parts.filter(isBlock)
-
 /** Every page for readers. */
 export const readDocuments = (): Document[] =>
-  globSync(['*.md', 'docs/**/*.md', 'packages/*/README.md'], { cwd: ROOT, exclude: ['docs/api/**'] })
+  globSync(['*.md', 'docs/**/*.md', 'packages/*/README.md'], {
+    cwd: ROOT,
+    exclude: ['docs/{.vitepress,api}/**'],
+  })
     .toSorted()
     .map((path) => readDocument(path, readFileSync(join(ROOT, path), 'utf8')))
 
-/** Finds the blocks of a page, and the comments that are for them. */
+/** Reads the blocks of a page, and the comments "prints" before them. */
 export function readDocument(path: string, text: string): Document {
   const lines = text.split('\n')
-  const parts: (Block | GivenFile)[] = []
+  const blocks: Block[] = []
   const faults: string[] = []
-  let comments = new Map<string, string>()
+  let prints: string[] | null = null
   const fault = (index: number, message: string) => faults.push(`${path}:${index + 1}: ${message}`)
 
   for (let i = 0; i < lines.length; i++) {
@@ -58,14 +48,11 @@ export function readDocument(path: string, text: string): Document {
     if (comment) {
       const [, kind = '', first = ''] = comment
       const start = i
-      const body = [first.trim()]
+      const body = [first]
       while (!lines[i]?.trimEnd().endsWith('-->') && i < lines.length) body.push(lines[++i] ?? '')
       if (i === lines.length) fault(start, 'this comment does not end')
-      const content = body.map((text) => text.replace(/\s*-->\s*$/, ''))
-      const text = content.slice(content[0] === '' ? 1 : 0).join('\n')
-      if (kind === 'file')
-        parts.push({ name: content[0] ?? '', code: `${content.slice(1).join('\n')}\n`, line: start + 2 })
-      else comments.set(kind, text.trimEnd())
+      if (kind === 'prints') prints = body.map((text) => text.replace('-->', '').trim()).filter(Boolean)
+      else fault(start, `write the lines in the block, not in a comment "${kind}"`)
     } else if (fence) {
       const [, indent = '', marks = '', language = ''] = fence
       const start = i + 1
@@ -73,38 +60,27 @@ export function readDocument(path: string, text: string): Document {
       while (lines[++i]?.trim() !== marks && i < lines.length)
         code.push(lines[i]?.startsWith(indent) ? (lines[i]?.slice(indent.length) ?? '') : (lines[i] ?? ''))
       if (i === lines.length) fault(start - 1, 'this block does not end')
-      parts.push({
+      blocks.push({
         language,
         code: `${code.join('\n')}\n`,
         line: start + 1,
         name: /^\/\/ ([\w./[\]-]+\.\w+)(?=$|[ ,])/.exec(code[0] ?? '')?.[1] ?? null,
-        given: comments.get('given') ?? null,
-        prints: comments.get('prints')?.split('\n').filter(Boolean) ?? null,
+        prints,
       })
-      comments = new Map()
+      prints = null
     } else if (line.trim() !== '') {
-      if (comments.size > 0) fault(i, `no block follows the comment "${[...comments.keys()].join('", "')}"`)
-      comments = new Map()
-      // A block that is only indented would be seen by nobody. In a list it is a paragraph.
+      if (prints !== null) fault(i, 'no block follows the comment "prints"')
+      prints = null
+      // An indented block has no language, so no test checks it. In a list, indented lines are a paragraph.
       const isIndented = /^(\t| {4})/.test(line) && lines[i - 1]?.trim() === ''
       const before = lines.slice(0, i).findLast((text) => text.trim() !== '')
       if (isIndented && !/^\s|^[-*+] |^\d+\. /.test(before ?? '')) fault(i, 'use a fence with a language')
     }
   }
-  return { path, parts, faults }
+  return { path, blocks, faults }
 }
 
-/** A block within the lines that it is given, and how many of these stand before it. */
-export function withGiven({ code, given }: Block): { text: string; linesBefore: number } {
-  const lines = given === null ? [] : given.split('\n')
-  const place = lines.findIndex((line) => line.trim() === '…')
-  const before = place === -1 ? lines : lines.slice(0, place)
-  const after = place === -1 ? [] : lines.slice(place + 1)
-  const text = [...before, code, ...after].join('\n')
-  return { text, linesBefore: before.length }
-}
-
-/** What was to be printed and was not, or not in this order. */
+/** Returns the texts of `prints` that the output lacks, or that it has in another order. */
 export function missingFrom(printed: string, { prints }: Block): string[] {
   let rest = printed
   return (prints ?? []).filter((text) => {

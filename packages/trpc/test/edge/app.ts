@@ -1,4 +1,4 @@
-// Runs on the edge: nothing here may need Node.
+// Runs on the edge, so nothing here may need Node.
 import {
   type AuthConfig,
   defineAuthConfig,
@@ -18,7 +18,7 @@ import {
 } from '@sallyport/trpc'
 import { initTRPC, TRPCError } from '@trpc/server'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
-import { memoryFeed } from '../../../core/src/revocations/memory-feed.ts'
+import { memoryFeed } from '../../../core/src/revocations/feed.ts'
 import {
   createSensitiveSessionMiddleware,
   getSession,
@@ -28,7 +28,7 @@ import {
 } from './session.ts'
 
 const t = initTRPC.context<DatabaseContext>().create({
-  // Without a `process` tRPC takes every runtime for a developer's, and sends stack traces.
+  // Without a `process`, tRPC assumes development and sends stack traces.
   isDev: false,
   errorFormatter: ({ shape, ...options }) => ({
     ...shape,
@@ -57,12 +57,12 @@ const router = t.router({
 })
 assertGuarded(router, { public: ['greet', 'read', 'whence'] })
 
-/** What an app on the edge is made of. */
+/** The parts of an app on the edge. */
 export interface Settings {
   readonly baseUrl: string
-  /** The keys themselves, or the URL where they are. */
+  /** The keys, or their URL. */
   readonly keys: { readonly jwks: string } | { readonly url: string }
-  /** The rows of the database as JSON has them, which the test may change. */
+  /** The database's rows as JSON. The test may change them. */
   readonly sessions: StoredSession[]
   /** The clock, in milliseconds. */
   readonly now: () => number
@@ -76,13 +76,13 @@ export interface StoredSession {
   readonly role: string
 }
 
-/** The procedures without input, and those that stream. */
+/** The procedures without input, except streams. */
 export type Path = Exclude<keyof typeof router._def.procedures, 'ticks'>
 
 /** An app on the edge. */
 export type App = ReturnType<typeof createApp>
 
-/** Answers requests as an edge function does, and calls of its own code. */
+/** Creates an app that handles requests like an edge function, and its own server-side calls. */
 export function createApp({ baseUrl, keys, sessions, now }: Settings) {
   const config: AuthConfig = defineAuthConfig({
     baseUrl,
@@ -105,9 +105,9 @@ export function createApp({ baseUrl, keys, sessions, now }: Settings) {
   }
 
   return {
-    /** How often the database was asked. */
+    /** How often the database was read. */
     reads: () => reads,
-    /** The answer to a procedure: its data, or the reason of its rejection. */
+    /** Calls a procedure. Resolves to its data, or the reason of its rejection. */
     async call(path: Path, cookie: string): Promise<string> {
       try {
         return await callerOf(cookie)[path]()
@@ -115,7 +115,7 @@ export function createApp({ baseUrl, keys, sessions, now }: Settings) {
         return reasonOf(error)
       }
     },
-    /** A stream: what its reader gets next, the reason in place of what is rejected. */
+    /** Opens a stream. Returns a function that reads the next value, or the reason of a rejection. */
     async stream(cookie: string): Promise<() => Promise<number | string>> {
       const ticks = await callerOf(cookie).ticks()
       const iterator = ticks[Symbol.asyncIterator]()
@@ -139,7 +139,7 @@ export function createApp({ baseUrl, keys, sessions, now }: Settings) {
         ...authHandlerOptions,
       })
     },
-    /** Deletes a session, as the store tells it. */
+    /** Deletes a session, and announces it as the store does. */
     revoke(sessionId: string, userId: string): void {
       sessions.splice(
         sessions.findIndex(({ id }) => id === sessionId),
@@ -150,7 +150,7 @@ export function createApp({ baseUrl, keys, sessions, now }: Settings) {
   }
 }
 
-/** Those who wait for the next tick of a stream. */
+/** Streams that wait for their next tick. */
 const waiting = new Set<() => void>()
 
 function nextTick(signal: AbortSignal): Promise<void> {
@@ -160,7 +160,7 @@ function nextTick(signal: AbortSignal): Promise<void> {
   })
 }
 
-/** Lets every stream emit once more. */
+/** Makes every stream emit once more. */
 export function tick(): void {
   for (const resume of waiting) resume()
   waiting.clear()

@@ -4,7 +4,7 @@ import { admin } from '@sallyport/core/plugins/admin'
 import { emailPassword } from '@sallyport/core/plugins/email-password'
 import * as z from 'zod'
 
-// Heavy, and never on the edge: only its type is imported there.
+// Too heavy for the edge, which only imports its type.
 export default defineAuth({
   config: defineAuthConfig({ baseUrl: 'https://app.example.com', jwks: staticJwks(process.env.JWKS) }),
   signingKeys: process.env.SIGNING_KEYS,

@@ -1,11 +1,11 @@
-// Runs on the edge: nothing here may need Node.
+// Runs on the edge, so nothing here may need Node.
 import { defineAuthConfig, isAuthError, staticJwks } from '@sallyport/core'
 import { httpRunner, type RunnerCall } from '@sallyport/trpc/action'
 import { TRPCError } from '@trpc/server'
 
-/** What an edge function has in place of a database. */
+/** What an edge function uses instead of a database. */
 export interface Settings {
-  /** Where the internal handler listens. */
+  /** The internal handler's URL. */
   readonly url: string
   readonly baseUrl: string
   readonly jwks: string
@@ -14,7 +14,7 @@ export interface Settings {
   readonly now: () => number
 }
 
-/** Calls internal functions from the edge: the result as JSON, or the reason why there is none. */
+/** Calls internal functions from the edge. Resolves to the result as JSON, or the reason of the rejection. */
 export function createCaller({ url, baseUrl, jwks, signingKeys, now }: Settings) {
   const config = defineAuthConfig({ baseUrl, jwks: staticJwks(jwks), now: () => new Date(now()) })
   const runner = httpRunner({ url, config, service: { name: 'edge', signingKeys }, timeoutMs: 5_000 })

@@ -52,7 +52,7 @@ async function stop(): Promise<void> {
 const save = (idempotencyKey?: string) =>
   run({ type: 'mutation', path: 'report.save', input: { title: 'Größe' }, actor, idempotencyKey })
 
-test('a function of the backend is called from the edge, on behalf of a user', async () => {
+test('the edge calls a function of the backend on behalf of a user', async () => {
   expect(await run({ type: 'query', path: 'report.list', input: undefined, actor })).toBe(
     JSON.stringify({ by: ada.userId }),
   )
@@ -60,20 +60,20 @@ test('a function of the backend is called from the edge, on behalf of a user', a
   expect(scene.work.runs).toEqual(['report.list', 'report.save'])
 })
 
-test('the session of a user is read from the edge', async () => {
+test("the edge reads a user's session", async () => {
   const { sessionId, userId } = ada
   const input = { sessionId, userId }
   const found = await run({ type: 'query', path: 'sallyport.findSession', input, actor: null })
   expect(JSON.parse(found)).toMatchObject({ id: sessionId, userId, user: { id: userId } })
 })
 
-test('a mutation with one idempotency key is executed once', async () => {
+test('a mutation with one idempotency key runs once', async () => {
   const key = crypto.randomUUID()
   expect(await save(key)).toBe(await save(key))
   expect(scene.work.runs).toEqual(['report.save'])
 })
 
-test('what the function throws keeps its code, and a user whose session has ended is rejected', async () => {
+test("a function's error keeps its code, and a user whose session has ended is rejected", async () => {
   const fail = { type: 'mutation', path: 'work.fail', input: 'trpc', actor } as const
   expect(await run(fail)).toBe('PRECONDITION_FAILED Write something first')
   await scene.auth.revoke(ada)
@@ -81,7 +81,7 @@ test('what the function throws keeps its code, and a user whose session has ende
   expect(scene.work.runs).toEqual(['work.fail'])
 })
 
-test('a backend that is gone is no result', async () => {
+test('an unreachable backend causes an error, not a result', async () => {
   await stop()
   expect(await save()).toBe('SESSIONS_UNAVAILABLE')
   expect(await run({ type: 'query', path: 'report.list', input: undefined, actor })).toBe(
@@ -89,7 +89,7 @@ test('a backend that is gone is no result', async () => {
   )
 })
 
-test('whoever only calls carries neither plugins nor endpoints', async () => {
+test("a caller's bundle has neither plugins nor endpoints", async () => {
   const { imports, files } = await bundle(path)
   expect(imports).toEqual([])
   const heavy = /core\/src\/(plugins|endpoints|database|cli)\/|node_modules\/(kysely|zod)\//

@@ -22,7 +22,7 @@ const jwks = JSON.stringify(keys.publicJwks)
 const config = defineAuthConfig({ baseUrl, jwks: staticJwks(jwks) })
 const jwksServer = await startJwksServer(jwks)
 
-/** A `Cookie` header with a JWT for a session. */
+/** Returns a `Cookie` header with a session's JWT. */
 async function cookieOf(id: string, userId = 'ada', issuedAt = start): Promise<string> {
   const session = { id, userId, expiresAt: new Date(later) }
   const { token } = await issueJwt(session, { key: keys.active, config, now: new Date(issuedAt) })
@@ -48,7 +48,7 @@ beforeEach(() => {
 describe.each([
   ['static', () => ({ jwks })],
   ['dynamic', () => ({ url: jwksServer.url })],
-] as const)('with %s keys, the guards decide on the edge as they do in Node', (_mode, keysOf) => {
+] as const)('with %s keys, the guards decide on the edge as in Node', (_mode, keysOf) => {
   test.each<[Path, string, string, string]>([
     ['greet', 's1', 'ada', 'Hello Ada'],
     ['greet', 'gone', 'ada', 'Hello stranger'],
@@ -75,19 +75,19 @@ describe('over HTTP', () => {
     'sec-fetch-site': 'same-origin',
   })
 
-  test('a query and a mutation are answered', async () => {
+  test('responds to a query and a mutation', async () => {
     const query = await app.fetch('me', { method: 'GET', headers: await headers('s1') })
     expect([query.status, await query.json()]).toEqual([200, { result: { data: 'countess of acme' } }])
     const mutation = await app.fetch('pay', { method: 'POST', headers: await headers('s1') })
     expect([mutation.status, await mutation.json()]).toEqual([200, { result: { data: 's1' } }])
   })
 
-  test('one read of the session serves a batch', async () => {
+  test('reads the session once for a batch', async () => {
     const { status } = await app.fetch('me,read?batch=1', { method: 'GET', headers: await headers('s1') })
     expect([status, app.reads()]).toEqual([200, 1])
   })
 
-  test('a rejection has its status and its reason', async () => {
+  test('responds to a rejection with its status and reason', async () => {
     const response = await app.fetch('me', { method: 'GET', headers: await headers('gone') })
     expect([response.status, await response.json()]).toMatchObject([
       401,
@@ -95,7 +95,7 @@ describe('over HTTP', () => {
     ])
   })
 
-  test('a page of somebody else cannot use the cookies', async () => {
+  test('rejects the cookies of a page of another site', async () => {
     const foreign = { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }
     const sent = { ...(await headers('s1')), ...foreign }
     const response = await app.fetch('pay', { method: 'POST', headers: sent })
@@ -105,13 +105,13 @@ describe('over HTTP', () => {
     ])
   })
 
-  test('the address is that which our own proxy names', async () => {
+  test('takes the address from the trusted proxy', async () => {
     const sent = { ...(await headers('s1')), 'x-forwarded-for': '198.51.100.7, 203.0.113.9' }
     const response = await app.fetch('whence', { method: 'GET', headers: sent })
     expect(await response.json()).toEqual({ result: { data: '203.0.113.9' } })
   })
 
-  test('a stream of events ends with the reason when its session is revoked', async () => {
+  test('ends a stream of events with the reason when its session is revoked', async () => {
     const sent = { ...(await headers('s1')), accept: 'text/event-stream' }
     const { status, body } = await app.fetch('ticks', { method: 'GET', headers: sent })
     if (body === null) throw new TypeError('A stream was expected')
@@ -145,7 +145,7 @@ describe('a stream', () => {
     expect(timers.pending).toBe(0)
   })
 
-  test('has its session read again before the lease ends, and ends when nobody told of the revocation', async () => {
+  test('reads its session again before the lease ends, and ends after an unannounced revocation', async () => {
     const given = settings()
     app = edge.createApp(given)
     const next = await app.stream(await cookieOf('s1'))
@@ -159,7 +159,7 @@ describe('a stream', () => {
     expect(timers.pending).toBe(0)
   })
 
-  test('ends at the very moment that its session expires', async () => {
+  test('ends at the exact moment that its session expires', async () => {
     const given = settings()
     given.sessions[0] = { id: 's1', userId: 'ada', expiresAt: given.now() + 3_000, role: 'user' }
     app = edge.createApp(given)
@@ -175,7 +175,7 @@ describe('a stream', () => {
   })
 })
 
-test('the session module and the guards carry no plugin and no part of the definition', async () => {
+test('the session module and the guards bundle no plugin and no part of the definition', async () => {
   const { imports, files } = await bundle(path('./app.ts'))
   expect(imports).toEqual([])
   expect(

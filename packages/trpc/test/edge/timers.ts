@@ -1,16 +1,16 @@
-/** Timers that are moved by hand, for a runtime of its own. */
+/** Timers that a test moves by hand, for a separate runtime. */
 export interface Timers {
-  /** What to put in place of the runtime's own. */
+  /** Replacements for the runtime's globals. */
   readonly globals: object
   /** Milliseconds that have passed. */
   now(): number
-  /** How many are set. */
+  /** The number of pending timers. */
   readonly pending: number
-  /** Lets time pass, and everything that is due happen in order. */
+  /** Advances time and runs everything due in order. */
   advance(ms: number): Promise<void>
 }
 
-/** Their handles are plain numbers, as on the edge: nothing can be done with one but clear it. */
+/** Creates timers whose handles are plain numbers, as on the edge, and can only be cleared. */
 export function createTimers(): Timers {
   const timers = new Map<number, { readonly at: number; readonly run: () => void }>()
   let now = 0
@@ -51,7 +51,7 @@ export function createTimers(): Timers {
   }
 }
 
-/** Until everything that follows from what has happened has happened. */
+/** Waits until all pending work is done. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

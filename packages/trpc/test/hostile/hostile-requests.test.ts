@@ -14,7 +14,7 @@ import { CALLS, callOverSocket, createSocketCall } from './socket-call.ts'
 const REQUESTS = Number(process.env.HOSTILE_REQUESTS ?? 500)
 const TIMEOUT_MS = 20_000 + REQUESTS * 10
 const TOGETHER = 16
-/** Of so many requests one comes over WebSocket. */
+/** One in this many requests goes over WebSocket. */
 const SOCKET_EVERY = 4
 
 const ALLOWED = [
@@ -26,12 +26,12 @@ const ALLOWED = [
     'socket rejected 400',
     'socket rejected 431',
   ],
-  // What tRPC calls a message that it cannot read; its status is 400.
+  // tRPC's error for an unreadable message; its status is 400.
   'socket PARSE_ERROR',
 ]
 
 const random = createRandom(`${SEED} requests`)
-// The same keys and sessions as the server's, for it has the same seed.
+// The same seed as the server, so the same keys and sessions.
 const target = await createTarget(SEED)
 const server = fork(fileURLToPath(new URL('hostile-server.ts', import.meta.url)), [SEED], { execArgv: [] })
 let ports: Record<'node' | 'fetch' | 'ws', number>
@@ -45,7 +45,7 @@ afterAll(async () => {
 })
 
 test(
-  'of hostile requests none is answered with anything but a rejection, and the server survives them',
+  'the server rejects every hostile request and survives',
   async () => {
     const outcomes = new Map<string, number>()
     const findings: object[] = []
@@ -69,7 +69,7 @@ test(
     expect(findings).toEqual([])
     expect(server.exitCode).toBeNull()
     server.send('state')
-    expect(await heard()).toEqual({ resolved: 0, isPolluted: false })
+    expect(await nextMessage()).toEqual({ resolved: 0, isPolluted: false })
   },
   TIMEOUT_MS,
 )
@@ -80,7 +80,7 @@ test.each([
   ['/', ''],
   ['//', 'localhost'],
   ['http://[', 'localhost'],
-])('an upgrade to %j at the host %j is rejected, since tRPC would fail to parse it', async (path, host) => {
+])('rejects an upgrade to %j at the host %j, which tRPC would fail to parse', async (path, host) => {
   const head = [
     `GET ${path} HTTP/1.1`,
     `host: ${host}`,
@@ -94,7 +94,7 @@ test.each([
   expect(server.exitCode).toBeNull()
 })
 
-test('a valid token is then let in everywhere', async () => {
+test('then accepts a valid token everywhere', async () => {
   const token = sealControl(random.pick(target.live), random, target)
   const headers = { cookie: `service.jwt=${token}` }
   for (const url of [`${ports.node}/read`, `${ports.fetch}/trpc/read`]) {
@@ -107,7 +107,7 @@ test('a valid token is then let in everywhere', async () => {
     }
   }
   server.send('state')
-  expect((await heard<{ resolved: number }>()).resolved).toBeGreaterThan(0)
+  expect((await nextMessage<{ resolved: number }>()).resolved).toBeGreaterThan(0)
 })
 
 async function outcomesOf(request: number, token: string): Promise<string[]> {
@@ -118,7 +118,7 @@ async function outcomesOf(request: number, token: string): Promise<string[]> {
   return statuses.length === 0 ? ['HTTP without an answer'] : statuses.map((status) => `HTTP ${status}`)
 }
 
-async function heard<Message>(): Promise<Message> {
+async function nextMessage<Message>(): Promise<Message> {
   const [message] = await once(server, 'message')
   return message
 }

@@ -1,7 +1,7 @@
 /**
- * The server under attack, in a process of its own: procedures that must never run, over the Node HTTP adapter, the fetch adapter and
- * WebSocket, beside the auth endpoints. Tells the parent its ports, and on request what has become of
- * it.
+ * The server under attack, in a separate process: procedures that must never run, over the Node HTTP adapter,
+ * the fetch adapter, and WebSocket, with the auth endpoints. Sends its ports to the parent, and its state on
+ * request.
  */
 import { createServer, type Server } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'

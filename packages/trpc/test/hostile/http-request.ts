@@ -1,13 +1,13 @@
 import { connect } from 'node:net'
 import type { Random } from '../../../core/test/hostile/random.ts'
 
-/** Where a request goes, and its bytes. */
+/** A request's target and bytes. */
 export interface RawRequest {
   readonly adapter: 'node' | 'fetch'
   readonly bytes: Buffer
 }
 
-/** A request that carries a token in one of the ways that a server has to expect, or in one that it has not. */
+/** Creates a request that carries a token in an expected or an unexpected place. */
 export function createRequest(token: string, random: Random): RawRequest {
   const adapter = random.pick(['node', 'fetch'] as const)
   const way = random.chance(0.9) ? random.pick(WAYS) : random.pick(ABUSES)
@@ -34,7 +34,7 @@ const cookie = (token: string) => [`cookie: service.jwt=${token}`]
 const bearer = (token: string) => [`authorization: Bearer ${token}`]
 const BATCH = '{"0":null,"1":null}'
 
-/** An auth endpoint, which only the fetch adapter has beside it. */
+/** Creates a call of an auth endpoint, which only the fetch adapter serves. */
 function besideTrpc(token: string, adapter: string): Way {
   return adapter === 'node'
     ? { target: 'POST /write', headers: cookie(token), body: 'null' }
@@ -66,7 +66,7 @@ const WAYS: readonly ((token: string, adapter: string) => Way)[] = [
   besideTrpc,
 ]
 
-/** What is wrong with these is more than the token. */
+/** Requests with more faults than the token. */
 const ABUSES: readonly ((token: string, adapter: string) => Way)[] = [
   (token, adapter) => ({
     target: `GET ${prefix(adapter)}/read`,
@@ -94,15 +94,15 @@ const ABUSES: readonly ((token: string, adapter: string) => Way)[] = [
   }),
 ]
 
-/** Bytes as an attacker may send them, whatever HTTP makes of them. */
+/** Encodes bytes as an attacker may send them, even if they aren't valid HTTP. */
 function toBytes(text: string): Buffer {
   const isLatin1 = [...text].every((character) => (character.codePointAt(0) ?? 0) <= 0xff)
   return Buffer.from(text, isLatin1 ? 'latin1' : 'utf8')
 }
 
 /**
- * The statuses that come back: one, or several where a line break in the token made two requests of one. None when the connection
- * was closed without an answer.
+ * Sends a request. Resolves to the statuses: several if a line break in the token made two requests of one,
+ * none if the connection was closed without a response.
  */
 export function send(port: number, bytes: Uint8Array): Promise<number[]> {
   return new Promise((resolve) => {
@@ -112,7 +112,7 @@ export function send(port: number, bytes: Uint8Array): Promise<number[]> {
     socket.on('data', (chunk) => {
       answer += chunk
     })
-    // The server may close before it has read everything; what it answered has come before.
+    // The server may close before it has read everything. Its response has already arrived then.
     socket.on('error', () => socket.destroy())
     socket.on('close', () => {
       resolve([...answer.matchAll(/^HTTP\/1\.1 (\d{3}) /gm)].map(([, status]) => Number(status)))

@@ -1,14 +1,17 @@
 import { WebSocket } from 'ws'
 import type { Random } from '../../../core/test/hostile/random.ts'
 
-/** A call of each kind. */
+/** One call of each kind. */
 export const CALLS: readonly { id: number; method: string; params: { path: string } }[] = [
   { id: 1, method: 'query', params: { path: 'read' } },
   { id: 1, method: 'mutation', params: { path: 'write' } },
   { id: 1, method: 'subscription', params: { path: 'watch' } },
 ]
 
-/** Messages that are no call, or too many: text, a frame of more than 64 KB, 21 calls, members of the wrong type. */
+/**
+ * Messages that aren't a call, or are too many: text, a frame over 64 KB, 21 calls, members of the wrong
+ * type.
+ */
 const ABUSES: readonly string[] = [
   ...['', '{', '[', 'null', '[[1]]', '{"id":{},"method":"query"}', '{"id":1,"method":"__proto__"}'],
   'x'.repeat(70_000),
@@ -16,24 +19,27 @@ const ABUSES: readonly string[] = [
   JSON.stringify({ method: 'connectionParams', data: ['token'] }),
 ]
 
-/** One message on a connection of its own, and where that connection has its token. */
+/** A message on a separate connection, and where that connection has its token. */
 export interface SocketCall {
   readonly token: string
   readonly message: string
   readonly isInCookie: boolean
 }
 
-/** A call that carries a token in the cookie or in the connection parameters; now and then no call at all. */
+/**
+ * Creates a call with a token in the cookie or in the connection parameters. Some messages aren't calls at
+ * all.
+ */
 export function createSocketCall(token: string, random: Random): SocketCall {
   const message = random.chance(0.95) ? JSON.stringify(random.pick(CALLS)) : random.pick(ABUSES)
-  // No other text can be sent in a header by this client; the connection parameters take any.
+  // This client can't send other text in a header. The connection parameters take any text.
   const isHeader = /^[\t\x20-\x7e\x80-\xff]*$/.test(token)
   return { token, message, isInCookie: isHeader && random.chance(0.5) }
 }
 
 /**
- * Sends the message and returns what came of it: the code of the error, `rejected` with the status of the upgrade, `closed`, or
- * `answered`.
+ * Sends the message and returns the result: the error's code, `rejected` with the upgrade's status, `closed`,
+ * or `answered`.
  */
 export function callOverSocket(port: number, { token, message, isInCookie }: SocketCall): Promise<string> {
   const socket = new WebSocket(`ws://127.0.0.1:${port}/${isInCookie ? '' : '?connectionParams=1'}`, {

@@ -5,10 +5,10 @@ import { type Browser, ENDED, OPEN, openBrowser, standingOf } from '../support/o
 import { soon } from '../support/soon.ts'
 import { callOverHttp } from '../support/wire.ts'
 
-/** The id of the key that signs. */
+/** Returns the id of the signing key. */
 const active = (server: KeyFileServer) => server.keyFile.signingKeys.active.kid
 
-/** Lets a new key sign, and returns the id of the one that signed before. */
+/** Makes a new key sign, and returns the id of the previous one. */
 async function rotate(server: KeyFileServer): Promise<string> {
   const before = active(server)
   await server.keys('create')
@@ -17,7 +17,7 @@ async function rotate(server: KeyFileServer): Promise<string> {
   return before
 }
 
-/** Still open, and not only because nothing was said: the clocks go on. */
+/** Checks that everything is still open and responsive: the clocks continue. */
 async function expectOpen(server: KeyFileServer, browser: Browser, expected = OPEN): Promise<void> {
   const { overWebSocket, overEvents } = browser
   const [webSocketTicks, eventTicks] = [overWebSocket.ticks, overEvents.ticks]
@@ -28,7 +28,7 @@ async function expectOpen(server: KeyFileServer, browser: Browser, expected = OP
   expect(await standingOf(server, browser)).toEqual(expected)
 }
 
-/** Everything that rests on a key ends. Says after how long. */
+/** Checks that everything that relies on a key ends. Returns after how long. */
 async function expectEnded(server: KeyFileServer, browser: Browser): Promise<void> {
   const startedAt = performance.now()
   await soon(async () => expect(await standingOf(server, browser)).toEqual(ENDED))
@@ -37,7 +37,7 @@ async function expectEnded(server: KeyFileServer, browser: Browser): Promise<voi
   console.log(`ended ${Math.round(performance.now() - startedAt)} ms after the file had changed`)
 }
 
-/** A test with a server of its own, so that all of them can wait at the same time. */
+/** Wraps a test with a separate server, so all tests can wait at the same time. */
 const withServer =
   (run: (server: KeyFileServer) => Promise<void>) =>
   async ({ onTestFinished }: TestContext): Promise<void> => {
@@ -46,9 +46,9 @@ const withServer =
     await run(server)
   }
 
-describe.concurrent('a key that leaked', () => {
+describe.concurrent('a leaked key', () => {
   test(
-    'ends whatever rests on it, and nothing else',
+    'ends everything that relies on it, and nothing else',
     withServer(async (server) => {
       const ada = await openBrowser(server)
       const leaked = await rotate(server)
@@ -61,7 +61,7 @@ describe.concurrent('a key that leaked', () => {
   )
 
   test(
-    'ends it when it is the key that signs, too, and the next one signs at once',
+    'ends it even if it is the signing key, and the next key signs at once',
     withServer(async (server) => {
       const ada = await openBrowser(server)
       const leaked = active(server)
@@ -74,7 +74,7 @@ describe.concurrent('a key that leaked', () => {
   )
 
   test(
-    "ends nobody's session: a refresh brings a JWT of another key",
+    'ends no session: a refresh issues a JWT with another key',
     withServer(async (server) => {
       const ada = await openBrowser(server)
       await server.keys('create')
@@ -91,7 +91,7 @@ describe.concurrent('a key that leaked', () => {
   )
 
   test(
-    'ends a socket and streams whose JWT has expired long ago',
+    'ends a socket and streams whose JWT expired long ago',
     withServer(async (server) => {
       const ada = await openBrowser(server)
       const leaked = await rotate(server)
@@ -103,7 +103,7 @@ describe.concurrent('a key that leaked', () => {
   )
 
   test(
-    'is one that goes before the last JWT it signed has expired, even when nobody says that it leaked',
+    "is any key removed before its last JWT has expired, even if it wasn't reported as leaked",
     withServer(async (server) => {
       const ada = await openBrowser(server)
       const removed = await rotate(server)
@@ -113,7 +113,7 @@ describe.concurrent('a key that leaked', () => {
   )
 })
 
-describe.concurrent('a key that retired in good order', () => {
+describe.concurrent('a key that retired normally', () => {
   test(
     'ends nothing while it retires',
     withServer(async (server) => {
@@ -125,7 +125,7 @@ describe.concurrent('a key that retired in good order', () => {
   )
 
   test(
-    'ends neither an old socket nor a stream when it is gone, and its JWT counts no more',
+    'ends neither an old socket nor a stream when it is gone, but its JWT is no longer valid',
     withServer(async (server) => {
       const ada = await openBrowser(server)
       const retired = await rotate(server)

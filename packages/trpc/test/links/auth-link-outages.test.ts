@@ -26,7 +26,7 @@ afterEach(() => {
 type AppError = TRPCClientError<AppRouter>
 type Sent = Observer<OperationResultEnvelope<unknown, AppError>, AppError> & { op: Operation }
 
-/** A client that is signed in, and a last link whose answers the test gives. */
+/** Creates a signed-in client with a last link whose responses the test controls. */
 async function open() {
   const server = scriptFetch()
   server.answer(TOKEN, () => tokens())
@@ -37,7 +37,7 @@ async function open() {
   const lastLink: TRPCLink<AppRouter> = () => (call) =>
     observable((observer) => {
       sent.push({ ...observer, op: call.op })
-      // As that of an event source does.
+      // An event source's link does the same.
       return () => {
         unsubscribed++
         observer.complete()
@@ -66,7 +66,7 @@ async function open() {
   }
 }
 
-/** Lets everything happen that needs no timer. */
+/** Runs everything that doesn't need a timer. */
 const settle = () => vi.advanceTimersByTimeAsync(0)
 const started = { result: { type: 'started' } } as const
 const state = (name: 'connecting' | 'pending') =>
@@ -74,20 +74,20 @@ const state = (name: 'connecting' | 'pending') =>
 const event = (id: number) =>
   ({ result: { type: 'data', id: String(id), data: { id: String(id), data: id } } }) as const
 
-/** An error as the server sends it. */
+/** Creates an error as the server sends it. */
 function failure(httpStatus: number, auth: object | null = null): AppError {
   const data = { httpStatus, auth: auth && { retryAfterSeconds: null, replay: false, ...auth } }
   return TRPCClientError.from({ error: { code: -32000, message: String(httpStatus), data } })
 }
 const unavailable = failure(503, { reason: 'SESSIONS_UNAVAILABLE' })
 const tokenRejected = (replay: boolean) => failure(401, { reason: 'TOKEN_INVALID', replay })
-/** An error that an event of the network caused. */
+/** Creates an error that a network event caused. */
 const lost = () => TRPCClientError.from<AppRouter>({ type: 'error', message: 'lost' })
 
 test.each([
   { chance: 'lowest', value: 0, pauses: [500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000] },
   { chance: 'highest', value: 1, pauses: [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000] },
-])('pauses become longer, up to 30 seconds, with the $chance chance', async ({ value, pauses }) => {
+])('delays grow up to 30 seconds with the $chance random value', async ({ value, pauses }) => {
   const { sent, last } = await open()
   random.mockReturnValue(value)
   for (const pause of pauses) {
@@ -100,7 +100,7 @@ test.each([
   }
 })
 
-test('a pause is as long as the server asks for', async () => {
+test('a delay is as long as the server requests', async () => {
   const { sent, last } = await open()
   last().error(failure(503, { reason: 'KEYS_UNAVAILABLE', retryAfterSeconds: 7 }))
   await vi.advanceTimersByTimeAsync(6_999)
@@ -109,7 +109,7 @@ test('a pause is as long as the server asks for', async () => {
   expect(sent).toHaveLength(2)
 })
 
-test('a connection that has lasted begins with the shortest pause', async () => {
+test('a connection that has lasted starts again with the shortest delay', async () => {
   const { sent, last } = await open()
   for (const pause of [500, 1_000]) {
     last().error(lost())
@@ -129,7 +129,7 @@ describe('the error of a subscription', () => {
     { error: '503', make: () => failure(503) },
     { error: '504', make: () => failure(504) },
     { error: 'SESSIONS_UNAVAILABLE', make: () => unavailable },
-  ])('$error is shown, and it is sent again', async ({ make }) => {
+  ])('$error is shown, and the subscription is sent again', async ({ make }) => {
     const { sent, seen, last } = await open()
     const error = make()
     last().error(error)
@@ -146,7 +146,7 @@ describe('the error of a subscription', () => {
     { error: '500', make: () => failure(500) },
     { error: 'ROLE_REQUIRED', make: () => failure(403, { reason: 'ROLE_REQUIRED' }) },
     { error: 'bug in a transformer', make: () => TRPCClientError.from<AppRouter>(new TypeError('a bug')) },
-  ])('$error ends it', async ({ make }) => {
+  ])('$error ends the subscription', async ({ make }) => {
     const { sent, seen, last } = await open()
     const error = make()
     last().error(error)
@@ -157,7 +157,7 @@ describe('the error of a subscription', () => {
 })
 
 describe('the error in a connection state', () => {
-  test('is shown, and the subscription is sent again, where nothing would do so but an event source', async () => {
+  test('is shown, and the subscription is sent again, for errors that only an event source would retry', async () => {
     const { sent, seen, last, unsubscribed } = await open()
     last().next({ result: { type: 'state', state: 'connecting', error: unavailable } })
     last().next(event(1))
@@ -174,7 +174,7 @@ describe('the error in a connection state', () => {
       make: () => TRPCClientError.from(new Error('closed')),
     },
     { error: 'a bug of the server', make: () => failure(500) },
-  ])('is only shown where it is $error', async ({ make }) => {
+  ])('is only shown for $error', async ({ make }) => {
     const { sent, seen, last } = await open()
     const error = make()
     last().next({ result: { type: 'state', state: 'connecting', error } })
@@ -185,7 +185,7 @@ describe('the error in a connection state', () => {
   })
 })
 
-test('a subscription that is unsubscribed by its first envelope is closed', async () => {
+test('a subscription that its first envelope unsubscribes is closed', async () => {
   const { authClient } = await open()
   let isOpen = false
   const lastLink: TRPCLink<AppRouter> = () => () =>
@@ -196,16 +196,16 @@ test('a subscription that is unsubscribed by its first envelope is closed', asyn
         isOpen = false
       }
     })
-  const told = vi.fn()
+  const onChange = vi.fn()
   const client = createTRPCClient<AppRouter>({ links: [authLink(authClient), lastLink] })
   const subscription = client.numbers.subscribe(undefined, {
     onConnectionStateChange() {
-      told()
+      onChange()
       subscription.unsubscribe()
     },
   })
   await settle()
-  expect(told).toHaveBeenCalledOnce()
+  expect(onChange).toHaveBeenCalledOnce()
   expect(isOpen).toBe(false)
 })
 
@@ -213,9 +213,9 @@ describe('a subscription that is sent again', () => {
   test.each([
     { input: undefined, again: { lastEventId: '1' } },
     { input: { lastEventId: '0' }, again: { lastEventId: '1' } },
-    // Nothing could be added to it.
+    // This input can't carry an event id.
     { input: 'text' as never, again: 'text' },
-  ])('asks for what comes after its last event in the input $input', async ({ input, again }) => {
+  ])('requests the events after its last one in the input $input', async ({ input, again }) => {
     const { client, sent, last } = await open()
     const subscription = client.numbers.subscribe(input, { onData() {} })
     onTestFinished(() => subscription.unsubscribe())
@@ -226,7 +226,7 @@ describe('a subscription that is sent again', () => {
     expect(sent.slice(1).map(({ op }) => op.input)).toEqual([input, again])
   })
 
-  test('goes on after its last event', async () => {
+  test('continues after its last event', async () => {
     const { sent, seen, last } = await open()
     last().next(event(1))
     last().next(event(2))
@@ -237,7 +237,7 @@ describe('a subscription that is sent again', () => {
     expect(seen).toEqual(['1', '2', 'connecting: lost', 'pending', '3'])
   })
 
-  test('shows what went wrong until the server has answered', async () => {
+  test('shows the error until the server has responded', async () => {
     const { seen, last } = await open()
     last().error(lost())
     await vi.advanceTimersByTimeAsync(500)
@@ -249,7 +249,7 @@ describe('a subscription that is sent again', () => {
     expect(seen).toEqual(['connecting: lost', 'pending', 'pending'])
   })
 
-  test('is not when it was unsubscribed during a pause', async () => {
+  test('is not sent if it was unsubscribed during a delay', async () => {
     const { sent, subscription, last } = await open()
     last().error(lost())
     await settle()
@@ -258,7 +258,7 @@ describe('a subscription that is sent again', () => {
     expect(sent).toHaveLength(1)
   })
 
-  test('is not when the user has signed out during a pause', async () => {
+  test('is not sent if the user signed out during a delay', async () => {
     const { sent, seen, authClient, server, last } = await open()
     server.answer('/sign-out', () => Response.json({ success: true }))
     last().error(lost())
@@ -271,7 +271,7 @@ describe('a subscription that is sent again', () => {
 })
 
 describe('a subscription whose JWT is rejected', () => {
-  test('goes on with a new one where it had begun, as when the key of the old one was removed', async () => {
+  test("continues with a new one if it had started, as when the old one's key was removed", async () => {
     const { sent, server, seen, last } = await open()
     last().next(started)
     last().next(event(1))
@@ -282,7 +282,7 @@ describe('a subscription whose JWT is rejected', () => {
     expect(seen).toEqual(['1'])
   })
 
-  test('fails where its resolver ran into another guard', async () => {
+  test('fails if its resolver hit another guard', async () => {
     const { sent, server, seen, last } = await open()
     last().next(state('pending'))
     last().error(tokenRejected(false))
@@ -292,7 +292,7 @@ describe('a subscription whose JWT is rejected', () => {
     expect(seen).toEqual(['pending', 'failed: 401'])
   })
 
-  test('fails where the new one is rejected at once', async () => {
+  test('fails if the new one is rejected at once', async () => {
     const { sent, seen, last } = await open()
     last().error(tokenRejected(true))
     await settle()
@@ -302,7 +302,7 @@ describe('a subscription whose JWT is rejected', () => {
     expect(seen).toEqual(['failed: 401'])
   })
 
-  test('goes on once more where it had lasted', async () => {
+  test('continues once more if it had lasted', async () => {
     const { sent, seen, last } = await open()
     last().error(tokenRejected(true))
     await settle()
@@ -313,7 +313,7 @@ describe('a subscription whose JWT is rejected', () => {
     expect(seen).toEqual([])
   })
 
-  test('shows that the server cannot validate its session, and goes on when it is known', async () => {
+  test('shows that the server cannot validate its session, and continues when it can', async () => {
     const { sent, server, seen, last } = await open()
     server.answer(TOKEN, () => rejection(503, 'SESSIONS_UNAVAILABLE'))
     last().error(tokenRejected(true))

@@ -8,7 +8,7 @@ import { openClient, openSignedIn, pause, STREAM_LINKS } from '../support/open-c
 import { startServer, type TestServer } from '../support/start-server.ts'
 import { browser } from '../support/visitor.ts'
 
-/** Each test has its own server, since the tests wait for the pauses of a client at the same time. */
+/** Each test has a separate server, since the tests wait for a client's delays at the same time. */
 const test = base.extend('server', async ({ onTestFinished }) => {
   const server = await startServer()
   onTestFinished(async () => {
@@ -18,19 +18,19 @@ const test = base.extend('server', async ({ onTestFinished }) => {
   return server
 })
 
-// The shortest pauses of a client.
+// Random value of a client's shortest delays.
 beforeAll(() => void vi.spyOn(Math, 'random').mockReturnValue(0))
 afterAll(() => void vi.restoreAllMocks())
 
 const signedIn = (server: TestServer) => openSignedIn(server, {})
 
-/** Takes the database of the sessions away, for the procedures. */
+/** Makes the session database unreachable for the procedures. */
 function loseDatabase({ store }: TestServer): void {
   store.answer = () => Promise.reject(new AuthError('SESSIONS_UNAVAILABLE'))
 }
 
 describe.concurrent.each(STREAM_LINKS)('a subscription over %s', (name) => {
-  /** One that has begun, and seen the first two numbers. */
+  /** Opens a subscription that has received the first two numbers. */
   async function subscribed(server: TestServer) {
     const scene = await signedIn(server)
     const client = scene.connect(name)
@@ -40,7 +40,7 @@ describe.concurrent.each(STREAM_LINKS)('a subscription over %s', (name) => {
     return Object.assign(scene, { stream, client })
   }
 
-  test('waits for a new JWT where the one at hand has expired', async ({ server }) => {
+  test('waits for a new JWT if the current one has expired', async ({ server }) => {
     const scene = await signedIn(server)
     scene.take(await server.auth.expireJwt(scene.session))
     const stream = followNumbers(scene.connect(name))
@@ -50,7 +50,7 @@ describe.concurrent.each(STREAM_LINKS)('a subscription over %s', (name) => {
     expect(stream.states.filter((state) => state.includes(':'))).toEqual([])
   })
 
-  test('goes on after its last event when its credentials were superseded, again and again', async ({
+  test('continues after its last event when its credentials were superseded, repeatedly', async ({
     server,
   }) => {
     const { authClient, stream, count } = await subscribed(server)
@@ -64,7 +64,7 @@ describe.concurrent.each(STREAM_LINKS)('a subscription over %s', (name) => {
     expect(count('token')).toBe(1)
   })
 
-  test('goes on when another program of this browser replaced its credentials, again and again', async ({
+  test('continues when another program of this browser replaced its credentials, repeatedly', async ({
     server,
   }) => {
     const scene = await subscribed(server)
@@ -82,7 +82,7 @@ describe.concurrent.each(STREAM_LINKS)('a subscription over %s', (name) => {
     expect(scene.stream.ended()).toBeNull()
   })
 
-  test('ends for a copy of the credentials, which is signed out and told why', async ({ server }) => {
+  test('ends for a copy of the credentials, which is signed out with the reason', async ({ server }) => {
     const { jar, stream } = await subscribed(server)
     const copy = openClient(server, { cookie: [...jar].map((pair) => pair.join('=')).join('; ') })
     await copy.authClient.api.revokeCopies()
@@ -92,7 +92,7 @@ describe.concurrent.each(STREAM_LINKS)('a subscription over %s', (name) => {
     expect(stream.values).toEqual([1, 2])
   })
 
-  test('goes on after its last event when the connection was lost', async ({ server }) => {
+  test('continues after its last event when the connection was lost', async ({ server }) => {
     const { breakConnections, stream } = await subscribed(server)
     breakConnections()
     server.stage.count(3)
@@ -102,9 +102,7 @@ describe.concurrent.each(STREAM_LINKS)('a subscription over %s', (name) => {
     expect(stream.ended()).toBeNull()
   })
 
-  test('goes on after its last event when the new connection was made with a JWT that had expired', async ({
-    server,
-  }) => {
+  test('continues after its last event when the new connection used an expired JWT', async ({ server }) => {
     const scene = await subscribed(server)
     scene.take(await server.auth.expireJwt(scene.session))
     scene.breakConnections()
@@ -114,7 +112,7 @@ describe.concurrent.each(STREAM_LINKS)('a subscription over %s', (name) => {
     expect(scene.stream.ended()).toBeNull()
   })
 
-  test('shows that its session cannot be checked, and goes on after its last event when it can', async ({
+  test("shows that its session can't be checked, and continues after its last event when it can", async ({
     server,
   }) => {
     const { breakConnections, stream, authClient } = await subscribed(server)

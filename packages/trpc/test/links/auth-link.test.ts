@@ -18,7 +18,7 @@ import { soon } from '../support/soon.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
 
 let server: TestServer
-/** Two who take turns. */
+/** Two users who take turns. */
 let ada: { userId: string }
 let grace: { userId: string }
 beforeAll(async () => {
@@ -29,21 +29,21 @@ beforeAll(async () => {
 afterEach(() => server.clear())
 afterAll(() => server.close())
 
-/** A browser whose client knows who is signed in, and that has asked for nothing yet. */
+/** Opens a browser whose client is signed in and has sent no other request. */
 async function signedIn(user: { userId?: string } = ada): Promise<SignedInScene> {
   const scene = await openSignedIn(server, user)
   scene.requests.length = 0
   return scene
 }
 
-/** A browser whose JWT has expired, which its client does not know. */
+/** Opens a browser whose JWT has expired without the client's knowledge. */
 async function expired(user?: { userId?: string }): Promise<SignedInScene> {
   const scene = await signedIn(user)
   scene.take(await server.auth.expireJwt(scene.session))
   return scene
 }
 
-/** Another user signs in, in the same browser. */
+/** Signs another user in, in the same browser. */
 async function signInGrace(scene: SignedInScene): Promise<void> {
   await scene.signIn(await server.auth.signIn(grace))
 }
@@ -54,7 +54,7 @@ interface Failure {
   readonly data?: { readonly code: string; readonly httpStatus: number; readonly auth: AuthErrorData | null }
 }
 
-/** What a call fails with. */
+/** Returns the error of a call. */
 function failureOf(call: Promise<unknown>): Promise<Failure> {
   return call.then(
     (answer) => {
@@ -69,12 +69,12 @@ const USER_CHANGED = {
   data: { code: 'CLIENT_CLOSED_REQUEST', httpStatus: 499, auth: null },
 }
 
-/** An answer of the token endpoint in place of the true one. */
+/** Replaces a response of the token endpoint. */
 function answerToken(scene: ClientScene, answer: () => Response): void {
   scene.intercept = (path) => (path === 'token' ? Promise.resolve().then(answer) : undefined)
 }
 
-/** Keeps the answers to a request back until the promise resolves. */
+/** Holds back the responses to a request until the promise resolves. */
 function holdBack(scene: ClientScene, request: string, until: Promise<void>): void {
   scene.intercept = (path, send) =>
     path === request ? send().then((response) => until.then(() => response)) : undefined
@@ -83,7 +83,7 @@ function holdBack(scene: ClientScene, request: string, until: Promise<void>): vo
 describe.each(CALL_LINKS)('over %s', (name) => {
   const overHttp = (...paths: string[]) => (name === 'webSocketLink' ? [] : paths)
 
-  test('a call waits for a fresh JWT where the one at hand is due', async () => {
+  test('waits for a fresh JWT if the current one is due', async () => {
     const session = await server.auth.signIn(ada)
     const { userId, sessionId } = session
     const hydrate = { status: 'authenticated', userId, sessionId, expiresIn: 0 } as const
@@ -103,7 +103,7 @@ describe.each(CALL_LINKS)('over %s', (name) => {
       token: 'that is not valid',
       arrange: async ({ jar }: SignedInScene) => jar.set(server.config.cookies.jwt, 'a.b.c'),
     },
-  ])('a call with a JWT $token is sent again once, with a new one', async ({ arrange }) => {
+  ])('sends a call with a JWT $token again once, with a new one', async ({ arrange }) => {
     const scene = await expired()
     await arrange(scene)
     const client = scene.connect(name)
@@ -113,7 +113,7 @@ describe.each(CALL_LINKS)('over %s', (name) => {
     expect(server.stage.runs).toEqual(['write', 'me'])
   })
 
-  test('100 calls at expiry cause one refresh, are all answered, and each is run once', async () => {
+  test('100 calls at expiry cause one refresh, all get responses, and each runs once', async () => {
     const scene = await expired()
     const client = scene.connect(name)
     const isWrite = (index: number) => index % 2 === 0
@@ -126,10 +126,10 @@ describe.each(CALL_LINKS)('over %s', (name) => {
     expect(server.stage.runs.toSorted()).toEqual([...Array(50).fill('me'), ...Array(50).fill('write')])
   })
 
-  test('a call that is rejected again, with the new JWT, fails', async () => {
+  test('a call that is rejected again with the new JWT fails', async () => {
     const scene = await expired()
     const expiredJwt = scene.jar.get(server.config.cookies.jwt) ?? ''
-    // As where the cookie is set for a path that the calls are not under.
+    // As if the cookie's path didn't match the calls.
     scene.intercept = (path, send) =>
       path === 'token'
         ? send().then((answer) => new Response(answer.body, { status: answer.status }))
@@ -142,7 +142,7 @@ describe.each(CALL_LINKS)('over %s', (name) => {
     expect(server.stage.runs).toEqual([])
   })
 
-  test('a call whose resolver ran into another guard is not sent again, and the next one has a new JWT', async () => {
+  test('a call whose resolver hit another guard is not sent again, and the next call has a new JWT', async () => {
     const scene = await expired()
     const client = scene.connect(name)
     const jwt = () => scene.jar.get(server.config.cookies.jwt)
@@ -184,7 +184,7 @@ describe.each(CALL_LINKS)('over %s', (name) => {
       },
       call: (client: AppClient) => client.me.query(),
     },
-  ])('$reason is passed on, and the call is not sent again', async ({ reason, arrange, call }) => {
+  ])("passes $reason on and doesn't send the call again", async ({ reason, arrange, call }) => {
     const scene = await signedIn(reason === 'ACCOUNT_BANNED' ? {} : ada)
     await arrange(scene)
     const failure = await failureOf(call(scene.connect(name)))
@@ -195,7 +195,7 @@ describe.each(CALL_LINKS)('over %s', (name) => {
     expect(server.stage.runs).toEqual([])
   })
 
-  test('what a call of one user is answered does not reach the next', async () => {
+  test("a response to one user doesn't reach the next", async () => {
     const scene = await signedIn()
     const client = scene.connect(name)
     await client.health.query()
@@ -209,7 +209,7 @@ describe.each(CALL_LINKS)('over %s', (name) => {
   })
 
   test.each(['query', 'mutation'] as const)(
-    'a %s of one user is not sent for the next, who came while it waited for a JWT',
+    'a %s of one user that waited for a JWT is not sent for the next user',
     async (type) => {
       const { userId, sessionId } = await server.auth.signIn(ada)
       const hydrate = { status: 'authenticated', userId, sessionId, expiresIn: 0 } as const
@@ -245,7 +245,7 @@ describe.each(CALL_LINKS)('over %s', (name) => {
     expect(server.stage.runs).toEqual(['me'])
   })
 
-  test('a call that is aborted when it has been sent fails at once', async () => {
+  test('a call that is aborted after it was sent fails at once', async () => {
     const scene = await signedIn()
     const client = scene.connect(name)
     await client.health.query()
@@ -270,7 +270,7 @@ describe.each(CALL_LINKS)('over %s', (name) => {
 })
 
 test.each(['httpBatchLink', 'httpBatchStreamLink'] as const)(
-  'only the calls of a batch that were rejected are sent again, over %s',
+  'only the rejected calls of a batch are sent again, over %s',
   async (name) => {
     const scene = await expired()
     const client = scene.connect(name)
@@ -287,7 +287,7 @@ test.each(['httpBatchLink', 'httpBatchStreamLink'] as const)(
   },
 )
 
-test('a rejection of an older JWT that comes late is answered by the one that has come meanwhile', async () => {
+test('a late rejection of an older JWT is retried with the JWT that has arrived since', async () => {
   const scene = await expired()
   const client = scene.connect('httpLink')
   const late = deferred<void>()
@@ -300,7 +300,7 @@ test('a rejection of an older JWT that comes late is answered by the one that ha
   expect(scene.requests).toEqual(['secret', 'me', 'token', 'me', 'secret'])
 })
 
-test('an error for one user that comes late does not reach the next', async () => {
+test('a late error for one user does not reach the next', async () => {
   const scene = await signedIn()
   const late = deferred<void>()
   holdBack(scene, 'missing', late.promise)
@@ -311,8 +311,8 @@ test('an error for one user that comes late does not reach the next', async () =
   expect(await failure).toMatchObject(USER_CHANGED)
 })
 
-describe('where new JWTs are rejected again and again', () => {
-  test('the fourth call in a minute says so instead of asking for another one', async () => {
+describe('if new JWTs are repeatedly rejected', () => {
+  test('the fourth call in a minute fails with REFRESH_LOOP instead of a refresh', async () => {
     const scene = await expired()
     const client = scene.connect('httpLink')
     scene.intercept = (path, send) =>
@@ -365,20 +365,20 @@ describe('while the server cannot validate the session', () => {
       auth: { reason: 'SESSIONS_UNAVAILABLE', retryAfterSeconds: null },
     },
     {
-      answer: 'a page of a proxy',
+      answer: "a proxy's page",
       response: () => new Response('<html>', { status: 401 }),
       data: { code: 'SERVICE_UNAVAILABLE', httpStatus: 503 },
       auth: { reason: 'SESSIONS_UNAVAILABLE', retryAfterSeconds: null },
     },
     {
-      answer: 'a 503 of a proxy',
+      answer: "a proxy's 503",
       response: () => new Response('<html>', { status: 503 }),
       data: { code: 'SERVICE_UNAVAILABLE', httpStatus: 503 },
       auth: { reason: 'SESSIONS_UNAVAILABLE', retryAfterSeconds: null },
     },
   ]
 
-  test.each(OUTAGES)('and the token endpoint answers $answer, a mutation fails with that', async (outage) => {
+  test.each(OUTAGES)('a mutation fails with $answer of the token endpoint', async (outage) => {
     const scene = await expired()
     answerToken(scene, outage.response)
     const { data } = await failureOf(scene.connect('httpLink').write.mutate())
@@ -386,7 +386,7 @@ describe('while the server cannot validate the session', () => {
     expect(server.stage.runs).toEqual([])
   })
 
-  test.each(OUTAGES)('and the token endpoint answers $answer, a query waits', async ({ response }) => {
+  test.each(OUTAGES)('a query waits on $answer of the token endpoint', async ({ response }) => {
     const scene = await expired()
     const { authClient } = scene
     answerToken(scene, response)
@@ -412,27 +412,24 @@ describe('while the server cannot validate the session', () => {
       data: { code: 'FORBIDDEN', httpStatus: 403 },
       reason: 'ACCOUNT_BANNED',
     },
-  ])(
-    'a query that has waited fails where the user turns out to be $outcome',
-    async ({ arrange, data, reason }) => {
-      const scene = await expired(reason === 'ACCOUNT_BANNED' ? {} : ada)
-      answerToken(scene, () => rejection(503, 'SESSIONS_UNAVAILABLE', 1))
-      const failure = failureOf(scene.connect('httpLink').me.query())
-      await soon(() => expect(scene.authClient.getState().error).not.toBeNull())
-      await arrange(scene)
-      scene.intercept = () => undefined
-      await scene.authClient.refresh()
-      expect(await failure).toMatchObject({ data: { ...data, path: 'me', auth: { reason } } })
-      expect(scene.count('me')).toBe(1)
-    },
-  )
+  ])('a waiting query fails if the user turns out to be $outcome', async ({ arrange, data, reason }) => {
+    const scene = await expired(reason === 'ACCOUNT_BANNED' ? {} : ada)
+    answerToken(scene, () => rejection(503, 'SESSIONS_UNAVAILABLE', 1))
+    const failure = failureOf(scene.connect('httpLink').me.query())
+    await soon(() => expect(scene.authClient.getState().error).not.toBeNull())
+    await arrange(scene)
+    scene.intercept = () => undefined
+    await scene.authClient.refresh()
+    expect(await failure).toMatchObject({ data: { ...data, path: 'me', auth: { reason } } })
+    expect(scene.count('me')).toBe(1)
+  })
 })
 
 describe('a call that needs a new JWT', () => {
   test.each([
     { answer: 'SESSION_NOT_FOUND', arrange: ({ session }: SignedInScene) => server.auth.revoke(session) },
     { answer: 'ACCOUNT_BANNED', arrange: ({ session }: SignedInScene) => server.auth.ban(session) },
-  ])('fails with $answer where the token endpoint says so', async ({ answer, arrange }) => {
+  ])('fails with $answer of the token endpoint', async ({ answer, arrange }) => {
     const scene = await expired(answer === 'ACCOUNT_BANNED' ? {} : ada)
     await arrange(scene)
     const client = scene.connect('httpBatchLink')
@@ -441,14 +438,14 @@ describe('a call that needs a new JWT', () => {
     expect(scene.requests).toEqual(['me,secret', 'token'])
   })
 
-  test('fails with what the token endpoint rejects by its rules, though the client asks on', async () => {
+  test("fails with the token endpoint's rejection by policy, though the client keeps retrying", async () => {
     const scene = await expired()
     answerToken(scene, () => rejection(403, 'ORIGIN_REJECTED'))
     const { data } = await failureOf(scene.connect('httpLink').me.query())
     expect(data).toMatchObject({ code: 'FORBIDDEN', httpStatus: 403, auth: { reason: 'ORIGIN_REJECTED' } })
   })
 
-  test('fails where no user is signed in', async () => {
+  test('fails if no user is signed in', async () => {
     const scene = openClient(server)
     await scene.authClient.refresh()
     const failure = await failureOf(scene.connect('httpLink').me.query())
@@ -463,7 +460,7 @@ describe('a call that needs a new JWT', () => {
 })
 
 describe('a rejection that may end the session', () => {
-  test('signs out where the token endpoint says the same', async () => {
+  test('signs out if the token endpoint agrees', async () => {
     const scene = await signedIn()
     await server.auth.revoke(scene.session)
     await failureOf(scene.connect('httpLink').me.query())
@@ -473,7 +470,7 @@ describe('a rejection that may end the session', () => {
     expect(scene.requests).toEqual(['me', 'token'])
   })
 
-  test('does not where it says something else', async () => {
+  test("doesn't sign out if the token endpoint disagrees", async () => {
     const scene = await signedIn()
     server.store.answer = async () => null
     const failure = await failureOf(scene.connect('httpLink').me.query())
@@ -496,7 +493,7 @@ describe('a rejection that may end the session', () => {
   })
 })
 
-describe('a query that answers with a stream', () => {
+describe('a query that responds with a stream', () => {
   async function streaming() {
     const scene = await signedIn()
     const stream = await scene.connect('httpBatchStreamLink').streamed.query()
@@ -505,7 +502,7 @@ describe('a query that answers with a stream', () => {
     return Object.assign(scene, { values })
   }
 
-  test('goes on as long as it is read', async () => {
+  test('continues as long as it is read', async () => {
     const { values } = await streaming()
     server.stage.ticker.emit('tick', 'on')
     expect(await values.next()).toEqual({ done: false, value: 'on' })
@@ -551,7 +548,7 @@ describe('during a sign-out', () => {
     expect(server.stage.runs).toEqual([])
   })
 
-  test('a query waits, and is not sent when the user has signed out', async () => {
+  test('a query waits, and is not sent after the sign-out', async () => {
     const { connect, answered, signedOut } = await signingOut()
     const failure = failureOf(connect('httpLink').me.query())
     answered.resolve(Response.json({ success: true }))
@@ -560,7 +557,7 @@ describe('during a sign-out', () => {
     expect(server.stage.runs).toEqual([])
   })
 
-  test('a query waits, and is sent when the server has rejected', async () => {
+  test('a query waits, and is sent if the server rejects the sign-out', async () => {
     const { connect, answered, signedOut, session } = await signingOut()
     const answer = connect('httpLink').me.query()
     answered.resolve(rejection(403, 'ORIGIN_REJECTED'))
@@ -569,8 +566,8 @@ describe('during a sign-out', () => {
   })
 })
 
-describe('the link after it', () => {
-  test('may be of another copy of tRPC', async () => {
+describe('the next link', () => {
+  test('may come from another copy of tRPC', async () => {
     const scene = await signedIn()
     class OtherError extends Error {
       readonly data = { auth: { reason: 'TOKEN_EXPIRED', retryAfterSeconds: null, replay: true } }
@@ -599,7 +596,7 @@ describe('the link after it', () => {
   })
 })
 
-/** A rejection by an auth endpoint. */
+/** Creates a rejection by an auth endpoint. */
 function rejection(status: number, code: string, retryAfterSeconds?: number): Response {
   return Response.json({ code, message: code, retryAfterSeconds }, { status })
 }

@@ -12,7 +12,7 @@ beforeAll(async () => {
   server = await startServer({ bearer: true })
   ada = await server.auth.createUser()
 })
-// The shortest pauses that there are.
+// The shortest delays.
 beforeEach(() => void vi.spyOn(Math, 'random').mockReturnValue(0))
 afterEach(() => {
   vi.restoreAllMocks()
@@ -25,7 +25,7 @@ const signedIn = () => openSignedIn(server, ada)
 test.each([
   { answer: 'a page of a proxy', intercept: async () => new Response('<html>', { status: 502 }) },
   { answer: 'nothing', intercept: () => Promise.reject(new TypeError('fetch failed')) },
-])('a stream that is answered by $answer is asked for again', async ({ intercept }) => {
+])('a stream whose response is $answer is requested again', async ({ intercept }) => {
   const scene = await signedIn()
   scene.intercept = (path) => (path === 'numbers' ? intercept() : undefined)
   const stream = followNumbers(scene.connect('subscriptionLink'))
@@ -37,7 +37,7 @@ test.each([
   expect(stream.states.at(-1)).toBe('pending')
 })
 
-test('each connection is made with fresh cookies', async () => {
+test('each connection uses fresh cookies', async () => {
   const session = await server.auth.signIn(ada)
   const hydrate = { status: 'authenticated', ...session, expiresIn: 0 } as const
   const scene = openClient(server, await server.auth.expireJwt(session), { hydrate })
@@ -47,7 +47,7 @@ test('each connection is made with fresh cookies', async () => {
   expect(scene.requests).toEqual(['token', 'numbers'])
 })
 
-test("a page's own EventSource is asked to send its cookies to another site", () => {
+test("the page's EventSource sends its cookies to another site", () => {
   const opened: unknown[] = []
   const PageSource: unknown = class {
     readonly readyState = 0
@@ -72,7 +72,7 @@ test("a page's own EventSource is asked to send its cookies to another site", ()
   )
 })
 
-test('with bearer transport the token travels in a header, and never in the URL', async () => {
+test('with bearer transport, the token is in a header, and never in the URL', async () => {
   const session = await server.auth.signIn(ada)
   const kept = new Map<string, string>()
   const storage = {
@@ -102,7 +102,7 @@ test('with bearer transport the token travels in a header, and never in the URL'
   expect(scene.jar.size).toBe(0)
 })
 
-test('bearer transport needs an EventSource that takes a fetch', () => {
+test('bearer transport requires an EventSource that accepts a fetch', () => {
   const storage = { getItem: () => null, setItem() {}, removeItem() {} }
   const { authClient } = openClient(server, undefined, { transport: bearer(storage) })
   expect(() => subscriptionLink(authClient, { url: '/trpc' })).toThrow(TypeError)

@@ -28,7 +28,7 @@ beforeAll(async () => {
   server = await startServer()
   ada = await server.auth.createUser()
 })
-// The shortest pauses that there are.
+// The shortest delays.
 beforeEach(() => void vi.spyOn(Math, 'random').mockReturnValue(0))
 afterEach(() => {
   vi.restoreAllMocks()
@@ -42,7 +42,7 @@ const OPEN = 1
 const statesOf = ({ sockets }: ClientScene) => sockets.map(({ socket }) => socket.readyState === OPEN)
 
 describe('the socket', () => {
-  test('is opened by the first call, and serves those that follow', async () => {
+  test('is opened by the first call, and serves the next ones', async () => {
     const scene = await signedIn()
     const client = scene.connect('webSocketLink')
     expect(scene.sockets).toEqual([])
@@ -64,7 +64,7 @@ describe('the socket', () => {
     expect(scene.sockets[0]?.cookie).not.toContain(expired.token)
   })
 
-  test('is opened again with fresh cookies when it was lost', async () => {
+  test('is reopened with fresh cookies when it was lost', async () => {
     const scene = await signedIn()
     const client = scene.connect('webSocketLink')
     await client.me.query()
@@ -76,7 +76,7 @@ describe('the socket', () => {
     expect(await client.me.query()).toBe(ada.userId)
   })
 
-  test('stays when there is a newer JWT', async () => {
+  test('stays open when there is a newer JWT', async () => {
     const scene = await signedIn()
     const client = scene.connect('webSocketLink')
     await client.me.query()
@@ -85,7 +85,7 @@ describe('the socket', () => {
     expect(statesOf(scene)).toEqual([true])
   })
 
-  test('stays when a call is rejected whose JWT is none', async () => {
+  test('stays open when a call is rejected without a valid session', async () => {
     const scene = openClient(server)
     const client = scene.connect('webSocketLink')
     await scene.authClient.refresh()
@@ -109,7 +109,7 @@ describe('the socket', () => {
     expect(scene.sockets).toHaveLength(1)
   })
 
-  test('is opened anew for the user who signs in next', async () => {
+  test('is reopened for the user who signs in next', async () => {
     const scene = await signedIn()
     const client = scene.connect('webSocketLink')
     await client.me.query()
@@ -121,7 +121,7 @@ describe('the socket', () => {
     expect(statesOf(scene)).toEqual([false, true])
   })
 
-  test('is closed when another user signs in, whatever is still under way', async () => {
+  test('is closed when another user signs in, even with pending calls', async () => {
     const scene = await signedIn()
     const client = scene.connect('webSocketLink')
     await client.health.query()
@@ -134,7 +134,7 @@ describe('the socket', () => {
     await soon(() => expect(server.sockets.size).toBe(0))
   })
 
-  test('waits for what is under way when the user signs out', async () => {
+  test('waits for pending calls when the user signs out', async () => {
     const scene = await signedIn()
     const client = scene.connect('webSocketLink')
     await client.health.query()
@@ -151,7 +151,7 @@ describe('the socket', () => {
     await signedOut
   })
 
-  test('is not opened where the user signs out while it waits for a JWT', async () => {
+  test('is not opened if the user signs out while it waits for a JWT', async () => {
     const session = await server.auth.signIn(ada)
     const scene = openClient(server, session, {
       hydrate: { status: 'authenticated', ...session, expiresIn: 0 },
@@ -173,8 +173,8 @@ describe('the socket', () => {
   })
 })
 
-describe('a socket that was opened with a JWT which the server rejects', () => {
-  /** Its client does not know that the JWT has expired. */
+describe('a socket that was opened with a rejected JWT', () => {
+  /** Opens a browser whose client doesn't know that the JWT has expired. */
   async function rejectedScene() {
     const scene = await signedIn()
     scene.take(await server.auth.expireJwt(scene.session))
@@ -194,7 +194,7 @@ describe('a socket that was opened with a JWT which the server rejects', () => {
     await soon(() => expect(statesOf(scene)).toEqual([false, true]))
   })
 
-  test('still answers what needs no session', async () => {
+  test('still serves calls that need no session', async () => {
     const scene = await rejectedScene()
     const { client } = scene
     const values: unknown[] = []
@@ -215,7 +215,7 @@ describe('a socket whose credentials were superseded', () => {
     return codes
   }
 
-  /** A browser with a guarded and a public subscription on one socket. */
+  /** Opens a browser with a guarded and a public subscription on one socket. */
   async function watchingScene() {
     const scene = await signedIn()
     const client = scene.connect('webSocketLink')
@@ -228,7 +228,7 @@ describe('a socket whose credentials were superseded', () => {
     return { ...scene, scene, client, stream, codes: closeCodes(scene) }
   }
 
-  test('is closed with 4401 and comes back with the new ones: no event is lost or doubled', async () => {
+  test('is closed with 4401 and reopened with the new ones: no event is lost or duplicated', async () => {
     const { scene, client, stream, codes } = await watchingScene()
     await scene.authClient.api.revokeCopies()
     server.stage.count(2)
@@ -241,7 +241,7 @@ describe('a socket whose credentials were superseded', () => {
     expect(stream.states.filter((state) => state.includes('TOKEN'))).toEqual([])
   })
 
-  test('serves no call that follows, even before the server has closed it', async () => {
+  test('serves no later calls, even before the server has closed it', async () => {
     const scene = await signedIn()
     const client = scene.connect('webSocketLink')
     await client.me.query()
@@ -251,7 +251,7 @@ describe('a socket whose credentials were superseded', () => {
     expect(server.stage.runs.filter((path) => path === 'write')).toEqual(['write'])
   })
 
-  test('and that is idle reconnects with the new ones, and serves the calls that follow', async () => {
+  test('reconnects with the new ones while idle, and serves later calls', async () => {
     const scene = await signedIn()
     const client = scene.connect('webSocketLink')
     await client.me.query()
@@ -270,7 +270,7 @@ describe('a socket whose credentials were superseded', () => {
     expect(scene.sockets).toHaveLength(2)
   })
 
-  test('waits for the new credentials where another program of this browser changed them', async () => {
+  test('waits for the new credentials if another program of this browser changed them', async () => {
     const { scene, client, stream, codes } = await watchingScene()
     const visitor = browser({ cookie: [...scene.jar].map((pair) => pair.join('=')).join('; ') })
     const response = await callEndpoint(server, visitor, { method: 'POST', path: '/revoke-copies', body: {} })
@@ -283,7 +283,7 @@ describe('a socket whose credentials were superseded', () => {
     expect(scene.authClient.getState()).toMatchObject({ status: 'authenticated', error: null })
   })
 
-  test('fails what was under way, and sends no mutation twice', async () => {
+  test('fails pending calls, and sends no mutation twice', async () => {
     const { scene, client } = await watchingScene()
     server.stage.closeGate()
     const written = client.slowWrite.mutate().catch((error: unknown) => error)
@@ -295,7 +295,7 @@ describe('a socket whose credentials were superseded', () => {
     expect(scene.frames.filter((frame) => frame.includes('slowWrite'))).toHaveLength(1)
   })
 
-  test("survives with tRPC's own link as well", async () => {
+  test("also recovers with tRPC's own link", async () => {
     const scene = await signedIn()
     let changed: Promise<unknown> = Promise.resolve()
     const wsClient = createWSClient({
@@ -318,7 +318,7 @@ describe('a socket whose credentials were superseded', () => {
 })
 
 describe('a banned user', () => {
-  test('is shown so by the code that the socket is closed with, and it is not opened again', async () => {
+  test("is shown by the socket's close code, and the socket is not reopened", async () => {
     const scene = await signedIn({})
     await scene.connect('webSocketLink').me.query()
     await server.auth.ban(scene.session)
@@ -327,7 +327,7 @@ describe('a banned user', () => {
     expect(statesOf(scene)).toEqual([false])
   })
 
-  test('may call again when the ban was lifted', async () => {
+  test('may call again after the ban was lifted', async () => {
     const scene = await signedIn({})
     const client = scene.connect('webSocketLink')
     await client.me.query()
@@ -342,7 +342,7 @@ describe('a banned user', () => {
   })
 })
 
-test('100 subscriptions go on when the connection was lost, on one socket that stays', async () => {
+test('100 subscriptions continue on one socket after a lost connection', async () => {
   const scene = await signedIn()
   const client = scene.connect('webSocketLink')
   const streams = Array.from({ length: 100 }, () => followNumbers(client))
@@ -364,7 +364,7 @@ describe('with bearer transport', () => {
   afterEach(() => bearerServer.clear())
   afterAll(() => bearerServer.close())
 
-  test('the token travels in the first message, and never in the URL', async () => {
+  test('the token is in the first message, and never in the URL', async () => {
     const session = await bearerServer.auth.signIn()
     const kept = new Map<string, string>()
     const storage = {
@@ -385,7 +385,7 @@ describe('with bearer transport', () => {
   })
 })
 
-test('a server out of reach is tried later and later', async () => {
+test('an unreachable server is retried with growing delays', async () => {
   const scene = await signedIn()
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
@@ -413,7 +413,7 @@ test('a server out of reach is tried later and later', async () => {
   expect(counts).toEqual([1, 1, 2, 3, 4, 5, 6, 7])
 })
 
-test("Node's own WebSocket will do", async () => {
+test("Node's own WebSocket works", async () => {
   const scene = await signedIn()
   const NodeSocket: unknown = class extends globalThis.WebSocket {
     constructor(url: string | URL) {
@@ -440,7 +440,7 @@ test("Node's own WebSocket will do", async () => {
   await soon(() => expect(server.sockets.size).toBe(0))
 })
 
-test("the app's own options reach tRPC", async () => {
+test("the app's options reach tRPC", async () => {
   const scene = await signedIn()
   const onOpen = vi.fn()
   const onClose = vi.fn()
@@ -460,10 +460,10 @@ test("the app's own options reach tRPC", async () => {
   expect(onClose).toHaveBeenCalledOnce()
 })
 
-describe('a page whose origin the server rejects', () => {
+describe('a page with an origin that the server rejects', () => {
   const PAGE = 'http://www.example.com'
 
-  /** A browser on a page of that origin: its HTTP is same-origin, its upgrades carry the origin. */
+  /** Opens a browser on a page of that origin. Its HTTP is same-origin, and its upgrades carry the origin. */
   async function openPage(origin: string) {
     vi.stubGlobal('location', { origin })
     onTestFinished(() => void vi.unstubAllGlobals())
@@ -490,7 +490,7 @@ describe('a page whose origin the server rejects', () => {
     message: expect.stringMatching(/WebSockets from http:\/\/www\.example\.com.*allowedOrigins/),
   }
 
-  test('stops trying: calls, subscriptions, and the state get ORIGIN_REJECTED with the fix', async () => {
+  test('stops retrying: calls, subscriptions, and the state get ORIGIN_REJECTED with the fix', async () => {
     const { scene, attempts, client } = await openPage(PAGE)
     const onError = vi.fn()
     client.clock.subscribe(undefined, { onError })
@@ -507,7 +507,7 @@ describe('a page whose origin the server rejects', () => {
     expect(scene.authClient.getState()).toMatchObject({ status: 'authenticated', error: REJECTED })
   })
 
-  test('differs from an outage, in which the link tries again', async () => {
+  test('differs from an outage, which the link retries', async () => {
     const { scene, attempts, client } = await openPage(PAGE)
     scene.intercept = (path) => (path === 'session' ? Promise.reject(new TypeError('down')) : undefined)
     const answer = client.me.query().catch((error: Error) => error.message)

@@ -1,29 +1,29 @@
 import type { State } from './state.ts'
 
-/** What comes of a request: an answer, or why there is none. */
+/** The outcome of a request: an answer, or why there is none. */
 export interface Result {
   readonly status: number
   readonly reason: string | null
   readonly message: string | null
-  /** Whose session it was, as the resolver or the endpoint saw it. */
+  /** The caller's session, as the resolver or the endpoint saw it. */
   readonly answer: Answer | null
 }
 
-/** What a resolver or an endpoint knows of the caller. */
+/** What a resolver or an endpoint knows about the caller. */
 export interface Answer {
   readonly userId: string
   readonly sessionId: string
   readonly role: string
 }
 
-/** What stands in the rows. */
+/** The ids in the rows. */
 export interface Names {
   readonly userId: string
   readonly sessionId: string
   readonly otherSessionId: string
 }
 
-/** As the document of the service (section 7) and its table of reasons say. */
+/** From the service document (section 7) and its table of reasons. */
 const STATUSES = {
   COOKIE_CONFLICT: 401,
   TOKEN_MISSING: 401,
@@ -36,40 +36,42 @@ const STATUSES = {
   SESSIONS_UNAVAILABLE: 503,
 } as const
 
-/** Why a request does not go through. */
+/** Why a request is rejected. */
 export type ModelReason = keyof typeof STATUSES
 
-/** A reason with its status, and null for no reason. */
+/** Returns a reason's status. */
 export function expectedStatus(reason: ModelReason | null): number {
   return reason === null ? 200 : STATUSES[reason]
 }
 
 /**
- * What the document says of a state: the reason of the rejection, or null where the request goes through. Shares no code with the library.
+ * Returns the document's result for a state: the reason of the rejection, or null for an accepted request.
+ * Shares no code with the library.
  *
- * @param connection `kept` is one that was let in before: its identity is kept, so the JWT may have expired since (section 5)
+ * @param connection `kept` was accepted before. Its identity is kept, so the JWT may have expired since
+ * (section 5).
  */
 export function expectedReason(state: State, connection: 'new' | 'kept' = 'new'): ModelReason | null {
   return step1(state, connection) ?? step2(state)
 }
 
-/** Who is let in. */
+/** Returns the answer for an accepted request. */
 export function expectedAnswer({ jwt, role }: State, names: Names): Answer {
   const isOther = jwt?.names === 'other session of theirs'
   return { userId: names.userId, sessionId: isOther ? names.otherSessionId : names.sessionId, role }
 }
 
-/** JWT validation: which token it is, then its signature, then `exp`, then whose it is. */
+/** Validates the JWT: the token's kind, its signature, `exp`, and its user. */
 function step1({ now, jwt, transport, cookies }: State, connection: 'new' | 'kept'): ModelReason | null {
   const sendsCookies = transport === 'cookie'
   if (sendsCookies && cookies === 'session twice') return 'COOKIE_CONFLICT'
   if (sendsCookies && cookies === 'JWT twice' && jwt !== null) return 'COOKIE_CONFLICT'
   if (jwt === null) return 'TOKEN_MISSING'
-  // A key that is gone once its last token has expired has not leaked, so nothing is wrong with what rests on it.
+  // A key that is removed after its last token expired hasn't leaked, so open connections stay valid.
   const hasRetiredInTime = jwt.flaw === 'key retires' && connection === 'kept' && jwt.exp * 1000 <= now
   if (jwt.flaw !== null && !hasRetiredInTime) return 'TOKEN_INVALID'
   if (connection === 'new' && jwt.exp * 1000 <= now) return 'TOKEN_EXPIRED'
-  // The two cookies have to agree.
+  // The two cookies must agree.
   const isOwn = jwt.names === 'own session' || jwt.names === 'other user, own session'
   if (sendsCookies && cookies === 'both' && !isOwn) return 'TOKEN_INVALID'
   if (sendsCookies && cookies === 'session of another tab') {
@@ -78,18 +80,18 @@ function step1({ now, jwt, transport, cookies }: State, connection: 'new' | 'kep
   return null
 }
 
-/** Session lookup: id and owner together, then `expiresAt`, then the banned flag; then what is asked for. */
+/** Looks up the session: id and owner together, `expiresAt`, the banned flag, and then the requirement. */
 function step2({ now, jwt, session, ban, role, need, database }: State): ModelReason | null {
   if (database === 'unreachable') return 'SESSIONS_UNAVAILABLE'
   if (jwt?.names === 'session of another' || jwt?.names === 'other user, own session')
     return 'SESSION_NOT_FOUND'
-  // The other session of theirs is in order.
+  // The user's other session is valid.
   if (jwt?.names === 'own session') {
     if (session === null) return 'SESSION_NOT_FOUND'
     if (session.expiresAt === 'unreadable' || session.expiresAt <= now) return 'SESSION_EXPIRED'
   }
   const { banned, banExpires } = ban
-  // Nothing says that a ban has passed whose end nobody can read.
+  // A ban whose end is unreadable never ends.
   const isOver = typeof banExpires === 'number' && banExpires <= now
   if (banned && !isOver) return 'ACCOUNT_BANNED'
   if (need === 'admin' && role !== 'admin') return 'ROLE_REQUIRED'

@@ -52,24 +52,24 @@ import { type FaultyStore, faultyStore } from '../support/faulty-store.ts'
 import { ORIGIN } from '../support/visitor.ts'
 import type { Answer } from './model.ts'
 
-/** An app that can be asked on every path. */
+/** An app that tests can call on every path. */
 export interface PathsApp {
   readonly config: AuthConfig
-  /** Without any of the gates, to bring states about. */
+  /** Direct access to the tables, without any checks, to create states. */
   readonly tables: Kysely<AuthTables>
-  /** What belongs into a context. */
+  /** The context's database. */
   readonly db: AuthDatabase
   readonly store: FaultyStore
   readonly getAuth: GetAuth<ProbeDefinition>
-  /** Leads to the internal functions over HTTP. */
+  /** Calls the internal functions over HTTP. */
   readonly runner: Runner
-  /** Leads to them in this process. */
+  /** Calls them in this process. */
   readonly local: Runner
   /** The service JWTs that it has sent. */
   readonly serviceTokens: string[]
-  /** Answers where the runner calls. */
+  /** Handles the runner's requests. */
   readonly internal: (request: Request) => Promise<Response>
-  /** Answers `/api/auth`. */
+  /** Handles `/api/auth`. */
   readonly handler: (request: Request) => Promise<Response>
   /** Host and port. */
   readonly host: string
@@ -82,7 +82,7 @@ type ProbeEndpoints = {
 }
 type ProbeDefinition = ReturnType<typeof defineProbe>
 
-/** What is told of a session. */
+/** Returns the answer for a session. */
 export const answerOf = ({ userId, id, user: { role } }: Session): Answer => ({ userId, sessionId: id, role })
 
 const answer: z.ZodType<Answer> = z.object({ userId: z.string(), sessionId: z.string(), role: z.string() })
@@ -96,7 +96,7 @@ const readAs = (caller: 'user' | 'admin') =>
     run: async (_input, { session }) => ({ body: answerOf(session) }),
   })
 
-/** A definition whose endpoints tell who asked. */
+/** Creates a definition whose endpoints return their caller. */
 function defineProbe(config: AuthConfig, signingKeys: SigningKeys) {
   const endpoints = { readAsUser: readAs('user'), readAsAdmin: readAs('admin') }
   const probe: AuthPlugin<ProbeEndpoints> = { id: 'probe', endpoints }
@@ -109,7 +109,7 @@ const t = initTRPC.context<DatabaseContext>().create({
 const protectedProcedure = t.procedure.use(sessionMiddleware)
 const adminProcedure = protectedProcedure.use(requireRole('admin'))
 
-/** Told until the reader leaves. */
+/** Yields until the reader leaves. */
 async function* watch({ ctx }: { ctx: { session: Session; auth: { signal: AbortSignal } } }) {
   const { signal } = ctx.auth
   yield answerOf(ctx.session)
@@ -133,7 +133,7 @@ const edge = initTRPC.context<ActionSource>().create()
 
 const internal = initTRPC.context<{ db: AuthDatabase }>().create()
 
-/** Calls the actions of an app. */
+/** Creates a caller for the app's actions. */
 export function createActions({ getAuth }: Pick<PathsApp, 'getAuth'>) {
   const action = createAuthedAction(edge.procedure, getAuth, ({ runner }) => runner)
   const actions = edge.router({
@@ -174,7 +174,7 @@ export async function openPathsApp({
   const serviceKeys = { keys: [await createSigningKey()] }
   const internalHandler = createInternalHandler(functions, {
     serviceJwks: staticJwks(parseSigningKeys(serviceKeys).publicJwks),
-    // A database that is unreachable is told of.
+    // The database's outages are reported here.
     onError() {},
   })
   const serviceTokens: string[] = []

@@ -11,7 +11,7 @@ import { createWays, openSocket, type Socket, type Way } from './ways.ts'
 /** `pnpm test:paths` tries 5,000. */
 const STATES = Number(process.env.STATES ?? 120)
 const SEED = process.env.PATHS_SEED ?? 'sallyport'
-/** A path that is asked only where somebody came before. */
+/** A path that is only checked if the visitor connected before. */
 const KEPT = 'WebSocket that was open before'
 
 const random = createRandom(`${SEED} scenes`)
@@ -29,7 +29,7 @@ beforeAll(async () => {
 })
 afterAll(() => app?.close())
 
-test(`${STATES} random states of JWT, session, ban, role and clock have the result and reason of the model on every path`, {
+test(`${STATES} random states of JWT, session, ban, role, and clock have the model's result and reason on every path`, {
   timeout: 60_000 + STATES * 100,
 }, async () => {
   const states = createRandom(`${SEED} states`)
@@ -53,7 +53,7 @@ test(`${STATES} random states of JWT, session, ban, role and clock have the resu
 
   console.log(`${STATES} states, PATHS_SEED=${SEED}, asked on each path:`, JSON.stringify(asked))
   console.log('results:', JSON.stringify(Object.fromEntries(Object.entries(results).sort())))
-  // Each path was asked in each state, and every result there is was among them.
+  // Each path was called in each state, and every possible result occurred.
   for (const { name } of ways) expect(asked[name]).toBeGreaterThanOrEqual(STATES)
   expect(asked[KEPT]).toBeGreaterThan(STATES / 5)
   expect(Object.keys(results)).toHaveLength(10)
@@ -66,7 +66,7 @@ interface Asked {
   readonly expected: Omit<Result, 'message'>
 }
 
-/** Brings a state about and asks on every path at once; where the visitor came before, then too. */
+/** Creates a state and calls every path at once. If the visitor connected before, also calls them then. */
 async function askEverywhere(state: State, sceneRandom: Random): Promise<Asked[]> {
   const scene = await setScene(app, state, { keys, stranger, random: sceneRandom })
   const { headers, names } = scene
@@ -108,7 +108,7 @@ function expectedResult(state: State, names: Names, connection: 'new' | 'kept' =
   return { status: expectedStatus(reason), reason, answer }
 }
 
-/** What the document puts into words, and no text but one for each reason. */
+/** The texts of the document, and exactly one for each reason. */
 const texts = new Map<string | null, string | null>([
   [null, null],
   ['ACCOUNT_BANNED', 'Account banned'],

@@ -1,7 +1,7 @@
 import type { AuthTables } from '@sallyport/core/auth'
 import type { Kysely } from 'kysely'
 
-/** A session and whose it is. */
+/** A session and its user. */
 export interface Named {
   readonly userId: string
   readonly sessionId: string
@@ -9,7 +9,7 @@ export interface Named {
 
 type Tables = Kysely<AuthTables>
 
-/** Written without the library, so that any state can be brought about. */
+/** Inserts a user without the library, so a test can create any state. */
 export async function insertUser(
   tables: Tables,
   id: string,
@@ -34,7 +34,7 @@ export async function insertUser(
     .execute()
 }
 
-/** See {@link insertUser}; its secret is nobody's. */
+/** See {@link insertUser}. No client has the session's secret. */
 export async function insertSession(
   tables: Tables,
   { userId, sessionId }: Named,

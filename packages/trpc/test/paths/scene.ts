@@ -9,18 +9,18 @@ import { insertSession, insertUser, type Named } from './rows.ts'
 import type { JwtFacts, State } from './state.ts'
 import { type Keys, mint } from './tokens.ts'
 
-/** A visitor with what stands in the database about them. */
+/** A visitor and the visitor's rows. */
 export interface Scene {
   readonly names: Names
-  /** What they send. */
+  /** The visitor's request headers. */
   readonly headers: Readonly<Record<string, string>>
-  /** Makes the database and the keys what the state says, once all has been well. */
+  /** Changes the database and the keys from the valid state to the given one. */
   change(): Promise<void>
 }
 
 const DAY = 86_400_000
 
-/** Somebody who has a session in order. */
+/** Inserts a user with a valid session. */
 export async function insertVisitor(app: PathsApp, random: Random): Promise<Named> {
   const visitor = { userId: idOf(random), sessionId: idOf(random) }
   await insertUser(app.tables, visitor.userId, { role: 'admin' })
@@ -28,7 +28,7 @@ export async function insertVisitor(app: PathsApp, random: Random): Promise<Name
   return visitor
 }
 
-/** Puts the visitor into the database as one with whom all is well. */
+/** Inserts the visitor in a valid state. */
 export async function setScene(
   app: PathsApp,
   state: State,
@@ -69,7 +69,7 @@ function named({ names }: JwtFacts, { userId, sessionId, otherSessionId }: Names
   }
 }
 
-/** A bearer token counts alone, wherever the page came from and whatever cookies lie beside it. */
+/** Returns the request headers. A bearer token is sufficient with any origin and any cookies. */
 function headersOf(
   { transport, cookies }: State,
   { token, names }: { token: string | null; names: Names },

@@ -1,25 +1,31 @@
 import type { Random } from '../../../core/test/hostile/random.ts'
 
-/** All that a request and the database can say at one moment. Times of tokens are in seconds, all others in milliseconds. */
+/**
+ * Everything about a request and the database at one moment. Token times are in seconds, others in
+ * milliseconds.
+ */
 export interface State {
   readonly now: number
-  /** Null is none. */
+  /** Null without a JWT. */
   readonly jwt: JwtFacts | null
-  /** Cookies travel with their own origin; a bearer token comes from a foreign one, beside cookies that count for nothing. */
+  /**
+   * Cookies come with their own origin. A bearer token comes from a foreign one, with cookies that are
+   * ignored.
+   */
   readonly transport: 'cookie' | 'bearer'
   readonly cookies: (typeof COOKIES)[number]
-  /** The row of the session that the visitor has; null is deleted. */
+  /** The row of the visitor's session, or null if it was deleted. */
   readonly session: { readonly expiresAt: number | 'unreadable' } | null
   readonly ban: { readonly banned: boolean; readonly banExpires: number | 'unreadable' | null }
   readonly role: string
-  /** Who may have what is asked for. */
+  /** The role that the request requires. */
   readonly need: 'user' | 'admin'
   readonly database: 'answers' | 'unreachable'
-  /** A moment at which all was well in the database and the JWT had not expired: the visitor came then too. Null is never. */
+  /** An earlier moment at which everything was valid and the visitor connected, or null. */
   readonly before: number | null
 }
 
-/** What a JWT says, and what is wrong with it. */
+/** A JWT's claims, and its flaw. */
 export interface JwtFacts {
   readonly iat: number
   readonly exp: number
@@ -27,13 +33,13 @@ export interface JwtFacts {
   readonly flaw: Flaw | null
 }
 
-/** Which cookies lie there, besides the one with the JWT. */
+/** Which cookies exist in addition to the one with the JWT. */
 const COOKIES = ['JWT alone', 'both', 'session of another tab', 'JWT twice', 'session twice'] as const
 
-/** Whose session a JWT may name besides the visitor's own. */
+/** The other sessions that a JWT may name. */
 const NAMES = ['other session of theirs', 'session of another', 'other user, own session'] as const
 
-/** What makes a JWT none of ours. */
+/** The flaws that make a JWT invalid. */
 const FLAWS = [
   'changed after signing',
   'signed by a stranger under our key id',
@@ -66,7 +72,10 @@ const START = Date.UTC(2026, 10, 21, 10)
 const DAY = 86_400_000
 const LIFETIME_SECONDS = 900
 
-/** The first states differ, two of three, from one in which all is well by one thing, each in its turn; all others are wholly random. */
+/**
+ * Creates a state. Two thirds of the first states differ from a valid one in a single aspect each. All others
+ * are random.
+ */
 export function createState(number: number, random: Random): State {
   const turn = Math.floor(number / 3) * 2 + (number % 3)
   const differ = number % 3 === 2 ? undefined : ONE_THING[turn]
@@ -84,14 +93,14 @@ const withBan = (banExpires: (now: number) => State['ban']['banExpires'], banned
   return ({ now }) => ({ ban: { banned, banExpires: banExpires(now) } })
 }
 
-/** Every single thing that can be otherwise. */
+/** Every single difference. */
 const ONE_THING: readonly Differ[] = [
   () => ({}),
   () => ({ jwt: null }),
   ...FLAWS.map((flaw) => withJwt(() => ({ flaw }))),
   ...NAMES.map((names) => withJwt(() => ({ names }))),
   withJwt((second) => ({ exp: second + 1 })),
-  // Both at the very moment and a little after it.
+  // Exactly at the end, and a little later.
   withJwt((second) => ({ exp: second })),
   ({ now, jwt }) => ({ now: now - (now % 1000), jwt: jwt && { ...jwt, exp: Math.floor(now / 1000) } }),
   withJwt((second) => ({ exp: second - 600 })),
@@ -136,7 +145,7 @@ function wellState(random: Random): State {
   }
 }
 
-/** A state as random as the seed makes it, in which the last moment before and the first after every limit are frequent. */
+/** Creates a random state. The last moment before and the first after every limit are frequent. */
 function randomState(random: Random): State {
   const now = someMoment(random)
   const state: State = {
@@ -157,7 +166,7 @@ function randomState(random: Random): State {
   return withBefore(state, random.chance(0.4), random)
 }
 
-/** Mostly in the middle of a second, else at its beginning. */
+/** Returns a random moment: usually within a second, sometimes at its start. */
 function someMoment(random: Random): number {
   const moment = START + random.below(40 * DAY)
   return random.chance(0.4) ? moment - (moment % 1000) : moment
@@ -169,7 +178,7 @@ function withBefore(state: State, cameBefore: boolean, random: Random): State {
   return { ...state, before: end - 1 - random.below(LIFETIME_SECONDS * 1000) }
 }
 
-/** How all was before anything changed. */
+/** Returns the state from before any change. */
 export function stateBefore(state: State, before: number): State {
   return {
     ...state,
@@ -193,7 +202,7 @@ function randomJwt(now: number, random: Random): JwtFacts {
       ? 1 + random.below(random.chance(0.2) ? 1 : LIFETIME_SECONDS)
       : -random.below(random.chance(0.5) ? 1 : 3600))
   return {
-    // The clock of the node that issued it may be ahead.
+    // The issuing node's clock may be ahead.
     iat: random.chance(0.05) ? second + 1 + random.below(60) : exp - LIFETIME_SECONDS,
     exp,
     names: pickOften(random, 'own session', NAMES),
@@ -201,7 +210,7 @@ function randomJwt(now: number, random: Random): JwtFacts {
   }
 }
 
-/** Mostly ahead of now; else right at it, behind it, or no moment at all. */
+/** Returns a moment that is usually later than now, and otherwise now, earlier, or invalid. */
 function momentAround(
   now: number,
   random: Random,

@@ -8,11 +8,11 @@ import { toSegment } from '../../../core/test/support/forge-token.ts'
 import type { Named } from './rows.ts'
 import type { JwtFacts } from './state.ts'
 
-/** The keys of the server, those that it has given up, and those that were never its own. */
+/** The server's keys, its former ones, and those it never had. */
 export interface Keys {
-  /** What Step 1 trusts. */
+  /** The keys that Step 1 trusts. */
   readonly live: LiveKeys
-  /** What the server signs with, should it be asked to. */
+  /** The key that the server signs with. */
   readonly signing: SigningKeys
   readonly own: HostileKey
   readonly ownElliptic: HostileKey
@@ -20,9 +20,9 @@ export interface Keys {
   readonly leaked: HostileKey
   readonly stranger: HostileKey
   readonly service: HostileKey
-  /** Puts a key into the set that was not there before. */
+  /** Adds a new key to the set. */
   add(key: HostileKey): Promise<void>
-  /** Takes it out again. */
+  /** Removes a key from the set. */
   remove(key: HostileKey, options: { leaked: boolean }): Promise<void>
 }
 
@@ -54,7 +54,7 @@ export async function createKeys(random: Random): Promise<Keys> {
   }
 }
 
-/** A token as the facts say, signed without the library. */
+/** Signs a token with the given facts, without the library. */
 export function mint(
   { iat, exp, flaw }: JwtFacts,
   { userId, sessionId }: Named,

@@ -14,7 +14,7 @@ import type { State } from './state.ts'
 type Need = State['need']
 type Headers = Readonly<Record<string, string>>
 
-/** A way to ask who somebody is, of which all have to answer alike. */
+/** A way to query the caller's identity. All ways must agree. */
 export interface Way {
   readonly name: string
   ask(headers: Headers, need: Need): Promise<Result>
@@ -39,7 +39,7 @@ function verdictOf(json: unknown): Result {
   return 'error' in parsed ? rejected(parsed.error) : accepted(parsed.result.data)
 }
 
-/** Every way into an app. */
+/** Creates every way to call an app. */
 export function createWays(app: PathsApp): Way[] {
   const agent = new Agent({ keepAlive: true })
   const contexts = createAuthContext(app.config)
@@ -65,7 +65,7 @@ export function createWays(app: PathsApp): Way[] {
       ask: (headers, need) =>
         caught(async () => {
           const session = await getSession(inDatabase(headers))
-          // As code of the app's own would look.
+          // As an app's own code does it.
           if (need === 'admin' && session.user.role !== 'admin') throw new AuthError('ROLE_REQUIRED')
           return answerOf(session)
         }),
@@ -111,7 +111,7 @@ export function createWays(app: PathsApp): Way[] {
 
 type ProbeApi = ReturnType<PathsApp['getAuth']>['api']
 
-/** The endpoint of everyone's own session as well, where it may be asked. */
+/** Calls an endpoint. If the role allows it, this is the endpoint of the caller's session. */
 async function askEndpoint(api: ProbeApi, need: Need): Promise<Answer> {
   if (need === 'admin') return api.readAsAdmin()
   const { session, user } = await api.getSession()
@@ -131,7 +131,7 @@ async function caught(ask: () => Promise<Answer>): Promise<Result> {
   }
 }
 
-/** A query, whose status must be that of the answer itself. */
+/** Sends a query, whose HTTP status must match its response. */
 function askOverHttp(
   { host }: PathsApp,
   agent: Agent,
@@ -147,7 +147,7 @@ function askOverHttp(
   })
 }
 
-/** The first event that says anything; then the reader leaves. */
+/** Reads the first event with content, and then leaves. */
 function askOverEvents({ host }: PathsApp, headers: Headers, need: Need): Promise<Result> {
   const path = need === 'admin' ? 'watchAsAdmin' : 'watchAsUser'
   return new Promise((resolve, reject) => {
@@ -190,14 +190,14 @@ export async function openSocket({ host }: PathsApp, headers: Headers): Promise<
     ask(need) {
       id++
       return new Promise((resolve, reject) => {
-        const hear = (data: unknown) => {
+        const receive = (data: unknown) => {
           const message = JSON.parse(String(data))
           if (message.id !== id) return
-          socket.off('message', hear).off('close', fail)
+          socket.off('message', receive).off('close', fail)
           resolve(verdictOf(message))
         }
         const fail = (code: number) => reject(new Error(`The socket was closed with ${code}`))
-        socket.on('message', hear).on('close', fail)
+        socket.on('message', receive).on('close', fail)
         socket.send(JSON.stringify({ id, method: 'query', params: { path: need } }))
       })
     },

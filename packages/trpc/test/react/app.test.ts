@@ -13,7 +13,7 @@ const browser = openBrowser()
 const entry = new URL('./pages/app-page.tsx', import.meta.url)
 type Exports = typeof import('./pages/app-page.tsx')
 
-/** What React complains of: effects that set state for ever, updates while rendering, and the like. */
+/** React's warnings: effects that set state in a loop, updates during rendering, and so on. */
 const complaints: string[] = []
 afterEach(() => expect(complaints.splice(0)).toEqual([]))
 
@@ -26,7 +26,7 @@ async function openBrowserOf(site: Site) {
   return profile
 }
 
-/** A browser of somebody new, who is signed in but has no page open. */
+/** Opens a browser of a new, signed-in user, without a page. */
 async function openProfile(site: Site) {
   const { userId, email } = await site.auth.createUser()
   const session = await site.auth.signIn({ userId })
@@ -35,7 +35,7 @@ async function openProfile(site: Site) {
   return { profile, session, email }
 }
 
-/** The page of somebody new, who has been shown everything. */
+/** Opens the page of a new user, completely loaded. */
 async function openHome(site: Site) {
   const opened = await openProfile(site)
   const tab = await opened.profile.openTab<Exports>()
@@ -50,13 +50,13 @@ async function homeOf({ userId }: Pick<TestSession, 'userId'>, page: Page): Prom
   await page.locator('.profile', { hasText: 'Test User' }).nth(2).waitFor()
 }
 
-/** Looks at the page again, as its user does. */
+/** Focuses the page, as a user who returns does. */
 const focus = (page: Page) => page.evaluate(() => void dispatchEvent(new Event('focus')))
 
 const signedOut = (page: Page) => page.getByText('Sign in').waitFor()
 
 describe.each(['11.25.2', '11.22.1'] as const)('with tRPC %s', (trpc) => {
-  test('one signs in and out: each state is shown, in the order that was promised, and nothing is asked twice', async () => {
+  test('a user signs in and out: each state is shown in the documented order, and nothing is requested twice', async () => {
     await using site = await serveApp({ entry, trpc })
     const user = await site.auth.createUser()
     const profile = await openBrowserOf(site)
@@ -68,7 +68,7 @@ describe.each(['11.25.2', '11.22.1'] as const)('with tRPC %s', (trpc) => {
     await homeOf(user, page)
     expect(await page.getByLabel('Draft').inputValue()).toBe('')
     const twice = (line: string) => [line, line]
-    // React runs the effects of what is new twice, and there are two providers.
+    // React runs the effects of new components twice, and there are two providers.
     expect(await run('takeLog')).toEqual([
       ...twice('shown: loading, false'),
       'state: unauthenticated',
@@ -93,7 +93,7 @@ describe.each(['11.25.2', '11.22.1'] as const)('with tRPC %s', (trpc) => {
     await signedOut(page)
     expect(await page.getByLabel('Draft').inputValue()).toBe('')
     const log = await run('takeLog')
-    // Before the server is asked, and not only when it has answered.
+    // Before the request to the server, not only after its response.
     expect(log).toContain('disconnected')
     expect(log.indexOf('disconnected')).toBeLessThan(log.indexOf('sent: /api/auth/sign-out'))
     expect(log.filter((line) => line !== 'disconnected')).toEqual([
@@ -111,7 +111,7 @@ describe.each(['11.25.2', '11.22.1'] as const)('with tRPC %s', (trpc) => {
   })
 })
 
-test('another user signs in: nothing of the former one is left, and nothing that was on its way arrives', async () => {
+test("when another user signs in, the previous user's data is removed, and pending responses are dropped", async () => {
   await using site = await serveApp({ entry })
   const { profile, session: ada, page, run } = await openHome(site)
   await page.getByLabel('Draft').fill('of ada')
@@ -141,7 +141,7 @@ test('another user signs in: nothing of the former one is left, and nothing that
   expect(await page.content()).not.toContain(ada.sessionId)
 })
 
-test('a tree that comes back after another user has signed in shows nothing of the former one', async () => {
+test("a tree that is mounted again after another user has signed in shows none of the previous user's data", async () => {
   await using site = await serveApp({ entry })
   const { profile, page, run } = await openHome(site)
   await run('close')
@@ -154,7 +154,7 @@ test('a tree that comes back after another user has signed in shows nothing of t
   expect((await run('takeLog')).filter((line) => line.startsWith('me: '))).toEqual([`me: ${userId}`])
 })
 
-test('a sensitive call asks who it is, once for two, and again where the password was wrong', async () => {
+test('a sensitive call asks for the password, once for two calls, and again after a wrong one', async () => {
   await using site = await serveApp({ entry })
   const { page } = await openHome(site)
   const paid = (status: string) => page.locator('.payment', { hasText: status })
@@ -188,7 +188,7 @@ test('a sensitive call asks who it is, once for two, and again where the passwor
   expect(await dialog.count()).toBe(0)
 })
 
-test('a session that ends elsewhere is shown to have ended, without a reload', async () => {
+test('a session that ends elsewhere is shown as ended, without a reload', async () => {
   await using site = await serveApp({ entry })
   const { page, session, run } = await openHome(site)
   await site.auth.revoke(session)
@@ -196,7 +196,7 @@ test('a session that ends elsewhere is shown to have ended, without a reload', a
   expect(await run('cached')).toEqual([])
 })
 
-test('a ban is shown, and what it rejects is not asked for again by itself', async () => {
+test('a ban is shown, and rejected queries are not retried automatically', async () => {
   await using site = await serveApp({ entry })
   const { profile, session } = await openProfile(site)
   await profile.fakeClock()
@@ -217,7 +217,7 @@ test('a ban is shown, and what it rejects is not asked for again by itself', asy
 })
 
 describe('while the database is down', () => {
-  test('a page that opens says so and waits: no query fails, and all go on afterwards', async () => {
+  test('a page that opens shows it and waits: no query fails, and all continue afterwards', async () => {
     await using site = await serveApp({ entry })
     const { profile, session } = await openProfile(site)
     site.isDatabaseDown = true
@@ -236,7 +236,7 @@ describe('while the database is down', () => {
     ])
   })
 
-  test('a sign-out says so and goes on, and nothing claims that it is done', async () => {
+  test('a sign-out shows it and continues, and the page never claims that it is done', async () => {
     await using site = await serveApp({ entry })
     const { page, run } = await openHome(site)
     site.isDatabaseDown = true
@@ -252,7 +252,7 @@ describe('while the database is down', () => {
     expect(rest).toEqual(['state: signing-out, SESSIONS_UNAVAILABLE', 'state: unauthenticated'])
   })
 
-  test('the user stays in sight, and the session is asked for again by itself', async () => {
+  test('the user stays visible, and the session is requested again automatically', async () => {
     await using site = await serveApp({ entry })
     const { page } = await openHome(site)
     site.isDatabaseDown = true
@@ -267,7 +267,7 @@ describe('while the database is down', () => {
   })
 })
 
-describe('a page that was rendered on the server', () => {
+describe('a server-rendered page', () => {
   const entry = new URL('./pages/hydrated-page.tsx', import.meta.url)
   type Exports = typeof import('./pages/hydrated-page.tsx')
 
@@ -277,7 +277,7 @@ describe('a page that was rendered on the server', () => {
     return new Response(html, { headers: { 'content-type': 'text/html' } })
   }
 
-  /** Opens it in the browser of a user who is signed in, and returns what they see one after the other. */
+  /** Opens it in a signed-in user's browser, and returns everything the page shows, in order. */
   async function open(path: string, toState: (session: TestSession) => HydrationState | undefined) {
     const rendered = new Map<string, Response>()
     await using site = await serveApp({
@@ -295,7 +295,7 @@ describe('a page that was rendered on the server', () => {
     }
   }
 
-  test('for a user who is signed in begins signed in, and sends no request', async () => {
+  test('for a signed-in user starts signed in, and sends no request', async () => {
     const { log, refreshes } = await open('/', ({ userId, sessionId }) => ({
       status: 'authenticated',
       userId,
@@ -308,14 +308,14 @@ describe('a page that was rendered on the server', () => {
 
   test.each([
     { path: '/', when: '' },
-    { path: '/late', when: ', also where the client knows it before React has begun' },
-  ])('while the user is unknown begins like that and asks$when', async ({ path }) => {
+    { path: '/late', when: ', even if the client has the user before React starts' },
+  ])('for an unknown user starts as unknown and requests the session$when', async ({ path }) => {
     const { log, refreshes } = await open(path, () => ({ status: 'unknown' }))
     expect(log).toEqual(['shown: unknown, false', 'shown: authenticated, true', 'seen: authenticated'])
     expect(refreshes).toBe(1)
   })
 
-  test('by a server that does not look at cookies begins without an answer', async () => {
+  test("by a server that doesn't read cookies starts as loading", async () => {
     const { log, refreshes } = await open('/', () => undefined)
     expect(log).toEqual(['shown: loading, false', 'shown: authenticated, true', 'seen: authenticated'])
     expect(refreshes).toBe(1)

@@ -18,7 +18,7 @@ afterAll(() => server.close())
 
 type Api = TestServer['auth']['api']
 
-/** A browser whose user has signed in so long ago that a payment is rejected, and the confirmation that its hooks share. */
+/** Opens a browser whose sign-in is too old for a payment, and the confirmation that its hooks share. */
 async function open() {
   const { auth, host } = server
   const sent: string[] = []
@@ -69,7 +69,7 @@ const notFresh = { data: { auth: { reason: 'SESSION_NOT_FRESH' } } }
 const confirmations = (sent: readonly string[]) => sent.filter((path) => path.endsWith('/reauthenticate'))
 
 describe('a call', () => {
-  test('that is accepted runs once, and no request is sent', async () => {
+  test('that is accepted runs once, and sends no other request', async () => {
     const { run, trpc, userId, get } = await open()
     const me = vi.fn(() => trpc.me.query())
     expect(await run(me)).toBe(userId)
@@ -77,7 +77,7 @@ describe('a call', () => {
     expect(get()).toEqual(isNotAsking)
   })
 
-  test('that is rejected because the sign-in was long ago is repeated after the user has confirmed', async () => {
+  test('that is rejected for an old sign-in is repeated after the user confirms', async () => {
     const { run, pay, get, confirm, client } = await open()
     const paid = run(pay)
     await eventually(() => expect(get()).toEqual(isAsking))
@@ -99,7 +99,7 @@ describe('a call', () => {
     expect(new Set(cookies).size).toBe(2)
   })
 
-  test('of an auth endpoint is repeated as well', async () => {
+  test('of an auth endpoint is repeated too', async () => {
     const { run, client, get, confirm } = await open()
     const deleted = run(() => client.api.deleteUser())
     await eventually(() => expect(get()).toEqual(isAsking))
@@ -108,11 +108,11 @@ describe('a call', () => {
   })
 
   test.each([
-    { failure: 'of another reason', error: { data: { auth: { reason: 'ROLE_REQUIRED' } } } },
+    { failure: 'with another reason', error: { data: { auth: { reason: 'ROLE_REQUIRED' } } } },
     { failure: 'of the app', error: { data: { code: 'NOT_FOUND', auth: null } } },
     { failure: 'without data', error: new Error('offline') },
-    { failure: 'that is nothing', error: undefined },
-  ])('that fails with an error $failure fails, and no request is sent', async ({ error }) => {
+    { failure: 'that is empty', error: undefined },
+  ])('that fails with an error $failure fails, and sends no other request', async ({ error }) => {
     const { run, get } = await open()
     const call = vi.fn(() => Promise.reject(error))
     const failed = await run(call).then(
@@ -124,7 +124,7 @@ describe('a call', () => {
     expect(get()).toEqual(isNotAsking)
   })
 
-  test('that is rejected again after the user has confirmed fails, instead of asking for ever', async () => {
+  test('that is rejected again after the confirmation fails instead of asking again', async () => {
     const { run, get, confirm } = await open()
     const call = vi.fn(() => Promise.reject(notFresh))
     const failed = expect(run(call)).rejects.toBe(notFresh)
@@ -137,7 +137,7 @@ describe('a call', () => {
 })
 
 describe('the user', () => {
-  test('is asked again for the password that was wrong, and then the call is repeated', async () => {
+  test('is asked again after a wrong password, and then the call is repeated', async () => {
     const { run, pay, get, confirm, client } = await open()
     const paid = run(pay)
     await eventually(() => expect(get()).toEqual(isAsking))
@@ -160,7 +160,7 @@ describe('the user', () => {
     expect(confirmations(sent)).toEqual([])
   })
 
-  test('is asked once for calls that are rejected at once', async () => {
+  test('is asked once for calls that are rejected together', async () => {
     const { run, pay, trpc, get, subscribe, confirm, client, sent } = await open()
     let times = 0
     subscribe(() => {
@@ -174,7 +174,7 @@ describe('the user', () => {
     expect([times, confirmations(sent).length]).toEqual([1, 1])
   })
 
-  test('is not asked for a call that was sent before they confirmed and is rejected afterwards', async () => {
+  test('is not asked for a call that was sent before the confirmation and is rejected afterwards', async () => {
     const { run, pay, get, confirm } = await open()
     const { promise: rejection, reject } = Promise.withResolvers<string>()
     const late = vi.fn(() => Promise.resolve('done')).mockReturnValueOnce(rejection)
@@ -186,7 +186,7 @@ describe('the user', () => {
     expect(get()).toEqual(isNotAsking)
   })
 
-  test('who cancels while the password is on its way is not shown afterwards that it was wrong', async () => {
+  test('who cancels while the password is being checked sees no error about it afterwards', async () => {
     const { run, pay, get, confirm, cancel } = await open()
     const first = expect(run(pay)).rejects.toMatchObject(notFresh)
     await eventually(() => expect(get()).toEqual(isAsking))
@@ -201,7 +201,7 @@ describe('the user', () => {
     await second
   })
 
-  test('who cancels while the password is on its way is still asked for the next call', async () => {
+  test('who cancels while the password is being checked is still asked for the next call', async () => {
     const { run, pay, get, confirm, cancel, network } = await open()
     const first = expect(run(pay)).rejects.toMatchObject(notFresh)
     await eventually(() => expect(get()).toEqual(isAsking))
@@ -219,7 +219,7 @@ describe('the user', () => {
     expect(await second).toBe('done')
   })
 
-  test('who is not asked sends nothing by confirming', async () => {
+  test("who isn't asked sends nothing by confirming", async () => {
     const { confirm, cancel, sent, get } = await open()
     await confirm(right)
     cancel()
@@ -228,11 +228,11 @@ describe('the user', () => {
   })
 })
 
-describe('a question ends', () => {
+describe('a confirmation ends', () => {
   test.each([
     { end: 'signs out', act: ({ client }: Awaited<ReturnType<typeof open>>) => client.signOut() },
     {
-      end: 'has become another one',
+      end: 'changes',
       act: ({ signIn }: Awaited<ReturnType<typeof open>>) => signIn(),
     },
   ])('when the user $end: the call fails with its own error', async ({ act }) => {
@@ -247,7 +247,7 @@ describe('a question ends', () => {
     expect(confirmations(sent)).toEqual([])
   })
 
-  test('as soon as the user asks to sign out, before the server has answered', async () => {
+  test('as soon as the user starts to sign out, before the server has responded', async () => {
     const { run, pay, get, client, network } = await open()
     const paid = expect(run(pay)).rejects.toMatchObject(notFresh)
     await eventually(() => expect(get()).toEqual(isAsking))
@@ -260,7 +260,7 @@ describe('a question ends', () => {
     await left
   })
 
-  test('by nothing else: not by a new token, and not by what has happened before', async () => {
+  test('for no other reason: not for a new token, and not for an earlier event', async () => {
     const { run, pay, get, cancel, client, signIn } = await open()
     const first = expect(run(pay)).rejects.toMatchObject(notFresh)
     await eventually(() => expect(get()).toEqual(isAsking))
@@ -275,7 +275,7 @@ describe('a question ends', () => {
     await second
   })
 
-  test('before it begins where the call is rejected after the user has signed out', async () => {
+  test('before it starts if the call is rejected after the user signed out', async () => {
     const { run, get, client } = await open()
     const { promise: rejection, reject } = Promise.withResolvers<string>()
     const failed = expect(run(() => rejection)).rejects.toBe(notFresh)

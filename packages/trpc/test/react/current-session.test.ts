@@ -14,7 +14,7 @@ afterAll(() => server.close())
 
 type Api = TestServer['auth']['api']
 
-/** A browser whose user has just signed in. What `/session` answers may be kept back. */
+/** Opens a browser whose user has just signed in. Responses of `/session` can be held back. */
 async function open() {
   const { auth, host } = server
   const held: (() => void)[] = []
@@ -42,7 +42,7 @@ async function open() {
   return { client, ...current, userId, signIn, held, control, questions: () => questions }
 }
 
-test('of several answers the one to the latest question counts, whichever comes first', async () => {
+test('the response to the latest request is shown, even if an earlier one arrives later', async () => {
   const { get, load, reload, held, control, client } = await open()
   control.isHolding = true
   load()
@@ -58,7 +58,7 @@ test('of several answers the one to the latest question counts, whichever comes 
   expect(get().data?.user.name).toBe('Lovelace')
 })
 
-test('the answer about a former user is dropped, and the next one is asked about at once', async () => {
+test("a response about a previous user is dropped, and the new user's session is requested at once", async () => {
   const { get, load, signIn, held, control, questions } = await open()
   control.isHolding = true
   load()
@@ -74,7 +74,7 @@ test('the answer about a former user is dropped, and the next one is asked about
   expect(questions()).toBe(2)
 })
 
-test('an attempt that fails keeps the answer before and says why; the next success forgets it', async () => {
+test('a failed attempt keeps the previous data and shows the error; the next success clears it', async () => {
   const { get, reload, userId, control } = await open()
   await reload()
   control.isOffline = true

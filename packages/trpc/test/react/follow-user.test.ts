@@ -7,7 +7,7 @@ beforeEach(() => {
   queryClient = new QueryClient()
 })
 
-/** The user of a client changes whose data the query client holds. */
+/** Changes the user whose data the query client holds. */
 function forgetUser(client: QueryClient): void {
   const seen = new WeakMap([[client, 0]])
   followUser(client, { userChanges: 1, seen })
@@ -16,11 +16,11 @@ function forgetUser(client: QueryClient): void {
 const key = ['notes']
 const cached = () => queryClient.getQueryData(key)
 
-/** Lets everything that can go on do so. */
+/** Runs all pending work. */
 const turn = () => new Promise((resolve) => setTimeout(resolve))
 
-describe('queries of the former user', () => {
-  test('are removed, those that are observed too', () => {
+describe('queries of the previous user', () => {
+  test('are removed, even with observers', () => {
     queryClient.setQueryData(key, ['of ada'])
     const unsubscribe = new QueryObserver(queryClient, { queryKey: ['me'], queryFn: () => 'ada' }).subscribe(
       () => {},
@@ -30,7 +30,7 @@ describe('queries of the former user', () => {
     unsubscribe()
   })
 
-  test('that are in flight are cancelled: the answer is dropped, also by a query of the same key', async () => {
+  test('in flight are canceled: the response is dropped, even for a query with the same key', async () => {
     const answer = Promise.withResolvers<string>()
     let isAborted = false
     const asked = queryClient.fetchQuery({
@@ -53,7 +53,7 @@ describe('queries of the former user', () => {
     expect(cached()).toBe('of grace')
   })
 
-  test('that wait for their next attempt make none', async () => {
+  test('that wait for a retry are not sent again', async () => {
     let attempts = 0
     const asked = queryClient.fetchQuery({
       queryKey: key,
@@ -80,8 +80,8 @@ test('queries are cancelled before anything is removed', () => {
   expect(cancelQueries).toHaveBeenCalledBefore(clear)
 })
 
-describe('mutations of the former user', () => {
-  /** A mutation that shows its result before it is there, and puts the old data back where it fails, as many apps have them. */
+describe('mutations of the previous user', () => {
+  /** Creates an optimistic mutation that restores the old data if it fails. */
   function rename(answer: Promise<string>) {
     const optimistic = new MutationObserver(queryClient, {
       mutationFn: () => answer,
@@ -97,7 +97,7 @@ describe('mutations of the former user', () => {
     return optimistic.mutate()
   }
 
-  test('are removed, and what has not been sent yet never is', async () => {
+  test('are removed, and unsent ones are never sent', async () => {
     let isSent = false
     const pay = new MutationObserver(queryClient, {
       mutationFn: async () => {
@@ -112,7 +112,7 @@ describe('mutations of the former user', () => {
     expect(isSent).toBe(false)
   })
 
-  test('that fail afterwards put nothing back', async () => {
+  test('that fail afterwards restore nothing', async () => {
     queryClient.setQueryData(key, ['of ada'])
     const answer = Promise.withResolvers<string>()
     const renamed = rename(answer.promise)
@@ -124,7 +124,7 @@ describe('mutations of the former user', () => {
     expect(queryClient.getQueryCache().getAll()).toEqual([])
   })
 
-  test('that succeed afterwards leave nothing', async () => {
+  test('that succeed afterwards leave no data', async () => {
     const answer = Promise.withResolvers<string>()
     const renamed = rename(answer.promise)
     await turn()
@@ -134,7 +134,7 @@ describe('mutations of the former user', () => {
     expect(queryClient.getQueryCache().getAll()).toEqual([])
   })
 
-  test('are not sent again in the name of the next one', async () => {
+  test('are not sent again on behalf of the next user', async () => {
     let attempts = 0
     const pay = new MutationObserver(queryClient, {
       mutationFn: async () => {
@@ -158,16 +158,16 @@ describe('mutations of the former user', () => {
 describe('a query client is emptied', () => {
   test.each([
     { earlier: [0], userChanges: 1, is: 'when the user has changed', left: [] },
-    { earlier: [0], userChanges: 2, is: 'also where a change was missed', left: [] },
-    { earlier: [], userChanges: 3, is: 'never by the first count that is seen', left: ['of ada'] },
-    { earlier: [2], userChanges: 2, is: 'not by the same count', left: ['of ada'] },
+    { earlier: [0], userChanges: 2, is: 'even if a change was missed', left: [] },
+    { earlier: [], userChanges: 3, is: 'never on the first count', left: ['of ada'] },
+    { earlier: [2], userChanges: 2, is: 'not on the same count', left: ['of ada'] },
     {
       earlier: [0, 2],
       userChanges: 0,
-      is: 'not by an earlier one, which hydration renders once more',
+      is: 'not on an earlier count, which hydration renders once more',
       left: ['of ada'],
     },
-    { earlier: [0, 2, 0], userChanges: 2, is: 'not by the return to the latest one', left: ['of ada'] },
+    { earlier: [0, 2, 0], userChanges: 2, is: 'not on a return to the latest count', left: ['of ada'] },
   ])('$is', ({ earlier, userChanges, left }) => {
     const seen = new WeakMap()
     for (const count of earlier) followUser(queryClient, { userChanges: count, seen })

@@ -2,12 +2,14 @@ import { fileURLToPath } from 'node:url'
 import { type Plugin, rolldown } from 'rolldown'
 import { type Site, type SiteOptions, servePage } from '../browser/serve-page.ts'
 
-/** The newest client beside the adapter of 11.22.1, or all of it of that version. */
+/** The newest client with the adapter of 11.22.1, or everything in that version. */
 export type TrpcVersion = '11.25.2' | '11.22.1'
 
 const scripts = new Map<string, Promise<string>>()
 
-/** Serves a page with React's development build: it alone runs effects twice, and tells of a hydration that does not match. */
+/**
+ * Serves a page with React's development build, which runs effects twice and reports hydration mismatches.
+ */
 export function serveApp({
   trpc = '11.25.2',
   ...options
@@ -28,7 +30,7 @@ async function build(file: string, trpc: TrpcVersion): Promise<string> {
     plugins: trpc === '11.22.1' ? [fromOlderSet] : [],
     transform: { jsx: 'react-jsx', define: { 'process.env.NODE_ENV': '"development"' } },
     onLog(level, log, print) {
-      // Each file of TanStack Query says `use client`, which is for servers.
+      // Each file of TanStack Query has a `use client` directive, which only servers need.
       if (log.code !== 'MODULE_LEVEL_DIRECTIVE') print(level, log)
     },
   })

@@ -16,7 +16,7 @@ const signedIn = {
 
 const Message = () => useAuth().error?.message
 
-describe('a page that is rendered on a server', () => {
+describe('a server-rendered page', () => {
   test.each<{ hydrate: HydrationState | undefined; status: string; shows: string; hides: string[] }>([
     {
       hydrate: signedIn,
@@ -37,14 +37,14 @@ describe('a page that is rendered on a server', () => {
       hides: ['Sign in', 'Sign out'],
     },
     { hydrate: undefined, status: 'loading', shows: 'One moment', hides: ['Sign in', 'Sign out'] },
-  ])('who is $status sees "$shows" and nothing else', ({ hydrate, status, shows, hides }) => {
+  ])('shows "$shows" and nothing else to a user who is $status', ({ hydrate, status, shows, hides }) => {
     const html = renderToString(createApp({ hydrate }).element)
     expect(html).toContain(`<output id="status">${status}</output>`)
     expect(html).toContain(shows)
     for (const hidden of hides) expect(html).not.toContain(hidden)
   })
 
-  test('says "Account banned" to a banned user', () => {
+  test('shows "Account banned" to a banned user', () => {
     const client = createAuthClient<TestAuth['api']>({
       hydrate: { status: 'unknown', reason: 'ACCOUNT_BANNED' },
     })
@@ -53,7 +53,7 @@ describe('a page that is rendered on a server', () => {
     )
   })
 
-  test('sends no request, and leaves nothing behind that goes on', () => {
+  test('sends no request, and leaves no work behind', () => {
     const fetch = vi.spyOn(globalThis, 'fetch')
     const timer = vi.spyOn(globalThis, 'setTimeout')
     onTestFinished(() => void vi.restoreAllMocks())
@@ -62,7 +62,7 @@ describe('a page that is rendered on a server', () => {
     expect(timer).not.toHaveBeenCalled()
   })
 
-  test('has hooks only below a provider', () => {
-    expect(() => renderToString(createElement(SignedIn))).toThrow('No <AuthProvider>')
+  test('has hooks that only work below a provider', () => {
+    expect(() => renderToString(createElement(SignedIn))).toThrow('Wrap this in <AuthProvider>')
   })
 })

@@ -1,50 +1,50 @@
 import * as z from 'zod'
 
-/** What came of a call. */
+/** The result of a call. */
 export interface Answer {
-  /** Over every transport that of HTTP, so 200 was let in; 0 where nobody answered. */
+  /** The HTTP status over every transport: 200 if accepted, 0 without a response. */
   readonly status: number
-  /** Why it was not let in; null where it was, and the answer is the caller's own. */
+  /** The reason of the rejection, or null if the call was accepted with the caller's own data. */
   readonly reason: string | null
 }
 
-/** A call that was let in. */
+/** The result of an accepted call. */
 export const ACCEPTED: Answer = { status: 200, reason: null }
 
-/** An error as it comes over the wire. */
+/** An error on the wire. */
 export const rejection = z.object({
   data: z.object({ httpStatus: z.number(), auth: z.object({ reason: z.string() }).nullable() }),
 })
 const body = z.union([z.object({ error: rejection }), z.object({ result: z.object({ data: z.unknown() }) })])
 
-/** An error as tRPC sends it. */
+/** Converts an error of tRPC. */
 export function rejectionOf(error: unknown): Answer {
   const { httpStatus, auth } = rejection.parse(error).data
   return { status: httpStatus, reason: auth?.reason ?? 'NO_REASON' }
 }
 
-/** The answer to a call of `me`. */
+/** Converts a response of `me`. */
 export function answerOf(value: unknown, userId: string): Answer {
   const parsed = body.parse(value)
   return 'error' in parsed ? rejectionOf(parsed.error) : ownAnswer(parsed.result.data, userId)
 }
 
-/** What was let in, and ought to be for this user. */
+/** Checks that an accepted response is for this user. */
 export function ownAnswer(data: unknown, userId: string): Answer {
   return data === userId ? ACCEPTED : { status: 200, reason: 'ANSWERED_FOR_ANOTHER' }
 }
 
-/** Nobody answered. */
+/** Creates the result of a call without a response. */
 export const noAnswer = (why: string): Answer => ({ status: 0, reason: why })
 
-/** How many were answered how. */
+/** Counts the results by status and reason. */
 export function tally(answers: readonly Answer[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const answer of answers) countIn(counts, answer)
   return counts
 }
 
-/** Adds one to the count of such answers. */
+/** Adds one to the count of a result. */
 export function countIn(counts: Record<string, number>, { status, reason }: Answer, prefix = ''): void {
   const name = `${prefix}${status}${reason === null ? '' : ` ${reason}`}`
   counts[name] = (counts[name] ?? 0) + 1

@@ -4,7 +4,7 @@ import { WebSocket } from 'ws'
 import * as z from 'zod'
 import { type Answer, answerOf, noAnswer, ownAnswer, rejection, rejectionOf } from './answer.ts'
 import { BASE_URL } from './node-settings.ts'
-import type { SignedIn } from './people.ts'
+import type { SignedIn } from './signed-in-users.ts'
 import type { Node } from './start-nodes.ts'
 import { createRecord, type LiveStream, type StreamRecord } from './stream-record.ts'
 
@@ -21,7 +21,7 @@ export function callOverHttp({ host }: Node, caller: SignedIn): Promise<Answer> 
   })
 }
 
-/** Opens a stream over server-sent events, waits for what comes first, and leaves. */
+/** Opens a stream over server-sent events, waits for its first event, and leaves. */
 export async function callOverEvents(node: Node, caller: SignedIn): Promise<Answer> {
   const stream = subscribeOverEvents(node, caller)
   const answer = await stream.begun
@@ -33,7 +33,7 @@ export async function callOverEvents(node: Node, caller: SignedIn): Promise<Answ
 export function subscribeOverEvents({ host }: Node, caller: SignedIn): LiveStream {
   const record = createRecord()
   const headers = { ...headersOf(caller), accept: 'text/event-stream' }
-  // A connection of its own, which ends with the stream.
+  // A separate connection, which ends with the stream.
   const request = get(`http://${host}/trpc/clock`, { agent: false, headers }, (response) => {
     let unread = ''
     response.setEncoding('utf8').on('data', (chunk: string) => {
@@ -80,7 +80,7 @@ export async function openSocket({ host }: Node, caller: SignedIn): Promise<Sock
   let lastId = 0
   socket.on('message', (data) => {
     const parsed = message.safeParse(JSON.parse(String(data)))
-    // Such as a ping, or a request to reconnect.
+    // Anything else is a ping, or a request to reconnect.
     if (parsed.success) listeners.get(parsed.data.id)?.(parsed.data)
   })
   const closed = new Promise<number>((resolve) => {
@@ -90,7 +90,7 @@ export async function openSocket({ host }: Node, caller: SignedIn): Promise<Sock
     })
   })
   await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
-  // Whatever breaks it closes it as well.
+  // Every error is followed by a close event.
   socket.on('error', () => {})
 
   function send(

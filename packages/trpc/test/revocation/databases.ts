@@ -4,46 +4,46 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { type PostgresServer, startPostgres } from '../../../core/test/support/embedded-postgres.ts'
 import { openSqlHand } from '../../../core/test/support/run-sql.ts'
-import type { AtEnd } from './at-end.ts'
+import type { OnCleanup } from './cleanup.ts'
 import { openDatabase } from './open-database.ts'
 
 /** A database for several nodes. */
 export interface SharedDatabase {
   readonly url: string
-  /** Deletes the row of a session by plain SQL, on a connection that no node knows of. */
+  /** Deletes a session's row with plain SQL, on a connection that belongs to no node. */
   deleteSession(sessionId: string): Promise<void>
 }
 
-async function shareSqlite(atEnd: AtEnd): Promise<SharedDatabase> {
+async function shareSqlite(onCleanup: OnCleanup): Promise<SharedDatabase> {
   const directory = mkdtempSync(join(tmpdir(), 'sallyport-'))
-  atEnd(() => rmSync(directory, { recursive: true }))
+  onCleanup(() => rmSync(directory, { recursive: true }))
   const path = join(directory, 'app.db')
-  // Makes the tables.
+  // Creates the tables.
   await (await openDatabase(`file:${path}`)).close()
   const hand = await openSqlHand(path)
-  atEnd(hand.close)
+  onCleanup(hand.close)
   return {
     url: `file:${path}`,
     deleteSession: (sessionId) => hand.run('delete from session where id = ?', sessionId),
   }
 }
 
-/** A database on a PostgreSQL server of its own. */
+/** A database on a separate PostgreSQL server. */
 export interface SharedPostgres extends SharedDatabase {
   readonly server: PostgresServer
-  /** Runs a statement on a connection that no node knows of. */
+  /** Runs a statement on a connection that belongs to no node. */
   query(sql: string, values?: unknown[]): Promise<pg.QueryResult>
 }
 
 /** Starts a PostgreSQL server for one database. */
-export async function sharePostgres(atEnd: AtEnd): Promise<SharedPostgres> {
+export async function sharePostgres(onCleanup: OnCleanup): Promise<SharedPostgres> {
   const server = await startPostgres()
-  atEnd(server.stop)
+  onCleanup(server.stop)
   const url = await server.createDatabase('app')
   const hand = new pg.Pool({ connectionString: url, max: 2 })
-  // The server may be killed.
+  // Tests may kill the server.
   hand.on('error', () => {})
-  atEnd(() => hand.end())
+  onCleanup(() => hand.end())
   return {
     url,
     server,
@@ -54,8 +54,11 @@ export async function sharePostgres(atEnd: AtEnd): Promise<SharedPostgres> {
   }
 }
 
-/** Where several nodes can share one database. */
-export const DATABASES: readonly { engine: string; share: (atEnd: AtEnd) => Promise<SharedDatabase> }[] = [
+/** The databases that several nodes can share. */
+export const DATABASES: readonly {
+  engine: string
+  share: (onCleanup: OnCleanup) => Promise<SharedDatabase>
+}[] = [
   { engine: 'SQLite', share: shareSqlite },
   { engine: 'PostgreSQL', share: sharePostgres },
 ]

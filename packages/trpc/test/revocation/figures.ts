@@ -1,4 +1,4 @@
-/** Times in milliseconds, for a line of output. */
+/** Summarizes times in milliseconds, for a line of output. */
 export function figuresOf(times: readonly number[]): { p50: number; p99: number; max: number } {
   const sorted = times.toSorted((a, b) => a - b)
   const at = (share: number) => {

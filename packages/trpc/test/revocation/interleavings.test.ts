@@ -6,9 +6,9 @@ import { createRandom, type Random } from '../../../core/test/hostile/random.ts'
 import type { App } from '../transaction/open-app.ts'
 import { call, contextOf, openForTests, STORES } from '../transaction/stores.ts'
 import { BASE_URL } from './node-settings.ts'
-import { createIssuer, type SignedIn, signIn } from './people.ts'
+import { createIssuer, type SignedIn, signIn } from './signed-in-users.ts'
 
-/** On both databases together; `pnpm test:revocation` makes 10,000. */
+/** For both databases together. `pnpm test:revocation` runs 10,000. */
 const COUNT = Number(process.env.INTERLEAVINGS ?? 200) / STORES.length
 const SEED = process.env.REVOCATION_SEED ?? 'sallyport'
 const AT_ONCE = 8
@@ -19,14 +19,14 @@ const KINDS = ['sign-out', 'admin', 'ban', 'user deleted', 'row deleted by plain
 type Kind = (typeof KINDS)[number]
 
 /**
- * What happened to a user, in the order of `seq`. Both a write and what revokes it note themselves while they hold the locks, so that of
- * two that were committed the one with the lower number was committed first.
+ * A user's events, ordered by `seq`. A write and its revocation both record themselves while they hold the
+ * locks, so the one with the lower number was committed first.
  */
 type OrderTables = { happened: { what: 'written' | 'revoked'; userId: string } }
 
 const withOrder = (db: unknown) => db as Kysely<OrderTables>
 
-/** Notes a revocation in its own transaction, after its statement. */
+/** Records a revocation in its own transaction, after its statement. */
 const order: AuthPlugin = {
   id: 'order',
   async onChange({ type, userId }, trx) {
@@ -37,13 +37,13 @@ const order: AuthPlugin = {
 const ENDS_WRITES = new Set(['session.revoked', 'user.banned', 'user.deleted', 'user.role-changed'])
 
 describe.each(STORES)('$engine', ({ engine, createDatabase }) => {
-  test(`${COUNT} interleavings of sensitive writes with a revocation: no write is committed after it`, {
+  test(`${COUNT} interleavings of sensitive writes with a revocation commit no write after it`, {
     timeout: 60_000 + COUNT * 200,
   }, async () => {
     const issuer = await createIssuer()
     const random = createRandom(`${SEED} ${engine}`)
     const url = await createDatabase()
-    // Two nodes, each with connections of its own.
+    // Two nodes with separate connections.
     const open = () => openForTests(url, { issuer, plugins: [order] })
     const [writer, revoker] = [await open(), await open()]
     const seq = engine === 'SQLite' ? 'integer primary key autoincrement' : 'bigserial'
@@ -88,7 +88,7 @@ describe.each(STORES)('$engine', ({ engine, createDatabase }) => {
       select "userId", what, seq from happened order by seq`.execute(writer.db)
     expect(rows.filter(({ what }) => what === 'written')).toHaveLength(outcomes.written ?? 0)
     expect(wronglyWritten(rows)).toEqual([])
-    // Both have happened: writes that came first, and some that came too late.
+    // Both occurred: writes before the revocation, and some that were too late.
     expect(outcomes.written).toBeGreaterThan(0)
     expect(outcomes.SESSION_NOT_FOUND).toBeGreaterThan(0)
     expect(outcomes.ACCOUNT_BANNED).toBeGreaterThan(0)
@@ -96,7 +96,7 @@ describe.each(STORES)('$engine', ({ engine, createDatabase }) => {
   })
 })
 
-/** Whose write has a higher number than what revoked it. */
+/** Returns the users whose write has a higher number than its revocation. */
 function wronglyWritten(rows: readonly { userId: string; what: string }[]): string[] {
   const over = new Set<string>()
   return rows.flatMap(({ userId, what }) => {
@@ -171,7 +171,7 @@ async function revoke({ app, kind, person, admin, begins }: Revocation): Promise
   }
 }
 
-/** As much time as so many statements take. */
+/** Spends as much time as this many statements take. */
 async function spend(statements: number, { db }: App): Promise<void> {
   for (let i = 0; i < statements; i++) await sql`select 1`.execute(db)
 }

@@ -11,15 +11,15 @@ import { WebSocket } from 'ws'
 import { noAnswer, ownAnswer, rejectionOf } from './answer.ts'
 import { openSocket, subscribeOverEvents } from './calls.ts'
 import { BASE_URL } from './node-settings.ts'
-import type { SignedIn } from './people.ts'
 import type { RevocationRouter } from './revocation-node.ts'
+import type { SignedIn } from './signed-in-users.ts'
 import type { Node } from './start-nodes.ts'
 import { createRecord, type LiveStream } from './stream-record.ts'
 
 /** Opens the clock. */
 type Open = (node: Node, caller: SignedIn) => Promise<LiveStream> | LiveStream
 
-/** Live streams of every kind: of the client of tRPC, and as they come over the wire, where nothing hides what is sent after the end. */
+/** Every kind of live stream: with tRPC's client, and on the wire, where nothing after the end is hidden. */
 export const STREAMS: readonly { stream: string; open: Open }[] = [
   { stream: 'WebSocket', open: async (node, caller) => (await openSocket(node, caller)).subscribe() },
   { stream: 'server-sent events', open: subscribeOverEvents },
@@ -63,7 +63,7 @@ function read(
     onData: (data) => record.value(ownAnswer(data, userId)),
     onError: endWith,
     onComplete: () => record.end(noAnswer('it just ended')),
-    // Over server-sent events the client would try again after a 503, and says so only here.
+    // Over server-sent events, the client would retry after a 503, and only reports it here.
     onConnectionStateChange({ error }) {
       if (!(error instanceof TRPCClientError) || error.data == null) return
       endWith(error)
@@ -79,7 +79,9 @@ function read(
   }
 }
 
-/** A socket whose upgrade request carries cookies. `ws` has all that the client uses of the browser's interface. */
+/**
+ * Returns a socket class whose upgrade requests carry cookies. `ws` has the interface that the client uses.
+ */
 function socketOf({ cookie }: SignedIn): typeof globalThis.WebSocket {
   const SignedInSocket: unknown = class extends WebSocket {
     constructor(address: string | URL) {

@@ -1,16 +1,16 @@
 import { type Answer, countIn } from './answer.ts'
 
-/** Calls at a steady rate, and how they were answered. */
+/** Calls at a steady rate, and their results. */
 export interface Load {
   /** By status and reason. */
   readonly answers: Readonly<Record<string, number>>
-  /** Waits for the answers that are still to come. */
+  /** Waits for the pending responses. */
   stop(): Promise<void>
 }
 
 const TURN_MS = 10
 
-/** Makes so many calls a second, however long each of them takes. */
+/** Makes this many calls a second, however long each takes. */
 export function startLoad(perSecond: number, call: () => Promise<Answer>): Load {
   const answers: Record<string, number> = {}
   const underWay = new Set<Promise<void>>()

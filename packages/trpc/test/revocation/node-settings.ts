@@ -1,4 +1,4 @@
-/** What a node is told. */
+/** A node's settings. */
 export interface NodeSettings {
   readonly databaseUrl: string
   readonly signingKeys: unknown
@@ -6,5 +6,5 @@ export interface NodeSettings {
   readonly tickMs: number
 }
 
-/** What the nodes believe to be their own address. */
+/** The base URL that the nodes are configured with. */
 export const BASE_URL = 'http://localhost:3000'

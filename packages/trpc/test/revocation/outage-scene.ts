@@ -1,23 +1,23 @@
 import { createRandom, type Random } from '../../../core/test/hostile/random.ts'
 import { ACCEPTED, type Answer, countIn } from './answer.ts'
-import type { AtEnd } from './at-end.ts'
 import { callOverEvents, callOverHttp, openSocket } from './calls.ts'
+import type { OnCleanup } from './cleanup.ts'
 import { type SharedPostgres, sharePostgres } from './databases.ts'
 import { STREAMS } from './live-streams.ts'
 import { type Load, startLoad } from './load.ts'
-import { createIssuer, type SignedIn, signIn, signInAdmin } from './people.ts'
 import { type PostgresProxy, startPostgresProxy } from './postgres-proxy.ts'
 import { KINDS, type Kind, type Means, revoke } from './revocations.ts'
+import { createIssuer, type SignedIn, signIn, signInAdmin } from './signed-in-users.ts'
 import { type Node, startNodes } from './start-nodes.ts'
 import type { LiveStream } from './stream-record.ts'
 
-/** A node and what stands between it and the database. */
+/** A node, with the proxy between it and the database. */
 export interface Place {
   readonly node: Node
   readonly proxy: PostgresProxy
 }
 
-/** A session that has a live stream and is to be revoked. */
+/** A session with a live stream that the test will revoke. */
 export interface Victim {
   readonly person: SignedIn
   readonly place: Place
@@ -26,26 +26,26 @@ export interface Victim {
   revoked: { readonly kind: Kind; readonly at: number } | null
 }
 
-/** Two nodes on one PostgreSQL server, and sessions that call both of them all the time. */
+/** Two nodes on one PostgreSQL server, and sessions that call both of them continuously. */
 export interface Scene {
   readonly random: Random
   readonly database: SharedPostgres
   readonly places: readonly [Place, Place]
   readonly victims: readonly Victim[]
   readonly load: Load
-  /** When a call of a live session was sent that was not let in. */
+  /** When each rejected call of a live session was sent. */
   readonly rejectedAt: { readonly place: Place; readonly at: number }[]
-  /** When the call of a live session was sent that was let in at a node last. */
+  /** Returns when the last accepted call of a live session to a node was sent. */
   lastAcceptedAt(place: Place): number
-  /** Answers that nobody may get: anything but 200 and 503 for a live session, 200 for one that was revoked. */
+  /** Invalid results: other than 200 or 503 for a live session, or 200 for a revoked one. */
   readonly wrong: Readonly<Record<string, number>>
-  /** The longest that anyone had to wait for an answer, in milliseconds. */
+  /** Returns the longest response time, in milliseconds. */
   readonly longestMs: () => number
-  /** Opens so many live streams, each of a session of its own, on nodes that are picked. */
+  /** Opens this many live streams on randomly chosen nodes, each with a separate session. */
   addVictims(count: number): Promise<void>
-  /** Revokes the victim that was added last; nobody may acknowledge it. */
+  /** Revokes the most recent victim, possibly without an acknowledgment. */
   revokeNext(kind?: Kind): Promise<void>
-  /** Ends the load, and waits for the answers that are still to come. */
+  /** Ends the load, and waits for the pending responses. */
   stop(): Promise<void>
 }
 
@@ -56,24 +56,24 @@ const UNAVAILABLE: Answer = { status: 503, reason: 'SESSIONS_UNAVAILABLE' }
  * Starts the nodes and the calls.
  *
  * @param options.tickMs how often every stream emits
- * @param options.callsPerSecond by those who are live and by those who were revoked
+ * @param options.callsPerSecond calls by live and by revoked sessions
  */
 export async function openScene(
   options: { tickMs: number; callsPerSecond: number; seed: string },
-  atEnd: AtEnd,
+  onCleanup: OnCleanup,
 ): Promise<Scene> {
   const random = createRandom(options.seed)
   const issuer = await createIssuer()
-  const database = await sharePostgres(atEnd)
+  const database = await sharePostgres(onCleanup)
   const bystanders = await signIn(database.url, BYSTANDERS, { issuer })
   const admin = await signInAdmin(database.url, issuer)
   const proxies = [
-    await startPostgresProxy(database.url, atEnd),
-    await startPostgresProxy(database.url, atEnd),
+    await startPostgresProxy(database.url, onCleanup),
+    await startPostgresProxy(database.url, onCleanup),
   ] as const
   const { signingKeys } = issuer
   const settingsFor = ({ url }: PostgresProxy) => ({ databaseUrl: url, signingKeys, tickMs: options.tickMs })
-  const nodes = await startNodes(settingsFor(proxies[0]), settingsFor(proxies[1]), atEnd)
+  const nodes = await startNodes(settingsFor(proxies[0]), settingsFor(proxies[1]), onCleanup)
   const places = [
     { node: nodes[0], proxy: proxies[0] },
     { node: nodes[1], proxy: proxies[1] },
@@ -150,7 +150,7 @@ export async function openScene(
     },
     async revokeNext(kind = random.pick(KINDS)) {
       const victim = waiting.pop()
-      if (victim === undefined) throw new RangeError('There is nobody left to revoke')
+      if (victim === undefined) throw new RangeError('No session is left to revoke')
       const means: Means = { node: random.pick(places).node, admin, database }
       const status = await revoke(kind, victim.person, means).catch(() => null)
       if (status !== 200) return

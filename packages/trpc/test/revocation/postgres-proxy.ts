@@ -1,34 +1,34 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { AtEnd } from './at-end.ts'
+import type { OnCleanup } from './cleanup.ts'
 
-/** Stands between a node and its PostgreSQL server. */
+/** A proxy between a node and its PostgreSQL server. */
 export interface PostgresProxy {
-  /** What the node is to open. */
+  /** The database URL for the node. */
   readonly url: string
-  /** Attempts to connect so far, those of them that led to a connection, and how many were under way at once at most. */
+  /** Connection attempts so far, the successful ones, and the maximum at once. */
   readonly attempts: { readonly made: number; readonly succeeded: number; readonly mostAtOnce: number }
-  /** When a connection was made for the first time after this moment; null where none was. */
+  /** Returns when the first connection after this moment was made, or null. */
   firstConnectedAfter(moment: number): number | null
-  /** Lets nothing through any more on the connections of this application name, without closing them. */
+  /** Stops forwarding on the connections of this application name, without closing them. */
   silence(applicationName: string): void
-  /** Lets nobody connect; the connections that there are stay. */
+  /** Rejects new connections. Existing ones stay. */
   reject(): void
-  /** Closes all connections and lets nobody connect. */
+  /** Closes all connections and rejects new ones. */
   cut(): void
-  /** Lets them connect again. */
+  /** Accepts connections again. */
   mend(): void
 }
 
-/** Every attempt takes so long, so that two of them would be seen together. */
+/** Delays every attempt, so concurrent attempts are detected. */
 const ATTEMPT_MS = 20
 
-/** Type of the message that says that the server is ready for a query. */
+/** The type of the message that the server is ready for a query. */
 const READY = 'Z'
 
-/** Starts a proxy in front of the server of a URL. */
-export async function startPostgresProxy(databaseUrl: string, atEnd: AtEnd): Promise<PostgresProxy> {
+/** Starts a proxy for the server of a URL. */
+export async function startPostgresProxy(databaseUrl: string, onCleanup: OnCleanup): Promise<PostgresProxy> {
   const target = new URL(databaseUrl)
   const attempts = { made: 0, succeeded: 0, mostAtOnce: 0 }
   const connections = new Set<{ readonly sockets: readonly Socket[]; name: string; isSilent: boolean }>()
@@ -70,7 +70,7 @@ export async function startPostgresProxy(databaseUrl: string, atEnd: AtEnd): Pro
     })
   }
   await once(server.listen(0, '127.0.0.1'), 'listening')
-  atEnd(() => {
+  onCleanup(() => {
     server.close()
     cutAll()
   })
@@ -103,7 +103,7 @@ export async function startPostgresProxy(databaseUrl: string, atEnd: AtEnd): Pro
   }
 }
 
-/** True once, with the chunk that holds the first message of the server that it is ready. */
+/** Returns a function that is true once, for the chunk with the server's first ready message. */
 function readyDetector(): (chunk: Buffer) => boolean {
   let unread = Buffer.alloc(0)
   let isOver = false

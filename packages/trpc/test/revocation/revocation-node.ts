@@ -1,6 +1,6 @@
 /**
- * One of several nodes on one database: `/api/auth`, and a query and a subscription of the app's own over HTTP, server-sent events and
- * WebSocket. Says where it listens.
+ * One of several nodes on one database: `/api/auth`, and an app's query and subscription over HTTP,
+ * server-sent events, and WebSocket. Reports its address.
  */
 import { EventEmitter, on } from 'node:events'
 import { createServer } from 'node:http'

@@ -7,22 +7,22 @@ import { DATABASES, type SharedDatabase } from './databases.ts'
 import { figuresOf } from './figures.ts'
 import { STREAMS } from './live-streams.ts'
 import { startLoad } from './load.ts'
-import { createIssuer, type SignedIn, signIn, signInAdmin } from './people.ts'
 import { BANNED, KINDS, type Kind, reasonAfter, revoke } from './revocations.ts'
+import { createIssuer, type SignedIn, signIn, signInAdmin } from './signed-in-users.ts'
 import { type Nodes, startNodes } from './start-nodes.ts'
 
-/** On both databases together; `pnpm test:revocation` makes 10,000. */
+/** For both databases together. `pnpm test:revocation` runs 10,000. */
 const REVOCATIONS = Number(process.env.REVOCATIONS ?? 160) / DATABASES.length
-/** `pnpm test:revocation` opens 1,000, and calls 1,000 times a second meanwhile. */
+/** `pnpm test:revocation` opens 1,000, and makes 1,000 calls a second at the same time. */
 const LIVE_STREAMS = Number(process.env.STREAMS ?? 60)
 const IS_FULL = LIVE_STREAMS >= 1_000
 const CALLS_PER_SECOND = IS_FULL ? 1_000 : 200
 const REVOCATIONS_PER_SECOND = 50
 const SEED = process.env.REVOCATION_SEED ?? 'sallyport'
-/** HTTP, WebSocket and server-sent events. */
+/** HTTP, WebSocket, and server-sent events. */
 const TRANSPORTS = 3
 const VICTIMS_AT_ONCE = 12
-/** Those who call while streams end. */
+/** Users who call while streams end. */
 const BYSTANDERS = 32
 
 describe.each(DATABASES)('$engine, two nodes', ({ engine, share }) => {
@@ -40,7 +40,7 @@ describe.each(DATABASES)('$engine, two nodes', ({ engine, share }) => {
     nodes = await startNodes(settings, settings, afterAll)
   })
 
-  test(`${REVOCATIONS} revocations, each followed at once by calls on both nodes: none is let in that was sent after the acknowledgement`, {
+  test(`${REVOCATIONS} revocations with calls on both nodes: none sent after the acknowledgment is accepted`, {
     timeout: 60_000 + REVOCATIONS * 100,
   }, async () => {
     const random = createRandom(SEED)
@@ -65,10 +65,10 @@ describe.each(DATABASES)('$engine, two nodes', ({ engine, share }) => {
     expect(counts.before).toEqual({ '200': calls })
     expect(sum(counts.after)).toBe(calls)
     const rejections = KINDS.map((kind) => `${kind}: ${kind === 'ban' ? 403 : 401} ${reasonAfter(kind)}`)
-    // Whoever is banned may find the socket closed already.
+    // A banned user's socket may already be closed.
     rejections.push(`ban: 0 closed ${BANNED}`)
     expect(Object.keys(counts.after).filter((answer) => !rejections.includes(answer))).toEqual([])
-    // The calls that were under way fell on both sides of the revocations.
+    // Concurrent calls ran both before and after the revocations.
     expect(counts.during['200']).toBeGreaterThan(0)
     expect(sum(counts.during)).toBeGreaterThan(counts.during['200'] ?? 0)
   })
@@ -109,7 +109,7 @@ describe.each(DATABASES)('$engine, two nodes', ({ engine, share }) => {
         return { kind, name, status, end, seen: stream.seen, ms: Math.max(0, at - acknowledgedAt) }
       }),
     )
-    // Whatever would still come after the end.
+    // Anything that might still arrive after the end.
     await sleep(1_000)
     await load.stop()
 
@@ -126,7 +126,7 @@ describe.each(DATABASES)('$engine, two nodes', ({ engine, share }) => {
         status: 200,
         end: { status: isBanned ? 403 : 401, reason: reasonAfter(kind) },
         wrong: 0,
-        // The socket of a banned user goes after its streams.
+        // A banned user's socket closes after its streams.
         closeCode: isBanned && name === 'WebSocket' ? BANNED : null,
       })
     }
@@ -138,16 +138,16 @@ describe.each(DATABASES)('$engine, two nodes', ({ engine, share }) => {
   })
 })
 
-/** How many calls were answered how. */
+/** Counts of the calls by result. */
 interface Counts {
   readonly before: Record<string, number>
-  /** Sent before the acknowledgement: they may be let in or not. */
+  /** Sent before the acknowledgment, so either result is correct. */
   readonly during: Record<string, number>
-  /** By kind of revocation as well. */
+  /** Also by kind of revocation. */
   readonly after: Record<string, number>
 }
 
-/** A session calls before, while and after it is revoked, on both nodes over all transports. */
+/** Calls before, during, and after a session's revocation, on both nodes over all transports. */
 async function callAround(
   acknowledge: () => Promise<number>,
   { nodes, victim, kind, counts }: { nodes: Nodes; victim: SignedIn; kind: Kind; counts: Counts },

@@ -2,30 +2,30 @@ import { Agent, type IncomingMessage, request } from 'node:http'
 import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS, type Route } from '@sallyport/core/internal/protocol'
 import type { SharedDatabase } from './databases.ts'
 import { BASE_URL } from './node-settings.ts'
-import type { SignedIn } from './people.ts'
+import type { SignedIn } from './signed-in-users.ts'
 import type { Node } from './start-nodes.ts'
 
-/** The ways in which a session ends before its time. */
+/** The ways to end a session early. */
 export const KINDS = ['sign-out', 'admin', 'ban', 'user deleted', 'row deleted by plain SQL'] as const
 export type Kind = (typeof KINDS)[number]
 
-/** The code that sockets of banned users are closed with. */
+/** The close code for sockets of banned users. */
 export const BANNED = 4_403
 
-/** The reason for which a call with such a session is rejected. */
+/** Returns the reason of later rejections. */
 export function reasonAfter(kind: Kind): string {
   return kind === 'ban' ? 'ACCOUNT_BANNED' : 'SESSION_NOT_FOUND'
 }
 
-/** Who and what it takes to end a session. */
+/** The parameters of {@link revoke}. */
 export interface Means {
-  /** The node that is asked to. */
+  /** The node that gets the request. */
   readonly node: Node
   readonly admin: SignedIn
   readonly database: SharedDatabase
 }
 
-/** Ends a session; resolves the moment it is acknowledged, with the status of the answer. Rejects when there is none. */
+/** Ends a session. Resolves to the response's status once acknowledged. Rejects without a response. */
 export async function revoke(
   kind: Kind,
   victim: SignedIn,

@@ -2,36 +2,36 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { firstMessage } from '../../../core/test/support/first-message.ts'
-import type { AtEnd } from './at-end.ts'
+import type { OnCleanup } from './cleanup.ts'
 import type { NodeSettings } from './node-settings.ts'
 
-/** A server in a process of its own. */
+/** A server in a separate process. */
 export interface Node {
   /** Address and port. */
   readonly host: string
-  /** Stops the process where it stands; it does not end. */
+  /** Suspends the process without ending it. */
   pause(): void
   resume(): void
 }
 
-// What one process has compiled the next need not.
+// Share compiled code between processes.
 const compiled = fileURLToPath(new URL('../../node_modules/.cache/sallyport', import.meta.url))
 
-/** Two of them. */
+/** Two nodes. */
 export type Nodes = readonly [here: Node, there: Node]
 
 /** Starts a node with each of these settings. */
-export function startNodes(here: NodeSettings, there: NodeSettings, atEnd: AtEnd): Promise<Nodes> {
-  return Promise.all([startNode(here, atEnd), startNode(there, atEnd)])
+export function startNodes(here: NodeSettings, there: NodeSettings, onCleanup: OnCleanup): Promise<Nodes> {
+  return Promise.all([startNode(here, onCleanup), startNode(there, onCleanup)])
 }
 
-async function startNode(settings: NodeSettings, atEnd: AtEnd): Promise<Node> {
+async function startNode(settings: NodeSettings, onCleanup: OnCleanup): Promise<Node> {
   const child: ChildProcess = fork(new URL('revocation-node.ts', import.meta.url), [], {
     execArgv: [],
     env: { ...process.env, NODE_COMPILE_CACHE: compiled },
   })
-  // One that was stopped hears no other.
-  atEnd(async () => {
+  // A suspended process only receives SIGKILL.
+  onCleanup(async () => {
     child.kill('SIGKILL')
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
   })

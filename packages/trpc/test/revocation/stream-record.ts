@@ -1,11 +1,11 @@
 import type { Answer } from './answer.ts'
 
-/** How a stream ended, and when by `performance.now()`. */
+/** How and when a stream ended. Times are from `performance.now()`. */
 export interface StreamEnd extends Answer {
   readonly at: number
 }
 
-/** A live stream as it arrives. */
+/** A live stream on the wire. */
 export interface LiveStream {
   /** The first value, or why there was none. */
   readonly begun: Promise<Answer>
@@ -13,12 +13,12 @@ export interface LiveStream {
   readonly seen: {
     /** Values so far. */
     readonly values: number
-    /** When the last one came. */
+    /** When the last value arrived. */
     readonly lastAt: number
-    /** Values that came when it had ended already, and values meant for another. */
+    /** Values after the end, and values for another user. */
     readonly wrong: number
     readonly hasEnded: boolean
-    /** The code with which its socket was closed; null while it is open, and where it has none or nobody looks. */
+    /** The socket's close code, or null while it is open or if there is none. */
     readonly closeCode: number | null
   }
   close(): void

@@ -5,7 +5,7 @@ import { sallyport } from '../support/sallyport.ts'
 import { BASE_URL } from './load.ts'
 import type { User } from './users.ts'
 
-/** A key as it stands in the key file, with its private half. */
+/** A key from the key file, with its private half. */
 export interface StoredKey {
   readonly kid: string
   readonly alg: string
@@ -15,23 +15,23 @@ export interface StoredKey {
   readonly since: string
 }
 
-/** A key file that is rotated, and all keys that were ever in it: an attacker has kept them. */
+/** A rotated key file with all keys that it ever had, as an attacker may have kept them. */
 export interface KeyHistory {
-  /** The key that signs. */
+  /** The signing key. */
   readonly active: StoredKey
-  /** Keys that retired and were dropped. */
+  /** Keys that retired and were removed. */
   readonly gone: readonly StoredKey[]
-  /** When the last key retired but one, by `performance.now()`. */
+  /** When the second to last key retired, by `performance.now()`. */
   readonly lastButOneRetiredAt: number
-  /** Publishes a key, waits until every node has read it, and lets it sign. */
+  /** Publishes a key, waits until every node has read it, and makes it sign. */
   rotate(): Promise<void>
-  /** Drops the keys that have retired for so long that nothing rests on them: lets the rest of the handover pass in the file. */
+  /** Removes unused retired keys by moving the file's handover time into the past. */
   dropUnused(): void
 }
 
 /**
  * @param options.allNodesReadMs the time in which every node reads the file
- * @param options.jwtLifetimeSeconds as the nodes have it
+ * @param options.jwtLifetimeSeconds the nodes' setting
  */
 export function followKeys(
   path: string,
@@ -73,7 +73,7 @@ export function followKeys(
   }
 }
 
-/** A JWT as a node would issue it now, signed with `node:crypto`. */
+/** Signs the JWT that a node would issue now, with `node:crypto`. */
 export function forgeJwt({ kid, alg, x, d }: StoredKey, { userId, sessionId }: User): string {
   const iat = Math.floor(Date.now() / 1000)
   const times = { iat, exp: iat + 60, jti: 'forged' }

@@ -3,12 +3,12 @@ import { CLIENT_HEADER, ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { cookieNames } from '../../../core/src/request/cookie.ts'
 import type { User } from './users.ts'
 
-/** What the nodes believe to be their own address. */
+/** The base URL that the nodes are configured with. */
 export const BASE_URL = 'http://localhost:3000'
 
 const cookies = cookieNames('service', false)
 
-/** Clients that call the nodes, and what came of it. */
+/** Clients that call the nodes, and the results. */
 export interface Load {
   readonly counts: {
     readonly calls: number
@@ -17,9 +17,9 @@ export interface Load {
     readonly serverErrors: number
     readonly otherErrors: number
   }
-  /** Every answer that was not 200. */
+  /** Every response other than 200. */
   readonly rejections: readonly string[]
-  /** Ids of the keys that signed a JWT of a client. */
+  /** The ids of the keys that signed clients' JWTs. */
   readonly signers: ReadonlySet<string>
   stop(): Promise<void>
 }
@@ -35,7 +35,7 @@ function request(url: string, cookie: string): Promise<Response> {
 }
 
 /**
- * Every user calls the nodes in turn, again and again, and refreshes the JWT in good time at either of them.
+ * Makes every user call the nodes in turn, and refresh the JWT in time at either of them.
  *
  * @param options.pauseMs how long a user pauses after each call
  */

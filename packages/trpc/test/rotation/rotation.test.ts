@@ -12,16 +12,16 @@ import { createUsers } from './users.ts'
 /** `pnpm test:rotation` runs 20. */
 const ROTATIONS = Number(process.env.ROTATIONS ?? 3)
 const USERS = 6
-/** `pnpm test` leaves a processor to other tests. */
+/** `pnpm test` leaves a processor for other tests. */
 const PAUSE_MS = process.env.ROTATIONS === undefined ? 15 : 3
-/** Short, so that keys go through their whole life: next, active, retiring, gone. */
+/** Short, so keys go through their whole life cycle: next, active, retiring, gone. */
 const JWT_LIFETIME_SECONDS = 3
-/** A client refreshes so long after it got its JWT. */
+/** The time between a client's refreshes. */
 const REFRESH_AFTER_MS = 800
-/** Nodes look at the key file twice a second: in so long each of them has read it. */
+/** Nodes check the key file twice a second, so each has read it after this time. */
 const ALL_NODES_READ_MS = 1_000
 
-test(`${ROTATIONS} rotations over two processes under load: nobody is signed out, and no key counts that is gone`, {
+test(`${ROTATIONS} rotations over two processes under load sign no user out, and no removed key is accepted`, {
   timeout: 30_000 + ROTATIONS * 5_000,
 }, async ({ onTestFinished }) => {
   const directory = mkdtempSync(join(tmpdir(), 'sallyport-'))
@@ -42,7 +42,7 @@ test(`${ROTATIONS} rotations over two processes under load: nobody is signed out
     return firstMessage<string>(child)
   }
 
-  /** Shows every node a new token for every session, signed with a key: the answers. */
+  /** Sends every node a new token of every session, signed with a key. Returns the statuses. */
   function tryKey(key: StoredKey): Promise<number[]> {
     const answers = nodes.flatMap((node) => users.map((user) => callMe(node, forgeJwt(key, user))))
     return Promise.all(answers.map(async (answer) => (await answer).status))
@@ -60,12 +60,12 @@ test(`${ROTATIONS} rotations over two processes under load: nobody is signed out
 
   for (let i = 0; i < ROTATIONS; i++) {
     await keys.rotate()
-    // Those that were dropped before this rotation: every node has read it.
+    // Keys that were removed before this rotation, which every node has noticed.
     await tryGone()
     keys.dropUnused()
   }
   const dueAt = keys.lastButOneRetiredAt + JWT_LIFETIME_SECONDS * 1000 + ALL_NODES_READ_MS
-  // A timer may be a little early.
+  // Timers may fire slightly early.
   await sleep(Math.max(0, dueAt - performance.now()) + 50)
   keys.dropUnused()
   await sleep(ALL_NODES_READ_MS)
@@ -88,6 +88,6 @@ test(`${ROTATIONS} rotations over two processes under load: nobody is signed out
   expect(keys.gone.length).toBeGreaterThanOrEqual(ROTATIONS - 1)
   expect(withGone.tried).toBeGreaterThanOrEqual(keys.gone.length * USERS * nodes.length)
   expect(withGone.accepted).toBe(0)
-  // The forgery itself is in order: with the key that signs it is let in everywhere.
+  // The forgery itself is valid: with the signing key, it is accepted everywhere.
   expect(new Set(control)).toEqual(new Set([200]))
 })

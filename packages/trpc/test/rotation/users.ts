@@ -12,7 +12,7 @@ export interface User {
   readonly sessionCookie: string
 }
 
-/** Makes the database with so many users, each signed in. */
+/** Creates the database with this many signed-in users. */
 export async function createUsers(databasePath: string, count: number): Promise<User[]> {
   const database = await openSqlite(`file:${databasePath}`)
   const { publicJwks } = parseSigningKeys({ keys: [await createSigningKey()] })

@@ -34,11 +34,11 @@ afterAll(() => app.close())
 
 type ProbeApi = BoundApi<ProbeDefinition['plugins']>
 
-/** The endpoints on behalf of a request. */
+/** Returns the endpoints on behalf of a request. */
 const apiFor = (way: Way, request: RouteRequest = {}): ProbeApi =>
   app.getAuth(routeContext(app, way, request)).api
 
-/** A rejection with all that a caller may go by, or the result. */
+/** Returns the result, or everything about a rejection that a caller may rely on. */
 async function answerOf(call: Promise<unknown>): Promise<unknown> {
   try {
     return await call
@@ -55,7 +55,7 @@ async function answerOf(call: Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** What {@link answerOf} makes of a rejection for a reason. */
+/** Returns the result of {@link answerOf} for a rejection with this reason. */
 const rejectionFor = (reason: Reason, retryAfterSeconds: number | null = null) => {
   const { status, message } = REASONS[reason]
   return { reason, status, message, retryAfterSeconds }
@@ -113,7 +113,7 @@ const STATES: { state: string; given: () => Promise<TestSession>; result: Reason
     result: 'TOKEN_EXPIRED',
   },
   {
-    state: 'session valid, JWT of nobody',
+    state: 'session valid, JWT unsigned',
     given: async () => ({ ...(await app.signIn()), cookie: 'service.jwt=a.b.c' }),
     result: 'TOKEN_INVALID',
   },
@@ -134,14 +134,14 @@ describe.each(WAYS)('%s', (way) => {
     })
 
     test.each(STATES.filter(({ result }) => result === null || !result.startsWith('TOKEN')))(
-      'in Step 2 of an action, $state: $result',
+      "in an action's Step 2, $state: $result",
       async ({ given, result }) => {
         const key = await given()
         expect(await reasonOf(findSession(way, key))).toBe(result)
       },
     )
 
-    test('is not given where the database is away: 503', async () => {
+    test('is 503 if the database is unreachable', async () => {
       const { cookie, ...key } = await app.signIn()
       app.store.answer = () => Promise.reject(new Error('connection refused'))
       expect(await answerOf(apiFor(way, { cookie }).readAsUser())).toEqual(unavailable)
@@ -150,7 +150,7 @@ describe.each(WAYS)('%s', (way) => {
     })
   })
 
-  test('Step 2 reads the same session, with dates and with the columns that the definition adds', async () => {
+  test('Step 2 reads the same session, with dates and added columns', async () => {
     const { userId, sessionId } = await app.signIn()
     const askedAt = '2026-11-21T10:00:00.000Z'
     const added = { theme: 'dark', toured: 1, askedAt }
@@ -198,7 +198,7 @@ describe.each(WAYS)('%s', (way) => {
         answers: { stranger: 'TOKEN_MISSING', user: 'answer', admin: 'answer', userOfLongAgo: 'answer' },
       },
       {
-        call: 'POST for users who have just proved who they are',
+        call: 'POST for users with a fresh sign-in',
         run: (api) => api.writeAsFreshUser({ text: 'hi' }),
         answers: {
           stranger: 'TOKEN_MISSING',
@@ -233,7 +233,7 @@ describe.each(WAYS)('%s', (way) => {
       })
     })
 
-    test('is told who calls, and what with', async () => {
+    test('receives its caller and its input', async () => {
       const { cookie, userId } = await app.signIn()
       expect(await apiFor(way, { cookie }).writeAsUser({ text: 'hello' })).toEqual({
         caller: userId,
@@ -241,11 +241,11 @@ describe.each(WAYS)('%s', (way) => {
       })
     })
 
-    test('takes a member that is undefined for one that is not given', async () => {
+    test('ignores undefined members', async () => {
       expect(await apiFor(way).readAsAnyone({ text: undefined })).toEqual({ caller: null, text: '' })
     })
 
-    test('sees the device and the address that trustedProxies decides, and the origin', async () => {
+    test('receives the device, the origin, and the address according to trustedProxies', async () => {
       const headers = { 'user-agent': 'Probe/1.0', 'x-forwarded-for': '198.51.100.9' }
       expect(await apiFor(way, { headers }).see()).toMatchObject({
         address: '192.0.2.7',
@@ -256,7 +256,7 @@ describe.each(WAYS)('%s', (way) => {
       expect(await behindProxy.api.see()).toMatchObject({ address: '198.51.100.9' })
     })
 
-    test('that writes is rejected to a foreign page', async () => {
+    test('that writes rejects a page of another site', async () => {
       const { cookie } = await app.signIn()
       const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
       expect(await answerOf(apiFor(way, { cookie, headers }).writeAsUser({ text: 'hi' }))).toEqual(
@@ -265,7 +265,7 @@ describe.each(WAYS)('%s', (way) => {
       expect(app.runs).toEqual([])
     })
 
-    test('answers with headers where it may set cookies, and with the body alone where not', async () => {
+    test('returns headers if it may set cookies, and only the body if not', async () => {
       const { headers, ...body } = await apiFor(way).setCookie()
       expect(headers.getSetCookie()).toEqual(['probe=1; Path=/', 'tried=2; Path=/'])
       expect(body).toEqual({ caller: null, text: '' })
@@ -276,12 +276,12 @@ describe.each(WAYS)('%s', (way) => {
   describe('a rejection', () => {
     test.each<{ rejection: string; run: (api: ProbeApi) => Promise<unknown>; answer: object }>([
       {
-        rejection: 'of the input names the fields',
+        rejection: 'for an invalid input names the fields',
         run: (api) => api.writeAsUser({ text: 'x' }),
         answer: { code: 'INVALID_INPUT', status: 400, message: 'The request is not valid', fields: ['text'] },
       },
       {
-        rejection: 'of a plugin keeps its code and its text',
+        rejection: 'by a plugin keeps its code and its message',
         run: (api) => api.takeName(),
         answer: { code: 'PROBE_TAKEN', status: 409, message: 'Somebody has it already', fields: [] },
       },
@@ -295,7 +295,7 @@ describe.each(WAYS)('%s', (way) => {
       expect(await answerOf(run(apiFor(way, { cookie })))).toEqual(answer)
     })
 
-    test('is none where an endpoint breaks down: neither an AuthError nor an EndpointError', async () => {
+    test("isn't reported for a broken endpoint: the error is neither an AuthError nor an EndpointError", async () => {
       const { cookie } = await app.signIn()
       const error = await apiFor(way, { cookie })
         .breakDown()
@@ -305,8 +305,8 @@ describe.each(WAYS)('%s', (way) => {
     })
   })
 
-  describe('the endpoints of ours', () => {
-    test('sign in, tell who is signed in, refresh and sign out', async () => {
+  describe('the built-in endpoints', () => {
+    test('sign in, return the user, refresh, and sign out', async () => {
       const { email } = await app.auth.createUser()
       const signedIn = await apiFor(way).signInEmail({ email, password: TEST_PASSWORD })
       const cookie = cookieOf(signedIn.headers)
@@ -331,7 +331,7 @@ describe.each(WAYS)('%s', (way) => {
   })
 })
 
-/** Someone who is signed in. */
+/** Signs a user in. */
 async function signInAs(who: string): Promise<TestSession> {
   const session = await app.signIn({ role: who === 'admin' ? 'admin' : 'user' })
   if (who === 'userOfLongAgo') {
@@ -344,7 +344,7 @@ async function signInAs(who: string): Promise<TestSession> {
   return session
 }
 
-/** Step 2, as the guard of an action does it. */
+/** Looks a session up, as an action's guard does in Step 2. */
 function findSession(way: Way, key: { userId: string; sessionId: string }): Promise<Session> {
   const proved = { ...key, version: 1, issuer: app.auth.config.issuer }
   const { auth } = createAuthContext(app.auth.config).headers({})
@@ -362,7 +362,7 @@ async function reasonOf(call: Promise<unknown>): Promise<Reason | null> {
   }
 }
 
-/** What a browser sends after an answer has set cookies. */
+/** Returns the browser's `Cookie` header after a response set cookies. */
 function cookieOf(headers: Headers): string {
   return headers
     .getSetCookie()

@@ -15,7 +15,7 @@ beforeAll(async () => {
 beforeEach(() => app.reset())
 afterAll(() => app.close())
 
-/** The code of what is thrown or rejected with. */
+/** Returns the code of an error that a function throws or rejects with. */
 async function codeOf(run: () => unknown): Promise<ConfigurationErrorCode | null | 'no error'> {
   try {
     await run()
@@ -28,7 +28,7 @@ async function codeOf(run: () => unknown): Promise<ConfigurationErrorCode | null
 }
 
 describe('the definition', () => {
-  test('is asked for by the first getAuth, not before, and then never again', () => {
+  test('is requested by the first getAuth, not earlier, and never again', () => {
     const define = vi.fn(() => app.auth.definition)
     const { getAuth } = createAuthRuntime(define)
     expect(define).not.toHaveBeenCalled()
@@ -40,7 +40,7 @@ describe('the definition', () => {
 
   test.each<{ state: string; define: () => ProbeDefinition }>([
     {
-      state: 'undefined, as a bundler leaves it',
+      state: 'undefined, as bundlers leave it',
       define: () => Object.assign(Object.create(null), { definition: undefined }).definition,
     },
     {
@@ -49,7 +49,7 @@ describe('the definition', () => {
         throw new ReferenceError("Cannot access 'authDefinition' before initialization")
       },
     },
-  ])('that is still loading, $state: DEFINITION_MISSING, and asked for again later', async ({ define }) => {
+  ])('that is still loading, $state: DEFINITION_MISSING, and requested again later', async ({ define }) => {
     let isLoaded = false
     const { getAuth } = createAuthRuntime(() => (isLoaded ? app.auth.definition : define()))
     for (const way of ['direct', 'local'] as const)
@@ -61,7 +61,7 @@ describe('the definition', () => {
   test.each([
     { first: 'auth-definition.ts', second: 'bound-auth.ts' },
     { first: 'bound-auth.ts', second: 'auth-definition.ts' },
-  ])('may import the module that binds it, and $first may be loaded first', async ({ first }) => {
+  ])('may import the module that binds it, with $first loaded first', async ({ first }) => {
     vi.resetModules()
     if (first === 'auth-definition.ts') await import('../fixtures/circular/auth-definition.ts')
     const { getAuth } = await import('../fixtures/circular/bound-auth.ts')
@@ -74,7 +74,7 @@ describe('the definition', () => {
     await database.close()
   })
 
-  test('is bound to a database once, however many requests there are', () => {
+  test('is bound to a database once, for all requests', () => {
     let reads = 0
     const definition = {
       ...app.auth.definition,
@@ -90,7 +90,7 @@ describe('the definition', () => {
     expect(reads).toBe(afterFirst)
   })
 
-  test('without signing keys serves a process without a database, and no other', async () => {
+  test('without signing keys works without a database, but not with one', async () => {
     const keyless = { ...app.auth.definition, signingKeys: null }
     const { getAuth } = createAuthRuntime(() => keyless)
     expect(() => getAuth(routeContext(app, 'direct'))).toThrow(/SIGNING_KEYS/)

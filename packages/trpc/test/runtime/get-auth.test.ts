@@ -32,7 +32,7 @@ afterAll(() => app.close())
 
 type ProbeApi = BoundApi<ProbeDefinition['plugins']>
 
-/** The code of what is thrown or rejected with. */
+/** Returns the code of an error that a function throws or rejects with. */
 async function codeOf(run: () => unknown): Promise<ConfigurationErrorCode | null | 'no error'> {
   try {
     await run()
@@ -44,8 +44,8 @@ async function codeOf(run: () => unknown): Promise<ConfigurationErrorCode | null
   }
 }
 
-describe('what getAuth returns', () => {
-  test('is there at once, and neither reads nor sends anything', () => {
+describe('the result of getAuth', () => {
+  test('is available synchronously, and neither reads nor sends anything', () => {
     for (const way of WAYS) {
       const auth = app.getAuth(routeContext(app, way))
       expect(auth).not.toHaveProperty('then')
@@ -54,7 +54,7 @@ describe('what getAuth returns', () => {
     expect(app.calls).toEqual([])
   })
 
-  test.each(WAYS)('belongs to its request alone, %s', async (way) => {
+  test.each(WAYS)('belongs to its request only, %s', async (way) => {
     const [ada, bob] = [await app.signIn(), await app.signIn()]
     const { api: ofAda } = app.getAuth(routeContext(app, way, { cookie: ada.cookie }))
     const { api: ofBob } = app.getAuth(routeContext(app, way, { cookie: bob.cookie }))
@@ -62,13 +62,13 @@ describe('what getAuth returns', () => {
     expect(answers.map(({ caller }) => caller)).toEqual([ada.userId, bob.userId, ada.userId])
   })
 
-  test('has methods that can be taken out of it', async () => {
+  test('has methods that can be destructured', async () => {
     const { cookie, userId } = await app.signIn()
     const { readAsUser } = app.getAuth(routeContext(app, 'direct', { cookie })).api
     expect(await readAsUser()).toMatchObject({ caller: userId })
   })
 
-  test('has the endpoints, and nothing of what only the server of the app may do', () => {
+  test("has the endpoints, and nothing that only the app's server may do", () => {
     const { api } = app.getAuth(routeContext(app, 'direct'))
     const names: string[] = []
     for (const name in api) names.push(name)
@@ -82,7 +82,7 @@ describe('what getAuth returns', () => {
 const t = initTRPC.context<RuntimeContext>().create()
 const guarded = initTRPC.context<DatabaseContext>().create()
 
-/** Procedures that do on behalf of their caller what a test tells them to. */
+/** Procedures that run the test's work on behalf of their caller. */
 const work: { run: (api: ProbeApi) => unknown } = { run: () => null }
 const runPublic = ({ ctx }: { ctx: RuntimeContext }) => work.run(app.getAuth(ctx).api)
 const publicRouter = t.router({
@@ -103,7 +103,7 @@ const guardedRouter = guarded.router({
 
 type Procedure = 'query' | 'mutation' | 'subscription'
 
-/** Calls a procedure as the adapters of tRPC would. */
+/** Calls a procedure as tRPC's adapters do. */
 async function call(
   caller: Record<'query' | 'mutation', () => Promise<unknown>> & {
     subscription: () => Promise<AsyncIterable<unknown>>
@@ -115,7 +115,7 @@ async function call(
   return undefined
 }
 
-/** How a call comes in. */
+/** How a call arrives. */
 const ENTRIES = {
   async 'a guarded procedure over HTTP'(_way: Way, procedure: Procedure) {
     const ctx = { ...overHttp((await app.signIn()).cookie, procedure), db: app.db }
@@ -177,7 +177,7 @@ describe('a write', () => {
   )
   const ALLOWED: { entry: keyof typeof ENTRIES; procedure: Procedure }[] = [
     ...QUERIES.map((entry) => ({ entry, procedure: 'mutation' as const })),
-    // Over HTTP a subscription comes by GET.
+    // Over HTTP, a subscription is a GET.
     ...QUERIES.filter((entry) => !entry.includes('over HTTP')).map((entry) => ({
       entry,
       procedure: 'subscription' as const,
@@ -219,7 +219,7 @@ describe('a write', () => {
     },
   )
 
-  test('that came by GET is none of a mutation that the server calls for it', async () => {
+  test("that came by GET isn't rejected in a mutation that the server calls for it", async () => {
     const context = overHttp((await app.signIn()).cookie, 'query')
     const caller = guarded.createCallerFactory(guardedRouter)({ ...context, db: app.db })
     work.run = (api) => api.writeAsUser({ text: 'hi' })
@@ -235,7 +235,7 @@ describe('a write', () => {
     })
   })
 
-  test('says which endpoint it was and what to do', async () => {
+  test('names the endpoint and the fix', async () => {
     work.run = (api) => api.writeAsUser({ text: 'hi' })
     await expect(ENTRIES['a public procedure over HTTP']('direct', 'query')).rejects.toThrow(
       'auth.api.writeAsUser() writes, and this call is a query or came by GET: make it a mutation',
@@ -244,7 +244,7 @@ describe('a write', () => {
 })
 
 describe('an authorized call', () => {
-  test('is not asked for its JWT again: over WebSocket the identity outlives it, and the session decides', async () => {
+  test("doesn't check its JWT again: over WebSocket, the identity outlives it, and the session decides", async () => {
     const session = await app.signIn()
     const ctx = { ...overSocket(session.cookie), db: app.db }
     const caller = guarded.createCallerFactory(guardedRouter)(ctx)
@@ -257,7 +257,7 @@ describe('an authorized call', () => {
   })
 })
 
-test('the types of the methods are those of the endpoints, plugins and added columns included', () => {
+test("the methods' types match the endpoints, including plugins and added columns", () => {
   const { api } = app.getAuth(routeContext(app, 'direct'))
   expectTypeOf(api.signOut).toEqualTypeOf<
     (input?: object) => Promise<SuccessResponse & { readonly headers: Headers }>
@@ -279,11 +279,11 @@ test('the types of the methods are those of the endpoints, plugins and added col
   expectTypeOf<SessionOf<ProbeDefinition>>().toExtend<Session>()
   // @ts-expect-error the input is required
   const withoutInput = () => api.writeAsUser()
-  // @ts-expect-error the request is that of the context
+  // @ts-expect-error the context has the request
   const withRequest = () => api.writeAsUser({ text: 'hi', request: new Request('http://localhost') })
-  // @ts-expect-error there is no such endpoint
+  // @ts-expect-error the endpoint does not exist
   const unknown = () => api.signInWithMagic
-  // @ts-expect-error only the server of the app may do that
+  // @ts-expect-error only the app's server may call it
   const createSession = () => api.createSession
   expect([withoutInput, withRequest, unknown, createSession]).toHaveLength(4)
 })

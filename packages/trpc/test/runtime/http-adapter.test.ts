@@ -6,7 +6,7 @@ import { httpStore } from '../../src/runtime/http-adapter.ts'
 const key = { sessionId: 's1', userId: 'u1', version: 1, issuer: 'http://localhost:3000' }
 const limit = { points: 1, duration: 60 }
 
-/** A backend that answers every call alike. */
+/** Creates a backend that returns the same result for every call. */
 function answering(answer: unknown): Runner & { readonly calls: RunnerCall[] } {
   const calls: RunnerCall[] = []
   return {
@@ -21,7 +21,7 @@ function answering(answer: unknown): Runner & { readonly calls: RunnerCall[] } {
 const unavailable: { reason: Reason } = { reason: 'SESSIONS_UNAVAILABLE' }
 
 describe('a session', () => {
-  test("is asked for on nobody's behalf, with nothing but its key", async () => {
+  test('is requested without an acting user, with only its key', async () => {
     const runner = answering(null)
     const identity = { ...key, issuer: 'https://app.example', keyId: 'k1', expiresAt: new Date() }
     expect(await httpStore(runner).sessions.findSession(identity)).toBeNull()
@@ -31,11 +31,11 @@ describe('a session', () => {
 
   test.each([
     ['nothing', undefined],
-    ['a text', 'yes'],
+    ['a string', 'yes'],
     ['an object without members', {}],
     ['a session without a user', { id: 's1', userId: 'u1', expiresAt: '2030-01-01T00:00:00.000Z' }],
     [
-      'the session of somebody else',
+      "another user's session",
       {
         id: 's2',
         userId: 'u2',
@@ -44,14 +44,14 @@ describe('a session', () => {
         ban: null,
       },
     ],
-  ])('that is %s lets nobody in: 503', async (_what, answer) => {
+  ])('is 503 if it is %s', async (_what, answer) => {
     const { sessions } = httpStore(answering(answer))
     await expect(validateSession(key, sessions)).rejects.toMatchObject(unavailable)
   })
 })
 
 describe('an attempt', () => {
-  test.each([null, 42])('is counted where the database is: %s', async (seconds) => {
+  test.each([null, 42])('is counted at the database: %s', async (seconds) => {
     const runner = answering(seconds)
     expect(await httpStore(runner).limits?.consume('procedure:a', limit)).toBe(seconds)
     expect(runner.calls).toEqual([
@@ -64,14 +64,14 @@ describe('an attempt', () => {
     ])
   })
 
-  test.each([[undefined], [true], ['1'], [{}]])('answered with %j is not allowed: 503', async (answer) => {
+  test.each([[undefined], [true], ['1'], [{}]])('with the result %j is 503', async (answer) => {
     await expect(httpStore(answering(answer)).limits?.consume('procedure:a', limit)).rejects.toMatchObject(
       unavailable,
     )
   })
 })
 
-test('nobody tells it of revocations, so streams ask', () => {
+test('there is no revocation feed, so streams look the session up', () => {
   const { revocations } = httpStore(answering(null))
   revocations.publish({ sessionId: 's1', userId: 'u1' })
   expect(revocations.revision).toBe(0)

@@ -18,10 +18,10 @@ afterAll(() => app.close())
 
 const handle = () => createAuthContext(app.auth.config).headers({}, { method: 'POST' }).auth
 
-/** A context that the types would reject. */
+/** Creates a context that the types would reject. */
 const untyped = (members: object): RuntimeContext => Object.assign(Object.create(null), members)
 
-/** The code of what is thrown. */
+/** Returns the code of a thrown error. */
 function codeOf(run: () => unknown): ConfigurationErrorCode | null | 'no error' {
   try {
     run()
@@ -45,11 +45,11 @@ const CONTEXTS: { has: readonly Members[]; adapter: 'direct' | 'HTTP' | Configur
   { has: ['db', 'runQuery', 'runMutation'], adapter: 'CONTEXT_UNCLEAR' },
 ]
 
-describe('getAuth picks the adapter by what the context has, and no caller does', () => {
+describe("getAuth selects the adapter by the context's members", () => {
   const all = (): Record<Members, unknown> => ({ db: app.db, ...bindRunner(app.runners.local) })
 
   describe.each(CONTEXTS)('$has: $adapter', ({ has, adapter }) => {
-    test.each(['absent', 'undefined'])('where the others are %s', async (others) => {
+    test.each(['absent', 'undefined'])('with %s as the others', async (others) => {
       const members = Object.entries(all()).flatMap(([name, value]) => {
         if (has.some((given) => given === name)) return [[name, value] as const]
         return others === 'absent' ? [] : [[name, undefined] as const]
@@ -67,30 +67,30 @@ describe('getAuth picks the adapter by what the context has, and no caller does'
   })
 })
 
-describe('a database that getAuth cannot use', () => {
+describe("a database that getAuth can't use", () => {
   test.each([
-    { database: 'one that carries no store', db: () => ({}), says: /withAuthStore\(db, store\)/ },
+    { database: 'without a store', db: () => ({}), says: /withAuthStore\(db, store\)/ },
     {
-      database: 'one of another library, with sessions alone',
+      database: 'of another library, with sessions only',
       db() {
         const { sessions, revocations } = storeOf({ auth: handle(), db: app.db })
         return withAuthStore({}, { sessions, revocations })
       },
       says: /withAuthStore\(db, \{ \.\.\., database \}\)/,
     },
-  ])('$database: a ConfigurationError that says what to do', ({ db, says }) => {
+  ])('$database: a ConfigurationError with the fix', ({ db, says }) => {
     expect(() => app.getAuth(untyped({ auth: handle(), db: db() }))).toThrow(says)
   })
 })
 
-describe('where an action reads sessions', () => {
-  test('is the database of its context, where it has one', () => {
+describe("an action's source of sessions", () => {
+  test("is its context's database, if there is one", () => {
     const auth = handle()
     expect(selectStore({ auth, db: app.db }, app.runners.local)).toBe(storeOf({ auth, db: app.db }))
     expect(() => selectStore(untyped({ auth, db: {} }), app.runners.local)).toThrow(/withAuthStore/)
   })
 
-  test('is its runner, where it has none: one store for all calls', async () => {
+  test('is its runner otherwise, with one store for all calls', async () => {
     const [first, second] = [handle(), handle()].map((auth) => selectStore({ auth }, app.runners.local))
     expect(first).toBe(second)
     expect(first).not.toBe(selectStore({ auth: handle() }, app.runners.HTTP))
@@ -98,25 +98,25 @@ describe('where an action reads sessions', () => {
     expect(app.calls).toEqual(['sallyport.findSession'])
   })
 
-  test.each(['runQuery', 'runMutation'])('cannot be told where the context has db and %s', (name) => {
+  test.each(['runQuery', 'runMutation'])('is ambiguous if the context has db and %s', (name) => {
     const ctx = untyped({ auth: handle(), db: app.db, [name]: () => {} })
     expect(codeOf(() => selectStore(ctx, app.runners.local))).toBe('CONTEXT_UNCLEAR')
   })
 })
 
-test('the types take a context with a database or with both functions, and no other', () => {
+test('the types accept a context with a database or with both functions, and no other', () => {
   const ask = (_ctx: RuntimeContext) => {}
   const auth = handle()
   const functions: FunctionContext = bindRunner(app.runners.local)
   ask({ auth, db: app.db })
   ask({ auth, ...functions })
-  // @ts-expect-error nothing leads to a database
+  // @ts-expect-error the database is missing
   ask({ auth })
-  // @ts-expect-error nobody can say which one counts
+  // @ts-expect-error the database is ambiguous
   ask({ auth, db: app.db, ...functions })
-  // @ts-expect-error a mutation would have nowhere to go
+  // @ts-expect-error runMutation is missing
   ask({ auth, runQuery: functions.runQuery })
-  // @ts-expect-error nobody asks
+  // @ts-expect-error auth is missing
   ask({ db: app.db })
   expect(ask).toBeTypeOf('function')
 })

@@ -15,30 +15,30 @@ const banned = (until: Date | null): StoredSession => ({ ...session, ban: { unti
 
 test.each<[string, StoredSession]>([
   ['a session', session],
-  ['one with columns that a definition adds', { ...session, ...{ theme: 'dark', toured: true, at: null } }],
-  ['a user who is banned for ever', banned(null)],
-  ['a user who is banned for a while', banned(new Date(0))],
-])('%s arrives as it was sent', (_what, sent) => {
+  ['one with added columns', { ...session, ...{ theme: 'dark', toured: true, at: null } }],
+  ['a user with a permanent ban', banned(null)],
+  ['a user with a temporary ban', banned(new Date(0))],
+])('%s survives the round trip', (_what, sent) => {
   expect(crossed(sent)).toEqual(sent)
 })
 
-test('a date that cannot be read stays one, so that it counts as passed', () => {
+test('an invalid date stays invalid, so it is treated as passed', () => {
   const unreadable = new Date(Number.NaN)
   const arrived = crossed({ ...banned(unreadable), expiresAt: unreadable })
   expect(arrived.expiresAt.getTime()).toBeNaN()
   expect(arrived.ban?.until?.getTime()).toBeNaN()
 })
 
-describe('no session is', () => {
+describe('rejects a session that is', () => {
   test.each<[string, unknown]>([
     ['null', null],
-    ['a text', 'session'],
+    ['a string', 'session'],
     ['without a date', { ...toSessionJson(session), expiresAt: undefined }],
     ['with a number as its date', { ...toSessionJson(session), expiresAt: 0 }],
     ['without a user', { ...toSessionJson(session), user: null }],
     ['with the ban of a user as a number', { ...toSessionJson(session), ban: { until: 0 } }],
     ['without a ban', { ...toSessionJson(session), ban: undefined }],
-  ])('what is %s', (_what, json) => {
+  ])('%s', (_what, json) => {
     expect(() => fromSessionJson(json)).toThrow(TypeError)
   })
 })

@@ -35,13 +35,13 @@ const router = t.router({
 const PUBLIC = ['health', 'whoami', 'posts.latest']
 
 describe('assertGuarded', () => {
-  test('is content when every procedure is guarded or named as public', () => {
+  test('accepts a router whose procedures are all guarded or listed as public', () => {
     expect(() => assertGuarded(router, { public: PUBLIC })).not.toThrow()
   })
 
   test.each([
     {
-      fault: 'an open procedure that nobody named',
+      fault: "an open procedure that isn't listed",
       router: t.router({ health: open }),
       public: [],
       message: 'health has no session middleware and is not listed as public',
@@ -54,25 +54,25 @@ describe('assertGuarded', () => {
         'posts.drafts.all has no session middleware and is not listed as public; posts is listed as public and does not exist',
     },
     {
-      fault: 'a procedure that lets strangers in',
+      fault: 'a procedure with an optional session',
       router: t.router({ whoami: t.procedure.use(optionalSessionMiddleware).query(() => 'ok') }),
       public: [],
       message: 'whoami has no session middleware and is not listed as public',
     },
     {
-      fault: 'a middleware that only looks like ours',
+      fault: 'a middleware that only looks like a guard',
       router: t.router({ me: t.procedure.use((call) => sessionMiddleware(call)).query(() => 'ok') }),
       public: [],
       message: 'me has no session middleware and is not listed as public',
     },
     {
-      fault: 'a guarded procedure that is named as public',
+      fault: 'a guarded procedure that is listed as public',
       router: t.router({ me: guarded.query(() => 'ok') }),
       public: ['me'],
       message: 'me is listed as public and has a session middleware',
     },
     {
-      fault: 'an input that strangers can make speak',
+      fault: 'an input that reveals its errors to anonymous callers',
       router: t.router({
         add: t.procedure
           .input(name)
@@ -119,7 +119,7 @@ describe('assertGuarded', () => {
     )
   })
 
-  test('finds nothing to say about a public procedure that parses its input', () => {
+  test('accepts a public procedure that parses its input', () => {
     const search = t.router({ search: t.procedure.input(name).query(() => []) })
     expect(() => assertGuarded(search, { public: ['search'] })).not.toThrow()
   })

@@ -44,7 +44,7 @@ describe('a rejection by auth.api keeps its code and its message', () => {
     const wrong = { email: ada.email, password: 'another password' }
     expect(await errorOf(caller.signIn(wrong))).toMatchObject({
       code: 'UNAUTHORIZED',
-      message: 'Email or password is wrong',
+      message: 'Email or password is wrong. Check both and try again.',
       cause: { code: 'INVALID_CREDENTIALS' },
     })
     const error = await errorOf(caller.signIn(wrong))
@@ -59,17 +59,17 @@ describe('a rejection by auth.api keeps its code and its message', () => {
   })
 
   test.each([
-    ['an input that does not fit is 400', () => caller.signIn({ email: 'x', password: 'y' }), 'BAD_REQUEST'],
-    ['a user who is not there is 404', () => caller.begin('nobody'), 'NOT_FOUND'],
-    ['what is not set up is 501', () => caller.reset(), 'NOT_IMPLEMENTED'],
-    ['any other fault stays 500', () => caller.fail(), 'INTERNAL_SERVER_ERROR'],
-    ['and a rejection of the app its own', () => caller.reject(), 'CONFLICT'],
+    ['an invalid input is 400', () => caller.signIn({ email: 'x', password: 'y' }), 'BAD_REQUEST'],
+    ['an unknown user is 404', () => caller.begin('nobody'), 'NOT_FOUND'],
+    ['a missing configuration is 501', () => caller.reset(), 'NOT_IMPLEMENTED'],
+    ['any other error stays 500', () => caller.fail(), 'INTERNAL_SERVER_ERROR'],
+    ["the app's own rejection stays as it is", () => caller.reject(), 'CONFLICT'],
   ])('%s', async (_name, call, code) => {
     expect(await errorOf(call())).toMatchObject({ code })
   })
 })
 
-test('what succeeds is left as it is', async () => {
+test('a successful result is unchanged', async () => {
   const { email, userId } = await auth.createUser()
   expect(await caller.signIn({ email, password: TEST_PASSWORD })).toBe(userId)
 })

@@ -1,12 +1,6 @@
 import type { Reason } from '@sallyport/core'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import {
-  type Client,
-  callerFor,
-  connectHttp,
-  connectWebSocket,
-  type HttpTransport,
-} from '../support/connect.ts'
+import { type Client, callerFor, connectHttp, connectWebSocket, type HttpPath } from '../support/connect.ts'
 import { deferred } from '../support/deferred.ts'
 import { type Outcome, outcomeOf } from '../support/outcome.ts'
 import { soon } from '../support/soon.ts'
@@ -15,7 +9,7 @@ import { browser } from '../support/visitor.ts'
 
 let server: TestServer
 beforeAll(async () => {
-  // Room for one verified token: whoever comes in between makes Step 1 verify again.
+  // Room for one verified token, so any other user's call makes Step 1 verify again.
   server = await startServer({ jwt: { cacheSize: 1 } })
 })
 afterEach(async () => {
@@ -29,12 +23,12 @@ const BATCHES = [
   'httpBatchLink over fetch',
   'httpBatchStreamLink over node',
   'httpBatchStreamLink over fetch',
-] as const satisfies readonly HttpTransport[]
+] as const satisfies readonly HttpPath[]
 
 const reasonsOf = (outcomes: readonly Outcome[]): (Reason | null)[] =>
   outcomes.map(({ rejection }) => rejection?.auth?.reason ?? null)
 
-describe('what a request costs', () => {
+describe('the cost of a request', () => {
   test.each(BATCHES)(
     'five calls in one request cost one lookup and one verification, over %s',
     async (transport) => {
@@ -48,7 +42,7 @@ describe('what a request costs', () => {
     },
   )
 
-  test.each(BATCHES)('each sensitive call of a request costs one lookup more, over %s', async (transport) => {
+  test.each(BATCHES)('each sensitive call of a request costs another lookup, over %s', async (transport) => {
     const { client, answers } = connectHttp(server, browser(await server.auth.signIn()), transport)
     await Promise.all([client.me.query(), client.me.query(), client.secret.query()])
     expect(server.auth.lookups.count).toBe(2)
@@ -101,12 +95,12 @@ describe('the WebSocket handshake', () => {
     expect(server.auth.lookups.count).toBe(3)
   })
 
-  test('proves the identity for as long as the connection lasts, and every call still looks the session up', async () => {
+  test('proves the identity for the whole connection, and every call still looks the session up', async () => {
     const ada = await server.auth.signIn()
     const grace = await server.auth.signIn()
     const client = connectWebSocket(server, browser(ada))
     await client.me.query()
-    // Takes the one place in the cache of verified tokens.
+    // Takes the only place in the cache of verified tokens.
     await connectHttp(server, browser(grace), 'httpLink over node').client.me.query()
     expect(server.keys.lookups).toBe(2)
     expect(await client.me.query()).toBe(ada.userId)
@@ -118,30 +112,27 @@ describe('the WebSocket handshake', () => {
   })
 })
 
-describe('the session that a request remembers', () => {
+describe("a request's cached session", () => {
   type Slow = (client: Client) => Promise<unknown>
   const mutations: { call: string; slow: Slow }[] = [
     { call: 'a call', slow: (client) => client.slowWrite.mutate() },
     { call: 'a sensitive call', slow: (client) => client.slowRotate.mutate() },
   ]
 
-  describe.each(mutations)('$call with a slow middleware before ours', ({ slow }) => {
-    test.each(BATCHES)(
-      'is rejected when its own batch has revoked the session, over %s',
-      async (transport) => {
-        const { client, answers } = connectHttp(server, browser(await server.auth.signIn()), transport)
-        server.stage.closeGate()
-        const outcomes = await Promise.all(
-          [client.leave.mutate(), slow(client), slow(client)].map((call) => outcomeOf(call)),
-        )
-        expect(reasonsOf(outcomes)).toEqual([null, 'SESSION_NOT_FOUND', 'SESSION_NOT_FOUND'])
-        expect(answers).toMatchObject([{ status: transport.startsWith('httpBatchLink') ? 207 : 200 }])
-        expect(server.stage.runs).toEqual(['leave'])
-      },
-    )
+  describe.each(mutations)('$call after a slow middleware', ({ slow }) => {
+    test.each(BATCHES)('is rejected if its own batch revoked the session, over %s', async (transport) => {
+      const { client, answers } = connectHttp(server, browser(await server.auth.signIn()), transport)
+      server.stage.closeGate()
+      const outcomes = await Promise.all(
+        [client.leave.mutate(), slow(client), slow(client)].map((call) => outcomeOf(call)),
+      )
+      expect(reasonsOf(outcomes)).toEqual([null, 'SESSION_NOT_FOUND', 'SESSION_NOT_FOUND'])
+      expect(answers).toMatchObject([{ status: transport.startsWith('httpBatchLink') ? 207 : 200 }])
+      expect(server.stage.runs).toEqual(['leave'])
+    })
   })
 
-  /** A batch of two queries; the second is still in front of our guard when the first one has been answered. */
+  /** Starts a batch of two queries. The second waits before the guard until the first is done. */
   async function startBatch(slowCall: 'slow' | 'slowSecret' = 'slow') {
     const session = await server.auth.signIn()
     const { client } = connectHttp(server, browser(session), 'httpBatchLink over node')
@@ -163,19 +154,19 @@ describe('the session that a request remembers', () => {
     expect(server.auth.lookups.count).toBe(1)
   })
 
-  test('dies with a revocation of the session', async () => {
+  test('is discarded on a revocation of the session', async () => {
     const { session, finish } = await startBatch()
     await server.auth.revoke(session)
     expect(await finish()).toEqual([null, 'SESSION_NOT_FOUND'])
   })
 
-  test('dies with a ban of the user', async () => {
+  test('is discarded on a ban of the user', async () => {
     const { session, finish } = await startBatch()
     await server.auth.ban(session)
     expect(await finish()).toEqual([null, 'ACCOUNT_BANNED'])
   })
 
-  test('is discarded by any revocation, which costs a lookup and rejects no other user', async () => {
+  test('is discarded on any revocation, which costs a lookup and rejects no other user', async () => {
     const { finish } = await startBatch()
     await server.auth.revoke(await server.auth.signIn())
     expect(await finish()).toEqual([null, null])
@@ -185,41 +176,41 @@ describe('the session that a request remembers', () => {
   test.each([
     { moment: 'before', first: 'revoke' },
     { moment: 'after', first: 'call' },
-  ])(
-    'dies with a revocation that came while it was being read, $moment the second call came',
-    async (row) => {
-      const session = await server.auth.signIn()
-      const { client } = connectHttp(server, browser(session), 'httpBatchLink over node')
-      const answered = deferred<void>()
-      server.store.answer = async (find) => {
-        const found = await find()
-        await answered.promise
-        return found
-      }
-      server.stage.closeGate()
-      const outcomes = Promise.all([outcomeOf(client.me.query()), outcomeOf(client.slow.query())])
-      await soon(() => expect(server.auth.lookups.count).toBe(1))
-      const steps = [() => server.auth.revoke(session), async () => server.stage.openGate()]
-      for (const step of row.first === 'revoke' ? steps : steps.reverse()) {
-        await step()
-        await new Promise((resolve) => setImmediate(resolve))
-      }
-      answered.resolve()
-      expect(reasonsOf(await outcomes)).toEqual([null, 'SESSION_NOT_FOUND'])
-    },
-  )
+  ])('is discarded on a revocation during its lookup, $moment the second call', async (row) => {
+    const session = await server.auth.signIn()
+    const { client } = connectHttp(server, browser(session), 'httpBatchLink over node')
+    const answered = deferred<void>()
+    server.store.answer = async (find) => {
+      const found = await find()
+      await answered.promise
+      return found
+    }
+    server.stage.closeGate()
+    const outcomes = Promise.all([outcomeOf(client.me.query()), outcomeOf(client.slow.query())])
+    await soon(() => expect(server.auth.lookups.count).toBe(1))
+    const steps = [() => server.auth.revoke(session), async () => server.stage.openGate()]
+    for (const step of row.first === 'revoke' ? steps : steps.reverse()) {
+      await step()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    answered.resolve()
+    expect(reasonsOf(await outcomes)).toEqual([null, 'SESSION_NOT_FOUND'])
+  })
 
   test.each([
     { passed: 990, lookups: 1, reason: null },
     { passed: 1_001, lookups: 2, reason: 'SESSION_NOT_FOUND' },
-  ])('after $passed ms: $lookups lookups, although nobody announced that the row is gone', async (row) => {
-    vi.spyOn(performance, 'now').mockReturnValue(5_000)
-    const { session, finish } = await startBatch()
-    await server.auth.db.deleteFrom('session').where('id', '=', session.sessionId).execute()
-    vi.spyOn(performance, 'now').mockReturnValue(5_000 + row.passed)
-    expect(await finish()).toEqual([null, row.reason])
-    expect(server.auth.lookups.count).toBe(row.lookups)
-  })
+  ])(
+    "takes $lookups lookups after $passed ms, even if the deletion of the row wasn't announced",
+    async (row) => {
+      vi.spyOn(performance, 'now').mockReturnValue(5_000)
+      const { session, finish } = await startBatch()
+      await server.auth.db.deleteFrom('session').where('id', '=', session.sessionId).execute()
+      vi.spyOn(performance, 'now').mockReturnValue(5_000 + row.passed)
+      expect(await finish()).toEqual([null, row.reason])
+      expect(server.auth.lookups.count).toBe(row.lookups)
+    },
+  )
 
   test('is never used by a sensitive call', async () => {
     const { session, finish } = await startBatch('slowSecret')

@@ -21,17 +21,17 @@ beforeEach(async () => {
 afterEach(() => server.clear())
 afterAll(() => server.close())
 
-/** Calls an endpoint over HTTP. The answer is expected to be 200. */
+/** Calls an endpoint over HTTP, and expects a 200. */
 async function post(session: TestSession, path: string, body: object = {}): Promise<void> {
   const answer = await callEndpoint(server, browser(session), { method: 'POST', path, body })
   expect({ path, status: answer.status }).toEqual({ path, status: 200 })
 }
 
-/** The request of an admin's page, for the methods of `auth.api`. */
+/** Creates the request of an admin's page, for the methods of `auth.api`. */
 const request = () =>
   new Request('http://localhost:3000/', { method: 'POST', headers: browser(admin).headers })
 
-/** The clients of a signed-in user that are open all the time: over HTTP and over one WebSocket connection. */
+/** Opens a signed-in user's long-lived clients: over HTTP and over one WebSocket connection. */
 function clientsOf(session: TestSession) {
   const overHttp = connectHttp(server, browser(session), 'httpLink over fetch').client
   return [connectWebSocket(server, browser(session)), overHttp]
@@ -43,7 +43,7 @@ const LIVE = [
   { stream: 'as JSON lines', open: overJsonLines('fetch', 'streamed') },
 ]
 
-test('resolvers see nothing of a ban that has ended: not the reason, and no stale flag', async () => {
+test('resolvers see no trace of an ended ban: neither the reason nor a stale flag', async () => {
   const session = await server.auth.signIn()
   const banExpires = new Date(server.config.now().getTime() - 1)
   await server.auth.db
@@ -98,7 +98,7 @@ describe('a ban', () => {
     })
   })
 
-  test('that is lifted lets the same connections in again', async () => {
+  test('that is lifted makes the same connections work again', async () => {
     const session = await server.auth.signIn()
     const clients = clientsOf(session)
     await post(admin, '/admin/ban-user', { userId: session.userId })
@@ -127,7 +127,7 @@ describe('every way to end a session ends its streams, and the next call is 401'
       end: ({ sessionId }) => post(admin, '/admin/revoke-user-session', { sessionId }),
     },
     {
-      way: 'an admin ends all of the user',
+      way: "an admin ends all of the user's sessions",
       end: ({ userId }) => post(admin, '/admin/revoke-user-sessions', { userId }),
     },
     {
@@ -139,7 +139,7 @@ describe('every way to end a session ends its streams, and the next call is 401'
         }),
     },
     {
-      way: 'the browser signs in as somebody else',
+      way: 'another user signs in in the browser',
       async end(session) {
         const { email } = await server.auth.createUser()
         await post(session, '/sign-in/email', { email, password: TEST_PASSWORD })
@@ -159,7 +159,7 @@ describe('every way to end a session ends its streams, and the next call is 401'
     })
   })
 
-  test('a change of password ends the streams of its own session too, whose credentials were replaced', async () => {
+  test('a change of password also ends the streams of its own session, whose credentials were replaced', async () => {
     const { session, stream } = await begin(server, overWebSocket('clock'))
     await post(session, '/change-password', {
       currentPassword: TEST_PASSWORD,

@@ -47,7 +47,7 @@ const router = t.router({
 const callerFor = (headers: Record<string, string>) =>
   router.createCaller({ ...createAuthContext(auth.config).headers(headers), db: auth.db })
 
-test('ctx.session and ctx.user have the columns that a definition adds, in every guard', async () => {
+test('ctx.session and ctx.user have the added columns in every guard', async () => {
   const { cookie } = await auth.signIn()
   const caller = callerFor({ cookie })
   expect(await caller.guarded()).toEqual(['en', null, true])
@@ -61,15 +61,15 @@ test('an anonymous caller has neither', async () => {
   expect(await callerFor({}).optional()).toBeNull()
 })
 
-test('what is bound is what there is: nothing is added but types', () => {
+test('binding only adds types', () => {
   expect(trpc).toMatchObject(bound)
 })
 
-test('a definition without columns binds sessions as they are', () => {
+test('a definition without columns leaves sessions unchanged', () => {
   const plain = defineAuth({ config: auth.config, signingKeys: auth.definition.signingKeys })
   const { sessionMiddleware } = bindSession<typeof plain>()
   t.procedure.use(sessionMiddleware).query(({ ctx }) => {
-    // @ts-expect-error there is no such column
+    // @ts-expect-error the column does not exist
     return ctx.user.locale
   })
   t.procedure.use(bindSession<typeof own>().sessionMiddleware).query(({ ctx }) => {

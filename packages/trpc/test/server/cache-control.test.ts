@@ -24,7 +24,7 @@ interface Row {
   readonly path: string
   readonly method?: string
   readonly body?: string
-  /** @default by nobody */
+  /** @default an anonymous caller */
   readonly by?: 'a user'
   readonly headers?: Record<string, string>
   readonly status: number
@@ -33,7 +33,7 @@ interface Row {
 const JSON_TYPE = { 'content-type': 'application/json' }
 const JSON_LINES = { 'trpc-accept': 'application/jsonl' }
 
-/** Answers that may be one caller's alone. */
+/** Responses that may be private. */
 const PRIVATE: readonly Row[] = [
   { answer: 'a protected query', path: '/me', by: 'a user', status: 200 },
   { answer: 'a sensitive query', path: '/secret', by: 'a user', status: 200 },
@@ -45,18 +45,18 @@ const PRIVATE: readonly Row[] = [
     by: 'a user',
     status: 200,
   },
-  { answer: 'a rejection of a stranger', path: '/me', status: 401 },
+  { answer: 'a rejection of an anonymous caller', path: '/me', status: 401 },
   { answer: 'a rejection for the role', path: '/users', by: 'a user', status: 403 },
-  { answer: 'a query for whom it may concern, asked by a user', path: '/whoami', by: 'a user', status: 200 },
-  { answer: 'a query for whom it may concern, asked by a stranger', path: '/whoami', status: 200 },
-  { answer: 'a public query that asks for the session', path: '/peek', by: 'a user', status: 200 },
-  { answer: 'a public query that asks in vain', path: '/peek', status: 401 },
-  { answer: 'a limited query of a user', path: '/limited.read', by: 'a user', status: 200 },
-  { answer: 'an error of a resolver', path: '/missing', by: 'a user', status: 404 },
-  { answer: 'no such procedure', path: '/nothing', status: 404 },
-  { answer: 'an input that is no JSON', path: '/named?input={', by: 'a user', status: 400 },
+  { answer: 'a query with an optional session, by a user', path: '/whoami', by: 'a user', status: 200 },
+  { answer: 'a query with an optional session, by an anonymous caller', path: '/whoami', status: 200 },
+  { answer: 'a public query that reads the session', path: '/peek', by: 'a user', status: 200 },
+  { answer: 'a public query that reads the session without success', path: '/peek', status: 401 },
+  { answer: "a user's rate-limited query", path: '/limited.read', by: 'a user', status: 200 },
+  { answer: "a resolver's error", path: '/missing', by: 'a user', status: 404 },
+  { answer: 'an unknown procedure', path: '/nothing', status: 404 },
+  { answer: 'an input with invalid JSON', path: '/named?input={', by: 'a user', status: 400 },
   {
-    answer: 'a body of a type that is not taken',
+    answer: 'a body of an unsupported type',
     method: 'POST',
     path: '/write',
     headers: { 'content-type': 'text/plain' },
@@ -76,7 +76,7 @@ const PRIVATE: readonly Row[] = [
     status: 200,
   },
   { answer: 'a batch whose protected query is rejected', path: '/health,me?batch=1', status: 207 },
-  { answer: 'a batch that is rejected whole', path: '/me,me?batch=1', status: 401 },
+  { answer: 'a batch that is rejected completely', path: '/me,me?batch=1', status: 401 },
   {
     answer: 'a streamed batch with a protected query',
     path: '/me?batch=1',
@@ -85,7 +85,7 @@ const PRIVATE: readonly Row[] = [
     status: 200,
   },
   {
-    answer: 'a streamed batch with a public query alone',
+    answer: 'a streamed batch with only a public query',
     path: '/health?batch=1',
     headers: JSON_LINES,
     status: 200,
@@ -94,17 +94,17 @@ const PRIVATE: readonly Row[] = [
   { answer: 'server-sent events that are rejected', path: '/clock', status: 200 },
 ]
 
-/** Answers that are the same for everyone. */
+/** Responses that are the same for every caller. */
 const PUBLIC: readonly Row[] = [
-  { answer: 'a public query of a stranger', path: '/health', status: 200 },
+  { answer: 'a public query by an anonymous caller', path: '/health', status: 200 },
   {
-    answer: 'a public query of a user, where nobody asked who it is',
+    answer: "a public query of a user that doesn't read the session",
     path: '/health',
     by: 'a user',
     status: 200,
   },
   { answer: 'a batch of public queries', path: '/health,health?batch=1', by: 'a user', status: 200 },
-  { answer: 'a public query that is limited by address', path: '/limited.ping', by: 'a user', status: 200 },
+  { answer: 'a public query with a limit by address', path: '/limited.ping', by: 'a user', status: 200 },
 ]
 
 describe.each(Object.entries(PATHS))('Cache-Control, %s adapter', (_adapter, root) => {
@@ -116,11 +116,11 @@ describe.each(Object.entries(PATHS))('Cache-Control, %s adapter', (_adapter, roo
     return answer.headers['cache-control']
   }
 
-  test.each(PRIVATE)('of $answer ($path, by $by) is no-store', async (row) => {
+  test.each(PRIVATE)('is no-store for $answer ($path, by $by)', async (row) => {
     expect((await send(row))?.split(', ')).toContain('no-store')
   })
 
-  test.each(PUBLIC)('of $answer ($path, by $by) is left to the app', async (row) => {
+  test.each(PUBLIC)('is left to the app for $answer ($path, by $by)', async (row) => {
     expect(await send(row)).toBeUndefined()
   })
 })
@@ -154,7 +154,7 @@ describe('authResponseMeta', () => {
   test.each([
     { path: 'health', cacheControl: 'public, max-age=60' },
     { path: 'me', cacheControl: 'no-store' },
-  ])('can be built upon: $path is $cacheControl', async ({ path, cacheControl }) => {
+  ])('can be extended: $path is $cacheControl', async ({ path, cacheControl }) => {
     const { cookie } = await server.auth.signIn()
     const response = await fetchRequestHandler({
       endpoint: '/trpc',

@@ -31,27 +31,24 @@ const reasonOf = async (call: Promise<unknown>): Promise<Reason | null> =>
 describe('bearer transport', () => {
   const authorization = (session: TestSession) => ({ authorization: `Bearer ${session.token}` })
 
-  test.each(Object.entries(PATHS))(
-    'lets in by the Authorization header, %s adapter',
-    async (_adapter, root) => {
-      const headers = {
-        ...authorization(await bearerServer.auth.signIn()),
-        'content-type': 'application/json',
-      }
-      for (const request of [
-        { path: `${root}/me`, headers },
-        { path: `${root}/me`, headers: { ...headers, ...FOREIGN } },
-        { method: 'POST', path: `${root}/write`, headers },
-        { method: 'POST', path: `${root}/write`, headers: { ...headers, ...FOREIGN } },
-      ])
-        expect(await rawRequest(bearerServer, request)).toMatchObject({ status: 200, reason: null })
-    },
-  )
+  test.each(Object.entries(PATHS))('accepts the Authorization header, %s adapter', async (_adapter, root) => {
+    const headers = {
+      ...authorization(await bearerServer.auth.signIn()),
+      'content-type': 'application/json',
+    }
+    for (const request of [
+      { path: `${root}/me`, headers },
+      { path: `${root}/me`, headers: { ...headers, ...FOREIGN } },
+      { method: 'POST', path: `${root}/write`, headers },
+      { method: 'POST', path: `${root}/write`, headers: { ...headers, ...FOREIGN } },
+    ])
+      expect(await rawRequest(bearerServer, request)).toMatchObject({ status: 200, reason: null })
+  })
 
   test.each([
     { where: 'the connection parameter', headers: FOREIGN, parameter: true },
     { where: 'the Authorization header of the upgrade', headers: {}, parameter: false },
-  ])('lets in by $where of a WebSocket', async ({ headers, parameter }) => {
+  ])('accepts $where of a WebSocket', async ({ headers, parameter }) => {
     const session = await bearerServer.auth.signIn()
     const client = connectWebSocket(bearerServer, {
       headers: parameter ? headers : { ...headers, ...authorization(session) },
@@ -61,7 +58,7 @@ describe('bearer transport', () => {
     expect(await client.write.mutate()).toBe('written')
   })
 
-  test('makes the cookies beside it count for nothing', async () => {
+  test('ignores the cookies of the same request', async () => {
     const [ada, grace] = [await bearerServer.auth.signIn(), await bearerServer.auth.signIn()]
     const both = { ...authorization(grace), cookie: ada.cookie, origin: ORIGIN }
     expect(await callerFor(bearerServer, { headers: both }).me()).toBe(grace.userId)
@@ -74,7 +71,7 @@ describe('bearer transport', () => {
     expect(await reasonOf(callerFor(bearerServer, { headers: broken }).me())).toBe('TOKEN_INVALID')
   })
 
-  test('lets a WebSocket from a foreign origin in, without its cookies', async () => {
+  test('accepts a WebSocket from a foreign origin, without its cookies', async () => {
     const { cookie } = await bearerServer.auth.signIn()
     const client = connectWebSocket(bearerServer, { headers: { cookie, ...FOREIGN } })
     expect(await client.health.query()).toBe('ok')
@@ -82,7 +79,7 @@ describe('bearer transport', () => {
     expect(await client.whoami.query()).toBeNull()
   })
 
-  test('leaves a WebSocket of our own origin its cookies', async () => {
+  test('reads the cookies of a WebSocket from our own origin', async () => {
     const session = await bearerServer.auth.signIn()
     expect(await connectWebSocket(bearerServer, browser(session)).me.query()).toBe(session.userId)
   })
@@ -103,7 +100,7 @@ describe('bearer transport', () => {
     expect(outcome.rejection?.auth?.reason).toBe('TOKEN_MISSING')
   })
 
-  test('is ignored where it is off', async () => {
+  test('is ignored if it is disabled', async () => {
     const session = await server.auth.signIn()
     const answer = await rawRequest(server, { path: '/trpc/me', headers: authorization(session) })
     expect(answer).toMatchObject({ status: 401, reason: 'TOKEN_MISSING' })
@@ -130,7 +127,7 @@ describe('createAuthContext', () => {
     },
   )
 
-  test('takes the headers of fetch and of Node alike', async () => {
+  test('accepts the headers of fetch and of Node', async () => {
     const { cookie, userId } = await server.auth.signIn()
     for (const headers of [new Headers({ cookie }), { cookie }]) {
       const { auth } = createAuthContext(server.config).headers(headers)
@@ -141,7 +138,7 @@ describe('createAuthContext', () => {
 })
 
 describe('ctx.auth.address', () => {
-  /** What each transport says of one connection. */
+  /** Returns the address that each transport derives from one connection. */
   function addressesOf(config: AuthConfig, remoteAddress: string | undefined, forwardedFor: string | null) {
     const { http, ws, headers } = createAuthContext(config)
     const sent: Record<string, string> = forwardedFor === null ? {} : { 'x-forwarded-for': forwardedFor }
@@ -173,13 +170,13 @@ describe('ctx.auth.address', () => {
     { remote: undefined, forwardedFor: null, address: null },
     { remote: undefined, forwardedFor: '192.0.2.9', address: null },
     { remote: 'somewhere', forwardedFor: null, address: null },
-  ])('of $remote with X-Forwarded-For $forwardedFor is $address', ({ remote, forwardedFor, address }) => {
+  ])('is $address for $remote with X-Forwarded-For $forwardedFor', ({ remote, forwardedFor, address }) => {
     const config = { ...server.config, trustedProxies: ['10.0.0.0/8', 'fd00::/8'] }
     const expected = { node: address, fetch: address, ws: address, headers: address }
     expect(addressesOf(config, remote, forwardedFor)).toEqual(expected)
   })
 
-  test('a proxy that is no address is told when the app starts', () => {
+  test('an invalid trusted proxy is reported at startup', () => {
     const config = { ...server.config, trustedProxies: ['the load balancer'] }
     expect(() => createAuthContext(config)).toThrow(
       expect.objectContaining({
@@ -189,7 +186,7 @@ describe('ctx.auth.address', () => {
     )
   })
 
-  test('what the app says goes before the socket of the request', () => {
+  test("the app's value takes precedence over the request's socket", () => {
     const { auth } = createAuthContext(server.config).http({
       req: { headers: {}, socket: { remoteAddress: '192.0.2.1' } },
       remoteAddress: '192.0.2.2',

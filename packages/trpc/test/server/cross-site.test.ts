@@ -71,7 +71,7 @@ describe.each(Object.entries(PATHS))('cookies from another site, %s adapter', (_
     { request: 'a query', send: query, headers: FOREIGN },
     { request: 'a batch of queries', send: batch, headers: FOREIGN },
     {
-      request: 'a mutation whose header claims to be ours',
+      request: 'a mutation with the client header',
       send: mutation,
       headers: { ...FOREIGN, 'x-sallyport': '1' },
     },
@@ -105,7 +105,7 @@ describe.each(Object.entries(PATHS))('cookies from another site, %s adapter', (_
     { from: 'a page of the same origin', headers: { 'sec-fetch-site': 'same-origin' } },
     { from: 'an old browser on our origin', headers: { origin: ORIGIN } },
     { from: 'a page of a listed origin', headers: { origin: PARTNER, 'sec-fetch-site': 'cross-site' } },
-    { from: 'a program that says x-sallyport: 1', headers: { 'x-sallyport': '1' } },
+    { from: 'a program with x-sallyport: 1', headers: { 'x-sallyport': '1' } },
   ]
   describe.each(kinds)('$kind', ({ kind, request }) => {
     test.each(own)('passes from $from', async ({ headers }) => {
@@ -138,8 +138,8 @@ describe.each(Object.entries(PATHS))('cookies from another site, %s adapter', (_
   })
 })
 
-describe('calls from the server itself', () => {
-  test('count as what the page request was', async () => {
+describe('server-side calls', () => {
+  test('are treated like the page request', async () => {
     const { cookie } = await server.auth.signIn()
     const page = callerFor(server, { headers: { cookie, 'sec-fetch-site': 'none' } })
     expect(await reasonOf(page.me())).toBeNull()

@@ -26,11 +26,11 @@ afterEach(async () => {
 })
 afterAll(() => server.close())
 
-/** The rejections that the app was told of so far. */
+/** Returns the reported rejections so far. */
 const denials = (): Denial[] =>
   onEvent.mock.calls.map(([event]) => event).filter((event) => event.type === 'decision.denied')
 
-/** Waits until as many rejections were told, and a little longer for one too many. */
+/** Waits for this many reports, and a little longer in case there is another. */
 async function denialsOf(count: number): Promise<Denial[]> {
   await soon(() => expect(denials().length).toBeGreaterThanOrEqual(count))
   await new Promise((resolve) => setTimeout(resolve, 5))
@@ -42,7 +42,7 @@ const hashOf = ({ sessionId }: TestSession) =>
 
 interface Row {
   readonly reason: Reason
-  /** The visitor, once the session has been brought into the state that is rejected. */
+  /** Prepares the session for the rejection, and returns the visitor. */
   readonly prepare: (session: TestSession) => Visitor | Promise<Visitor>
   /** @default 'me' */
   readonly path?: 'payment' | 'users'
@@ -106,7 +106,7 @@ const STEP_2: readonly Row[] = [
   },
 ]
 
-/** Makes the call of a row, which has to be rejected for its reason. */
+/** Makes a row's call, which must be rejected for its reason. */
 async function reject({ reason, prepare, path }: Row): Promise<TestSession> {
   const session = await server.auth.signIn()
   const visitor = await prepare(session)
@@ -125,7 +125,7 @@ async function reject({ reason, prepare, path }: Row): Promise<TestSession> {
 }
 
 describe('decision.denied', () => {
-  test.each(STEP_1)('of Step 1: $reason, of no session', async (row) => {
+  test.each(STEP_1)('in Step 1: $reason, without a session', async (row) => {
     await reject(row)
     expect(await denialsOf(1)).toEqual([
       {
@@ -139,10 +139,10 @@ describe('decision.denied', () => {
     ])
   })
 
-  test.each(STEP_2)('of Step 2: $reason, of the hash of the session id', async (row) => {
+  test.each(STEP_2)("in Step 2: $reason, with the session id's hash", async (row) => {
     const session = await reject(row)
-    const told = await denialsOf(1)
-    expect(told).toEqual([
+    const reported = await denialsOf(1)
+    expect(reported).toEqual([
       {
         type: 'decision.denied',
         at: server.auth.clock.now(),
@@ -152,11 +152,11 @@ describe('decision.denied', () => {
         durationMs: expect.any(Number),
       },
     ])
-    expect(told[0]?.durationMs).toBeGreaterThanOrEqual(0)
+    expect(reported[0]?.durationMs).toBeGreaterThanOrEqual(0)
     expect(JSON.stringify(onEvent.mock.calls.slice(-1))).not.toContain(session.sessionId)
   })
 
-  test('is reported once for a request, however many calls it makes', async () => {
+  test('is reported once for a request with several calls', async () => {
     const { client } = connectHttp(server, browser(), 'httpBatchLink over node')
     await Promise.all(Array.from({ length: 5 }, () => outcomeOf(client.me.query())))
     expect(await denialsOf(1)).toHaveLength(1)
@@ -202,7 +202,7 @@ describe('decision.denied', () => {
       },
     },
     { listener: 'rejects', fail: () => Promise.reject(new Error('the log is full')) },
-    { listener: 'never answers', fail: () => new Promise(() => {}) },
+    { listener: 'never settles', fail: () => new Promise(() => {}) },
   ]
 
   describe.each(failures)('a listener that $listener changes no decision', ({ fail }) => {

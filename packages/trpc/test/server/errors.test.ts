@@ -1,6 +1,6 @@
 import { AuthError } from '@sallyport/core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { ask, connectHttp, connectWebSocket, statusOn, TRANSPORTS } from '../support/connect.ts'
+import { ask, CALL_PATHS, connectHttp, connectWebSocket, statusOn } from '../support/connect.ts'
 import { outcomeOf, rejectionFor } from '../support/outcome.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
 import { browser, type Visitor } from '../support/visitor.ts'
@@ -17,7 +17,7 @@ const signIn = async (): Promise<{ userId: string; visitor: Visitor }> => {
   return { userId: session.userId, visitor: browser(session) }
 }
 
-describe('what cannot be decided is 503, never 401 and never 200', () => {
+describe('an undecidable call is 503, never 401 and never 200', () => {
   const stores: { store: string; break: () => void }[] = [
     {
       store: 'throws',
@@ -40,13 +40,13 @@ describe('what cannot be decided is 503, never 401 and never 200', () => {
       },
     },
     {
-      store: 'answers undefined',
+      store: 'returns undefined',
       break() {
         server.store.answer = async () => JSON.parse('{}').nothing
       },
     },
     {
-      store: 'answers the session of somebody else',
+      store: "returns another user's session",
       break() {
         server.store.answer = async (find) => {
           const session = await find()
@@ -55,7 +55,7 @@ describe('what cannot be decided is 503, never 401 and never 200', () => {
       },
     },
     {
-      store: 'answers a session whose expiry is no date',
+      store: 'returns a session with an invalid expiry',
       break() {
         server.store.answer = async (find) => JSON.parse(JSON.stringify(await find()))
       },
@@ -63,7 +63,7 @@ describe('what cannot be decided is 503, never 401 and never 200', () => {
   ]
 
   describe.each(stores)('a store that $store: SESSIONS_UNAVAILABLE', ({ break: breakStore }) => {
-    test.each(TRANSPORTS)('over %s', async (transport) => {
+    test.each(CALL_PATHS)('over %s', async (transport) => {
       const { visitor } = await signIn()
       breakStore()
       const { rejection, status } = await ask(server, visitor, transport)
@@ -77,7 +77,7 @@ describe('what cannot be decided is 503, never 401 and never 200', () => {
     { reason: 'KEYS_UNAVAILABLE', fault: new AuthError('KEYS_UNAVAILABLE') },
     { reason: 'KEYS_UNAVAILABLE', fault: new TypeError('fetch failed') },
   ] as const)('a key set that fails with $fault: $reason', ({ reason, fault }) => {
-    test.each(TRANSPORTS)('over %s', async (transport) => {
+    test.each(CALL_PATHS)('over %s', async (transport) => {
       const { visitor } = await signIn()
       server.keys.fault = fault
       const { rejection, status } = await ask(server, visitor, transport)
@@ -91,7 +91,7 @@ describe('what cannot be decided is 503, never 401 and never 200', () => {
   test.each([
     { failure: 'store', break: () => (server.store.answer = () => Promise.reject(new Error('down'))) },
     { failure: 'key set', break: () => (server.keys.fault = new AuthError('KEYS_UNAVAILABLE')) },
-  ])('a connection works again once the $failure is back: a 503 is not remembered', async (row) => {
+  ])('a connection works again after the $failure recovers: a 503 is not cached', async (row) => {
     const { userId, visitor } = await signIn()
     const client = connectWebSocket(server, visitor)
     row.break()
@@ -126,7 +126,7 @@ describe('Retry-After', () => {
     expect(answers[0]?.headers.get('retry-after')).toBe('30')
   })
 
-  test('is no header of a mixed batch, which is 207, nor of a stream, which is 200: it is in the error', async () => {
+  test('is in the error instead of a header for a mixed batch (207) and a stream (200)', async () => {
     const { visitor } = await signIn()
     server.store.answer = () => Promise.reject(new Error('down'))
     for (const transport of ['httpBatchLink over node', 'httpBatchStreamLink over node'] as const) {
@@ -146,10 +146,10 @@ describe('Retry-After', () => {
   })
 })
 
-describe('errors from further in', () => {
+describe('errors from within a resolver', () => {
   test.each([
     {
-      error: 'SESSIONS_UNAVAILABLE of a resolver',
+      error: "a resolver's SESSIONS_UNAVAILABLE",
       path: 'gone',
       rejection: {
         code: 'SERVICE_UNAVAILABLE',
@@ -158,12 +158,12 @@ describe('errors from further in', () => {
       },
     },
     {
-      error: 'ACCOUNT_BANNED of a resolver',
+      error: "a resolver's ACCOUNT_BANNED",
       path: 'banned',
       rejection: rejectionFor('ACCOUNT_BANNED', { replay: false }),
     },
     {
-      error: "an app's own error",
+      error: "the app's own error",
       path: 'missing',
       rejection: { code: 'NOT_FOUND', httpStatus: 404, message: 'You have no such note', auth: null },
     },
@@ -172,7 +172,7 @@ describe('errors from further in', () => {
       path: 'crash',
       rejection: { code: 'INTERNAL_SERVER_ERROR', httpStatus: 500, auth: null },
     },
-  ] as const)('$error keeps what it says, and is no rejection to replay', async ({ path, rejection }) => {
+  ] as const)('$error keeps its content, and must not be replayed', async ({ path, rejection }) => {
     const { visitor } = await signIn()
     for (const client of [
       connectHttp(server, visitor, 'httpLink over node').client,
@@ -183,7 +183,7 @@ describe('errors from further in', () => {
     }
   })
 
-  test('an input that does not parse is BAD_REQUEST for an authorized caller, and hidden from an anonymous one', async () => {
+  test("an input that doesn't parse is BAD_REQUEST for an authorized caller, and hidden from an anonymous one", async () => {
     const { visitor } = await signIn()
     const wrong = { name: '' }
     const known = connectHttp(server, visitor, 'httpLink over node').client
@@ -196,7 +196,7 @@ describe('errors from further in', () => {
   })
 })
 
-test('no text of a library or of the database reaches the client', async () => {
+test('no message of a library or the database reaches the client', async () => {
   const { visitor } = await signIn()
   server.store.answer = () => Promise.reject(new Error('connect ECONNREFUSED 10.0.0.7:5432'))
   const answer = await fetch(`http://${server.host}/trpc/me`, { headers: visitor.headers })

@@ -22,7 +22,7 @@ describe.each([
   { transport: 'wsLink', peek: (who: Visitor) => connectWebSocket(server, who).peek.query() },
   { transport: 'createCaller', peek: (who: Visitor) => callerFor(server, who).peek() },
 ])('getSession(ctx) in a public procedure over $transport', ({ peek }) => {
-  test('is the session of the caller', async () => {
+  test("returns the caller's session", async () => {
     const session = await server.auth.signIn()
     expect(await peek(browser(session))).toBe(session.sessionId)
     expect(server.auth.lookups.count).toBe(1)
@@ -54,7 +54,7 @@ describe.each([
       },
     },
   ] as const)(
-    'throws $reason, which must not be replayed: the resolver has begun',
+    'throws $reason, which must not be replayed, since the resolver has started',
     async ({ reason, prepare }) => {
       const { rejection } = await outcomeOf(peek(await prepare()))
       expect(rejection).toEqual(rejectionFor(reason, { replay: false }))
@@ -63,13 +63,13 @@ describe.each([
   )
 })
 
-test('getSession(ctx) inside a protected procedure notices a revocation of a moment ago', async () => {
+test('getSession(ctx) in a protected procedure notices a recent revocation', async () => {
   const { client } = connectHttp(server, browser(await server.auth.signIn()), 'httpLink over node')
   const { rejection } = await outcomeOf(client.recheck.query())
   expect(rejection).toEqual(rejectionFor('SESSION_NOT_FOUND', { replay: false }))
 })
 
-test('getSession(ctx) shares no read in an action, where revocations may not be announced', async () => {
+test('getSession(ctx) looks the session up again in an action, where revocations may not be announced', async () => {
   const { auth } = createAuthContext(server.config).headers(browser(await server.auth.signIn()).headers)
   const request = { ...auth[authRequest], store: server.db[authStore] }
   const ctx = { auth: { ...auth, [authRequest]: request }, db: server.db }
@@ -77,7 +77,7 @@ test('getSession(ctx) shares no read in an action, where revocations may not be 
   expect(server.auth.lookups.count).toBe(2)
 })
 
-test('getSession(ctx) checks the origin too', async () => {
+test('getSession(ctx) also checks the origin', async () => {
   const { cookie } = await server.auth.signIn()
   const { client } = connectHttp(server, { headers: { ...FOREIGN, cookie } }, 'httpLink over node')
   const { rejection } = await outcomeOf(client.peek.query())
@@ -86,15 +86,15 @@ test('getSession(ctx) checks the origin too', async () => {
 
 test.each([
   { request: 'a GET for a page', context: { method: 'GET' }, reason: null },
-  { request: 'a POST of a form', context: { method: 'POST' }, reason: 'ORIGIN_REJECTED' },
-])('getSession(ctx) outside of tRPC takes $request for what it is: $reason', async ({ context, reason }) => {
+  { request: "a form's POST", context: { method: 'POST' }, reason: 'ORIGIN_REJECTED' },
+])('getSession(ctx) outside of tRPC checks the origin of $request: $reason', async ({ context, reason }) => {
   const { cookie } = await server.auth.signIn()
   const { auth } = createAuthContext(server.config).headers({ cookie }, context)
   const { rejection } = await outcomeOf(getSession({ auth, db: server.db }))
   expect(rejection?.auth?.reason ?? null).toBe(reason)
 })
 
-test('getSession(ctx) goes by the strictest rule where tRPC did not know the procedure', async () => {
+test('getSession(ctx) applies the strictest rule if tRPC found no procedure', async () => {
   const { cookie } = await server.auth.signIn()
   const { http } = createAuthContext(server.config)
   const { auth } = http({

@@ -16,7 +16,7 @@ import { soon } from '../support/soon.ts'
 import { PATHS, startServer, type TestServer } from '../support/start-server.ts'
 import { browser } from '../support/visitor.ts'
 
-/** The lease of a call, which the test ends. */
+/** Creates a call's lease that the test ends. */
 function testLease() {
   const controller = new AbortController()
   const lease = {
@@ -43,7 +43,7 @@ async function* numbers(): AsyncGenerator<unknown> {
   for (let number = 1; ; number++) yield number
 }
 
-/** Whether a part of an answer ends with the session. */
+/** Returns whether a part of a response ends with the session. */
 async function endsWith(part: unknown): Promise<boolean> {
   if (typeof part !== 'object' || part === null) return false
   const ended = 'then' in part ? part : (part as AsyncGenerator)[Symbol.asyncIterator]().next()
@@ -69,10 +69,10 @@ describe('a response', () => {
     ['a plain object', { a: 1, b: { c: null } }],
     ['a list of promises, which tRPC does not stream', [Promise.resolve(1)]],
     ['a promise deeper than tRPC looks', { a: { b: Promise.resolve(1) } }],
-    ['an object of a class', new Row()],
-    ['a thing with a method then that is no promise', { a: Object.fromEntries([['then', () => 1]]) }],
+    ['a class instance', new Row()],
+    ["an object with a then method that isn't a promise", { a: Object.fromEntries([['then', () => 1]]) }],
     ['a date', new Date(0)],
-  ])('in which nothing streams is handed on as it is: %s', (_name, answer) => {
+  ])('without streams is returned unchanged: %s', (_name, answer) => {
     expect(guard(answer)).toBe(answer)
     expect(lease.openStream).not.toHaveBeenCalled()
   })
@@ -84,7 +84,10 @@ describe('a response', () => {
       () => Object.assign(Object.create(null), { part: new Promise(() => {}) }),
     ],
     ['an object of another realm', () => runInNewContext('({ part: new Promise(() => {}) })')],
-    ['an object made from another', () => Object.assign(Object.create({}), { part: new Promise(() => {}) })],
+    [
+      'an object with a prototype object',
+      () => Object.assign(Object.create({}), { part: new Promise(() => {}) }),
+    ],
     ['an object with an iterable', () => ({ part: numbers() })],
   ]
   test.each(plain)('that is %s has its parts guarded', async (_name, make) => {
@@ -102,7 +105,7 @@ describe('a promise in a response', () => {
     expect(lease.end).toHaveBeenCalledOnce()
   })
 
-  test('is held back until it is decided whether the session is valid', async () => {
+  test("is held back until the session's validity is known", async () => {
     const pending = deferred<void>()
     lease.pending = pending.promise
     const settled = vi.fn<(value: unknown) => void>()
@@ -115,7 +118,7 @@ describe('a promise in a response', () => {
     expect(settled).toHaveBeenCalledWith('value')
   })
 
-  test('does not bring a value for which it is decided that the session has ended', async () => {
+  test('does not resolve to a value if the session has ended', async () => {
     const pending = deferred<void>()
     lease.pending = pending.promise
     const part = partOf(Promise.resolve('value'))
@@ -126,15 +129,18 @@ describe('a promise in a response', () => {
     await expect(part).rejects.toThrow('the session has ended')
   })
 
-  test('guards an iterable that it brings', async () => {
+  test('guards an iterable that it resolves to', async () => {
     expect(await endsWith(await partOf(Promise.resolve(numbers())))).toBe(true)
   })
 })
 
 describe('an iterable', () => {
   test.each([
-    ['that is the answer', (source: AsyncIterable<unknown>) => guard(source)],
-    ['in an answer', (source: AsyncIterable<unknown>) => (guard({ part: source }) as { part: unknown }).part],
+    ['that is the response', (source: AsyncIterable<unknown>) => guard(source)],
+    [
+      'in a response',
+      (source: AsyncIterable<unknown>) => (guard({ part: source }) as { part: unknown }).part,
+    ],
   ])('%s guards what it yields and what it returns', async (_name, guarded) => {
     const stream = guarded(
       (async function* () {
@@ -148,7 +154,7 @@ describe('an iterable', () => {
     expect(await endsWith(last.value.inner)).toBe(true)
   })
 
-  test('over a transport that carries no streams yields what it yields', async () => {
+  test('passes its values on over a transport without streams', async () => {
     const value = { inner: Promise.resolve(1) }
     const source = (async function* () {
       yield value
@@ -171,7 +177,7 @@ test('every part has a separate lease', async () => {
 })
 
 describe.each(['node', 'fetch'] as const)(
-  'a response of several parts over JSON lines, %s adapter',
+  'a response with several parts over JSON lines, %s adapter',
   (adapter) => {
     let server: TestServer
     beforeAll(async () => {
@@ -180,7 +186,7 @@ describe.each(['node', 'fetch'] as const)(
     afterEach(() => server.clear())
     afterAll(() => server.close())
 
-    /** The answer as it comes over the wire. */
+    /** Opens the response on the wire. */
     async function open() {
       const session = await server.auth.signIn()
       server.stage.closeGate()
@@ -222,14 +228,14 @@ describe.each(['node', 'fetch'] as const)(
       server.stage.openGate()
       server.stage.ticker.emit('tick', 'afterwards')
       await soon(() => expect(wire.isOver).toBe(true))
-      // Of `later`, `live` and `never`.
+      // For `later`, `live`, and `never`.
       expect(count('"reason":"SESSION_NOT_FOUND"')).toBe(3)
       expect(count('"replay":false')).toBe(3)
       expect([count('afterwards'), count('said')]).toEqual([0, 0])
       expect(server.feed.listeners).toBe(0)
     })
 
-    test('ends in the parts of its parts', async () => {
+    test('ends in nested parts', async () => {
       const { session, wire, count } = await open()
       server.stage.openGate()
       await soon(() => expect(count('"ready"')).toBe(3))
@@ -241,7 +247,7 @@ describe.each(['node', 'fetch'] as const)(
       expect(server.feed.listeners).toBe(0)
     })
 
-    test('leaves no listener behind when its reader goes away', async () => {
+    test('leaves no listener behind when its reader disconnects', async () => {
       const { page } = await open()
       expect(server.feed.listeners).toBe(1)
       page.abort()

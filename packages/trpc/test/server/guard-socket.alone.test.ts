@@ -20,42 +20,42 @@ afterEach(async () => {
 afterAll(() => server.close())
 
 /** A frame of the server, or the close of the connection. */
-type Heard =
+type Received =
   | { id: number; value: unknown }
   | { id: number; reason: string | null }
   | { method: string }
   | { closed: string }
 
-/** A connection as it comes over the wire. */
+/** A connection on the wire. */
 interface Line {
-  readonly heard: Heard[]
+  readonly received: Received[]
   send(id: number, method: 'query' | 'subscription', path: string): void
   hangUp(): void
 }
 
 async function connect(session: Pick<TestSession, 'cookie'> | undefined): Promise<Line> {
   const socket = new WebSocket(`ws://${server.host}/ws`, { headers: browser(session).headers })
-  const heard: Heard[] = []
+  const received: Received[] = []
   socket.on('message', (message) => {
     const { id, method, result, error } = JSON.parse(String(message))
-    if (method !== undefined) heard.push({ method })
-    else if (error !== undefined) heard.push({ id, reason: error.data.auth?.reason ?? null })
-    else if (result.type === 'data') heard.push({ id, value: result.data })
+    if (method !== undefined) received.push({ method })
+    else if (error !== undefined) received.push({ id, reason: error.data.auth?.reason ?? null })
+    else if (result.type === 'data') received.push({ id, value: result.data })
   })
-  socket.on('close', (code, reason) => heard.push({ closed: `${code} ${reason}` }))
+  socket.on('close', (code, reason) => received.push({ closed: `${code} ${reason}` }))
   await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
   return {
-    heard,
+    received,
     send: (id, method, path) => socket.send(JSON.stringify({ id, method, params: { path } })),
     hangUp: () => socket.terminate(),
   }
 }
 
-/** A connection on which the user has been let in. */
+/** Connects and makes an accepted call. */
 async function connectAndCall(session: TestSession): Promise<Line> {
   const line = await connect(session)
   line.send(1, 'query', 'me')
-  await soon(() => expect(line.heard).toEqual([{ id: 1, value: session.userId }]))
+  await soon(() => expect(line.received).toEqual([{ id: 1, value: session.userId }]))
   return line
 }
 
@@ -63,24 +63,24 @@ const CLOSED = { closed: '4403 ACCOUNT_BANNED' }
 const setUser = (userId: string, user: { role?: string }) =>
   server.auth.db.updateTable('user').set(user).where('id', '=', userId).execute()
 
-describe('the socket of a user who is banned is closed with 4403', () => {
+describe("a banned user's socket is closed with 4403", () => {
   test('while it is idle', async () => {
     const session = await server.auth.signIn()
-    const { heard } = await connectAndCall(session)
+    const { received } = await connectAndCall(session)
     await server.auth.ban(session)
-    await soon(() => expect(heard.at(-1)).toEqual(CLOSED))
+    await soon(() => expect(received.at(-1)).toEqual(CLOSED))
   })
 
   test('after the errors of all its streams', async () => {
     const session = await server.auth.signIn()
-    const { heard, send } = await connect(session)
+    const { received, send } = await connect(session)
     const paths = ['clock', 'observableClock', 'deaf', 'stubborn', 'trackedClock']
     paths.forEach((path, id) => void send(id, 'subscription', path))
-    await soon(() => expect(heard).toHaveLength(paths.length))
+    await soon(() => expect(received).toHaveLength(paths.length))
     await server.auth.ban(session)
     server.stage.ticker.emit('tick', 'late')
-    await soon(() => expect(heard.at(-1)).toEqual(CLOSED))
-    const rejections = heard.slice(paths.length, -1)
+    await soon(() => expect(received.at(-1)).toEqual(CLOSED))
+    const rejections = received.slice(paths.length, -1)
     expect(rejections).toHaveLength(paths.length)
     expect(rejections).toEqual(
       expect.arrayContaining(paths.map((_path, id) => ({ id, reason: 'ACCOUNT_BANNED' }))),
@@ -90,12 +90,12 @@ describe('the socket of a user who is banned is closed with 4403', () => {
   test('after the response to the call that it rejects', async () => {
     const session = await server.auth.signIn()
     await server.auth.ban(session)
-    const { heard, send } = await connect(session)
+    const { received, send } = await connect(session)
     send(1, 'query', 'me')
-    await soon(() => expect(heard).toEqual([{ id: 1, reason: 'ACCOUNT_BANNED' }, CLOSED]))
+    await soon(() => expect(received).toEqual([{ id: 1, reason: 'ACCOUNT_BANNED' }, CLOSED]))
   })
 
-  test('in every window, and other users keep theirs', async () => {
+  test('in every window, but not those of other users', async () => {
     const session = await server.auth.signIn()
     const elsewhere = await server.auth.signIn({ userId: session.userId })
     const stranger = await server.auth.signIn()
@@ -106,12 +106,12 @@ describe('the socket of a user who is banned is closed with 4403', () => {
     ]
     const other = await connectAndCall(stranger)
     await server.auth.ban(session)
-    for (const { heard } of lines) await soon(() => expect(heard.at(-1)).toEqual(CLOSED))
+    for (const { received } of lines) await soon(() => expect(received.at(-1)).toEqual(CLOSED))
     other.send(2, 'query', 'me')
-    await soon(() => expect(other.heard.at(-1)).toEqual({ id: 2, value: stranger.userId }))
+    await soon(() => expect(other.received.at(-1)).toEqual({ id: 2, value: stranger.userId }))
   })
 
-  test('although the ban came while the first call was being answered', async () => {
+  test('even if the ban happens during the first call', async () => {
     const session = await server.auth.signIn()
     server.store.answer = async (find) => {
       const found = await find()
@@ -119,23 +119,23 @@ describe('the socket of a user who is banned is closed with 4403', () => {
       await server.auth.ban(session)
       return found
     }
-    const { heard, send } = await connect(session)
+    const { received, send } = await connect(session)
     send(1, 'query', 'me')
-    await soon(() => expect(heard.at(-1)).toEqual(CLOSED))
+    await soon(() => expect(received.at(-1)).toEqual(CLOSED))
   })
 
-  test('although the database was away when the ban was announced', async () => {
+  test('even if the database was unreachable when the ban was announced', async () => {
     const session = await server.auth.signIn()
-    const { heard } = await connectAndCall(session)
+    const { received } = await connectAndCall(session)
     server.store.answer = () => Promise.reject(new Error('down'))
     await server.auth.ban(session)
     expect(server.sockets.size).toBe(1)
     server.store.answer = null
-    await soon(() => expect(heard.at(-1)).toEqual(CLOSED))
+    await soon(() => expect(received.at(-1)).toEqual(CLOSED))
   })
 })
 
-describe('the socket of credentials that were replaced gets a reconnect message and is closed with 4401', () => {
+describe('a socket with replaced credentials gets a reconnect message and is closed with 4401', () => {
   const REPLACED = [{ method: 'reconnect' }, { closed: '4401 TOKEN_INVALID' }]
   const reauthenticate = (session: TestSession) =>
     callEndpoint(server, browser(session), {
@@ -146,70 +146,70 @@ describe('the socket of credentials that were replaced gets a reconnect message 
 
   test('while it is idle', async () => {
     const session = await server.auth.signIn()
-    const { heard } = await connectAndCall(session)
+    const { received } = await connectAndCall(session)
     await reauthenticate(session)
-    await soon(() => expect(heard.slice(-2)).toEqual(REPLACED))
+    await soon(() => expect(received.slice(-2)).toEqual(REPLACED))
   })
 
   test('after the errors of its streams', async () => {
     const session = await server.auth.signIn()
-    const { heard, send } = await connect(session)
+    const { received, send } = await connect(session)
     const paths = ['clock', 'observableClock', 'deaf', 'stubborn', 'trackedClock']
     paths.forEach((path, id) => void send(id, 'subscription', path))
-    await soon(() => expect(heard).toHaveLength(paths.length))
+    await soon(() => expect(received).toHaveLength(paths.length))
     await reauthenticate(session)
     server.stage.ticker.emit('tick', 'late')
-    await soon(() => expect(heard.at(-1)).toEqual(REPLACED[1]))
-    expect(heard.slice(paths.length)).toEqual(
+    await soon(() => expect(received.at(-1)).toEqual(REPLACED[1]))
+    expect(received.slice(paths.length)).toEqual(
       expect.arrayContaining([...paths.map((_path, id) => ({ id, reason: 'TOKEN_INVALID' })), REPLACED[0]]),
     )
-    expect(heard).not.toContainEqual(expect.objectContaining({ value: 'late' }))
+    expect(received).not.toContainEqual(expect.objectContaining({ value: 'late' }))
   })
 
-  test('also where the change was not announced, at its next call', async () => {
+  test("at its next call if the change wasn't announced", async () => {
     const session = await server.auth.signIn()
-    const { heard, send } = await connectAndCall(session)
+    const { received, send } = await connectAndCall(session)
     await server.auth.db
       .updateTable('session')
       .set({ version: 2 })
       .where('id', '=', session.sessionId)
       .execute()
     send(2, 'query', 'me')
-    await soon(() => expect(heard.at(-1)).toEqual(REPLACED[1]))
-    expect(heard).toContainEqual({ id: 2, reason: 'TOKEN_INVALID' })
+    await soon(() => expect(received.at(-1)).toEqual(REPLACED[1]))
+    expect(received).toContainEqual({ id: 2, reason: 'TOKEN_INVALID' })
   })
 
-  test('when the grace period of a rotation has passed, and not before', async () => {
+  test('when the grace period of a rotation has passed, and not earlier', async () => {
     const rotating = await startServer({ session: { rotateSessionToken: true } })
     onTestFinished(() => rotating.close())
     const session = await rotating.auth.signIn()
     const socket = new WebSocket(`ws://${rotating.host}/ws`, { headers: browser(session).headers })
-    const heard: string[] = []
-    socket.on('message', (message) => heard.push(String(message)))
+    const received: string[] = []
+    socket.on('message', (message) => received.push(String(message)))
     const closed = new Promise<number>((resolve) => socket.once('close', resolve))
     await new Promise((resolve) => socket.once('open', resolve))
     const call = (id: number) => socket.send(JSON.stringify({ id, method: 'query', params: { path: 'me' } }))
     call(1)
-    await soon(() => expect(heard).toHaveLength(1))
+    await soon(() => expect(received).toHaveLength(1))
     await callEndpoint(rotating, browser(session), { method: 'GET', path: '/backend/token' })
     call(2)
-    await soon(() => expect(heard).toHaveLength(2))
-    expect(heard[1]).toContain(session.userId)
+    await soon(() => expect(received).toHaveLength(2))
+    expect(received[1]).toContain(session.userId)
     rotating.auth.clock.advance(31)
     call(3)
     expect(await closed).toBe(4401)
-    expect(heard.slice(2).join()).toContain('TOKEN_INVALID')
+    expect(received.slice(2).join()).toContain('TOKEN_INVALID')
   })
 
-  test('but a socket that was opened with replaced credentials stays open: public procedures work', async () => {
+  test('but stays open for public procedures if it was opened with replaced credentials', async () => {
     const session = await server.auth.signIn()
     await reauthenticate(session)
-    const { heard, send } = await connect(session)
+    const { received, send } = await connect(session)
     send(1, 'query', 'me')
-    await soon(() => expect(heard).toEqual([{ id: 1, reason: 'TOKEN_INVALID' }]))
+    await soon(() => expect(received).toEqual([{ id: 1, reason: 'TOKEN_INVALID' }]))
     await new Promise((resolve) => setTimeout(resolve, 200))
     send(2, 'query', 'health')
-    await soon(() => expect(heard.at(-1)).toEqual({ id: 2, value: 'ok' }))
+    await soon(() => expect(received.at(-1)).toEqual({ id: 2, value: 'ok' }))
   })
 })
 
@@ -241,37 +241,37 @@ describe('the socket stays open', () => {
     ]
   test.each(endings)('when $when', async ({ end, reason }) => {
     const session = await server.auth.signIn()
-    const { heard, send } = await connectAndCall(session)
+    const { received, send } = await connectAndCall(session)
     await end(session)
     send(2, 'query', 'me')
-    await soon(() => expect(heard).toHaveLength(2))
-    expect(heard.at(-1)).toEqual(reason === null ? { id: 2, value: session.userId } : { id: 2, reason })
-    // Longer than a banned user's would have stayed open.
+    await soon(() => expect(received).toHaveLength(2))
+    expect(received.at(-1)).toEqual(reason === null ? { id: 2, value: session.userId } : { id: 2, reason })
+    // Longer than a banned user's socket would stay open.
     await new Promise((resolve) => setTimeout(resolve, 200))
     send(3, 'query', 'health')
-    await soon(() => expect(heard.at(-1)).toEqual({ id: 3, value: 'ok' }))
+    await soon(() => expect(received.at(-1)).toEqual({ id: 3, value: 'ok' }))
   })
 })
 
-describe('what a socket holds', () => {
-  test('is one listener from the first guarded call to its end, however many calls come', async () => {
+describe("a socket's listeners", () => {
+  test('are one from the first guarded call to its end, even for many calls', async () => {
     const session = await server.auth.signIn()
     const line = await connect(session)
     line.send(1, 'query', 'health')
-    await soon(() => expect(line.heard).toHaveLength(1))
+    await soon(() => expect(line.received).toHaveLength(1))
     expect(server.feed.listeners).toBe(0)
 
     const before = server.feed.subscriptions
     for (let id = 2; id < 12; id++) line.send(id, 'query', id % 2 ? 'me' : 'secret')
     line.send(12, 'subscription', 'clock')
-    await soon(() => expect(line.heard).toHaveLength(12))
+    await soon(() => expect(line.received).toHaveLength(12))
     expect(server.feed.subscriptions).toBe(before + 1)
     expect(server.feed.listeners).toBe(1)
     line.hangUp()
     await soon(() => expect(server.feed.listeners).toBe(0))
   })
 
-  test('is shared by the sockets of a session, and goes with the last of them', async () => {
+  test("are shared by a session's sockets, and removed with the last socket", async () => {
     const session = await server.auth.signIn()
     const lines = [await connectAndCall(session), await connectAndCall(session)]
     expect(server.feed.listeners).toBe(1)
@@ -281,8 +281,8 @@ describe('what a socket holds', () => {
   })
 })
 
-describe('a socket that is to be closed', () => {
-  /** A socket of whose user two calls were rejected since the ban. */
+describe('a socket that is about to be closed', () => {
+  /** Opens a socket with two rejected calls after a ban. */
   async function rejectTwice() {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
     onTestFinished(async () => {
@@ -312,14 +312,14 @@ describe('a socket that is to be closed', () => {
     }
   }
 
-  test('is closed once, however many calls are rejected', async () => {
+  test('is closed once, even if many calls are rejected', async () => {
     const { close, hangUp } = await rejectTwice()
     await vi.advanceTimersByTimeAsync(10_000)
     expect(close).toHaveBeenCalledExactlyOnceWith(4403, 'ACCOUNT_BANNED')
     hangUp()
   })
 
-  test('is not when its client hangs up first, and leaves no timer', async () => {
+  test('is not closed if its client disconnects first, and leaves no timer', async () => {
     const { close, hangUp } = await rejectTwice()
     hangUp()
     await vi.advanceTimersByTimeAsync(10_000)

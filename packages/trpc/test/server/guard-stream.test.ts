@@ -30,7 +30,7 @@ async function setExpiry({ sessionId }: TestSession, inMs: number): Promise<void
 }
 
 const tick = (value: string) => server.stage.ticker.emit('tick', value)
-/** The text of a value, which `tracked()` wraps. */
+/** Returns a value's text, which `tracked()` wraps. */
 const textOf = (value: unknown) =>
   typeof value === 'object' && value !== null && 'data' in value ? value.data : value
 
@@ -72,7 +72,7 @@ describe.each(STREAMS)('$stream', ({ open }) => {
     expectEnd(await stream.ended, 'SESSION_EXPIRED')
   })
 
-  test('ends with SESSIONS_UNAVAILABLE when the store does not respond whether it was revoked', async () => {
+  test("ends with SESSIONS_UNAVAILABLE when the store can't confirm a revocation", async () => {
     const { session, stream } = await begin(server, open)
     server.store.answer = () => Promise.reject(new Error('down'))
     server.feed.publish(session)
@@ -83,7 +83,7 @@ describe.each(STREAMS)('$stream', ({ open }) => {
     expect(stream.values.map(textOf)).toEqual(['ready'])
   })
 
-  test('holds a value back until it is decided whether the session was revoked', async () => {
+  test('holds a value back until it is known whether the session was revoked', async () => {
     const { session, stream } = await begin(server, open)
     const decision = deferred<void>()
     server.store.answer = async (find) => {
@@ -99,7 +99,7 @@ describe.each(STREAMS)('$stream', ({ open }) => {
     stream.unsubscribe()
   })
 
-  test('is not ended by a renewal of expiresAt', async () => {
+  test('continues after a renewal of expiresAt', async () => {
     const session = await server.auth.signIn()
     await setExpiry(session, 100)
     const stream = await open(server, session)
@@ -113,7 +113,7 @@ describe.each(STREAMS)('$stream', ({ open }) => {
     stream.unsubscribe()
   })
 
-  test("is not ended by another user's revocation, nor by another session of the same user", async () => {
+  test("continues after another user's revocation, or one of another session of the same user", async () => {
     const { session, stream } = await begin(server, open)
     const stranger = await server.auth.signIn()
     const secondBrowser = await server.auth.signIn({ userId: session.userId })
@@ -126,7 +126,7 @@ describe.each(STREAMS)('$stream', ({ open }) => {
     stream.unsubscribe()
   })
 
-  test('is not ended by the expiry of its JWT', async () => {
+  test('continues after the expiry of its JWT', async () => {
     const { session, stream } = await begin(server, open)
     server.auth.clock.advance(16 * 60)
     server.feed.publish(session)
@@ -135,7 +135,7 @@ describe.each(STREAMS)('$stream', ({ open }) => {
     stream.unsubscribe()
   })
 
-  test('leaves no listener behind when its reader goes away', async () => {
+  test('leaves no listener behind when its reader disconnects', async () => {
     const { stream } = await begin(server, open)
     expect(server.feed.listeners).toBeGreaterThan(0)
     stream.unsubscribe()
@@ -143,16 +143,16 @@ describe.each(STREAMS)('$stream', ({ open }) => {
   })
 })
 
-describe('a source that does not stop when it is told to still lets the client be told', () => {
+describe("a source that ignores its signal doesn't delay the client's error", () => {
   test.each<{ source: string; open: Open }>([
     { source: 'deaf, over WebSocket', open: overWebSocket('deaf') },
     { source: 'deaf, over server-sent events', open: overEvents('node', 'deaf') },
     { source: 'deaf, as a streamed query', open: overJsonLines('node', 'deafStreamed') },
-    { source: 'whose clean-up never ends, over WebSocket', open: overWebSocket('stubborn') },
-    { source: 'whose clean-up never ends, over server-sent events', open: overEvents('fetch', 'stubborn') },
-    { source: 'whose clean-up fails, over WebSocket', open: overWebSocket('clumsy') },
-    { source: 'whose clean-up fails, over server-sent events', open: overEvents('fetch', 'clumsy') },
-  ])('one $source', async ({ open }) => {
+    { source: 'with an endless cleanup, over WebSocket', open: overWebSocket('stubborn') },
+    { source: 'with an endless cleanup, over server-sent events', open: overEvents('fetch', 'stubborn') },
+    { source: 'with a failing cleanup, over WebSocket', open: overWebSocket('clumsy') },
+    { source: 'with a failing cleanup, over server-sent events', open: overEvents('fetch', 'clumsy') },
+  ])('$source', async ({ open }) => {
     const { session, stream } = await begin(server, open)
     await server.auth.revoke(session)
     expectEnd(await stream.ended, 'SESSION_NOT_FOUND')
@@ -160,13 +160,13 @@ describe('a source that does not stop when it is told to still lets the client b
   })
 })
 
-describe('a revocation between Step 2 and the first value is not missed', () => {
+describe('a revocation between Step 2 and the first value is noticed', () => {
   const transports = [
     { transport: 'WebSocket', over: overWebSocket },
     { transport: 'server-sent events', over: (procedure: Procedure) => overEvents('node', procedure) },
   ]
 
-  test.each(transports)('while Step 2 is being answered, over $transport', async ({ over }) => {
+  test.each(transports)('during Step 2, over $transport', async ({ over }) => {
     const session = await server.auth.signIn()
     const answered = deferred<void>()
     server.store.answer = async (find) => {
@@ -195,7 +195,7 @@ describe('a revocation between Step 2 and the first value is not missed', () => 
 })
 
 describe('guardObservable', () => {
-  /** A source in the hands of the test, and what comes out of it. */
+  /** Observes a source that the test controls. */
   function observe(prepare: (signal: AbortSignal) => void = () => {}) {
     const controller = new AbortController()
     prepare(controller.signal)
@@ -207,7 +207,7 @@ describe('guardObservable', () => {
     }
     let source: Parameters<Parameters<typeof observable<string>>[0]>[0] | undefined
     const left = vi.fn<() => void>()
-    const heard: string[] = []
+    const received: string[] = []
     const guarded = guardObservable(
       observable<string>((observer) => {
         source = observer
@@ -216,13 +216,13 @@ describe('guardObservable', () => {
       { openStream: () => lease },
     )
     const { unsubscribe } = guarded.subscribe({
-      next: (value) => void heard.push(String(value)),
-      error: (error) => void heard.push(String(error)),
-      complete: () => void heard.push('complete'),
+      next: (value) => void received.push(String(value)),
+      error: (error) => void received.push(String(error)),
+      complete: () => void received.push('complete'),
     })
     return {
       lease,
-      heard,
+      received,
       left,
       unsubscribe,
       emit: (value: string) => source?.next(value),
@@ -242,60 +242,60 @@ describe('guardObservable', () => {
   }
   const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-  test('keeps the order of what came before, while and after a read was pending', async () => {
-    const { heard, emit, ask, decide, complete } = observe()
+  test('keeps the order of values before, during, and after a pending read', async () => {
+    const { received, emit, ask, decide, complete } = observe()
     emit('1')
     const first = ask()
     emit('2')
-    // Another revocation is announced, and asked about, before the first result.
+    // Another revocation is announced and looked up before the first result.
     ask()
     emit('3')
     first.resolve()
     await turn()
-    expect(heard).toEqual(['1'])
+    expect(received).toEqual(['1'])
     const decided = decide()
     emit('4')
     complete()
     await decided
-    expect(heard).toEqual(['1', '2', '3', '4', 'complete'])
+    expect(received).toEqual(['1', '2', '3', '4', 'complete'])
   })
 
-  test('emits nothing that waited when the result ends it, and lets the source go', async () => {
-    const { heard, emit, ask, decide, end, lease, left } = observe()
+  test('emits no pending value after the end, and releases the source', async () => {
+    const { received, emit, ask, decide, end, lease, left } = observe()
     ask()
     emit('held back')
     end()
     await decide()
     emit('late')
-    expect(heard).toEqual(['Error: the session has ended'])
+    expect(received).toEqual(['Error: the session has ended'])
     expect(lease.end).toHaveBeenCalled()
     expect(left).toHaveBeenCalledOnce()
     expect(getEventListeners(lease.signal, 'abort')).toEqual([])
   })
 
   test('emits nothing that the source emits when the signal aborts', () => {
-    const { lease, heard, emit, end } = observe((signal) =>
+    const { lease, received, emit, end } = observe((signal) =>
       signal.addEventListener('abort', () => emit('last words')),
     )
     end()
-    expect(heard).toEqual(['Error: the session has ended'])
+    expect(received).toEqual(['Error: the session has ended'])
     expect(lease.end).toHaveBeenCalled()
   })
 
-  test('emits no waiting value after the subscriber has left', async () => {
-    const { heard, emit, ask, decide, unsubscribe, lease } = observe()
+  test('emits no pending value after the subscriber has left', async () => {
+    const { received, emit, ask, decide, unsubscribe, lease } = observe()
     ask()
     emit('held back')
     unsubscribe()
     await decide()
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
     expect(lease.end).toHaveBeenCalled()
     expect(getEventListeners(lease.signal, 'abort')).toEqual([])
   })
 })
 
 describe('guardIterable', () => {
-  /** A lease that the test ends. */
+  /** Creates a lease that the test ends. */
   function testLease() {
     const controller = new AbortController()
     return {
@@ -306,7 +306,7 @@ describe('guardIterable', () => {
     }
   }
 
-  /** A source that fails as soon as it is read after the end, as a timer with an aborted signal does. */
+  /** Creates a source that fails when it is read after the end, like a timer with an aborted signal. */
   function sourceOf(lease: ReturnType<typeof testLease>) {
     return {
       reads: 0,
@@ -327,7 +327,7 @@ describe('guardIterable', () => {
     }
   }
 
-  /** Promises that were rejected while nobody looked: Node ends the process for one. */
+  /** Records unhandled rejections, which end a Node process. */
   function watchUnseen() {
     const unseen = vi.fn<() => void>()
     process.on('unhandledRejection', unseen)
@@ -335,7 +335,7 @@ describe('guardIterable', () => {
     return unseen
   }
 
-  test('does not read on when the session ended between two reads, so that nothing is rejected unseen', async () => {
+  test('stops reading if the session ended between two reads, so there is no unhandled rejection', async () => {
     const lease = testLease()
     const source = sourceOf(lease)
     const guarded = guardIterable(source, { openStream: () => lease })
@@ -349,7 +349,7 @@ describe('guardIterable', () => {
     expect(source.returned).toHaveBeenCalledOnce()
   })
 
-  test('keeps the failure of a clean-up that comes after the end to itself', async () => {
+  test('swallows a cleanup failure after the end', async () => {
     const lease = testLease()
     const source = sourceOf(lease)
     source.returned.mockRejectedValue(new Error('the clean-up failed'))

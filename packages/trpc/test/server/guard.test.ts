@@ -14,40 +14,40 @@ beforeAll(async () => {
 afterEach(() => server.clear())
 afterAll(() => server.close())
 
-describe('no listener stays behind', () => {
+describe('no listener leaks', () => {
   test.each<{ stream: string; open: Open; values: string[]; code: string | undefined }>([
-    { stream: 'ends by itself, WebSocket', open: overWebSocket('short'), values: ['ready'], code: undefined },
+    { stream: 'completes, WebSocket', open: overWebSocket('short'), values: ['ready'], code: undefined },
     {
-      stream: 'ends by itself, events',
+      stream: 'completes, events',
       open: overEvents('node', 'short'),
       values: ['ready'],
       code: undefined,
     },
     {
-      stream: 'fails half-way, WebSocket',
+      stream: 'fails halfway, WebSocket',
       open: overWebSocket('fragile'),
       values: ['ready'],
       code: 'INTERNAL_SERVER_ERROR',
     },
     {
-      stream: 'fails half-way, events',
+      stream: 'fails halfway, events',
       open: overEvents('fetch', 'fragile'),
       values: ['ready'],
       code: 'INTERNAL_SERVER_ERROR',
     },
     {
-      stream: 'fails before it begins, WebSocket',
+      stream: 'fails before it starts, WebSocket',
       open: overWebSocket('stillborn'),
       values: [],
       code: 'INTERNAL_SERVER_ERROR',
     },
     {
-      stream: 'fails before it begins, events',
+      stream: 'fails before it starts, events',
       open: overEvents('node', 'stillborn'),
       values: [],
       code: 'INTERNAL_SERVER_ERROR',
     },
-  ])('of a stream that $stream', async ({ open, values, code }) => {
+  ])('from a stream that $stream', async ({ open, values, code }) => {
     const stream = await open(server, await server.auth.signIn())
     const rejection = await stream.ended
     expect(rejection?.code).toBe(code)
@@ -59,19 +59,19 @@ describe('no listener stays behind', () => {
     { stream: 'a clock', open: overWebSocket('clock') },
     { stream: 'an observable', open: overWebSocket('observableClock') },
     { stream: 'a deaf source', open: overWebSocket('deaf') },
-  ])('of $stream whose connection breaks', async ({ open }) => {
+  ])('from $stream whose connection breaks', async ({ open }) => {
     await begin(server, open)
     for (const socket of server.sockets) socket.terminate()
     await soon(() => expect(server.feed.listeners).toBe(0))
   })
 
-  test('of a deaf source whose page was closed', async () => {
+  test('from a source that ignores its signal after the page was closed', async () => {
     const { stream } = await begin(server, overEvents('fetch', 'deaf'))
     stream.unsubscribe()
     await soon(() => expect(server.feed.listeners).toBe(0))
   })
 
-  test('of a subscriber who leaves while the resolver prepares the stream', async () => {
+  test('from a subscriber who leaves while the resolver prepares the stream', async () => {
     server.stage.closeGate()
     const stream = await overEvents('node', 'lateClock')(server, await server.auth.signIn())
     await soon(() => expect(server.stage.runs).toEqual(['lateClock']))
@@ -90,7 +90,7 @@ describe('no listener stays behind', () => {
       connect: (visitor: Visitor) => connectHttp(server, visitor, 'httpBatchLink over fetch').client,
     },
     { link: 'wsLink', connect: (visitor: Visitor) => connectWebSocket(server, visitor) },
-  ])('of a streamed query that $link cannot carry', async ({ connect }) => {
+  ])("from a streamed query that $link can't transport", async ({ connect }) => {
     const client = connect(browser(await server.auth.signIn()))
     const { rejection } = await outcomeOf(client.streamed.query())
     expect(rejection?.code).toBe('UNSUPPORTED_MEDIA_TYPE')
@@ -99,7 +99,7 @@ describe('no listener stays behind', () => {
     expect(server.feed.listeners).toBe(0)
   })
 
-  test('of a streamed query that used its signal at once, when it has been read', async () => {
+  test('from a streamed query that read its signal at once and was fully read', async () => {
     const { client } = connectHttp(
       server,
       browser(await server.auth.signIn()),
@@ -111,7 +111,7 @@ describe('no listener stays behind', () => {
     await soon(() => expect(server.feed.listeners).toBe(0))
   })
 
-  test('of queries and mutations, which subscribe none in the first place', async () => {
+  test('from queries and mutations, which never subscribe', async () => {
     const client = connectWebSocket(server, browser(await server.auth.signIn()))
     const before = server.feed.subscriptions
     await Promise.all([client.me.query(), client.write.mutate(), client.rotate.mutate()])
@@ -122,7 +122,7 @@ describe('no listener stays behind', () => {
 })
 
 describe('the signal of the session', () => {
-  test('is let go when the query that looked at it is done', async () => {
+  test('is released when the query that read it is done', async () => {
     const client = connectWebSocket(server, browser(await server.auth.signIn()))
     const before = server.feed.subscriptions
     expect(await client.glance.query()).toBe(false)
@@ -130,7 +130,7 @@ describe('the signal of the session', () => {
     expect(server.feed.listeners).toBe(0)
   })
 
-  test('can be used when the call is over, and nothing is leased for it any more', async () => {
+  test('is usable after the call, without another lease', async () => {
     const client = connectWebSocket(server, browser(await server.auth.signIn()))
     await client.hasty.query()
     expect(server.stage.askForSignalLate()).toBeInstanceOf(AbortSignal)
@@ -150,7 +150,7 @@ describe('the signal of the session', () => {
     await soon(() => expect(server.stage.abortedAtCleanup).toEqual([true]))
   })
 
-  test('aborts with the rejection in a query that is still running, and is let go when the query ends', async () => {
+  test('aborts with the rejection in a running query, and is released when the query ends', async () => {
     const session = await server.auth.signIn()
     const client = connectWebSocket(server, browser(session))
     const waiting = client.waiting.query()
@@ -165,7 +165,7 @@ test.each<{ source: string; open: Open }>([
   { source: 'an iterable', open: overWebSocket('orphaned') },
   { source: 'an iterable, over server-sent events', open: overEvents('node', 'orphaned') },
   { source: 'an observable', open: overWebSocket('orphanedObservable') },
-])('a rejection of our own that comes out of $source keeps its reason', async ({ open }) => {
+])('a rejection by our own code from $source keeps its reason', async ({ open }) => {
   const { stream } = await begin(server, open)
   expect(await stream.ended).toMatchObject({
     code: 'SERVICE_UNAVAILABLE',
@@ -174,7 +174,7 @@ test.each<{ source: string; open: Open }>([
   })
 })
 
-test('a stream for which the session is optional ends with it all the same', async () => {
+test('a stream with an optional session ends with the session', async () => {
   const { session, stream } = await begin(server, overWebSocket('optionalClock'))
   await server.auth.revoke(session)
   expectEnd(await stream.ended, 'SESSION_NOT_FOUND')

@@ -42,7 +42,7 @@ beforeAll(async () => {
 })
 afterAll(() => auth.close())
 
-describe('what a session middleware does to the types of an app', () => {
+describe('the types that a session middleware adds', () => {
   test.each([
     { name: 'sessionMiddleware', middleware: sessionMiddleware },
     { name: 'sensitiveSessionMiddleware', middleware: sensitiveSessionMiddleware },
@@ -50,23 +50,26 @@ describe('what a session middleware does to the types of an app', () => {
       name: 'createSensitiveSessionMiddleware()',
       middleware: createSensitiveSessionMiddleware({ maxAge: 60 }),
     },
-  ])('$name adds session and identity, and leaves the rest of the context alone', async ({ middleware }) => {
-    const router = t.router({
-      me: t.procedure.use(middleware).query(({ ctx }) => {
-        expectTypeOf(ctx.session).toEqualTypeOf<Session>()
-        expectTypeOf(ctx.identity).toEqualTypeOf<Identity>()
-        expectTypeOf(ctx.auth.signal).toEqualTypeOf<AbortSignal>()
-        expectTypeOf(ctx.db).toEqualTypeOf<TestAuth['db']>()
-        expectTypeOf(ctx.requestId).toEqualTypeOf<string>()
-        const { requestId, session, identity } = ctx
-        return { requestId, userId: session.userId, sessionId: identity.sessionId }
-      }),
-    })
-    const { userId, sessionId, cookie } = await auth.signIn()
-    const context = createAuthContext(auth.config).headers(browser({ cookie }).headers)
-    const caller = t.createCallerFactory(router)({ ...context, db: auth.db, requestId: 'r1' })
-    expect(await caller.me()).toEqual({ requestId: 'r1', userId, sessionId })
-  })
+  ])(
+    '$name adds session and identity, and leaves the rest of the context unchanged',
+    async ({ middleware }) => {
+      const router = t.router({
+        me: t.procedure.use(middleware).query(({ ctx }) => {
+          expectTypeOf(ctx.session).toEqualTypeOf<Session>()
+          expectTypeOf(ctx.identity).toEqualTypeOf<Identity>()
+          expectTypeOf(ctx.auth.signal).toEqualTypeOf<AbortSignal>()
+          expectTypeOf(ctx.db).toEqualTypeOf<TestAuth['db']>()
+          expectTypeOf(ctx.requestId).toEqualTypeOf<string>()
+          const { requestId, session, identity } = ctx
+          return { requestId, userId: session.userId, sessionId: identity.sessionId }
+        }),
+      })
+      const { userId, sessionId, cookie } = await auth.signIn()
+      const context = createAuthContext(auth.config).headers(browser({ cookie }).headers)
+      const caller = t.createCallerFactory(router)({ ...context, db: auth.db, requestId: 'r1' })
+      expect(await caller.me()).toEqual({ requestId: 'r1', userId, sessionId })
+    },
+  )
 
   test('optionalSessionMiddleware adds a session that may be null', async () => {
     const router = t.router({
@@ -95,10 +98,20 @@ describe('what a session middleware does to the types of an app', () => {
       })
   })
 
-  test('rateLimit leaves the context as it was, before and after a session middleware', () => {
+  test('a function may be generic over the context', () => {
+    function createProcedure<Context extends DatabaseContext>() {
+      return initTRPC.context<Context>().create().procedure.use(sessionMiddleware)
+    }
+    createProcedure<Context>().query(({ ctx }) => {
+      expectTypeOf(ctx.session).toEqualTypeOf<Session>()
+      expectTypeOf(ctx.requestId).toEqualTypeOf<string>()
+    })
+  })
+
+  test('rateLimit leaves the context unchanged, before and after a session middleware', () => {
     t.procedure.use(rateLimit({ points: 1, duration: 1 })).query(({ ctx }) => {
       expectTypeOf(ctx.requestId).toEqualTypeOf<string>()
-      // @ts-expect-error there is no ctx.session without a middleware
+      // @ts-expect-error without a middleware, ctx.session does not exist
       return ctx.session
     })
     t.procedure
@@ -114,7 +127,7 @@ describe('what a session middleware does to the types of an app', () => {
       .query(({ ctx }) => expectTypeOf(ctx.session).toEqualTypeOf<Session | null>())
   })
 
-  test('the function of a rateLimit knows the call, and that its input has not been parsed', () => {
+  test('a rateLimit function receives the call, with an unparsed input', () => {
     t.procedure.input(z.object({ email: z.string() })).use(
       rateLimit({
         points: 1,
@@ -129,7 +142,7 @@ describe('what a session middleware does to the types of an app', () => {
     )
   })
 
-  test('inputs and outputs are those of the app', () => {
+  test("inputs and outputs are the app's", () => {
     const router = t.router({
       add: t.procedure
         .use(sessionMiddleware)
@@ -140,7 +153,7 @@ describe('what a session middleware does to the types of an app', () => {
     expectTypeOf<inferRouterOutputs<typeof router>['add']>().toEqualTypeOf<{ length: number }>()
   })
 
-  test('the error shape is that of the app, with the reason in it', () => {
+  test("the error shape is the app's, with the reason", () => {
     const router = t.router({ me: t.procedure.use(sessionMiddleware).query(() => 'ok') })
     type Data = NonNullable<TRPCClientErrorLike<typeof router>['data']>
     expectTypeOf<Data['requestId']>().toEqualTypeOf<string>()
@@ -148,7 +161,7 @@ describe('what a session middleware does to the types of an app', () => {
     expect(authErrorData({ error: new TRPCError({ code: 'NOT_FOUND' }), path: 'me' })).toBeNull()
   })
 
-  test('meta is that of the app', () => {
+  test("meta is the app's", () => {
     t.procedure
       .meta({ cost: 1 })
       .use(sessionMiddleware)
@@ -156,63 +169,63 @@ describe('what a session middleware does to the types of an app', () => {
         expectTypeOf(meta).toEqualTypeOf<{ cost: number } | undefined>()
         return next()
       })
-    // @ts-expect-error the app knows no such meta
+    // @ts-expect-error not a member of the app's meta
     t.procedure.use(sessionMiddleware).meta({ price: 1 })
   })
 })
 
-describe('what does not compile', () => {
+describe('type errors', () => {
   test('a session middleware on a context without auth, or without db', () => {
     const withoutAuth = initTRPC.context<Omit<Context, 'auth'>>().create()
-    // @ts-expect-error there is no ctx.auth
+    // @ts-expect-error ctx.auth is missing
     withoutAuth.procedure.use(sessionMiddleware)
-    // @ts-expect-error there is no ctx.auth
+    // @ts-expect-error ctx.auth is missing
     withoutAuth.procedure.use(optionalSessionMiddleware)
 
     const withoutDb = initTRPC.context<AuthContext>().create()
-    // @ts-expect-error there is no ctx.db
+    // @ts-expect-error ctx.db is missing
     withoutDb.procedure.use(sessionMiddleware)
-    // @ts-expect-error there is no ctx.db
+    // @ts-expect-error ctx.db is missing
     withoutDb.procedure.use(sensitiveSessionMiddleware)
 
     const withOtherDb = initTRPC.context<AuthContext & { db: { query: () => void } }>().create()
-    // @ts-expect-error ctx.db carries no store of sessions
+    // @ts-expect-error ctx.db has no session store
     withOtherDb.procedure.use(sessionMiddleware)
   })
 
   test('requireRole before a session middleware, or without a role', () => {
-    // @ts-expect-error there is no ctx.session yet
+    // @ts-expect-error ctx.session does not exist yet
     t.procedure.use(requireRole('admin'))
     // @ts-expect-error the session may be null
     t.procedure.use(optionalSessionMiddleware).use(requireRole('admin'))
-    // @ts-expect-error nobody would be let in
+    // @ts-expect-error at least one role is required
     requireRole()
   })
 
-  test('a rateLimit on a context without auth or without db, or by what it does not know', () => {
+  test('a rateLimit on a context without auth or db, or by an unknown key', () => {
     const withoutAuth = initTRPC.context<Omit<Context, 'auth'>>().create()
-    // @ts-expect-error there is no ctx.auth
+    // @ts-expect-error ctx.auth is missing
     withoutAuth.procedure.use(rateLimit({ points: 1, duration: 1 }))
     const withoutDb = initTRPC.context<AuthContext>().create()
-    // @ts-expect-error there is no ctx.db
+    // @ts-expect-error ctx.db is missing
     withoutDb.procedure.use(rateLimit({ points: 1, duration: 1 }))
-    // @ts-expect-error calls are counted by user or by address
+    // @ts-expect-error session is not one of the keys
     rateLimit({ points: 1, duration: 1, by: 'session' })
-    // @ts-expect-error a name is a text
+    // @ts-expect-error a name must be a string
     rateLimit({ points: 1, duration: 1, by: () => 7 })
   })
 
   test('createSensitiveSessionMiddleware without maxAge', () => {
-    // @ts-expect-error how long is too long?
+    // @ts-expect-error maxAge is required
     expect(() => createSensitiveSessionMiddleware({})).toThrow('maxAge')
   })
 
-  test('a session that is taken for granted where it is optional', () => {
+  test('a non-null session behind an optional guard', () => {
     t.procedure.use(optionalSessionMiddleware).query(({ ctx }) => {
       // @ts-expect-error the session may be null
       return ctx.session.userId
     })
-    // @ts-expect-error there is no ctx.session without a middleware
+    // @ts-expect-error without a middleware, ctx.session does not exist
     t.procedure.query(({ ctx }) => ctx.session)
   })
 

@@ -100,7 +100,7 @@ const ROWS: { given: string; visitor: Given; answer: 'the user' | 'null' | Reaso
   },
 ]
 
-describe.each(ROWS)('optionalSessionMiddleware, given $given: $answer', ({ visitor, answer }) => {
+describe.each(ROWS)('optionalSessionMiddleware with $given: $answer', ({ visitor, answer }) => {
   test.each([
     {
       transport: 'httpLink',

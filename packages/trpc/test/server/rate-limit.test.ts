@@ -9,7 +9,7 @@ import {
   callerFor,
   connectHttp,
   connectWebSocket,
-  type HttpTransport,
+  type HttpPath,
   statusOn,
 } from '../support/connect.ts'
 import { type Outcome, outcomeOf, rejectionFor } from '../support/outcome.ts'
@@ -26,7 +26,8 @@ beforeAll(async () => {
   server = await startServer({ trustedProxies: ['loopback'] })
 })
 beforeEach(() => {
-  // The counts go by the clock of the machine. Here it stands still, and what a test has counted is over in the next.
+  // Counts use the machine's clock, which is frozen here. This expires each test's counts before the next
+  // test.
   now += 3_600_000
   vi.useFakeTimers({ toFake: ['Date'], now })
 })
@@ -42,7 +43,7 @@ const reasonsOf = (outcomes: readonly Outcome[]): (Reason | null)[] =>
 const reasonOf = async (call: Promise<unknown>): Promise<Reason | null> =>
   reasonsOf([await outcomeOf(call)])[0] ?? null
 
-/** The reasons of so many calls, one after the other. */
+/** Makes this many calls in sequence, and returns their reasons. */
 async function inTurn(count: number, call: () => Promise<unknown>): Promise<(Reason | null)[]> {
   const reasons: (Reason | null)[] = []
   for (let i = 0; i < count; i++) reasons.push(await reasonOf(call()))
@@ -51,29 +52,29 @@ async function inTurn(count: number, call: () => Promise<unknown>): Promise<(Rea
 
 const letIn = (reasons: readonly (Reason | null)[]) => reasons.filter((reason) => reason === null).length
 
-/** Uses up what a limit allows. */
+/** Uses up a limit. */
 const exhaust = async (call: () => Promise<unknown>) => expect(letIn(await inTurn(3, call))).toBe(3)
 
 const signIn = async (): Promise<Visitor> => browser(await server.auth.signIn())
 
 let lastHost = 0
-/** An address that no other test has. */
+/** Returns an address that no other test uses. */
 const newAddress = () => `198.51.100.${++lastHost}`
 
-/** A stranger of whom our own proxy says where they come from. */
+/** Creates an anonymous visitor whose address the trusted proxy reports. */
 const from = (forwardedFor: string): Visitor => ({
   headers: { origin: ORIGIN, 'x-forwarded-for': forwardedFor },
 })
 
-const PLAIN = ['httpLink over node', 'httpLink over fetch'] as const satisfies readonly HttpTransport[]
+const PLAIN = ['httpLink over node', 'httpLink over fetch'] as const satisfies readonly HttpPath[]
 const BATCHES = [
   'httpBatchLink over node',
   'httpBatchLink over fetch',
   'httpBatchStreamLink over node',
   'httpBatchStreamLink over fetch',
-] as const satisfies readonly HttpTransport[]
+] as const satisfies readonly HttpPath[]
 
-/** How a client gets to a server. */
+/** The connections of clients to a server. */
 const CONNECTIONS: { transport: string; connect: (visitor: Visitor, to?: TestServer) => Client }[] = [
   ...PLAIN.map((transport) => ({
     transport,
@@ -82,8 +83,8 @@ const CONNECTIONS: { transport: string; connect: (visitor: Visitor, to?: TestSer
   { transport: 'wsLink', connect: (visitor, to = server) => connectWebSocket(to, visitor) },
 ]
 
-describe('what is counted', () => {
-  test.each(BATCHES)('are calls, not requests: five in one batch are five, over %s', async (transport) => {
+describe('counts', () => {
+  test.each(BATCHES)('calls, not requests: five in one batch are five, over %s', async (transport) => {
     const { client, answers } = connectHttp(server, await signIn(), transport)
     const outcomes = await Promise.all(
       Array.from({ length: 5 }, () => outcomeOf(client.limited.write.mutate())),
@@ -94,7 +95,7 @@ describe('what is counted', () => {
     expect(await reasonOf(client.limited.write.mutate())).toBe('RATE_LIMITED')
   })
 
-  test('are calls, not frames: five in one WebSocket message are five', async () => {
+  test('calls, not frames: five in one WebSocket message are five', async () => {
     const visitor = await signIn()
     const calls = Array(5).fill({ method: 'mutation', path: 'limited.write' })
     expect(letIn(await callInOneFrame(server, visitor, calls))).toBe(3)
@@ -102,7 +103,7 @@ describe('what is counted', () => {
     expect(await callInOneFrame(server, visitor, calls.slice(0, 1))).toEqual(['RATE_LIMITED'])
   })
 
-  test('is what came over every transport together', async () => {
+  test('calls over all transports together', async () => {
     const visitor = await signIn()
     const reasons: (Reason | null)[] = []
     for (const { connect } of CONNECTIONS)
@@ -111,7 +112,7 @@ describe('what is counted', () => {
     expect(await reasonOf(callerFor(server, visitor).limited.write())).toBe('RATE_LIMITED')
   })
 
-  test('is each procedure by itself, also one with the same limit', async () => {
+  test('calls of each procedure separately, even with the same limit', async () => {
     const client = connectWebSocket(server, await signIn())
     await exhaust(() => client.limited.write.mutate())
     expect(await reasonOf(client.limited.write.mutate())).toBe('RATE_LIMITED')
@@ -120,7 +121,7 @@ describe('what is counted', () => {
     expect(await client.write.mutate()).toBe('written')
   })
 
-  test('is the opening of a subscription, not what it emits', async () => {
+  test('the start of a subscription, not its values', async () => {
     const client = connectWebSocket(server, await signIn())
     for (let i = 0; i < 3; i++) {
       const stream = openStream(client.limited.clock)
@@ -130,7 +131,7 @@ describe('what is counted', () => {
     expect((await openStream(client.limited.clock).ended)?.auth?.reason).toBe('RATE_LIMITED')
   })
 
-  test('is also a call that its input parser rejects', async () => {
+  test('a call that its input parser rejects', async () => {
     const { client } = connectHttp(server, from(newAddress()), 'httpLink over node')
     const name = crypto.randomUUID()
     const wrong = JSON.parse(JSON.stringify({ name, text: 7 }))
@@ -139,7 +140,7 @@ describe('what is counted', () => {
     expect(await reasonOf(client.limited.invite.mutate({ name }))).toBe('RATE_LIMITED')
   })
 
-  test('is not a call that the session middleware before it rejected', async () => {
+  test('no call that an earlier session middleware rejected', async () => {
     const session = await server.auth.signIn()
     const stranger = connectHttp(server, browser(), 'httpLink over node').client
     expect(await inTurn(4, () => stranger.limited.write.mutate())).toEqual(Array(4).fill('TOKEN_MISSING'))
@@ -147,7 +148,7 @@ describe('what is counted', () => {
   })
 
   test.each(Object.entries(PATHS))(
-    'is by the path of the procedure, however the URL is written, %s adapter',
+    "calls by the procedure's path, in any spelling of the URL, %s adapter",
     async (_adapter, root) => {
       const { headers } = await signIn()
       const paths = [
@@ -166,7 +167,7 @@ describe('what is counted', () => {
     },
   )
 
-  test('begins anew when the duration has passed since the first call, and not before', async () => {
+  test('from zero when the duration has passed since the first call, and not earlier', async () => {
     const caller = callerFor(server, await signIn())
     await exhaust(() => caller.limited.write())
     vi.setSystemTime(Date.now() + LIMIT.duration * 1000 - 1)
@@ -179,7 +180,7 @@ describe('what is counted', () => {
 
 describe('by user', () => {
   test.each(['write', 'rewrite'] as const)(
-    'all sessions of a user are counted together, and no other user, with limited.%s',
+    'counts all sessions of a user together, separately from other users, with limited.%s',
     async (path) => {
       const ada = await server.auth.signIn()
       const elsewhere = await server.auth.signIn({ userId: ada.userId })
@@ -193,7 +194,7 @@ describe('by user', () => {
     },
   )
 
-  test('after optionalSessionMiddleware a user is counted by their user, a stranger by their address', async () => {
+  test('counts a user by their id and an anonymous caller by their address after optionalSessionMiddleware', async () => {
     const address = newAddress()
     const stranger = connectHttp(server, from(address), 'httpLink over node').client
     await exhaust(() => stranger.limited.greet.query())
@@ -216,7 +217,7 @@ describe('by address', () => {
       expect(letIn(reasons)).toBe(are === 'together' ? 0 : 3)
     })
 
-    test('a signed-in user is as well, where the limit says so', async () => {
+    test('also counts a signed-in user if the limit says so', async () => {
       const address = newAddress()
       const visitor = async () => {
         const { cookie } = await server.auth.signIn()
@@ -228,7 +229,7 @@ describe('by address', () => {
     })
   })
 
-  test('a /48 of IPv6 has ten times the calls of a /64, whichever /64 they come from', async () => {
+  test('gives a /48 of IPv6 ten times the calls of a /64, from any /64', async () => {
     const ping = (address: string) =>
       reasonOf(connectHttp(server, from(address), 'httpLink over node').client.limited.ping.query())
     for (let i = 0; i < 30; i++) expect(await ping(`2001:db8:7:${i.toString(16)}::1`)).toBeNull()
@@ -239,7 +240,7 @@ describe('by address', () => {
 
 describe('by a function', () => {
   test.each(CONNECTIONS)(
-    'calls of one name are counted together, whoever makes them, over $transport',
+    'counts calls of one name together, by any caller, over $transport',
     async ({ connect }) => {
       const [name, other] = [crypto.randomUUID(), crypto.randomUUID()]
       const visitors = [await signIn(), from(newAddress()), from(newAddress()), await signIn()]
@@ -251,20 +252,20 @@ describe('by a function', () => {
     },
   )
 
-  test('each call of a batch is counted by its own input', async () => {
+  test('counts each call of a batch by its own input', async () => {
     const [name, other] = [crypto.randomUUID(), crypto.randomUUID()]
     const { client } = connectHttp(server, from(newAddress()), 'httpBatchLink over fetch')
     const names = [name, name, other, name, name, other]
     const outcomes = await Promise.all(
       names.map((each) => outcomeOf(client.limited.invite.mutate({ name: each }))),
     )
-    // Which of them is the one too many is nobody's to say: they come at once.
+    // They arrive together, so any of them may be the one over the limit.
     const rejected = names.filter((_name, index) => reasonsOf(outcomes)[index] !== null)
     expect(rejected).toEqual([name])
     expect(reasonsOf(outcomes).filter((reason) => reason !== null)).toEqual(['RATE_LIMITED'])
   })
 
-  test('it is told of the call', async () => {
+  test('passes the call to the function', async () => {
     const t = initTRPC.context<DatabaseContext>().create()
     const by = vi.fn<(call: { ctx: object; path: string; input: unknown }) => string>(() => 'all')
     const router = t.router({
@@ -276,7 +277,7 @@ describe('by a function', () => {
     })
     const ctx = { ...createAuthContext(server.config).headers({}), db: server.db }
     const caller = t.createCallerFactory(router)(ctx)
-    // @ts-expect-error no input is parsed, so none is taken
+    // @ts-expect-error without a parser, the procedure takes no input
     expect(await caller.notes.add({ text: 'hello' })).toBe('query')
     expect(by).toHaveBeenCalledExactlyOnceWith({
       ctx: expect.objectContaining(ctx),
@@ -288,7 +289,7 @@ describe('by a function', () => {
 
 describe('a rejection', () => {
   test.each([...PLAIN, ...BATCHES])(
-    'is 429 RATE_LIMITED with the time to wait, before the resolver ran, over %s',
+    'is 429 RATE_LIMITED with the time to wait, before the resolver runs, over %s',
     async (transport) => {
       const visitor = await signIn()
       await exhaust(() => callerFor(server, visitor).limited.read())
@@ -305,7 +306,7 @@ describe('a rejection', () => {
     },
   )
 
-  test('says the same over WebSocket and to a server-side caller', async () => {
+  test('is the same over WebSocket and for a server-side caller', async () => {
     const visitor = await signIn()
     await exhaust(() => callerFor(server, visitor).limited.read())
     const expected = rejectionFor('RATE_LIMITED', { replay: true, retryAfterSeconds: 60 })
@@ -314,7 +315,7 @@ describe('a rejection', () => {
     expect((await outcomeOf(callerFor(server, visitor).limited.read())).rejection).toEqual(expected)
   })
 
-  test('has a Retry-After of the longest wait in a batch of nothing else, and none in a mixed one', async () => {
+  test('sets Retry-After to the longest wait in a batch of rejections, and not in a mixed one', async () => {
     const visitor = await signIn()
     const { client, answers } = connectHttp(server, visitor, 'httpBatchLink over node')
     await exhaust(() => client.limited.read.query())
@@ -331,7 +332,7 @@ describe('a rejection', () => {
     expect(answers[1]?.headers.get('retry-after')).toBeNull()
   })
 
-  test('touches nothing else of the batch', async () => {
+  test("doesn't affect the rest of the batch", async () => {
     const session = await server.auth.signIn()
     const { client } = connectHttp(server, browser(session), 'httpBatchLink over fetch')
     await exhaust(() => client.limited.write.mutate())
@@ -341,10 +342,10 @@ describe('a rejection', () => {
   })
 })
 
-describe('calls that cannot be counted are 503 and run nothing', () => {
+describe("calls that can't be counted are 503 and don't run", () => {
   const faults: { fault: string; fail: () => Promise<never>; retryAfterSeconds: number }[] = [
     {
-      fault: 'rejects with an error of its own',
+      fault: 'rejects with a custom error',
       fail: () => Promise.reject(new Error('connect ECONNREFUSED 10.0.0.7:6379')),
       retryAfterSeconds: 1,
     },
@@ -356,12 +357,12 @@ describe('calls that cannot be counted are 503 and run nothing', () => {
       retryAfterSeconds: 1,
     },
     {
-      fault: 'rejects with an error of tRPC',
+      fault: 'rejects with a tRPC error',
       fail: () => Promise.reject(new TRPCError({ code: 'UNAUTHORIZED' })),
       retryAfterSeconds: 1,
     },
     {
-      fault: 'says when to come back',
+      fault: 'has a retry time',
       fail: () => Promise.reject(new AuthError('SESSIONS_UNAVAILABLE', { retryAfterSeconds: 9 })),
       retryAfterSeconds: 9,
     },
@@ -397,10 +398,10 @@ describe('a wrong configuration is reported', () => {
     { setting: 'duration', value: 0 },
     { setting: 'duration', value: Number.NaN },
     { setting: 'duration', value: Number.POSITIVE_INFINITY },
-    // A timer cannot be set to more, and would forget the count at once.
+    // A timer's maximum; a larger one would fire at once and forget the count.
     { setting: 'duration', value: 2_147_484 },
     { setting: 'duration', value: undefined },
-  ])('at start, by the $setting $value', ({ setting, value }) => {
+  ])('at startup, for the $setting $value', ({ setting, value }) => {
     expect(() => rateLimit({ ...LIMIT, [setting]: value })).toThrow(
       expect.objectContaining({
         name: 'ConfigurationError',
@@ -413,9 +414,9 @@ describe('a wrong configuration is reported', () => {
   const router = t.router({ ping: t.procedure.use(rateLimit(LIMIT)).query(() => 'pong') })
 
   test.each([
-    { lack: 'no limits', limits: undefined },
-    { lack: 'no store at all', limits: null },
-  ])('at the first call, by a ctx.db with $lack', async ({ limits }) => {
+    { lack: 'without limits', limits: undefined },
+    { lack: 'without a store', limits: null },
+  ])('at the first call, for a ctx.db $lack', async ({ limits }) => {
     const { sessions, revocations } = server.auth.database
     const db = limits === null ? {} : withAuthStore({}, { sessions, revocations })
     const context = Object.assign(createAuthContext(server.config).headers({}), { db: server.db })
@@ -425,7 +426,7 @@ describe('a wrong configuration is reported', () => {
     expect(error).toMatchObject({ code: 'INTERNAL_SERVER_ERROR', cause: { name: 'ConfigurationError' } })
   })
 
-  test("at the first call, by: 'user' without a session middleware before it", async () => {
+  test("at the first call, for by: 'user' without an earlier session middleware", async () => {
     const { client, answers } = connectHttp(server, await signIn(), 'httpLink over node')
     const { rejection } = await outcomeOf(client.limited.misplaced.query())
     expect(rejection).toMatchObject({
@@ -438,7 +439,7 @@ describe('a wrong configuration is reported', () => {
   })
 })
 
-test('a store of an app counts with the key of the procedure and of the caller, and the limit', async () => {
+test("an app's store counts with the key of the procedure and of the caller, and the limit", async () => {
   const limits = { consume: vi.fn<RateLimitStore['consume']>(async () => null) }
   const { sessions, revocations } = server.auth.database
   const db = withAuthStore({}, { sessions, revocations, limits })
@@ -460,7 +461,7 @@ test('a store of an app counts with the key of the procedure and of the caller, 
     ],
     ['procedure:limited.ping:address:192.0.2.5', LIMIT],
     ['procedure:limited.ping:address:unknown', LIMIT],
-    // What the function took from the input is as long as a caller likes, and nobody's business here.
+    // The function's value can be any length and may be private, so the key has its hash.
     [`procedure:limited.invite:name:${createHash('sha256').update('ada').digest('hex')}`, LIMIT],
   ])
 })

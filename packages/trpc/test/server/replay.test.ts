@@ -46,11 +46,11 @@ test('a call that its own guard rejected may be replayed', async () => {
   expect(written).toBe(0)
 })
 
-test('a call whose resolver ran into the guard of another procedure may not', async () => {
+test("a call whose resolver hit another procedure's guard must not be replayed", async () => {
   expect(await replayOf('open')).toBe(false)
   expect(written).toBe(1)
 })
 
-test('an error that is none of ours has no auth data', () => {
+test("an error that isn't ours has no auth data", () => {
   expect(authErrorData({ error: new TRPCError({ code: 'NOT_FOUND' }), path: 'guarded' })).toBeNull()
 })

@@ -35,7 +35,7 @@ const t = initTRPC.context<Context>().create()
 const bound = bindSession<typeof auth.definition>()
 const protectedProcedure = t.procedure.use(bound.sessionMiddleware)
 const staffProcedure = protectedProcedure.use(requireOrganizationRole('owner', 'admin'))
-/** Something happens between the guard and the resolver. */
+/** Runs the test's change between the guard and the resolver. */
 const slow = t.middleware(async ({ ctx, next }) => {
   await ctx.meanwhile?.()
   return next()
@@ -43,7 +43,7 @@ const slow = t.middleware(async ({ ctx, next }) => {
 
 const ticker = new EventEmitter()
 
-/** `ready` once it is being listened to, then whatever the test emits. */
+/** Yields `ready` once it listens, and then the test's values. */
 async function* ticks({ ctx }: { ctx: { auth: { signal: AbortSignal } } }): AsyncGenerator<string> {
   const events = on(ticker, 'tick', { signal: ctx.auth.signal })
   yield 'ready'
@@ -80,7 +80,7 @@ function callerFor(session?: TestSession, meanwhile?: () => Promise<unknown>) {
 const requestOf = ({ cookie }: TestSession) =>
   new Request('http://localhost:3000/', { method: 'POST', headers: { cookie, 'x-sallyport': '1' } })
 
-/** Someone with a role in an organization that their session works in, and its owner. */
+/** Creates a user with a role in their session's active organization, and its owner. */
 async function join(role: string) {
   const [owner, person] = [await auth.signIn(), await auth.signIn()]
   const { organization } = await api.createOrganization({ name: 'Acme', request: requestOf(owner) })
@@ -105,7 +105,7 @@ test.each([
   { role: 'Owner', staff: false, billing: false },
   { role: 'owner,admin', staff: false, billing: false },
   { role: '', staff: false, billing: false },
-])('role "$role" is let in by ("owner", "admin"): $staff, by ("billing"): $billing', async (row) => {
+])('role "$role" is accepted by ("owner", "admin"): $staff, by ("billing"): $billing', async (row) => {
   const { person, organizationId } = await join(row.role)
   const caller = callerFor(person)
   const rejection = rejectionFor('ROLE_REQUIRED', { replay: false })
@@ -116,7 +116,7 @@ test.each([
   expect((await outcomeOf(caller.billing())).rejection).toEqual(row.billing ? null : rejection)
 })
 
-test('a session without an active organization is rejected, whatever roles the user has', async () => {
+test('a session without an active organization is rejected, with any roles of the user', async () => {
   const { person, request } = await join('owner')
   await api.setActiveOrganization({ organizationId: null, request })
   const root = await auth.signIn({ role: 'admin' })
@@ -128,11 +128,11 @@ test('a caller without a session gets TOKEN_MISSING, not ROLE_REQUIRED', async (
   expect((await outcomeOf(callerFor().staff())).rejection?.auth?.reason).toBe('TOKEN_MISSING')
 })
 
-test('without the plugin it is a type error, and no call is authorized', async () => {
+test('a missing plugin is a type error, and no call is authorized', async () => {
   const bare = await createTestAuth()
   const routed = initTRPC.context<DatabaseContext>().create()
   const guarded = routed.procedure.use(sessionMiddleware)
-  // @ts-expect-error such a session has no organization
+  // @ts-expect-error the session has no organization
   const procedure = guarded.use(requireOrganizationRole('owner')).query(() => 'in')
   const { auth: handle } = createAuthContext(bare.config).headers(browser(await bare.signIn()).headers)
   const caller = routed.router({ procedure }).createCaller({ auth: handle, db: bare.db })
@@ -140,7 +140,7 @@ test('without the plugin it is a type error, and no call is authorized', async (
   await bare.close()
 })
 
-/** A stream that has begun. */
+/** Waits for a stream to start. */
 async function open(answer: Promise<AsyncIterable<string>>): Promise<Stream> {
   const iterable = await answer
   const stream = readStream(iterable, () => void iterable[Symbol.asyncIterator]().return?.())
@@ -157,7 +157,7 @@ const LOSSES: { what: string; lose: (joined: Joined) => Promise<unknown> }[] = [
     lose: ({ target, request }) => api.removeMember({ ...target, request }),
   },
   {
-    what: 'works in none',
+    what: 'has no active organization',
     lose: ({ request }) => api.setActiveOrganization({ organizationId: null, request }),
   },
   {
@@ -197,7 +197,7 @@ describe.each(LOSSES)('a user who $what', ({ what, lose }) => {
     free.unsubscribe()
   })
 
-  test('writes nothing by ctx.transaction', async () => {
+  test("can't write with ctx.transaction", async () => {
     const joined = await join('admin')
     const { person } = joined
     expect((await outcomeOf(callerFor(person).write())).data).toBe(joined.organizationId)
@@ -209,7 +209,7 @@ describe.each(LOSSES)('a user who $what', ({ what, lose }) => {
   })
 })
 
-test('a stream goes on with another of the roles, and through changes that are none of its own', async () => {
+test('a stream continues with another of the roles, and after unrelated changes', async () => {
   const { person, target, request } = await join('admin')
   const stream = await open(callerFor(person).clock())
   await api.setMemberRole({ ...target, role: 'owner' })

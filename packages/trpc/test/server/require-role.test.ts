@@ -30,7 +30,7 @@ test.each([
   { role: 'admin,editor', users: false, drafts: false },
   { role: '', users: false, drafts: false },
 ])(
-  'role "$role" is let in by requireRole("admin"): $users, by requireRole("editor", "admin"): $drafts',
+  'role "$role" is accepted by requireRole("admin"): $users, by requireRole("editor", "admin"): $drafts',
   async (row) => {
     const session = await server.auth.signIn({ role: row.role })
     const client = connectWebSocket(server, browser(session))
@@ -40,7 +40,7 @@ test.each([
   },
 )
 
-test('the role is that of the row: a demoted user is rejected at once, on the same connection', async () => {
+test('the role is read from the row: a demoted user is rejected at once, on the same connection', async () => {
   const session = await server.auth.signIn({ role: 'admin' })
   const socket = connectWebSocket(server, browser(session))
   const { client } = connectHttp(server, browser(session), 'httpLink over fetch')
@@ -66,10 +66,10 @@ describe('a stream behind requireRole', () => {
   const streams: { stream: string; open: Open }[] = [
     { stream: 'over WebSocket', open: overWebSocket('adminClock') },
     { stream: 'over server-sent events', open: overEvents('node', 'adminClock') },
-    { stream: 'guarded again behind the role', open: overWebSocket('sensitiveAdminClock') },
+    { stream: 'with another guard after the role', open: overWebSocket('sensitiveAdminClock') },
   ]
 
-  /** An admin with a stream for admins and one for everybody. */
+  /** Opens an admin's stream for admins, and one for all users. */
   async function begin(open: Open) {
     const session = await server.auth.signIn({ role: 'admin' })
     const guarded = await open(server, session)
@@ -80,7 +80,7 @@ describe('a stream behind requireRole', () => {
   }
 
   describe.each(streams)('$stream', ({ open }) => {
-    test('ends with ROLE_REQUIRED when the role is lost, and other streams of the user go on', async () => {
+    test("ends with ROLE_REQUIRED when the user loses the role, and the user's other streams continue", async () => {
       const { session, guarded, free } = await begin(open)
       const admin = await server.auth.signIn({ role: 'admin' })
       const demoted = await callEndpoint(server, browser(admin), {
@@ -104,7 +104,7 @@ describe('a stream behind requireRole', () => {
       await soon(() => expect(free.values).toEqual(['ready', 'still here']))
     })
 
-    test('goes on with any of the roles, and through changes that are none of its own', async () => {
+    test('continues with any of the roles, and after unrelated changes', async () => {
       const { session, guarded } = await begin(open)
       await server.auth.db
         .updateTable('user')
@@ -116,7 +116,7 @@ describe('a stream behind requireRole', () => {
       await soon(() => expect(guarded.values).toEqual(['ready', 'still here']))
     })
 
-    test('that was lost while the call was authorized never begins', async () => {
+    test("doesn't start if the role was lost during the authorization", async () => {
       const session = await server.auth.signIn({ role: 'admin' })
       server.store.answer = async (find) => {
         const found = await find()
@@ -131,7 +131,7 @@ describe('a stream behind requireRole', () => {
     })
   })
 
-  test('says so to the app, once', async () => {
+  test('is reported to the app once', async () => {
     const { session, guarded } = await begin(overWebSocket('adminClock'))
     denials.length = 0
     await setRole(session.userId, 'user')
@@ -141,7 +141,7 @@ describe('a stream behind requireRole', () => {
   })
 })
 
-test('a stream goes on when the sign-in is no longer fresh: only the next call needs another', async () => {
+test('a stream continues when the sign-in is no longer fresh: only the next call requires a new one', async () => {
   const session = await server.auth.signIn()
   const stream = await overWebSocket('paymentClock')(server, session)
   expect((await stream.first).rejection).toBeNull()

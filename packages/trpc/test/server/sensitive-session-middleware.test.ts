@@ -3,7 +3,7 @@ import { assertGuarded, createSensitiveSessionMiddleware, type DatabaseContext }
 import { initTRPC } from '@trpc/server'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { callEndpoint, withCookiesOf } from '../support/call-endpoint.ts'
-import { callerFor, connectHttp, connectWebSocket, type HttpTransport } from '../support/connect.ts'
+import { callerFor, connectHttp, connectWebSocket, type HttpPath } from '../support/connect.ts'
 import { type Outcome, outcomeOf, rejectionFor } from '../support/outcome.ts'
 import { MAX_AGE } from '../support/router.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
@@ -23,9 +23,9 @@ const HTTP = [
   'httpBatchLink over fetch',
   'httpBatchStreamLink over node',
   'httpBatchStreamLink over fetch',
-] as const satisfies readonly HttpTransport[]
+] as const satisfies readonly HttpPath[]
 
-/** Every way to pay. */
+/** Every way to call `payment`. */
 const PAYMENTS: { transport: string; pay: (visitor: Visitor) => Promise<Outcome> }[] = [
   ...HTTP.map((transport) => ({
     transport,
@@ -37,14 +37,14 @@ const PAYMENTS: { transport: string; pay: (visitor: Visitor) => Promise<Outcome>
 
 const NOT_FRESH = rejectionFor('SESSION_NOT_FRESH', { replay: true })
 
-/** A browser that has signed in so long ago. */
+/** Creates a browser that signed in this many seconds ago. */
 async function signedInAgo(seconds: number): Promise<{ session: TestSession; visitor: Visitor }> {
   const session = await server.auth.signIn()
   server.auth.clock.advance(seconds)
   return { session, visitor: browser(session) }
 }
 
-/** Proves at the endpoint who the user is. */
+/** Reauthenticates the user at the endpoint. */
 const reauthenticate = (visitor: Visitor, password = TEST_PASSWORD) =>
   callEndpoint(server, visitor, { method: 'POST', path: '/reauthenticate', body: { password } })
 
@@ -62,7 +62,7 @@ describe(`createSensitiveSessionMiddleware({ maxAge: ${MAX_AGE} })`, () => {
       expect(server.stage.runs).toEqual([])
     })
 
-    test('lets them in once they have proved who they are, with the same session', async () => {
+    test('accepts them after they reauthenticate, with the same session', async () => {
       const { session, visitor } = await signedInAgo(MAX_AGE + 1)
       expect((await pay(visitor)).rejection).toEqual(NOT_FRESH)
       const confirmed = await reauthenticate(visitor)
@@ -86,7 +86,7 @@ describe(`createSensitiveSessionMiddleware({ maxAge: ${MAX_AGE} })`, () => {
     }
   })
 
-  test('rejects a connection that was open before the user proved who they are, as it may be a copy', async () => {
+  test('rejects a connection that was open before the user reauthenticated, as it may use a copy', async () => {
     const { session, visitor } = await signedInAgo(0)
     const client = connectWebSocket(server, visitor)
     expect(await client.payment.mutate()).toBe(session.sessionId)
@@ -100,7 +100,7 @@ describe(`createSensitiveSessionMiddleware({ maxAge: ${MAX_AGE} })`, () => {
     expect(await fresh.payment.mutate()).toBe(session.sessionId)
   })
 
-  test('leaves other procedures alone, in the same batch too', async () => {
+  test('leaves other procedures unaffected, in the same batch too', async () => {
     const { session, visitor } = await signedInAgo(MAX_AGE + 1)
     const { client, answers } = connectHttp(server, visitor, 'httpBatchLink over node')
     const [me, secret, whoami, balance] = await Promise.all([
@@ -114,27 +114,27 @@ describe(`createSensitiveSessionMiddleware({ maxAge: ${MAX_AGE} })`, () => {
     expect(answers).toMatchObject([{ status: 207 }])
   })
 
-  test('reads the session for each call alone', async () => {
+  test('reads the session separately for each call', async () => {
     const { visitor } = await signedInAgo(0)
     const { client } = connectHttp(server, visitor, 'httpBatchLink over fetch')
     await Promise.all([client.me.query(), client.balance.query(), client.balance.query()])
     expect(server.auth.lookups.count).toBe(3)
   })
 
-  test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])('cannot be made with %d', (maxAge) => {
+  test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])("can't be created with %d", (maxAge) => {
     expect(() => createSensitiveSessionMiddleware({ maxAge })).toThrow(
       expect.objectContaining({ name: 'ConfigurationError' }),
     )
   })
 
-  test('is a guard like the others', () => {
+  test('is recognized as a guard', () => {
     const t = initTRPC.context<DatabaseContext>().create()
     const payment = t.procedure.use(createSensitiveSessionMiddleware({ maxAge: 60 })).mutation(() => 'paid')
     expect(() => assertGuarded(t.router({ payment }), { public: [] })).not.toThrow()
   })
 })
 
-describe('who may not call at all is told so, and not to prove who they are', () => {
+describe('rejections take precedence over the request to reauthenticate', () => {
   test.each([
     { state: 'an anonymous caller', prepare: async () => browser(), reason: 'TOKEN_MISSING' },
     {
@@ -159,7 +159,7 @@ describe('who may not call at all is told so, and not to prove who they are', ()
       reason: 'ACCOUNT_BANNED',
     },
     {
-      state: 'anyone, while the database is down',
+      state: 'any user, while the database is down',
       async prepare(session: TestSession) {
         server.store.answer = () => Promise.reject(new Error('down'))
         return browser(session)

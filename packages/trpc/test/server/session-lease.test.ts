@@ -40,14 +40,14 @@ afterEach(async () => {
   vi.restoreAllMocks()
   for (const lease of leases) lease.end()
   expect(feed.listeners).toBe(0)
-  // What the turns of the event loop and the deadlines have left.
+  // Finishes pending event-loop turns and timeouts.
   await vi.advanceTimersByTimeAsync(10_000)
   expect(vi.getTimerCount()).toBe(0)
   vi.useRealTimers()
 })
 afterAll(() => auth.close())
 
-/** A subscriber's lease, and the results that it was given. */
+/** A subscriber's lease, and its results. */
 interface Subscribed {
   readonly lease: LeaseSubscription
   readonly confirmed: Session[]
@@ -93,7 +93,7 @@ const subscribeTo = async (signedIn: TestSession, options?: Parameters<typeof su
   subscribe(await readOf(signedIn), options)
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
-/** The process is stopped: time passes, and no timer runs. */
+/** Suspends the process: time passes without timers. */
 function stopFor(ms: number): void {
   const now = performance.now()
   vi.spyOn(performance, 'now').mockReturnValue(now + ms)
@@ -108,7 +108,7 @@ const deleteRow = ({ sessionId }: TestSession) =>
   auth.db.deleteFrom('session').where('id', '=', sessionId).execute()
 const isDown = () => Promise.reject(new Error('down'))
 
-/** Holds every answer back until the returned function lets the oldest one go. */
+/** Holds every result back until the returned function releases the oldest one. */
 function holdAnswers(): () => void {
   const held: (() => void)[] = []
   sessions.answer = async (find) => {
@@ -119,7 +119,7 @@ function holdAnswers(): () => void {
   return () => held.shift()?.()
 }
 
-describe('one read serves all that subscribed on a session', () => {
+describe('one read serves all subscribers of a session', () => {
   test('on an event', async () => {
     const signedIn = await auth.signIn()
     const subscribed = [await subscribeTo(signedIn), await subscribeTo(signedIn), await subscribeTo(signedIn)]
@@ -138,7 +138,7 @@ describe('one read serves all that subscribed on a session', () => {
     for (const { confirmed } of subscribed) expect(confirmed).toHaveLength(1)
   })
 
-  test('also where they have different JWTs, of which each is judged by its own key', async () => {
+  test('even with different JWTs, each of which depends on its own key', async () => {
     const signedIn = await auth.signIn()
     const sound = await subscribeTo(signedIn)
     const refreshed = subscribe(await readOf(signedIn, { expiresAt: new Date(0) }))
@@ -150,7 +150,7 @@ describe('one read serves all that subscribed on a session', () => {
     expect([sound.confirmed, refreshed.confirmed]).toMatchObject([{ length: 1 }, { length: 1 }])
   })
 
-  test('and not for another version of the session, whose credentials were replaced', async () => {
+  test('but not another version of the session, whose credentials were replaced', async () => {
     const signedIn = await auth.signIn()
     const copy = await subscribeTo(signedIn)
     const replaced = { version: 2, provedVersion: 2 }
@@ -165,7 +165,7 @@ describe('one read serves all that subscribed on a session', () => {
     expect([owner.rejected, copy.rejected]).toEqual([[], ['TOKEN_INVALID']])
   })
 
-  test('and a version that a refresh has rotated out ends with its grace period', async () => {
+  test('but a version that a refresh has rotated out ends with its grace period', async () => {
     const signedIn = await auth.signIn()
     const rotated = { version: 2, rotatedAt: new Date(auth.clock.now().getTime() - 29_000) }
     await auth.db.updateTable('session').set(rotated).where('id', '=', signedIn.sessionId).execute()
@@ -179,7 +179,7 @@ describe('one read serves all that subscribed on a session', () => {
     expect(idle.rejected).toContain('TOKEN_INVALID')
   })
 
-  test('and not for another session of the same user', async () => {
+  test('but not another session of the same user', async () => {
     const signedIn = await auth.signIn()
     const other = await auth.signIn({ userId: signedIn.userId })
     const [first, second] = [await subscribeTo(signedIn), await subscribeTo(other)]
@@ -190,7 +190,7 @@ describe('one read serves all that subscribed on a session', () => {
     expect([first.rejected, second.rejected]).toEqual([['SESSION_NOT_FOUND'], []])
   })
 
-  test('and two configurations of one store do not share, as each has its own clock and keys', async () => {
+  test('but not another configuration of the store, with a different clock and keys', async () => {
     const signedIn = await auth.signIn()
     await subscribeTo(signedIn)
     const late = { ...auth.config, now: () => new Date(auth.clock.now().getTime() + 365 * DAY * 1000) }
@@ -203,7 +203,7 @@ describe('one read serves all that subscribed on a session', () => {
 })
 
 describe('the lease', () => {
-  test('is renewed in the background: nothing is awaited, however long the stream lasts', async () => {
+  test('is renewed in the background, so a long stream never waits', async () => {
     const { lease, rejected } = await subscribeTo(await auth.signIn())
     for (let second = 0; second < 60; second++) {
       await pass(1_000)
@@ -214,7 +214,7 @@ describe('the lease', () => {
     expect(auth.lookups.count).toBeLessThanOrEqual(60 / 2)
   })
 
-  test('costs at most itself where a revocation is not announced', async () => {
+  test('delays the end after an unannounced revocation by at most its duration', async () => {
     const signedIn = await auth.signIn()
     const { rejected } = await subscribeTo(signedIn)
     await deleteRow(signedIn)
@@ -226,7 +226,7 @@ describe('the lease', () => {
     { stoppedFor: 4_990, isKnown: true },
     { stoppedFor: 5_001, isKnown: false },
     { stoppedFor: 10_000, isKnown: false },
-  ])('after $stoppedFor ms without a timer, it is known that the session counts: $isKnown', async (row) => {
+  ])('after $stoppedFor ms without a timer, the session is known to be valid: $isKnown', async (row) => {
     const signedIn = await auth.signIn()
     const { lease, rejected } = await subscribeTo(signedIn)
     await deleteRow(signedIn)
@@ -237,7 +237,7 @@ describe('the lease', () => {
     expect(rejected).toEqual(row.isKnown ? [] : ['SESSION_NOT_FOUND'])
   })
 
-  test('that is over is renewed by one read, which all who wait share, and the stream goes on', async () => {
+  test('that is over is renewed by one read for all waiting subscribers, and the stream continues', async () => {
     const signedIn = await auth.signIn()
     const [first, second] = [await subscribeTo(signedIn), await subscribeTo(signedIn)]
     stopFor(10_000)
@@ -248,13 +248,13 @@ describe('the lease', () => {
     expect([...first.rejected, ...second.rejected]).toEqual([])
   })
 
-  test('begins with the read that let the call in, not with the stream', async () => {
+  test('starts at the read that authorized the call, not at the stream', async () => {
     const read = await readOf(await auth.signIn())
     stopFor(LEASE_MS + 1)
     expect(subscribe(read).lease.pending()).not.toBeNull()
   })
 
-  test('counts from the beginning of a read, not from its answer', async () => {
+  test('starts at the beginning of a read, not at its result', async () => {
     const { lease } = await subscribeTo(await auth.signIn())
     const answer = holdAnswers()
     await pass(3_500)
@@ -268,7 +268,7 @@ describe('the lease', () => {
 })
 
 describe('a store that does not respond', () => {
-  test('is queried again, and nothing is lost when it responds before the lease is over', async () => {
+  test('is queried again, and nothing is lost if it responds before the lease is over', async () => {
     const { lease, confirmed, rejected } = await subscribeTo(await auth.signIn())
     sessions.answer = isDown
     await pass(4_000)
@@ -306,7 +306,7 @@ describe('a store that does not respond', () => {
     expect(rejected).toEqual(['SESSIONS_UNAVAILABLE'])
   })
 
-  test('ends the stream at once where a revocation was announced', async () => {
+  test('ends the stream at once after an announced revocation', async () => {
     const signedIn = await auth.signIn()
     const { rejected } = await subscribeTo(signedIn)
     sessions.answer = isDown
@@ -315,7 +315,7 @@ describe('a store that does not respond', () => {
     expect(rejected).toEqual(['SESSIONS_UNAVAILABLE'])
   })
 
-  test('ends the stream when the lease is over at the moment of an emission', async () => {
+  test('ends the stream if the lease is over at the moment of an emission', async () => {
     const { lease, rejected } = await subscribeTo(await auth.signIn())
     sessions.answer = isDown
     stopFor(10_000)
@@ -341,14 +341,14 @@ describe('a store that does not respond', () => {
 })
 
 describe('an event', () => {
-  test('is not answered by a read that had begun before it', async () => {
+  test('needs a read that starts after it', async () => {
     const signedIn = await auth.signIn()
     const { lease, rejected } = await subscribeTo(signedIn)
     const answer = holdAnswers()
     await pass(2_050)
     await deleteRow(signedIn)
     feed.publish(signedIn)
-    // The renewal, which has found the session.
+    // The renewal, which found the session.
     answer()
     await pass(1)
     expect(rejected).toEqual([])
@@ -358,17 +358,17 @@ describe('an event', () => {
     expect(rejected).toEqual(['SESSION_NOT_FOUND'])
   })
 
-  test('is answered by a read that has yet to begin, so that a hundred of them cost one', async () => {
+  test('is handled by the next read, so a hundred events cost one', async () => {
     const others = await Promise.all(Array.from({ length: MAX_READS_PER_TURN }, () => auth.signIn()))
     for (const other of others) await subscribeTo(other)
     const { confirmed } = await subscribeTo(await auth.signIn())
     for (let event = 0; event < 100; event++) feed.publish({ sessionId: null, userId: null })
     await pass(300)
-    // Those of the first turn were under way at once, and each is read once more for what came after.
+    // Those of the first turn were in flight together, and each session is read again for later events.
     expect(confirmed).toHaveLength(1)
   })
 
-  test('that concerns everyone is read in turns of the event loop, and nothing is emitted before its own read', async () => {
+  test('for all sessions is handled in turns of the event loop, and no session emits before its read', async () => {
     const signedIn = await Promise.all(Array.from({ length: MAX_READS_PER_TURN + 1 }, () => auth.signIn()))
     const subscribed: Subscribed[] = []
     for (const session of signedIn) subscribed.push(await subscribeTo(session))
@@ -380,7 +380,7 @@ describe('an event', () => {
     for (const { lease } of subscribed) expect(lease.pending()).toBeNull()
   })
 
-  test('before the stream has begun is not missed', async () => {
+  test('before the start of the stream is noticed', async () => {
     const signedIn = await auth.signIn()
     const read = await readOf(signedIn)
     await auth.revoke(signedIn)
@@ -391,14 +391,14 @@ describe('an event', () => {
   })
 })
 
-describe('the end of a session by the clock', () => {
-  /** Both clocks, as they go in a process that runs. */
+describe("a session's expiry", () => {
+  /** Advances both clocks, as in a running process. */
   async function passBoth(ms: number): Promise<void> {
     auth.clock.advance(ms / 1_000)
     await pass(ms)
   }
 
-  test.each([300, 1_999, 4_999, 7_350])('after %i ms is noticed at that very moment', async (life) => {
+  test.each([300, 1_999, 4_999, 7_350])('after %i ms is noticed at that exact moment', async (life) => {
     const signedIn = await auth.signIn()
     await setExpiry(signedIn, life)
     const { rejected } = await subscribeTo(signedIn)
@@ -409,7 +409,7 @@ describe('the end of a session by the clock', () => {
     expect(rejected).toEqual(['SESSION_EXPIRED'])
   })
 
-  test('is that of the renewed session', async () => {
+  test('uses the renewed session', async () => {
     const signedIn = await auth.signIn()
     await setExpiry(signedIn, 1_000)
     const { lease, rejected } = await subscribeTo(signedIn)
@@ -426,7 +426,7 @@ describe('the end of a session by the clock', () => {
 })
 
 describe('a change of the keys', () => {
-  /** A configuration whose key sets a test can change, and which counts who listens. */
+  /** Creates a configuration with changeable key sets, which counts its listeners. */
   function withKeys() {
     const listeners: (() => void)[] = []
     let status: 'known' | 'revoked' = 'known'
@@ -469,14 +469,14 @@ describe('a change of the keys', () => {
     expect(listeners.length).toBe(1)
   })
 
-  test('between the read and the stream is not missed', async () => {
+  test('between the read and the stream is noticed', async () => {
     const read = await readOf(await auth.signIn())
     const { lease } = subscribe({ ...read, keysVersion: read.keysVersion - 1 })
     expect(lease.pending()).not.toBeNull()
     await lease.pending()
   })
 
-  test('costs a socket without streams nothing', async () => {
+  test('costs nothing for a socket without streams', async () => {
     const { config, change } = withKeys()
     await subscribeTo(await auth.signIn(), { config, emits: false })
     change('known')
@@ -485,7 +485,7 @@ describe('a change of the keys', () => {
   })
 })
 
-test('an answer that is none, from a store of the app, ends the stream like one that fails', async () => {
+test("an invalid result of an app's store ends the stream like a failure", async () => {
   const signedIn = await auth.signIn()
   const { rejected } = await subscribeTo(signedIn)
   sessions.answer = () => {

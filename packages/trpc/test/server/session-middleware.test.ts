@@ -1,7 +1,7 @@
 import { REASONS, type Reason } from '@sallyport/core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { callEndpoint, withCookiesOf } from '../support/call-endpoint.ts'
-import { ask, connectWebSocket, statusOn, TRANSPORTS } from '../support/connect.ts'
+import { ask, CALL_PATHS, connectWebSocket, statusOn } from '../support/connect.ts'
 import { outcomeOf, rejectionFor } from '../support/outcome.ts'
 import { soon } from '../support/soon.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
@@ -100,7 +100,7 @@ describe('scenario matrix', () => {
   ]
 
   describe.each(scenarios)('$scenario: $reason', ({ given, reason, lookups }) => {
-    test.each(TRANSPORTS)('over %s', async (transport) => {
+    test.each(CALL_PATHS)('over %s', async (transport) => {
       const visitor = await given()
       server.reset()
 
@@ -113,14 +113,14 @@ describe('scenario matrix', () => {
     })
   })
 
-  test('User banned: the person reads "Account banned"', async () => {
+  test('User banned: the user sees "Account banned"', async () => {
     const session = await server.auth.signIn()
     await server.auth.ban(session)
     const { rejection } = await ask(server, browser(session), 'httpLink over node')
     expect(rejection).toMatchObject({ message: 'Account banned', httpStatus: 403, code: 'FORBIDDEN' })
   })
 
-  test.each(TRANSPORTS)('JWT expired, session valid: auto-refresh then 200, over %s', async (transport) => {
+  test.each(CALL_PATHS)('JWT expired, session valid: auto-refresh then 200, over %s', async (transport) => {
     const session = await server.auth.signIn()
     const visitor = browser(await server.auth.expireJwt(session))
     const { rejection } = await ask(server, visitor, transport)
@@ -134,7 +134,7 @@ describe('scenario matrix', () => {
     expect(server.stage.runs).toHaveLength(1)
   })
 
-  test('JWT expired, session expired: the refresh is rejected for good, so the user must sign in', async () => {
+  test('JWT expired, session expired: the refresh is definitively rejected, so the user must sign in', async () => {
     const session = await server.auth.signIn()
     await server.auth.expireSession(session)
     const visitor = browser(await server.auth.expireJwt(session))
@@ -150,7 +150,7 @@ describe('scenario matrix', () => {
     expect(rejection?.auth?.reason).toBe('SESSION_NOT_FOUND')
   })
 
-  test('an expired JWT stays rejected on the connection that brought it', async () => {
+  test('an expired JWT stays rejected on its connection', async () => {
     const session = await server.auth.signIn()
     const visitor = browser(await server.auth.expireJwt(session))
     const client = connectWebSocket(server, visitor)

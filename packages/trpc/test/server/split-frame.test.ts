@@ -23,7 +23,7 @@ describe('a frame', () => {
     { frame: '[{"a":[1,2],"b":{"c":"],["}},2]', calls: ['{"a":[1,2],"b":{"c":"],["}}', '2'] },
     { frame: String.raw`["a\",b","\\",3]`, calls: [String.raw`"a\",b"`, String.raw`"\\"`, '3'] },
     { frame: '["ü,☃",1]', calls: ['"ü,☃"', '1'] },
-    // What isn't JSON is for tRPC to reject, each part alone.
+    // tRPC rejects invalid JSON, each part separately.
     { frame: '[,]', calls: ['', ''] },
     { frame: '[{"id":1}', calls: ['{"id":1}'] },
     { frame: '[{"id":1}] rest', calls: ['{"id":1}'] },
@@ -33,7 +33,7 @@ describe('a frame', () => {
     expect(split(frame)).toEqual(calls)
   })
 
-  test('with batches inside brings none of them', () => {
+  test('with nested batches has none of their calls', () => {
     expect(split('[ [{"id":1},{"id":2}], {"id":3}]')).toEqual(['', ' {"id":3}'])
   })
 

@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterEach(() => Promise.all([server.clear(), careless.clear(), bearerServer.clear()]))
 afterAll(() => Promise.all([server.close(), careless.close(), bearerServer.close()]))
 
-/** Shakes hands: `open`, or the status and the text of the rejection. */
+/** Performs a handshake. Resolves to `open`, or the status and the message of the rejection. */
 async function send(target: TestServer, headers: Record<string, string>): Promise<string> {
   const socket = new WebSocket(`ws://${target.host}/ws`, { headers })
   const answer = deferred<string>()
@@ -29,7 +29,7 @@ async function send(target: TestServer, headers: Record<string, string>): Promis
   socket.on('unexpected-response', (_request, response) => {
     response.setEncoding('utf8').on('data', (text) => answer.resolve(`${response.statusCode} ${text}`))
   })
-  // What a rejected socket says about itself adds nothing.
+  // A rejected socket's own error adds nothing.
   socket.on('error', () => {})
   const result = await answer.promise
   socket.terminate()
@@ -47,15 +47,15 @@ describe('the upgrade check', () => {
     { from: 'a foreign origin of an old browser', headers: { origin: FOREIGN.origin }, answer: REFUSED },
     { from: 'a sandboxed frame', headers: { origin: 'null' }, answer: REFUSED },
     { from: 'a sister site', headers: { origin: 'http://localhost:4000' }, answer: REFUSED },
-    { from: 'nowhere', headers: {}, answer: REFUSED },
-    { from: 'nowhere with our header', headers: { 'x-sallyport': '1' }, answer: REFUSED },
+    { from: 'no origin', headers: {}, answer: REFUSED },
+    { from: 'no origin, with our header', headers: { 'x-sallyport': '1' }, answer: REFUSED },
   ])('from $from: $answer', async ({ headers, answer }) => {
     const { cookie } = await server.auth.signIn()
     expect(await send(server, { ...headers, cookie })).toBe(answer)
     expect(await send(server, { ...headers })).toBe(answer)
   })
 
-  test('lets every origin in where bearer transport is enabled', async () => {
+  test('accepts every origin if bearer transport is enabled', async () => {
     expect(await send(bearerServer, FOREIGN)).toBe('open')
   })
 })
@@ -80,7 +80,7 @@ describe('an app that forgot webSocketOptions', () => {
     expect(careless.auth.lookups.count).toBe(0)
   })
 
-  test('serves its own origin', async () => {
+  test('accepts its own origin', async () => {
     const session = await careless.auth.signIn()
     expect(await connectWebSocket(careless, browser(session)).me.query()).toBe(session.userId)
   })
@@ -108,7 +108,7 @@ describe('limits', () => {
     expect(server.stage.runs).toHaveLength(20)
   })
 
-  /** Sends one message on a connection of its own and collects as many answers, or the code with which it was closed. */
+  /** Sends one message on a separate connection. Resolves to its responses, or the close code. */
   async function send(
     message: string,
     answers: number,
@@ -133,7 +133,7 @@ describe('limits', () => {
       Array.from({ length: calls }, (_, id) => ({ id, method: 'query', params: { path: 'me' } })),
     )
 
-  test('a WebSocket frame is no batch: its calls run one by one, however many they are', async () => {
+  test("a WebSocket frame isn't a batch: its calls run separately, in any number", async () => {
     const { messages } = await send(frame(45), 45)
     for (const message of messages) expect(JSON.parse(message)).toHaveProperty('result')
     expect(server.stage.runs).toHaveLength(45)
@@ -149,7 +149,7 @@ describe('limits', () => {
     expect(server.stage.runs).toHaveLength(closed === null ? 1 : 0)
   })
 
-  test('are what the options say', () => {
+  test('are configurable', () => {
     expect(authHandlerOptions).toEqual({ maxBatchSize: 20, maxBodySize: 65_536 })
     expect(webSocketOptions(server.config).maxPayload).toBe(65_536)
   })

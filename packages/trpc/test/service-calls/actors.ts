@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely'
 import type { Random } from '../../../core/test/hostile/random.ts'
 import { insertSession, insertUser, type Named } from '../paths/rows.ts'
 
-/** How a user may have come not to count, and what whoever acts for them is told. */
+/** How a user's session may have ended, and the reason for the rejection of calls on the user's behalf. */
 export const ENDINGS = [
   { name: 'was revoked', status: 401, code: 'SESSION_NOT_FOUND' },
   { name: 'has another session', status: 401, code: 'SESSION_NOT_FOUND' },
@@ -12,7 +12,7 @@ export const ENDINGS = [
 ] as const
 export type Ending = (typeof ENDINGS)[number]['name']
 
-/** A user for each ending, and one who counts. */
+/** A user for each ending, and one with a valid session. */
 export type Actors = Readonly<Record<Ending | 'counts', Named>>
 
 export async function createActors(tables: Kysely<AuthTables>, random: Random, now: number): Promise<Actors> {
@@ -31,7 +31,7 @@ export async function createActors(tables: Kysely<AuthTables>, random: Random, n
   }
 }
 
-/** A user with a session. */
+/** Inserts a user with a session. */
 export async function insertActor(
   tables: Kysely<AuthTables>,
   random: Random,

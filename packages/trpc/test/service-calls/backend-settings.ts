@@ -1,4 +1,4 @@
-/** What a backend is told. */
+/** A backend's settings. */
 export interface BackendSettings {
   readonly databaseUrl: string
   readonly socketPath: string
@@ -7,7 +7,7 @@ export interface BackendSettings {
   readonly serviceJwks: object
 }
 
-/** The app's own table: a row for each time that a mutation was executed, however often that was. */
+/** The app's own table, with a row for each execution of a mutation. */
 export interface BackendTables {
   readonly execution: { id: string }
 }

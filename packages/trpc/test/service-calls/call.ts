@@ -7,9 +7,9 @@ import type { Named } from '../paths/rows.ts'
 import { ORIGIN } from '../support/visitor.ts'
 import type { ServiceNode } from './open-nodes.ts'
 
-/** Everything that a call is made of, so that each part can be another. */
+/** The parts of a call, each of which a test can replace. */
 export interface Call {
-  /** Stands in the input, and is noted when the function runs. */
+  /** Part of the input, and recorded when the function runs. */
   readonly id: string
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
@@ -17,11 +17,11 @@ export interface Call {
   readonly header: Readonly<Record<string, unknown>>
   readonly claims: Readonly<Record<string, unknown>>
   readonly key: HostileKey
-  /** Made of the parts before, unless it is given. */
+  /** Derived from the other parts by default. */
   readonly token?: string
 }
 
-/** The functions, and what they are called with so that they note an id. */
+/** The functions, and inputs that make them record an id. */
 const FUNCTIONS = [
   { path: 'note.list', type: 'query', inputFor: (id: string) => ({ id }) },
   { path: 'note.save', type: 'mutation', inputFor: (id: string) => ({ id }) },
@@ -44,22 +44,22 @@ const FUNCTIONS = [
 ] as const
 export type Path = (typeof FUNCTIONS)[number]['path']
 
-/** Those of the app's own. */
+/** The app's own functions. */
 export const OWN: readonly Path[] = ['note.list', 'note.save', 'note.remove']
 export const MUTATIONS: readonly Path[] = ['note.save', 'note.remove']
 
-/** What a call is to be. */
+/** The options of a call. */
 export interface CallOptions {
   readonly now: number
   readonly key: HostileKey
   readonly paths?: readonly Path[]
   readonly type?: 'query' | 'mutation'
-  /** With the key of the users' JWTs, and for as long as the JWT of theirs would count. */
+  /** With the key of the user's JWT, and that JWT's expiry. */
   readonly actor?: Named & { readonly kid: string }
   readonly idempotencyKey?: string
 }
 
-/** A call in order, made without the library: written from what the contract of service JWTs says. */
+/** Creates a valid call from the contract of service JWTs, without the library. */
 export function createCall(random: Random, options: CallOptions): Call {
   const { now, key, actor, idempotencyKey, paths, type } = options
   const id = random.bytes(12).toString('hex')
@@ -103,17 +103,17 @@ export const bodyOf = (value: unknown): Buffer => Buffer.from(JSON.stringify(val
 
 export const digest = (body: Buffer): string => createHash('sha256').update(body).digest('base64url')
 
-/** The token of a call, signed without the library. */
+/** Signs a call's token without the library. */
 export const sealed = ({ key, header, claims, token }: Call): string => token ?? key.seal(header, claims)
 
-/** What came of a call. */
+/** The result of a call. */
 export interface CallAnswer {
   readonly status: number
-  /** Why it was not let through, or the reason that the acting user was rejected with; null where it ran. */
+  /** Why the call was rejected, or the reason of the acting user's rejection. Null if it ran. */
   readonly code: string | null
 }
 
-/** Sends a call to a node: to its handler, or over HTTP. */
+/** Sends a call to a node's handler, directly or over HTTP. */
 export async function send(node: ServiceNode, call: Call, { overHttp = false } = {}): Promise<CallAnswer> {
   const headers = {
     authorization: `Bearer ${sealed(call)}`,

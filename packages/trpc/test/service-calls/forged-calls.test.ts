@@ -9,7 +9,7 @@ import { openNodes, type ServiceNode, type ServiceNodes } from './open-nodes.ts'
 /** `pnpm test:service-calls` forges 20,000. */
 const FORGED_CALLS = Number(process.env.FORGED_CALLS ?? 500)
 const SEED = process.env.SERVICE_CALLS_SEED ?? 'sallyport'
-/** Of so many calls one is in order, comes over a real connection, or finds a node that has just been started anew. */
+/** One in this many calls is valid, uses a real connection, or gets a node that has just restarted. */
 const [CONTROL_EVERY, OVER_HTTP_EVERY, RESTART_EVERY] = [8, 10, 500]
 
 const START = Date.UTC(2026, 10, 21, 10)
@@ -25,20 +25,20 @@ beforeAll(async () => {
 })
 afterAll(() => scene.close())
 
-/** What was sent, and what should have come of it. */
+/** A call, and its expected result. */
 interface Attempt {
   readonly kind: string
   readonly call: Call
   readonly answer: CallAnswer
   readonly expected: CallAnswer
-  /** How often it may have been executed by now. */
+  /** How often the call may have run by now. */
   readonly executions: 0 | 1
 }
 
 const EXECUTED: CallAnswer = { status: 200, code: null }
 const REPLAYED: CallAnswer = { status: 401, code: 'TOKEN_REPLAYED' }
 
-test(`of ${FORGED_CALLS} forged, replayed, expired and misdirected service calls none is executed, and every control is`, {
+test(`of ${FORGED_CALLS} forged, replayed, expired, and misdirected service calls none runs, and every control does`, {
   timeout: 60_000 + FORGED_CALLS * 20,
 }, async () => {
   const source = createRandom(`${SEED} calls`)
@@ -49,13 +49,13 @@ test(`of ${FORGED_CALLS} forged, replayed, expired and misdirected service calls
 
   for (let number = 0; sent < FORGED_CALLS; number++) {
     time += source.below(2_000)
-    // Often a second has just begun, so that the very moment of an end is met.
+    // Often starts on a whole second, to test the exact moment of expiry.
     if (source.chance(0.5)) time = Math.ceil(time / 1_000) * 1_000
     if (number % RESTART_EVERY === RESTART_EVERY - 1) await scene.restart(source.pick([0, 1]))
     const attempts =
       number % CONTROL_EVERY === 0
         ? await source.pick(CONTROLS)(source)
-        : // Every kind in its turn, so that none is left out.
+        : // Each kind in turn, so all are covered.
           await (kinds[sent % kinds.length] ?? kinds[0])?.(source)
     for (const { kind, call, answer, expected, executions } of attempts ?? []) {
       const where = { SERVICE_CALLS_SEED: SEED, number, kind, call: JSON.stringify(call.claims) }
@@ -100,7 +100,7 @@ async function forge(
   ]
 }
 
-/** Calls that were sent before, keys that were used before, and users who do not count. */
+/** Replayed calls, reused keys, and users without a valid session. */
 const FURTHER: readonly Kind[] = [
   async (source) => {
     const call = genuine(source, { paths: OWN, type: 'query' })
@@ -148,7 +148,7 @@ const FURTHER: readonly Kind[] = [
     const call = genuine(source, { type: 'mutation' })
     const index = source.pick([0, 1] as const)
     const before = await attempt('control, sent again later', { call, node: scene.nodes[index], source })
-    // It costs more than the rest together.
+    // A restart costs more than everything else together.
     if (source.chance(0.2)) await scene.restart(index)
     const node = scene.nodes[index]
     return [
@@ -179,7 +179,7 @@ const FURTHER: readonly Kind[] = [
     const second = genuine(source, { paths: MUTATIONS, idempotencyKey })
     const expected = { status: 409, code: 'KEY_REUSED' }
     return [
-      await attempt('control, whose key is used again', { call: first, node: anyNode(source), source }),
+      await attempt('control, whose key is reused', { call: first, node: anyNode(source), source }),
       await attempt('key of another call', {
         call: second,
         node: anyNode(source),
@@ -198,7 +198,7 @@ const FURTHER: readonly Kind[] = [
     })
     const expected = { status: 500, code: 'configuration' }
     return [
-      await attempt('key for a function of ours', {
+      await attempt('key for a built-in function', {
         call,
         node: anyNode(source),
         source,
@@ -224,12 +224,12 @@ const FURTHER: readonly Kind[] = [
       },
   ),
   async (source) => {
-    // A key that the app does not know: it was removed because it leaked.
+    // An unknown key, removed because it leaked.
     const actor = { ...actors.counts, kid: 'gone' }
     const call = genuine(source, { actor })
     const expected = { status: 401, code: 'TOKEN_INVALID' }
     return [
-      await attempt('on behalf of one whose key has gone', {
+      await attempt('on behalf of a user whose key was removed', {
         call,
         node: anyNode(source),
         source,
@@ -253,7 +253,7 @@ const CONTROLS: readonly Kind[] = [
     ]
   },
   async (source) => {
-    // The clock of the caller is ahead, or behind, by as much as may be.
+    // The caller's clock is ahead or behind by the maximum.
     const skew = source.pick([30, 29, -29])
     const call = genuine(source, { now: Math.floor(time / 1000) * 1000 + skew * 1000 })
     return [await attempt('control by another clock', { call, node: anyNode(source), source })]
@@ -264,7 +264,7 @@ const CONTROLS: readonly Kind[] = [
     const again = { ...call, claims: { ...call.claims, jti: source.bytes(16).toString('hex') } }
     return [
       await attempt('control with a key', { call, node: anyNode(source), source }),
-      // Another token for the same call: answered from what is stored, wherever it goes.
+      // Another token for the same call gets the stored result, on any node.
       await attempt('control with the same key', { call: again, node: anyNode(source), source }),
     ]
   },
@@ -305,7 +305,7 @@ function genuine(source: Random, options: Partial<Parameters<typeof createCall>[
   return createCall(source, { now: time, key, ...options })
 }
 
-/** Another call in order, of another function. */
+/** Creates another valid call, of another function. */
 function differentFrom(call: Call, source: Random): Call {
   for (;;) {
     const other = genuine(source)

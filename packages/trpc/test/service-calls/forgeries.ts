@@ -5,15 +5,15 @@ import { ORIGIN } from '../support/visitor.ts'
 import { bodyOf, type Call, digest, sealed } from './call.ts'
 import { MAX_BODY_BYTES, type ServiceKeys } from './open-nodes.ts'
 
-/** What a forger has: a call in order that was never sent, everybody's public keys, and a key of their own. */
+/** What a forger has: an unsent valid call, all public keys, and a key that no app trusts. */
 export interface Forger {
   readonly random: Random
   readonly keys: ServiceKeys
-  /** Another call in order, for another function. */
+  /** Another valid call, of another function. */
   readonly other: Call
 }
 
-/** A way to make a call that must not be executed. */
+/** A way to create a call that must not run. */
 export interface Forgery {
   readonly name: string
   readonly forge: (call: Call, forger: Forger) => Call
@@ -21,11 +21,11 @@ export interface Forgery {
   readonly code: string
 }
 
-/** What a token must hold; without any one of these it says nothing. */
+/** The required claims of a token. */
 const CLAIMS = ['iss', 'aud', 'iat', 'exp', 'jti', 'fn', 'op', 'body']
-/** An acting user with all that one has. */
+/** An acting user with all members. */
 const ACT = { sub: 'u', sessionId: 's', version: 1, iss: ORIGIN, kid: 'k', exp: 1 }
-/** Values that are none of theirs. */
+/** Values of the wrong type or format. */
 const ODD: readonly unknown[] = [
   null,
   true,
@@ -53,7 +53,7 @@ const withBody = (call: Call, body: Buffer): Call => ({
 })
 const said = ({ body }: Call) => JSON.parse(body.toString())
 const json = (value: object) => JSON.stringify(value)
-/** The JSON of an object that begins with a member that it has already. */
+/** Serializes an object with a duplicate of one of its members. */
 const doubled = (members: object, name: string, value: unknown) =>
   `{${JSON.stringify(name)}:${JSON.stringify(value)},${json(members).slice(1)}`
 
@@ -72,9 +72,9 @@ function flipped(segment: string, random: Random): string {
 const INVALID = { status: 401, code: 'TOKEN_INVALID' } as const
 const MISSING = { status: 401, code: 'TOKEN_MISSING' } as const
 
-/** One for each way to get it wrong. */
+/** One forgery for each possible fault. */
 export const FORGERIES: readonly Forgery[] = [
-  // The time.
+  // Time.
   {
     name: 'expired',
     forge: (call, { random }) => shifted(call, -30 - random.pick([0, 0, 1, 60, 86_400])),
@@ -87,18 +87,18 @@ export const FORGERIES: readonly Forgery[] = [
     ...INVALID,
   },
   {
-    name: 'counts for longer than 30 seconds',
+    name: 'valid for more than 30 seconds',
     forge: (call, { random }) =>
       withClaims(call, { exp: Number(call.claims.iat) + 31 + random.below(100_000) }),
     ...INVALID,
   },
   {
-    name: 'ends before it begins',
+    name: 'expires before it is issued',
     forge: (call, { random }) => withClaims(call, { iat: Number(call.claims.exp) + random.below(2) }),
     ...INVALID,
   },
 
-  // What it is bound to.
+  // Binding.
   {
     name: 'for another function',
     forge: (call, { other }) => withClaims(call, { fn: other.claims.fn }),
@@ -120,7 +120,7 @@ export const FORGERIES: readonly Forgery[] = [
     ...INVALID,
   },
   {
-    name: 'with a body in which one bit has turned',
+    name: 'with one bit of the body flipped',
     forge: (call, { random }) => {
       const body = Buffer.from(call.body)
       const at = random.below(body.length)
@@ -130,7 +130,7 @@ export const FORGERIES: readonly Forgery[] = [
     ...INVALID,
   },
   {
-    name: 'with a body that means the same',
+    name: 'with an equivalent body',
     forge: (call, { random }) => ({
       ...call,
       body: Buffer.from(
@@ -162,24 +162,24 @@ export const FORGERIES: readonly Forgery[] = [
     ...INVALID,
   },
 
-  // Who signed it.
+  // Signature.
   {
-    name: 'by a stranger under our key id',
+    name: 'by an unknown key with our key id',
     forge: (call, { keys }) => ({ ...call, key: keys.stranger }),
     ...INVALID,
   },
   {
-    name: 'by a stranger under theirs',
+    name: 'by an unknown key with its own id',
     forge: (call, { keys }) => ({ ...withHeader(call, { kid: keys.stranger.kid }), key: keys.stranger }),
     ...INVALID,
   },
   {
-    name: 'by a key that has been replaced',
+    name: 'by a replaced key',
     forge: (call, { keys }) => ({ ...withHeader(call, { kid: keys.retired.kid }), key: keys.retired }),
     ...INVALID,
   },
   {
-    name: 'by the key of users',
+    name: "by the users' key",
     forge: (call, { keys }) => ({ ...withHeader(call, { kid: keys.users.kid }), key: keys.users }),
     ...INVALID,
   },
@@ -189,7 +189,7 @@ export const FORGERIES: readonly Forgery[] = [
     ...INVALID,
   },
   {
-    name: 'by our other key, as it says',
+    name: 'by our other key, with its id',
     forge: (call, { keys }) => {
       const key = call.key === keys.own ? keys.ownElliptic : keys.own
       return { ...withHeader(call, { alg: key.alg }), key }
@@ -197,7 +197,7 @@ export const FORGERIES: readonly Forgery[] = [
     ...INVALID,
   },
   {
-    name: 'by nobody',
+    name: 'unsigned',
     forge: (call, { random }) => {
       const alg = random.pick(['none', 'None', call.header.alg])
       const [, second, third] = segmentsOf(call)
@@ -227,7 +227,7 @@ export const FORGERIES: readonly Forgery[] = [
     ...INVALID,
   },
   {
-    name: 'with one bit turned',
+    name: 'with one bit of the token flipped',
     forge: (call, { random }) => {
       const segments = segmentsOf(call)
       const at = random.below(3)
@@ -239,7 +239,7 @@ export const FORGERIES: readonly Forgery[] = [
     ...INVALID,
   },
 
-  // What kind of token it is.
+  // Kind of token.
   {
     name: 'of another type',
     forge: (call, { random }) =>
@@ -258,7 +258,7 @@ export const FORGERIES: readonly Forgery[] = [
     ...INVALID,
   },
   {
-    name: 'the JWT of a user',
+    name: "a user's JWT",
     forge: (call, { keys }) => {
       const { iat, jti } = call.claims
       const exp = Number(iat) + 900
@@ -275,7 +275,7 @@ export const FORGERIES: readonly Forgery[] = [
     ...INVALID,
   },
 
-  // Its members.
+  // Claims.
   {
     name: 'without a claim',
     forge: (call, { random }) => ({ ...call, claims: without(call.claims, random.pick(CLAIMS)) }),
@@ -312,7 +312,7 @@ export const FORGERIES: readonly Forgery[] = [
     ...INVALID,
   },
   {
-    name: 'with a further member of the header',
+    name: 'with an additional member of the header',
     forge: (call, { random, keys }) =>
       withHeader(call, {
         ...random.pick<object>([
@@ -328,7 +328,7 @@ export const FORGERIES: readonly Forgery[] = [
     ...INVALID,
   },
   {
-    name: 'with a further claim',
+    name: 'with an additional claim',
     forge: (call, { random }) =>
       withClaims(
         call,
@@ -337,28 +337,28 @@ export const FORGERIES: readonly Forgery[] = [
     ...INVALID,
   },
   {
-    name: 'with a claim of another kind',
+    name: 'with a claim of another type',
     forge: (call, { random }) => {
       const name = random.pick(CLAIMS)
       const odd = ODD.filter((value) => !isInOrder(name, value))
       return withClaims(call, { [name]: random.pick(odd) })
     },
     status: 401,
-    // An odd time may be one that has passed.
+    // An odd time may have passed.
     code: 'TOKEN_INVALID',
   },
   {
-    name: 'on behalf of nobody',
+    name: 'on behalf of null',
     forge: (call, { random }) => withClaims(call, { act: random.pick<unknown>([null, 'u', [], [ACT], {}]) }),
     ...INVALID,
   },
   {
-    name: 'on behalf of one without a member',
+    name: 'on behalf of a user without a member',
     forge: (call, { random }) => withClaims(call, { act: without(ACT, random.pick(Object.keys(ACT))) }),
     ...INVALID,
   },
   {
-    name: 'on behalf of one with a further member',
+    name: 'on behalf of a user with an additional member',
     forge: (call, { random }) =>
       withClaims(call, {
         act: { ...ACT, ...random.pick([{ role: 'admin' }, { act: ACT }, { aud: ORIGIN }]) },
@@ -366,7 +366,7 @@ export const FORGERIES: readonly Forgery[] = [
     ...INVALID,
   },
   {
-    name: 'on behalf of one with a member of another kind',
+    name: 'on behalf of a user with a member of another type',
     forge: (call, { random }) => {
       const name = random.pick(Object.keys(ACT))
       const odd = ODD.filter((value) => !isActorValue(name, value))
@@ -389,7 +389,7 @@ export const FORGERIES: readonly Forgery[] = [
     ...INVALID,
   },
 
-  // How it is written.
+  // Encoding.
   {
     name: 'not canonical',
     forge: (call, { random }) => {
@@ -435,7 +435,7 @@ export const FORGERIES: readonly Forgery[] = [
     ...MISSING,
   },
 
-  // What carries it.
+  // Headers.
   {
     name: 'sent by a browser',
     forge: (call, { random }) => ({
@@ -452,13 +452,13 @@ export const FORGERIES: readonly Forgery[] = [
     code: 'ORIGIN_REJECTED',
   },
   {
-    name: 'by another method',
+    name: 'with another method',
     forge: (call, { random }) => ({ ...call, method: random.pick(['GET', 'PUT', 'PATCH', 'DELETE']) }),
     status: 405,
     code: 'METHOD_NOT_ALLOWED',
   },
   {
-    name: 'of a function that is not there',
+    name: 'of an unknown function',
     forge: (call, { random }) => {
       const path = random.pick([
         'note',
@@ -479,7 +479,7 @@ export const FORGERIES: readonly Forgery[] = [
     code: 'FUNCTION_NOT_FOUND',
   },
   {
-    name: 'a mutation as a query, or the other way round',
+    name: 'a mutation as a query, or vice versa',
     forge: (call) => {
       const own = { ...said(call), path: call.claims.op === 'query' ? 'note.list' : 'note.save' }
       const type = own.type === 'query' ? 'mutation' : 'query'
@@ -489,7 +489,7 @@ export const FORGERIES: readonly Forgery[] = [
     code: 'FUNCTION_NOT_FOUND',
   },
   {
-    name: 'with a body that is no call',
+    name: "with a body that isn't a call",
     forge: (call, { random }) =>
       withBody(
         call,
@@ -521,18 +521,18 @@ export const FORGERIES: readonly Forgery[] = [
   },
 ]
 
-/** As if it had been made so many seconds later. */
+/** Shifts a call's times by this many seconds. */
 function shifted(call: Call, seconds: number): Call {
   const { iat, exp } = call.claims
   return withClaims(call, { iat: Number(iat) + seconds, exp: Number(exp) + seconds })
 }
 
-/** Whether such a value would be in order for a claim. */
+/** Returns whether a value is valid for a claim. */
 function isInOrder(name: string, value: unknown): boolean {
   return (name === 'iss' || name === 'jti') && isText(value)
 }
 
-/** Whether such a value would be in order for a member of the acting user. */
+/** Returns whether a value is valid for a member of the acting user. */
 function isActorValue(name: string, value: unknown): boolean {
   if (name === 'exp') return value === 0
   if (name === 'version') return value === null || (Number.isSafeInteger(value) && Number(value) > 0)
@@ -541,14 +541,14 @@ function isActorValue(name: string, value: unknown): boolean {
 
 const isText = (value: unknown) => typeof value === 'string' && /^[^\p{C}]{1,200}$/u.test(value)
 
-/** The call as one of a function of the app's own that is a query, or a mutation. */
+/** Returns the call as one of an app's query or mutation. */
 function asOperation(call: Call, op: 'query' | 'mutation'): Call {
   const path = op === 'query' ? 'note.list' : 'note.save'
   return withBody(withClaims(call, { op, fn: path }), bodyOf({ type: op, path, input: { id: call.id } }))
 }
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
-/** Of 64 bytes the last character holds four bits that say nothing. */
+/** Flips the last bit. The last character of 64 bytes has four unused bits. */
 function lastBitTurned(signature: string): string {
   const last = ALPHABET.indexOf(signature.at(-1) ?? 'A')
   return `${signature.slice(0, -1)}${ALPHABET[last ^ 1]}`

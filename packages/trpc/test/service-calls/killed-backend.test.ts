@@ -32,7 +32,9 @@ const KILLS = Number(process.env.KILLS ?? 3)
 const IS_FULL = KILLS >= 100
 const SEED = process.env.KILLS_SEED ?? 'sallyport'
 const ACTIONS_A_KILL = 24
-/** Over how many milliseconds the actions begin, how long a function takes before and after it writes, and when the blow falls. */
+/**
+ * The range of the actions' start times, a function's time before and after its write, and the latest kill.
+ */
 const [SPREAD_MS, BEFORE_MS, AFTER_MS, LATEST_KILL_MS] = [60, 20, 120, 150]
 
 const random = createRandom(`${SEED} people`)
@@ -45,14 +47,14 @@ const config: AuthConfig = defineAuthConfig({ baseUrl: ORIGIN, jwks: staticJwks(
 const dispatcher = new Agent({ connect: { socketPath } })
 afterAll(() => dispatcher.destroy())
 
-/** What was sent for each action, besides the lookups of Step 2. */
+/** The requests of each action, except Step 2's lookups. */
 const attempts = new Map<string, { readonly token: string; readonly idempotencyKey: string | null }[]>()
-/** Is told whenever one is sent. */
+/** Runs after each request. */
 let onAttempt = () => {}
 
 const internal = functionsOf<BackendRouter>()
 const t = initTRPC.context<AuthContext & { db?: undefined; runner: Runner }>().create()
-// A process without a database, and without keys that sign for users.
+// A process without a database and without users' signing keys.
 const { getAuth } = createAuthRuntime(() => defineAuth({ config, signingKeys: undefined, plugins: [] }))
 const action = createAuthedAction(t.procedure, getAuth, ({ runner }) => runner).input(
   z.object({ id: z.string(), before: z.number(), after: z.number(), idempotencyKey: z.string().optional() }),
@@ -91,13 +93,13 @@ beforeAll(async () => {
       noteAttempt(init)
       return fetchOver(url, { ...init, dispatcher })
     },
-    // There is no end of them.
+    // Errors are expected here.
     onError() {},
   })
 })
 afterAll(() => database?.close())
 
-test(`${KILLS} times a backend is killed in the middle of actions: each gets its result or 503, and no mutation is executed twice`, {
+test(`of actions on a backend that is killed ${KILLS} times, each gets its result or 503, and no mutation runs twice`, {
   timeout: 60_000 + KILLS * 5_000,
 }, async () => {
   const source = createRandom(`${SEED} actions`)
@@ -129,7 +131,7 @@ test(`${KILLS} times a backend is killed in the middle of actions: each gets its
     const outcomes = await Promise.all(running)
 
     const before = await executions()
-    // Those with a key again, once the backend is back: what was done is not done again.
+    // Repeats the calls with a key once the backend is back. Finished ones don't run again.
     const repeated = await Promise.all(
       actions.map((planned) => (planned.kind === 'write with a key' ? run(planned) : null)),
     )
@@ -176,7 +178,7 @@ test(`${KILLS} times a backend is killed in the middle of actions: each gets its
     .select(({ fn }) => [fn.countAll<number>().as('rows'), fn.count<number>('id').distinct().as('ids')])
     .execute()
   expect({ rows, ids }).toEqual({ rows: figures.executions, ids: figures.executions })
-  // The blows fell while there was something to do.
+  // The kills happened during work.
   expect(figures.results).toBeGreaterThan(KILLS)
   expect(figures.unavailable).toBeGreaterThan(0)
   expect(figures.retriedReads + figures.retriedWrites).toBeGreaterThan(0)
@@ -188,7 +190,7 @@ test(`${KILLS} times a backend is killed in the middle of actions: each gets its
   expect(figures.stillUnknown).toBeGreaterThan(0)
 })
 
-/** Waits until so many calls have been sent. */
+/** Waits until this many calls have been sent. */
 function sent(count: number): Promise<void> {
   return new Promise((resolve) => {
     let left = count
@@ -199,7 +201,7 @@ function sent(count: number): Promise<void> {
   })
 }
 
-/** One action, and how long its function takes before and after it writes. */
+/** An action, with its function's time before and after the write. */
 interface Planned {
   readonly id: string
   readonly kind: 'read' | 'write' | 'write with a key'
@@ -260,7 +262,10 @@ function expectResultOr503(
   })
 }
 
-/** A query and a mutation with a key are sent twice at most, each time with another token; a mutation without a key once. */
+/**
+ * Checks the attempts: at most two of a query or a mutation with a key, with different tokens. One of a
+ * mutation without a key.
+ */
 function expectAttempts({ id, kind }: Planned, { where, times }: { where: object; times: number }): void {
   const all = attempts.get(id) ?? []
   const most = times * (kind === 'write' ? 1 : 2)
@@ -276,7 +281,7 @@ function expectAttempts({ id, kind }: Planned, { where, times }: { where: object
   })
 }
 
-/** Reads what is sent, as whoever listens could. */
+/** Records a request, as an eavesdropper could. */
 function noteAttempt({ headers, body }: { headers: Record<string, string>; body: Uint8Array }): void {
   const { path, input } = JSON.parse(new TextDecoder().decode(body))
   if (!String(path).startsWith('row.')) return
@@ -287,7 +292,7 @@ function noteAttempt({ headers, body }: { headers: Record<string, string>; body:
   onAttempt()
 }
 
-/** How many rows each mutation has written. */
+/** Counts each mutation's rows. */
 async function executions(): Promise<Map<string, number>> {
   const counts = new Map<string, number>()
   for (const { id } of await database.db.selectFrom('execution').select('id').execute()) {
@@ -298,7 +303,7 @@ async function executions(): Promise<Map<string, number>> {
 
 const isAtMostOnce = (counts: unknown) => Array.isArray(counts) && counts.every((count) => count <= 1)
 
-/** What was sent besides the first attempt of each of so many runs; one whose Step 2 had no answer sent nothing. */
+/** Returns the requests after each run's first attempt. A run without a response in Step 2 sends none. */
 function retriesOf(id: string, runs: number): number {
   return Math.max(0, (attempts.get(id)?.length ?? 0) - runs)
 }

@@ -23,14 +23,14 @@ import { createHostileKey, type HostileKey } from '../../../core/test/hostile/ho
 import type { Random } from '../../../core/test/hostile/random.ts'
 import { ORIGIN } from '../support/visitor.ts'
 
-/** The keys of the services, and those that others may have. */
+/** The services' keys, and other parties' keys. */
 export interface ServiceKeys {
   readonly own: HostileKey
   readonly ownElliptic: HostileKey
-  /** Of the service too, until it was replaced. */
+  /** The service's previous key. */
   readonly retired: HostileKey
   readonly stranger: HostileKey
-  /** Signs the JWTs of users. */
+  /** The key that signs users' JWTs. */
   readonly users: HostileKey
 }
 
@@ -38,25 +38,25 @@ export interface ServiceKeys {
 export interface ServiceNode {
   readonly functions: InternalFunctions
   handle(request: Request): Promise<Response>
-  /** Where the same handler listens. */
+  /** The URL of the same handler. */
   readonly url: string
   close(): Promise<void>
 }
 
-/** Several of them on one database. */
+/** Several nodes on one database. */
 export interface ServiceNodes {
   readonly config: AuthConfig
   readonly keys: ServiceKeys
   readonly tables: Kysely<AuthTables>
-  /** How often each call was executed, by the id that stands in its input. */
+  /** How often each call ran, by the id in its input. */
   readonly executed: ReadonlyMap<string, number>
   readonly nodes: [ServiceNode, ServiceNode]
-  /** Closes one, and opens another on the same file. */
+  /** Closes a node, and opens another on the same file. */
   restart(index: 0 | 1): Promise<void>
   close(): Promise<void>
 }
 
-/** Most bytes of a body that the nodes take. */
+/** The nodes' maximum body size. */
 export const MAX_BODY_BYTES = 4_096
 
 const t = initTRPC.context<{ db: AuthDatabase; note: (id: string) => void }>().create()
@@ -69,7 +69,7 @@ const router = t.router({
   }),
 })
 
-/** Opens two nodes on one file, whose functions do nothing but note that they ran. */
+/** Opens two nodes on one file, whose functions only record that they ran. */
 export async function openNodes(
   directory: string,
   { random, now }: { random: Random; now: () => Date },

@@ -22,7 +22,7 @@ import { browser } from '../support/visitor.ts'
 const auth = await createTestAuth()
 afterAll(() => auth.close())
 
-/** A new user, who has no password: to hash one takes longer than all the rest. */
+/** Signs up a new user without a password, since hashing one takes longer than everything else. */
 async function signIn(): Promise<TestSession> {
   const userId = crypto.randomUUID()
   await insertUser(auth.db, userId)
@@ -79,7 +79,7 @@ const createCaller = edge.createCallerFactory(
       await ctx.meanwhile()
       return ctx.runMutation(internal.write)
     }),
-    /** Has an answer at hand that needs no further call. */
+    /** Returns a stored result that needs no other call. */
     retry: action.mutation(async ({ ctx }) => {
       await ctx.runMutation(internal.write, undefined, { idempotencyKey: ctx.session.id })
       await ctx.meanwhile()
@@ -119,26 +119,29 @@ describe.each([
     })
   }
 
-  test('runs for a user who counts', async () => {
+  test('runs for a user with a valid session', async () => {
     const caller = callerOf(await signIn())
     await caller.read()
     await caller.write()
     expect(executed).toEqual(['read', 'write'])
   })
 
-  test.each(ENDINGS)('runs nothing for a user who $ending before: $reason', async ({ end, reason }) => {
-    const session = await signIn()
-    await end(session)
-    const caller = callerOf(session)
-    for (const call of [caller.read, caller.write, caller.retry]) {
-      const { rejection } = await outcomeOf(call())
-      expect(rejection).toMatchObject({ httpStatus: statusOf(reason), auth: { reason } })
-    }
-    expect(executed).toEqual([])
-  })
+  test.each(ENDINGS)(
+    'runs nothing if the user or session $ending before the call: $reason',
+    async ({ end, reason }) => {
+      const session = await signIn()
+      await end(session)
+      const caller = callerOf(session)
+      for (const call of [caller.read, caller.write, caller.retry]) {
+        const { rejection } = await outcomeOf(call())
+        expect(rejection).toMatchObject({ httpStatus: statusOf(reason), auth: { reason } })
+      }
+      expect(executed).toEqual([])
+    },
+  )
 
   test.each(ENDINGS)(
-    'executes nothing more for a user who $ending meanwhile: $reason',
+    'runs nothing more if the user or session $ending meanwhile: $reason',
     async ({ end, reason }) => {
       for (const name of ['read', 'write'] as const) {
         const session = await signIn()
@@ -150,7 +153,7 @@ describe.each([
   )
 
   test.each(ENDINGS)(
-    'tells a user who $ending meanwhile no stored result either',
+    'returns no stored result if the user or session $ending meanwhile',
     async ({ end, reason }) => {
       const session = await signIn()
       const { rejection } = await outcomeOf(callerOf(session, () => Promise.resolve(end(session))).retry())

@@ -2,20 +2,23 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { firstMessage } from '../../../core/test/support/first-message.ts'
-import type { AtEnd } from '../revocation/at-end.ts'
+import type { OnCleanup } from '../revocation/cleanup.ts'
 import type { BackendSettings } from './backend-settings.ts'
 
-/** A backend in a process of its own. */
+/** A backend in a separate process. */
 export interface Backend {
-  /** Ends it at once, in the middle of whatever it is doing; resolves when it has gone. */
+  /** Kills it immediately, and resolves once it has exited. */
   kill(): Promise<void>
 }
 
-// What one process has compiled the next need not.
+// Share compiled code between processes.
 const compiled = fileURLToPath(new URL('../../node_modules/.cache/sallyport', import.meta.url))
 
-/** Starts one backend after the other. A process is always ready for the next, as it takes long to load. */
-export function prepareBackends(settings: BackendSettings, atEnd: AtEnd): { start(): Promise<Backend> } {
+/** Starts one backend after another. The next process is always preloaded, since loading is slow. */
+export function prepareBackends(
+  settings: BackendSettings,
+  onCleanup: OnCleanup,
+): { start(): Promise<Backend> } {
   let next = load()
 
   function load() {
@@ -23,7 +26,7 @@ export function prepareBackends(settings: BackendSettings, atEnd: AtEnd): { star
       execArgv: [],
       env: { ...process.env, NODE_COMPILE_CACHE: compiled },
     })
-    atEnd(() => void child.kill('SIGKILL'))
+    onCleanup(() => void child.kill('SIGKILL'))
     return child
   }
 

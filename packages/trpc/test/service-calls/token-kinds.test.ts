@@ -33,7 +33,7 @@ const FUNCTIONS = [
   { type: 'query', path: 'sallyport.queryEndpoint' },
 ] as const
 
-test.each(FUNCTIONS)('the JWT of a user calls no internal function: $type $path', async (call) => {
+test.each(FUNCTIONS)("a user's JWT calls no internal function: $type $path", async (call) => {
   for (const { ask, name } of ways) {
     const { status } = await ask({ authorization: `Bearer ${userToken}` }, 'user')
     expect({ name, status }).toEqual({ name, status: 200 })
@@ -53,7 +53,7 @@ test.each(FUNCTIONS)('the JWT of a user calls no internal function: $type $path'
   })
 })
 
-test('a service JWT is nobody on every public path, as a cookie and as a bearer token, alone and beside a session', async () => {
+test('a service JWT authenticates on no public path, as a cookie or a bearer token, alone or with a session', async () => {
   app.serviceTokens.length = 0
   await sendServiceCalls()
   const tokens = app.serviceTokens.splice(0)
@@ -77,7 +77,7 @@ test('a service JWT is nobody on every public path, as a cookie and as a bearer 
 
 const SERVICE_CALLS = 4
 
-/** A query and a mutation, for nobody and on behalf of the user. */
+/** Sends a query and a mutation, anonymously and on behalf of the user. */
 async function sendServiceCalls(): Promise<void> {
   const { userId, sessionId } = user
   const proof = { version: 1, issuer: ORIGIN, keyId: keys.own.kid, expiresAt: new Date(now + 60_000) }

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { bundleForBrowser } from '../../../../scripts/browser-bundle.ts'
 
-/** The client with React, minified and gzipped, without the peers: less than 60% of what `better-auth/react` takes. */
+/** The client with React, minified and gzipped, without peers: less than 60% of `better-auth/react`. */
 const LIMIT_BYTES = 7 * 1_024
 
-test('the client and its React components together: at most 7 KB', async () => {
+test('the client and its React components together take at most 7 KB', async () => {
   const { code, bytes } = await bundleForBrowser('client', 'react')
   console.log(`client + react: ${bytes} bytes minified and gzipped`)
-  // All of it is there: a bundle of half the code would be small as well.
+  // Checks that everything is included, since half of the code would also be small.
   for (const part of [
     'sign-in/email',
     'BroadcastChannel',
@@ -19,7 +19,7 @@ test('the client and its React components together: at most 7 KB', async () => {
   expect(bytes).toBeLessThanOrEqual(LIMIT_BYTES)
 })
 
-test('nothing else gets into the browser: of core the protocol alone, no schema library, nothing of Node', async () => {
+test("the browser bundle has only core's protocol, no schema library, and nothing of Node", async () => {
   const { files, imports } = await bundleForBrowser('client', 'react')
   const ours = /^packages\/(trpc\/src\/(client|react)\/.*|core\/src\/protocol)\.ts$/
   expect(files.filter((file) => !ours.test(file))).toEqual([])
@@ -29,7 +29,13 @@ test('nothing else gets into the browser: of core the protocol alone, no schema 
   )
 })
 
-test('an app that only has the client does not load React', async () => {
+test("an app with only the client doesn't load React", async () => {
   const { imports } = await bundleForBrowser('client')
   expect(imports.filter((name) => !name.startsWith('@trpc/'))).toEqual([])
+})
+
+test('in production code, the links have no text for developers', async () => {
+  const { code } = await bundleForBrowser('links')
+  expect(code).toContain('REFRESH_LOOP')
+  expect(code).not.toContain('errorFormatter')
 })

@@ -1,8 +1,8 @@
-/** One attacking socket without credentials, in a process of its own. It comes back as soon as it is closed. */
+/** An attacking socket without credentials, in a separate process. It reconnects as soon as it is closed. */
 import { WebSocket } from 'ws'
 import { ATTACKS, type Attack, type AttackPlan } from './attacks.ts'
 
-/** What it was told to do. */
+/** The attack to perform. */
 export interface AttackOrder {
   readonly host: string
   readonly attack: Attack
@@ -19,7 +19,7 @@ process.once('disconnect', () => process.exit())
 
 const pause = () => new Promise((resolve) => setTimeout(resolve, 1))
 
-/** Attacks until the socket is closed or the time is over. Returns how many frames were sent. */
+/** Attacks until the socket is closed or the time is over. Returns the number of frames sent. */
 async function assail(host: string, attack: Attack, end: number): Promise<number> {
   const socket = new WebSocket(`ws://${host}`, {
     headers: { origin: 'http://localhost:3000', 'x-forwarded-for': '203.0.113.66' },
@@ -41,7 +41,7 @@ async function assail(host: string, attack: Attack, end: number): Promise<number
     for (; !isOver && sent < most && performance.now() < end; sent++) {
       socket.send(frame(sent))
       if (sent % 1_000 === 0) await pause()
-      // As fast as the server reads. What waits here harms only the attacker.
+      // As fast as the server reads. The queue here only affects the attacker.
       while (!isOver && socket.bufferedAmount > 256 * 1024 && performance.now() < end) await pause()
     }
   })

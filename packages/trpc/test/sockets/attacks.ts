@@ -1,11 +1,11 @@
-/** What one socket sends, as fast as the server reads. */
+/** What a socket sends, as fast as the server reads. */
 export interface AttackPlan {
   frame(sent: number): string
   /** Whether it reads what the server sends. */
   readonly reads: boolean
-  /** Frames that it sends on one socket. @default Infinity */
+  /** The number of frames on one socket. @default Infinity */
   readonly most?: number
-  /** The codes that the server closes it with; 1006 where it is terminated. */
+  /** The server's close codes. 1006 if it terminates the socket. */
   readonly closedWith: readonly number[]
 }
 
@@ -13,7 +13,7 @@ const call = (id: number, method: string, path: string) =>
   JSON.stringify({ id, method, params: { path, input: null } })
 const OVERSIZED = 'x'.repeat(80 * 1024)
 
-/** A client masks its frames: 6 bytes besides the payload. */
+/** Clients mask their frames: 6 bytes plus the payload. */
 export const ATTACKS = {
   'frames of 7 bytes': { frame: () => '1', reads: true, closedWith: [4429, 1006] },
   'malformed frames': { frame: (sent) => `{"id":${sent},"method":`, reads: true, closedWith: [4429, 1006] },

@@ -1,4 +1,7 @@
-/** The server under attack, in a process of its own: public and guarded procedures over WebSocket. Watches its own memory. */
+/**
+ * The server under attack, in a separate process: public and guarded procedures over WebSocket. Measures its
+ * own memory.
+ */
 import { createServer } from 'node:http'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -15,18 +18,18 @@ import { initTRPC } from '@trpc/server'
 import { applyWSSHandler } from '@trpc/server/adapters/ws'
 import { WebSocketServer } from 'ws'
 
-/** What the server tells about itself. */
+/** What the server reports. */
 export interface NodeReport {
   readonly host: string
   readonly cookies: readonly string[]
   readonly sessionIds: readonly string[]
 }
 
-/** What it has used and handled since the last question. */
+/** What the server used and handled since the last report. */
 export interface NodeUse {
   readonly rssBytes: number
   readonly sockets: number
-  /** Sockets that were closed by a limit, by code. */
+  /** Sockets closed by a limit, by code. */
   readonly closed: Readonly<Record<string, number>>
 }
 

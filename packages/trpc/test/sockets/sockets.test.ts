@@ -13,12 +13,15 @@ import { ATTACKS, type Attack } from './attacks.ts'
 import type { NodeReport, NodeUse } from './socket-node.ts'
 import type { VisitReport } from './visitors.ts'
 
-/** Seconds of each attack, and of the calm before it. With the default nothing is measured: the machine may be busy. */
+/**
+ * Seconds of each attack, and of the calm before it. The default measures nothing, since the machine may be
+ * busy.
+ */
 const SECONDS = Number(process.env.SOCKET_SECONDS ?? 0)
 const isMeasured = SECONDS > 0
 const MILLISECONDS = isMeasured ? SECONDS * 1_000 : 700
 const VISITORS = 8
-/** Revocations by another process in each attack. */
+/** Revocations by another process during each attack. */
 const REVOCATIONS = isMeasured ? 20 : 2
 const kinds = Object.keys(ATTACKS) as Attack[]
 const MB = 1024 * 1024
@@ -52,14 +55,14 @@ let visitors: ChildProcess
 let unused: number
 
 beforeAll(async () => {
-  // V8 resizes its young generation by tens of megabytes under any load: a fixed size shows what is kept.
+  // V8 resizes its young generation by tens of megabytes under load. A fixed size shows the retained memory.
   server = start('socket-node.ts', ['--max-semi-space-size=1'])
   attacker = start('attacker.ts')
   visitors = start('visitors.ts')
   node = await ask<NodeReport>(server, { databaseUrl, users: VISITORS + kinds.length * REVOCATIONS })
   elsewhere = await openSqlite(databaseUrl)
   unused = VISITORS
-  // What is compiled and allocated once is no part of any attack.
+  // Excludes one-time compilation and allocations from the measurements.
   await Promise.all([visit(), ...(isMeasured ? [attackAllInTurn()] : [])])
 }, 120_000)
 afterAll(async () => {
@@ -82,7 +85,7 @@ const visit = () =>
     milliseconds: MILLISECONDS,
   })
 
-/** Revokes sessions from this process, and returns how long each took to end its stream, in milliseconds. */
+/** Revokes sessions from this process. Returns how long each stream took to end, in milliseconds. */
 async function revokeElsewhere(): Promise<number[]> {
   const times: number[] = []
   for (let count = 0; count < REVOCATIONS; count++) {
@@ -114,7 +117,7 @@ async function revokeElsewhere(): Promise<number[]> {
 
 describe('one attacking socket', () => {
   test.each(kinds)(
-    'with %s: the others are answered, and revocations elsewhere end their streams',
+    "with %s fails no other client's calls, and revocations elsewhere end streams",
     async (attack) => {
       await ask<NodeUse>(server, {})
       const calm = await visit()

@@ -1,18 +1,18 @@
-/** Clients that do nothing wrong, in a process of their own: each makes one call after another. */
+/** Well-behaved clients in a separate process. Each makes one call after another. */
 import { WebSocket } from 'ws'
 
-/** What they are told to do. */
+/** The calls to make. */
 export interface VisitOrder {
   readonly host: string
   readonly cookies: readonly string[]
   readonly milliseconds: number
 }
 
-/** How it went. */
+/** The results. */
 export interface VisitReport {
   /** How long each call took, in milliseconds. */
   readonly times: readonly number[]
-  /** Calls that were not answered as they should. */
+  /** Calls without the expected response. */
   readonly failures: number
 }
 

@@ -10,12 +10,12 @@ import { openBrowser, type Profile } from '../browser/open-browser.ts'
 import { type Site, servePage } from '../browser/serve-page.ts'
 import { createPages } from './hono/pages.tsx'
 import { appRouter, EVIL_TEXT } from './hono/router.ts'
-import { renderPage } from './hono/string-page.tsx'
+import { renderPage } from './hono/stream-page.tsx'
 
 const browser = openBrowser()
 const TOKEN = '/api/auth/backend/token'
 
-/** An app of Hono whose pages are rendered on the server. */
+/** Serves a Hono app with server-rendered pages. */
 function serveNotes({
   token = 'in this process',
 }: {
@@ -32,7 +32,7 @@ function serveNotes({
     return async (request: Request) => {
       const { pathname } = new URL(request.url)
       if (pathname === '/notes') return pages.fetch(request)
-      if (pathname !== '/string') return null
+      if (pathname !== '/stream') return null
       const page = await serverAuth(request)
       return renderPage(page, () => pageContext(page.headers))
     }
@@ -49,7 +49,7 @@ function serveNotes({
   })
 }
 
-/** Lets every page tell what it has ever shown. */
+/** Records everything that a page ever shows. */
 async function watch({ context }: Profile): Promise<void> {
   await context.addInitScript(() => {
     const shown = new Set<string>()
@@ -71,8 +71,8 @@ const requestsOf = ({ requests }: Site) =>
 
 const notesOf = (userId: string) => `A note of ${userId}`
 
-test.each(['/notes', '/string'])(
-  'the page of Hono at %s has the notes of its user before any script runs, and the script asks for nothing again',
+test.each(['/notes', '/stream'])(
+  "Hono's page at %s has its user's notes before any script runs, and the script doesn't request them again",
   async (path) => {
     await using site = await serveNotes()
     const profile = await browser.openProfile(site)
@@ -81,7 +81,7 @@ test.each(['/notes', '/string'])(
     await profile.signIn(ada)
     const tab = await profile.openTab(path)
     await tab.page.getByText(notesOf(ada.userId)).waitFor()
-    // Whatever is fetched after the first render has been asked for by then.
+    // Anything fetched after the first render has been requested by then.
     await tab.page.evaluate(() => new Promise((resolve) => requestIdleCallback(resolve)))
     expect(requestsOf(site)).toEqual([])
     const texts = await shown(tab)
@@ -91,7 +91,7 @@ test.each(['/notes', '/string'])(
   },
 )
 
-test('a page with a JWT that has expired brings a new one along, unseen', async () => {
+test('a page with an expired JWT gets a new one invisibly', async () => {
   await using site = await serveNotes()
   const profile = await browser.openProfile(site)
   await watch(profile)
@@ -109,7 +109,7 @@ test('a page with a JWT that has expired brings a new one along, unseen', async 
   expect(site.count(TOKEN)).toBe(0)
 })
 
-test('a page shows what users have written and is not harmed by it', async () => {
+test('a page safely shows text that users wrote', async () => {
   await using site = await serveNotes()
   const profile = await browser.openProfile(site)
   await profile.signIn(await site.auth.signIn())
@@ -117,7 +117,7 @@ test('a page shows what users have written and is not harmed by it', async () =>
   await tab.page.getByText(EVIL_TEXT).waitFor()
   expect(await tab.page.evaluate(() => 'harmed' in window)).toBe(false)
 })
-test('a revoked user is shown the way in, and the cookies are gone from the browser', async () => {
+test('a revoked user sees the sign-in page, and the browser loses the cookies', async () => {
   await using site = await serveNotes()
   const profile = await browser.openProfile(site)
   const ada = await site.auth.expireJwt(await site.auth.signIn())
@@ -129,7 +129,7 @@ test('a revoked user is shown the way in, and the cookies are gone from the brow
   expect(requestsOf(site)).toEqual([])
 })
 
-test('a user who was revoked a moment ago, with a JWT that is still good, is shown the way in', async () => {
+test('a recently revoked user with a valid JWT sees the sign-in page', async () => {
   await using site = await serveNotes()
   const profile = await browser.openProfile(site)
   const ada = await site.auth.signIn()
@@ -140,7 +140,7 @@ test('a user who was revoked a moment ago, with a JWT that is still good, is sho
   expect(await tab.page.content()).not.toContain(ada.userId)
 })
 
-test('a banned user sees why', async () => {
+test('a banned user sees the ban', async () => {
   await using site = await serveNotes()
   const profile = await browser.openProfile(site)
   const ada = await site.auth.expireJwt(await site.auth.signIn())
@@ -151,7 +151,7 @@ test('a banned user sees why', async () => {
   expect(await profile.context.cookies()).toHaveLength(2)
 })
 
-test('while the database is down the sign-in page is not shown, and the page goes on when it is back', async () => {
+test("while the database is down, the page doesn't show the sign-in form, and it recovers afterwards", async () => {
   await using site = await serveNotes({ token: 'elsewhere' })
   const profile = await browser.openProfile(site)
   await watch(profile)
@@ -165,7 +165,7 @@ test('while the database is down the sign-in page is not shown, and the page goe
   expect((await shown(tab)).filter((text) => text.includes('Sign in'))).toEqual([])
 })
 
-test('of a user who has signed out nothing is left in the page', async () => {
+test("after a sign-out, the page has none of the user's data", async () => {
   await using site = await serveNotes()
   const profile = await browser.openProfile(site)
   const ada = await site.auth.signIn()
@@ -176,7 +176,7 @@ test('of a user who has signed out nothing is left in the page', async () => {
   expect(await tab.page.content()).not.toContain(ada.userId)
 })
 
-test('what a page of Next.js was rendered with is put into the cache of its own user, and of no later one', async () => {
+test('the data of a Next.js page is cached for its own user, and not for a later one', async () => {
   await using site = await servePage({
     entry: new URL('./pages/hydrated-page.tsx', import.meta.url),
     router: appRouter,
@@ -211,8 +211,12 @@ test('what a page of Next.js was rendered with is put into the cache of its own 
   expect([data.includes(ada.userId), userId]).toEqual([false, grace.userId])
 })
 
-test.each(['app.tsx', 'pages.tsx', 'entry-client.tsx'])('docs/ssr.md has the text of %s', (part) => {
-  const code = readFileSync(join(import.meta.dirname, 'hono', part), 'utf8')
-  const document = readFileSync(join(import.meta.dirname, '../../../../docs/ssr.md'), 'utf8')
-  expect(document).toContain(`\`\`\`tsx\n// ${part}\n${code}\`\`\`\n`)
-})
+test.each(['query-client.ts', 'app.tsx', 'pages.tsx', 'entry-client.tsx'])(
+  'docs/ssr.md has the text of %s',
+  (part) => {
+    const code = readFileSync(join(import.meta.dirname, 'hono', part), 'utf8')
+    const language = part.endsWith('x') ? 'tsx' : 'ts'
+    const document = readFileSync(join(import.meta.dirname, '../../../../docs/ssr.md'), 'utf8')
+    expect(document).toContain(`\`\`\`${language}\n// ${part}\n${code}\`\`\`\n`)
+  },
+)

@@ -18,18 +18,18 @@ afterAll(() => scene.close())
 
 const signIn = () => scene.auth.signIn({ userId })
 
-/** A browser whose JWT is gone: the token endpoint has to be asked. */
+/** Returns a request of a browser without a JWT, which needs the token endpoint. */
 const withoutJwt = async () => cookieWith('missing', scene, await signIn())
 
 describe('the token endpoint', () => {
-  test('is asked once for a request, however many parts of the page want to know', async () => {
+  test('is called once for a request, for all parts of the page', async () => {
     const request = pageRequest(await withoutJwt())
     const pages = await Promise.all(Array.from({ length: 50 }, () => scene.serverAuth(request)))
     expect(new Set(pages).size).toBe(1)
     expect(scene.asked).toHaveLength(1)
   })
 
-  test('is asked once for the headers of a request, where a framework shows only those', async () => {
+  test("is called once for a request's headers, in frameworks that expose only headers", async () => {
     const { headers } = pageRequest(await withoutJwt())
     const pages = await Promise.all(Array.from({ length: 50 }, () => scene.serverAuth(headers)))
     expect(new Set(pages).size).toBe(1)
@@ -37,7 +37,7 @@ describe('the token endpoint', () => {
     expect(pages[0]?.state).toMatchObject({ status: 'authenticated', userId })
   })
 
-  test('takes headers for headers that have a member of that name, as those of Next.js have', async () => {
+  test("is called for headers that have a member named headers, as Next.js's do", async () => {
     class HeadersAdapter extends Headers {
       readonly headers = {}
     }
@@ -49,15 +49,15 @@ describe('the token endpoint', () => {
 describe('no request is sent', () => {
   test.each([
     ['no cookie', null],
-    ["somebody else's cookies", 'theme=dark; service.jwtx=1'],
+    ["another site's cookies", 'theme=dark; service.jwtx=1'],
     ['empty cookies', 'service.jwt=; service.session='],
-  ])('about a browser with %s: it is not signed in', async (_what, cookie) => {
+  ])('for a browser with %s: it is not signed in', async (_what, cookie) => {
     const page = await scene.serverAuth(pageRequest(cookie))
     expect([page.state, page.reason, page.setCookies]).toEqual([{ status: 'unauthenticated' }, null, []])
     expect(scene.asked).toEqual([])
   })
 
-  test('about what another site has posted: browsers send no cookies with it, so who it is remains open', async () => {
+  test('for a POST of another site: browsers send it without cookies, so the user is unknown', async () => {
     const init = { method: 'POST', headers: { 'sec-fetch-site': 'cross-site' } }
     const page = await scene.serverAuth(pageRequest(null, init))
     expect([page.state, page.reason]).toEqual([{ status: 'unknown' }, 'TOKEN_MISSING'])
@@ -65,12 +65,12 @@ describe('no request is sent', () => {
 
   test.each([
     ['a link from another site', { headers: { 'sec-fetch-site': 'cross-site' } }],
-    ['what a page of the app has posted', { method: 'POST', headers: { 'sec-fetch-site': 'same-origin' } }],
-  ])('about %s without cookies, which is sent with all that there are', async (_what, init) => {
+    ['a POST of a page of the app', { method: 'POST', headers: { 'sec-fetch-site': 'same-origin' } }],
+  ])('for %s without cookies, which would come with all cookies', async (_what, init) => {
     expect((await scene.serverAuth(pageRequest(null, init))).state).toEqual({ status: 'unauthenticated' })
   })
 
-  test('about a JWT without a session cookie, while it is good', async () => {
+  test('for a valid JWT without a session cookie', async () => {
     const { token } = await signIn()
     const request = () => pageRequest(`service.jwt=${token}`)
     expect((await scene.serverAuth(request())).state.status).toBe('authenticated')
@@ -82,7 +82,7 @@ describe('no request is sent', () => {
     expect(scene.asked).toEqual([])
   })
 
-  test('about two cookies of one name, which is no sign-out', async () => {
+  test("for two cookies of one name, which isn't a sign-out", async () => {
     const session = await signIn()
     const page = await scene.serverAuth(pageRequest(`${session.cookie}; service.session=planted.secret`))
     expect([page.state, page.reason]).toEqual([{ status: 'unknown' }, 'COOKIE_CONFLICT'])
@@ -90,7 +90,7 @@ describe('no request is sent', () => {
     expect(scene.asked).toEqual([])
   })
 
-  test('about a page that another site has put into a frame', async () => {
+  test("for a page in another site's frame", async () => {
     const headers = { 'sec-fetch-site': 'same-site', 'sec-fetch-dest': 'iframe' }
     const page = await scene.serverAuth(pageRequest(await withoutJwt(), { headers }))
     expect([page.state, page.reason]).toEqual([{ status: 'unknown' }, 'ORIGIN_REJECTED'])
@@ -103,7 +103,7 @@ describe('no request is sent', () => {
     ['a prefetch of an old browser', { headers: { purpose: 'Prefetch' } }],
     ['a prefetch of another old browser', { headers: { 'x-moz': 'prefetch' } }],
     ['HEAD', { method: 'HEAD', headers: { 'sec-fetch-site': 'same-origin' } }],
-  ])('for a JWT by %s; one that is there counts', async (_what, init) => {
+  ])('for a new JWT by %s; a present one is used', async (_what, init) => {
     const page = await scene.serverAuth(pageRequest(await withoutJwt(), init))
     expect([page.state, page.reason]).toEqual([{ status: 'unknown' }, 'TOKEN_MISSING'])
     const { cookie } = await signIn()
@@ -111,7 +111,7 @@ describe('no request is sent', () => {
     expect(scene.asked).toEqual([])
   })
 
-  test('for a secret that could not be given to the browser: where it changes and only headers are there', async () => {
+  test("if rotation could change a secret that headers alone can't pass to the browser", async () => {
     const rotating = await createScene('in this process', { session: { rotateSessionToken: true } })
     try {
       const cookie = await cookieWith('missing', rotating, await rotating.auth.signIn())
@@ -130,7 +130,7 @@ test('a link from another site keeps the user signed in', async () => {
   expect(page.state.status).toBe('authenticated')
 })
 
-test('a session that another tab has begun meanwhile takes the place of the one in the JWT', async () => {
+test("a session that another tab has started replaces the JWT's", async () => {
   const [former, current] = [await signIn(), await signIn()]
   const page = await scene.serverAuth(
     pageRequest(`service.jwt=${former.token}; service.session=${current.sessionCookie}`),
@@ -139,7 +139,7 @@ test('a session that another tab has begun meanwhile takes the place of the one 
   expect(scene.asked).toHaveLength(1)
 })
 
-test('a renewal of the session is handed on beside the JWT, and both are in the headers', async () => {
+test('a session renewal is passed on together with the JWT, and both are in the headers', async () => {
   const cookie = await withoutJwt()
   scene.auth.clock.advance(2 * 24 * 60 * 60)
   const page = await scene.serverAuth(pageRequest(cookie))
@@ -152,7 +152,7 @@ test('a renewal of the session is handed on beside the JWT, and both are in the 
   expect(page.headers.get('accept-language')).toBe('en')
 })
 
-test('a rotated secret is handed on, and is the one in the headers', async () => {
+test('a rotated secret is passed on, and is the one in the headers', async () => {
   const rotating = await createScene('in this process', { session: { rotateSessionToken: true } })
   try {
     const session = await rotating.auth.signIn()
@@ -168,7 +168,7 @@ test('a rotated secret is handed on, and is the one in the headers', async () =>
   }
 })
 
-test('where the keys cannot be had it is open who is signed in, and nobody is asked for what nobody could verify', async () => {
+test('while the keys are unreachable, the user is unknown, and no unverifiable JWT is requested', async () => {
   const [own] = scene.auth.config.issuers
   const jwks = {
     ...own.jwks,
@@ -205,7 +205,7 @@ describe('with bearer transport', () => {
   })
   afterAll(() => bearer.close())
 
-  test('a JWT in the header stands for the cookies, and no other one is requested', async () => {
+  test("the header's JWT replaces the cookies, and no other one is requested", async () => {
     const session = await bearer.auth.signIn()
     const headers = { authorization: `Bearer ${session.token}` }
     const request = () => pageRequest(session.cookie, { headers })
@@ -217,7 +217,7 @@ describe('with bearer transport', () => {
   })
 })
 
-describe('what goes wrong on the way', () => {
+describe('a failure', () => {
   test('calls onError, and the user is unknown', async () => {
     scene.endpoint = 'down'
     const page = await scene.serverAuth(pageRequest(await withoutJwt()))
@@ -228,11 +228,13 @@ describe('what goes wrong on the way', () => {
   test('calls onError when the endpoint takes too long', async () => {
     scene.endpoint = 'slow'
     await scene.serverAuth(pageRequest(await withoutJwt()))
-    expect(scene.errors).toEqual([new Error('The token endpoint did not respond within 1 ms')])
+    expect(scene.errors).toEqual([
+      new Error('The token endpoint did not respond within 1 ms. Increase timeoutMs'),
+    ])
   })
 })
 
-describe('a setting that cannot work is rejected at once', () => {
+describe('rejects an invalid setting at once', () => {
   test.each([
     [{ timeoutMs: 0 }, /timeoutMs/],
     [{ token: { url: 'auth.example.com' } }, /token\.url/],

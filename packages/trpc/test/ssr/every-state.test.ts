@@ -6,22 +6,22 @@ import { cookieWith, createScene, ENDPOINTS, JWTS, pageRequest, type Scene, SOUR
 const SESSIONS = ['valid', 'expired', 'deleted', 'banned'] as const
 type SessionState = (typeof SESSIONS)[number]
 
-/** What becomes of a page. */
+/** The outcome for a page. */
 interface Outcome {
-  /** What is known before the router was asked, and afterwards. */
+  /** The status before and after the router was called. */
   readonly first: string
   readonly last: string
   readonly reason: string | null
   readonly calls: number
   readonly cookies: readonly string[]
-  /** What a guarded procedure answers. */
+  /** The response of a guarded procedure. */
   readonly answer: string
 }
 
 const SET = ['service.jwt set']
 const CLEARED = ['service.jwt deleted', 'service.session deleted']
 
-/** What Step 2 makes of a JWT that Step 1 has accepted. */
+/** Step 2's result for a JWT that Step 1 accepted. */
 const decided = {
   valid: { last: 'authenticated', reason: null, answer: 'the user' },
   expired: { last: 'unauthenticated', reason: 'SESSION_EXPIRED', answer: 'SESSION_EXPIRED' },
@@ -29,7 +29,7 @@ const decided = {
   banned: { last: 'unknown', reason: 'ACCOUNT_BANNED', answer: 'ACCOUNT_BANNED' },
 } as const
 
-/** What Step 1 makes of the browser's own JWT. */
+/** Step 1's result for the browser's own JWT. */
 const rejected = { expired: 'TOKEN_EXPIRED', missing: 'TOKEN_MISSING', garbage: 'TOKEN_INVALID' } as const
 
 const byOwnJwt = (session: SessionState, calls: number): Outcome => ({
@@ -48,12 +48,12 @@ const unknown = (reason: string, answer: string): Outcome => ({
   answer,
 })
 
-/** Whatever the JWT was, when the token endpoint has answered. */
+/** Returns the outcome after a response of the token endpoint, for any JWT. */
 const byEndpoint = (session: 'valid' | 'expired' | 'deleted'): Outcome => {
   if (session === 'valid') return { ...byOwnJwt(session, 1), cookies: SET }
   const { reason } = decided[session]
   const status = { first: 'unauthenticated', last: 'unauthenticated' }
-  // Nothing of the old cookies is shown to the router.
+  // The router sees none of the old cookies.
   return { ...status, reason, calls: 1, cookies: CLEARED, answer: 'TOKEN_MISSING' }
 }
 

@@ -11,13 +11,13 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all(scenes.map((scene) => scene.close())))
 
-/** Lets others go on for a while, each time for another. */
+/** Lets other work run, for a different time on each call. */
 async function dawdle(): Promise<void> {
   for (let turns = Math.random() * 20; turns > 0; turns--) await new Promise(setImmediate)
 }
 
 test.each(SOURCES.map((source, index) => ({ source, index })))(
-  'of fifty pages that are rendered at the same moment each has its own user and nothing of another: endpoint $source',
+  "fifty pages that are rendered concurrently each have only their own user's data: endpoint $source",
   async ({ index }) => {
     const scene = scenes[index]
     if (scene === undefined) throw new TypeError('There is no such scene')

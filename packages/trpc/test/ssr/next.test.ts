@@ -11,15 +11,15 @@ import { cookieWith, createScene, type Jwt, pageRequest, type Scene } from './sc
 const root = fileURLToPath(new URL('../../../..', import.meta.url))
 const app = fileURLToPath(new URL('../types/next/', import.meta.url))
 
-// The other parts of the app are compiled where they stand, by `test/documents`.
-test.each(['proxy.ts', 'app/providers.tsx'])('docs/ssr.md has the text of %s', (part) => {
+// `test/documents` compiles the other files.
+test.each(['proxy.ts', 'app/user.tsx'])('docs/ssr.md has the text of %s', (part) => {
   const code = readFileSync(join(app, part), 'utf8')
   const language = part.endsWith('x') ? 'tsx' : 'ts'
   const document = readFileSync(join(root, 'docs/ssr.md'), 'utf8')
   expect(document).toContain(`\`\`\`${language}\n// ${part}\n${code}\`\`\`\n`)
 })
 
-describe('the proxy of Next.js', () => {
+describe('the Next.js proxy', () => {
   let scene: Scene
   let proxy: (request: NextRequest) => Promise<Response>
   const server = createServer(getRequestListener((request) => scene.auth.handler(request)))
@@ -29,7 +29,7 @@ describe('the proxy of Next.js', () => {
     vi.stubEnv('BASE_URL', scene.auth.config.baseUrl)
     vi.stubEnv('AUTH_URL', `http://127.0.0.1:${(server.address() as AddressInfo).port}`)
     vi.stubEnv('JWKS', JSON.stringify(scene.auth.definition.signingKeys.publicJwks))
-    // Next.js is compiled with settings of its own.
+    // Next.js is compiled with separate settings.
     const module: { proxy: typeof proxy } = await import(join(app, 'proxy.ts'))
     proxy = module.proxy
   })
@@ -40,7 +40,7 @@ describe('the proxy of Next.js', () => {
     await scene.close()
   })
 
-  /** What the browser is given, and the cookies that the server components see. */
+  /** Returns the browser's new cookies, and the cookies that server components see. */
   async function pass(cookie: string) {
     const response = await proxy(new NextRequest(pageRequest(cookie)))
     return {
@@ -50,13 +50,13 @@ describe('the proxy of Next.js', () => {
     }
   }
 
-  test('lets a page pass whose JWT is good', async () => {
+  test('leaves a page with a valid JWT unchanged', async () => {
     const { cookie } = await scene.auth.signIn()
     expect(await pass(cookie)).toMatchObject({ setCookies: [], cookie })
   })
 
   test.each<Jwt>(['expired', 'missing', 'garbage'])(
-    'gives the browser and the server components a new JWT in place of one that is %s',
+    'sends a new JWT to the browser and the server components if the old one is %s',
     async (jwt) => {
       const session = await scene.auth.signIn()
       const { setCookies, cookie } = await pass(await cookieWith(jwt, scene, session))
@@ -65,7 +65,7 @@ describe('the proxy of Next.js', () => {
     },
   )
 
-  test('deletes the cookies of a session that is over, and shows none to the server components', async () => {
+  test('deletes the cookies of an ended session, and hides them from server components', async () => {
     const session = await scene.auth.signIn()
     await scene.auth.revoke(session)
     const { setCookies, cookie, overrides } = await pass(

@@ -31,21 +31,21 @@ beforeEach(async () => {
 })
 afterAll(() => scene.close())
 
-/** What a page is rendered with. */
+/** Returns what a page is rendered with. */
 async function openPage(jwt: Parameters<typeof cookieWith>[0] = 'valid', queryClient = new QueryClient()) {
   const page = await scene.serverAuth(pageRequest(await cookieWith(jwt, scene, session)))
   return { page, queryClient, trpc: routerProxy(page, queryClient) }
 }
 
-/** The app's own router, for the user of the page as known when a procedure is called. */
+/** Creates a proxy for the app's router, with the page's user at the time of each call. */
 const routerProxy = (page: ServerAuth, queryClient: QueryClient) =>
   createTRPCOptionsProxy({ router: appRouter, ctx: () => scene.context(page.headers), queryClient })
 
-/** All that could be dehydrated, whatever an app has configured. */
+/** Dehydrates everything, with any settings of the app. */
 const everything = (queryClient: QueryClient) =>
   dehydrate(queryClient, { shouldDehydrateQuery: () => true, shouldRedactErrors: () => false }).queries
 
-test('what a page asks for comes from the router in this process, and is there in the browser under the same keys', async () => {
+test("a page's queries are run by the router in this process, and hydrate under the same keys", async () => {
   const { page, queryClient, trpc } = await openPage()
   await page.prefetch(queryClient, [trpc.me.queryOptions(), trpc.named.queryOptions({ name: 'ada' })])
 
@@ -80,14 +80,14 @@ describe('a query that fails', () => {
     },
   )
 
-  test('is not fetched again and again, whatever the app allows its browsers', async () => {
+  test("is not retried, whatever the app's browser settings", async () => {
     const queryClient = new QueryClient({ defaultOptions: { queries: { retry: 3, retryDelay: 0 } } })
     const { page, trpc } = await openPage('valid', queryClient)
     await page.prefetch(queryClient, [trpc.gone.queryOptions()])
     expect(scene.stage.runs).toEqual(['gone'])
   })
 
-  test('takes what it had fetched before with it', async () => {
+  test('removes its earlier data', async () => {
     const { page, queryClient } = await openPage()
     const failing = queryOptions({
       queryKey: ['notes'],
@@ -99,7 +99,7 @@ describe('a query that fails', () => {
   })
 })
 
-test('queries with pages are fetched as such', async () => {
+test('infinite queries are fetched as such', async () => {
   const { page, queryClient } = await openPage()
   const pages = infiniteQueryOptions({
     queryKey: ['pages'],
@@ -111,7 +111,7 @@ test('queries with pages are fetched as such', async () => {
   expect(queryClient.getQueryData(pages.queryKey)).toEqual({ pages: ['page 1'], pageParams: [1] })
 })
 
-test('a JWT that dies on the way is replaced: the second attempt has the fresh one', async () => {
+test('a JWT that expires during the request is replaced: the second attempt has a fresh one', async () => {
   const { page, queryClient, trpc } = await openPage()
   scene.auth.clock.advance(901)
   const queries = [trpc.me.queryOptions(), trpc.secret.queryOptions(), trpc.peek.queryOptions()]
@@ -124,8 +124,8 @@ test('a JWT that dies on the way is replaced: the second attempt has the fresh o
   expect([page.state.status, scene.asked.length]).toEqual(['authenticated', 1])
 })
 
-describe('when the session turns out to be over', () => {
-  test('nothing is left, neither what was fetched before nor what is on its way', async () => {
+describe('when the session turns out to have ended', () => {
+  test('earlier and pending data is removed', async () => {
     const { page, queryClient, trpc } = await openPage()
     await page.prefetch(queryClient, [trpc.me.queryOptions()])
     expect(everything(queryClient)).toHaveLength(1)
@@ -148,7 +148,7 @@ describe('when the session turns out to be over', () => {
     expect(page.state).toEqual({ status: 'unauthenticated' })
   })
 
-  test('also in a call that is no prefetch, nothing is left', async () => {
+  test('a regular call removes the data too', async () => {
     const { page, queryClient, trpc } = await openPage()
     await page.prefetch(queryClient, [trpc.me.queryOptions()])
     await scene.auth.revoke(session)
@@ -161,9 +161,9 @@ describe('when the session turns out to be over', () => {
 describe.each([
   ['the session is over', 'unauthenticated', (session: TestSession) => scene.auth.revoke(session)],
   ['the user is banned', 'unknown', (session: TestSession) => scene.auth.ban(session)],
-] as const)('when it turns out that %s', (_what, status, bringAbout) => {
+] as const)('when %s', (_what, status, bringAbout) => {
   test.each(['a call', 'a prefetch', 'the token endpoint'])(
-    '%s that hears it last leaves nothing in any client of the page',
+    'the data is removed from every client of the page even if %s learns of it last',
     async (who) => {
       const { page, queryClient, trpc } = await openPage()
       const second = new QueryClient()
@@ -179,7 +179,7 @@ describe.each([
     },
   )
 
-  test('a prefetch that ends after a call has heard it leaves nothing either', async () => {
+  test('the data of a prefetch that ends after a call learned of it is removed too', async () => {
     const { page, queryClient, trpc } = await openPage()
     scene.stage.closeGate()
     const late = page.prefetch(queryClient, [
@@ -187,7 +187,7 @@ describe.each([
         queryKey: ['late'],
         queryFn: async () => {
           await scene.stage.gate
-          // As an app does that puts into the cache what has come along.
+          // As an app does that caches a response's extra data.
           queryClient.setQueryData(['rows'], userId)
           return userId
         },
@@ -203,7 +203,7 @@ describe.each([
   })
 })
 
-test('while the user is unknown, what was fetched stays', async () => {
+test('while the user is unknown, the data stays', async () => {
   const { page, queryClient, trpc } = await openPage()
   await page.prefetch(queryClient, [trpc.me.queryOptions()])
   scene.auth.clock.advance(901)

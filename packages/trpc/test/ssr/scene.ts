@@ -1,20 +1,20 @@
 import { createTestAuth, type TestAuth, type TestSession } from '@sallyport/core/testing'
 import { createAuthContext } from '@sallyport/trpc'
 import { createServerAuth, type PageOptions, type PageRequest, type ServerAuth } from '@sallyport/trpc/ssr'
-import { createTestClock } from '../../../core/src/testing/test-clock.ts'
+import { createTestClock } from '../../../core/src/testing/instruments.ts'
 import { outcomeOf } from '../support/outcome.ts'
 import { type AppContext, createCaller } from '../support/router.ts'
 import { createStage, type Stage } from '../support/stage.ts'
 
-/** How the token endpoint can be. */
+/** The states of the token endpoint. */
 export const ENDPOINTS = ['up', '503', 'down', 'slow'] as const
 export type EndpointState = (typeof ENDPOINTS)[number]
 
-/** The two ways to the token endpoint. */
+/** The two ways to call the token endpoint. */
 export const SOURCES = ['in this process', 'elsewhere'] as const
 export type Source = (typeof SOURCES)[number]
 
-/** Where the pages of a scene are. */
+/** The URL of a scene's pages. */
 const PAGE_URL = 'http://localhost:3000/notes?page=2'
 
 /** An app that renders pages, and its auth server. */
@@ -22,14 +22,14 @@ export interface Scene {
   readonly auth: TestAuth
   readonly stage: Stage
   endpoint: EndpointState
-  /** What the token endpoint was sent. */
+  /** The requests to the token endpoint. */
   readonly asked: { readonly request: Request; readonly remoteAddress: string | undefined }[]
-  /** What `onError` was told. */
+  /** The errors that `onError` received. */
   readonly errors: unknown[]
   serverAuth(request: PageRequest, options?: PageOptions): Promise<ServerAuth>
-  /** The context of the app's procedures for these headers of a page. */
+  /** Creates the context of the app's procedures for a page's headers. */
   context(headers: Headers): AppContext
-  /** What the guarded procedure `me` answers on a page: the user, or the reason. */
+  /** Calls the guarded procedure `me` on a page. Resolves to the user, or the reason. */
   me(page: ServerAuth): Promise<unknown>
   close(): Promise<void>
 }
@@ -38,10 +38,10 @@ export async function createScene(
   source: Source = 'in this process',
   options: Parameters<typeof createTestAuth<readonly []>>[0] = {},
 ): Promise<Scene> {
-  // The seconds of a JWT are whole.
+  // A JWT's times are whole seconds.
   const clock = createTestClock(new Date('2026-11-21T10:00:00.000Z'))
   const auth = await createTestAuth({ clock, onError: () => {}, ...options })
-  // Its database is closed: an auth server that can decide nothing.
+  // An auth server with a closed database, which can decide nothing.
   const helpless = await createTestAuth({ onError: () => {} })
   await helpless.close()
   const stage = createStage(() => Promise.resolve())
@@ -68,7 +68,7 @@ export async function createScene(
       onError: (error) => scene.errors.push(error),
     })
   const patient = open(5_000)
-  // For an endpoint that never answers, so tests don't wait for it.
+  // For an endpoint that never responds, so tests don't wait for it.
   const impatient = open(1)
   const scene: Scene = {
     auth,
@@ -88,7 +88,7 @@ export async function createScene(
   return scene
 }
 
-/** What a browser sends when someone opens a page of the app by its address. */
+/** Creates the request of a browser that opens a page by its address. */
 export function pageRequest(cookie: string | null, init: RequestInit = {}): Request {
   const headers = new Headers({
     'sec-fetch-site': 'none',
@@ -101,11 +101,14 @@ export function pageRequest(cookie: string | null, init: RequestInit = {}): Requ
   return new Request(PAGE_URL, { ...init, headers })
 }
 
-/** The JWTs that a browser may show. */
+/** The states of a browser's JWT. */
 export const JWTS = ['valid', 'about to expire', 'expired', 'missing', 'garbage'] as const
 export type Jwt = (typeof JWTS)[number]
 
-/** The cookies of a browser that has just signed in, beside one of somebody else's; `about to expire` moves the clock. */
+/**
+ * Returns the cookies of a browser that has just signed in, with one of another site. `about to expire` moves
+ * the clock.
+ */
 export async function cookieWith(jwt: Jwt, { auth }: Scene, session: TestSession): Promise<string> {
   const { cookies, jwtLifetimeSeconds } = auth.config
   if (jwt === 'about to expire') auth.clock.advance(jwtLifetimeSeconds - 10)

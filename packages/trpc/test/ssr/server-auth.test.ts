@@ -26,11 +26,11 @@ afterAll(() => scene.close())
 const openPage = async (jwt: 'valid' | 'missing' = 'valid') =>
   scene.serverAuth(pageRequest(await cookieWith(jwt, scene, session)))
 
-/** Longer than the JWT that the page began with is good for. */
+/** Waits for longer than the lifetime of the page's first JWT. */
 const expireJwt = () => scene.auth.clock.advance(901)
 
-describe('a JWT that dies while the page is rendered', () => {
-  test('is replaced, and the call is done once more', async () => {
+describe('a JWT that expires during rendering', () => {
+  test('is replaced, and the call is repeated', async () => {
     const page = await openPage()
     expireJwt()
     const shown: (string | null)[] = []
@@ -51,7 +51,7 @@ describe('a JWT that dies while the page is rendered', () => {
     expect(page.headers.get('cookie')).toBe(shown[1])
   })
 
-  test('is replaced once for all calls, those included that are rejected later', async () => {
+  test('is replaced once for all calls, including those that are rejected later', async () => {
     const page = await openPage()
     expireJwt()
     const late = deferred<void>()
@@ -66,7 +66,7 @@ describe('a JWT that dies while the page is rendered', () => {
     expect(scene.asked).toHaveLength(1)
   })
 
-  test('is not replaced when the token endpoint cannot say: the call is rejected and who it is remains open', async () => {
+  test("is not replaced if the token endpoint can't decide: the call is rejected and the user becomes unknown", async () => {
     const page = await openPage()
     expireJwt()
     scene.endpoint = '503'
@@ -80,7 +80,7 @@ describe('a JWT that dies while the page is rendered', () => {
     expect(scene.asked).toHaveLength(1)
   })
 
-  test('is not replaced when the session is over', async () => {
+  test('is not replaced if the session has ended', async () => {
     const page = await openPage()
     expireJwt()
     await scene.auth.revoke(session)
@@ -99,7 +99,7 @@ describe('a JWT that dies while the page is rendered', () => {
   })
 })
 
-test('a JWT that came from the token endpoint is not replaced', async () => {
+test('a JWT from the token endpoint is not replaced', async () => {
   const page = await openPage('missing')
   expireJwt()
   let runs = 0
@@ -111,7 +111,7 @@ test('a JWT that came from the token endpoint is not replaced', async () => {
   expect([runs, scene.asked.length]).toEqual([1, 1])
 })
 
-test('nor is one that outlived an answer that could not be had', async () => {
+test('a JWT is not replaced again after an undecidable response', async () => {
   scene.endpoint = 'down'
   const page = await scene.serverAuth(pageRequest(await cookieWith('about to expire', scene, session)))
   scene.endpoint = 'up'
@@ -120,7 +120,7 @@ test('nor is one that outlived an answer that could not be had', async () => {
   expect(scene.asked).toHaveLength(1)
 })
 
-describe('a call that is rejected', () => {
+describe('a rejected call', () => {
   const errorOf = (reason: Reason) => {
     const { code, message } = REASONS[reason]
     return new TRPCError({ code, message, cause: new AuthError(reason) })
@@ -128,7 +128,7 @@ describe('a call that is rejected', () => {
   const remoteError = (reason: Reason, replay: boolean) =>
     Object.assign(new Error('rejected'), { data: { auth: { reason, retryAfterSeconds: null, replay } } })
 
-  /** How often the work is done, and what is known of the user afterwards. */
+  /** Returns how often the work runs, and the user's status afterwards. */
   async function reject(error: unknown) {
     const page = await openPage()
     let runs = 0
@@ -141,7 +141,7 @@ describe('a call that is rejected', () => {
   }
 
   test.each(['TOKEN_EXPIRED', 'TOKEN_INVALID', 'TOKEN_MISSING'] as const)(
-    '%s again and again is done twice, with one JWT from the endpoint',
+    'with %s repeatedly runs twice, with one JWT from the endpoint',
     async (reason) => {
       const outcome = { runs: 2, calls: 1, status: 'authenticated', reason: null }
       expect(await reject(errorOf(reason))).toEqual(outcome)
@@ -162,14 +162,14 @@ describe('a call that is rejected', () => {
     ['SESSION_NOT_FOUND', { ...kept, status: 'unauthenticated', reason: 'SESSION_NOT_FOUND' }],
     ['SESSION_EXPIRED', { ...kept, status: 'unauthenticated', reason: 'SESSION_EXPIRED' }],
     ['ACCOUNT_BANNED', { ...kept, status: 'unknown', reason: 'ACCOUNT_BANNED' }],
-  ] as const)('%s is done once', async (reason, outcome) => {
+  ] as const)('with %s runs once', async (reason, outcome) => {
     expect(await reject(errorOf(reason))).toEqual(outcome)
     expect(await reject(remoteError(reason, true))).toEqual(outcome)
   })
 })
 
 describe('a browser whose credentials were superseded', () => {
-  /** Replaces the credentials of the session, as the user does in a browser that holds the same cookies. */
+  /** Replaces the session's credentials, as the user does in a browser with the same cookies. */
   async function supersede(): Promise<void> {
     const response = await scene.auth.handler(
       new Request(`${ORIGIN}/api/auth/revoke-copies`, {
@@ -198,7 +198,7 @@ describe('a browser whose credentials were superseded', () => {
     },
   )
 
-  test('while the page is rendered: a call is rejected, and the page is unknown', async () => {
+  test('during rendering: a call is rejected, and the page is unknown', async () => {
     const page = await openPage()
     expect(await scene.me(page)).toBe(userId)
     await supersede()
@@ -207,7 +207,7 @@ describe('a browser whose credentials were superseded', () => {
   })
 })
 
-test('once a session has turned out to be over, the rest of the page is anonymous', async () => {
+test('once a session turns out to have ended, the rest of the page is anonymous', async () => {
   const page = await openPage()
   await scene.auth.revoke(session)
   expect(await scene.me(page)).toBe('SESSION_NOT_FOUND')

@@ -15,7 +15,7 @@ afterAll(() => auth.close())
 
 const jwtCookie = (token: string) => `service.jwt=${token}; Path=/; HttpOnly; SameSite=Lax`
 
-/** What ada's page is when the token endpoint answers like this. */
+/** Returns Ada's page after this response of the token endpoint. */
 async function pageAfter(answer: () => Response): Promise<{ page: ServerAuth; errors: string[] }> {
   const errors: string[] = []
   const serverAuth = createServerAuth({
@@ -37,19 +37,19 @@ const answerWith =
 const rejectWith = (code: string, status: number, setCookies?: string[]) =>
   answerWith(JSON.stringify({ code, message: '' }), status, setCookies)
 
-describe('an answer that is not plainly one of ours decides nothing, and sets no cookie', () => {
+describe("a response that isn't clearly from the token endpoint decides nothing, and sets no cookie", () => {
   test.each([
     ['200 without a JWT', answerWith('{}', 200), 'responded with 200 without a JWT'],
-    ['200 with a page', answerWith('<html>', 200), 'responded with 200 without a JWT'],
-    ['401 of a gateway', answerWith('Unauthorized', 401), 'responded with 401'],
-    ['401 with JSON of a gateway', answerWith('null', 401), 'responded with 401'],
-    ['401 with a code of a gateway', rejectWith('UNAUTHORIZED', 401), 'responded with 401'],
+    ['200 with an HTML page', answerWith('<html>', 200), 'responded with 200 without a JWT'],
+    ["a gateway's 401", answerWith('Unauthorized', 401), 'responded with 401'],
+    ["a gateway's 401 with JSON", answerWith('null', 401), 'responded with 401'],
+    ["a gateway's 401 with a code", rejectWith('UNAUTHORIZED', 401), 'responded with 401'],
     ['401 with no code', answerWith('{"code":401}', 401), 'responded with 401'],
-    ['a reason with the status of another', rejectWith('SESSION_NOT_FOUND', 403), 'responded with 403'],
+    ["a reason with another's status", rejectWith('SESSION_NOT_FOUND', 403), 'responded with 403'],
     ['a reason with success', rejectWith('SESSION_NOT_FOUND', 200), 'responded with 200 without a JWT'],
     ['500', rejectWith('INTERNAL_ERROR', 500), 'responded with 500'],
     ['404', rejectWith('NOT_FOUND', 404), 'responded with 404'],
-    ['502 of a proxy', answerWith('<h1>Bad Gateway</h1>', 502), 'responded with 502'],
+    ["a proxy's 502", answerWith('<h1>Bad Gateway</h1>', 502), 'responded with 502'],
     ['a redirect', answerWith(null, 302), 'responded with 302'],
   ])('%s', async (_what, answer, error) => {
     const { page, errors } = await pageAfter(answer)
@@ -58,7 +58,7 @@ describe('an answer that is not plainly one of ours decides nothing, and sets no
       'SESSIONS_UNAVAILABLE',
       [],
     ])
-    expect(errors).toEqual([`Error: The token endpoint ${error}`])
+    expect(errors).toEqual([`Error: The token endpoint ${error}. Check the option token of createServerAuth`])
   })
 
   test.each([
@@ -69,35 +69,37 @@ describe('an answer that is not plainly one of ours decides nothing, and sets no
     ['RATE_LIMITED', 429],
     ['SESSIONS_UNAVAILABLE', 503],
     ['KEYS_UNAVAILABLE', 503],
-  ])('nor does the rejection %s, which is known', async (reason, status) => {
+  ])('the known rejection %s decides nothing, and sets no cookie', async (reason, status) => {
     const { page, errors } = await pageAfter(
       rejectWith(reason, status, [jwtCookie(''), jwtCookie(ada.token)]),
     )
-    // The script shows a ban before it has asked.
+    // The script shows a ban before its first request.
     const state = reason === 'ACCOUNT_BANNED' ? { status: 'unknown', reason } : { status: 'unknown' }
     expect([page.state, page.reason, page.setCookies]).toEqual([state, reason, []])
     expect(errors).toEqual([])
   })
 })
 
-describe('a JWT that is rejected here is neither used nor handed on', () => {
-  test('such as one that a cache kept from another user', async () => {
+describe('a JWT that this server rejects is neither used nor passed on', () => {
+  test('if it comes from a cache and is for another user', async () => {
     const { page, errors } = await pageAfter(
       answerWith('{}', 200, [jwtCookie(grace.token), `service.session=${grace.sessionCookie}; Path=/`]),
     )
     expect([page.state, page.reason, page.setCookies]).toEqual([{ status: 'unknown' }, 'TOKEN_INVALID', []])
     expect(page.headers.get('cookie')).toBe(`service.session=${ada.sessionCookie}`)
-    expect(errors).toEqual(['Error: The JWT from the token endpoint was rejected: TOKEN_INVALID'])
+    expect(errors).toEqual([
+      'Error: The JWT of the token endpoint was rejected: TOKEN_INVALID. Check config and token',
+    ])
   })
 
-  test('even where the cache has kept the cookies of both', async () => {
+  test('even if the cache kept both cookies', async () => {
     const setCookies = [jwtCookie(grace.token), `service.session=${ada.sessionCookie}`]
     const { page } = await pageAfter(answerWith('{}', 200, setCookies))
     expect([page.reason, page.setCookies]).toEqual(['TOKEN_INVALID', []])
   })
 
   test.each([
-    ['one that has expired', async () => (await auth.expireJwt(ada)).token, 'TOKEN_EXPIRED'],
+    ['an expired one', async () => (await auth.expireJwt(ada)).token, 'TOKEN_EXPIRED'],
     ['none', async () => '', 'TOKEN_MISSING'],
     ['garbage', async () => 'garbage', 'TOKEN_INVALID'],
   ])('%s', async (_what, tokenOf, reason) => {
@@ -107,7 +109,7 @@ describe('a JWT that is rejected here is neither used nor handed on', () => {
   })
 })
 
-test('cookies of a proxy on the way are not handed on', async () => {
+test('cookies of a proxy in between are not passed on', async () => {
   const ours = jwtCookie(ada.token)
   const { page } = await pageAfter(answerWith('{}', 200, ['sticky=node-7; Path=/', ours, 'service.jwtx=1']))
   expect([page.state.status, page.setCookies]).toEqual(['authenticated', [ours]])

@@ -17,7 +17,7 @@ describe.each(SOURCES)('a token endpoint %s', (source) => {
   beforeEach(() => void scene.asked.splice(0))
   afterAll(() => scene.close())
 
-  test('is sent the cookies and that a program asks, and nothing else of the page', async () => {
+  test("receives the cookies and the program's header, and nothing else of the page", async () => {
     const headers = {
       origin: 'http://localhost:3000',
       'sec-fetch-site': 'same-origin',
@@ -46,9 +46,9 @@ describe.each(SOURCES)('a token endpoint %s', (source) => {
     ['that is unknown', undefined, undefined, null],
     ['from an untrusted proxy', undefined, '203.0.113.9', null],
     ['of the connection', '203.0.113.9', undefined, '203.0.113.9'],
-    ['of the connection, whatever it says of itself', '203.0.113.9', '198.51.100.1', '203.0.113.9'],
-    ['that our own proxy has seen', '10.0.0.1', '198.51.100.1, 203.0.113.9', '203.0.113.9'],
-    ['before two proxies of ours', '10.0.0.1', '198.51.100.1, 203.0.113.9, 10.0.0.2', '203.0.113.9'],
+    ['of the connection, despite its own header', '203.0.113.9', '198.51.100.1', '203.0.113.9'],
+    ['from our own proxy', '10.0.0.1', '198.51.100.1, 203.0.113.9', '203.0.113.9'],
+    ['before two proxies of the app', '10.0.0.1', '198.51.100.1, 203.0.113.9, 10.0.0.2', '203.0.113.9'],
   ])('gets the address %s', async (_what, remoteAddress, forwardedFor, address) => {
     const headers: Record<string, string> =
       forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor }
@@ -97,13 +97,13 @@ describe('over HTTP', () => {
       onError: (error) => errors.push(error),
     })(pageRequest(cookie))
 
-  test('a real auth server answers with a JWT', async () => {
+  test('a real auth server responds with a JWT', async () => {
     const page = await pageOf(await listen(authServer()))
     expect(page.state.status).toBe('authenticated')
     expect(page.setCookies).toHaveLength(1)
   })
 
-  test('a proxy that puts a path before /api/auth may stand between', async () => {
+  test('supports a proxy that prefixes the path of /api/auth', async () => {
     const answer = getRequestListener((request) => {
       const url = request.url.replace('/gateway/auth', '')
       return scene.auth.handler(new Request(url, { headers: request.headers }))
@@ -113,7 +113,7 @@ describe('over HTTP', () => {
     expect(page.state.status).toBe('authenticated')
   })
 
-  test.each([301, 302, 303, 307, 308])('%i leads the cookies to no other host', async (status) => {
+  test.each([301, 302, 303, 307, 308])('%i sends the cookies to no other host', async (status) => {
     const other = await listen(authServer())
     const redirecting = createServer((req, res) => {
       res.writeHead(status, { location: `${other}${req.url}` }).end()
@@ -121,11 +121,13 @@ describe('over HTTP', () => {
     const errors: unknown[] = []
     const page = await pageOf(await listen(redirecting), errors)
     expect([page.state, page.reason]).toEqual([{ status: 'unknown' }, 'SESSIONS_UNAVAILABLE'])
-    expect(errors).toEqual([new Error(`The token endpoint responded with ${status}`)])
+    expect(errors).toEqual([
+      new Error(`The token endpoint responded with ${status}. Check the option token of createServerAuth`),
+    ])
     expect(received).toEqual([])
   })
 
-  test('one that is down decides nothing', async () => {
+  test('an unreachable one decides nothing', async () => {
     const gone = createServer()
     const url = await listen(gone)
     await new Promise((resolve) => gone.close(resolve))
@@ -134,7 +136,7 @@ describe('over HTTP', () => {
     expect([page.state, page.reason]).toEqual([{ status: 'unknown' }, 'SESSIONS_UNAVAILABLE'])
   })
 
-  test('a request that took too long is given up', async () => {
+  test('a slow request times out', async () => {
     const { promise: closed, resolve } = Promise.withResolvers<void>()
     const mute = createServer((req) => void req.socket.once('close', () => resolve()))
     const serverAuth = createServerAuth({

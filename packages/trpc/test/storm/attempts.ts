@@ -3,25 +3,25 @@ import { createTRPCClient, httpBatchLink } from '@trpc/client'
 import { toRejection } from '../support/outcome.ts'
 import type { StormRouter } from './storm-node.ts'
 
-/** Who tries what, from where. */
+/** A sign-in attempt, and its client. */
 export interface Attempt {
   readonly email: string
   readonly password: string
-  /** The address of the client, as the proxy tells it. */
+  /** The client's address, as the proxy reports it. */
   readonly address: string
 }
 
-/** How an attempt was answered. */
+/** The response to an attempt. */
 export interface Answer {
   readonly status: number
-  /** Such as `RATE_LIMITED`; empty where the attempt succeeded. */
+  /** A code such as `RATE_LIMITED`, or empty if the attempt succeeded. */
   readonly code: string
   readonly isJson: boolean
-  /** What `Retry-After` says; in a batch whose calls were not all rejected alike, what the call's own error says. */
+  /** The value of `Retry-After`. In a mixed batch, the value in the call's own error. */
   readonly retryAfterSeconds: number
 }
 
-/** Tries it at `/api/auth`. */
+/** Sends an attempt to `/api/auth`. */
 export async function tryOverHttp(node: string, { email, password, address }: Attempt): Promise<Answer> {
   const response = await fetch(`${node}${AUTH_PATH}${ENDPOINTS.signInEmail.path}`, {
     method: 'POST',
@@ -32,7 +32,7 @@ export async function tryOverHttp(node: string, { email, password, address }: At
   return { status: response.status, code, ...readHeaders(response) }
 }
 
-/** Tries them in one batch of the app's own procedure, all from the address of the first. */
+/** Sends attempts in one batch of the app's own procedure, all from the first one's address. */
 export async function tryInBatch(node: string, attempts: readonly Attempt[]): Promise<Answer[]> {
   const responses: Response[] = []
   const link = httpBatchLink({

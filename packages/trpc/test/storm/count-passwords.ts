@@ -1,10 +1,10 @@
-// Loaded with `--import`, before anything that checks passwords: counts what argon2 is really asked, whatever the code around it says.
+// Loaded with `--import`, before any password check. Counts argon2's actual calls.
 import { createRequire } from 'node:module'
 
-/** Passwords that were checked so far. */
+/** The number of checked passwords. */
 export const passwords: { checked: number } = { checked: 0 }
 
-// The copy that core has. It is CommonJS, so core imports what stands here now.
+// Core's copy. It is CommonJS, so core imports the replacement.
 const requireFromCore = createRequire(import.meta.resolve('@sallyport/core/auth'))
 const argon2: { verify(...options: unknown[]): unknown } = requireFromCore('@node-rs/argon2')
 const { verify } = argon2

@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { type Answer, type Attempt, tryInBatch, tryOverHttp } from './attempts.ts'
 import { EMAIL, type Nodes, PASSWORD, startNodes } from './start-nodes.ts'
 
-/** `pnpm test:storm` makes 2,000; batches are full. */
+/** `pnpm test:storm` makes 2,000, in full batches. */
 const ATTEMPTS = Number(process.env.SIGN_INS ?? 480)
 const SEED = process.env.STORM_SEED ?? 'sallyport'
-/** As many as one batch may bring from one address, so that the account is what a storm on it meets. */
+/** The address limit is one batch, so a storm on one account reaches the account's limit. */
 const LIMITS = { account: 10, address: 20 }
 
 const STORMS = [
@@ -39,7 +39,7 @@ const STORMS = [
 ]
 
 describe.each(STORMS)(`${ATTEMPTS} sign-ins at once $storm`, ({ attempt, checked, afterwards }) => {
-  test(`are ${checked} passwords to check, over HTTP, in batches and in two processes together`, {
+  test(`causes ${checked} password checks in total, over HTTP, in batches, and in two processes`, {
     timeout: 60_000,
   }, async () => {
     const nodes = await startNodes(LIMITS, SEED)
@@ -78,7 +78,10 @@ describe.each(STORMS)(`${ATTEMPTS} sign-ins at once $storm`, ({ attempt, checked
   })
 })
 
-/** All are under way before the first is let in: half over HTTP and half in batches, each half at both nodes. */
+/**
+ * Sends all attempts before the first is handled: half over HTTP and half in batches, each half to both
+ * nodes.
+ */
 async function storm({ urls, letIn }: Nodes, attempt: (i: number) => Attempt): Promise<Answer[]> {
   const attempts = Array.from({ length: ATTEMPTS }, (_, i) => attempt(i))
   const [overHttp, inBatches] = [attempts.slice(0, ATTEMPTS / 2), attempts.slice(ATTEMPTS / 2)]

@@ -9,33 +9,33 @@ import { openSqlite, type SqliteAuthDatabase } from '@sallyport/core/sqlite'
 import { onTestFinished } from 'vitest'
 import { firstMessage } from '../../../core/test/support/first-message.ts'
 
-/** What a node has done so far. */
+/** A node's counts so far. */
 export interface NodeReport {
-  /** Requests that wait to be let in. */
+  /** Requests that are held back. */
   readonly heldBack: number
-  /** Passwords that argon2 was asked about. */
+  /** Passwords that argon2 checked. */
   readonly passwords: number
   /** Events `sign-in.failed` by their reason. */
   readonly failures: Readonly<Record<string, number>>
   readonly errors: readonly string[]
 }
 
-/** Nodes in processes of their own that share a SQLite file. */
+/** Nodes in separate processes that share a SQLite file. */
 export interface Nodes {
   readonly urls: readonly string[]
-  /** The file that they share. */
+  /** The shared database. */
   readonly database: SqliteAuthDatabase<unknown>
-  /** Waits until so many requests wait at each node, then lets all of them in, in any order. */
+  /** Waits until each node holds this many requests, and then releases all of them, in any order. */
   letIn(waiting: number): Promise<void>
   report(): Promise<NodeReport[]>
 }
 
-/** What the nodes believe to be their own address. */
+/** The base URL that the nodes are configured with. */
 const BASE_URL = 'http://localhost:3000'
 export const EMAIL = 'ada@example.com'
 export const PASSWORD = 'correct horse battery staple'
 
-/** Starts two nodes, which end with the test. There is one account. */
+/** Starts two nodes, which end with the test. Creates one account. */
 export async function startNodes(limits: { account: number; address: number }, seed: string): Promise<Nodes> {
   const directory = mkdtempSync(join(tmpdir(), 'sallyport-'))
   onTestFinished(() => rmSync(directory, { recursive: true }))
@@ -54,9 +54,9 @@ export async function startNodes(limits: { account: number; address: number }, s
     onTestFinished(() => void child.kill())
     return child
   })
-  const heard = () => Promise.all(children.map(async (child) => (await once(child, 'message'))[0]))
+  const received = () => Promise.all(children.map(async (child) => (await once(child, 'message'))[0]))
   const tell = (message: string): Promise<NodeReport[]> => {
-    const reports = heard()
+    const reports = received()
     for (const child of children) child.send(message)
     return reports
   }

@@ -1,6 +1,6 @@
 /**
- * One of several nodes on one SQLite file: sign-in by `/api/auth` and by a procedure of the app's own, behind a proxy. Says where it
- * listens, holds back requests until it is told to let them in, and says what it has done.
+ * One of several nodes on one SQLite file: sign-in through `/api/auth` and an app's procedure, behind a
+ * proxy. Reports its address, holds requests back until they are released, and reports its counts.
  */
 import { createServer } from 'node:http'
 import { getRequestListener } from '@hono/node-server'

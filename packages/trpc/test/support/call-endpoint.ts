@@ -1,7 +1,7 @@
 import type { TestServer } from './start-server.ts'
 import type { Visitor } from './visitor.ts'
 
-/** Calls an auth endpoint over HTTP, as the visitor's page would. */
+/** Calls an auth endpoint over HTTP, as the visitor's page does. */
 export function callEndpoint(
   server: TestServer,
   visitor: Visitor,
@@ -14,7 +14,7 @@ export function callEndpoint(
   })
 }
 
-/** The visitor's headers after an answer has set cookies or deleted them. */
+/** Returns the visitor with the headers after a response set or deleted cookies. */
 export function withCookiesOf(response: Response, visitor: Visitor): Visitor {
   const jar = new Map<string, string>()
   for (const pair of (visitor.headers.cookie ?? '').split('; ')) jar.set(nameOf(pair), pair)

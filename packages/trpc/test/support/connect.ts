@@ -18,8 +18,8 @@ import { PATHS, type TestServer } from './start-server.ts'
 import { openStream } from './stream.ts'
 import type { Visitor } from './visitor.ts'
 
-/** Every way in, over both HTTP adapters. */
-export const TRANSPORTS = [
+/** Every way to call a procedure, over both HTTP adapters. */
+export const CALL_PATHS = [
   'httpLink over node',
   'httpLink over fetch',
   'httpBatchLink over node',
@@ -31,19 +31,19 @@ export const TRANSPORTS = [
   'wsLink',
   'createCaller',
 ] as const
-export type Transport = (typeof TRANSPORTS)[number]
-export type HttpTransport = Exclude<Transport, 'wsLink' | 'createCaller'>
+export type CallPath = (typeof CALL_PATHS)[number]
+export type HttpPath = Exclude<CallPath, 'wsLink' | 'createCaller'>
 
 export type Client = TRPCClient<AppRouter>
 
-/** A client over one of the HTTP links, with what it was answered. */
+/** A client over an HTTP link, with its responses. */
 export interface HttpConnection {
   readonly client: Client
   readonly answers: { status: number; headers: Headers }[]
 }
 
-/** A client over one of the HTTP links. */
-export function connectHttp(server: TestServer, visitor: Visitor, transport: HttpTransport): HttpConnection {
+/** Creates a client over an HTTP link. */
+export function connectHttp(server: TestServer, visitor: Visitor, transport: HttpPath): HttpConnection {
   const [linkName, , adapter] = transport.split(' ')
   const url = `http://${server.host}${adapter === 'node' ? PATHS.node : PATHS.fetch}`
   const answers: HttpConnection['answers'] = []
@@ -76,7 +76,10 @@ export function connectHttp(server: TestServer, visitor: Visitor, transport: Htt
   return { client: createTRPCClient<AppRouter>({ links: [link()] }), answers }
 }
 
-/** A client over one WebSocket connection, whose upgrade request carries the visitor's headers. `server.reset` closes it. */
+/**
+ * Creates a client over one WebSocket connection, whose upgrade request has the visitor's headers.
+ * `server.reset` closes it.
+ */
 export function connectWebSocket(server: TestServer, visitor: Visitor): Client {
   const socket = createWSClient({
     url: `ws://${server.host}/ws`,
@@ -87,7 +90,10 @@ export function connectWebSocket(server: TestServer, visitor: Visitor): Client {
   return createTRPCClient<AppRouter>({ links: [wsLink({ client: socket })] })
 }
 
-/** A socket whose upgrade request carries headers. `ws` has all that the client uses of the browser's interface. */
+/**
+ * Returns a socket class whose upgrade requests carry the headers. `ws` has the interface that the client
+ * uses.
+ */
 function socketWith(headers: Visitor['headers']): typeof globalThis.WebSocket {
   const VisitorSocket: unknown = class extends WebSocket {
     constructor(address: string | URL) {
@@ -97,7 +103,7 @@ function socketWith(headers: Visitor['headers']): typeof globalThis.WebSocket {
   return VisitorSocket as typeof globalThis.WebSocket
 }
 
-/** Calls from the server's own code, with the headers of the page request. */
+/** Creates a server-side caller with the page request's headers. */
 export function callerFor(
   server: Pick<TestServer, 'config' | 'db' | 'stage'>,
   visitor: Visitor,
@@ -114,11 +120,11 @@ export function callerFor(
   )
 }
 
-/** Asks for what needs a session, in the way that the transport is made for. */
+/** Calls a procedure that needs a session, of the kind that the transport is for. */
 export async function ask(
   server: TestServer,
   visitor: Visitor,
-  transport: Transport,
+  transport: CallPath,
 ): Promise<Outcome & { status?: number | undefined }> {
   if (transport === 'createCaller') return outcomeOf(callerFor(server, visitor).me())
   if (transport === 'wsLink') return outcomeOf(connectWebSocket(server, visitor).me.query())
@@ -129,8 +135,8 @@ export async function ask(
   return { ...outcome, status: answers[0]?.status }
 }
 
-/** The HTTP status that tRPC gives an answer: streams are 200, whatever is in them; two transports have none. */
-export function statusOn(transport: Transport, status: number): number | undefined {
+/** Returns tRPC's HTTP status of a response. Streams are always 200. Two transports have no status. */
+export function statusOn(transport: CallPath, status: number): number | undefined {
   if (transport === 'wsLink' || transport === 'createCaller') return undefined
   return transport.startsWith('httpBatchStreamLink') || transport.startsWith('httpSubscriptionLink')
     ? 200

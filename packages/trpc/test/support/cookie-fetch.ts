@@ -1,15 +1,15 @@
-/** A `fetch` that keeps cookies as a browser does, for one site. */
+/** A `fetch` that stores cookies like a browser, for one site. */
 export interface CookieFetch {
   readonly fetch: typeof globalThis.fetch
-  /** What it has now, by name. */
+  /** The current cookies, by name. */
   readonly cookies: ReadonlyMap<string, string>
-  /** The same as the header `Cookie`. */
+  /** Returns them as a `Cookie` header. */
   header(): string
 }
 
 /**
- * @param headers sent along with every request
- * @param cookie what it has at first, as a `Cookie` header
+ * @param headers sent with every request
+ * @param cookie the initial cookies, as a `Cookie` header
  */
 export function cookieFetch(headers: Readonly<Record<string, string>> = {}, cookie = ''): CookieFetch {
   const cookies = new Map<string, string>()

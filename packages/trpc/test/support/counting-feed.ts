@@ -1,8 +1,8 @@
 import type { RevocationFeed } from '@sallyport/core'
 
-/** A revocation feed that counts who listens. */
+/** A revocation feed that counts its listeners. */
 export interface CountingFeed extends RevocationFeed {
-  /** Listeners now. */
+  /** The number of current listeners. */
   readonly listeners: number
   /** Calls of `subscribe` so far. */
   readonly subscriptions: number

@@ -1,4 +1,4 @@
-/** A promise that is settled from outside. */
+/** A promise with external resolve and reject functions. */
 export interface Deferred<Value> {
   readonly promise: Promise<Value>
   resolve(value: Value): void

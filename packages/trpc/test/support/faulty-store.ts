@@ -2,9 +2,9 @@ import type { KeySet, RateLimitStore, SessionReader } from '@sallyport/core'
 
 type Answer = ReturnType<SessionReader['findSession']>
 
-/** A store of sessions whose answers a test can replace. */
+/** A session store whose results a test can replace. */
 export interface FaultyStore extends SessionReader {
-  /** Answers in place of the database; it may ask `find` for the true answer. Null leaves the database alone. */
+  /** Replaces the database's result. It may call `find` for the real one. Null uses the database. */
   answer: ((find: () => Answer) => Answer) | null
 }
 
@@ -19,12 +19,12 @@ export function faultyStore(sessions: SessionReader): FaultyStore {
   return store
 }
 
-/** A key set that counts look-ups, and can fail or take its time. */
+/** A key set that counts lookups, and can fail or be slow. */
 export interface FaultyKeySet extends KeySet {
-  /** Look-ups of a key, each of which means that Step 1 did its work. */
+  /** The number of key lookups. Each means that Step 1 verified a JWT. */
   lookups: number
   fault: Error | null
-  /** Every look-up waits for this first. */
+  /** Every lookup waits for this first. */
   delay: Promise<void>
 }
 
@@ -51,7 +51,7 @@ export function faultyKeySet(keySet: KeySet): FaultyKeySet {
 
 /** A store of counts that can fail. */
 export interface FaultyLimits extends RateLimitStore {
-  /** Fails in place of the count. Null leaves it alone. */
+  /** Fails instead of counting. Null counts normally. */
   fault: (() => Promise<never>) | null
 }
 

@@ -1,11 +1,11 @@
 import type { AppClient } from './open-client.ts'
 
-/** A subscription to the numbers of the stage, as the app sees it. */
+/** A subscription to the stage's numbers, as the app sees it. */
 export interface FollowedNumbers {
   readonly values: number[]
-  /** The connection states, each with the reason or the message of its error. */
+  /** The connection states, each with its error's reason or message. */
   readonly states: string[]
-  /** `completed`, the reason of the error that it ended with, or null while it goes on. */
+  /** Returns `completed`, the reason of the final error, or null while it is open. */
   ended(): string | null
   unsubscribe(): void
 }

@@ -28,15 +28,15 @@ import { initTRPC, TRPCError } from '@trpc/server'
 import * as z from 'zod'
 import { faultyStore } from './faulty-store.ts'
 
-/** What the functions of the tests do and note. */
+/** What the test functions do and record. */
 export interface Work {
-  /** Paths of the functions that have run. */
+  /** The paths of the functions that ran. */
   readonly runs: string[]
-  /** Resolves what `work.wait` waits for. */
+  /** Resolves the promise that `work.wait` waits for. */
   finish: () => void
-  /** What `work.wait` waits for. */
+  /** The promise that `work.wait` waits for. */
   gate: Promise<void>
-  /** The signal that `work.wait` was given last. */
+  /** The last signal that `work.wait` received. */
   signal: AbortSignal | undefined
 }
 
@@ -115,7 +115,7 @@ const internalRouter = t.router({
 export interface InternalNode {
   readonly functions: InternalFunctions
   readonly handler: (request: Request) => Promise<Response>
-  /** What was told to `onError`. */
+  /** The errors that `onError` received. */
   readonly errors: unknown[]
 }
 
@@ -123,25 +123,25 @@ export interface InternalNode {
 export interface InternalScene {
   readonly auth: TestAuth
   readonly work: Work
-  /** Lets Step 2 fail. */
+  /** Makes Step 2 fail. */
   readonly store: ReturnType<typeof faultyStore>
   readonly signingKeys: object
   readonly serviceJwks: KeySet
-  /** The node that has had the database from the start. */
+  /** The first node. */
   readonly node: InternalNode
-  /** Opens the same database once more, as another process does. */
+  /** Opens the same database again, as another process does. */
   openNode(limits?: CallLimits): Promise<InternalNode>
-  /** A node on the database that is open already. */
+  /** Adds a node on the open database. */
   addNode(limits?: CallLimits, options?: { serviceJwks?: KeySet }): InternalNode
-  /** The runner of a service that calls a node. */
+  /** Creates a service's runner that calls a node. */
   runnerFor(node: Pick<InternalNode, 'handler'>, options?: Partial<HttpRunnerOptions>): Runner
-  /** What its runners were told of. */
+  /** The errors that the runners reported. */
   readonly runnerErrors: unknown[]
   reset(): void
   close(): Promise<void>
 }
 
-/** @param directory where the database is */
+/** @param directory of the database */
 export async function createInternalScene(directory: string): Promise<InternalScene> {
   const url = join(directory, `${crypto.randomUUID()}.db`)
   const auth = await createTestAuth({ databaseUrl: url })
@@ -215,7 +215,7 @@ export async function createInternalScene(directory: string): Promise<InternalSc
   }
 }
 
-/** A `fetch` that hands its requests to a handler. */
+/** Creates a `fetch` that passes its requests to a handler. */
 export function overNoNetwork(handler: InternalNode['handler']) {
   return (url: string, init: HttpRunnerRequest): Promise<Response> => handler(new Request(url, init))
 }

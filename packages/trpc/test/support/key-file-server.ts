@@ -27,34 +27,34 @@ import { initTRPC } from '@trpc/server'
 import { createHTTPHandler } from '@trpc/server/adapters/standalone'
 import { applyWSSHandler } from '@trpc/server/adapters/ws'
 import { WebSocketServer } from 'ws'
-import { createTestClock } from '../../../core/src/testing/test-clock.ts'
+import { createTestClock } from '../../../core/src/testing/instruments.ts'
 import { sallyport } from './sallyport.ts'
 
-/** A browser that has signed in. */
+/** A signed-in browser. */
 export interface SignedIn {
   readonly token: string
-  /** What it sends along with every request. */
+  /** Sent with every request. */
   readonly headers: { readonly cookie: string; readonly origin: string }
 }
 
-/** An app whose keys are in a key file, over HTTP and WebSocket, with `me` and `clock` to ask for. */
+/** An app with its keys in a key file, over HTTP and WebSocket, with `me` and `clock`. */
 export interface KeyFileServer {
   /** Host and port. */
   readonly host: string
   readonly config: AuthConfig
   readonly keyFile: KeyFile
-  /** The clock of the JWTs; the key file goes by the true time. */
+  /** The JWTs' clock. The key file uses the real time. */
   readonly clock: TestClock
-  /** A new user, with a JWT of the key that signs now. */
+  /** Signs up a user, with a JWT of the current signing key. */
   signIn(): Promise<SignedIn>
-  /** Runs a command of `sallyport keys` on the key file. */
+  /** Runs a `sallyport keys` command on the key file. */
   keys(command: string, ...args: string[]): Promise<string>
-  /** Changes the keys of the file by hand. */
+  /** Edits the file's keys by hand. */
   edit(change: (keys: readonly StoredKey[]) => readonly StoredKey[]): void
   close(): Promise<void>
 }
 
-/** A key as it stands in the file. */
+/** A key in the file. */
 interface StoredKey {
   readonly kid: string
   readonly state: string

@@ -20,7 +20,7 @@ import { fastify } from 'fastify'
 import { WebSocket, WebSocketServer } from 'ws'
 import { ORIGIN } from './visitor.ts'
 
-/** The servers whose sockets are limited. */
+/** The servers with limited sockets. */
 export const ADAPTERS = ['ws', '@fastify/websocket'] as const
 export type Adapter = (typeof ADAPTERS)[number]
 
@@ -30,15 +30,15 @@ export const VALUE_BYTES = 64 * 1024
 /** 64 MB: without the limits a test fails before the process runs out of memory. */
 const MAX_VALUES = 1_024
 
-/** What the procedures leave behind. */
+/** What the procedures record. */
 export interface Counts {
-  /** Connections that `createContext` was called for. */
+  /** Calls of `createContext`, by connection. */
   contexts: number
   /** Calls of `ping` that ran. */
   pings: number
-  /** Values that were read from the sources of streams. */
+  /** Values read from the streams' sources. */
   values: number
-  /** Streams that are open. */
+  /** Open streams. */
   streams: number
 }
 

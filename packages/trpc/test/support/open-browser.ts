@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { KeyFileServer, SignedIn } from './key-file-server.ts'
 import { callOverHttp, openSocket, type Socket, subscribeOverEvents, type Wire } from './wire.ts'
 
-/** Everything that may rest on one JWT. */
+/** Everything that can rely on one JWT. */
 export interface Browser {
   readonly signedIn: SignedIn
   readonly socket: Socket
@@ -10,7 +10,7 @@ export interface Browser {
   readonly overEvents: Wire
 }
 
-/** How everything in a browser stands. */
+/** The state of everything in a browser. */
 export interface Standing {
   readonly httpCall: string
   readonly webSocketCall: string
@@ -31,7 +31,7 @@ export async function openBrowser(server: KeyFileServer): Promise<Browser> {
   return browser
 }
 
-/** Asks for everything again. */
+/** Checks everything again. */
 export async function standingOf(server: KeyFileServer, browser: Browser): Promise<Standing> {
   const [httpCall, webSocketCall] = await Promise.all([
     callOverHttp(server, browser.signedIn),

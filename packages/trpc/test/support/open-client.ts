@@ -24,45 +24,45 @@ import { ORIGIN } from './visitor.ts'
 export type AppAuthClient = AuthClient<TestServer['auth']['api']>
 export type AppClient = TRPCClient<AppRouter>
 
-/** Answers in place of the server; undefined leaves the request alone. */
+/** Replaces the server's responses. Undefined passes the request on. */
 type Intercept = (path: string, send: () => Promise<Response>) => Promise<Response> | undefined
 
-/** A socket as it was opened. */
+/** A socket at its opening. */
 export interface OpenedSocket {
   readonly url: string
   readonly cookie: string
   readonly socket: WebSocket
 }
 
-/** A browser of its own, with our client in it. */
+/** A separate browser with our client. */
 export interface ClientScene {
   readonly authClient: AppAuthClient
   readonly jar: Map<string, string>
-  /** What was asked for over HTTP: `token`, `sign-out`, or the paths of the procedures. */
+  /** The HTTP requests: `token`, `sign-out`, or the procedures' paths. */
   readonly requests: string[]
-  /** How often that was asked for. */
+  /** Counts the requests of that name. */
   count(request: string): number
   intercept: Intercept
   readonly sockets: OpenedSocket[]
-  /** Frames that were sent over them. */
+  /** Frames sent on any socket. */
   readonly frames: string[]
-  /** The network breaks: all sockets and event streams are lost. */
+  /** Breaks the network: all sockets and event streams are lost. */
   breakConnections(): void
-  /** What a page would give as `WebSocket`. */
+  /** The page's `WebSocket`. */
   readonly WebSocket: typeof globalThis.WebSocket
-  /** Puts the cookies of a session into the jar. */
+  /** Puts a session's cookies into the jar. */
   take(session: Pick<TestSession, 'cookie'>): void
-  /** Signs in, without a password that would have to be checked. */
+  /** Signs in without a password check. */
   signIn(session: TestSession): Promise<void>
   connect(link: LinkName): AppClient
-  /** A client with `authLink` in front of that link. */
+  /** Creates a client with `authLink` before that link. */
   connectOver(link: TRPCLink<AppRouter>): AppClient
 }
 
-/** A browser of a user who is signed in, and whose client knows. */
+/** A browser of a signed-in user, whose client knows the user. */
 export type SignedInScene = ClientScene & { readonly session: TestSession }
 
-/** Opens one of its own for a user. */
+/** Opens a separate browser for a user. */
 export async function openSignedIn(server: TestServer, user: { userId?: string }): Promise<SignedInScene> {
   const session = await server.auth.signIn(user)
   const scene = Object.assign(openClient(server, session), { session })
@@ -70,7 +70,7 @@ export async function openSignedIn(server: TestServer, user: { userId?: string }
   return scene
 }
 
-/** Longer than the shortest pause of a client, so that what must not happen would have happened. */
+/** Waits for longer than a client's shortest delay, so an unwanted request would have been sent. */
 export const pause = () => new Promise((resolve) => setTimeout(resolve, 600))
 
 /** Links that carry queries and mutations. */
@@ -80,8 +80,8 @@ export const STREAM_LINKS = ['subscriptionLink', 'webSocketLink'] as const
 export type LinkName = (typeof CALL_LINKS | typeof STREAM_LINKS)[number]
 
 /**
- * Opens a browser whose cookies are those of a session, if it has one. It signs out and disconnects when
- * the server is cleared.
+ * Opens a browser with a session's cookies, if there is one. It signs out and disconnects when the server is
+ * cleared.
  */
 export function openClient(
   server: TestServer,

@@ -29,13 +29,13 @@ import { ORIGIN } from './visitor.ts'
 
 type Probe = ReturnType<typeof probePlugin>
 
-/** The auth server of the tests of the runtime. */
+/** The auth server of the runtime's tests. */
 export type ProbeAuth = TestAuth<readonly [Probe]>
 
-/** The definition that they are about. */
+/** The definition under test. */
 export type ProbeDefinition = ProbeAuth['definition']
 
-/** The ways to a database of another place. */
+/** The ways to a remote database. */
 export const RUNNERS = ['local', 'HTTP', 'unix socket'] as const
 export type RunnerName = (typeof RUNNERS)[number]
 
@@ -47,21 +47,21 @@ export type Way = (typeof WAYS)[number]
 export interface RuntimeApp {
   readonly auth: ProbeAuth
   readonly getAuth: GetAuth<ProbeDefinition>
-  /** With sessions and limits that can be made to fail. */
+  /** Has sessions and limits that can fail. */
   readonly db: AuthDatabase
   readonly store: FaultyStore
   readonly limits: FaultyLimits
   readonly feed: CountingFeed
-  /** Endpoints of the plugin that have run. */
+  /** The plugin's endpoints that ran. */
   readonly runs: string[]
-  /** Internal functions that have been asked for, ours included. */
+  /** The internal functions that were called, including the built-in ones. */
   readonly calls: string[]
-  /** Waits for those that have not been answered. */
+  /** Waits for the pending calls. */
   settled(): Promise<void>
   readonly runners: Readonly<Record<RunnerName, Runner>>
-  /** Signs a new user in, who has no password: to hash one takes longer than a test. */
+  /** Signs in a new user without a password, since hashing one takes longer than a test. */
   signIn(options?: { role?: string }): Promise<TestSession>
-  /** Forgets what has run, and mends what was broken. */
+  /** Clears the records, and ends all faults. */
   reset(): void
   close(): Promise<void>
 }
@@ -83,13 +83,14 @@ const internalRouter = t.router({
   }),
 })
 
-/** The internal functions of the app. */
+/** The app's internal functions. */
 export const internal = functionsOf<typeof internalRouter>()
 
 /**
- * Opens an app whose database is reached directly, in this process, and over HTTP with and without a real socket.
+ * Opens an app whose database is reached directly, in this process, and over HTTP with and without a real
+ * socket.
  *
- * @param directory where the unix socket is
+ * @param directory of the unix socket
  */
 export async function openRuntime(directory: string): Promise<RuntimeApp> {
   const plugin = probePlugin()
@@ -197,19 +198,19 @@ export async function openRuntime(directory: string): Promise<RuntimeApp> {
   }
 }
 
-/** The members of a context that lead to the database. */
+/** Returns the context's members that lead to the database. */
 export function wayTo(app: RuntimeApp, way: Way): { db: AuthDatabase } | FunctionContext {
   return way === 'direct' ? { db: app.db } : bindRunner(app.runners[way])
 }
 
-/** What is said of a request. */
+/** The options of a request. */
 export interface RouteRequest {
   readonly cookie?: string
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** The context of a plain HTTP route, called from a page of the app's own. */
+/** Creates the context of a plain HTTP route, called from a page of the app. */
 export function routeContext(
   app: RuntimeApp,
   way: Way,

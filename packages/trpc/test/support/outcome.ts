@@ -8,7 +8,7 @@ import * as z from 'zod'
 export interface Outcome {
   /** What the resolver returned, or the first value of a subscription. */
   readonly data?: unknown
-  /** Null when the call was let in and its resolver succeeded. */
+  /** Null if the call was accepted and its resolver succeeded. */
   readonly rejection: Rejection | null
 }
 
@@ -37,10 +37,10 @@ const clientError = z.object({
   }),
 })
 
-/** Which call of a server-side caller an error came from, as its `onError` was told. */
+/** The call of a server-side caller that an error came from, as its `onError` received it. */
 export const callerPaths = new WeakMap<TRPCError, string>()
 
-/** Reads an error of the tRPC client, or of a server-side caller. Any other error is thrown on. */
+/** Converts an error of the tRPC client or of a server-side caller. Rethrows any other error. */
 export function toRejection(error: unknown): Rejection {
   if (error instanceof TRPCError) {
     const { code, message } = error
@@ -54,7 +54,7 @@ export function toRejection(error: unknown): Rejection {
 }
 
 /**
- * What a client sees of a reason.
+ * Returns the client's view of a reason.
  *
  * @param options.retryAfterSeconds @default 1 with 503, else null
  */

@@ -31,9 +31,9 @@ const sessionColumns = {
   askedAt: { type: 'timestamp', schema: z.string().nullable() },
 } as const
 
-/** An endpoint of every kind, each of which tells who called it; and those that reject. */
+/** Creates a plugin with an endpoint of every kind that returns its caller, and endpoints that reject. */
 export function probePlugin(): AuthPlugin<ProbeEndpoints, typeof userColumns, typeof sessionColumns> & {
-  /** Names of the endpoints that have run. */
+  /** The names of the endpoints that ran. */
   readonly runs: string[]
 } {
   const runs: string[] = []
@@ -41,7 +41,7 @@ export function probePlugin(): AuthPlugin<ProbeEndpoints, typeof userColumns, ty
   const nothing = z.object({})
   const text = z.strictObject({ text: z.string().min(2) })
 
-  /** Notes that it ran, and for whom. */
+  /** Records a run and its user. */
   function note(name: string, context: object, said = ''): { body: Seen } {
     runs.push(name)
     const caller = 'session' in context ? (context.session as { userId: string }).userId : null

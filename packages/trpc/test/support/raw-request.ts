@@ -2,16 +2,16 @@ import { type IncomingHttpHeaders, request } from 'node:http'
 import type { Reason } from '@sallyport/core'
 import type { TestServer } from './start-server.ts'
 
-/** An answer as it came over the wire. */
+/** A response on the wire. */
 export interface RawAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: string
-  /** The reason in the body, whether it is JSON, JSON lines or server-sent events; null when there is none. */
+  /** The reason in the body, which is JSON, JSON lines, or server-sent events. Null without a reason. */
   readonly reason: Reason | null
 }
 
-/** Sends a request with exactly these headers; `fetch` would add some of its own. */
+/** Sends a request with exactly these headers. `fetch` would add others. */
 export function rawRequest(
   server: TestServer,
   options: { method?: string; path: string; headers: Record<string, string>; body?: string },
@@ -22,7 +22,7 @@ export function rawRequest(
       let text = ''
       for await (const chunk of response) {
         text += String(chunk)
-        // A subscription that was let in does not end by itself.
+        // An accepted subscription doesn't end.
         if (text.includes('"ready"')) break
       }
       const reason = /"reason":"(\w+)"/.exec(text)?.[1] ?? null

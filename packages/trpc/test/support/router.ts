@@ -16,7 +16,7 @@ import { observable } from '@trpc/server/observable'
 import * as z from 'zod'
 import type { Stage } from './stage.ts'
 
-/** The context of the app that the tests talk to. */
+/** The context of the test app. */
 export interface AppContext extends DatabaseContext {
   readonly stage: Stage
 }
@@ -25,13 +25,13 @@ const t = initTRPC.context<AppContext>().create({
   errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),
 })
 
-/** Stands between the guard and the resolver: what it has counted was let in. */
+/** Runs between the guard and the resolver, so everything it counts was accepted. */
 const counted = t.middleware(({ ctx, path, next }) => {
   ctx.stage.runs.push(path)
   return next()
 })
 
-/** Waits for the gate in front of the guard, as a slow middleware of an app does. */
+/** Waits for the gate before the guard, like an app's slow middleware. */
 const gated = t.middleware(async ({ ctx, next }) => {
   await ctx.stage.gate
   return next()
@@ -46,7 +46,7 @@ const staffProcedure = t.procedure.use(sessionMiddleware).use(requireRole('edito
 const slowProcedure = t.procedure.use(gated).use(sessionMiddleware).use(counted)
 const slowSensitiveProcedure = t.procedure.use(gated).use(sensitiveSessionMiddleware).use(counted)
 
-/** `ready` once the source is being listened to, then whatever the test emits. */
+/** Yields `ready` once it listens to the source, and then the test's values. */
 async function* ticks({
   ctx,
 }: {
@@ -63,13 +63,13 @@ async function* ticks({
 
 const never = new Promise<never>(() => {})
 
-/** How long a sign-in is fresh enough for a payment, in seconds. */
+/** How recent a sign-in must be for a payment, in seconds. */
 export const MAX_AGE = 300
 
 /** What each procedure of `limited` allows. */
 export const LIMIT = { points: 3, duration: 60 } as const
 
-/** The name that stands in an input, however wrong the rest of it is. */
+/** Returns the name in an input, even if the rest is invalid. */
 function nameIn(input: unknown): string {
   return typeof input === 'object' && input !== null && 'name' in input ? String(input.name) : 'nobody'
 }
@@ -91,7 +91,7 @@ const limited = t.router({
     .use(counted)
     .query(({ ctx }) => ctx.session.userId),
   clock: t.procedure.use(sessionMiddleware).use(rateLimit(LIMIT)).use(counted).subscription(ticks),
-  /** Strangers are counted by their address, the others by their user. */
+  /** Counts anonymous callers by address, and others by user. */
   greet: t.procedure
     .use(optionalSessionMiddleware)
     .use(rateLimit(LIMIT))
@@ -111,7 +111,7 @@ const limited = t.router({
     .use(counted)
     .input(z.object({ name: z.string(), text: z.string().optional() }))
     .mutation(({ input }) => `invited ${input.name}`),
-  /** Nobody is known here whose calls could be counted. */
+  /** Has no user to count by here. */
   misplaced: t.procedure
     .use(rateLimit({ ...LIMIT, by: 'user' }))
     .use(counted)
@@ -143,7 +143,7 @@ export const appRouter = t.router({
   rotate: sensitiveProcedure.mutation(() => 'rotated'),
   slowWrite: slowProcedure.mutation(() => 'written'),
   slowRotate: slowSensitiveProcedure.mutation(() => 'rotated'),
-  /** Ends the caller's own session in the middle of a batch, then opens the gate for those that come late. */
+  /** Ends the caller's own session in the middle of a batch, and then opens the gate for later calls. */
   leave: protectedProcedure.mutation(async ({ ctx }) => {
     await ctx.stage.revoke(ctx.session.id)
     ctx.stage.openGate()
@@ -156,9 +156,9 @@ export const appRouter = t.router({
     return isAuthError(ctx.auth.signal.reason.cause) ? ctx.auth.signal.reason.cause.reason : 'no reason'
   }),
 
-  /** Looks at the signal and is done. */
+  /** Reads the signal and returns. */
   glance: protectedProcedure.query(({ ctx }) => ctx.auth.signal.aborted),
-  /** Leaves work behind that asks for the signal later. */
+  /** Leaves work behind that reads the signal later. */
   hasty: protectedProcedure.query(({ ctx }) => {
     ctx.stage.askForSignalLate = () => ctx.auth.signal
   }),
@@ -170,7 +170,7 @@ export const appRouter = t.router({
   crash: protectedProcedure.query(() => {
     throw new Error('a bug of the app')
   }),
-  /** A database of the app's own that has gone away. */
+  /** Simulates an app's database that is unreachable. */
   gone: protectedProcedure.input(z.object({ seconds: z.number() }).optional()).query(({ input }) => {
     throw new AuthError('SESSIONS_UNAVAILABLE', { retryAfterSeconds: input?.seconds ?? 7 })
   }),
@@ -183,7 +183,7 @@ export const appRouter = t.router({
   }),
 
   clock: protectedProcedure.subscription(ticks),
-  /** Takes its time before it returns the stream. */
+  /** Waits before it returns the stream. */
   lateClock: protectedProcedure.subscription(async (opts) => {
     await opts.ctx.stage.gate
     return ticks(opts)
@@ -195,7 +195,7 @@ export const appRouter = t.router({
     yield ctx.session === null ? 'stranger' : 'ready'
     await never
   }),
-  /** Asks for the signal before anyone reads the stream. */
+  /** Reads the signal before any reader reads the stream. */
   eager: protectedProcedure.query(({ ctx }) => {
     const { signal } = ctx.auth
     ctx.stage.askForSignalLate = () => signal
@@ -205,7 +205,7 @@ export const appRouter = t.router({
   }),
 
   adminClock: adminProcedure.subscription(ticks),
-  /** Guarded again behind the role. */
+  /** Guarded again after the role. */
   sensitiveAdminClock: adminProcedure.use(sensitiveSessionMiddleware).subscription(ticks),
   paymentClock: t.procedure
     .use(createSensitiveSessionMiddleware({ maxAge: MAX_AGE }))
@@ -213,7 +213,7 @@ export const appRouter = t.router({
     .subscription(ticks),
 
   streamed: protectedProcedure.query(ticks),
-  /** An answer of which parts come later. */
+  /** Responds with parts that come later. */
   parts: protectedProcedure.query((opts) => ({
     first: 'ready',
     later: opts.ctx.stage.gate.then(() => ({ said: 'later', live: ticks(opts) })),
@@ -227,7 +227,7 @@ export const appRouter = t.router({
     let id = 0
     for await (const value of ticks(opts)) yield tracked(String(++id), value)
   }),
-  /** All numbers that are counted, each with itself as its id. */
+  /** Yields all counted numbers, each with itself as its id. */
   numbers: protectedProcedure
     .input(z.object({ lastEventId: z.string() }).optional())
     .subscription(async function* ({ ctx, input }) {
@@ -235,7 +235,7 @@ export const appRouter = t.router({
       for (let number = Number(input?.lastEventId ?? 0); ; await counts.next())
         while (number < ctx.stage.counted) yield tracked(String(++number), number)
     }),
-  /** What is counted from now on, for everybody. */
+  /** Yields the numbers that are counted from now on, without a session. */
   publicNumbers: publicProcedure.subscription(async function* ({ ctx, signal }) {
     for await (const _ of on(ctx.stage.ticker, 'count', { signal: signal as AbortSignal }))
       yield ctx.stage.counted
@@ -248,7 +248,7 @@ export const appRouter = t.router({
       return () => void ctx.stage.ticker.off('tick', listener)
     }),
   ),
-  /** Ends by itself. */
+  /** Ends normally. */
   short: protectedProcedure.subscription(async function* () {
     yield 'ready'
   }),
@@ -261,7 +261,7 @@ export const appRouter = t.router({
     yield 'ready'
     await never
   }),
-  /** Its clean-up never ends. */
+  /** Its cleanup never ends. */
   stubborn: protectedProcedure.subscription(async function* (opts) {
     try {
       yield* ticks(opts)
@@ -269,20 +269,20 @@ export const appRouter = t.router({
       await never
     }
   }),
-  /** Its clean-up fails. */
+  /** Its cleanup fails. */
   clumsy: protectedProcedure.subscription(async function* (opts) {
     try {
       yield* ticks(opts)
     } finally {
-      // biome-ignore lint/correctness/noUnsafeFinally: what a clean-up of an app may do
+      // biome-ignore lint/correctness/noUnsafeFinally: an app's cleanup may do this
       throw new Error('the clean-up failed')
     }
   }),
-  /** Fails before there is anything to stream. */
+  /** Fails before the stream exists. */
   stillborn: protectedProcedure.subscription(({ ctx }): AsyncGenerator<string> => {
     throw new Error(`a bug of the app, ${ctx.auth.signal.aborted}`)
   }),
-  /** Its database goes away after the first value. */
+  /** Its database becomes unreachable after the first value. */
   orphaned: protectedProcedure.subscription(async function* () {
     yield 'ready'
     throw new AuthError('SESSIONS_UNAVAILABLE', { retryAfterSeconds: 7 })

@@ -1,14 +1,14 @@
-/** What a server answers, or that nobody does. */
+/** A server's response, or a network failure. */
 export type Answer = () => Response | Promise<Response>
 
-/** A request that was sent, with its answer still open where the test keeps it. */
+/** A sent request, whose response may be pending. */
 export interface SentRequest {
   readonly path: string
   readonly headers: Headers
   readonly init: RequestInit
 }
 
-/** A `fetch` without a network: each request is answered by what the test has set for its path. */
+/** Creates a `fetch` without a network: each request gets the test's response for its path. */
 export function scriptFetch(): {
   readonly fetch: typeof globalThis.fetch
   readonly sent: SentRequest[]
@@ -34,11 +34,11 @@ export function scriptFetch(): {
   }
 }
 
-/** What the token endpoint and sign-in answer. */
+/** Creates a response of the token endpoint or of sign-in. */
 export const tokens = (answer: object = {}): Response =>
   Response.json({ userId: 'ada', sessionId: 'ada-1', expiresIn: 900, expiresAt: '', ...answer })
 
-/** A rejection of an auth endpoint. */
+/** Creates a rejection of an auth endpoint. */
 export const rejection = (status: number, code: string, more: object = {}): Response =>
   Response.json({ code, message: code, ...more }, { status })
 

@@ -4,14 +4,14 @@ import { parseSigningKeys, type SigningKey } from '@sallyport/core/auth'
 import { digestBody, issueServiceToken, serviceAudience } from '@sallyport/core/internal/server'
 import type { InternalScene } from './internal-scene.ts'
 
-/** What is sent to a listener. */
+/** A call that is sent to a listener. */
 export interface SentCall {
   readonly type: 'query' | 'mutation'
   readonly path: string
   readonly input?: unknown
 }
 
-/** What its token says, where that is not of the call itself. */
+/** Differences between the token and the call. */
 export interface TokenChanges {
   readonly type?: 'query' | 'mutation'
   readonly path?: string
@@ -21,16 +21,16 @@ export interface TokenChanges {
   readonly audience?: string
   readonly key?: SigningKey
   readonly service?: string
-  /** Seconds by which the clock of the service is ahead. */
+  /** Seconds by which the service's clock is ahead. */
   readonly ahead?: number
 }
 
-/** The body of a call, as a runner sends it. */
+/** Returns a call's body, as a runner sends it. */
 export function bodyOf(call: SentCall): string {
   return JSON.stringify(call)
 }
 
-/** A service JWT for a call. */
+/** Creates a service JWT for a call. */
 export async function tokenFor(
   { auth, signingKeys }: Pick<InternalScene, 'auth' | 'signingKeys'>,
   call: SentCall,
@@ -51,7 +51,7 @@ export async function tokenFor(
   )
 }
 
-/** The request of a call. */
+/** Creates the request of a call. */
 export function requestFor(
   call: SentCall,
   token: string | null,
@@ -71,7 +71,7 @@ export function requestFor(
   })
 }
 
-/** tRPC's envelope of an error, as the listener sends it; of a function where the data says nothing else. */
+/** Returns tRPC's envelope of an error, as the listener sends it. By default it is a function's error. */
 export function errorEnvelope(
   data: object,
   members: object = {},
@@ -83,7 +83,7 @@ export function errorEnvelope(
   }
 }
 
-/** A token with other members, signed anew by a key, whatever it says. */
+/** Signs a token again with other members. */
 export function resign(
   token: string,
   jwk: object,

@@ -3,14 +3,17 @@ import { WebSocket } from 'ws'
 import type { TestServer } from './start-server.ts'
 import type { Visitor } from './visitor.ts'
 
-/** A call as it stands in a WebSocket frame. */
+/** A call in a WebSocket frame. */
 export interface FrameCall {
   readonly method: 'query' | 'mutation'
   readonly path: string
   readonly input?: unknown
 }
 
-/** Sends calls in one frame, on a connection of its own: the reason of each rejection, null for a call that was let in. */
+/**
+ * Sends calls in one frame on a separate connection. Returns the reason of each rejection, or null for an
+ * accepted call.
+ */
 export async function callInOneFrame(
   { host }: Pick<TestServer, 'host'>,
   { headers }: Visitor,

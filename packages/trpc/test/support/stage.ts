@@ -1,25 +1,25 @@
 import { EventEmitter } from 'node:events'
 import { deferred } from './deferred.ts'
 
-/** What the procedures of the test app act on, and what they leave behind. */
+/** What the test app's procedures use and record. */
 export interface Stage {
-  /** Paths of the calls that were let in, in order. */
+  /** The paths of accepted calls, in order. */
   readonly runs: string[]
-  /** Asks for the session's signal when the call is long over, as background work of an app may. */
+  /** Reads the session's signal long after the call, as an app's background work may. */
   askForSignalLate(): AbortSignal | undefined
-  /** Whether the session's signal had aborted when a stream was cleaned up. */
+  /** Whether the session's signal had aborted at each stream's cleanup. */
   readonly abortedAtCleanup: boolean[]
-  /** Emit `tick`, and every open clock yields the value. */
+  /** Emit `tick` to make every open clock yield the value. */
   readonly ticker: EventEmitter
-  /** Numbers that were counted so far; a subscription to them goes on where its client has stopped. */
+  /** The numbers counted so far. A subscription to them resumes where its client stopped. */
   readonly counted: number
-  /** Counts on by so many. */
+  /** Counts this many more numbers. */
   count(by: number): void
-  /** What slow middlewares wait for; open unless a test closes it. */
+  /** Slow middlewares wait for this. It is open unless a test closes it. */
   readonly gate: Promise<void>
   closeGate(): void
   openGate(): void
-  /** Ends a session, as an app's own procedure would. */
+  /** Ends a session, as an app's procedure does. */
   readonly revoke: (sessionId: string) => Promise<unknown>
 }
 

@@ -27,7 +27,7 @@ import {
 import { appRouter } from './router.ts'
 import { createStage, type Stage } from './stage.ts'
 
-/** One app over all transports, with everything that a test may want to break or to count. */
+/** An app over all transports. Tests can break or count everything. */
 export interface TestServer {
   readonly auth: TestAuth
   readonly config: AuthConfig
@@ -41,24 +41,26 @@ export interface TestServer {
   readonly host: string
   /** Live connections. */
   readonly sockets: WebSocketServer['clients']
-  /** WebSocket clients of the running test. */
+  /** The running test's WebSocket clients. */
   readonly clients: Set<{ close(): Promise<void> }>
-  /** Forgets runs and counts, and mends what was broken. */
+  /** Clears records and counts, and ends all faults. */
   reset(): void
   /** Ends a test: closes its clients, then resets. */
   clear(): Promise<void>
   close(): Promise<void>
 }
 
-/** Where each adapter serves the router. */
+/** The path of each adapter. */
 export const PATHS = { node: '/trpc', fetch: '/fetch' } as const
 
 /**
- * Starts the app on a free port: Node adapter, fetch adapter, WebSocket and `/api/auth`.
+ * Starts the app on a free port: Node adapter, fetch adapter, WebSocket, and `/api/auth`.
  *
  * @param options.upgradeCheck `missing` is an app that forgot `webSocketOptions`
- * @param options.handshake `both steps` is an app that gives its store to the context, as the quick start does
- * @param options.sockets `unknown` is an app whose context is not given the sockets, which then hold no listener of their own
+ * @param options.handshake `both steps` is an app that passes its store to the context, as the quick start
+ * does
+ * @param options.sockets `unknown` is an app whose context doesn't get the sockets, which then have no
+ * listeners
  */
 export async function startServer(
   options: Parameters<typeof createTestAuth<readonly []>>[0] & {
@@ -150,7 +152,7 @@ export async function startServer(
     async clear() {
       const closed = [...clients].map((client) => client.close())
       clients.clear()
-      // Clients wait for what is still unanswered.
+      // Clients would otherwise wait for pending responses.
       for (const socket of wss.clients) socket.terminate()
       await Promise.all(closed)
       reset()

@@ -7,7 +7,7 @@ export interface Stream {
   readonly values: unknown[]
   /** The first value, or why there was none. */
   readonly first: Promise<Outcome>
-  /** How it ended; null when it just did. */
+  /** The error that ended it, or null if it completed. */
   readonly ended: Promise<Rejection | null>
   unsubscribe(): void
 }
@@ -25,8 +25,8 @@ interface Subscribable {
 }
 
 /**
- * Subscribes and records. Over server-sent events the client hides an error with a status of 5xx in its connection state and tries
- * again; here that is an end like any other.
+ * Subscribes and records. Over server-sent events, the client reports a 5xx error in its connection state and
+ * retries; here it ends the stream.
  */
 export function openStream(procedure: Subscribable): Stream {
   const values: unknown[] = []
@@ -58,7 +58,7 @@ export function openStream(procedure: Subscribable): Stream {
 /**
  * Reads an async iterable to its end, like {@link openStream}.
  *
- * @param stop makes the iterable end early
+ * @param stop ends the iterable early
  */
 export function readStream(iterable: AsyncIterable<unknown>, stop: () => void): Stream {
   const values: unknown[] = []

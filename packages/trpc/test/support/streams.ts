@@ -52,7 +52,7 @@ export const overJsonLines =
     return readStream(answer, () => page.abort())
   }
 
-/** Every kind of stream, over every transport that can carry it. */
+/** Every kind of stream, over every transport that supports it. */
 export const STREAMS: { stream: string; open: Open }[] = [
   { stream: 'a clock over WebSocket', open: overWebSocket('clock') },
   { stream: 'a clock over server-sent events, Node adapter', open: overEvents('node', 'clock') },
@@ -76,7 +76,7 @@ export const STREAMS: { stream: string; open: Open }[] = [
   { stream: '.output() over server-sent events', open: overEvents('node', 'parsedClock') },
 ]
 
-/** A signed-in user with a stream that has begun. */
+/** Signs a user in and waits for the start of a stream. */
 export async function begin(
   server: TestServer,
   open: Open,
@@ -87,7 +87,7 @@ export async function begin(
   return { session, stream }
 }
 
-/** A stream was ended by us, after its resolver had run. */
+/** Checks that the guard ended a stream after its resolver had run. */
 export function expectEnd(rejection: Awaited<Stream['ended']>, reason: Reason): void {
   expect(rejection?.auth).toMatchObject({ reason, replay: false })
 }

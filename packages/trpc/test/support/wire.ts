@@ -1,26 +1,26 @@
 import { WebSocket } from 'ws'
 import type { KeyFileServer, SignedIn } from './key-file-server.ts'
 
-/** An open clock as it comes over the wire. */
+/** An open clock on the wire. */
 export interface Wire {
   /** Messages with a tick so far. */
   readonly ticks: number
-  /** The reason with which it ended; null while it is open. */
+  /** The reason of its end, or null while it is open. */
   readonly reason: string | null
 }
 
 /** A WebSocket connection. */
 export interface Socket {
-  /** Calls `me`: the reason of its rejection, or `accepted`. */
+  /** Calls `me`. Resolves to the reason of its rejection, or `accepted`. */
   call(): Promise<string>
-  /** Opens the clock and waits until it runs, or was rejected. */
+  /** Opens the clock and waits until it runs or is rejected. */
   subscribe(): Promise<Wire>
 }
 
 const reasonIn = (text: string): string | null => /"reason":"(\w+)"/.exec(text)?.[1] ?? null
 
-/** Takes messages and says when the clock runs, or was rejected. */
-function listen(): { wire: Wire; begun: Promise<Wire>; hear(text: string): void } {
+/** Parses messages, and resolves when the clock runs or is rejected. */
+function listen(): { wire: Wire; begun: Promise<Wire>; receive(text: string): void } {
   const wire: { ticks: number; reason: string | null } = { ticks: 0, reason: null }
   let begin: (wire: Wire) => void = () => {}
   const begun = new Promise<Wire>((resolve) => {
@@ -29,7 +29,7 @@ function listen(): { wire: Wire; begun: Promise<Wire>; hear(text: string): void 
   return {
     wire,
     begun,
-    hear(text) {
+    receive(text) {
       if (text.includes('"tick"')) wire.ticks++
       wire.reason ??= reasonIn(text)
       if (wire.ticks > 0 || wire.reason !== null) begin(wire)
@@ -37,24 +37,24 @@ function listen(): { wire: Wire; begun: Promise<Wire>; hear(text: string): void 
   }
 }
 
-/** Calls `me` over HTTP: the reason of its rejection, or `accepted`. */
+/** Calls `me` over HTTP. Resolves to the reason of its rejection, or `accepted`. */
 export async function callOverHttp({ host }: KeyFileServer, { headers }: SignedIn): Promise<string> {
   const response = await fetch(`http://${host}/trpc/me`, { headers })
   return reasonIn(await response.text()) ?? 'accepted'
 }
 
-/** Opens the clock over server-sent events and waits until it runs, or was rejected. */
+/** Opens the clock over server-sent events and waits until it runs or is rejected. */
 export async function subscribeOverEvents({ host }: KeyFileServer, { headers }: SignedIn): Promise<Wire> {
-  const { begun, hear } = listen()
+  const { begun, receive } = listen()
   const response = await fetch(`http://${host}/trpc/clock`, {
     headers: { ...headers, accept: 'text/event-stream' },
   })
   const decoder = new TextDecoder()
-  const heard = response.body?.pipeTo(
-    new WritableStream({ write: (chunk: Uint8Array) => hear(decoder.decode(chunk, { stream: true })) }),
+  const received = response.body?.pipeTo(
+    new WritableStream({ write: (chunk: Uint8Array) => receive(decoder.decode(chunk, { stream: true })) }),
   )
-  // The server closes what is still open when the tests are over.
-  heard?.catch(() => {})
+  // The server closes open streams after the tests.
+  received?.catch(() => {})
   return begun
 }
 
@@ -79,8 +79,8 @@ export async function openSocket({ host }: KeyFileServer, { headers }: SignedIn)
     call: () =>
       new Promise((resolve) => send('query', 'me', (text) => resolve(reasonIn(text) ?? 'accepted'))),
     subscribe() {
-      const { begun, hear } = listen()
-      send('subscription', 'clock', hear)
+      const { begun, receive } = listen()
+      send('subscription', 'clock', receive)
       return begun
     },
   }

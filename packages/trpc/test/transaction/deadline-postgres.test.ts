@@ -7,7 +7,7 @@ import { call, contextOf, openForTests, postgresUrl } from './stores.ts'
 
 const app = await openForTests(await postgresUrl())
 
-test('a statement that hangs is over with the 2 s of the transaction, long before the time of other statements', async () => {
+test("a hanging statement times out after the transaction's 2 s, long before other statements would", async () => {
   const ada = await app.signIn()
   const inside = async (trx: NoteTransaction) => {
     await sql`select pg_sleep(30)`.execute(trx)
@@ -23,7 +23,7 @@ test('a statement that hangs is over with the 2 s of the transaction, long befor
   expect(await app.notes()).toEqual([])
 }, 10_000)
 
-test('one user who writes more at once than there are connections leaves some to the others', async () => {
+test('a user with more concurrent writes than connections leaves connections for other users', async () => {
   const [ada, bob] = [await app.signIn(), await app.signIn()]
   const release = Promise.withResolvers<void>()
   let entered = 0
@@ -33,7 +33,7 @@ test('one user who writes more at once than there are connections leaves some to
   }
   const writes = Array.from({ length: 30 }, () => call('write', contextOf(app, ada, { inside })))
   await soon(() => expect(entered).toBe(1))
-  // Whoever waits for a connection waits for longer than the first write may take.
+  // Fails if it has to wait for a connection for longer than the first write may take.
   const other = await call('write', contextOf(app, bob))
   expect(other.rejection).toBeNull()
   expect(entered).toBe(1)

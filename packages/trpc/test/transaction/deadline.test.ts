@@ -9,7 +9,7 @@ import { call, contextOf, openForTests, STORES } from './stores.ts'
 
 let aheadMs = 0
 const now = performance.now.bind(performance)
-// The clock alone: the driver of PostgreSQL needs its timers.
+// Only fakes the clock, since the PostgreSQL driver needs its timers.
 vi.spyOn(performance, 'now').mockImplementation(() => now() + aheadMs)
 afterAll(() => void vi.restoreAllMocks())
 const advance = (ms: number) => {
@@ -18,17 +18,17 @@ const advance = (ms: number) => {
 
 const TOO_LATE = rejectionFor('SESSIONS_UNAVAILABLE', { replay: false })
 
-/** It is, ten times a second. */
+/** Waits for the next check for overdue work, which runs ten times a second. */
 const overdueWorkIsLookedFor = () => sleep(150)
 
-describe.each(STORES)('the 2 s of ctx.transaction in $engine', async ({ createDatabase }) => {
+describe.each(STORES)('the 2 s limit of ctx.transaction in $engine', async ({ createDatabase }) => {
   const app = await openForTests(await createDatabase())
   const ada = await app.signIn()
-  // Connections, which must not be on their way when the clock jumps.
+  // Opens the connections now, so none is being opened when the clock jumps.
   await Promise.all(Array.from({ length: 8 }, app.notes))
   afterEach(() => app.db.deleteFrom('note').execute())
 
-  /** Begins a write whose function is under way once this has resolved. */
+  /** Starts a write, and resolves once its function is running. */
   async function begin(inside: NonNullable<Script['inside']>): Promise<Promise<Outcome>[]> {
     const entered = deferred<void>()
     const outcome = call(
@@ -41,11 +41,11 @@ describe.each(STORES)('the 2 s of ctx.transaction in $engine', async ({ createDa
       }),
     )
     await entered.promise
-    // In an array, so that awaiting this function does not wait for it.
+    // In an array, so awaiting this function doesn't await the write.
     return [outcome]
   }
 
-  test('are enough for what is done just before their end', async () => {
+  test('accepts work that finishes just before the end', async () => {
     const done = deferred<void>()
     const [outcome] = await begin(() => done.promise)
     advance(1_800)
@@ -55,7 +55,7 @@ describe.each(STORES)('the 2 s of ctx.transaction in $engine', async ({ createDa
     expect(await app.notes()).toEqual([ada.sessionId])
   })
 
-  test('are over for a function that waits for ever: nothing of it counts, and others go on', async () => {
+  test('ends a function that waits forever: its work is rolled back, and other calls continue', async () => {
     let kept: NoteTransaction | undefined
     const [outcome] = await begin((trx) => {
       kept = trx
@@ -69,7 +69,7 @@ describe.each(STORES)('the 2 s of ctx.transaction in $engine', async ({ createDa
     expect(await app.notes()).toEqual([])
   })
 
-  test('are over for a function that goes on writing: each further call is rejected', async () => {
+  test('ends a function that keeps writing: each further call is rejected', async () => {
     let last: unknown
     let calls = 0
     const [outcome] = await begin(async (trx) => {
@@ -92,7 +92,7 @@ describe.each(STORES)('the 2 s of ctx.transaction in $engine', async ({ createDa
     expect(await app.notes()).toEqual([])
   })
 
-  test('do not begin before the locks are held', async () => {
+  test('starts when the locks are held, not earlier', async () => {
     const release = deferred<void>()
     const [first] = await begin(() => release.promise)
     const second = call('write', contextOf(app, ada))
@@ -103,7 +103,7 @@ describe.each(STORES)('the 2 s of ctx.transaction in $engine', async ({ createDa
     expect((await second).rejection).toBeNull()
   })
 
-  test('end what it writes by ctx.db where that waits for the transaction', async () => {
+  test('ends a ctx.db write that waits for the transaction', async () => {
     let stray: Promise<unknown> = Promise.resolve()
     const [outcome] = await begin((_trx, { db }) => {
       stray = db.updateTable('user').set({ name: 'Stray' }).where('id', '=', ada.userId).execute()
@@ -111,7 +111,7 @@ describe.each(STORES)('the 2 s of ctx.transaction in $engine', async ({ createDa
     })
     advance(2_100)
     expect((await outcome)?.rejection).toEqual(TOO_LATE)
-    // It was none of the transaction's, so it is not undone with it.
+    // It was outside the transaction, so it isn't rolled back with it.
     await stray
     const { rows } = await sql`select name from "user" where id = ${ada.userId}`.execute(app.db)
     expect(rows).toEqual([{ name: 'Stray' }])

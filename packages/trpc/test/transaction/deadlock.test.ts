@@ -30,7 +30,7 @@ test('a deadlock is 503, and the function is not run again', async () => {
   expect(rejections).toEqual([rejectionFor('SESSIONS_UNAVAILABLE', { replay: false })])
 })
 
-test('a row that changed under it (40001) is 503, and the function is not run again', async () => {
+test('a concurrently changed row (40001) is 503, and the function is not run again', async () => {
   const app = await openForTests(await server.createDatabase('changed'))
   const ada = await app.signIn()
   let runs = 0

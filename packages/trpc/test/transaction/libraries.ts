@@ -13,14 +13,14 @@ import { Pool } from 'pg'
 import { afterAll } from 'vitest'
 import type { NoteTables } from './open-app.ts'
 
-/** What a transaction of the app's own can do. */
+/** The app's own transaction. */
 export interface OwnTransaction {
-  /** For `lockSession`, as the documentation says it for this library. */
+  /** For `lockSession`, as documented for this library. */
   readonly execute: Execute
   write(text: string): Promise<unknown>
 }
 
-/** Runs work in a transaction of a library; what it throws undoes that. */
+/** Runs work in a library's transaction, which an error rolls back. */
 export type OwnTransactions = <Result>(work: (own: OwnTransaction) => Promise<Result>) => Promise<Result>
 
 const id = () => crypto.randomUUID()
@@ -65,7 +65,7 @@ export async function withPrisma(url: string): Promise<OwnTransactions> {
     )
 }
 
-/** As much of a generated client as is used here. */
+/** The parts of a generated client that the tests use. */
 interface Prisma {
   $transaction<Result>(work: (tx: PrismaTransaction) => Promise<Result>): Promise<Result>
   $disconnect(): Promise<void>
@@ -92,14 +92,14 @@ model Note {
 
 const NODE_MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url))
 
-/** Prisma writes its client from the schema; ours lives as long as the tests. */
+/** Generates Prisma's client from the schema, for the duration of the tests. */
 async function generatePrismaClient(): Promise<PrismaConstructor> {
   const directory = mkdtempSync(join(tmpdir(), 'sallyport-prisma-'))
   afterAll(() => rmSync(directory, { recursive: true }))
   symlinkSync(NODE_MODULES, join(directory, 'node_modules'))
   const schema = join(directory, 'schema.prisma')
   writeFileSync(schema, SCHEMA)
-  // The engine of migrations, which would be downloaded, is not needed for this.
+  // The migration engine, which would be downloaded, is not needed here.
   const env = { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: process.execPath, CHECKPOINT_DISABLE: '1' }
   execFileSync(join(NODE_MODULES, '.bin', 'prisma'), ['generate', '--schema', schema], {
     cwd: directory,

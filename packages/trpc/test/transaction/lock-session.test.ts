@@ -3,7 +3,7 @@ import * as postgres from '@sallyport/core/postgres'
 import * as sqlite from '@sallyport/core/sqlite'
 import { sql } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { SignedIn } from '../revocation/people.ts'
+import type { SignedIn } from '../revocation/signed-in-users.ts'
 import { type OwnTransactions, withDrizzle, withKysely, withPrisma } from './libraries.ts'
 import type { App } from './open-app.ts'
 import { openForTests, postgresUrl, STORES } from './stores.ts'
@@ -93,10 +93,10 @@ describe.each(CASES)('lockSession in a transaction of $library', async ({ lockSe
     change: (session: SignedIn) => Promise<unknown>
     reason: Reason | null
   }[] = [
-    { name: 'a session that goes on', change: async () => {}, reason: null },
-    { name: 'one that was revoked', change: app.revoke, reason: 'SESSION_NOT_FOUND' },
+    { name: 'a valid session', change: async () => {}, reason: null },
+    { name: 'a revoked session', change: app.revoke, reason: 'SESSION_NOT_FOUND' },
     {
-      name: 'one that has expired',
+      name: 'an expired session',
       change: ({ sessionId }) =>
         app.db
           .updateTable('session')
@@ -105,15 +105,15 @@ describe.each(CASES)('lockSession in a transaction of $library', async ({ lockSe
           .execute(),
       reason: 'SESSION_EXPIRED',
     },
-    { name: 'one whose user is banned', change: app.ban, reason: 'ACCOUNT_BANNED' },
+    { name: "a banned user's session", change: app.ban, reason: 'ACCOUNT_BANNED' },
     {
-      name: 'one whose credentials were replaced',
+      name: 'a session with replaced credentials',
       change: ({ sessionId }) =>
         app.db.updateTable('session').set({ version: 2 }).where('id', '=', sessionId).execute(),
       reason: 'TOKEN_INVALID',
     },
     {
-      name: 'one that another issuer owns',
+      name: "another issuer's session",
       change: ({ sessionId }) =>
         app.db
           .updateTable('session')
@@ -123,7 +123,7 @@ describe.each(CASES)('lockSession in a transaction of $library', async ({ lockSe
       reason: 'TOKEN_INVALID',
     },
     {
-      name: 'one whose user is gone',
+      name: "a deleted user's session",
       change: ({ userId }) => app.db.deleteFrom('user').where('id', '=', userId).execute(),
       reason: 'SESSION_NOT_FOUND',
     },
@@ -135,7 +135,7 @@ describe.each(CASES)('lockSession in a transaction of $library', async ({ lockSe
     expect(await app.notes()).toEqual(reason === null ? [ada.sessionId] : [])
   })
 
-  test("another user's session is not found", async () => {
+  test("doesn't find another user's session", async () => {
     const [ada, eve] = [await app.signIn(), await app.signIn()]
     const mixed = { ...ada, userId: eve.userId }
     expect(await reasonOf(write(mixed))).toBe('SESSION_NOT_FOUND')
@@ -148,7 +148,7 @@ describe.each(CASES)('lockSession in a transaction of $library', async ({ lockSe
       'a plain delete of the row',
       ({ sessionId }: SignedIn) => app.db.deleteFrom('session').where('id', '=', sessionId).execute(),
     ],
-  ])('%s waits until the transaction is over', async (_name, revoke) => {
+  ])('makes %s wait until the transaction is over', async (_name, revoke) => {
     const ada = await app.signIn()
     const order: string[] = []
     let revoked: Promise<unknown> = Promise.resolve()
@@ -161,7 +161,7 @@ describe.each(CASES)('lockSession in a transaction of $library', async ({ lockSe
     expect(order).toEqual(['written', 'revoked'])
   })
 
-  test('the names of another library are taken as the store has them', async () => {
+  test("uses another library's column names as the store has them", async () => {
     const ada = await app.signIn()
     await sql`create table if not exists people (uid text, is_blocked integer)`.execute(app.db)
     await sql`create table if not exists logins (sid text, uid text, ends bigint)`.execute(app.db)
@@ -193,13 +193,13 @@ describe.each(CASES)('lockSession in a transaction of $library', async ({ lockSe
     expect(await reasonOf(lock())).toBe('ACCOUNT_BANNED')
   })
 
-  test('an execute that answers with no rows is told so', async () => {
+  test('rejects an execute that returns no rows with a clear error', async () => {
     const ada = await app.signIn()
     const fault = transaction(() => lockSession(async () => undefined, ada))
-    await expect(fault).rejects.toThrow('The execute of lockSession must return the rows')
+    await expect(fault).rejects.toThrow('lockSession: execute must return the rows')
   })
 
-  test('what cannot be read is 503', async () => {
+  test("is 503 if the session can't be read", async () => {
     const ada = await app.signIn()
     const broken = () => Promise.reject(new Error('the connection is gone'))
     expect(await reasonOf(transaction(() => lockSession(broken, ada)))).toBe('SESSIONS_UNAVAILABLE')

@@ -1,5 +1,5 @@
 import type { Session } from '@sallyport/core'
-import type { AuthTables } from '@sallyport/core/sqlite'
+import type { AuthTables } from '@sallyport/core/auth'
 import {
   authErrorData,
   createSensitiveSessionMiddleware,
@@ -13,14 +13,14 @@ import { initTRPC } from '@trpc/server'
 import type { Transaction } from 'kysely'
 import type { AppKysely, NoteTables } from './open-app.ts'
 
-/** The transaction of the app. */
+/** The app's transaction. */
 export type NoteTransaction = Transaction<AuthTables & NoteTables>
 
-/** What happens during a call, at the will of the test. */
+/** What the test runs during a call. */
 export interface Script {
-  /** After the guard has let the call in, before the locks. */
+  /** After the guard accepted the call, before the locks. */
   before?(session: Session): Promise<unknown>
-  /** In the transaction, after its note has been written. */
+  /** In the transaction, after its note was written. */
   inside?(trx: NoteTransaction, ctx: NoteContext & SensitiveSessionContext): Promise<unknown>
 }
 
@@ -29,14 +29,14 @@ export interface NoteContext extends DatabaseContext {
   readonly script: Script
 }
 
-/** How long a sign-in is fresh enough, in seconds. */
+/** How recent a sign-in must be, in seconds. */
 export const MAX_AGE = 300
 
 const t = initTRPC.context<NoteContext>().create({
   errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),
 })
 
-/** Writes a note that has the session's id as its text. */
+/** Writes a note with the session's id as its text. */
 async function write({ ctx }: { ctx: NoteContext & SensitiveSessionContext }): Promise<string> {
   await ctx.script.before?.(ctx.session)
   return ctx.transaction(async (trx) => {
@@ -52,7 +52,7 @@ export const noteRouter = t.router({
   write: sensitive.mutation(write),
   fresh: t.procedure.use(createSensitiveSessionMiddleware({ maxAge: MAX_AGE })).mutation(write),
   asAdmin: sensitive.use(requireRole('admin')).mutation(write),
-  /** The role is asked for by the guard before. */
+  /** An earlier guard checks the role. */
   asAdminBefore: t.procedure
     .use(sessionMiddleware)
     .use(requireRole('admin'))

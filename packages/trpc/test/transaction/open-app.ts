@@ -3,6 +3,7 @@ import {
   type Auth,
   type AuthDefinition,
   type AuthPlugin,
+  type AuthTables,
   banUser,
   createAuth,
   defineAuth,
@@ -13,14 +14,14 @@ import { authStore } from '@sallyport/core/internal/server'
 import { admin } from '@sallyport/core/plugins/admin'
 import { emailPassword } from '@sallyport/core/plugins/email-password'
 import { openPostgres } from '@sallyport/core/postgres'
-import { type AuthTables, openSqlite } from '@sallyport/core/sqlite'
+import { openSqlite } from '@sallyport/core/sqlite'
 import { type Kysely, sql } from 'kysely'
-import { createIssuer, type Issuer, type SignedIn, signIn } from '../revocation/people.ts'
+import { createIssuer, type Issuer, type SignedIn, signIn } from '../revocation/signed-in-users.ts'
 
-/** What the app has of its own. */
+/** The app's own tables. */
 export type NoteTables = { note: { id: string; text: string } }
 
-/** The database of the app. */
+/** The app's database. */
 export type AppKysely = Kysely<AuthTables & NoteTables> & AuthDatabase
 
 /** An app that writes notes. */
@@ -30,7 +31,7 @@ export interface App {
   readonly database: SessionDatabase
   readonly auth: Auth<AuthDefinition['plugins']>
   signIn(role?: string): Promise<SignedIn>
-  /** So many at once. */
+  /** Signs in this many users at once. */
   signInMany(count: number): Promise<SignedIn[]>
   notes(): Promise<string[]>
   revoke(session: SignedIn): Promise<unknown>
@@ -38,14 +39,14 @@ export interface App {
   close(): Promise<void>
 }
 
-/** What {@link openApp} takes. */
+/** The options of {@link openApp}. */
 export interface AppOptions {
-  /** Of the tokens, where several nodes share a database. */
+  /** The tokens' issuer, if several nodes share a database. */
   readonly issuer?: Issuer
   readonly plugins?: readonly AuthPlugin[]
 }
 
-/** Opens the app on the database that the URL names, and makes its table. */
+/** Opens the app on the URL's database, and creates its table. */
 export async function openApp(url: string, options: AppOptions = {}): Promise<App> {
   const { issuer = await createIssuer(), plugins = [] } = options
   const { config } = issuer

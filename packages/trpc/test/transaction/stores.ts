@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createAuthContext } from '@sallyport/trpc'
 import { afterAll } from 'vitest'
 import { testPostgres } from '../../../core/test/support/postgres.ts'
-import type { SignedIn } from '../revocation/people.ts'
+import type { SignedIn } from '../revocation/signed-in-users.ts'
 import { callerPaths, type Outcome, outcomeOf } from '../support/outcome.ts'
 import { browser } from '../support/visitor.ts'
 import { createNoteCaller, type NoteContext, type Script } from './note-router.ts'
@@ -16,26 +16,26 @@ async function sqliteUrl(): Promise<string> {
   return `file:${join(directory, 'app.db')}`
 }
 
-/** Of a database on a server of its own. */
+/** Returns the URL of a database on a separate server. */
 export async function postgresUrl(): Promise<string> {
   const server = await testPostgres()
   return server.createDatabase('app')
 }
 
-/** Where the app can have its database, which is gone after the tests of the file. */
+/** The app's databases, which are removed after the file's tests. */
 export const STORES = [
   { engine: 'SQLite', createDatabase: sqliteUrl },
   { engine: 'PostgreSQL', createDatabase: postgresUrl },
 ] as const
 
-/** Opens the app for the tests of the file. */
+/** Opens the app for the file's tests. */
 export async function openForTests(url: string, options?: AppOptions): Promise<App> {
   const app = await openApp(url, options)
   afterAll(app.close)
   return app
 }
 
-/** The context of a call by a browser. */
+/** Creates the context of a browser's call. */
 export function contextOf(
   app: Pick<App, 'config' | 'db'>,
   session: SignedIn,
@@ -44,7 +44,7 @@ export function contextOf(
   return { ...createAuthContext(app.config).headers(browser(session).headers), db: app.db, script }
 }
 
-/** Calls one of the procedures that write a note. */
+/** Calls a procedure that writes a note. */
 export function call(
   procedure: 'write' | 'fresh' | 'asAdmin' | 'asAdminBefore' | 'twice',
   context: NoteContext,

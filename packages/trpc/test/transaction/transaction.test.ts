@@ -6,7 +6,7 @@ import { TRPCError } from '@trpc/server'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
 import { sql } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { SignedIn } from '../revocation/people.ts'
+import type { SignedIn } from '../revocation/signed-in-users.ts'
 import { deferred } from '../support/deferred.ts'
 import { rejectionFor } from '../support/outcome.ts'
 import { browser } from '../support/visitor.ts'
@@ -21,13 +21,13 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
   const write = (session: SignedIn, script?: Script, signal?: AbortSignal) =>
     call('write', contextOf(app, session, script), signal)
 
-  test('writes, and hands on what the function returns', async () => {
+  test("writes, and returns the function's result", async () => {
     const ada = await app.signIn()
     expect(await write(ada)).toEqual({ data: ada.sessionId, rejection: null })
     expect(await app.notes()).toEqual([ada.sessionId])
   })
 
-  test('one may follow the other in a call', async () => {
+  test('can run several times in a call, in sequence', async () => {
     const ada = await app.signIn()
     expect(await call('twice', contextOf(app, ada))).toEqual({
       data: [ada.sessionId, ada.sessionId],
@@ -75,7 +75,7 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
       reason: 'TOKEN_INVALID',
     },
     {
-      change: 'a lost role',
+      change: 'the loss of a role',
       procedure: 'asAdmin',
       role: 'admin',
       make: ({ userId }) =>
@@ -83,7 +83,7 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
       reason: 'ROLE_REQUIRED',
     },
     {
-      change: 'a lost role that a guard before asked for',
+      change: 'the loss of a role that an earlier guard checked',
       procedure: 'asAdminBefore',
       role: 'admin',
       make: ({ userId }) =>
@@ -91,26 +91,26 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
       reason: 'ROLE_REQUIRED',
     },
     {
-      change: 'a role that is still there',
+      change: 'a role that is unchanged',
       procedure: 'asAdminBefore',
       role: 'admin',
       make: async () => {},
       reason: null,
     },
     {
-      change: 'a sign-in that is too long ago by now',
+      change: 'a sign-in that is no longer recent',
       procedure: 'fresh',
       make: (session) => set(app, session, { lastAuthenticatedAt: longAgo() }),
       reason: 'SESSION_NOT_FRESH',
     },
     {
-      change: 'a sign-in long ago, where that is no matter',
+      change: "an old sign-in that needn't be recent",
       make: (session) => set(app, session, { lastAuthenticatedAt: longAgo() }),
       reason: null,
     },
   ]
   test.each(changes)(
-    'decides again under the locks: $change since the call was let in is $reason',
+    'decides again under the locks: $change since the guard gives $reason',
     async ({ procedure = 'write', role = 'user', make, reason }) => {
       const ada = await app.signIn(role)
       const { rejection } = await call(procedure, contextOf(app, ada, { before: () => make(ada) }))
@@ -119,7 +119,7 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
     },
   )
 
-  test('decides again about the key that proved the identity', async () => {
+  test('checks the key that proved the identity again', async () => {
     const ada = await app.signIn()
     const [own] = app.config.issuers
     let isLeaked = false
@@ -149,7 +149,7 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
       ({ userId }: SignedIn) =>
         app.db.updateTable('user').set({ role: 'none' }).where('id', '=', userId).execute(),
     ],
-  ])('%s waits until the transaction is over', async (_name, revoke) => {
+  ])('makes %s wait until the transaction is over', async (_name, revoke) => {
     const ada = await app.signIn()
     const order: string[] = []
     let revoked: Promise<unknown> = Promise.resolve()
@@ -164,7 +164,7 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
     expect(await app.notes()).toEqual([ada.sessionId])
   })
 
-  test('two of one session come one after the other', async () => {
+  test('runs two transactions of one session in sequence', async () => {
     const ada = await app.signIn()
     let running = 0
     const inside = async (trx: NoteTransaction) => {
@@ -177,7 +177,7 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
     expect(outcomes.map(({ rejection }) => rejection)).toEqual([null, null])
   })
 
-  test('what the function throws undoes all of it, and is the answer', async () => {
+  test("rolls back and rethrows a function's error", async () => {
     const ada = await app.signIn()
     const inside = async () => {
       throw new TRPCError({ code: 'CONFLICT', message: 'Not enough money' })
@@ -188,7 +188,7 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
     expect((await write(ada)).rejection).toBeNull()
   })
 
-  test('the transaction is of no use afterwards', async () => {
+  test('is unusable afterwards', async () => {
     const ada = await app.signIn()
     let kept: NoteTransaction | undefined
     const inside = async (trx: NoteTransaction) => {
@@ -199,7 +199,7 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
     expect(await app.notes()).toEqual([ada.sessionId])
   })
 
-  test('what the function leaves behind in it does not outlive it', async () => {
+  test('rolls back the writes that a function left behind', async () => {
     const ada = await app.signIn()
     let late: Promise<unknown>[] = []
     const inside = async (trx: NoteTransaction) => {
@@ -217,20 +217,20 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
     expect(await app.notes()).toEqual([])
   })
 
-  test('another one inside it is rejected, rather than wait for it', async () => {
+  test('rejects a nested transaction, which would wait for the outer one', async () => {
     const ada = await app.signIn()
     const inside: Script['inside'] = (_trx, ctx) => ctx.transaction(async () => 'never')
     const { rejection } = await write(ada, { inside })
     expect(rejection).toMatchObject({
       code: 'INTERNAL_SERVER_ERROR',
-      message: 'A ctx.transaction of this call is open: use its trx, or wait for its end',
+      message: 'This call has an open ctx.transaction. Use its trx, or wait until it ends',
     })
     expect(await app.notes()).toEqual([])
     expect((await write(ada)).rejection).toBeNull()
   })
 
-  describe('a caller who goes away', () => {
-    test('while the function runs: everything is undone', async () => {
+  describe('a caller who disconnects', () => {
+    test('while the function runs: everything is rolled back', async () => {
       const ada = await app.signIn()
       const caller = new AbortController()
       let kept: NoteTransaction | undefined
@@ -243,7 +243,7 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
       expect(rejection).toMatchObject({ code: 'CLIENT_CLOSED_REQUEST', auth: null })
       expect(await app.notes()).toEqual([])
       await expect(kept?.deleteFrom('note').execute()).rejects.toThrow()
-      // Nobody is kept from writing.
+      // No user is kept from writing.
       expect((await write(ada)).rejection).toBeNull()
     })
 
@@ -277,7 +277,7 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
       expect(await app.notes()).toEqual([ada.sessionId, ada.sessionId])
     })
 
-    test('after the function has ended: it is too late', async () => {
+    test('after the function has ended: the write is committed', async () => {
       const ada = await app.signIn()
       const caller = new AbortController()
       expect((await write(ada, {}, caller.signal)).rejection).toBeNull()
@@ -286,7 +286,7 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
     })
   })
 
-  test('the reason reaches a client over HTTP', async () => {
+  test('sends the reason to a client over HTTP', async () => {
     const ada = await app.signIn()
     const { headers } = browser(ada)
     const auth = createAuthContext(app.config)
@@ -307,7 +307,7 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
     })
   })
 
-  test('a store without a database says what to do instead', async () => {
+  test('a store without a database causes an error with the fix', async () => {
     const ada = await app.signIn()
     const { sessions, revocations } = app.db[authStore]
     const db = withAuthStore(Object.create(app.db), { sessions, revocations })

@@ -11,18 +11,18 @@ import type { AppRouter } from '../support/router.ts'
 const installed = new URL('../../node_modules/@trpc/client/package.json', import.meta.url)
 const { TRPC_VERSION: version = JSON.parse(readFileSync(installed, 'utf8')).version } = process.env
 
-test('each package of tRPC is of the version that its project is for', () => {
+test("each package of tRPC has its project's version", () => {
   expect([client.version, server.version]).toEqual([version, version])
-  // There is no newer one.
+  // The newest version.
   expect(adapter.version).toBe('11.22.1')
 })
 
-test('so is the code that runs', () => {
+test('so does the code that runs', () => {
   expect(TRPCClientError.from(new Error('any')).stack).toContain(`@trpc+client@${version}`)
   expect(getTRPCErrorFromUnknown('any').stack).toContain(`@trpc+server@${version}`)
 })
 
-test('our own code runs with the same copy', async () => {
+test('our own code uses the same copy', async () => {
   const authClient = createAuthClient({ baseUrl: 'http://localhost', fetch: async () => Response.json({}) })
   const links = [
     authLink<AppRouter>(authClient),

@@ -3,9 +3,9 @@ import { rolldown } from 'rolldown'
 interface ModuleNode {
   /** The modules it imports at run time, dynamic imports included. */
   readonly imports: readonly string[]
-  /** Whether its source calls `.query()`, `.mutation()`, or `.subscription()`. */
+  /** True if its source calls `.query()`, `.mutation()`, or `.subscription()`. */
   readonly makesProcedures: boolean
-  /** Whether its source names `initTRPC` or `createAuthedAction`. */
+  /** True if its source names `initTRPC` or `createAuthedAction`. */
   readonly makesBuilders: boolean
 }
 

@@ -10,7 +10,7 @@ export interface Column {
   /** The declared type in lower case, such as `timestamp` or `flag` of our migration dialect. */
   readonly type: string
   readonly isNullable: boolean
-  /** Whether an insert may omit it although it is never null. */
+  /** True if an insert may omit it although it is never null. */
   readonly hasDefault: boolean
 }
 

@@ -1,16 +1,11 @@
 import { Client, type ClientConfig, Pool } from 'pg'
 import { DeadlineError, withDeadline } from '../../protocol/deadline.ts'
 import { ConfigurationError } from '../../protocol/errors.ts'
-import { requirePositive } from '../../protocol/settings.ts'
+import { MAX_TIMER_MS, requirePositive } from '../../protocol/settings.ts'
 import { backOff } from '../../protocol.ts'
 
-/** How long to wait after consecutive failures. */
 export const RECONNECT_PAUSE: { minMs: number; maxMs: number } = { minMs: 50, maxMs: 500 }
 
-/** A longer timer fires at once. */
-const MAX_TIMEOUT_MS = 2 ** 31 - 1
-
-/** Opens all connections of a node to its database. */
 export interface PostgresConnector {
   /** Opens a dedicated connection. A connection error ends it and is never an uncaught exception. */
   connect(name: string): Promise<Client>
@@ -22,7 +17,7 @@ export interface PostgresConnector {
 export interface PostgresOptions {
   /** Size of the pool. Lookups and the feed have three more connections. @default 10 */
   readonly poolSize?: number
-  /** Timeout of a Step 2 lookup, after which it is 503, in milliseconds. @default 2_000 */
+  /** Timeout of a Step 2 lookup in milliseconds, after which it fails with 503. @default 2_000 */
   readonly lookupTimeoutMs?: number
   /** Timeout of any other statement, in milliseconds. @default 5_000 */
   readonly statementTimeoutMs?: number
@@ -31,19 +26,18 @@ export interface PostgresOptions {
 }
 
 /**
- * Creates the connector of a node. It makes one attempt to connect at a time, so a server that comes back isn't
- * stormed. After a failed attempt, others fail with its error for up to half a second. A server in recovery is
- * rejected: its data is stale.
- *
+ * Creates the connector of a node. It makes one attempt to connect at a time, to not flood a server that
+ * comes back. After a failed attempt, others fail with its error for up to half a second. Rejects a server in
+ * recovery, whose data is stale.
  * @throws ConfigurationError if the URL isn't a PostgreSQL URL, or an option is invalid
  */
 export function connectPostgres(url: string, options: PostgresOptions): PostgresConnector {
   if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url))
     throw new ConfigurationError(
-      'A PostgreSQL database URL looks like postgres://user:password@host:5432/database, with the password in encodeURIComponent()',
+      'The URL is not a PostgreSQL URL. Write postgres://user:password@host:5432/database, and encode the password with encodeURIComponent().',
     )
   const timeout = (name: Exclude<keyof PostgresOptions, 'poolSize'>, defaultMs: number) =>
-    requirePositive(name, options[name] ?? defaultMs, MAX_TIMEOUT_MS)
+    requirePositive(name, options[name] ?? defaultMs, MAX_TIMER_MS)
   const statementTimeoutMs = timeout('statementTimeoutMs', 5_000)
   const connectTimeoutMs = timeout('connectTimeoutMs', 2_000)
   const lookupTimeoutMs = timeout('lookupTimeoutMs', 2_000)
@@ -51,7 +45,7 @@ export function connectPostgres(url: string, options: PostgresOptions): Postgres
     connectionString: url,
     statement_timeout: statementTimeoutMs,
     // A server that was stopped can't enforce its own timeout.
-    query_timeout: Math.min(statementTimeoutMs + 1_000, MAX_TIMEOUT_MS),
+    query_timeout: Math.min(statementTimeoutMs + 1_000, MAX_TIMER_MS),
     keepAlive: true,
   }
   let lastAttempt: Promise<unknown> = Promise.resolve()
@@ -61,7 +55,8 @@ export function connectPostgres(url: string, options: PostgresOptions): Postgres
   function enqueue<Connection>(attempt: () => Promise<Connection>): Promise<Connection> {
     const queuedAt = performance.now()
     const connection = lastAttempt.then(async () => {
-      if (performance.now() - queuedAt > connectTimeoutMs) throw new DeadlineError('No connection in time')
+      if (performance.now() - queuedAt > connectTimeoutMs)
+        throw new DeadlineError('No connection in time. Check the database, or raise connectTimeoutMs.')
       if (failed !== null && performance.now() < failed.until) throw failed.error
       try {
         const connection = await attempt()
@@ -107,7 +102,8 @@ export function connectPostgres(url: string, options: PostgresOptions): Postgres
           this.query<{ standby: boolean }>('select pg_is_in_recovery() as standby'),
           connectTimeoutMs,
         )
-        if (rows[0]?.standby !== false) throw new Error('The server is in recovery, so its data is stale')
+        if (rows[0]?.standby !== false)
+          throw new Error('The server is in recovery, so its data is stale. Connect to the primary.')
       } catch (error) {
         void this.end()
         throw error
@@ -120,7 +116,7 @@ export function connectPostgres(url: string, options: PostgresOptions): Postgres
     application_name: 'sallyport',
     max: requirePositive('poolSize', options.poolSize ?? 10),
     // Also covers waiting for a free connection. The queue and the attempt have separate timeouts.
-    connectionTimeoutMillis: Math.min(2 * connectTimeoutMs, MAX_TIMEOUT_MS),
+    connectionTimeoutMillis: Math.min(2 * connectTimeoutMs, MAX_TIMER_MS),
     allowExitOnIdle: true,
     Client: PrimaryClient,
   })
@@ -141,7 +137,7 @@ export function connectPostgres(url: string, options: PostgresOptions): Postgres
   }
 }
 
-/** Closes the pool. Later statements are 503. */
+/** Closes the pool. Later statements fail with `SESSIONS_UNAVAILABLE`. */
 export async function endPostgres({ pool }: PostgresConnector): Promise<void> {
   if (!pool.ended && !pool.ending) await pool.end()
 }

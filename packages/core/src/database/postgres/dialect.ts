@@ -9,7 +9,7 @@ import type { Pool } from 'pg'
 import { transactionSeal } from '../transaction-seal.ts'
 import { orUnavailable } from './errors.ts'
 
-/** Kysely over a pool. Errors of the connection become `SESSIONS_UNAVAILABLE`. */
+/** Creates the Kysely dialect for a pool. Errors of a connection become `SESSIONS_UNAVAILABLE`. */
 export function postgresDialect(pool: Pool): Dialect {
   const config = { pool }
   return Object.assign(new PostgresDialect(config), { createDriver: () => new PoolDriver(config) })

@@ -10,7 +10,7 @@ export function sqlState(error: unknown): string | null {
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : null
 }
 
-/** Whether the statement failed, and the connection still works. */
+/** Returns whether the statement failed, and the connection still works. */
 export function isStatementFault(error: unknown): boolean {
   const state = sqlState(error)
   return isConflict(error) || (state !== null && STATEMENT_FAULTS.test(state))

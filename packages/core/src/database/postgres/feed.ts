@@ -1,14 +1,13 @@
 import type { Client, Notification, Pool } from 'pg'
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import { withDeadline } from '../../protocol/deadline.ts'
 import { backOff } from '../../protocol.ts'
-import type { Revocation, RevocationFeed } from '../../revocations/feed.ts'
-import { memoryFeed } from '../../revocations/memory-feed.ts'
+import { memoryFeed, type Revocation, type RevocationFeed } from '../../revocations/feed.ts'
 import { CHANNEL } from '../revocation-log.ts'
 import { type PostgresConnector, RECONNECT_PAUSE } from './connect.ts'
 import { isStatementFault } from './errors.ts'
 
-/** How often the log is read without a notification: the connection may be dead unnoticed. */
+/** How often to read the log without a notification, in case the connection has died. */
 const HEARTBEAT_MS = 5_000
 
 /** The size of a page of the log. Each page is published in a separate turn of the event loop. */
@@ -18,25 +17,21 @@ interface Entry extends Revocation {
   readonly seq: string
 }
 
-/** A feed for all processes that share a database. */
-export interface PostgresFeed extends RevocationFeed {
-  /** Resolves once the log is no longer being read. */
-  close(): Promise<void>
-}
-
 /**
- * Publishes changes of this process at once, and those of others when the database notifies this node. A new
- * connection reads from the log what was missed. The lease of a stream bounds how late it learns of the rest.
- * A connection that doesn't respond within the timeout of a lookup is closed.
+ * Creates a feed for all processes that share a database. Publishes changes of this process at once, and
+ * changes of others when the database notifies this node. A new connection reads missed changes from the log.
+ * During an outage, streams rely on their leases. Closes a connection that doesn't respond in time.
  */
-export async function postgresFeed(connector: PostgresConnector): Promise<PostgresFeed> {
+export async function postgresFeed(
+  connector: PostgresConnector,
+): Promise<RevocationFeed & { close(): Promise<void> }> {
   const { lookupTimeoutMs: timeoutMs } = connector
   const local = memoryFeed()
   /** The oldest open transaction at the last read: sequence numbers don't follow the order of commits. */
   let since = await oldestOpenTransaction(connector.pool)
   /** Entries of later transactions that were already read. */
   let known = new Set<string>()
-  /** Entries notified since. Anyone may notify, so this only skips the same entries of the log. */
+  /** Entries notified since. Any database user can notify, so this only skips these entries of the log. */
   let notified = new Set<string>()
   let isClosed = false
   let failures = 0
@@ -49,7 +44,7 @@ export async function postgresFeed(connector: PostgresConnector): Promise<Postgr
       try {
         await listenOnce()
       } catch {
-        // The next connection reads from the log what this one missed.
+        // The next connection reads the missed entries from the log.
         failures++
         await new Promise((resolve) => setTimeout(resolve, backOff(failures, RECONNECT_PAUSE)).unref())
       }
@@ -67,7 +62,8 @@ export async function postgresFeed(connector: PostgresConnector): Promise<Postgr
     })
     listener.on('notification', receive)
     try {
-      if (!hasEnded) await startListening(listener)
+      if (!hasEnded)
+        await withDeadline(listener.query(`listen ${CHANNEL}`), timeoutMs).catch(ignoreStatementFault)
       while (!hasEnded && !isClosed) {
         // Created before the read, which may miss what is notified meanwhile.
         const requested = Promise.withResolvers<void>()
@@ -81,15 +77,6 @@ export async function postgresFeed(connector: PostgresConnector): Promise<Postgr
     } finally {
       client = null
       void listener.end().catch(() => {})
-    }
-  }
-
-  async function startListening(listener: Client): Promise<void> {
-    try {
-      await withDeadline(listener.query(`listen ${CHANNEL}`), timeoutMs)
-    } catch (error) {
-      // A compatible database without LISTEN: its log is read at every heartbeat.
-      if (!isStatementFault(error)) throw error
     }
   }
 
@@ -141,6 +128,11 @@ export async function postgresFeed(connector: PostgresConnector): Promise<Postgr
   })
 }
 
+/** A compatible database without LISTEN: its log is read at every heartbeat. */
+function ignoreStatementFault(error: unknown): void {
+  if (!isStatementFault(error)) throw error
+}
+
 async function oldestOpenTransaction(connection: Pick<Pool, 'query'> | Client): Promise<string> {
   const { rows } = await connection.query<{ xmin: string }>(
     'select pg_snapshot_xmin(pg_current_snapshot())::text as xmin',
@@ -148,7 +140,7 @@ async function oldestOpenTransaction(connection: Pick<Pool, 'query'> | Client): 
   return rows[0]?.xmin ?? '0'
 }
 
-const Payload = z.tuple([z.string(), z.string().nullable(), z.string().nullable()])
+const Payload = z.tuple([z.string(), z.nullable(z.string()), z.nullable(z.string())])
 
 /** Returns null if the entry was too long for a notification, or another program sent it. */
 function parseEntry(payload = ''): Entry | null {

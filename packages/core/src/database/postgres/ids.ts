@@ -4,7 +4,6 @@ import { type Names, quote } from '../mapping.ts'
 
 type IdType = 'text' | 'uuid' | 'bigint'
 
-/** The column types of the ids of sessions and users. */
 export interface IdTypes {
   readonly session: IdType
   readonly user: IdType
@@ -12,7 +11,7 @@ export interface IdTypes {
 
 const MAX_BIGINT = 2n ** 63n - 1n
 
-/** Whether a column of this type could hold this id. One that it can't hold would fail the whole batch. */
+/** Returns whether a column of this type can hold an id. Any other id would fail the whole batch. */
 export function isIdOf(type: IdType, id: string): boolean {
   switch (type) {
     case 'text':
@@ -34,11 +33,7 @@ const TYPES: Readonly<Record<string, IdType>> = {
   bigint: 'bigint',
 }
 
-/**
- * Reads the types of the ids from the catalog.
- *
- * @throws ConfigurationError if a column is missing, or its type can't be that of an id
- */
+/** Reads the types of the ids from the catalog. @throws ConfigurationError for any other type */
 export async function readIdTypes(pool: Pool, { session, user }: Names): Promise<IdTypes> {
   async function typeOf(table: string, column: string): Promise<IdType> {
     const { rows } = await pool.query<{ type: string }>(
@@ -48,10 +43,12 @@ export async function readIdTypes(pool: Pool, { session, user }: Names): Promise
     )
     const [found] = rows
     if (found === undefined)
-      throw new ConfigurationError(`mapping: there is no table ${table}, or it has no column ${column}`)
+      throw new ConfigurationError(`mapping: ${table}.${column} not found. Check the names.`)
     const type = TYPES[found.type]
     if (type !== undefined) return type
-    throw new ConfigurationError(`mapping: ${table}.${column} is ${found.type}, which can't be an id`)
+    throw new ConfigurationError(
+      `mapping: ${table}.${column} is ${found.type}. An id must be text, uuid, or an integer.`,
+    )
   }
   const ofSession = await typeOf(session.table, session.columns.id)
   return { session: ofSession, user: await typeOf(user.table, user.columns.id) }

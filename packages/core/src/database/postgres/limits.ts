@@ -4,7 +4,7 @@ import { RateLimiterPostgres } from 'rate-limiter-flexible'
 import { type FlexibleLimits, flexibleLimits } from '../../rate-limit/flexible-limits.ts'
 import { orUnavailable } from './errors.ts'
 
-/** Counts attempts in the table `rateLimit`, for all processes that share the database. */
+/** Stores rate limits in the table `rateLimit`, for all processes that share the database. */
 export function postgresLimits(pool: Pool): FlexibleLimits {
   const limits = flexibleLimits({
     createLimiter: (options) =>
@@ -32,10 +32,10 @@ const SUBTRACT = `
   update "rateLimit" set points = points - 1 where key = $1 and points > 0 and expire > $2 and expire <= $3
 `
 
-/** Keeps a key within what the index of the table can hold. */
+/** The index of the table can't hold much longer keys. */
 const MAX_KEY_LENGTH = 1_000
 
-/** Hashes a key that the database couldn't store, so its attempts are counted too. */
+/** Hashes a key that the database can't store, so its attempts are limited too. */
 function storable(key: string): string {
   const isStorable = key.length <= MAX_KEY_LENGTH && !key.includes('\0') && key.isWellFormed()
   return isStorable ? key : createHash('sha256').update(key).digest('hex')

@@ -5,7 +5,7 @@ import { type PostgresConnector, RECONNECT_PAUSE } from './connect.ts'
 /** One connection runs the lookups, the other is a standby. */
 const CONNECTIONS = 2
 
-interface ConnectionOptions {
+export interface ConnectionOptions {
   readonly connector: PostgresConnector
   /** Prepares a new connection, so a failover costs no more than the lookup. */
   readonly prepare: (client: Client) => Promise<void>
@@ -14,7 +14,6 @@ interface ConnectionOptions {
   readonly onOutage: (error: unknown) => void
 }
 
-/** The connections that run lookups. */
 export interface LookupConnections {
   /** Returns the connection for the next statement, if one is ready. */
   current(): Client | undefined

@@ -2,9 +2,8 @@ import type { Client } from 'pg'
 import { DeadlineError } from '../../protocol/deadline.ts'
 import { AuthError } from '../../protocol/errors.ts'
 import type { SessionKey, StoredSession } from '../../session/session.ts'
-import type { PostgresConnector } from './connect.ts'
 import { isStatementFault, sqlState } from './errors.ts'
-import { lookupConnections } from './lookup-connections.ts'
+import { type ConnectionOptions, lookupConnections } from './lookup-connections.ts'
 
 const MAX_BATCH = 256
 const MAX_RESULTS_PER_TURN = 64
@@ -14,20 +13,16 @@ const OUTDATED_PLAN = '0A000'
 
 interface Lookup extends PromiseWithResolvers<StoredSession | null> {
   readonly key: SessionKey
-  /** When the caller gives up, on the monotonic clock. */
+  /** When the caller gives up, in milliseconds of `performance.now()`. */
   readonly deadline: number
   isRetry: boolean
 }
 
-interface QueueOptions {
-  readonly connector: PostgresConnector
-  /** Prepares a new connection. */
-  readonly prepare: (client: Client) => Promise<void>
+interface QueueOptions extends Pick<ConnectionOptions, 'connector' | 'prepare'> {
   /** Runs one statement for all keys, and returns their sessions in the same order. */
   readonly findAll: (client: Client, keys: readonly SessionKey[]) => Promise<(StoredSession | null)[]>
 }
 
-/** The lookups that wait for a connection. */
 export interface LookupQueue {
   find(key: SessionKey): Promise<StoredSession | null>
   /** Rejects waiting and later lookups. Resolves when no statement is running. */
@@ -57,7 +52,7 @@ export function lookupQueue({ connector, prepare, findAll }: QueueOptions): Look
     })
   }
 
-  /** A database that is too slow must not spend its time on callers that will have given up by then. */
+  /** Rejects lookups whose callers will have given up before a slow database responds. */
   function rejectLate(): void {
     const respondsAt = performance.now() + lastDurationMs
     const first = queue.findIndex(({ deadline }) => deadline >= respondsAt)
@@ -83,7 +78,7 @@ export function lookupQueue({ connector, prepare, findAll }: QueueOptions): Look
     // The outdated plan belongs to the connection, so it is replaced.
     const isAtFault = isStatementFault(error) && sqlState(error) !== OUTDATED_PLAN
     if (isAtFault && batch.length > 1) {
-      // One id that the database can't take must not fail the others.
+      // Run them one by one: an id that the database rejects must not fail the others.
       for (const lookup of batch) await run(client, [lookup])
       return
     }

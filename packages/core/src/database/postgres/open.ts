@@ -2,7 +2,7 @@ import { Kysely, sql } from 'kysely'
 import { isAuthError } from '../../protocol/errors.ts'
 import { NO_COLUMNS } from '../../session/added-columns.ts'
 import { withAuthStore } from '../../session/auth-store.ts'
-import type { LookupRow } from '../../session/session-row.ts'
+import type { Row } from '../../session/session-row.ts'
 import { checkMapping } from '../check-mapping.ts'
 import { addColumns } from '../columns.ts'
 import type { ColumnsOptions, OpenedDatabase, OpenedStore } from '../database.ts'
@@ -19,16 +19,9 @@ import { readIdTypes } from './ids.ts'
 import { postgresLimits } from './limits.ts'
 import { type LookupOptions, postgresLookups, postgresTokens } from './sessions.ts'
 
-/** A database that {@link openPostgres} opened. `Tables` are the app's own. */
-export type PostgresAuthDatabase<Tables> = OpenedDatabase<Tables>
-
-/** A store that {@link openPostgresStore} opened: for `withAuthStore`, and `close()`. */
-export type PostgresStore = OpenedStore
-
 /**
- * Opens a PostgreSQL database of version 14 or later, and migrates its tables. Each node opens it and learns
- * of the revocations of the others; see `docs/scaling.md`.
- *
+ * Opens a PostgreSQL database of version 14 or later, and migrates its tables. Every node opens it, and
+ * receives the revocations of the other nodes; see `docs/scaling.md`.
  * @param url `postgres://user:password@host:5432/database`, of the primary. A pooler must pool sessions, not
  * transactions.
  * @throws ConfigurationError if the URL isn't a PostgreSQL URL, or an option is invalid
@@ -37,11 +30,11 @@ export type PostgresStore = OpenedStore
 export function openPostgres<Tables = unknown>(
   url: string,
   options?: PostgresOptions & ColumnsOptions,
-): Promise<PostgresAuthDatabase<Tables>>
+): Promise<OpenedDatabase<Tables>>
 export function openPostgres(
   url: string,
   { columns = NO_COLUMNS, ...options }: PostgresOptions & ColumnsOptions = {},
-): Promise<PostgresAuthDatabase<unknown>> {
+): Promise<OpenedDatabase<unknown>> {
   return openNode(url, options, async (kysely, connector) => {
     const { applied } = await migrate(kysely, postgresTypes)
     const added = await addColumns(kysely, postgresTypes, columns)
@@ -58,7 +51,6 @@ export function openPostgres(
 /**
  * Opens Step 2, the feed, and the rate limits on tables that another library owns, such as Better Auth's. It
  * only reads those tables, and adds triggers that report revocations.
- *
  * @param options.mapping the names and date encoding of those tables. One row is read to check it
  * @throws ConfigurationError if the mapping doesn't fit the tables
  * @example
@@ -68,13 +60,13 @@ export function openPostgres(
 export function openPostgresStore(
   url: string,
   options: PostgresOptions & { readonly mapping: StoreMapping },
-): Promise<PostgresStore> {
+): Promise<OpenedStore> {
   const { mapping } = options
   return openNode(url, options, async (kysely, connector) => {
     const { pool } = connector
     const ids = await readIdTypes(pool, namesOf('postgres', mapping))
     await checkMapping('postgres', mapping, async (statement) => {
-      const { rows } = await pool.query<LookupRow>(statement)
+      const { rows } = await pool.query<Row>(statement)
       return rows[0]
     })
     await installFeed(kysely, 'postgres', mapping)

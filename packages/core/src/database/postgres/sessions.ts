@@ -1,9 +1,14 @@
 import type { Client, Pool } from 'pg'
 import { withDeadline } from '../../protocol/deadline.ts'
 import { type AddedColumns, addedLists, NO_COLUMNS } from '../../session/added-columns.ts'
-import type { SessionKey, StoredSession } from '../../session/session.ts'
+import type {
+  SessionKey,
+  SessionReader,
+  SessionStore,
+  SessionToken,
+  StoredSession,
+} from '../../session/session.ts'
 import { type LookupValues, sessionOf } from '../../session/session-row.ts'
-import type { SessionReader, SessionStore, SessionToken } from '../../session/session-store.ts'
 import type { SessionSql } from '../session-sql.ts'
 import type { PostgresConnector } from './connect.ts'
 import { orUnavailable } from './errors.ts'
@@ -17,9 +22,6 @@ export interface LookupOptions {
   readonly columns?: AddedColumns
 }
 
-/** Step 2 on separate connections. */
-export interface PostgresLookups extends SessionReader, Pick<LookupQueue, 'close'> {}
-
 /** Step 2 as one statement for any number of sessions. `place` is the position of the key, from 1. */
 function batchStatement({ session, user, added }: SessionSql, ids: IdTypes): string {
   return `select k.place::int4, ${session.columns}, ${user.columns}${added}
@@ -29,17 +31,17 @@ function batchStatement({ session, user, added }: SessionSql, ids: IdTypes): str
 }
 
 /**
- * Runs Step 2 in batches. The first lookup is sent at once. Those that arrive while it runs are sent together
- * when it returns, as one prepared statement. None joins a statement that was sent before, so each lookup sees
- * everything that was committed before it was called.
+ * Runs Step 2 in batches. The first lookup is sent at once. Lookups that arrive while it runs are sent
+ * together when it returns, as one prepared statement. A lookup never joins a statement that was already
+ * sent, so it sees every earlier commit.
  *
  * The standby replaces a connection that doesn't respond in time. Lookups on a broken connection are retried
- * once. Without a connection, lookups wait for the current attempt to connect; if it fails, they are 503.
+ * once. Without a connection, lookups wait for the current attempt to connect. If it fails, so do they.
  */
 export function postgresLookups(
   connector: PostgresConnector,
   { sql, ids, columns = NO_COLUMNS }: LookupOptions,
-): PostgresLookups {
+): SessionReader & Pick<LookupQueue, 'close'> {
   const { lookupTimeoutMs: timeoutMs } = connector
   const text = batchStatement(sql, ids)
   const added = addedLists(columns)

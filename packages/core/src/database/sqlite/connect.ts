@@ -5,18 +5,15 @@ import { ConfigurationError, isAuthError } from '../../protocol/errors.ts'
 import { nodeVersionFault } from '../../protocol/node-version.ts'
 import { createBusyRetry } from './errors.ts'
 
-/**
- * Returns the path of a database URL.
- *
- * @throws ConfigurationError if the URL isn't one of a SQLite file, or Node is too old for the driver
- */
+/** Returns the path of a database URL. @throws ConfigurationError also if Node is too old for the driver */
 export function toPath(url: string): string {
   const fault = nodeVersionFault()
   if (fault !== null) throw new ConfigurationError(fault)
   const path = url.replace(/^file:(\/\/)?/, '')
-  if (path !== '' && !/^[a-z]+:\/\//i.test(path)) return path
+  // A URL in quotes or of another database isn't a path. Messages contain the path, and a URL has passwords.
+  if (path !== '' && !path.includes('://')) return path
   throw new ConfigurationError(
-    'A SQLite database URL looks like file:data/app.db or :memory:; postgres:// is for openPostgres',
+    'The URL is not a SQLite URL. Write file:data/app.db or :memory:, or open postgres:// with openPostgres().',
   )
 }
 
@@ -31,7 +28,7 @@ export function openWriter(path: string): Database.Database {
   return new Database(path, { timeout: 0 })
 }
 
-/** Opens the connection that counts attempts. A power failure may lose them: they don't wait for the disk. */
+/** Opens the connection for rate limits. A power failure may lose attempts: they don't wait for the disk. */
 export function openCounter(path: string): Database.Database {
   const counter = new Database(path, { timeout: 0 })
   counter.pragma('synchronous = NORMAL')

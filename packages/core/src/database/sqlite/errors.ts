@@ -4,14 +4,9 @@ import { backOff } from '../../protocol.ts'
 
 const BUSY_PAUSE = { minMs: 1, maxMs: 50 }
 
-/** Runs a statement, and retries it while the file is busy. */
 export type RetryWhileBusy = <Result>(execute: () => Promise<Result>) => Promise<Result>
 
-/**
- * Retries while another process holds the write lock. Asynchronous: the driver would block the event loop.
- *
- * @param timeoutMs after which the statement fails with `SESSIONS_UNAVAILABLE`
- */
+/** Retries while another process holds the write lock. After `timeoutMs`, it's `SESSIONS_UNAVAILABLE`. */
 export function createBusyRetry(timeoutMs: number): RetryWhileBusy {
   let timedOutAt = Number.NEGATIVE_INFINITY
 
@@ -40,7 +35,7 @@ function sqliteCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }
 
-/** Whether the statement is at fault: a broken constraint, wrong SQL, or a value that can't be bound. */
+/** Returns whether the statement is at fault, such as a broken constraint, or a value that can't be bound. */
 function isStatementFault(error: unknown): boolean {
   const code = sqliteCode(error)
   if (code === '') return !(error instanceof TypeError && error.message.includes('connection is not open'))

@@ -1,8 +1,6 @@
 import type { Database } from 'better-sqlite3'
-import type { Revocation, RevocationFeed } from '../../revocations/feed.ts'
-import { memoryFeed } from '../../revocations/memory-feed.ts'
+import { memoryFeed, type Revocation, type RevocationFeed } from '../../revocations/feed.ts'
 
-/** How often to look for writes of other processes. */
 const POLL_MS = 100
 
 /** How many entries are read in one turn of the event loop. */
@@ -10,18 +8,13 @@ const PAGE_SIZE = 500
 
 const EVERYONE: Revocation = { sessionId: null, userId: null }
 
-/** A feed for all processes that share a file. */
-export interface SqliteFeed extends RevocationFeed {
-  close(): void
-}
-
 /**
- * Publishes changes of this process at once. While there are subscribers, polls `data_version`, which changes
- * when another connection writes, then reads the log. A failed read is retried at the next poll.
- *
+ * Creates a feed for all processes that share a file. Publishes changes of this process at once. While there
+ * are subscribers, polls `data_version`, which changes when another connection writes, then reads the log. A
+ * failed read is retried at the next poll.
  * @param reader a connection that never writes: `data_version` doesn't reflect its own writes
  */
-export function sqliteFeed(reader: Database): SqliteFeed {
+export function sqliteFeed(reader: Database): RevocationFeed & { close(): void } {
   const local = memoryFeed()
   const newest = reader.prepare<[], number>('select coalesce(max(seq), 0) from revocation_log').pluck()
   const entriesAfter = reader.prepare<[number, number], Revocation & { seq: number }>(

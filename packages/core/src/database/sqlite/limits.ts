@@ -4,8 +4,8 @@ import { type FlexibleLimits, flexibleLimits } from '../../rate-limit/flexible-l
 import { createBusyRetry } from './errors.ts'
 
 /**
- * Counts attempts in the table `rateLimit`, for all processes that share the file. On a separate connection,
- * since the library would write into the open transaction of another caller.
+ * Stores rate limits in the table `rateLimit`, for all processes that share the file. Needs a separate
+ * connection: the library would write into the open transaction of another caller.
  */
 export function sqliteLimits(database: Database, options: { busyTimeoutMs: number }): FlexibleLimits {
   const retryWhileBusy = createBusyRetry(options.busyTimeoutMs)

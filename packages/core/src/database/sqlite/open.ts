@@ -3,10 +3,10 @@ import Database from 'better-sqlite3'
 import { Kysely } from 'kysely'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { memoryLimits } from '../../rate-limit/flexible-limits.ts'
-import { memoryFeed } from '../../revocations/memory-feed.ts'
+import { memoryFeed } from '../../revocations/feed.ts'
 import { NO_COLUMNS } from '../../session/added-columns.ts'
 import { withAuthStore } from '../../session/auth-store.ts'
-import type { LookupRow } from '../../session/session-row.ts'
+import type { Row } from '../../session/session-row.ts'
 import { checkMapping } from '../check-mapping.ts'
 import { addColumns } from '../columns.ts'
 import type { ColumnsOptions, OpenedDatabase, OpenedStore } from '../database.ts'
@@ -23,35 +23,28 @@ import { sqliteWriteQueue } from './write-queue.ts'
 
 /** Options of {@link openSqlite}. */
 export interface SqliteOptions extends ColumnsOptions {
-  /** How long a write waits for other processes before it is 503, in milliseconds. @default 5_000 */
+  /** Timeout of a write that waits for other processes, after which it is 503, in ms. @default 5_000 */
   readonly busyTimeoutMs?: number
   /** Whether to create a missing file. @default true */
   readonly create?: boolean
 }
-
-/** A database that {@link openSqlite} opened. `Tables` are the app's own. */
-export type SqliteAuthDatabase<Tables> = OpenedDatabase<Tables>
-
-/** A store that {@link openSqliteStore} opened: for `withAuthStore`, and `close()`. */
-export type SqliteStore = OpenedStore
 
 /**
  * Opens a SQLite file, creates it if it is missing, and migrates its tables.
  *
  * Only its owner can read a new file, since it holds password hashes. `:memory:` is for tests: one connection
  * reads and writes, so Step 2 also sees open transactions.
- *
  * @param url `file:` followed by a path, a path, or `:memory:`
  * @throws ConfigurationError if the URL isn't a SQLite URL, or the file is missing and `create` is false
  */
 export function openSqlite<Tables = unknown>(
   url: string,
   options?: SqliteOptions,
-): Promise<SqliteAuthDatabase<Tables>>
+): Promise<OpenedDatabase<Tables>>
 export async function openSqlite(
   url: string,
   { busyTimeoutMs = 5_000, create = true, columns = NO_COLUMNS }: SqliteOptions = {},
-): Promise<SqliteAuthDatabase<unknown>> {
+): Promise<OpenedDatabase<unknown>> {
   const path = toPath(url)
   const isMemory = path === ':memory:'
   if (!create && !isMemory) requireFile(path)
@@ -77,7 +70,7 @@ export async function openSqlite(
         feed?.close()
         reader.close()
         counter?.close()
-        // Kysely stays open, so a late write is 503.
+        // Kysely stays open, so a late write fails with 503.
         writer.close()
       },
     }
@@ -90,14 +83,13 @@ export async function openSqlite(
 /**
  * Opens Step 2, the feed, and the rate limits on tables that another library owns, such as Better Auth's. It
  * only reads those tables, and adds triggers that report revocations.
- *
  * @param options.mapping the names and date encoding of those tables. One row is read to check it
  * @throws ConfigurationError if the file doesn't exist, or the mapping doesn't fit its tables
  */
 export async function openSqliteStore(
   url: string,
   options: Pick<SqliteOptions, 'busyTimeoutMs'> & { readonly mapping: StoreMapping },
-): Promise<SqliteStore> {
+): Promise<OpenedStore> {
   const { mapping, busyTimeoutMs = 5_000 } = options
   const path = toPath(url)
   requireFile(path)
@@ -108,7 +100,7 @@ export async function openSqliteStore(
     counter.close()
   }
   try {
-    await checkMapping('sqlite', mapping, async (statement) => reader.prepare<[], LookupRow>(statement).get())
+    await checkMapping('sqlite', mapping, async (statement) => reader.prepare<[], Row>(statement).get())
     const kysely = new Kysely<AuthTables>({ dialect: sqliteWriteQueue(counter, { busyTimeoutMs }) })
     await installFeed(kysely, 'sqlite', mapping)
     const revocations = sqliteFeed(reader)
@@ -130,5 +122,5 @@ export async function openSqliteStore(
 }
 
 function requireFile(path: string): void {
-  if (!existsSync(path)) throw new ConfigurationError(`There is no database ${path}`)
+  if (!existsSync(path)) throw new ConfigurationError(`Database ${path} not found. Check the path.`)
 }

@@ -1,10 +1,15 @@
 import type { Database } from 'better-sqlite3'
 import type { Selectable } from 'kysely'
 import { type AddedColumns, addedLists, NO_COLUMNS } from '../../session/added-columns.ts'
-import type { SessionKey, StoredSession } from '../../session/session.ts'
+import type {
+  SessionKey,
+  SessionReader,
+  SessionStore,
+  SessionToken,
+  StoredSession,
+} from '../../session/session.ts'
 import { type LookupValues, sessionOf } from '../../session/session-row.ts'
-import type { SessionReader, SessionStore, SessionToken } from '../../session/session-store.ts'
-import { type SessionTable, toDate, toNullableDate } from '../schema.ts'
+import { type SessionTable, toNullableDate } from '../schema.ts'
 import { type SessionSql, sessionSql } from '../session-sql.ts'
 
 /**
@@ -17,7 +22,6 @@ export function lookupStatement({ session, user, added }: SessionSql): string {
     where s.${session.id} = +? and s.${session.userId} = +?`
 }
 
-/** Reads sessions and session cookies on a connection that only reads. */
 export function sqliteSessions(reader: Database, columns: AddedColumns = NO_COLUMNS): SessionStore {
   const findToken = reader.prepare<[string], Pick<Selectable<SessionTable>, keyof SessionToken>>(
     `select userId, token, previousToken, rotatedAt, tokenFamily, version, provedVersion, expiresAt, createdAt,
@@ -30,19 +34,17 @@ export function sqliteSessions(reader: Database, columns: AddedColumns = NO_COLU
       if (!sessionId.isWellFormed()) return null
       const row = findToken.get(sessionId)
       if (row === undefined) return null
-      const [expiresAt, createdAt] = [toDate(row.expiresAt), toDate(row.createdAt)]
-      const [rotatedAt, lastSeenAt] = [toNullableDate(row.rotatedAt), toDate(row.lastSeenAt)]
+      const [expiresAt, createdAt] = [new Date(row.expiresAt), new Date(row.createdAt)]
+      const [rotatedAt, lastSeenAt] = [toNullableDate(row.rotatedAt), new Date(row.lastSeenAt)]
       return { ...row, rotatedAt, expiresAt, createdAt, lastSeenAt, remembered: row.remembered !== 0 }
     },
   }
 }
 
 /**
- * Runs Step 2 on a connection that only reads.
- *
- * While each turn of the event loop has one lookup, it runs at once. After a turn with several, the lookups
- * of the next turn run together at its end in one read transaction, which costs half as much. The transaction
- * is synchronous, so each lookup sees everything that was committed before it was called.
+ * Runs Step 2 on a read-only connection. One lookup per turn of the event loop runs at once. After a turn
+ * with several, the lookups of the next turn run together at its end in one read transaction, which costs
+ * half as much. It is synchronous, so each lookup sees everything that was committed before it was called.
  */
 export function sqliteLookups(
   reader: Database,

@@ -13,10 +13,9 @@ import { transactionSeal } from '../transaction-seal.ts'
 import { createBusyRetry, type RetryWhileBusy } from './errors.ts'
 
 /**
- * Kysely over the one connection that writes. Statements are queued, and a transaction has the connection to
- * itself until it ends, so it never contains another caller's statement. While another process holds the
- * write lock, a statement waits asynchronously: the driver would block the event loop.
- *
+ * Creates the Kysely dialect for the connection that writes. Statements are queued, and a transaction holds
+ * the connection until it ends, so it never contains another caller's statement. While another process holds
+ * the write lock, a statement waits asynchronously: the driver would block the event loop.
  * @param options.busyTimeoutMs after which a statement fails with `SESSIONS_UNAVAILABLE`
  */
 export function sqliteWriteQueue(database: Database, options: { busyTimeoutMs: number }): Dialect {
@@ -36,7 +35,7 @@ class WriteQueueAdapter extends SqliteAdapter {
 
 const ROW_LOCKS = /^(For(NoKey)?Update|For(Key)?Share|NoWait|SkipLocked)$/
 
-/** Omits the row locks that PostgreSQL needs: a transaction has the whole file to itself. */
+/** Omits the row locks that PostgreSQL needs: a transaction locks the whole file. */
 class WriteQueueCompiler extends SqliteQueryCompiler {
   protected override visitSelectModifier(node: SelectModifierNode): void {
     if (!ROW_LOCKS.test(node.modifier ?? '')) super.visitSelectModifier(node)

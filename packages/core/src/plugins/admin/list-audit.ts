@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
-import * as z from 'zod'
-import { type AuditTable, toDate } from '../../database/schema.ts'
+import * as z from 'zod/mini'
+import type { AuditTable } from '../../database/schema.ts'
 import type { AuthTransaction, ChangeEvent, RecordEvent } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { id } from '../../endpoints/plain-schemas.ts'
@@ -28,17 +28,17 @@ export interface ListAuditOutput extends PageOutput {
   records: AuditRecordResponse[]
 }
 
-const moment = z.iso.datetime({ offset: true }).max(40)
+const moment = z.iso.datetime({ offset: true }).check(z.maxLength(40))
 
-const auditRecord: z.ZodType<AuditRecordResponse> = z.object({
+const auditRecord: z.ZodMiniType<AuditRecordResponse> = z.object({
   id: z.string(),
   type: z.string(),
-  userId: z.string().nullable(),
-  sessionId: z.string().nullable(),
-  actorId: z.string().nullable(),
-  actingSessionId: z.string().nullable(),
-  address: z.string().nullable(),
-  userAgent: z.string().nullable(),
+  userId: z.nullable(z.string()),
+  sessionId: z.nullable(z.string()),
+  actorId: z.nullable(z.string()),
+  actingSessionId: z.nullable(z.string()),
+  address: z.nullable(z.string()),
+  userAgent: z.nullable(z.string()),
   detail: z.record(z.string(), z.unknown()),
   createdAt: z.string(),
 })
@@ -50,27 +50,23 @@ export function listAudit(fresh: FreshAdmin): Endpoint<ListAuditInput, ListAudit
     caller: fresh.caller,
     freshForSeconds: fresh.freshForSeconds,
     input: z.strictObject({
-      userId: id.exactOptional(),
-      sessionId: id.exactOptional(),
-      actorId: id.exactOptional(),
-      type: id.exactOptional(),
-      since: moment.exactOptional(),
-      until: moment.exactOptional(),
+      userId: z.exactOptional(id),
+      sessionId: z.exactOptional(id),
+      actorId: z.exactOptional(id),
+      type: z.exactOptional(id),
+      since: z.exactOptional(moment),
+      until: z.exactOptional(moment),
       ...pageFields,
     }),
-    output: z.object({ records: z.array(auditRecord), nextCursor: z.string().nullable() }),
+    output: z.object({ records: z.array(auditRecord), nextCursor: z.nullable(z.string()) }),
     async run(input, { identity, config, change }) {
       const { limit = 50, cursor = '', ...filter } = input
       const read = { userId: filter.userId ?? null, actorId: identity.userId, at: config.now() }
       const event = { type: 'admin.audit-read', ...read, filter } as const
       const { page, nextCursor } = await change(async (trx, record) => {
         // Read first: otherwise the first page would begin with the record of this read.
-        const found = await readPage(selectRecords(trx, filter), {
-          table: 'audit',
-          order: 'desc',
-          limit,
-          cursor,
-        })
+        const order = { table: 'audit', order: 'desc', limit, cursor } as const
+        const found = await readPage(selectRecords(trx, filter), order)
         await recordRead(trx, record, { event, sessionId: identity.sessionId })
         return found
       })
@@ -97,7 +93,7 @@ function selectRecords(
 }
 
 function toResponse({ detail, createdAt, ...row }: Selectable<AuditTable>): AuditRecordResponse {
-  return { ...row, detail: JSON.parse(detail), createdAt: toDate(createdAt).toISOString() }
+  return { ...row, detail: JSON.parse(detail), createdAt: new Date(createdAt).toISOString() }
 }
 
 /** An open admin page repeats the same read. */

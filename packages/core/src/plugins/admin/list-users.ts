@@ -1,5 +1,5 @@
 import { type ExpressionBuilder, type SqlBool, sql } from 'kysely'
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import { type AuthTables, toNullableDate } from '../../database/schema.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { id, session } from '../../endpoints/plain-schemas.ts'
@@ -22,24 +22,20 @@ export interface ListUsersOutput extends PageOutput {
 const adminUser = z.object({
   ...userFields,
   banned: z.boolean(),
-  banReason: z.string().nullable(),
-  banExpires: z.string().nullable(),
+  banReason: z.nullable(z.string()),
+  banExpires: z.nullable(z.string()),
 })
 
+/** Lists users, the newest first. Records the read. */
 export const listUsers: Endpoint<ListUsersInput, ListUsersOutput, false> = defineEndpoint({
   ...ENDPOINTS.listUsers,
   caller: 'admin',
   input: z.strictObject({
     // PostgreSQL rejects NUL.
-    search: z
-      .string()
-      .trim()
-      .max(320)
-      .regex(/^[^\0]*$/)
-      .exactOptional(),
+    search: z.exactOptional(z.string().check(z.trim(), z.maxLength(320), z.regex(/^[^\0]*$/))),
     ...pageFields,
   }),
-  output: z.object({ users: z.array(adminUser), nextCursor: z.string().nullable() }),
+  output: z.object({ users: z.array(adminUser), nextCursor: z.nullable(z.string()) }),
   async run({ search = '', ...input }, { identity, config, change }) {
     const read = { userId: null, actorId: identity.userId, at: config.now() }
     const event = { type: 'admin.users-listed', ...read, search: search === '' ? null : search } as const
@@ -61,6 +57,7 @@ export const listUsers: Endpoint<ListUsersInput, ListUsersOutput, false> = defin
   },
 })
 
+/** Lists the unexpired sessions of a user. Records the read. */
 export const listUserSessions: Endpoint<{ userId: string }, { sessions: SessionResponse[] }, false> =
   defineEndpoint({
     ...ENDPOINTS.listUserSessions,

@@ -1,5 +1,5 @@
-import * as z from 'zod'
-import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
+import * as z from 'zod/mini'
+import { type AuthorizedContext, defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { done, id, revoked, revokedCount } from '../../endpoints/plain-schemas.ts'
 import { liftBan, setBan } from '../../lifecycle/ban-user.ts'
 import { deleteSessions } from '../../lifecycle/end-session.ts'
@@ -17,7 +17,7 @@ export interface BanUserInput {
 
 const MAX_SECONDS = 100 * 365 * 24 * 60 * 60
 
-/** Bans a user. Their sessions stay, so the next call gets 403 "Account banned". Their live streams end. */
+/** Bans a user and ends their streams. Their sessions stay, so the next call gets 403 `ACCOUNT_BANNED`. */
 export function banUser(fresh: FreshAdmin): Endpoint<BanUserInput, SuccessResponse, false> {
   return defineEndpoint({
     ...ENDPOINTS.banUser,
@@ -25,8 +25,8 @@ export function banUser(fresh: FreshAdmin): Endpoint<BanUserInput, SuccessRespon
     freshForSeconds: fresh.freshForSeconds,
     input: z.strictObject({
       userId: id,
-      reason: z.string().trim().min(1).max(500).exactOptional(),
-      expiresIn: z.number().int().positive().max(MAX_SECONDS).exactOptional(),
+      reason: z.exactOptional(z.string().check(z.trim(), z.minLength(1), z.maxLength(500))),
+      expiresIn: z.exactOptional(z.number().check(z.int(), z.positive(), z.maximum(MAX_SECONDS))),
     }),
     output: done,
     async run({ userId, reason = null, expiresIn }, { identity: { userId: actorId }, config, change }) {
@@ -56,7 +56,7 @@ export function unbanUser(fresh: FreshAdmin): Endpoint<{ userId: string }, Succe
   })
 }
 
-/** Gives a user a role, effective from their next call. Admins can't change their own, so one admin remains. */
+/** Sets a user's role, from their next call on. Admins can't change their own, so one admin remains. */
 export function setRole(
   { roles = ['user', 'admin'] }: AdminOptions,
   fresh: FreshAdmin,
@@ -65,7 +65,7 @@ export function setRole(
     ...ENDPOINTS.setRole,
     caller: fresh.caller,
     freshForSeconds: fresh.freshForSeconds,
-    input: z.strictObject({ userId: id, role: z.string().refine((role) => roles.includes(role)) }),
+    input: z.strictObject({ userId: id, role: z.string().check(z.refine((role) => roles.includes(role))) }),
     output: done,
     async run({ userId, role }, { identity: { userId: actorId }, config, change }) {
       if (userId === actorId) throw adminError('OWN_ACCOUNT')
@@ -89,22 +89,23 @@ export const revokeUserSession: Endpoint<{ sessionId: string }, { revoked: boole
     caller: 'admin',
     input: z.strictObject({ sessionId: id }),
     output: revoked,
-    async run({ sessionId }, { identity, config, change }) {
-      const ending = { cause: 'revoked-by-admin', actorId: identity.userId, at: config.now() } as const
-      const ended = await change((trx, record) => deleteSessions(trx, record, { sessionId, ...ending }))
-      return { body: { revoked: ended > 0 } }
-    },
+    run: async (input, context) => ({ body: { revoked: (await revoke(input, context)) > 0 } }),
   },
 )
 
+/** Ends all sessions of a user. */
 export const revokeUserSessions: Endpoint<{ userId: string }, { revoked: number }, false> = defineEndpoint({
   ...ENDPOINTS.revokeUserSessions,
   caller: 'admin',
   input: z.strictObject({ userId: id }),
   output: revokedCount,
-  async run({ userId }, { identity, config, change }) {
-    const ending = { cause: 'revoked-by-admin', actorId: identity.userId, at: config.now() } as const
-    const ended = await change((trx, record) => deleteSessions(trx, record, { userId, ...ending }))
-    return { body: { revoked: ended } }
-  },
+  run: async (input, context) => ({ body: { revoked: await revoke(input, context) } }),
 })
+
+function revoke(
+  selector: { sessionId: string } | { userId: string },
+  { identity, config, change }: AuthorizedContext,
+): Promise<number> {
+  const cause = { cause: 'revoked-by-admin', actorId: identity.userId, at: config.now() } as const
+  return change((trx, record) => deleteSessions(trx, record, { ...selector, ...cause }))
+}

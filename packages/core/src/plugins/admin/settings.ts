@@ -6,7 +6,7 @@ export interface AdminOptions {
   readonly roles?: readonly string[]
   /**
    * Role changes, bans, and `listAudit` need an admin who signed in or re-authenticated within this many
-   * seconds. `false` turns that off. Revocations never need it.
+   * seconds. `false` turns the check off. Revocations never need it.
    * @default `session.freshForSeconds` of the configuration
    */
   readonly freshForSeconds?: number | false
@@ -14,7 +14,6 @@ export interface AdminOptions {
 
 export type FreshAdmin = { caller: 'admin' | 'fresh-admin'; freshForSeconds: number | undefined }
 
-/** @throws ConfigurationError if `freshForSeconds` isn't positive */
 export function freshAdmin({ freshForSeconds }: AdminOptions): FreshAdmin {
   if (freshForSeconds === false) return { caller: 'admin', freshForSeconds: undefined }
   if (freshForSeconds === undefined) return { caller: 'fresh-admin', freshForSeconds }
@@ -22,7 +21,7 @@ export function freshAdmin({ freshForSeconds }: AdminOptions): FreshAdmin {
 }
 
 export const ADMIN_ERRORS = {
-  OWN_ACCOUNT: { status: 409, message: 'An admin cannot do this to themselves' },
+  OWN_ACCOUNT: { status: 409, message: 'You cannot do this to your own account. Ask another admin.' },
 } as const
 
 export const adminError: ReturnType<typeof rejections<typeof ADMIN_ERRORS>> = rejections(ADMIN_ERRORS)

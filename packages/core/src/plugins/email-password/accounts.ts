@@ -1,6 +1,7 @@
-import * as z from 'zod'
+import type { SelectQueryBuilder } from 'kysely'
+import * as z from 'zod/mini'
 import { type AnyDatabase, toSessionDatabase } from '../../database/database.ts'
-import { type AuthKysely, toNullableDate } from '../../database/schema.ts'
+import { type AuthKysely, type AuthTables, toNullableDate } from '../../database/schema.ts'
 import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
 import { userName } from '../../endpoints/user-record.ts'
 import { commit } from '../../lifecycle/commit.ts'
@@ -14,15 +15,15 @@ import { emailPasswordError, hashNewPassword, type PasswordRules } from './setti
 /** The provider of email and password in the table `account`. */
 const CREDENTIAL = 'credential'
 
-export async function findUser(
-  db: AuthKysely,
-  by: { id: string } | { email: string },
-): Promise<EmailUser | undefined> {
-  return db
-    .selectFrom('user')
-    .select(['id', 'name', 'email'])
-    .where(({ and }) => and(by))
-    .executeTakeFirst()
+type UserKey = { id: string } | { email: string }
+
+export function selectUser(db: AuthKysely, by: UserKey): SelectQueryBuilder<AuthTables, 'user', EmailUser> {
+  const users = db.selectFrom('user').select(['id', 'name', 'email'])
+  return users.where(({ and }) => and(by))
+}
+
+export function findUser(db: AuthKysely, by: UserKey): Promise<EmailUser | undefined> {
+  return selectUser(db, by).executeTakeFirst()
 }
 
 export type PasswordAccount = { userId: string; password: string | null; isBanned: boolean }
@@ -57,21 +58,17 @@ export async function setPassword(
     .execute()
 }
 
-/** Until a reset sets another password, none signs the user in. */
+/** Removes the password, so the user can't sign in until a reset sets another one. */
 export async function removePassword(
   trx: AuthTransaction,
   { userId, now }: { userId: string; now: Date },
 ): Promise<void> {
-  await trx
-    .updateTable('account')
-    .set({ password: null, updatedAt: now })
-    .where(({ and }) => and({ userId, providerId: CREDENTIAL }))
-    .execute()
+  const accounts = trx.updateTable('account').set({ password: null, updatedAt: now })
+  await accounts.where('userId', '=', userId).where('providerId', '=', CREDENTIAL).execute()
 }
 
 type NewAccount = { name: string; email: string; passwordHash: string; role: string; now: Date }
 
-/** @throws EndpointError `EMAIL_TAKEN` */
 export async function insertAccount(
   trx: AuthTransaction,
   record: RecordEvent,

@@ -8,10 +8,10 @@ import { readKnownDevice } from './known-device.ts'
 import type { Requester } from './password.ts'
 import type { AttemptLimits } from './settings.ts'
 
-type Counts = readonly (readonly [key: string, limit: RateLimit])[]
+type Attempts = readonly (readonly [key: string, limit: RateLimit])[]
 
 /**
- * Counts a sign-in before any other work: per account, whether it exists or not, and per address. A device
+ * Limits sign-ins before any other work: per account, whether it exists or not, and per address. A device
  * that the account knows has a separate budget, which others can't use up. @throws AuthError `RATE_LIMITED`
  */
 export async function countSignIn(
@@ -21,19 +21,19 @@ export async function countSignIn(
 ): Promise<{ requester: Requester; giveBack(): Promise<void> }> {
   const account = await hashSecret(address)
   const device = await readKnownDevice(address, context)
-  const counts: Counts =
+  const attempts: Attempts =
     device === null
-      ? [...addressCounts(context, limits), [`sign-in:account:${account}`, limits.account]]
+      ? [...addressAttempts(context, limits), [`sign-in:account:${account}`, limits.account]]
       : [
           // A device can have many accounts: together they get no more attempts than an address.
           [`sign-in:device:${device}`, limits.address],
           [`sign-in:device:${device}:${account}`, limits.account],
         ]
-  await countAttempt(context, counts)
+  await countAttempt(context, attempts)
   return {
     requester: device === null ? 'unknown' : 'known',
     async giveBack() {
-      for (const [key, limit] of counts) await context.giveBack(key, limit)
+      for (const [key, limit] of attempts) await context.giveBack(key, limit)
     },
   }
 }
@@ -42,7 +42,7 @@ export async function countSignIn(
 const CONFIRMATIONS_PER_USER = 5
 
 /**
- * Counts a password that a signed-in user sends, so a copied session can't be used to guess it: per session
+ * Limits the passwords that a signed-in user sends, so a copied session can't be used to guess. Per session
  * version and network, so a copy can't use up the owner's attempts. @throws AuthError `RATE_LIMITED`
  */
 export function countConfirmation(context: AuthorizedContext, { account }: AttemptLimits): Promise<void> {
@@ -55,20 +55,16 @@ export function countConfirmation(context: AuthorizedContext, { account }: Attem
   ])
 }
 
-/** Counts a request by the client's address alone. @throws AuthError `RATE_LIMITED` */
+/** Limits requests by the client's address alone. @throws AuthError `RATE_LIMITED` */
 export async function countAddress(context: EndpointContext, limits: AttemptLimits): Promise<void> {
-  for (const [key, limit] of addressCounts(context, limits)) await context.limit(key, limit)
+  for (const [key, limit] of addressAttempts(context, limits)) await context.limit(key, limit)
 }
 
-function addressCounts({ address }: EndpointContext, limits: AttemptLimits): Counts {
+function addressAttempts({ address }: EndpointContext, limits: AttemptLimits): Attempts {
   return addressBuckets(address, limits.address).map(({ name, limit }) => [`address:${name}`, limit])
 }
 
-/**
- * Counts an email that an unknown device requests, whether or not the address has an account, and returns
- * whether it may be sent. If not, respond as if it had been: a rejection would reveal others' requests and
- * let attackers block the owner.
- */
+/** Returns whether an email may be sent. If not, respond as if it was: a 429 reveals others' requests. */
 export async function countEmail(
   address: string,
   context: EndpointContext,
@@ -92,7 +88,7 @@ export async function countEmailOfDevice(
   return isAllowed(context, `email:device:${device}:${await hashSecret(address)}`, limits.email)
 }
 
-/** Counts an email that a signed-in user requests. @throws AuthError `RATE_LIMITED` */
+/** Limits the emails that a signed-in user requests. @throws AuthError `RATE_LIMITED` */
 export async function countOwnEmail(
   emailOrId: string,
   context: EndpointContext,
@@ -112,10 +108,10 @@ async function isAllowed(context: EndpointContext, key: string, limit: RateLimit
   }
 }
 
-async function countAttempt(context: EndpointContext, counts: Counts): Promise<void> {
+async function countAttempt(context: EndpointContext, attempts: Attempts): Promise<void> {
   const { config, database, address } = context
   try {
-    for (const [key, limit] of counts) await context.limit(key, limit)
+    for (const [key, limit] of attempts) await context.limit(key, limit)
   } catch (error) {
     // Not recorded in the table: a flood must not decide how much is written.
     if (isRateLimited(error)) {

@@ -1,11 +1,11 @@
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import type { AuthTransaction } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { done } from '../../endpoints/plain-schemas.ts'
 import { deleteSessions } from '../../lifecycle/end-session.ts'
 import { ENDPOINTS, type SuccessResponse } from '../../protocol.ts'
-import { emailAddress } from '../internal.ts'
-import { findUser, removePassword } from './accounts.ts'
+import { emailAddress, isDuplicate } from '../internal.ts'
+import { findUser, removePassword, selectUser } from './accounts.ts'
 import { countAddress, countEmail, countOwnEmail } from './attempts.ts'
 import { deleteDevices } from './known-device.ts'
 import { consumeLink, createLink, deleteLinks, deleteLinksSince, insertLink, isReserved } from './links.ts'
@@ -44,14 +44,14 @@ export function changeEmail(settings: Settings): Endpoint<{ newEmail: string }, 
 }
 
 /**
- * Undoes a change of the email with the link that the former address received. Restores the address, ends all
- * sessions, voids the other links, and removes the password. A reset link goes to the restored address.
+ * Undoes a change of the email with the link that the former address received. Ends all sessions, voids the
+ * other links, and removes the password. A reset link goes to the restored address.
  */
 export function undoEmailChange(settings: Settings): Endpoint<{ token: string }, SuccessResponse, false> {
   return defineEndpoint({
     ...ENDPOINTS.undoEmailChange,
     caller: 'anyone',
-    input: z.strictObject({ token: z.string().min(1).max(128) }),
+    input: z.strictObject({ token: z.string().check(z.minLength(1), z.maxLength(128)) }),
     output: done,
     async run({ token }, context) {
       const sendEmail = requireEmail(settings.sendEmail)
@@ -66,8 +66,7 @@ export function undoEmailChange(settings: Settings): Endpoint<{ token: string },
         const isBack = current?.email === email
         const replaced = isBack ? current : (await moveToEmail(trx, { userId, email, now })).former
         await removePassword(trx, { userId, now })
-        const ending = { cause: 'email-change-undone', actorId: null, at: now } as const
-        await deleteSessions(trx, record, { userId, ...ending })
+        await deleteSessions(trx, record, { userId, cause: 'email-change-undone', at: now })
         await deleteLinksSince(trx, link)
         await deleteDevices(trx, { userId, except: null })
         const change = { from: replaced.email, to: email }
@@ -88,29 +87,24 @@ export type VerifiedEmail = { userId: string; email: string; now: Date }
 
 type Moved = { former: EmailUser; wasVerified: boolean }
 
-/** Changes an email, and deletes the links that were sent to the former one. @throws EndpointError `EMAIL_TAKEN` */
+/** Changes an email, and deletes the links to the former address. @throws EndpointError `EMAIL_TAKEN` */
 export async function moveToEmail(trx: AuthTransaction, move: VerifiedEmail): Promise<Moved> {
   const { userId, email, now } = move
   if ((await findUser(trx, { email })) !== undefined) throw emailPasswordError('EMAIL_TAKEN')
-  const { emailVerified, ...former } = await trx
-    .selectFrom('user')
-    .select(['id', 'name', 'email', 'emailVerified'])
-    .where('id', '=', userId)
+  const { emailVerified, ...former } = await selectUser(trx, { id: userId })
+    .select('emailVerified')
     .executeTakeFirstOrThrow()
   await trx
     .updateTable('user')
     .set({ email, emailVerified: true, updatedAt: now })
     .where('id', '=', userId)
     .execute()
-    .catch(rethrowTaken)
+    .catch((error: unknown) => {
+      // In PostgreSQL another transaction may have taken the address since it was looked up.
+      throw isDuplicate(error) ? emailPasswordError('EMAIL_TAKEN') : error
+    })
   await deleteLinks(trx, { userId, kinds: ['reset-password', 'verify-email'] })
   return { former, wasVerified: Boolean(emailVerified) }
-}
-
-/** In PostgreSQL another transaction may have taken the address since it was looked up. */
-function rethrowTaken(error: unknown): never {
-  const isDuplicate = error instanceof Error && 'code' in error && error.code === '23505'
-  throw isDuplicate ? emailPasswordError('EMAIL_TAKEN') : error
 }
 
 /** Adds an undo link only if the former address was verified: otherwise it may belong to someone else. */

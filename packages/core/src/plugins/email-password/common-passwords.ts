@@ -1,28 +1,17 @@
 import { MIN_PASSWORD_LENGTH } from './password.ts'
 
-/** How many characters must not follow from those before them. */
+/** The number of characters that must not follow from the ones before them. */
 const MIN_SURPRISES = 6
 
 /** Rows of keys, each without shift, as on the keyboards with the most users. */
 const KEYBOARD_ROWS = [
-  '`1234567890-=',
-  '!@#$%^&*()_+',
-  'qwertyuiop[]',
-  "asdfghjkl;'",
-  'zxcvbnm,./',
-  'qwertzuiop',
-  'yxcvbnm,.-',
-  'azertyuiop',
-  'qsdfghjklm',
-  'wxcvbn,;:!',
+  ...['`1234567890-=', '!@#$%^&*()_+', 'qwertyuiop[]', "asdfghjkl;'", 'zxcvbnm,./'],
+  ...['qwertzuiop', 'yxcvbnm,.-', 'azertyuiop', 'qsdfghjklm', 'wxcvbn,;:!'],
 ]
 
 let loading: Promise<ReadonlySet<string>> | undefined
 
-/**
- * Whether a password is among those that attackers try first, in any case: one of some 49,000 from leaks, a
- * sequence, or a repetition of a text that would be rejected too. The list is loaded when first needed.
- */
+/** Returns whether a password is among 49,000 leaked ones, a sequence, or a repetition, in any case. */
 export async function isCommonPassword(password: string): Promise<boolean> {
   const candidate = password.toLowerCase()
   const part = repeatedPart(candidate)
@@ -51,12 +40,12 @@ function repeatedPart(text: string): string {
   return text
 }
 
-/** Whether a text is a date, or mostly repetitions and neighbors in the alphabet or in a row of keys. */
+/** Returns whether a text is a date, or mostly repetitions and neighbors in the alphabet or on a keyboard. */
 export function isPredictable(text: string): boolean {
   return isDate(text) || countSurprises([...text.toLowerCase()]) < MIN_SURPRISES
 }
 
-/** Whether a text is a day from 1900 to 2099, in any usual order. */
+/** Returns whether a text is a day from 1900 to 2099, in any usual order. */
 function isDate(text: string): boolean {
   const found = YEAR_LAST.exec(text) ?? YEAR_FIRST.exec(text)
   if (found === null) return false

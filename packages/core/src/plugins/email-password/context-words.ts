@@ -5,9 +5,8 @@ import { MIN_PASSWORD_LENGTH } from './password.ts'
 export type PasswordContext = { appName?: string | undefined; name: string; email: string }
 
 /**
- * Whether a password consists of the app's name and the user's name and email, in any order and case, also
- * with digits in place of similar letters, and of too few other characters. Words that a longer text only
- * contains are fine (NIST SP 800-63B-4, 3.1.1.2).
+ * Returns whether a password consists of the app's name and the user's name and email, in any order and case,
+ * with digits for similar letters, and too few other characters (NIST SP 800-63B-4, 3.1.1.2).
  */
 export function isMadeOfContext(password: string, { appName = '', name, email }: PasswordContext): boolean {
   const identifiers = [appName, name, email.slice(0, email.lastIndexOf('@')), email].map(plain)
@@ -19,7 +18,7 @@ export function isMadeOfContext(password: string, { appName = '', name, email }:
   const ends = text.replace(core, '')
   return (
     ((rest !== text || lettersOf(text) !== '') && consistsOf(rest, words)) ||
-    // Only digits between letters may stand for letters.
+    // Only digits between letters can replace letters.
     (core !== '' && consistsOf(`${ends}${asLetters(core)}`, words.map(asLetters)))
   )
 }

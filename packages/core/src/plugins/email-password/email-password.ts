@@ -34,7 +34,7 @@ export type EmailPasswordEndpoints = {
 
 /**
  * Adds sign-up, sign-in, and recovery by email and password.
- * @example emailPassword({ sendEmail: async ({ kind, to, ...email }) => mailer.send(to, texts[kind](email)) })
+ * @example emailPassword({ sendEmail: ({ kind, to, ...email }) => mailer.send(to, texts[kind](email)) })
  */
 export function emailPassword(
   options: EmailPasswordOptions = {},

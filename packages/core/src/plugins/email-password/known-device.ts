@@ -1,7 +1,7 @@
 import type { AuthKysely } from '../../database/schema.ts'
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
 import { describeDevice } from '../../endpoints/session-list.ts'
-import { lockUsers } from '../../lifecycle/locking-adapter.ts'
+import { lockUsers } from '../../lifecycle/locked-sessions.ts'
 import { readCookie, setCookie } from '../../request/cookie.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
 import { findUser } from './accounts.ts'
@@ -34,9 +34,8 @@ export async function readKnownDevice(address: string, context: EndpointContext)
 }
 
 /**
- * Remembers that this browser has signed in to an account. Returns its new cookie, if the account doesn't know
- * it yet. Always a new secret: an unknown cookie may have been planted. Callers that send the session header
- * keep no cookies, and must not push out a device that does.
+ * Remembers that this browser has signed in to an account. Returns a cookie if the account doesn't know it
+ * yet, always with a new secret: an unknown cookie may have been planted. Ignores callers without cookies.
  */
 export async function rememberDevice(userId: string, context: EndpointContext): Promise<string[]> {
   const { config, database, sessionTransport } = context
@@ -50,20 +49,13 @@ export async function rememberDevice(userId: string, context: EndpointContext): 
     // The user may have been deleted since they signed in.
     if ((await lockUsers(trx, [userId])).length === 0) return false
     const db = withOwnTables(trx)
-    const { numUpdatedRows } = await db
-      .updateTable('knownDevice')
-      .set({ expiresAt })
-      .where(({ and }) => and({ userId, device: sent ?? '' }))
-      .executeTakeFirst()
+    const renewal = db.updateTable('knownDevice').set({ expiresAt }).where('userId', '=', userId)
+    const { numUpdatedRows } = await renewal.where('device', '=', sent ?? '').executeTakeFirst()
     if (numUpdatedRows > 0n) return false
     const known = { id: crypto.randomUUID(), device, userId, expiresAt, createdAt: now }
     await db.insertInto('knownDevice').values(known).execute()
-    const devices = await db
-      .selectFrom('knownDevice')
-      .select('id')
-      .where('userId', '=', userId)
-      .orderBy('expiresAt', 'desc')
-      .execute()
+    const query = db.selectFrom('knownDevice').select('id').where('userId', '=', userId)
+    const devices = await query.orderBy('expiresAt', 'desc').execute()
     const oldest = devices.slice(MAX_DEVICES).map(({ id }) => id)
     if (oldest.length > 0) await db.deleteFrom('knownDevice').where('id', 'in', oldest).execute()
     return true
@@ -76,11 +68,8 @@ export async function deleteDevices(
   db: AuthKysely,
   { userId, except }: { userId: string; except: string | null },
 ): Promise<void> {
-  await withOwnTables(db)
-    .deleteFrom('knownDevice')
-    .where('userId', '=', userId)
-    .where('device', '!=', except ?? '')
-    .execute()
+  const devices = withOwnTables(db).deleteFrom('knownDevice').where('userId', '=', userId)
+  await devices.where('device', '!=', except ?? '').execute()
 }
 
 /** A program that signs in repeatedly must not fill the mailbox. */
@@ -88,7 +77,7 @@ const NOTICES = { points: 10, duration: 60 * 60 }
 
 const MAX_DEVICE_LENGTH = 64
 
-/** Emails the user, after the response, that a browser signed in which the account doesn't know. */
+/** Emails the user, after the response, that an unknown browser signed in. */
 export function notifyOfSignIn(
   userId: string,
   { database, config, request, address, later }: EndpointContext,

@@ -1,15 +1,12 @@
-import { type AuthKysely, toDate } from '../../database/schema.ts'
+import type { AuthKysely } from '../../database/schema.ts'
 import type { AuthTransaction } from '../../database/session-database.ts'
-import { lockUsers } from '../../lifecycle/locking-adapter.ts'
+import { lockUsers } from '../../lifecycle/locked-sessions.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
 import type { LinkEmail } from './send-email.ts'
 import { emailPasswordError } from './settings.ts'
 import { type LinkPurpose, withOwnTables } from './tables.ts'
 
-/**
- * How many links of a kind are valid at once. An attacker's request must not invalidate the link that the
- * owner is about to open, but only the last requested email change is intended.
- */
+/** Valid links of a kind at once. An attacker's request must not invalidate the link that the owner opens. */
 const MAX_LINKS = { 'verify-email': 2, 'change-email': 1, 'reset-password': 2 }
 
 const LIFETIME_SECONDS = {
@@ -48,13 +45,9 @@ export async function deleteOldLinks(
   { userId, kind }: { userId: string; kind: LinkEmail['kind'] },
 ): Promise<void> {
   const db = withOwnTables(trx)
-  const newest = await db
-    .selectFrom('verification')
-    .select('id')
-    .where(({ and }) => and({ userId, purpose: kind }))
-    .orderBy('createdAt', 'desc')
-    .limit(MAX_LINKS[kind] - 1)
-    .execute()
+  const query = db.selectFrom('verification').select('id').where('userId', '=', userId)
+  const sorted = query.where('purpose', '=', kind).orderBy('createdAt', 'desc')
+  const newest = await sorted.limit(MAX_LINKS[kind] - 1).execute()
   const kept = newest.map(({ id }) => id)
   await db
     .deleteFrom('verification')
@@ -68,7 +61,6 @@ export type Link = { id: string; kind: LinkPurpose; userId: string; email: strin
 
 type LinkQuery = { token: string; kinds: readonly LinkPurpose[]; now: Date }
 
-/** @throws EndpointError `LINK_INVALID` */
 export async function findLink(db: AuthKysely, { token, kinds, now }: LinkQuery): Promise<Link> {
   const link = await withOwnTables(db)
     .selectFrom('verification')
@@ -78,7 +70,7 @@ export async function findLink(db: AuthKysely, { token, kinds, now }: LinkQuery)
     .where('expiresAt', '>', now)
     .executeTakeFirst()
   if (link === undefined) throw emailPasswordError('LINK_INVALID')
-  return { ...link, createdAt: toDate(link.createdAt) }
+  return { ...link, createdAt: new Date(link.createdAt) }
 }
 
 /** Deletes a link and locks its user. @throws EndpointError `LINK_INVALID` */
@@ -108,18 +100,13 @@ export async function deleteLinksSince(trx: AuthTransaction, { userId, createdAt
     .execute()
 }
 
-/** Whether an address can still be restored to another user. No other account can take it until then. */
+/** Returns whether an address can still be restored to another user. Until then, no account can take it. */
 export async function isReserved(
   db: AuthKysely,
   { email, userId, now }: { email: string; userId: string; now: Date },
 ): Promise<boolean> {
-  const link = await withOwnTables(db)
-    .selectFrom('verification')
-    .select('id')
-    .where(({ and }) => and({ email, purpose: 'undo-email-change' }))
-    .where('userId', '!=', userId)
-    .where('expiresAt', '>', now)
-    .limit(1)
-    .executeTakeFirst()
+  const links = withOwnTables(db).selectFrom('verification').select('id').where('email', '=', email)
+  const ofOthers = links.where('purpose', '=', 'undo-email-change').where('userId', '!=', userId)
+  const link = await ofOthers.where('expiresAt', '>', now).limit(1).executeTakeFirst()
   return link !== undefined
 }

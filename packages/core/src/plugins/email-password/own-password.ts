@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
 import { type AuthorizedContext, defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { tokens } from '../../endpoints/plain-schemas.ts'
@@ -10,7 +10,7 @@ import { countConfirmation } from './attempts.ts'
 import { deleteDevices, readDevice } from './known-device.ts'
 import { deleteLinks } from './links.ts'
 import { givenPassword, newPassword, verifyPassword } from './password.ts'
-import { type AttemptLimits, emailPasswordError, hashNewPassword, type Settings } from './settings.ts'
+import { type AttemptLimits, hashNewPassword, type Settings } from './settings.ts'
 import { recordFailure } from './sign-in.ts'
 
 export interface ChangePasswordInput {
@@ -20,10 +20,7 @@ export interface ChangePasswordInput {
   revokeOtherSessions?: boolean
 }
 
-/**
- * Changes the caller's password and replaces the credentials of this session, so a copy of the old ones is
- * useless. Ends the caller's other sessions, unless `revokeOtherSessions` is false.
- */
+/** Changes the caller's password, replaces this session's credentials, and ends the other sessions. */
 export function changePassword(settings: Settings): Endpoint<ChangePasswordInput, TokenResponse, true> {
   const { limits, sendEmail } = settings
   return defineEndpoint({
@@ -33,7 +30,7 @@ export function changePassword(settings: Settings): Endpoint<ChangePasswordInput
     input: z.strictObject({
       currentPassword: givenPassword,
       newPassword,
-      revokeOtherSessions: z.boolean().exactOptional(),
+      revokeOtherSessions: z.exactOptional(z.boolean()),
     }),
     output: tokens,
     async run({ currentPassword, newPassword, revokeOtherSessions = true }, context) {
@@ -47,10 +44,8 @@ export function changePassword(settings: Settings): Endpoint<ChangePasswordInput
       const device = await readDevice(context)
       const work = async (trx: AuthTransaction, record: RecordEvent) => {
         await setPassword(trx, { userId, password, now })
-        if (revokeOtherSessions) {
-          const ending = { cause: 'password-changed', actorId: null, at: now } as const
-          await deleteSessions(trx, record, { userId, exceptId: sessionId, ...ending })
-        }
+        const others = { userId, exceptId: sessionId, cause: 'password-changed', at: now } as const
+        if (revokeOtherSessions) await deleteSessions(trx, record, others)
         await deleteLinks(trx, { userId, kinds: ['reset-password'] })
         await deleteDevices(trx, { userId, except: device })
         record({ type: 'user.password-changed', userId, actorId: null, at: now })
@@ -78,18 +73,13 @@ export function reauthenticate({ limits }: Settings): Endpoint<{ password: strin
   })
 }
 
-/** @throws EndpointError `SESSION_SECRET_REQUIRED` before the password is verified, or `INVALID_CREDENTIALS` */
-async function confirmPassword(
-  password: string,
-  context: AuthorizedContext,
-  limits: AttemptLimits,
-): Promise<void> {
+/** @throws EndpointError `SESSION_SECRET_REQUIRED` before it verifies, or `INVALID_CREDENTIALS` */
+async function confirmPassword(password: string, context: AuthorizedContext, limits: AttemptLimits) {
   const { userId } = context.identity
   await requireSessionSecret(context)
   await countConfirmation(context, limits)
   const now = context.config.now()
   const account = await findPasswordAccount(context.database.db, { column: 'user.id', value: userId, now })
   if (await verifyPassword(password, account?.password ?? null, 'known')) return
-  await recordFailure(userId, 'INVALID_CREDENTIALS', context)
-  throw emailPasswordError('INVALID_CREDENTIALS')
+  throw await recordFailure(userId, 'INVALID_CREDENTIALS', context)
 }

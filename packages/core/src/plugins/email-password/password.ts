@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { hash, verify } from '@node-rs/argon2'
 import pLimit from 'p-limit'
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import { AuthError } from '../../protocol/errors.ts'
 
 /** OWASP Password Storage Cheat Sheet: argon2id (the library's default), 19 MiB, two passes, one lane. */
@@ -12,10 +12,7 @@ const CURRENT_PARAMETERS = '$argon2id$v=19$m=19456,t=2,p=1$'
 const THREADS = Number(process.env.UV_THREADPOOL_SIZE ?? 4) || 4
 const queue = pLimit(Math.max(1, Math.min(availableParallelism(), THREADS - 1)))
 
-/**
- * A longer queue would mean seconds of waiting. Unknown requesters fill at most half of it, so they can't
- * lock out known ones.
- */
+/** Limits the wait to seconds. Unknown requesters fill at most half, so they can't lock out known ones. */
 const MAX_QUEUE = { unknown: 100, known: 200 } as const
 
 /** Known requesters have a session, or a device that signed in before. */
@@ -28,15 +25,15 @@ export const MIN_PASSWORD_LENGTH = 8
  * A password to verify: at most 256 Unicode characters. Lone surrogates are rejected: they all encode to the
  * same bytes, so they would equal each other.
  */
-export const givenPassword: z.ZodType<string> = z
-  .string()
+export const givenPassword: z.ZodMiniType<string> = z.string().check(
   // A character is one or two code units.
-  .max(2 * MAX_PASSWORD_LENGTH)
-  .refine((password) => password.isWellFormed() && [...password].length <= MAX_PASSWORD_LENGTH)
+  z.maxLength(2 * MAX_PASSWORD_LENGTH),
+  z.refine((password) => password.isWellFormed() && [...password].length <= MAX_PASSWORD_LENGTH),
+)
 
 /** A new password: 8 to 256 characters of any kind. */
-export const newPassword: z.ZodType<string> = givenPassword.refine(
-  (password) => [...password].length >= MIN_PASSWORD_LENGTH,
+export const newPassword: z.ZodMiniType<string> = givenPassword.check(
+  z.refine((password) => [...password].length >= MIN_PASSWORD_LENGTH),
 )
 
 /** Returns a PHC string of argon2id. @throws AuthError `SESSIONS_UNAVAILABLE` if too many requesters wait */
@@ -45,8 +42,8 @@ export function hashPassword(password: string, requester: Requester = 'unknown')
 }
 
 /**
- * Whether a password matches a hash. Without an argon2 hash, verifies a dummy hash and returns false, so an
- * unknown account takes as long as a wrong password. @throws AuthError `SESSIONS_UNAVAILABLE`
+ * Returns whether a password matches a hash. Without an argon2 hash, verifies a dummy hash and returns false,
+ * so an unknown account takes as long as a wrong password. @throws AuthError `SESSIONS_UNAVAILABLE`
  */
 export async function verifyPassword(
   password: string,
@@ -65,7 +62,7 @@ export function isOutdated(passwordHash: string): boolean {
 
 let creatingDummy: Promise<string> | undefined
 
-/** Call it at start, so the first {@link verifyPassword} doesn't have to create it. */
+/** Returns the hash for unknown accounts. Call it at startup, so the first sign-in doesn't create it. */
 export function dummyHash(): Promise<string> {
   creatingDummy ??= hash(crypto.randomUUID(), ARGON2).catch((error: unknown) => {
     creatingDummy = undefined

@@ -1,13 +1,13 @@
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import type { AuthTransaction } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { done } from '../../endpoints/plain-schemas.ts'
 import { deleteSessions } from '../../lifecycle/end-session.ts'
-import { lockUsers } from '../../lifecycle/locking-adapter.ts'
+import { lockUsers } from '../../lifecycle/locked-sessions.ts'
 import { ENDPOINTS, type SuccessResponse } from '../../protocol.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
 import { emailAddress } from '../internal.ts'
-import { findUser, setPassword } from './accounts.ts'
+import { findUser, selectUser, setPassword } from './accounts.ts'
 import { countAddress, countEmail, countEmailOfDevice } from './attempts.ts'
 import { deleteDevices } from './known-device.ts'
 import { consumeLink, createLink, deleteLinks, deleteOldLinks, findLink } from './links.ts'
@@ -48,7 +48,7 @@ export function requestPasswordReset(
   })
 }
 
-/** Writes about as much as `createLink`, to a table that is pruned. */
+/** Writes about as much as {@link createLink}, to a table that is pruned. */
 async function writePlaceholder(trx: AuthTransaction, now: Date): Promise<void> {
   const key = `placeholder:${await hashSecret(createSecret())}`
   await lockUsers(trx, [key])
@@ -56,7 +56,7 @@ async function writePlaceholder(trx: AuthTransaction, now: Date): Promise<void> 
   await trx.insertInto('rateLimit').values({ key, points: 0, expire: now.getTime() }).execute()
 }
 
-/** `token` is from the link. */
+/** The `token` of the link, and the password to set. */
 export type ResetPasswordInput = { token: string; newPassword: string }
 
 /** Sets a password with a link that was sent by email, and ends all sessions of the user. */
@@ -65,7 +65,7 @@ export function resetPassword(settings: Settings): Endpoint<ResetPasswordInput, 
   return defineEndpoint({
     ...ENDPOINTS.resetPassword,
     caller: 'anyone',
-    input: z.strictObject({ token: z.string().min(1).max(128), newPassword }),
+    input: z.strictObject({ token: z.string().check(z.minLength(1), z.maxLength(128)), newPassword }),
     output: done,
     async run({ token, newPassword }, context) {
       await countAddress(context, limits)
@@ -77,11 +77,7 @@ export function resetPassword(settings: Settings): Endpoint<ResetPasswordInput, 
       const password = await hashNewPassword(newPassword, { user: chosenBy, rules: settings, now, onEvent })
       const user = await context.change(async (trx, record) => {
         const { userId, email } = await consumeLink(trx, link)
-        const found = await trx
-          .selectFrom('user')
-          .select(['id', 'name', 'email', 'emailVerified'])
-          .where('id', '=', userId)
-          .executeTakeFirst()
+        const found = await selectUser(trx, { id: userId }).select('emailVerified').executeTakeFirst()
         // The account's email has changed since the link was sent: the old mailbox must not reset it.
         if (found?.email !== email) throw emailPasswordError('LINK_INVALID')
         const { emailVerified, ...user } = found
@@ -90,7 +86,7 @@ export function resetPassword(settings: Settings): Endpoint<ResetPasswordInput, 
         await trx.updateTable('user').set(verified).where('id', '=', userId).execute()
         if (!emailVerified) record({ type: 'user.verified', userId, actorId: null, email, at: now })
         await setPassword(trx, { userId, password, now })
-        await deleteSessions(trx, record, { userId, cause: 'password-reset', actorId: null, at: now })
+        await deleteSessions(trx, record, { userId, cause: 'password-reset', at: now })
         await deleteLinks(trx, { userId, kinds: ['reset-password', 'change-email'] })
         await deleteDevices(trx, { userId, except: null })
         record({ type: 'user.password-changed', userId, actorId: null, at: now })

@@ -19,9 +19,7 @@ export interface LinkEmail extends EmailFields {
 }
 
 /** Reports a change, in case someone else made it. */
-export interface NoticeEmail extends EmailFields {
-  readonly kind: 'password-changed'
-}
+export type NoticeEmail = EmailFields & { readonly kind: 'password-changed' }
 
 /** Informs the former address that the account uses another one. */
 export type EmailChangedEmail = EmailFields & { readonly kind: 'email-changed' } & (

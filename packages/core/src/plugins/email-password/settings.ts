@@ -9,14 +9,11 @@ import type { SendEmail } from './send-email.ts'
 
 export const EMAIL_PASSWORD_ERRORS = {
   PASSWORD_TOO_COMMON: { status: 400, message: 'This password is too easy to guess. Choose another one.' },
-  PASSWORD_BREACHED: {
-    status: 400,
-    message: 'This password is known from a data breach. Choose another one.',
-  },
-  LINK_INVALID: { status: 400, message: 'This link has expired or has been used' },
-  INVALID_CREDENTIALS: { status: 401, message: 'Email or password is wrong' },
-  EMAIL_TAKEN: { status: 409, message: 'There is an account with this email' },
-  EMAIL_UNAVAILABLE: { status: 501, message: 'This app sends no emails' },
+  PASSWORD_BREACHED: { status: 400, message: 'This password appeared in a data breach. Choose another one.' },
+  LINK_INVALID: { status: 400, message: 'This link has expired or has been used. Request a new one.' },
+  INVALID_CREDENTIALS: { status: 401, message: 'Email or password is wrong. Check both and try again.' },
+  EMAIL_TAKEN: { status: 409, message: 'An account with this email exists. Sign in, or use another email.' },
+  EMAIL_UNAVAILABLE: { status: 501, message: 'This app does not send emails. Contact its operator.' },
 } as const
 
 export const emailPasswordError: ReturnType<typeof rejections<typeof EMAIL_PASSWORD_ERRORS>> =
@@ -53,11 +50,11 @@ export interface PasswordRules {
 
 /** The rate limits of `emailPassword()`. Every attempt is counted; successful sign-ins are given back. */
 export interface AttemptLimits {
-  /** Passwords for one account: all unknown devices together, and each known one. @default 10 in 15 minutes */
+  /** Passwords for an account: all unknown devices together, and each known one. @default 10 in 15 minutes */
   readonly account: RateLimit
   /** Sign-ins and sign-ups per address or IPv6 /64; ten times that per /48. @default 100 in 15 minutes */
   readonly address: RateLimit
-  /** Emails to one address, for one network, and as many for each known device. @default 5 in an hour */
+  /** Emails to one address, per network, and as many per known device. @default 5 in an hour */
   readonly email: RateLimit
   /** Emails to one address that unknown devices on all networks request together. @default 20 in an hour */
   readonly mailbox: RateLimit
@@ -70,13 +67,13 @@ export const DEFAULT_LIMITS: AttemptLimits = {
   mailbox: { points: 20, duration: 60 * 60 },
 }
 
-/** Options of `emailPassword()`. */
+/** The options of `emailPassword()`. */
 export interface EmailPasswordOptions extends PasswordRules {
   /** Sends all emails. Without it, the endpoints that need it fail with 501 `EMAIL_UNAVAILABLE`. */
   readonly sendEmail?: SendEmail
   /**
-   * Sends the former address a link that undoes a change of the email, valid for 7 days. Anyone who reads the
-   * mail of that address can use it. @default true
+   * Sends the former address a link, valid for 7 days, that undoes a change of the email. Anyone who can read
+   * that mailbox can use it. @default true
    */
   readonly undoEmailChange?: boolean
   readonly limits?: Partial<AttemptLimits>
@@ -87,7 +84,6 @@ export interface Settings extends EmailPasswordOptions {
   readonly undoEmailChange: boolean
 }
 
-/** @throws EndpointError `EMAIL_UNAVAILABLE` */
 export function requireEmail(sendEmail: SendEmail | undefined): SendEmail {
   if (sendEmail === undefined) throw emailPasswordError('EMAIL_UNAVAILABLE')
   return sendEmail
@@ -99,7 +95,7 @@ type NewPassword = Pick<ChosenPassword, 'user'> & {
   onEvent: EventListener | undefined
 }
 
-/** Checks and hashes a password. @throws EndpointError `PASSWORD_TOO_COMMON`, or what `checkPassword` throws */
+/** Checks and hashes a password. @throws EndpointError `PASSWORD_TOO_COMMON`, or from `checkPassword` */
 export async function hashNewPassword(
   password: string,
   { user, rules: { appName, checkPassword }, now, onEvent }: NewPassword,
@@ -107,10 +103,7 @@ export async function hashNewPassword(
   if (isMadeOfContext(password, { ...user, appName }) || (await isCommonPassword(password)))
     throw emailPasswordError('PASSWORD_TOO_COMMON')
   const event = { type: 'email-password:check-skipped', at: now, userId: user.id, actorId: null } as const
-  await checkPassword?.({
-    password,
-    user,
-    reportSkipped: (cause) => emit({ ...event, detail: { cause } }, onEvent),
-  })
+  const reportSkipped = (cause: string) => emit({ ...event, detail: { cause } }, onEvent)
+  await checkPassword?.({ password, user, reportSkipped })
   return hashPassword(password)
 }

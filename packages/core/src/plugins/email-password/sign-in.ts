@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import { defineEndpoint, type Endpoint, type EndpointContext } from '../../endpoints/endpoint.ts'
 import { beginSession } from '../../endpoints/issue-tokens.ts'
 import { tokens } from '../../endpoints/plain-schemas.ts'
@@ -17,7 +17,7 @@ import { emailPasswordError, hashNewPassword, type Settings } from './settings.t
 export interface SignInInput {
   email: string
   password: string
-  /** False for a session that ends with the browser, or after a day. @default true */
+  /** If false, the cookies expire with the browser session, and the session after a day. @default true */
   rememberMe?: boolean
 }
 
@@ -33,7 +33,7 @@ export function signInEmail({ limits, sendEmail }: Settings): Endpoint<SignInInp
     input: z.strictObject({
       email: emailAddress,
       password: givenPassword,
-      rememberMe: z.boolean().exactOptional(),
+      rememberMe: z.exactOptional(z.boolean()),
     }),
     output: tokens,
     async run({ email, password, rememberMe }, context) {
@@ -42,15 +42,10 @@ export function signInEmail({ limits, sendEmail }: Settings): Endpoint<SignInInp
       const now = config.now()
       const account = await findPasswordAccount(database.db, { column: 'user.email', value: email, now })
       const isRight = await verifyPassword(password, account?.password ?? null, requester)
-      if (account === null || !isRight) {
-        await recordFailure(account?.userId ?? null, 'INVALID_CREDENTIALS', context)
-        throw emailPasswordError('INVALID_CREDENTIALS')
-      }
+      if (account === null || !isRight)
+        throw await recordFailure(account?.userId ?? null, 'INVALID_CREDENTIALS', context)
       const { userId, password: verified } = account
-      if (account.isBanned) {
-        await recordFailure(userId, 'ACCOUNT_BANNED', context)
-        throw new AuthError('ACCOUNT_BANNED')
-      }
+      if (account.isBanned) throw await recordFailure(userId, 'ACCOUNT_BANNED', context)
       const isOld = verified !== null && isOutdated(verified)
       const renewed = isOld ? await hashPassword(password, requester) : null
       const { body, cookies } = await beginSession(userId, context, {
@@ -63,9 +58,8 @@ export function signInEmail({ limits, sendEmail }: Settings): Endpoint<SignInInp
           if (renewed !== null) await setPassword(trx, { userId, password: renewed, now })
         },
       }).catch(async (error: unknown) => {
-        if (isEndpointError(error) && error.code === 'INVALID_CREDENTIALS')
-          await recordFailure(userId, 'INVALID_CREDENTIALS', context)
-        throw error
+        const isWrong = isEndpointError(error) && error.code === 'INVALID_CREDENTIALS'
+        throw isWrong ? await recordFailure(userId, 'INVALID_CREDENTIALS', context) : error
       })
       await giveBack()
       const deviceCookies = await rememberDevice(userId, context)
@@ -79,6 +73,7 @@ export interface SignUpInput extends SignInInput {
   name: string
 }
 
+/** Creates an account, signs it in, and sends a verification email. */
 export function signUpEmail(settings: Settings): Endpoint<SignUpInput, TokenResponse, true> {
   const { limits, sendEmail, undoEmailChange } = settings
   return defineEndpoint({
@@ -89,7 +84,7 @@ export function signUpEmail(settings: Settings): Endpoint<SignUpInput, TokenResp
       name: userName,
       email: emailAddress,
       password: newPassword,
-      rememberMe: z.boolean().exactOptional(),
+      rememberMe: z.exactOptional(z.boolean()),
     }),
     output: tokens,
     async run({ name, email, password, rememberMe }, context) {
@@ -127,8 +122,8 @@ export async function recordFailure(
   userId: string | null,
   reason: 'INVALID_CREDENTIALS' | 'ACCOUNT_BANNED',
   { change, config, address }: EndpointContext,
-): Promise<void> {
-  await change(async (_trx, record) =>
-    record({ type: 'sign-in.failed', at: config.now(), userId, reason, address }),
-  )
+): Promise<Error> {
+  const failure = { type: 'sign-in.failed', at: config.now(), userId, reason, address } as const
+  await change(async (_trx, record) => record(failure))
+  return reason === 'ACCOUNT_BANNED' ? new AuthError(reason) : emailPasswordError(reason)
 }

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import type { AuthTransaction } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint, type EndpointContext } from '../../endpoints/endpoint.ts'
 import { prepareTokens } from '../../endpoints/issue-tokens.ts'
@@ -12,6 +12,7 @@ import { createNotice, moveToEmail, type VerifiedEmail } from './change-email.ts
 import { consumeLink, createLink, findLink, isReserved } from './links.ts'
 import { emailPasswordError, requireEmail, type Settings } from './settings.ts'
 
+/** Sends a link that verifies the caller's email. */
 export function sendVerificationEmail(settings: Settings): Endpoint<object, SuccessResponse, false> {
   return defineEndpoint({
     ...ENDPOINTS.sendVerificationEmail,
@@ -43,7 +44,7 @@ export function verifyEmail(settings: Settings): Endpoint<{ token: string }, Ver
     ...ENDPOINTS.verifyEmail,
     caller: 'anyone',
     setsCookies: true,
-    input: z.strictObject({ token: z.string().min(1).max(128) }),
+    input: z.strictObject({ token: z.string().check(z.minLength(1), z.maxLength(128)) }),
     output: verifiedEmail,
     async run({ token }, context) {
       await countAddress(context, limits)
@@ -87,11 +88,7 @@ async function prepareRenewal(userId: string, context: EndpointContext) {
 
 /** @throws EndpointError `LINK_INVALID` if the address has changed since the link was sent */
 async function markVerified(trx: AuthTransaction, { userId, email, now }: VerifiedEmail): Promise<void> {
-  const { numUpdatedRows } = await trx
-    .updateTable('user')
-    .set({ emailVerified: true, updatedAt: now })
-    .where('id', '=', userId)
-    .where('email', '=', email)
-    .executeTakeFirst()
+  const update = trx.updateTable('user').set({ emailVerified: true, updatedAt: now }).where('id', '=', userId)
+  const { numUpdatedRows } = await update.where('email', '=', email).executeTakeFirst()
   if (numUpdatedRows === 0n) throw emailPasswordError('LINK_INVALID')
 }

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import type { AuthTransaction } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { done, id } from '../../endpoints/plain-schemas.ts'
@@ -19,10 +19,7 @@ import { withOwnTables } from './tables.ts'
 
 export type InviteMemberInput = { organizationId: string; email: string; role: string }
 
-/**
- * Invites an email address, in place of a pending invitation to it. The response and the work are the same
- * whether or not an account has the address.
- */
+/** Invites an email address, in place of a pending invitation to it. Doesn't reveal if it has an account. */
 export function inviteMember(
   settings: Settings,
 ): Endpoint<InviteMemberInput, { invitation: InvitationResponse }, false> {
@@ -55,22 +52,15 @@ export function inviteMember(
         const organization = await lockMembership(trx, { organizationId, userId })
         requireManager(organization.role, role, context)
         await rejectMember(trx, organizationId, email)
-        const pending = await withOwnTables(trx)
-          .deleteFrom('invitation')
-          .where(({ and }) => and({ organizationId, email }))
-          .returning('role')
-          .executeTakeFirst()
+        const deletion = withOwnTables(trx).deleteFrom('invitation').where('email', '=', email)
+        const ofOrganization = deletion.where('organizationId', '=', organizationId)
+        const pending = await ofOrganization.returning('role').executeTakeFirst()
         // Only owners may replace an invitation to become an owner.
         if (pending !== undefined) requireManager(organization.role, pending.role, context)
         await withOwnTables(trx).insertInto('invitation').values(row).execute()
         const detail = { organizationId, invitationId: row.id, role }
-        record({
-          type: 'organization:invitation-created',
-          userId: null,
-          actorId: userId,
-          at: createdAt,
-          detail,
-        })
+        const created = { userId: null, actorId: userId, at: createdAt, detail }
+        record({ type: 'organization:invitation-created', ...created })
         return organization
       })
       const inviter = { id: userId, name: session.user.name, email: session.user.email }
@@ -103,7 +93,7 @@ export const listInvitations: Endpoint<OrganizationPageInput, ListInvitationsOut
   ...ENDPOINTS.listInvitations,
   caller: 'user',
   input: pageInput,
-  output: z.object({ invitations: z.array(invitationResponse), nextCursor: z.string().nullable() }),
+  output: z.object({ invitations: z.array(invitationResponse), nextCursor: z.nullable(z.string()) }),
   async run({ organizationId, ...input }, context) {
     const { identity, config, database } = context
     const { role } = await findMembership(database.db, { organizationId, userId: identity.userId })
@@ -125,6 +115,7 @@ export const listInvitations: Endpoint<OrganizationPageInput, ListInvitationsOut
 
 export type CancelInvitationInput = { organizationId: string; invitationId: string }
 
+/** Withdraws a pending invitation. */
 export const cancelInvitation: Endpoint<CancelInvitationInput, SuccessResponse, false> = defineEndpoint({
   ...ENDPOINTS.cancelInvitation,
   caller: 'user',
@@ -136,11 +127,9 @@ export const cancelInvitation: Endpoint<CancelInvitationInput, SuccessResponse, 
     await context.change(async (trx, record) => {
       const { role } = await lockMembership(trx, { organizationId, userId })
       requireManager(role, 'member', context)
-      const canceled = await withOwnTables(trx)
-        .deleteFrom('invitation')
-        .where(({ and }) => and({ id: invitationId, organizationId }))
-        .returning('role')
-        .executeTakeFirst()
+      const deletion = withOwnTables(trx).deleteFrom('invitation').where('id', '=', invitationId)
+      const ofOrganization = deletion.where('organizationId', '=', organizationId)
+      const canceled = await ofOrganization.returning('role').executeTakeFirst()
       if (canceled === undefined) throw organizationError('INVITATION_NOT_FOUND')
       requireManager(role, canceled.role, context)
       const detail = { organizationId, invitationId }

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { done, id } from '../../endpoints/plain-schemas.ts'
@@ -28,7 +28,7 @@ export const listMembers: Endpoint<OrganizationPageInput, ListMembersOutput, fal
   ...ENDPOINTS.listMembers,
   caller: 'user',
   input: pageInput,
-  output: z.object({ members: z.array(memberResponse), nextCursor: z.string().nullable() }),
+  output: z.object({ members: z.array(memberResponse), nextCursor: z.nullable(z.string()) }),
   async run({ organizationId, ...input }, { identity: { userId }, database: { db } }) {
     await findMembership(db, { organizationId, userId })
     const query = withOwnTables(db)
@@ -65,11 +65,11 @@ export function setMemberRole({ roles }: Settings): Endpoint<SetMemberRoleInput,
         const db = withOwnTables(trx)
         await db.updateTable('member').set({ role }).where('id', '=', member.id).execute()
         // Invitations to roles that the member can no longer give.
-        const givable = roles.filter((other) => mayManage(role, other))
+        const grantable = roles.filter((other) => mayManage(role, other))
         await db
           .deleteFrom('invitation')
           .where(({ and }) => and({ organizationId, inviterId: userId }))
-          .$if(givable.length > 0, (invitations) => invitations.where('role', 'not in', givable))
+          .$if(grantable.length > 0, (invitations) => invitations.where('role', 'not in', grantable))
           .execute()
         const actorId = userId === callerId ? null : callerId
         const detail = { organizationId, role }
@@ -107,10 +107,7 @@ export const removeMember: Endpoint<RemoveMemberInput, SuccessResponse, false> =
   },
 })
 
-/**
- * Ends the memberships of a user who is being deleted. Organizations without other members are deleted too.
- * @throws EndpointError `OWNER_NEEDED` if other members would be left without an owner
- */
+/** Ends a user's memberships, and deletes organizations left empty. @throws EndpointError `OWNER_NEEDED` */
 export async function leaveOrganizations(
   trx: AuthTransaction,
   record: RecordEvent,
@@ -118,21 +115,13 @@ export async function leaveOrganizations(
 ): Promise<void> {
   const db = withOwnTables(trx)
   // The user is locked, so their memberships can't change meanwhile.
-  const own = await db
-    .selectFrom('member')
-    .select(['organizationId', 'role'])
-    .where('userId', '=', userId)
-    .execute()
+  const memberships = db.selectFrom('member').select(['organizationId', 'role'])
+  const own = await memberships.where('userId', '=', userId).execute()
   if (own.length === 0) return
   const organizationIds = own.map(({ organizationId }) => organizationId)
   await lockOrganizations(trx, organizationIds)
-  const others = await db
-    .selectFrom('member')
-    .select('organizationId')
-    .distinct()
-    .where('organizationId', 'in', organizationIds)
-    .where('userId', '!=', userId)
-    .execute()
+  const ofOthers = db.selectFrom('member').select('organizationId').distinct().where('userId', '!=', userId)
+  const others = await ofOthers.where('organizationId', 'in', organizationIds).execute()
   const shared = new Set(others.map(({ organizationId }) => organizationId))
   for (const { organizationId, role } of own)
     if (role === OWNER && shared.has(organizationId))

@@ -10,18 +10,14 @@ import { withOwnTables } from './tables.ts'
 /** The role that every organization has at least once. */
 export const OWNER = 'owner'
 
-/** Owners may manage members of every role, admins all but owners, and other roles none. */
-export function mayManage(actorRole: string, role: string): boolean {
-  return actorRole === OWNER || (actorRole === 'admin' && role !== OWNER)
+/** Returns whether a role may manage another. Owners may manage all, admins all but owners, others none. */
+export function mayManage(ownRole: string, role: string): boolean {
+  return ownRole === OWNER || (ownRole === 'admin' && role !== OWNER)
 }
 
 /** @throws AuthError `ROLE_REQUIRED` unless {@link mayManage} */
-export function requireManager(
-  actorRole: string,
-  role: string,
-  { session, config }: Pick<AuthorizedContext, 'session' | 'config'>,
-): void {
-  if (!mayManage(actorRole, role)) throw denial('ROLE_REQUIRED', session.id, config)
+export function requireManager(ownRole: string, role: string, { session, config }: AuthorizedContext): void {
+  if (!mayManage(ownRole, role)) throw denial('ROLE_REQUIRED', session.id, config)
 }
 
 export type MembershipKey = { readonly organizationId: string; readonly userId: string }
@@ -67,24 +63,14 @@ async function lockMembers(trx: AuthTransaction, organizationId: string, others:
 }
 
 /** Locks organizations: their members and invitations stay as they are until the end of the transaction. */
-export async function lockOrganizations(
-  trx: AuthTransaction,
-  organizationIds: readonly string[],
-): Promise<void> {
-  await withOwnTables(trx)
-    .selectFrom('organization')
-    .select('id')
-    .where('id', 'in', organizationIds)
-    .orderBy('id')
-    .forNoKeyUpdate()
-    .execute()
+export async function lockOrganizations(trx: AuthTransaction, ids: readonly string[]): Promise<void> {
+  const organizations = withOwnTables(trx).selectFrom('organization').select('id').where('id', 'in', ids)
+  await organizations.orderBy('id').forNoKeyUpdate().execute()
 }
 
 function selectMember(db: AuthKysely, { organizationId, userId }: MembershipKey) {
-  return withOwnTables(db)
-    .selectFrom('member')
-    .select(['id', 'role'])
-    .where(({ and }) => and({ organizationId, userId }))
+  const members = withOwnTables(db).selectFrom('member').select(['id', 'role'])
+  return members.where('organizationId', '=', organizationId).where('userId', '=', userId)
 }
 
 export async function findRole(db: AuthKysely, key: MembershipKey): Promise<string | null> {
@@ -92,16 +78,15 @@ export async function findRole(db: AuthKysely, key: MembershipKey): Promise<stri
   return found?.role ?? null
 }
 
-export async function requireMember(
-  trx: AuthTransaction,
-  key: MembershipKey,
-): Promise<{ id: string; role: string }> {
+type Member = { id: string; role: string }
+
+export async function requireMember(trx: AuthTransaction, key: MembershipKey): Promise<Member> {
   const member = await selectMember(trx, key).executeTakeFirst()
   if (member === undefined) throw organizationError('MEMBER_NOT_FOUND')
   return member
 }
 
-/** Locks a membership until the end of the transaction, so a later change of it finds the caller's session. */
+/** Locks a membership until the transaction ends, so a later change of it finds the caller's session. */
 export async function lockRole(trx: AuthTransaction, key: MembershipKey): Promise<string> {
   const member = await selectMember(trx, key).forShare().executeTakeFirst()
   if (member === undefined) throw organizationError('ORGANIZATION_NOT_FOUND')
@@ -128,16 +113,14 @@ export async function requireOtherOwner(
   if (other === undefined) throw organizationError('OWNER_NEEDED')
 }
 
-/**
- * Makes a user a member, and activates the organization if the session has none. The user is locked, so the
- * number of their organizations can't change meanwhile. @throws EndpointError `TOO_MANY_ORGANIZATIONS`
- */
+/** Adds a member, and activates the organization if their session has none. */
 export async function joinOrganization(
   trx: AuthTransaction,
   member: MembershipKey & { readonly role: string; readonly createdAt: Date },
   { sessionId, maxOrganizationsPerUser }: { sessionId: string; maxOrganizationsPerUser: number },
 ): Promise<void> {
   const db = withOwnTables(trx)
+  // The user is locked, so the number of their organizations can't change meanwhile.
   const { count } = await db
     .selectFrom('member')
     .select(({ fn }) => fn.countAll().as('count'))

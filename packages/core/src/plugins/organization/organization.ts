@@ -25,7 +25,7 @@ export type OrganizationEndpoints = {
  * Adds organizations: members with roles, invitations, and the organization that a session works in.
  * `ctx.session` gets `activeOrganizationId` and `activeOrganizationRole`. `requireOrganizationRole` of
  * `@sallyport/trpc` checks them.
- * @example organization({ deliverInvitation: async ({ email, token }) => mailer.send(email, texts.invitation(token)) })
+ * @example organization({ deliverInvitation: ({ email, token }) => mailer.send(email, texts.invite(token)) })
  * @throws ConfigurationError naming the option that can't work
  */
 export function organization(

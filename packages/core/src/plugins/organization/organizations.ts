@@ -1,10 +1,11 @@
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import type { AuthTransaction } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { done, id } from '../../endpoints/plain-schemas.ts'
 import { userName } from '../../endpoints/user-record.ts'
 import { ENDPOINTS, type OrganizationResponse, type SuccessResponse } from '../../protocol.ts'
 import { denial } from '../../session/report-denial.ts'
+import { isDuplicate } from '../internal.ts'
 import { joinOrganization, lockMembership, OWNER, requireManager } from './membership.ts'
 import { organizationResponse, slugSchema } from './plain-schemas.ts'
 import { CHANGES, organizationError, type Settings } from './settings.ts'
@@ -24,7 +25,7 @@ export function createOrganization(settings: Settings): Endpoint<CreateOrganizat
   return defineEndpoint({
     ...ENDPOINTS.createOrganization,
     caller: 'user',
-    input: z.strictObject({ name: userName, slug: slugSchema.exactOptional() }),
+    input: z.strictObject({ name: userName, slug: z.exactOptional(slugSchema) }),
     output: z.object({ organization: organizationResponse }),
     async run({ name, slug }, { session, config, limit, change }) {
       const { userId } = session
@@ -78,13 +79,14 @@ function slugOf(name: string): string {
 
 export type UpdateOrganizationInput = { organizationId: string; name?: string; slug?: string }
 
+/** Renames an organization, or changes its slug. Only owners and admins may call it. */
 export const updateOrganization: Endpoint<UpdateOrganizationInput, Changed, false> = defineEndpoint({
   ...ENDPOINTS.updateOrganization,
   caller: 'user',
   input: z.strictObject({
     organizationId: id,
-    name: userName.exactOptional(),
-    slug: slugSchema.exactOptional(),
+    name: z.exactOptional(userName),
+    slug: z.exactOptional(slugSchema),
   }),
   output: z.object({ organization: organizationResponse }),
   async run({ organizationId, name, slug }, context) {
@@ -100,7 +102,9 @@ export const updateOrganization: Endpoint<UpdateOrganizationInput, Changed, fals
         .set(changed)
         .where('id', '=', organizationId)
         .execute()
-        .catch(rethrowTaken)
+        .catch((cause: unknown) => {
+          throw isDuplicate(cause) ? organizationError('SLUG_TAKEN', { cause }) : cause
+        })
       const detail = { organizationId, ...changed }
       record({ type: 'organization:updated', userId: null, actorId: userId, at, detail })
       return { body: { organization: { ...organization, ...changed } } }
@@ -108,14 +112,7 @@ export const updateOrganization: Endpoint<UpdateOrganizationInput, Changed, fals
   },
 })
 
-/** Only the slug must be unique here. */
-function rethrowTaken(error: unknown): never {
-  const code = error instanceof Error && 'code' in error ? error.code : null
-  const isTaken = code === '23505' || code === 'SQLITE_CONSTRAINT_UNIQUE'
-  throw isTaken ? organizationError('SLUG_TAKEN', { cause: error }) : error
-}
-
-/** Deletes an organization with its members and invitations. Sessions that worked in it work in none. */
+/** Deletes an organization with its members and invitations. Only owners may call it. */
 export const deleteOrganization: Endpoint<{ organizationId: string }, SuccessResponse, false> =
   defineEndpoint({
     ...ENDPOINTS.deleteOrganization,
@@ -129,11 +126,8 @@ export const deleteOrganization: Endpoint<{ organizationId: string }, SuccessRes
         const { role } = await lockMembership(trx, { organizationId, userId: actorId, others: 'all' })
         requireManager(role, OWNER, context)
         const db = withOwnTables(trx)
-        const members = await db
-          .deleteFrom('member')
-          .where('organizationId', '=', organizationId)
-          .returning('userId')
-          .execute()
+        const deletion = db.deleteFrom('member').where('organizationId', '=', organizationId)
+        const members = await deletion.returning('userId').execute()
         await db.deleteFrom('organization').where('id', '=', organizationId).execute()
         const detail = { organizationId }
         for (const { userId } of members)

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import type { AuthTransaction } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { id } from '../../endpoints/plain-schemas.ts'
@@ -9,6 +9,7 @@ import { organizationResponse, toIso } from './plain-schemas.ts'
 import { CHANGES, organizationError, type Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
+/** Lists the organizations of the caller by name. */
 export const listOrganizations: Endpoint<object, { organizations: OrganizationResponse[] }, false> =
   defineEndpoint({
     ...ENDPOINTS.listOrganizations,
@@ -32,15 +33,15 @@ export const listOrganizations: Endpoint<object, { organizations: OrganizationRe
 /** Null for no organization. */
 export type SetActiveOrganizationInput = { organizationId: string | null }
 
-/** Makes the caller's session work in another organization. Their other sessions keep theirs. */
+/** Sets the active organization of the caller's session. Their other sessions keep theirs. */
 export const setActiveOrganization: Endpoint<SetActiveOrganizationInput, ActiveOrganizationResponse, false> =
   defineEndpoint({
     ...ENDPOINTS.setActiveOrganization,
     caller: 'user',
-    input: z.strictObject({ organizationId: id.nullable() }),
+    input: z.strictObject({ organizationId: z.nullable(id) }),
     output: z.object({
-      activeOrganizationId: z.string().nullable(),
-      activeOrganizationRole: z.string().nullable(),
+      activeOrganizationId: z.nullable(z.string()),
+      activeOrganizationRole: z.nullable(z.string()),
     }),
     async run({ organizationId }, { identity: { userId, sessionId }, config, limit, change }) {
       await limit(`organization:change:${userId}`, CHANGES)
@@ -74,18 +75,15 @@ export function acceptInvitation(
   return defineEndpoint({
     ...ENDPOINTS.acceptInvitation,
     caller: 'user',
-    input: z.strictObject({ token: z.string().min(1).max(128) }),
+    input: z.strictObject({ token: z.string().check(z.minLength(1), z.maxLength(128)) }),
     output: z.object({ organization: organizationResponse }),
     async run({ token }, { identity: { userId, sessionId }, config, limit, change }) {
       await limit(`organization:accept:${userId}`, limits.acceptances)
       const tokenHash = await hashSecret(token)
       const now = config.now()
       return change(async (trx, record) => {
-        const {
-          id: invitationId,
-          organizationId,
-          role,
-        } = await consumeInvitation(trx, { tokenHash, userId, now })
+        const invitation = await consumeInvitation(trx, { tokenHash, userId, now })
+        const { id: invitationId, organizationId, role } = invitation
         const key = { organizationId, userId }
         if ((await findRole(trx, key)) !== null) throw organizationError('ALREADY_MEMBER')
         await joinOrganization(trx, { ...key, role, createdAt: now }, { sessionId, maxOrganizationsPerUser })
@@ -111,12 +109,9 @@ async function consumeInvitation(trx: AuthTransaction, acceptance: Acceptance) {
 
 async function findInvitation(trx: AuthTransaction, { tokenHash, userId, now }: Acceptance) {
   const db = withOwnTables(trx)
-  const invitation = await db
-    .selectFrom('invitation')
-    .select(['id', 'organizationId', 'role', 'email'])
-    .where('token', '=', tokenHash)
-    .where('expiresAt', '>', now)
-    .executeTakeFirst()
+  const query = db.selectFrom('invitation').select(['id', 'organizationId', 'role', 'email'])
+  const unexpired = query.where('token', '=', tokenHash).where('expiresAt', '>', now)
+  const invitation = await unexpired.executeTakeFirst()
   if (invitation === undefined) throw organizationError('INVITATION_INVALID')
   // Read from the locked row: the email may have changed since the caller was authenticated.
   const user = await db.selectFrom('user').select('email').where('id', '=', userId).executeTakeFirstOrThrow()

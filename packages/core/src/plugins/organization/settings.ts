@@ -6,19 +6,22 @@ import type { SessionUser } from '../../session/session.ts'
 import { rateLimits } from '../internal.ts'
 
 export const ORGANIZATION_ERRORS = {
-  INVITATION_INVALID: { status: 400, message: 'This invitation has expired, was withdrawn or has been used' },
-  INVITATION_FOR_ANOTHER: { status: 403, message: 'This invitation is for another email address' },
+  INVITATION_INVALID: {
+    status: 400,
+    message: 'This invitation has expired or has been used. Ask for a new one.',
+  },
+  INVITATION_FOR_ANOTHER: { status: 403, message: 'Sign in with the email address that was invited' },
   ORGANIZATION_NOT_FOUND: { status: 404, message: 'Organization not found' },
   MEMBER_NOT_FOUND: { status: 404, message: 'Member not found' },
   INVITATION_NOT_FOUND: { status: 404, message: 'Invitation not found' },
-  SLUG_TAKEN: { status: 409, message: 'Another organization has this slug' },
+  SLUG_TAKEN: { status: 409, message: 'Another organization has this slug. Choose a different one.' },
   ALREADY_MEMBER: { status: 409, message: 'This user is already a member' },
-  OWNER_NEEDED: {
-    status: 409,
-    message: 'An organization needs an owner. Make another member an owner, or delete the organization.',
+  OWNER_NEEDED: { status: 409, message: 'An organization needs an owner. Make another member an owner.' },
+  TOO_MANY_ORGANIZATIONS: { status: 409, message: 'You are in too many organizations. Leave one first.' },
+  INVITATIONS_UNAVAILABLE: {
+    status: 501,
+    message: 'This app cannot deliver invitations. Contact its operator.',
   },
-  TOO_MANY_ORGANIZATIONS: { status: 409, message: 'You are a member of too many organizations' },
-  INVITATIONS_UNAVAILABLE: { status: 501, message: 'This app delivers no invitations' },
 } as const
 
 export const organizationError: ReturnType<typeof rejections<typeof ORGANIZATION_ERRORS>> =
@@ -57,7 +60,7 @@ export interface OrganizationOptions {
   readonly deliverInvitation?: DeliverInvitation
   /** More roles, for the app's checks. Here they may do what a `member` may. @default [] */
   readonly roles?: readonly string[]
-  /** Whether a user may create an organization; else 403 `ROLE_REQUIRED`. @default every user may */
+  /** Returns whether a user may create an organization; if not, 403 `ROLE_REQUIRED`. @default () => true */
   readonly allowCreate?: (user: SessionUser) => boolean | Promise<boolean>
   /** @default 100 */
   readonly maxOrganizationsPerUser?: number
@@ -67,17 +70,14 @@ export interface OrganizationOptions {
 }
 
 /** `roles` has all roles. */
-export interface Settings
-  extends Required<Omit<OrganizationOptions, 'deliverInvitation' | 'limits'>>,
-    Pick<OrganizationOptions, 'deliverInvitation'> {
-  readonly limits: OrganizationLimits
-}
+export type Settings = Required<Omit<OrganizationOptions, 'deliverInvitation' | 'limits'>> &
+  Pick<OrganizationOptions, 'deliverInvitation'> & { readonly limits: OrganizationLimits }
 
 const HOUR_SECONDS = 60 * 60
 const WEEK_SECONDS = 7 * 24 * HOUR_SECONDS
 const MAX_SECONDS = 100 * 365 * 24 * HOUR_SECONDS
 
-/** How often one user switches or renames organizations. Each change writes an audit record. */
+/** Limits how often one user switches or renames organizations. Each change writes an audit record. */
 export const CHANGES: RateLimit = { points: 300, duration: HOUR_SECONDS }
 
 const DEFAULT_LIMITS: OrganizationLimits = {
@@ -88,7 +88,6 @@ const DEFAULT_LIMITS: OrganizationLimits = {
   acceptances: { points: 30, duration: HOUR_SECONDS / 4 },
 }
 
-/** @throws ConfigurationError naming the option that can't work */
 export function toSettings({
   roles = [],
   allowCreate = () => true,
@@ -114,6 +113,6 @@ function allRoles(added: readonly string[]): readonly string[] {
   const invalid = roles.find((role, index) => !/^[\w-]{1,64}$/.test(role) || roles.indexOf(role) !== index)
   if (invalid === undefined) return roles
   throw new ConfigurationError(
-    `organization({ roles }): ${JSON.stringify(invalid)} is a duplicate, or isn't a name of letters, digits, dashes, and underscores`,
+    `organization({ roles }): ${JSON.stringify(invalid)} is a duplicate or not a valid name. Use letters, digits, dashes, and underscores.`,
   )
 }

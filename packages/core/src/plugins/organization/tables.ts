@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import type { Engine } from '../../database/mapping.ts'
 import type { Migrations } from '../../database/migrations.ts'
 import type { AuthTables, Timestamp } from '../../database/schema.ts'
@@ -29,12 +29,12 @@ export function withOwnTables(db: Kysely<AuthTables>): OrganizationKysely {
   return db.withTables<OrganizationTables>()
 }
 
-type Column = { readonly schema: z.ZodType<string | null> }
+type Column = { readonly schema: z.core.$ZodType<string | null> }
 
-/** The organization that a session works in, and the user's role there. Step 2 reads them on every call. */
+/** The active organization of a session, and the user's role there. Step 2 reads both on every call. */
 export const sessionColumns: { readonly [Name in keyof ActiveOrganizationResponse]: Column } = {
-  activeOrganizationId: { schema: z.string().nullable() },
-  activeOrganizationRole: { schema: z.string().nullable() },
+  activeOrganizationId: { schema: z.nullable(z.string()) },
+  activeOrganizationRole: { schema: z.nullable(z.string()) },
 }
 
 export const migrations: Migrations = {
@@ -82,11 +82,8 @@ export const migrations: Migrations = {
         (key) => key.onDelete('cascade'),
       )
       .execute()
-    await schema
-      .createIndex('invitation_inviter')
-      .on('invitation')
-      .columns(['organizationId', 'inviterId'])
-      .execute()
+    const inviter = schema.createIndex('invitation_inviter').on('invitation')
+    await inviter.columns(['organizationId', 'inviterId']).execute()
     await schema.createIndex('invitation_expiresAt').on('invitation').column('expiresAt').execute()
     for (const statement of activeOrganizationTriggers(engine)) await statement.execute(db)
   },
@@ -99,10 +96,7 @@ const followMember = (row: 'old' | 'new') =>
     (select "organizationId", "role" from "member" where "organizationId" = ${row}."organizationId" and "userId" = ${row}."userId")
   where "userId" = ${row}."userId" and "activeOrganizationId" = ${row}."organizationId";`)
 
-/**
- * Creates triggers that keep sessions equal to the membership's row, even if it is changed by hand. A change
- * notifies watchers of the session on every node, as a change of the user's role does.
- */
+/** Creates triggers that copy a changed membership into its sessions, even if it is changed by hand. */
 function activeOrganizationTriggers(engine: Engine): RawBuilder<unknown>[] {
   if (engine === 'postgres') return postgresTriggers()
   return [

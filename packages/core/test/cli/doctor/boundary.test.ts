@@ -7,7 +7,7 @@ import { CLEAN_APP, writeApp } from '../../support/write-app.ts'
 
 const directory = temporaryDirectory()
 
-/** Checks an app in a folder, which has the usual names. */
+/** Checks an app in a folder with the default file names. */
 function checkApp(folder: string) {
   const root = realpathSync(folder)
   const find = (name: string) => (existsSync(join(root, 'src', name)) ? join(root, 'src', name) : null)
@@ -21,17 +21,17 @@ function checkApp(folder: string) {
   })
 }
 
-/** Checks the clean app with some of its files changed. */
+/** Checks the clean app with some files replaced. */
 const checkWith = (changed: Readonly<Record<string, string | null>>) =>
   checkApp(writeApp(directory, { ...CLEAN_APP, ...changed }))
 
 const toGate = (...files: string[]) => [...files, 'src/get-auth.ts']
 
-test('an app that keeps to the rule, with the modules that make procedures', async () => {
+test('accepts an app that follows the rule, and lists its procedure modules', async () => {
   expect(await checkWith({})).toEqual({ modules: 12, procedureModules: 4, violations: [] })
 })
 
-describe('a way around the rule is told with its imports', () => {
+describe('a violation is reported with its imports', () => {
   const helper = {
     'src/helper.ts': `import { getAuth } from './get-auth.ts'\nexport const help = getAuth`,
   }
@@ -59,12 +59,12 @@ describe('a way around the rule is told with its imports', () => {
       violations: [['procedure-module', toGate('src/routers/notes.ts', 'src/helper.ts')]],
     },
     {
-      way: 'a procedure module imports a helper for its effects',
+      way: 'a procedure module imports a helper for its side effects',
       files: { ...helper, ...notes(`import '../helper.ts'`) },
       violations: [['procedure-module', toGate('src/routers/notes.ts', 'src/helper.ts')]],
     },
     {
-      way: 'getAuth is passed on by other modules',
+      way: 'other modules re-export getAuth',
       files: {
         'src/lib/one.ts': `export { getAuth as authOf } from './two.ts'`,
         'src/lib/two.ts': `export * from '../get-auth.ts'`,
@@ -73,7 +73,7 @@ describe('a way around the rule is told with its imports', () => {
       violations: [['procedure-module', toGate('src/routers/notes.ts', 'src/lib/one.ts', 'src/lib/two.ts')]],
     },
     {
-      way: 'a procedure module imports a helper by an alias',
+      way: 'a procedure module imports a helper through an alias',
       files: {
         ...helper,
         ...notes(`import { help } from '~/helper'\nexport const used = help`),
@@ -100,7 +100,7 @@ describe('a way around the rule is told with its imports', () => {
       violations: [['procedure-module', ['src/routers/notes.ts', 'src/auth.ts']]],
     },
     {
-      way: 'the action builder imports the definition around getAuth',
+      way: 'the action builder imports the definition next to getAuth',
       files: {
         'src/authed-action.ts': `import './plugins-of.ts'\n${CLEAN_APP['src/authed-action.ts']}`,
         'src/plugins-of.ts': `import definition from './auth.ts'\nexport const { plugins } = definition`,
@@ -121,7 +121,7 @@ describe('a way around the rule is told with its imports', () => {
   })
 })
 
-describe('within the rule are', () => {
+describe('accepts', () => {
   const notes = (imports: string) => ({
     'src/routers/notes.ts': `${imports}\n${CLEAN_APP['src/routers/notes.ts']}`,
   })
@@ -138,34 +138,34 @@ describe('within the rule are', () => {
       },
     },
     {
-      what: 'a helper of a module that carries the definition anyway',
+      what: 'a helper of a module that imports the definition anyway',
       files: {
         'src/helper.ts': `import { getAuth } from './get-auth.ts'\nexport const help = getAuth`,
         'src/routers/report.ts': `import { help } from '../helper.ts'\nexport const used = help\n${CLEAN_APP['src/routers/report.ts']}`,
       },
     },
     {
-      what: 'modules of the server that import the definition and call a router',
+      what: 'server modules that import the definition and call a router',
       files: {
         'src/app.ts': `import './other.ts'\n${CLEAN_APP['src/app.ts']}`,
         'src/other.ts': `import './auth.ts'`,
       },
     },
     {
-      what: 'a server in one module, with procedures of its own',
+      what: 'a server in one module that also has procedures',
       files: {
         'src/server.ts': `import './auth.ts'\nimport { publicProcedure } from './procedures.ts'\npublicProcedure.query(() => 1)`,
       },
     },
     {
-      what: 'a definition that uses a builder, and through a helper what it is bound to',
+      what: 'a definition that uses a builder and, through a helper, getAuth',
       files: {
         'src/helper.ts': `import { getAuth } from './get-auth.ts'\nexport const help = getAuth`,
         'src/auth.ts': `import { help } from './helper.ts'\nimport { publicProcedure } from './procedures.ts'\nexport default [help, publicProcedure]`,
       },
     },
     {
-      what: 'a module that queries a database, beside the definition',
+      what: 'a module that queries a database, next to the definition',
       files: {
         'src/app.ts': `import './report-job.ts'\n${CLEAN_APP['src/app.ts']}`,
         'src/report-job.ts': `import './auth.ts'\nexport const run = (pool) => pool.query('select 1')`,
@@ -180,7 +180,7 @@ describe('within the rule are', () => {
   })
 })
 
-test('an app without a server: the modules that the rule names are checked', async () => {
+test('checks the modules that the rule names in an app without a server', async () => {
   const shared = `import './get-auth.ts'\n${CLEAN_APP['src/procedures.ts']}`
   expect(await checkWith({ 'src/server.ts': null, 'src/procedures.ts': shared })).toMatchObject({
     procedureModules: 0,
@@ -189,7 +189,7 @@ test('an app without a server: the modules that the rule names are checked', asy
 })
 
 describe('the modules of packages', () => {
-  test('that are linked are followed: what they import of the app counts', async () => {
+  test('that are linked are followed into the app', async () => {
     const root = writeApp(directory, {
       ...CLEAN_APP,
       'src/routers/notes.ts': `import 'linked'\n${CLEAN_APP['src/routers/notes.ts']}`,
@@ -208,22 +208,19 @@ describe('the modules of packages', () => {
     ])
   })
 
-  test('that are not installed do not stop it', async () => {
+  test("ignores packages that aren't installed", async () => {
     const { violations } = await checkWith({
       'src/server.ts': `import 'not-installed'\nimport './app.ts'`,
     })
     expect(violations).toEqual([])
   })
 
-  test.each(['~/get-auth', '@/get-auth', '#get-auth'])(
-    'an alias that is not declared does: %s',
-    async (alias) => {
-      const notes = `import { getAuth } from '${alias}'\n${CLEAN_APP['src/routers/notes.ts']}\nexport const used = getAuth`
-      await expect(checkWith({ 'src/routers/notes.ts': notes })).rejects.toThrow(`imports ${alias}`)
-    },
-  )
+  test.each(['~/get-auth', '@/get-auth', '#get-auth'])('rejects an undeclared alias: %s', async (alias) => {
+    const notes = `import { getAuth } from '${alias}'\n${CLEAN_APP['src/routers/notes.ts']}\nexport const used = getAuth`
+    await expect(checkWith({ 'src/routers/notes.ts': notes })).rejects.toThrow(`imports ${alias}`)
+  })
 
-  test('a file of the app that is not there does', async () => {
+  test('rejects a missing file of the app', async () => {
     await expect(checkWith({ 'src/server.ts': `import './missing.ts'` })).rejects.toThrow('./missing.ts')
   })
 })

@@ -29,13 +29,13 @@ beforeEach(async () => {
   bob = await storeSession(database)
 })
 
-/** Waits until so many listen and have caught up, and these know it. */
+/** Waits until this many connections listen and have caught up, and these databases deliver. */
 async function listeners(count: number, ...databases: OpenDatabase[]): Promise<void> {
   await until(async () => (await listenerPids()).length === count)
   await delivered(...databases)
 }
 
-/** Of the connections that listen, and have nothing else to do. */
+/** Returns the process ids of connections that listen and are idle. */
 async function listenerPids(): Promise<number[]> {
   const found = await database.rows(`select pid from pg_stat_activity
     where application_name = 'sallyport-listen' and state = 'idle' and query like '%revocation_log%'
@@ -53,7 +53,7 @@ const remove = ({ sessionId }: SessionKey) =>
   database.run(`delete from session where id = ${literal(sessionId)}`)
 const called = (...fns: (() => void)[]) => until(() => fns.every((fn) => vi.mocked(fn).mock.calls.length > 0))
 
-/** Waits until every earlier notification has arrived: they come in the order of the commits. */
+/** Waits until every earlier notification has arrived: they arrive in commit order. */
 async function delivered(...databases: OpenDatabase[]): Promise<void> {
   const last = await storeSession(database)
   const listening = databases.map((opened) => {
@@ -73,19 +73,19 @@ async function connectByHand(): Promise<pg.Client> {
 }
 
 describe('a change', () => {
-  test('of all sessions at once by truncate is heard by everyone', async () => {
+  test('of all sessions at once by truncate reaches every listener', async () => {
     const everyone = [listen(here, ada), listen(there, ada), listen(there, bob)]
     await database.run('truncate session')
     await called(...everyone)
   })
 
-  test('is read from the log once, however often that is read while an earlier transaction goes on', async () => {
+  test('is read from the log once, however often the log is read during an earlier open transaction', async () => {
     const earlier = await connectByHand()
     await earlier.query('begin; select pg_current_xact_id()')
     const listener = listen(there, ada)
     await remove(ada)
     await called(listener)
-    // Notified, and then read.
+    // First notified, then read.
     for (let look = 0; look < 3; look++) {
       const reads = spyOnLog()
       await database.run(`notify sallyport_revocation, 'look'`)
@@ -105,7 +105,7 @@ describe('a change', () => {
     expect(await revision).toBeGreaterThan(before)
   })
 
-  test('of this process calls the listeners at once when it is published', () => {
+  test('made by this process calls the listeners as soon as it is published', () => {
     const listener = listen(here, ada)
     here.revocations.publish(ada)
     expect(listener).toHaveBeenCalledOnce()
@@ -121,21 +121,21 @@ describe('a change', () => {
   })
 })
 
-describe('a notification of another program', () => {
+describe('a notification from another program', () => {
   test.each([
     ['nothing', ''],
-    ['no JSON', 'x'],
-    ['half of one', '["1",'],
+    ['invalid JSON', 'x'],
+    ['truncated JSON', '["1",'],
     ['null', 'null'],
     ['a number', '5'],
     ['text', '"look"'],
     ['an object', '{"0":"1"}'],
-    ['too little', '["1"]'],
-    ['too much', '["1","a","b","c"]'],
+    ['too few items', '["1"]'],
+    ['too many items', '["1","a","b","c"]'],
     ['numbers', '[1,2,3]'],
     ['a nested list', '[["1"],null,null]'],
     ['7,999 bytes', `${'['.repeat(7_999)}`],
-  ])('of %s costs a read of the log, and the next change arrives', async (_name, payload) => {
+  ])('with %s costs one read of the log, and the next change still arrives', async (_name, payload) => {
     const reads = spyOnLog()
     const pids = await listenerPids()
     const listener = listen(there, ada)
@@ -143,7 +143,7 @@ describe('a notification of another program', () => {
     await delivered(here, there)
     await remove(ada)
     await called(listener)
-    // One for each of the two that listen, well before they would look by themselves.
+    // One read for each of the two listeners, well before the next poll.
     await until(() => reads() >= 2)
     expect(reads()).toBe(2)
     await listeners(2)
@@ -160,8 +160,8 @@ function spyOnLog(): () => number {
       .length
 }
 
-describe('a listener that is cut off', () => {
-  /** One that has opened the database through a proxy, and listens. */
+describe('a disconnected listener', () => {
+  /** Opens the database through a proxy, and listens. */
   async function openThroughProxy() {
     const proxy = await startProxy(server.port)
     const opened = await openPostgres(database.url.replace(`:${server.port}/`, `:${proxy.port}/`))
@@ -171,7 +171,7 @@ describe('a listener that is cut off', () => {
     return { proxy, opened, cutOff: () => database.rows(`select pg_terminate_backend(${pid}, 5000)`) }
   }
 
-  test('catches up on what was notified meanwhile', async () => {
+  test('catches up on the changes it missed', async () => {
     const { proxy, opened, cutOff } = await openThroughProxy()
     const listening = [ada, bob].map((key) => listen(opened, key))
     const other = listen(opened, await storeSession(database))
@@ -188,7 +188,7 @@ describe('a listener that is cut off', () => {
     expect(other).not.toHaveBeenCalled()
   })
 
-  test('does not publish what happened before it began', async () => {
+  test("doesn't publish changes from before it started", async () => {
     const before = await storeSession(database)
     await remove(before)
     const { opened, cutOff } = await openThroughProxy()
@@ -198,7 +198,7 @@ describe('a listener that is cut off', () => {
     expect(listener).not.toHaveBeenCalled()
   })
 
-  test('publishes a transaction that took its number early and was committed late', async () => {
+  test('publishes a transaction that was numbered early and committed late', async () => {
     const { proxy, opened, cutOff } = await openThroughProxy()
     const listening = { early: listen(opened, ada), late: listen(opened, bob) }
     const late = await connectByHand()
@@ -207,7 +207,7 @@ describe('a listener that is cut off', () => {
     await late.query('delete from session where id = $1', [bob.sessionId])
     await remove(ada)
     await called(listening.early)
-    // Reads the log in between, and begins after it.
+    // Reconnecting reads the log while the transaction is open, and starts after it.
     await cutOff()
     await listeners(3)
     expect(listening.late).not.toHaveBeenCalled()
@@ -221,7 +221,7 @@ describe('a listener that is cut off', () => {
     await called(listening.late)
   })
 
-  test('by a server that no longer responds is replaced', async () => {
+  test('is replaced if the server no longer responds', async () => {
     const { proxy, opened } = await openThroughProxy()
     const listener = listen(opened, ada)
     proxy.cut()
@@ -230,8 +230,8 @@ describe('a listener that is cut off', () => {
   })
 })
 
-describe('a server that accepts the listener and then rejects', () => {
-  /** How often a node connects in that time, while a statement of its listener is rejected. */
+describe('a server that accepts the listener but rejects a statement', () => {
+  /** Counts the connections of a node while the server rejects a statement of its listener. */
   async function attemptsIn(ms: number, rejected: string): Promise<number> {
     const proxy = await startProxy(server.port)
     const { query } = pg.Client.prototype
@@ -253,15 +253,15 @@ describe('a server that accepts the listener and then rejects', () => {
   }
 
   test.each([
-    ['to listen', 'listen sallyport'],
+    ['to start listening', 'listen sallyport'],
     ['to read the log', 'from revocation_log'],
-  ])('%s is not stormed', async (_name, rejected) => {
-    // Pauses that grow to half a second let through about five, and the lookups connect twice.
+  ])('gets few retries: %s', async (_name, rejected) => {
+    // Pauses that grow to half a second allow about five attempts. The lookups connect twice.
     expect(await attemptsIn(1_500, rejected)).toBeLessThan(10)
   })
 })
 
-test('what happens before the listener has its connection arrives', async () => {
+test('a change made before the listener connects still arrives', async () => {
   const proxy = await startProxy(server.port)
   const opening = openPostgres(database.url.replace(`:${server.port}/`, `:${proxy.port}/`), {
     connectTimeoutMs: 15_000,
@@ -278,7 +278,7 @@ test('what happens before the listener has its connection arrives', async () => 
   await called(listener)
 })
 
-test('100,000 entries that were missed are all published, in many turns', async () => {
+test('publishes 100,000 missed entries over many turns', async () => {
   const proxy = await startProxy(server.port)
   const opened = await openPostgres(database.url.replace(`:${server.port}/`, `:${proxy.port}/`))
   onTestFinished(opened.close)
@@ -286,7 +286,7 @@ test('100,000 entries that were missed are all published, in many turns', async 
   const listening = listen(opened, ada)
   proxy.hold()
   proxy.cut()
-  // Only in the log: no trigger notifies of these.
+  // Only in the log: no trigger notifies about these.
   await database.run(
     `insert into revocation_log ("sessionId", "userId") select n::text, 'missing' from generate_series(1, 99999) n`,
   )
@@ -306,7 +306,7 @@ test('100,000 entries that were missed are all published, in many turns', async 
   expect(most).toBeLessThanOrEqual(5_000)
 })
 
-test('a forged notification does not hide the change with its number', async () => {
+test("a forged notification doesn't hide the change with its number", async () => {
   const listener = listen(there, ada)
   const [{ next } = {}] = await database.rows(`select (coalesce(max(seq), 0) + 1)::text as next from (
     select last_value as seq from revocation_log_seq_seq) s`)
@@ -316,7 +316,7 @@ test('a forged notification does not hide the change with its number', async () 
   await called(listener)
 })
 
-test('after it is closed nothing is published, and no connection is left', async () => {
+test('publishes nothing and keeps no connection after it is closed', async () => {
   const closed = await openPostgres(database.url)
   await listeners(3, closed)
   const listener = listen(closed, ada)
@@ -327,7 +327,7 @@ test('after it is closed nothing is published, and no connection is left', async
   await listeners(2)
 })
 
-test('it is closed when the log is not being read any more', async () => {
+test('closes only after the current read of the log', async () => {
   const closed = await openPostgres(database.url)
   await listeners(3, closed)
   const ofClosed = (await listenerPids()).at(-1)
@@ -336,7 +336,7 @@ test('it is closed when the log is not being read any more', async () => {
   await locker.query('begin; lock table revocation_log in access exclusive mode')
   const waiting = () =>
     database.rows(`select pid from pg_stat_activity where pid = ${ofClosed} and wait_event_type = 'Lock'`)
-  // What is no entry makes it read the log.
+  // An invalid entry triggers a read of the log.
   await database.run("notify sallyport_revocation, 'no entry'")
   await until(async () => (await waiting()).length === 1)
   const isRead = closed.close().then(waiting)
@@ -345,7 +345,7 @@ test('it is closed when the log is not being read any more', async () => {
   await listeners(2)
 })
 
-test('closed while it connects, it leaves no connection', async () => {
+test('leaves no connection if it is closed while it connects', async () => {
   const proxy = await startProxy(server.port)
   const closed = await openPostgres(database.url.replace(`:${server.port}/`, `:${proxy.port}/`))
   await listeners(3, closed)

@@ -25,7 +25,7 @@ let bob: SessionKey
 
 beforeAll(async () => {
   database = await create()
-  // Makes the tables, and leaves no connections that look anything up.
+  // Creates the tables, and leaves no open lookup connections.
   await (await openPostgres(database.url)).close()
 })
 beforeEach(async () => {
@@ -33,7 +33,7 @@ beforeEach(async () => {
   bob = await storeSession(database)
 })
 
-/** What was opened, and the statements that its lookups have sent since, each as the ids of its sessions. */
+/** The open database, and the statements that its lookups have sent since, each as its session ids. */
 interface Opened {
   readonly proxy: TcpProxy
   readonly find: (key: SessionKey) => Promise<string | null>
@@ -58,13 +58,13 @@ async function open(options?: PostgresOptions, url = database.url, port = server
   }
 }
 
-/** Of a statement that looks anything up. */
+/** Returns whether the statement is a lookup. */
 function lookupIds(statement: unknown): string[][] {
   const { name, values } = statement as { name?: string; values?: [string[], string[]] }
   return name === 'sallyport_lookup' && values !== undefined && values[0].length > 0 ? [values[0]] : []
 }
 
-/** The ready connections for lookups, oldest first. */
+/** Returns the idle lookup connections, oldest first. */
 async function lookupPids(): Promise<number[]> {
   const found =
     await database.rows(`select pid from pg_stat_activity where application_name = 'sallyport-lookup'
@@ -72,7 +72,7 @@ async function lookupPids(): Promise<number[]> {
   return found.map(({ pid }) => Number(pid))
 }
 
-/** How a lookup ends: what it finds, or the reason. */
+/** Returns the result of a lookup, or the reason of its error. */
 const outcome = (lookup: Promise<string | null>) =>
   lookup.catch((error: unknown) => {
     if (isAuthError(error)) return error.reason
@@ -81,7 +81,7 @@ const outcome = (lookup: Promise<string | null>) =>
 
 const key = (sessionId: string) => ({ sessionId, userId: 'missing' })
 
-/** Makes lookups wait until it is released. */
+/** Blocks lookups until it is released. */
 async function lockSessions() {
   const locker = new pg.Client(database.url)
   locker.on('error', () => {})
@@ -100,7 +100,7 @@ const waitingForLock = async () =>
   ).map(({ pid }) => Number(pid))
 
 describe('lookups', () => {
-  test('leave at once when none is under way', async () => {
+  test('are sent at once if none is running', async () => {
     const { find, sent } = await open()
     const first = find(ada)
     expect(sent()).toEqual([[ada.sessionId]])
@@ -110,7 +110,7 @@ describe('lookups', () => {
     expect(await second).toBe(bob.sessionId)
   })
 
-  test('that come while one is under way leave together when it returns', async () => {
+  test('that arrive while one is running are sent together when it returns', async () => {
     const { find, sent } = await open()
     const all = [ada, bob, key('x'), ada, bob].map(find)
     expect(sent()).toEqual([[ada.sessionId]])
@@ -120,7 +120,7 @@ describe('lookups', () => {
     expect(sent()).toEqual([[ada.sessionId], [bob.sessionId, 'x', ada.sessionId, bob.sessionId]])
   })
 
-  test('never join a statement that was sent: each sees all that was committed before it was asked for', async () => {
+  test('never join a statement that was already sent: each sees every commit from before its call', async () => {
     const { find, sent, proxy } = await open()
     proxy.pauseAnswers()
     const first = [find(ada)]
@@ -135,7 +135,7 @@ describe('lookups', () => {
     expect(sent()).toHaveLength(2)
   })
 
-  test('with an id that no column can hold are not sent, and the others of their statement return', async () => {
+  test('with an id that no column can hold are not sent, and the others in the statement return', async () => {
     const { find, sent } = await open()
     const bad = ['\0', 'x\0', '\ud83d', 'x\udc00y'].flatMap((id) => [
       { ...ada, sessionId: id },
@@ -152,7 +152,7 @@ describe('lookups', () => {
 })
 
 describe('a lookup that takes too long', () => {
-  test('is 503, and later ones run on the standby', async () => {
+  test('is 503, and later lookups use the standby', async () => {
     const { find, sent } = await open({ lookupTimeoutMs: 400 })
     const pids = await lookupPids()
     const [stuck = 0] = pids
@@ -164,16 +164,16 @@ describe('a lookup that takes too long', () => {
     const later = [ada, bob].map((key) => outcome(find(key)))
     expect(await timedOut).toBe('SESSIONS_UNAVAILABLE')
     expect(await Promise.all(later)).toEqual([ada.sessionId, bob.sessionId])
-    // One that has waited as long as the first was given up too, and is not sent.
+    // A lookup that waited just as long also timed out, and is not sent.
     expect(await asLong).toBe('SESSIONS_UNAVAILABLE')
     expect(sent()).toEqual([[ada.sessionId], [ada.sessionId, bob.sessionId]])
-    // It is replaced, and never used again.
+    // The connection is replaced and never used again.
     await until(async () => (await lookupPids()).length === 3)
     expect(await find(ada)).toBe(ada.sessionId)
     expect((await lookupPids()).slice(0, 2)).toEqual(pids)
   })
 
-  test('for a lock is 503, and once the lock is gone lookups return', async () => {
+  test('because of a lock is 503, and lookups return once the lock is released', async () => {
     const { find } = await open({ lookupTimeoutMs: 150, statementTimeoutMs: 400 })
     const lock = await lockSessions()
     const lookups = [ada, bob, ada].map((key) => outcome(find(key)))
@@ -184,8 +184,8 @@ describe('a lookup that takes too long', () => {
   })
 })
 
-describe('a connection that is killed', () => {
-  test('with a lookup under way costs no 503: it is retried once', async () => {
+describe('a killed connection', () => {
+  test('during a lookup causes no 503: the lookup is retried once', async () => {
     const { find, sent } = await open()
     const lock = await lockSessions()
     const lookups = [ada, bob].map(find)
@@ -193,18 +193,18 @@ describe('a connection that is killed', () => {
     const [pid] = await waitingForLock()
     await database.rows(`select pg_terminate_backend(${pid}, 5000)`)
     await until(() => sent().length === 2)
-    // What was lost goes first, together with what has come since.
+    // Lost lookups go first, together with those that arrived since.
     expect(sent()).toEqual([[ada.sessionId], [ada.sessionId, bob.sessionId]])
     await lock.release()
     expect(await Promise.all(lookups)).toEqual([ada.sessionId, bob.sessionId])
   })
 
-  test('twice with the same lookup is 503, and the next returns', async () => {
+  test('twice during the same lookup is 503, and the next lookup returns', async () => {
     const { find, sent } = await open()
     const lock = await lockSessions()
     const lookup = outcome(find(ada))
     for (let kill = 1; kill <= 2; kill++) {
-      // The connection that replaces another waits as well, after the one in use.
+      // The replacement also waits, after the connection in use.
       await until(async () => (await waitingForLock()).length === kill && sent().length === kill)
       const [pid] = await waitingForLock()
       await database.rows(`select pg_terminate_backend(${pid}, 5000)`)
@@ -231,8 +231,8 @@ describe('a connection that is killed', () => {
   })
 })
 
-describe('a statement that is at fault', () => {
-  test('is 503 and costs no connection', async () => {
+describe('a faulty statement', () => {
+  test('is 503 and keeps the connection', async () => {
     const { find } = await open()
     const pids = await lookupPids()
     await database.run('alter table session rename column "expiresAt" to gone')
@@ -246,7 +246,7 @@ describe('a statement that is at fault', () => {
   })
 })
 
-test('a server that accepts the connections and rejects the statement is not stormed', async () => {
+test('retries rarely if the server accepts connections but rejects the statement', async () => {
   const { proxy } = await open()
   const pids = await lookupPids()
   await database.run('alter table session rename column "expiresAt" to gone')
@@ -254,11 +254,11 @@ test('a server that accepts the connections and rejects the statement is not sto
   for (const pid of pids) await database.rows(`select pg_terminate_backend(${pid}, 5000)`)
   const before = proxy.attempts
   await sleep(1_500)
-  // Pauses that grow to half a second let through about five.
+  // Pauses that grow to half a second allow about five attempts.
   expect(proxy.attempts - before).toBeLessThan(10)
 })
 
-test('after it is closed every lookup is 503, those that wait and those under way too, and no connection is left', async () => {
+test('after closing, every lookup is 503, also waiting and running ones, and no connection is left', async () => {
   const { find, opened } = await open()
   const lock = await lockSessions()
   const lookups = [ada, bob, ada].map((key) => outcome(find(key)))
@@ -270,7 +270,7 @@ test('after it is closed every lookup is 503, those that wait and those under wa
   await until(async () => (await lookupPids()).length === 0)
 })
 
-test('it is closed when the running statement has ended, which returns', async () => {
+test('closes once the running statement has ended, which returns', async () => {
   const { find, opened } = await open()
   const lock = await lockSessions()
   const lookup = outcome(find(ada))
@@ -282,7 +282,7 @@ test('it is closed when the running statement has ended, which returns', async (
 })
 
 describe('while the server is down', () => {
-  test('every lookup is 503, and when it is back they are right again; one attempt to connect at a time', async () => {
+  test('rejects every lookup with 503, tries one connection at a time, and recovers with the server', async () => {
     const { find, opened, proxy } = await open()
     const write = () =>
       opened.db.updateTable('user').set({ name: 'A' }).where('id', '=', ada.userId).execute()
@@ -311,7 +311,7 @@ describe('while the server is down', () => {
   })
 })
 
-test('a server in recovery is rejected: its data is stale', async () => {
+test('rejects a server in recovery, because its data is stale', async () => {
   const standby = await startPostgres()
   onTestFinished(() => standby.stop())
   const url = await standby.createDatabase('app')
@@ -332,7 +332,7 @@ test('a server in recovery is rejected: its data is stale', async () => {
   const { data_directory: directory } = await direct('show data_directory')
   await standby.crash()
   writeFileSync(join(directory, 'standby.signal'), '')
-  // Done when it takes writes, which is later.
+  // It accepts connections before it accepts writes. Wait for writes.
   const started = standby.start()
   await until(() =>
     direct('select 1').then(

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { openSqlite } from '@sallyport/core/sqlite'
 import Database from 'better-sqlite3'
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { type SqliteFeed, sqliteFeed } from '../../../src/database/sqlite/feed.ts'
+import { sqliteFeed } from '../../../src/database/sqlite/feed.ts'
 import { literal, storeSession } from '../../support/stored-sessions.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
 
@@ -16,7 +16,7 @@ afterAll(async () => {
   await there.close()
 })
 
-// Time passes when a test says so; the writes in between are real.
+// Time passes when a test advances it. The writes in between are real.
 beforeEach(
   () => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setImmediate', 'clearImmediate'] }),
 )
@@ -27,8 +27,12 @@ const byHand = { run: async (sql: string) => void hand.exec(sql) }
 const ada = await storeSession(byHand)
 const bob = await storeSession(byHand)
 
-/** A feed on a separate connection, and the statements that it runs. */
-function openFeed(): { feed: SqliteFeed; reader: Database.Database; statementsRun: () => string[] } {
+/** Opens a feed on a separate connection, and collects the statements that it runs. */
+function openFeed(): {
+  feed: ReturnType<typeof sqliteFeed>
+  reader: Database.Database
+  statementsRun: () => string[]
+} {
   const statements: string[] = []
   const reader = new Database(path, { readonly: true, verbose: (sql) => statements.push(String(sql)) })
   const feed = sqliteFeed(reader)
@@ -39,8 +43,8 @@ function openFeed(): { feed: SqliteFeed; reader: Database.Database; statementsRu
   return { feed, reader, statementsRun: () => statements.splice(0) }
 }
 
-/** A listener that was called once, as after every idle time. */
-function listen(feed: Pick<SqliteFeed, 'subscribe'>, key = ada) {
+/** Subscribes a listener that was called once, as after every idle time. */
+function listen(feed: Pick<ReturnType<typeof sqliteFeed>, 'subscribe'>, key = ada) {
   const listener = vi.fn<() => void>()
   const unsubscribe = feed.subscribe(key, listener)
   onTestFinished(unsubscribe)
@@ -56,8 +60,8 @@ const revoke = (...keys: { sessionId: string; userId: string }[]) => {
   })()
 }
 
-describe('what another connection has changed', () => {
-  test('arrives within 100 ms, at the listeners that it concerns', async () => {
+describe('a change by another connection', () => {
+  test('reaches the affected listeners within 100 ms', async () => {
     const { feed } = openFeed()
     const [adas, bobs] = [listen(feed), listen(feed, bob)]
     revoke(ada)
@@ -101,7 +105,7 @@ describe('what another connection has changed', () => {
   })
 })
 
-test('what this process publishes arrives at once', () => {
+test('publishes a change by this process at once', () => {
   const { feed } = openFeed()
   const { listener } = listen(feed)
   feed.publish(ada)
@@ -109,7 +113,7 @@ test('what this process publishes arrives at once', () => {
 })
 
 describe('a new listener', () => {
-  test('after an idle time is called once, since changes may have been missed', () => {
+  test('is called once after an idle time, because it may have missed changes', () => {
     const { feed } = openFeed()
     const listener = vi.fn<() => void>()
     const unsubscribe = feed.subscribe(ada, listener)
@@ -125,7 +129,7 @@ describe('a new listener', () => {
     expect(listener).toHaveBeenCalledTimes(2)
   })
 
-  test('that unsubscribes and subscribes again in one turn is called once', () => {
+  test('is called once if it unsubscribes and subscribes again in one turn', () => {
     const { feed } = openFeed()
     const listener = vi.fn<() => void>()
     feed.subscribe(ada, listener)()
@@ -134,7 +138,7 @@ describe('a new listener', () => {
     expect(listener).toHaveBeenCalledOnce()
   })
 
-  test('beside others is not called for earlier changes', () => {
+  test("isn't called for earlier changes if others are subscribed", () => {
     const { feed } = openFeed()
     listen(feed)
     const listener = vi.fn<() => void>()
@@ -145,7 +149,7 @@ describe('a new listener', () => {
 })
 
 describe('statements run', () => {
-  test('never without a listener, and there is no timer', () => {
+  test('never without a listener, and without a timer', () => {
     const { statementsRun } = openFeed()
     statementsRun()
     vi.advanceTimersByTime(10 * POLL_MS)
@@ -153,7 +157,7 @@ describe('statements run', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('only for the version while there are no writes', () => {
+  test('only for the version while nothing is written', () => {
     const { feed, statementsRun } = openFeed()
     listen(feed)
     statementsRun()
@@ -161,7 +165,7 @@ describe('statements run', () => {
     expect(statementsRun()).toEqual(Array(3).fill('PRAGMA data_version'))
   })
 
-  test('nothing any more after the last has gone', () => {
+  test('not after the last listener unsubscribes', () => {
     const { feed, statementsRun } = openFeed()
     const [one, other] = [listen(feed), listen(feed, bob)]
     one.unsubscribe()
@@ -175,7 +179,7 @@ describe('statements run', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('never after it is closed, even with a new listener', () => {
+  test('not after it is closed, even with a new listener', () => {
     const { feed, statementsRun, reader } = openFeed()
     listen(feed)
     feed.close()
@@ -190,7 +194,7 @@ describe('statements run', () => {
   })
 })
 
-test('100,000 entries at once are read 500 in a turn, however often it polls meanwhile, and all are published', async () => {
+test('reads 100,000 entries at 500 per turn, however often it polls, and publishes all of them', async () => {
   vi.useRealTimers()
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
@@ -216,7 +220,7 @@ test('100,000 entries at once are read 500 in a turn, however often it polls mea
   expect(listener).toHaveBeenCalledOnce()
 })
 
-test('entries that are pruned before they are read do not hide later ones', () => {
+test("pruning unread entries doesn't hide later ones", () => {
   const { feed } = openFeed()
   const { listener } = listen(feed)
   revoke(bob)
@@ -227,7 +231,7 @@ test('entries that are pruned before they are read do not hide later ones', () =
   expect(listener).toHaveBeenCalledOnce()
 })
 
-test('what cannot be read is read the next time', () => {
+test('retries a failed read at the next poll', () => {
   const { feed, reader } = openFeed()
   const { listener } = listen(feed)
   revoke(ada)

@@ -3,7 +3,7 @@ import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import Database from 'better-sqlite3'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { sqliteSessions } from '../../../src/database/sqlite/sessions.ts'
-import type { SessionStore } from '../../../src/session/session-store.ts'
+import type { SessionStore } from '../../../src/session/session.ts'
 import { type Child, startFixture } from '../../support/child-process.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
 
@@ -36,7 +36,7 @@ const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 const idOf = async (key: { sessionId: string; userId: string }) =>
   (await sessions.findSession(key))?.id ?? null
 
-/** A session row changed by hand, since no code of ours would write it so. */
+/** Changes a session row directly, because the library would never write this value. */
 async function withWriter(change: (writer: Database.Database) => void): Promise<void> {
   const writer = new Database(path)
   change(writer)
@@ -44,14 +44,14 @@ async function withWriter(change: (writer: Database.Database) => void): Promise<
 }
 
 describe('lookups of one turn of the event loop', () => {
-  /** A turn that brought several lookups, so that those of the next one run together. */
+  /** Runs a turn with several lookups, so the lookups of the next turn share a transaction. */
   async function makeBusy(): Promise<void> {
     await Promise.all([idOf(ada), idOf(bob)])
     await nextTurn()
     statements.length = 0
   }
 
-  test('share one read transaction when there are several, turn after turn', async () => {
+  test('share one read transaction if there are several, turn after turn', async () => {
     await makeBusy()
     for (let turn = 0; turn < 3; turn++) {
       const found = await Promise.all([idOf(ada), idOf(bob), idOf({ sessionId: 'none', userId })])
@@ -68,7 +68,7 @@ describe('lookups of one turn of the event loop', () => {
     expect(reader.inTransaction).toBe(false)
   })
 
-  test('need no transaction when they come one by one', async () => {
+  test('need no transaction if they arrive one at a time', async () => {
     for (let turn = 0; turn < 3; turn++) {
       expect(await idOf(ada)).toBe(ada.sessionId)
       await nextTurn()
@@ -76,7 +76,7 @@ describe('lookups of one turn of the event loop', () => {
     expect(statements.filter((word) => word !== 'select')).toEqual([])
   })
 
-  test('each see every write that was committed before they were called', async () => {
+  test('see every write that was committed before they were called', async () => {
     await makeBusy()
     const first = idOf(bob)
     await withWriter((writer) => writer.prepare('delete from session where id = ?').run(ada.sessionId))
@@ -93,14 +93,14 @@ describe('lookups of one turn of the event loop', () => {
     }
   })
 
-  /** Whether each lookup fails, by itself or at once. */
+  /** Returns whether each lookup fails, alone or in a batch. */
   const failures = async (lookups: Promise<unknown>[]) =>
     (await Promise.allSettled(lookups)).map(({ status }) => status === 'rejected')
 
   test.each([
     ['one by one', async () => {}],
     ['together', makeBusy],
-  ])('all fail when the connection is closed, coming %s', async (_name, given) => {
+  ])('all fail when the connection is closed, arriving %s', async (_name, given) => {
     await given()
     reader.close()
     expect(await failures([idOf(ada), idOf(bob)])).toEqual([true, true])
@@ -114,7 +114,7 @@ describe('lookups of one turn of the event loop', () => {
     expect(await Promise.all([idOf(ada), idOf(bob)])).toEqual([ada.sessionId, bob.sessionId])
   })
 
-  test('return in memory too while a transaction is open on the only connection', async () => {
+  test('return in memory too during an open transaction on the only connection', async () => {
     const memory = await createTestAuth()
     const carol = await memory.signIn()
     const twice = () => Promise.all([1, 2].map(() => memory.database.sessions.findSession(carol)))
@@ -127,7 +127,7 @@ describe('lookups of one turn of the event loop', () => {
     await memory.close()
   })
 
-  test('that wait while the connection is closed all fail', async () => {
+  test('all fail if the connection is closed while they wait', async () => {
     await makeBusy()
     const lookups = [idOf(ada), idOf(bob)]
     reader.close()
@@ -139,7 +139,7 @@ describe('while another process holds the write lock', () => {
   let writer: Child
   beforeEach(async () => {
     writer = startFixture('holdWriteLock', path)
-    expect(await writer.heard()).toBe('held')
+    expect(await writer.nextMessage()).toBe('held')
   })
   afterEach(() => writer.kill())
 

@@ -21,7 +21,7 @@ await db.schema
   .addColumn('done', 'integer')
   .execute()
 
-/** Another connection to the same file, as another process would have. */
+/** Another connection to the same file, like that of another process. */
 const other = new Database(path, { timeout: 0 })
 afterAll(async () => {
   other.close()
@@ -39,7 +39,7 @@ const insert = (text: string, trx: Pick<typeof db, 'insertInto'> = db) =>
 const texts = () => other.prepare('select text from note order by text').pluck().all()
 
 describe('values', () => {
-  test('a date is ISO 8601 in UTC with milliseconds, and a flag is 0 or 1', async () => {
+  test('are written as ISO 8601 in UTC with milliseconds, and flags as 0 or 1', async () => {
     const at = new Date('2026-11-21T10:00:00.007+02:00')
     await db
       .insertInto('note')
@@ -54,7 +54,7 @@ describe('values', () => {
     ])
   })
 
-  test('they are so in conditions and in streams too', async () => {
+  test('are written the same way in conditions and streams', async () => {
     await db
       .insertInto('note')
       .values({ id: 1, text: 'a', at: new Date(0), done: true })
@@ -68,7 +68,7 @@ describe('values', () => {
 })
 
 describe('a transaction held across an await', () => {
-  /** A transaction that has written a note and then waits. */
+  /** Starts a transaction that writes a note and then waits. */
   function openTransaction(text: string): { end: (how: 'commit' | 'fail') => void; ended: Promise<unknown> } {
     let end: (how: 'commit' | 'fail') => void = () => {}
     const waiting = new Promise<'commit' | 'fail'>((resolve) => {
@@ -81,7 +81,7 @@ describe('a transaction held across an await', () => {
     return { end, ended }
   }
 
-  test("rolls back alone: another caller's write is not inside it", async () => {
+  test("rolls back alone, without another caller's write", async () => {
     const { end, ended } = openTransaction('mine')
     const written = insert('theirs')
     end('fail')
@@ -90,7 +90,7 @@ describe('a transaction held across an await', () => {
     expect(texts()).toEqual(['theirs'])
   })
 
-  test("keeps another caller's write waiting, and then both are there", async () => {
+  test("blocks another caller's write, and then both are stored", async () => {
     const { end, ended } = openTransaction('mine')
     const order: string[] = []
     const both = [ended.then(() => order.push('mine')), insert('theirs').then(() => order.push('theirs'))]
@@ -103,7 +103,7 @@ describe('a transaction held across an await', () => {
     expect(texts()).toEqual(['mine', 'theirs'])
   })
 
-  test('has the write lock from its beginning, so that a write after a read cannot fail', async () => {
+  test("takes the write lock at its start, so a write after a read can't fail", async () => {
     await db.transaction().execute(async (trx) => {
       await trx.selectFrom('note').select('id').execute()
       expect(() => other.exec("insert into note (id, text) values (1, 'theirs')")).toThrow(/locked/)
@@ -113,7 +113,7 @@ describe('a transaction held across an await', () => {
   })
 })
 
-test('many writes at once are all done, each once', async () => {
+test('runs each of many concurrent writes once', async () => {
   await Promise.all(Array.from({ length: 50 }, (_, i) => insert(`note ${i}`)))
   expect(new Set(texts()).size).toBe(50)
 })
@@ -122,11 +122,11 @@ describe('an error', () => {
   test.each([
     ['a broken constraint', () => insert('twice').then(() => insert('twice')), 'SQLITE_CONSTRAINT_UNIQUE'],
     ['wrong SQL', () => db.schema.createTable('note').execute(), 'SQLITE_ERROR'],
-  ])('of the statement is handed on as it is: %s', async (_name, write, code) => {
+  ])('in the statement is passed on unchanged: %s', async (_name, write, code) => {
     await expect(write()).rejects.toMatchObject({ code })
   })
 
-  test('of a value that cannot be bound is handed on as it is', async () => {
+  test("of a value that can't be bound is passed on unchanged", async () => {
     const write = sql`insert into note (text) values (${{ text: 'x' }})`
     await expect(write.execute(db)).rejects.toBeInstanceOf(TypeError)
     expect(texts()).toEqual([])
@@ -140,7 +140,7 @@ describe('an error', () => {
 })
 
 describe('while another connection holds the write lock', () => {
-  // Time stands still unless a test moves it; the pauses between two attempts are real.
+  // Time moves only when a test advances it. The pauses between two attempts are real.
   beforeAll(() => void vi.useFakeTimers({ toFake: ['performance'] }))
   afterAll(() => void vi.useRealTimers())
   beforeEach(() => {
@@ -151,13 +151,13 @@ describe('while another connection holds the write lock', () => {
     if (other.inTransaction) other.exec('rollback')
   })
 
-  /** Lets several attempts fail, and then this much time pass. */
+  /** Waits for several failed attempts, then advances the time. */
   async function pass(ms: number): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 20))
     vi.advanceTimersByTime(ms)
   }
 
-  test('a write waits, and is done once the lock is released', async () => {
+  test('a write waits, and succeeds once the lock is released', async () => {
     const written = insert('patient')
     await pass(BUSY_TIMEOUT_MS - 1)
     await pass(0)
@@ -166,7 +166,7 @@ describe('while another connection holds the write lock', () => {
     expect(texts()).toEqual(['patient'])
   })
 
-  test('a write is given up with 503 in the end', async () => {
+  test('a write fails with 503 after the timeout', async () => {
     const rejection = insert('late').catch((error: unknown) => error)
     await pass(BUSY_TIMEOUT_MS)
     expect(await rejection).toMatchObject({
@@ -177,13 +177,13 @@ describe('while another connection holds the write lock', () => {
     expect(texts()).toEqual([])
   })
 
-  test('a transaction is given up the same way', async () => {
+  test('a transaction fails with 503 after the timeout', async () => {
     const reason = reasonOf(db.transaction().execute((trx) => insert('late', trx)))
     await pass(BUSY_TIMEOUT_MS)
     expect(await reason).toBe('SESSIONS_UNAVAILABLE')
   })
 
-  test('writes queued behind one that timed out do not wait as long again', async () => {
+  test("writes queued behind one that timed out don't wait as long again", async () => {
     const reasons = Promise.all(['a', 'b', 'c', 'd'].map((text) => reasonOf(insert(text))))
     await pass(BUSY_TIMEOUT_MS)
     expect(await reasons).toEqual(Array(4).fill('SESSIONS_UNAVAILABLE'))
@@ -191,7 +191,7 @@ describe('while another connection holds the write lock', () => {
 
   test.each([
     [
-      'another was done',
+      'another succeeded',
       async () => {
         other.exec('commit')
         await insert('another')
@@ -199,7 +199,7 @@ describe('while another connection holds the write lock', () => {
       },
     ],
     ['as much time has passed', () => pass(BUSY_TIMEOUT_MS)],
-  ])('after a write timed out and %s, the full timeout is back', async (_name, given) => {
+  ])('the full timeout applies again after a write timed out and %s', async (_name, given) => {
     const late = reasonOf(insert('late'))
     await pass(BUSY_TIMEOUT_MS)
     expect(await late).toBe('SESSIONS_UNAVAILABLE')

@@ -11,11 +11,11 @@ const NAMES: readonly unknown[] = [
   ...[null, true, 0, 1, ['Ed25519'], ['none', 'Ed25519'], { alg: 'Ed25519' }, {}, []],
 ]
 
-/** The order of the group of P-256, which is not a number that a signature may hold. */
+/** The order of the P-256 group, which is out of range for a signature. */
 const ORDER = Buffer.from('ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551', 'hex')
 const ONE = Buffer.alloc(32).with(31, 1)
 
-/** Signatures that are right for nothing, all zeros and other numbers that careless arithmetic lets pass among them. */
+/** Signatures that are never correct, including zeros and other numbers that careless arithmetic accepts. */
 const BLANKS: readonly Uint8Array[] = [
   ...[0, 1, 32, 48, 63, 64, 65, 96, 132, 256].map((length) => Buffer.alloc(length)),
   Buffer.alloc(64, 0xff),
@@ -26,7 +26,10 @@ const BLANKS: readonly Uint8Array[] = [
   Buffer.from('300602010102010130', 'hex'),
 ]
 
-/** Every name beside every `kid`, signed with every key and with none. Without the combinations that are right. */
+/**
+ * Combines every algorithm with every `kid`, signed with each key and with none, except the correct
+ * combinations.
+ */
 export function chooseAlgorithm(random: Random, target: Target): string {
   const { ownKeys, strangers, retiredKeys, live } = target
   const alg = random.chance(0.4) ? random.pick(['Ed25519', 'ES256']) : random.pick(NAMES)

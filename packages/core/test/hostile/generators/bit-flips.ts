@@ -1,7 +1,7 @@
 import type { Random } from '../random.ts'
 import type { Target } from '../target.ts'
 
-/** A token in order with one to eight bits changed, in its text or in the bytes that a segment stands for. */
+/** Flips one to eight bits of a valid token, in its text or in the bytes of a segment. */
 export function flipBits(random: Random, target: Target): string {
   const { token, segments } = random.pick(target.tokens)
   const at = random.below(3)
@@ -10,7 +10,7 @@ export function flipBits(random: Random, target: Target): string {
     : segments
         .with(at, flip(Buffer.from(segments[at] ?? '', 'base64url'), random).toString('base64url'))
         .join('.')
-  // Two flips of one bit undo each other.
+  // Two flips of the same bit cancel out.
   return flipped === token ? flipBits(random, target) : flipped
 }
 

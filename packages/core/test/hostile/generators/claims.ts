@@ -1,7 +1,7 @@
 import type { Random } from '../random.ts'
 import type { Target } from '../target.ts'
 
-/** What a claim must never be, whichever it is. Text that is JSON already, since some of it has no value to be written from. */
+/** Values that are invalid for every claim, as JSON text, because some of them have no JavaScript value. */
 const NEVER = [
   ...['null', 'true', 'false', '{}', '[]', '[[]]', '[null]', '[""]', '{"0":"a"}', '""'],
   ...['-1', '0.5', '-0.5', '1e308', '1e999', '-1e999', '9007199254740993', '1e21', '-9007199254740993'],
@@ -23,7 +23,7 @@ const NOT_US = [
   ],
   ...['http://localhost:3000.evil.example', 'http://localhost:3000@evil.example', 'https://id.example.com'],
 ].map((value, index) => (index < NO_ID.length ? value : JSON.stringify(value)))
-/** A moment is a whole number of seconds that a `Date` can hold. */
+/** A time is a whole number of seconds that a `Date` can represent. */
 const NO_MOMENT = [
   ...NEVER,
   '"0"',
@@ -33,7 +33,7 @@ const NO_MOMENT = [
   '["1700000000"]',
 ]
 
-/** By claim: the values that make a token with a right signature wrong. */
+/** For each claim, the values that make a correctly signed token invalid. */
 const HOSTILE: Readonly<Record<string, (target: Target) => readonly string[]>> = {
   iss: () => NOT_US,
   aud: ({ issuer }) => [
@@ -50,7 +50,7 @@ const HOSTILE: Readonly<Record<string, (target: Target) => readonly string[]>> =
   nbf: ({ now }) => [...NO_MOMENT, ...secondsFrom(now, [1, 60, 1e6])],
 }
 
-/** A token signed with the real key in which a claim is missing, is not what it must be, or is far too long. */
+/** Signs a token with the real key whose claim is missing, invalid, or far too long. */
 export function spoilClaims(random: Random, target: Target): string {
   const key = random.pick(target.ownKeys)
   const claims = new Map(

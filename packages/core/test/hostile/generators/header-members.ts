@@ -2,7 +2,9 @@ import type { HostileKey } from '../hostile-key.ts'
 import type { Random } from '../random.ts'
 import type { Target } from '../target.ts'
 
-/** Members that other verifiers act on: they bring a key along, say where to fetch one, or change what is signed. */
+/**
+ * Members that other verifiers obey: they embed a key, name a URL to fetch it from, or change what is signed.
+ */
 const MEMBERS: readonly ((signer: HostileKey, random: Random) => object)[] = [
   ({ publicJwk }) => ({ jwk: publicJwk }),
   ({ publicJwk }) => ({ jwk: { ...publicJwk, kid: undefined, use: undefined } }),
@@ -29,7 +31,7 @@ const MEMBERS: readonly ((signer: HostileKey, random: Random) => object)[] = [
   (_signer, random) => ({ [random.bytes(4).toString('hex')]: random.bytes(8).toString('hex') }),
 ]
 
-/** A header with one to three members more. Signed with the key that it embeds, with another, or even with the real one. */
+/** Adds one to three members to a header, signed with the embedded key, another key, or the real key. */
 export function addHeaderMembers(random: Random, target: Target): string {
   const { ownKeys, strangers } = target
   const signer = random.pick([...strangers, ...strangers, ...ownKeys])

@@ -4,7 +4,7 @@ import type { HostileKey } from '../hostile-key.ts'
 import type { Random } from '../random.ts'
 import type { Target } from '../target.ts'
 
-/** The public key as it lies about on servers and in caches: whatever a verifier might take for an HMAC secret. */
+/** The public key in its usual encodings: all that a verifier could mistake for an HMAC secret. */
 const ENCODINGS: readonly ((key: HostileKey) => string | Buffer)[] = [
   (key) => point(key),
   (key) => point(key).toString('base64'),
@@ -23,7 +23,7 @@ const ENCODINGS: readonly ((key: HostileKey) => string | Buffer)[] = [
 const ALGORITHMS = ['HS256', 'HS384', 'HS512', 'Ed25519', 'ES256'] as const
 const DIGESTS = { HS256: 'sha256', HS384: 'sha384', HS512: 'sha512', Ed25519: 'sha512', ES256: 'sha512' }
 
-/** A token whose signature is an HMAC keyed with the public key; it says so, or it names the algorithm of the key. */
+/** Signs a token with an HMAC keyed with the public key. Its `alg` is HMAC or that of the key. */
 export function keyHmacWithPublicKey(random: Random, { ownKeys, claims, live }: Target): string {
   const key = random.pick(ownKeys)
   const alg = random.pick(ALGORITHMS)

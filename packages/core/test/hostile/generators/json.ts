@@ -4,15 +4,15 @@ import type { Target } from '../target.ts'
 
 const MEMBERS = ['iss', 'aud', 'sub', 'iat', 'exp', 'jti', 'sessionId', 'userId', 'version']
 
-/** A payload or header that is hostile as JSON, made of one that is in order. */
+/** Changes a valid payload or header into hostile JSON. */
 const SPOIL: readonly ((json: string, random: Random) => string | Uint8Array)[] = [
-  // Nested as deeply as a token can hold, as a whole and as the value of a member that matters.
+  // Nested as deeply as a token can hold, as a whole and as the value of a required member.
   (_json, random) => '['.repeat(1 + random.below(2_600)),
   (_json, random) => nest('[', ']', 1 + random.below(1_300)),
   (_json, random) => nest('{"a":', '}', 1 + random.below(440), '1'),
   (json, random) => replaceMember(json, random, nest('[', ']', 1 + random.below(1_000))),
   (json, random) => replaceMember(json, random, nest('{"__proto__":', '}', 1 + random.below(120), '1')),
-  // Names that mean something to a JavaScript object.
+  // Names with a meaning for JavaScript objects.
   (json) => `{"__proto__":${json}}`,
   (json) => `{"constructor":{"prototype":${json}}}`,
   (json) => `{"__proto__":${json},"constructor":${json},"prototype":${json}}`,
@@ -20,15 +20,15 @@ const SPOIL: readonly ((json: string, random: Random) => string | Uint8Array)[] 
   (json, random) => renameMember(json, random, 'constructor'),
   (json, random) => renameMember(json, random, 'hasOwnProperty'),
   (json, random) => replaceMember(json, random, '{"__proto__":{"polluted":true},"toString":1,"valueOf":1}'),
-  // Of two members of one name one is wrong: the one that `JSON.parse` goes by.
+  // Of two members with one name, the invalid one is the one that `JSON.parse` uses.
   (json, random) => `${json.slice(0, -1)},"${random.pick(MEMBERS)}":{}}`,
   (json, random) => `${json.slice(0, -1)},"${inEscapes(random.pick(MEMBERS))}":null}`,
   (json, random) => `${json.slice(0, -1)},"alg":"none","kid":0,"typ":[],"${random.pick(MEMBERS)}":0.5}`,
-  // Numbers that no double holds.
+  // Numbers that no double can represent.
   (json, random) => replaceMember(json, random, '9'.repeat(1 + random.below(1_000)).padStart(400, '9')),
   (json, random) => replaceMember(json, random, `1e${'9'.repeat(1 + random.below(1_000)).padStart(4, '9')}`),
   (json, random) => replaceMember(json, random, `0.${'0'.repeat(random.below(300))}1`),
-  // Text that is not what it seems: lone surrogates, bytes that are no UTF-8, other encodings, byte order marks.
+  // Misleading text: lone surrogates, invalid UTF-8, other encodings, byte order marks.
   (json, random) => insertBytes(json, random, [0xed, 0xa0, 0x80]),
   (json, random) => insertBytes(json, random, [0xed, 0xbf, 0xbf]),
   (json, random) =>
@@ -41,7 +41,7 @@ const SPOIL: readonly ((json: string, random: Random) => string | Uint8Array)[] 
   (json) => `\ufeff${json}`,
   (json) => Buffer.from(json, 'utf16le'),
   (json) => Buffer.from(`\ufeff${json}`, 'utf16le'),
-  // Nearly JSON, and JSON that is no object.
+  // Nearly JSON, and JSON that isn't an object.
   (json) => `${json}${json}`,
   (json) => `${json}\u0000`,
   (json) => `/**/${json}`,
@@ -54,12 +54,12 @@ const SPOIL: readonly ((json: string, random: Random) => string | Uint8Array)[] 
     replaceMember(json, random, random.pick(['NaN', 'Infinity', 'undefined', '0x10', '01', '+1', '.5'])),
   (json, random) => insertBytes(json, random, [random.below(0x20)]),
   (_json, random) => random.pick(['null', 'true', '0', '""', '[]', '{}', ' ', '{', '"', '\\', 'undefined']),
-  // What would have to be unpacked first.
+  // Values that a parser would have to unwrap first.
   (json) => gzipSync(json),
   (json) => deflateRawSync(json),
 ]
 
-/** In a header no name may occur twice, also where the right value comes last (RFC 7515 section 4). */
+/** A header may not repeat a name, even if the last value is valid (RFC 7515 section 4). */
 const SPOIL_HEADER: typeof SPOIL = [
   ...SPOIL,
   (json) => `{"alg":"none",${json.slice(1)}`,
@@ -69,7 +69,7 @@ const SPOIL_HEADER: typeof SPOIL = [
   (json) => `${json.slice(0, -1)},${json.slice(1)}`,
 ]
 
-/** A token signed with the real key over hostile JSON, in the payload or in the header. */
+/** Signs hostile JSON with the real key, in the payload or in the header. */
 export function signHostileJson(random: Random, target: Target): string {
   const key = random.pick(target.ownKeys)
   const header = JSON.stringify(target.header(key))
@@ -82,7 +82,7 @@ function nest(open: string, close: string, depth: number, innermost = ''): strin
   return open.repeat(depth) + innermost + close.repeat(depth)
 }
 
-/** Each name of a member of this object, with its quotes and its value. */
+/** Each member name of this object, with its quotes and its value. */
 const MEMBER = /"(\w+)":("[^"]*"|\d+)/g
 
 function replaceMember(json: string, random: Random, value: string): string {
@@ -95,14 +95,14 @@ function renameMember(json: string, random: Random, name: string): string {
   return json.replace(member, () => `"${name}":${value}`)
 }
 
-/** Inside a string, where JSON allows almost anything. */
+/** Inserts bytes into a string, where JSON allows almost anything. */
 function insertBytes(json: string, random: Random, bytes: readonly number[]): Buffer {
   const [member = ''] = random.pick([...json.matchAll(/"\w+":"/g)])
   const at = json.indexOf(member) + member.length
   return Buffer.concat([Buffer.from(json.slice(0, at)), Buffer.from(bytes), Buffer.from(json.slice(at))])
 }
 
-/** The same name in escapes. */
+/** Returns the same name in escapes. */
 function inEscapes(name: string): string {
   return name.replace(/./, (letter) => `\\u00${letter.charCodeAt(0).toString(16)}`)
 }

@@ -2,7 +2,7 @@ import type { HostileKey } from '../hostile-key.ts'
 import type { Random } from '../random.ts'
 import type { Target } from '../target.ts'
 
-/** A `kid` that is nearly one of ours, or that a careless lookup would take for something else. */
+/** A `kid` close to a known one, or one that a careless lookup would confuse. */
 const KIDS: readonly ((kid: string) => unknown)[] = [
   (kid) => `${kid} `,
   (kid) => ` ${kid}`,
@@ -24,7 +24,7 @@ const KIDS: readonly ((kid: string) => unknown)[] = [
   ...[null, 0, true, {}, []].map((kid) => () => kid),
 ]
 
-/** A token in every other respect in order, of a key that does not count or not under this name. */
+/** Signs an otherwise valid token with a key that isn't accepted, or not under this name. */
 export function swapKeys(random: Random, target: Target): string {
   const { ownKeys, retiredKeys, strangers, trustedKey } = target
   const [ed25519, es256] = ownKeys

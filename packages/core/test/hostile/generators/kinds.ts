@@ -29,7 +29,7 @@ const TYPES: readonly unknown[] = [
   ...[null, 1, true, ['at+jwt'], { typ: 'at+jwt' }],
 ]
 
-/** Claims of other kinds of token, on top of ours or in their place. */
+/** Claims of other kinds of token, added to valid claims or replacing them. */
 const CLAIMS: readonly ((claims: OwnClaims, random: Random) => object)[] = [
   (claims) => claims,
   (claims, random) => ({
@@ -57,12 +57,12 @@ const CLAIMS: readonly ((claims: OwnClaims, random: Random) => object)[] = [
   }),
 ]
 
-/** Texts that carry the same claims in another frame. */
+/** Other formats that carry the same claims. */
 const FRAMES: readonly ((
   genuine: { key: HostileKey; header: string; payload: string },
   random: Random,
 ) => string)[] = [
-  // JWE: five segments, in its shortest and in an honest form.
+  // JWE: five segments, in a minimal and a realistic form.
   ({ header, payload }, random) => encrypt(header, payload, random),
   ({ header, payload }) => `${header}.${payload}...`,
   ({ header, payload }) => `${header}.${payload}.AA.AA.AA`,
@@ -81,7 +81,7 @@ const FRAMES: readonly ((
       payload,
       signatures: [{ protected: header, signature: signature(key, header, payload) }],
     }),
-  // A JWT in a JWT, SD-JWT, PASETO and their like.
+  // A JWT in a JWT, SD-JWT, PASETO, and similar formats.
   ({ key, header, payload }) => key.sealSegments(header, toSegment(key.sealSegments(header, payload))),
   ({ key, header, payload }) =>
     `${key.sealSegments(header, payload)}~${toSegment(['salt', 'role', 'admin'])}~`,
@@ -93,7 +93,7 @@ const FRAMES: readonly ((
   (_genuine, random) => random.bytes(32).toString('hex'),
 ]
 
-/** Something that a gate for other tokens might accept: another `typ`, another frame, or both. */
+/** Returns a token that a gate for other tokens might accept: another `typ`, another format, or both. */
 export function chooseKind(random: Random, target: Target): string {
   const key = random.pick(target.ownKeys)
   const { typ: _, ...rest } = target.header(key)

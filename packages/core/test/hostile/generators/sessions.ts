@@ -2,7 +2,7 @@ import type { HostileSession } from '../create-sessions.ts'
 import type { Random } from '../random.ts'
 import type { Target } from '../target.ts'
 
-/** Identifiers that a careless comparison takes for the one they are made of. */
+/** Identifiers that a careless comparison confuses with the original. */
 const NEARLY: readonly ((id: string) => string)[] = [
   (id) => `${id} `,
   (id) => `${id}\u0000`,
@@ -26,7 +26,7 @@ const NEARLY: readonly ((id: string) => string)[] = [
   () => 'x'.repeat(128),
 ]
 
-/** A token with a right signature and claims in order, for a session that its user does not have, or has no more. */
+/** Signs valid claims for a session that the user doesn't have or no longer has. */
 export function nameAnotherSession(random: Random, target: Target): string {
   const key = random.pick(target.ownKeys)
   return key.seal(target.header(key), target.claims(anotherSession(random, target)))

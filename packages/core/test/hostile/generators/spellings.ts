@@ -9,10 +9,10 @@ const STRANGE = [
   ...['\u200b', '\u2028', '\u2060', '\ufeff', '\uff21', '\u0430', '\ud800', '😀', '.', '..', 'A', '_'],
 ]
 
-/** White space to JavaScript and not to HTTP (RFC 9110 section 5.6.3): no header field sheds it. */
+/** White space in JavaScript but not in HTTP (RFC 9110 section 5.6.3), so no header field trims it. */
 const NOT_OWS = ['\u000b', '\u000c', '\u00a0', '\u2028', '\u3000', '\ufeff']
 
-/** A segment that decodes to the same bytes, or is not base64url at all. */
+/** A segment that decodes to the same bytes, or isn't base64url at all. */
 const RESPELL: readonly ((segment: string, random: Random) => string)[] = [
   (segment) => `${segment}${'='.repeat((4 - (segment.length % 4)) % 4 || 1)}`,
   (segment) => `${segment}=`,
@@ -20,13 +20,13 @@ const RESPELL: readonly ((segment: string, random: Random) => string)[] = [
   (segment) => withTrailingBits(segment),
   (segment) => Buffer.from(segment, 'base64url').toString('hex').slice(0, 1_000),
   (segment) => encodeURIComponent(`${segment}=`),
-  // One character more than groups of four can hold.
+  // One character more than fits into groups of four.
   (segment) => `${segment}${'A'.repeat((5 - (segment.length % 4)) % 4 || 4)}`,
   (segment, random) => insert(segment, random),
   (segment, random) => segment + random.pick(NOT_OWS),
 ]
 
-/** A token in order spelled in another way. Also signed over the other spelling, so that nothing else is wrong with it. */
+/** Spells a valid token differently. Also signs it over that spelling, which is then its only fault. */
 export function spellDifferently(random: Random, target: Target): string {
   const genuine = random.pick(target.tokens)
   const at = random.below(3)
@@ -41,17 +41,17 @@ export function spellDifferently(random: Random, target: Target): string {
   return `${header}.${payload}.${signature}`
 }
 
-/** JSON whose length leaves bits over in the last character. */
+/** Returns JSON whose length leaves unused bits in the last character. */
 function unaligned(segment: string): string {
   return segment.length % 4 === 0 ? toSegment(` ${Buffer.from(segment, 'base64url')}`) : segment
 }
 
-/** The same bytes, for the last character carries bits beyond the last byte. */
+/** Spells the same bytes differently: the last character has bits beyond the last byte. */
 function withTrailingBits(segment: string): string {
   return segment.slice(0, -1) + ALPHABET[ALPHABET.indexOf(segment.at(-1) ?? '') + 1]
 }
 
-/** Never at the ends: there a header field sheds white space, and what is left is the token. */
+/** Inserts white space, never at the ends: a header field trims them, which leaves the valid token. */
 function insert(segment: string, random: Random): string {
   const at = 1 + random.below(segment.length - 1)
   return segment.slice(0, at) + random.pick(STRANGE) + segment.slice(at)

@@ -1,7 +1,7 @@
 import type { Random } from '../random.ts'
 import type { Target } from '../target.ts'
 
-/** Segments of several tokens in one, or segments that are themselves put together from two tokens. */
+/** Segments of several tokens in one token, or segments spliced from two tokens. */
 export function spliceSegments(random: Random, target: Target): string {
   const spliced = [0, 1, 2].map((at) => segment(at, random, target)).join('.')
   const isInOrder = target.tokens.some(({ token }) => token === spliced)

@@ -1,7 +1,7 @@
 import type { Random } from '../random.ts'
 import type { GenuineToken, Target } from '../target.ts'
 
-/** A token in order that lacks something: at its end, at its start, in the middle, or a whole segment. */
+/** Removes the end, the start, the middle, or a segment of a valid token. */
 export function truncate(random: Random, { tokens }: Target): string {
   return random.pick(CUTS)(random.pick(tokens), random)
 }

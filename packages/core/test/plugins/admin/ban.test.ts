@@ -2,13 +2,13 @@ import { authenticate } from '@sallyport/core'
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { answerOf } from '../../support/answer-of.ts'
 import { dumpTables } from '../../support/dump-tables.ts'
-import { hearRevocations } from '../../support/hear-revocations.ts'
 import { incoming } from '../../support/incoming.ts'
 import { readAudit } from '../../support/read-audit.ts'
 import { reasonOf } from '../../support/reason-of.ts'
 import { cookieChanges, get, post } from '../../support/requests.ts'
+import { statusOf } from '../../support/status-of.ts'
+import { subscribeToSession } from '../../support/subscribe-to-session.ts'
 import { createUserMaker, type MadeUser } from '../../support/user-maker.ts'
 
 const auth = await createTestAuth()
@@ -59,13 +59,13 @@ describe('a ban', () => {
     expect(cookieChanges(rejected)).toEqual({ set: [], cleared: [] })
   })
 
-  test('keeps them from a new JWT and from a new session', async () => {
+  test('prevents a new JWT and a new session', async () => {
     await ban({ userId: user.userId })
-    expect(await answerOf(auth.handler(get(ENDPOINTS.token.path, { cookie: ada.cookie })))).toBe(
+    expect(await statusOf(auth.handler(get(ENDPOINTS.token.path, { cookie: ada.cookie })))).toBe(
       '403 ACCOUNT_BANNED',
     )
     const credentials = { email: user.email, password: TEST_PASSWORD }
-    expect(await answerOf(auth.handler(post(ENDPOINTS.signInEmail.path, credentials)))).toBe(
+    expect(await statusOf(auth.handler(post(ENDPOINTS.signInEmail.path, credentials)))).toBe(
       '403 ACCOUNT_BANNED',
     )
   })
@@ -73,7 +73,7 @@ describe('a ban', () => {
   test('ends the live streams of all sessions of that user, and no others', async () => {
     const [elsewhere, bob] = [await auth.signIn(user), await auth.signIn(await makeUser())]
     const [here, there, others, admins] = [ada, elsewhere, bob, root].map((session) =>
-      hearRevocations(auth, session),
+      subscribeToSession(auth, session),
     )
     await ban({ userId: user.userId })
     expect(here).toHaveBeenCalledOnce()
@@ -82,7 +82,7 @@ describe('a ban', () => {
     expect(admins).not.toHaveBeenCalled()
   })
 
-  test('keeps its reason for the records, and tells it to nobody but admins', async () => {
+  test('stores its reason in the records, and shows it only to admins', async () => {
     await ban({ userId: user.userId, reason: '  spam ' })
     expect(await banOf(user.userId)).toMatchObject({ banReason: 'spam' })
     const rejected = await auth.handler(get(ENDPOINTS.getSession.path, { cookie: ada.cookie }))
@@ -98,17 +98,17 @@ describe('a ban', () => {
     })
   })
 
-  test('is for ever without expiresIn', async () => {
+  test('is permanent without expiresIn', async () => {
     await ban({ userId: user.userId })
     expect(await banOf(user.userId)).toEqual({ banned: 1, banReason: null, banExpires: null })
     auth.clock.advance(29 * 24 * 3_600)
-    expect(await answerOf(auth.handler(get(ENDPOINTS.token.path, { cookie: ada.cookie })))).toBe(
+    expect(await statusOf(auth.handler(get(ENDPOINTS.token.path, { cookie: ada.cookie })))).toBe(
       '403 ACCOUNT_BANNED',
     )
     auth.clock.advance(-29 * 24 * 3_600)
   })
 
-  test('with expiresIn ends by itself, to the second, and the session goes on', async () => {
+  test('with expiresIn ends automatically, to the second, and the session continues', async () => {
     await ban({ userId: user.userId, expiresIn: 60 })
     const banExpires = new Date(auth.clock.now().getTime() + 60_000).toISOString()
     expect(await banOf(user.userId)).toMatchObject({ banExpires })
@@ -116,30 +116,30 @@ describe('a ban', () => {
     expect(await nextCall()).toBe('ACCOUNT_BANNED')
     auth.clock.advance(0.001)
     expect(await nextCall()).toBe('accepted')
-    expect(await answerOf(auth.handler(get(ENDPOINTS.token.path, { cookie: ada.cookie })))).toBe('200')
+    expect(await statusOf(auth.handler(get(ENDPOINTS.token.path, { cookie: ada.cookie })))).toBe('200')
   })
 
-  test('takes the place of the one before', async () => {
+  test('replaces the previous ban', async () => {
     await ban({ userId: user.userId, reason: 'spam', expiresIn: 60 })
     await ban({ userId: user.userId })
     expect(await banOf(user.userId)).toEqual({ banned: 1, banReason: null, banExpires: null })
   })
 
-  test('may be of another admin, who can do nothing from then on', async () => {
+  test('also works on another admin, who can do nothing from then on', async () => {
     const other = await auth.signIn(await makeUser('admin'))
     await ban({ userId: other.userId })
-    expect(await answerOf(unban({ userId: other.userId }, other.cookie))).toBe('403 ACCOUNT_BANNED')
-    expect(await answerOf(ban({ userId: root.userId }, other.cookie))).toBe('403 ACCOUNT_BANNED')
+    expect(await statusOf(unban({ userId: other.userId }, other.cookie))).toBe('403 ACCOUNT_BANNED')
+    expect(await statusOf(ban({ userId: root.userId }, other.cookie))).toBe('403 ACCOUNT_BANNED')
     expect(await banOf(root.userId)).toEqual(NOT_BANNED)
   })
 
   test.each([
-    ['nobody', '401 TOKEN_MISSING', async () => ''],
+    ['an anonymous caller', '401 TOKEN_MISSING', async () => ''],
     ['another user', '403 ROLE_REQUIRED', async () => (await auth.signIn(await makeUser())).cookie],
     ['the user', '403 ROLE_REQUIRED', async () => ada.cookie],
   ])('by %s is %s', async (_name, answer, cookie) => {
     const before = await cookie().then(async (cookie) => ({ cookie, dump: await dumpTables(auth) }))
-    expect(await answerOf(ban({ userId: user.userId }, before.cookie))).toBe(answer)
+    expect(await statusOf(ban({ userId: user.userId }, before.cookie))).toBe(answer)
     expect(await dumpTables(auth)).toEqual(before.dump)
   })
 
@@ -168,14 +168,14 @@ describe('a ban', () => {
     expect(await dumpTables(auth)).toEqual(before)
   })
 
-  test('may be as long as a hundred years', async () => {
+  test('may last up to a hundred years', async () => {
     expect((await ban({ userId: user.userId, expiresIn: 100 * 365 * 24 * 3_600 })).status).toBe(200)
     expect(await nextCall()).toBe('ACCOUNT_BANNED')
   })
 
-  test('of a user there is not is 404, and no record says otherwise', async () => {
+  test('of a missing user is 404, and leaves no record', async () => {
     const before = await dumpTables(auth)
-    expect(await answerOf(ban({ userId: crypto.randomUUID() }))).toBe('404 USER_NOT_FOUND')
+    expect(await statusOf(ban({ userId: crypto.randomUUID() }))).toBe('404 USER_NOT_FOUND')
     expect(await dumpTables(auth)).toEqual(before)
   })
 })
@@ -187,15 +187,15 @@ describe('no admin can ban themselves', () => {
   ])('%s', async (_name, given) => {
     await given()
     const before = await dumpTables(auth)
-    expect(await answerOf(ban({ userId: root.userId, reason: 'x', expiresIn: 60 }))).toBe('409 OWN_ACCOUNT')
+    expect(await statusOf(ban({ userId: root.userId, reason: 'x', expiresIn: 60 }))).toBe('409 OWN_ACCOUNT')
     expect(await dumpTables(auth)).toEqual(before)
   })
 
-  test('and of two who ban each other at the same time one is left', async () => {
+  test('one remains if two ban each other at the same time', async () => {
     const other = await auth.signIn(await makeUser('admin'))
     const answers = await Promise.all([
-      answerOf(ban({ userId: other.userId }, root.cookie)),
-      answerOf(ban({ userId: root.userId }, other.cookie)),
+      statusOf(ban({ userId: other.userId }, root.cookie)),
+      statusOf(ban({ userId: root.userId }, other.cookie)),
     ])
     expect(answers.sort()).toEqual(['200', '403 ACCOUNT_BANNED'])
     const banned = [await banOf(root.userId), await banOf(other.userId)].map((row) => row.banned)
@@ -204,7 +204,7 @@ describe('no admin can ban themselves', () => {
 })
 
 describe('lifting a ban', () => {
-  test('restores the sessions that were there, and is recorded', async () => {
+  test('restores the existing sessions, and is recorded', async () => {
     await ban({ userId: user.userId, reason: 'spam', expiresIn: 60 })
     expect(await nextCall()).toBe('ACCOUNT_BANNED')
     const response = await unban()
@@ -221,27 +221,27 @@ describe('lifting a ban', () => {
   })
 
   test.each([
-    ['of a user who has none', async () => user.userId],
-    ['of a user there is not', async () => crypto.randomUUID()],
-  ])('%s changes nothing and has no record', async (_name, userId) => {
+    ['of a user without a ban', async () => user.userId],
+    ['of a missing user', async () => crypto.randomUUID()],
+  ])('%s changes nothing and leaves no record', async (_name, userId) => {
     const before = await dumpTables(auth)
-    expect(await answerOf(unban({ userId: await userId() }))).toBe('200')
+    expect(await statusOf(unban({ userId: await userId() }))).toBe('200')
     expect(await dumpTables(auth)).toEqual(before)
   })
 
   test.each([
     ['the user', '403 ACCOUNT_BANNED', () => ada.cookie],
-    ['nobody', '401 TOKEN_MISSING', () => ''],
+    ['an anonymous caller', '401 TOKEN_MISSING', () => ''],
   ])('by %s is %s', async (_name, answer, cookie) => {
     await ban({ userId: user.userId })
-    expect(await answerOf(unban(undefined, cookie()))).toBe(answer)
+    expect(await statusOf(unban(undefined, cookie()))).toBe(answer)
     expect(await nextCall()).toBe('ACCOUNT_BANNED')
   })
 
   test('ends no streams', async () => {
     await ban({ userId: user.userId })
-    const heard = hearRevocations(auth, ada)
+    const listener = subscribeToSession(auth, ada)
     await unban()
-    expect(heard).not.toHaveBeenCalled()
+    expect(listener).not.toHaveBeenCalled()
   })
 })

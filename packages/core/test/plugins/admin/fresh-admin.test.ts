@@ -4,8 +4,8 @@ import { admin } from '@sallyport/core/plugins/admin'
 import { emailPassword } from '@sallyport/core/plugins/email-password'
 import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { answerOf } from '../../support/answer-of.ts'
 import { cookiesAfter, get, post } from '../../support/requests.ts'
+import { statusOf } from '../../support/status-of.ts'
 import { createUserMaker, type MadeUser } from '../../support/user-maker.ts'
 
 const auth = await createTestAuth()
@@ -23,7 +23,7 @@ beforeEach(async () => {
 
 type Handler = typeof auth.handler
 
-/** What a call is about. */
+/** The targets of a call. */
 const INPUTS: Record<string, () => Record<string, string>> = {
   listUsers: () => ({}),
   listUserSessions: () => ({ userId: user.userId }),
@@ -42,12 +42,12 @@ function call(name: keyof typeof ENDPOINTS, handler: Handler = auth.handler, coo
   const { method, path } = ENDPOINTS[name]
   const input = INPUTS[name]?.() ?? {}
   const query = new URLSearchParams(input)
-  return answerOf(
+  return statusOf(
     handler(method === 'GET' ? get(`${path}?${query}`, { cookie }) : post(path, input, { cookie })),
   )
 }
 
-/** Makes the last proof of the admin this old. */
+/** Sets the time since the admin last proved who they are. */
 const age = (seconds: number) =>
   auth.db
     .updateTable('session')
@@ -55,10 +55,10 @@ const age = (seconds: number) =>
     .where('id', '=', root.sessionId)
     .execute()
 
-describe('an admin who proved who they are years ago', () => {
+describe('an admin who last proved who they are years ago', () => {
   beforeEach(() => age(3 * 365 * 24 * 3_600))
 
-  test.each(FRESH)('is asked to prove it again by %s', async (name) => {
+  test.each(FRESH)('must re-authenticate to call %s', async (name) => {
     expect(await call(name)).toBe('403 SESSION_NOT_FRESH')
   })
 
@@ -82,7 +82,7 @@ describe('an admin who proved who they are years ago', () => {
   })
 })
 
-test.each(FRESH)('%s rejects a user without the role before it looks at freshness', async (name) => {
+test.each(FRESH)('%s rejects a user without the role before it checks freshness', async (name) => {
   await auth.db
     .updateTable('session')
     .set({ lastAuthenticatedAt: new Date(0) })
@@ -106,24 +106,24 @@ describe('admin({ freshForSeconds })', () => {
     off = await withOption(false)
   })
 
-  test.each(FRESH)('sets how long a proof is enough for %s', async (name) => {
+  test.each(FRESH)('sets how long a proof lasts for %s', async (name) => {
     await age(61)
     expect(await call(name, brief.handler)).toBe('403 SESSION_NOT_FRESH')
     await age(60)
     expect(await call(name, brief.handler)).toBe('200')
   })
 
-  test('leaves the other fresh endpoints with the time of the configuration', async () => {
+  test('leaves the configured time for the other fresh endpoints', async () => {
     await age(61)
     expect(await call('changeEmail', brief.handler)).not.toBe('403 SESSION_NOT_FRESH')
   })
 
-  test.each(FRESH)('turned off, %s is for any admin', async (name) => {
+  test.each(FRESH)('turned off, any admin may call %s', async (name) => {
     await age(3 * 365 * 24 * 3_600)
     expect(await call(name, off.handler)).toBe('200')
   })
 
-  test.each([0, -1, 1.5, Number.NaN])('cannot be %j', (freshForSeconds) => {
+  test.each([0, -1, 1.5, Number.NaN])("can't be %j", (freshForSeconds) => {
     expect(() => admin({ freshForSeconds })).toThrow('admin.freshForSeconds must be a positive whole number')
   })
 })

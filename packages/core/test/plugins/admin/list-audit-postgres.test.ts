@@ -20,7 +20,7 @@ async function list(query: Record<string, string> = {}): Promise<ListAuditOutput
   return (await auth.handler(get(`${ENDPOINTS.listAudit.path}?${search}`, { cookie: root.cookie }))).json()
 }
 
-/** So many records of one millisecond; the ids of the newest first. */
+/** Inserts this many records of one millisecond. Returns the ids, newest first. */
 async function makeRecords(): Promise<string[]> {
   for (let i = 0; i < 6; i++)
     await commit(auth.database, async (_trx, record) =>
@@ -34,7 +34,7 @@ async function makeRecords(): Promise<string[]> {
   return rows.map(({ id }) => id)
 }
 
-test.each([1, 2, 3, 10])('pages of %i have each record of one millisecond once', async (limit) => {
+test.each([1, 2, 3, 10])('pages of %i list each record of one millisecond once', async (limit) => {
   const ids = await makeRecords()
   const seen: string[] = []
   for (let cursor: string | null = ''; cursor !== null; ) {

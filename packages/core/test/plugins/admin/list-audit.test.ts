@@ -23,14 +23,14 @@ const recordsOf = async (query: Record<string, string> = {}): Promise<AuditRecor
   (await (await list(query)).json()).records
 const idsOf = (records: readonly AuditRecordResponse[]) => records.map(({ id }) => id)
 
-/** Records an event of each kind of member. */
+/** Records one event with each kind of detail. */
 const record = (userId: string | null, more: object = {}) =>
   commit(auth.database, async (_trx, record) =>
     record({ type: 'notes:created', userId, actorId: null, at: auth.clock.now(), ...more }),
   )
 
 describe('GET /admin/list-audit', () => {
-  test('has every column of a record', async () => {
+  test('returns every column of a record', async () => {
     const { userId } = await makeUser()
     await auth.db.deleteFrom('audit').execute()
     const origin = { address: '192.0.2.1', userAgent: 'curl/8', actingSessionId: 's1' }
@@ -49,14 +49,14 @@ describe('GET /admin/list-audit', () => {
     ])
   })
 
-  test('lists the newest first, and records of deleted users', async () => {
+  test('lists the newest first, including records of deleted users', async () => {
     await record('first')
     auth.clock.advance(1)
     await record('second')
     expect((await recordsOf()).map(({ userId }) => userId)).toEqual(['second', 'first'])
   })
 
-  test('is recorded after it was read, with its filter', async () => {
+  test('is recorded after the read, with its filter', async () => {
     expect(await recordsOf({ userId: 'ada', type: 'user.banned' })).toEqual([])
     expect(await recordsOf({ type: 'admin.audit-read' })).toMatchObject([
       {
@@ -69,7 +69,7 @@ describe('GET /admin/list-audit', () => {
   })
 
   test.each([1, 2, 3, 7, 8, 100])(
-    'by pages of %i has each record once, also where many are of one moment',
+    'lists each record once in pages of %i, even if many have the same time',
     async (limit) => {
       for (let i = 0; i < 7; i++) {
         if (i % 3 === 0) auth.clock.advance(1)
@@ -93,7 +93,7 @@ describe('GET /admin/list-audit', () => {
     },
   )
 
-  test('leaves nothing out where the last record of a page was pruned', async () => {
+  test('skips nothing if the last record of a page was pruned', async () => {
     for (let i = 0; i < 4; i++) await record(`user-${i}`)
     const first = await (await list({ limit: '2' })).json()
     await auth.db.deleteFrom('audit').where('id', '=', first.records[1].id).execute()
@@ -103,7 +103,7 @@ describe('GET /admin/list-audit', () => {
     expect(missing).toEqual([])
   })
 
-  test('has pages of 50 unless the query says otherwise', async () => {
+  test('has pages of 50 by default', async () => {
     for (let i = 0; i < 51; i++) await record(`user-${i}`)
     const { records, nextCursor } = await (await list()).json()
     expect(records).toHaveLength(50)
@@ -125,7 +125,7 @@ describe('GET /admin/list-audit', () => {
       expect(await users({ userId: 'bob', type: 'notes:created' })).toEqual([])
     })
 
-    test('by session: what happened to it, and what was done with it', async () => {
+    test('by session: events of the session, and actions with it', async () => {
       await record('ada', { actingSessionId: 's1' })
       await record('bob', { sessionId: 's1' })
       await record('eve', { sessionId: 's2', actingSessionId: 's2' })

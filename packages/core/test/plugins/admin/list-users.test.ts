@@ -1,8 +1,8 @@
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { answerOf } from '../../support/answer-of.ts'
 import { cookieChanges, get } from '../../support/requests.ts'
+import { statusOf } from '../../support/status-of.ts'
 import { createUserMaker } from '../../support/user-maker.ts'
 
 const auth = await createTestAuth()
@@ -31,7 +31,7 @@ const named = async (name: string, email?: string) => {
 }
 
 describe('GET /admin/list-users', () => {
-  test('tells of a user what an admin may know, and nothing of their passwords and sessions', async () => {
+  test('returns what an admin may know about a user, without passwords and sessions', async () => {
     auth.clock.advance(1)
     const { userId, email } = await makeUser()
     const banExpires = new Date(auth.clock.now().getTime() + 60_000)
@@ -70,7 +70,7 @@ describe('GET /admin/list-users', () => {
     expect(await idsOf(await listUsers())).toEqual(ids)
   })
 
-  test('has pages of 50 unless it is said otherwise', async () => {
+  test('has pages of 50 by default', async () => {
     for (let i = 0; i < 50; i++) await makeUser()
     const { users, nextCursor } = await (await listUsers()).json()
     expect(users).toHaveLength(50)
@@ -79,7 +79,7 @@ describe('GET /admin/list-users', () => {
 
   describe('finds part of an email or a name', () => {
     test.each([
-      // No search of hexadecimal digits alone: the addresses of the others are made of them.
+      // Never search for hexadecimal digits alone: the other users' addresses contain them.
       ['lovelace', ['Ada Lovelace', 'Grace Hopper']],
       ['LOVE', ['Ada Lovelace', 'Grace Hopper']],
       ['countess', ['Ada Lovelace']],
@@ -110,7 +110,7 @@ describe('GET /admin/list-users', () => {
       expect(users).toHaveLength(8)
     })
 
-    test('and everyone where it is empty', async () => {
+    test('and every user if it is empty', async () => {
       await named('Ada')
       expect(await idsOf(await listUsers({ search: ' ' }))).toHaveLength(2)
     })
@@ -144,7 +144,7 @@ describe('GET /admin/list-users', () => {
 describe('GET /admin/list-user-sessions', () => {
   const list = (userId: string, cookie?: string) => call(ENDPOINTS.listUserSessions.path, { userId }, cookie)
 
-  test('lists the sessions of any user, with what the user sees of them and never a token', async () => {
+  test("lists any user's sessions, with the members that the user sees and never a token", async () => {
     const user = await makeUser()
     const [ada, elsewhere] = [await auth.signIn(user), await auth.signIn(user)]
     const response = await list(user.userId)
@@ -162,19 +162,19 @@ describe('GET /admin/list-user-sessions', () => {
     for (const { sessionCookie } of [ada, elsewhere]) expect(text).not.toContain(sessionCookie.split('.')[1])
   })
 
-  test('says of their own which is the one that asks', async () => {
+  test('marks the current one among their own', async () => {
     const { sessions } = await (await list(root.userId)).json()
     expect(sessions).toMatchObject([{ id: root.sessionId, current: true }])
   })
 
-  test('those of a banned user too, and none of a user there is not', async () => {
+  test('including those of a banned user, and none for a missing user', async () => {
     const ada = await auth.signIn(await makeUser())
     await auth.ban(ada)
     expect((await (await list(ada.userId)).json()).sessions).toMatchObject([{ id: ada.sessionId }])
     expect(await (await list(crypto.randomUUID())).json()).toEqual({ sessions: [] })
   })
 
-  test('leaves out what has expired', async () => {
+  test('omits expired sessions', async () => {
     const ada = await auth.signIn(await makeUser())
     await auth.expireSession(ada)
     expect(await (await list(ada.userId)).json()).toEqual({ sessions: [] })
@@ -186,6 +186,6 @@ describe('GET /admin/list-user-sessions', () => {
     [{ userId: 'x'.repeat(129) }, '400 INVALID_INPUT'],
     [{ userId: 'x', sessionId: 'y' }, '400 INVALID_INPUT'],
   ])('%j is %s', async (query, answer) => {
-    expect(await answerOf(call(ENDPOINTS.listUserSessions.path, query))).toBe(answer)
+    expect(await statusOf(call(ENDPOINTS.listUserSessions.path, query))).toBe(answer)
   })
 })

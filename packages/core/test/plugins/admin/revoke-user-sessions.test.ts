@@ -19,7 +19,7 @@ const isThere = async ({ sessionId, userId }: TestSession) =>
   (await auth.database.sessions.findSession({ sessionId, userId })) !== null
 
 describe('an admin', () => {
-  test('ends a session of any user, and the cookies stay as they are', async () => {
+  test('ends a session of any user, and the cookies stay unchanged', async () => {
     const response = await revoke(admin.cookie)
     expect(response.status).toBe(200)
     expect(await response.json()).toEqual({ revoked: true })
@@ -27,14 +27,14 @@ describe('an admin', () => {
     expect(await isThere(ada)).toBe(false)
   })
 
-  test('ends only the one that was named', async () => {
+  test('ends only the given session', async () => {
     const other = await auth.signIn({ userId: owner.userId })
     await revoke(admin.cookie)
     expect(await isThere(other)).toBe(true)
     expect(await isThere(admin)).toBe(true)
   })
 
-  test('leaves a record of who did it', async () => {
+  test('leaves a record of the admin', async () => {
     await revoke(admin.cookie)
     const records = auth.db
       .selectFrom('audit')
@@ -51,7 +51,7 @@ describe('an admin', () => {
     ])
   })
 
-  test('is told when there was none to end', async () => {
+  test('gets `revoked: false` if there was no session to end', async () => {
     await revoke(admin.cookie)
     expect(await (await revoke(admin.cookie)).json()).toEqual({ revoked: false })
     expect(await (await revoke(admin.cookie, { sessionId: "' or 1=1 --" })).json()).toEqual({
@@ -59,7 +59,7 @@ describe('an admin', () => {
     })
   })
 
-  test('may end their own', async () => {
+  test('may end their own session', async () => {
     const self = await auth.signIn({ role: 'admin' })
     expect(await (await revoke(self.cookie, { sessionId: self.sessionId })).json()).toEqual({ revoked: true })
     expect((await revoke(self.cookie)).status).toBe(401)
@@ -73,7 +73,7 @@ describe('an admin', () => {
     ['a session id of 129 characters', { sessionId: 'x'.repeat(129) }, ['sessionId']],
     ['a number', { sessionId: 1 }, ['sessionId']],
     ['a list', { sessionId: ['x'] }, ['sessionId']],
-    ['more than it takes', { sessionId: 'x', userId: 'y' }, ['userId']],
+    ['more fields than allowed', { sessionId: 'x', userId: 'y' }, ['userId']],
   ])('who sends %s gets 400 and the field', async (_name, body, fields) => {
     const response = await auth.handler(
       post(ENDPOINTS.revokeUserSession.path, body, { cookie: admin.cookie }),
@@ -89,7 +89,7 @@ describe('all sessions of a user', () => {
   const revokeAll = (cookie: string, body: unknown) =>
     auth.handler(post(ENDPOINTS.revokeUserSessions.path, body, { ...(cookie !== '' && { cookie }) }))
 
-  test('are ended by an admin and no others, and the cookies stay as they are', async () => {
+  test('are ended by an admin, and no others, and the cookies stay unchanged', async () => {
     const bob = await auth.createUser()
     const sessions = [await auth.signIn(bob), await auth.signIn(bob)]
     const response = await revokeAll(admin.cookie, { userId: bob.userId })
@@ -100,13 +100,13 @@ describe('all sessions of a user', () => {
     expect(await Promise.all([ada, admin].map(isThere))).toEqual([true, true])
   })
 
-  test('are none where there is no such user', async () => {
+  test('are none for a missing user', async () => {
     const response = await revokeAll(admin.cookie, { userId: 'nobody' })
     expect({ status: response.status, ...(await response.json()) }).toEqual({ status: 200, revoked: 0 })
   })
 })
 
-test('a user who has become an admin may at once, with the JWT they have', async () => {
+test('a user who has just become an admin may end them at once, with their current JWT', async () => {
   const bob = await auth.signIn()
   expect((await revoke(bob.cookie)).status).toBe(403)
   await auth.db.updateTable('user').set({ role: 'admin' }).where('id', '=', bob.userId).execute()

@@ -3,11 +3,11 @@ import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { admin } from '@sallyport/core/plugins/admin'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { answerOf } from '../../support/answer-of.ts'
 import { dumpTables } from '../../support/dump-tables.ts'
-import { hearRevocations } from '../../support/hear-revocations.ts'
 import { readAudit } from '../../support/read-audit.ts'
 import { cookieChanges, get, post } from '../../support/requests.ts'
+import { statusOf } from '../../support/status-of.ts'
+import { subscribeToSession } from '../../support/subscribe-to-session.ts'
 import { createUserMaker } from '../../support/user-maker.ts'
 
 const auth = await createTestAuth()
@@ -25,11 +25,11 @@ beforeEach(async () => {
 const setRole = (body: unknown, cookie = root.cookie, handler = auth.handler) =>
   handler(post(ENDPOINTS.setRole.path, body, { cookie }))
 const listUsers = ({ cookie }: TestSession) =>
-  answerOf(auth.handler(get(ENDPOINTS.listUsers.path, { cookie })))
+  statusOf(auth.handler(get(ENDPOINTS.listUsers.path, { cookie })))
 const roleOf = async ({ userId }: TestSession) =>
   (await auth.db.selectFrom('user').select('role').where('id', '=', userId).executeTakeFirstOrThrow()).role
 
-test('a role counts from the next call, with the JWT that the user has', async () => {
+test("a role applies from the next call, with the user's current JWT", async () => {
   expect(await listUsers(ada)).toBe('403 ROLE_REQUIRED')
   const response = await setRole({ userId: ada.userId, role: 'admin' })
   expect(await response.json()).toEqual({ success: true })
@@ -39,21 +39,21 @@ test('a role counts from the next call, with the JWT that the user has', async (
   expect(await listUsers(ada)).toBe('403 ROLE_REQUIRED')
 })
 
-test('the session and its JWT stay as they are', async () => {
+test('the session and its JWT stay unchanged', async () => {
   const session = () => auth.db.selectFrom('session').selectAll().where('id', '=', ada.sessionId).execute()
   const before = await session()
   await setRole({ userId: ada.userId, role: 'admin' })
   expect(await session()).toEqual(before)
 })
 
-test('live streams of the user ask again, and no others', async () => {
-  const [hers, admins] = [hearRevocations(auth, ada), hearRevocations(auth, root)]
+test("only the user's live streams validate again", async () => {
+  const [hers, admins] = [subscribeToSession(auth, ada), subscribeToSession(auth, root)]
   await setRole({ userId: ada.userId, role: 'admin' })
   expect(hers).toHaveBeenCalledOnce()
   expect(admins).not.toHaveBeenCalled()
 })
 
-test('who gave which role is recorded', async () => {
+test('records the admin and the role', async () => {
   await setRole({ userId: ada.userId, role: 'admin' })
   expect((await readAudit(auth, ada.userId)).at(-1)).toEqual({
     type: 'user.role-changed',
@@ -69,16 +69,16 @@ describe('no admin can change their own role', () => {
   test.each(['user', 'admin'])('to %s', async (role) => {
     await makeUser('admin')
     const before = await dumpTables(auth)
-    expect(await answerOf(setRole({ userId: root.userId, role }))).toBe('409 OWN_ACCOUNT')
+    expect(await statusOf(setRole({ userId: root.userId, role }))).toBe('409 OWN_ACCOUNT')
     expect(await dumpTables(auth)).toEqual(before)
   })
 
-  test('and of two who demote each other at the same time one stays an admin', async () => {
+  test('one admin remains if two demote each other at the same time', async () => {
     for (let i = 0; i < 10; i++) {
       const other = await auth.signIn(await makeUser('admin'))
       const answers = await Promise.all([
-        answerOf(setRole({ userId: other.userId, role: 'user' }, root.cookie)),
-        answerOf(setRole({ userId: root.userId, role: 'user' }, other.cookie)),
+        statusOf(setRole({ userId: other.userId, role: 'user' }, root.cookie)),
+        statusOf(setRole({ userId: root.userId, role: 'user' }, other.cookie)),
       ])
       expect(answers.sort()).toEqual(['200', '403 ROLE_REQUIRED'])
       expect([await roleOf(root), await roleOf(other)].sort()).toEqual(['admin', 'user'])
@@ -86,7 +86,7 @@ describe('no admin can change their own role', () => {
     }
   })
 
-  test('nor of three in a circle', async () => {
+  test('also with three in a circle', async () => {
     const [second, third] = [
       await auth.signIn(await makeUser('admin')),
       await auth.signIn(await makeUser('admin')),
@@ -122,13 +122,13 @@ test.each<[unknown, readonly string[]]>([
   expect(await dumpTables(auth)).toEqual(before)
 })
 
-test('of a user there is not is 404, and has no record', async () => {
+test('a role for a missing user is 404, and leaves no record', async () => {
   const before = await dumpTables(auth)
-  expect(await answerOf(setRole({ userId: crypto.randomUUID(), role: 'admin' }))).toBe('404 USER_NOT_FOUND')
+  expect(await statusOf(setRole({ userId: crypto.randomUUID(), role: 'admin' }))).toBe('404 USER_NOT_FOUND')
   expect(await dumpTables(auth)).toEqual(before)
 })
 
-test('an app names the roles there are', async () => {
+test('an app defines the roles', async () => {
   const { config, signingKeys } = auth.definition
   const definition = defineAuth({
     config,
@@ -136,7 +136,7 @@ test('an app names the roles there are', async () => {
     plugins: [admin({ roles: ['user', 'editor', 'admin'] })],
   })
   const { handler } = await createAuth(definition, auth.database, { pruneEverySeconds: 0 })
-  const give = (role: string) => answerOf(setRole({ userId: ada.userId, role }, root.cookie, handler))
+  const give = (role: string) => statusOf(setRole({ userId: ada.userId, role }, root.cookie, handler))
   expect(await give('editor')).toBe('200')
   expect(await roleOf(ada)).toBe('editor')
   expect(await give('owner')).toBe('400 INVALID_INPUT')

@@ -21,7 +21,7 @@ const user = (members: object = {}) => ({
 const userOf = (email: string) =>
   db.selectFrom('user').selectAll().where('email', '=', email).executeTakeFirstOrThrow()
 
-describe('an app may create its first users itself', () => {
+describe('an app can create its first users itself', () => {
   test('with a role', async () => {
     const root = user({ role: 'admin' })
     const { userId } = await createPasswordAccount(database, root)
@@ -31,7 +31,7 @@ describe('an app may create its first users itself', () => {
     expect(await response.json()).toMatchObject({ userId })
   })
 
-  test('who are users unless it is said otherwise', async () => {
+  test('who have the role user by default', async () => {
     const ada = user()
     await createPasswordAccount(database, ada)
     expect(await userOf(ada.email)).toMatchObject({ role: 'user' })
@@ -47,18 +47,18 @@ describe('an app may create its first users itself', () => {
     expect(await stored(auth)).toEqual(before)
   })
 
-  test('with an email as sign-in looks it up', async () => {
+  test('with an email normalized as at sign-in', async () => {
     const email = newEmail()
     await createPasswordAccount(database, user({ email: ` ${email.toUpperCase()} ` }))
     expect(await userOf(email)).toMatchObject({ email })
   })
 
-  test('with no text for an email that is none', async () => {
+  test('rejects an invalid email', async () => {
     const call = createPasswordAccount(database, user({ email: 'root' }))
     await expect(call).rejects.toMatchObject({ code: 'INVALID_INPUT', fields: ['email'] })
   })
 
-  test('and it is written down', async () => {
+  test('and records the creation', async () => {
     const { userId } = await createPasswordAccount(database, user())
     const records = db
       .selectFrom('audit')

@@ -10,13 +10,13 @@ import { eventually } from '../../support/eventually.ts'
 import { cookieChanges, cookiesAfter, post } from '../../support/requests.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
 
-// The real one, which counts how often a password was looked at.
+// The real argon2, with a counter of password checks.
 const verify = vi.hoisted(() => vi.fn())
 vi.mock('@node-rs/argon2', async (importOriginal) => {
   const argon2 = await importOriginal<typeof import('@node-rs/argon2')>()
   return { ...argon2, verify: verify.mockImplementation(argon2.verify) }
 })
-// Counters have the clock of the machine.
+// Counters use the system clock.
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
 afterEach(() => void vi.useRealTimers())
 
@@ -67,7 +67,7 @@ const times = <Item>(count: number, item: (i: number) => Item) =>
 const count = (statuses: readonly number[], status: number) =>
   statuses.filter((each) => each === status).length
 
-describe('of many attempts at once exactly as many passwords are looked at as allowed', () => {
+describe('checks exactly as many passwords as allowed, of many concurrent attempts', () => {
   const MANY = 60
   const limits = { account: { points: 10, duration: 60 }, address: PLENTY }
 
@@ -84,7 +84,7 @@ describe('of many attempts at once exactly as many passwords are looked at as al
     expect(count(statuses, 429)).toBe(MANY - 10)
   })
 
-  test('and the right password is among those that are not', async () => {
+  test("and rejects the right password if it isn't among them", async () => {
     const { auth, user } = await start({ limits: { account: LIMIT, address: PLENTY } })
     expect(
       await inTurn(
@@ -102,7 +102,7 @@ describe('of many attempts at once exactly as many passwords are looked at as al
 describe('attempts are counted by account', () => {
   const limits = { account: LIMIT, address: PLENTY }
 
-  test('from wherever they come, and in whatever letters it is written', async () => {
+  test('from any address, and for any case of the email', async () => {
     const { auth, user } = await start({ limits })
     const attempts = [
       { email: user.email, from: '192.0.2.1' },
@@ -113,7 +113,7 @@ describe('attempts are counted by account', () => {
     expect(await inTurn(auth, attempts)).toEqual([401, 401, 401, 429])
   })
 
-  test('whether there is such an account or not, with the same answers', async () => {
+  test('whether the account exists or not, with the same responses', async () => {
     const { auth, user } = await start({ limits })
     const unknown = { email: `${crypto.randomUUID()}@example.com` }
     for (let i = 0; i < 5; i++) {
@@ -123,7 +123,7 @@ describe('attempts are counted by account', () => {
     }
   })
 
-  test('each by itself', async () => {
+  test('each account separately', async () => {
     const { auth, user } = await start({ limits })
     const bob = await auth.createUser()
     expect(
@@ -135,7 +135,7 @@ describe('attempts are counted by account', () => {
     expect(await statusOf(attempt(auth, { ...bob, password: TEST_PASSWORD }))).toBe(200)
   })
 
-  test('and successful ones are given back, to the address too', async () => {
+  test('and successful attempts are given back, to the address too', async () => {
     const { auth, user } = await start({ limits: { account: LIMIT, address: LIMIT } })
     const right = { ...user, password: TEST_PASSWORD }
     expect(await inTurn(auth, [right, right, right, right, user, user, right, user, right])).toEqual([
@@ -143,7 +143,7 @@ describe('attempts are counted by account', () => {
     ])
   })
 
-  test('successful ones before they have succeeded', async () => {
+  test('successful attempts only once they have succeeded', async () => {
     const { auth, user } = await start({ limits: { account: LIMIT, address: PLENTY } })
     const { promise: opened, resolve: open } = Promise.withResolvers<void>()
     const real = verify.getMockImplementation()
@@ -180,7 +180,7 @@ describe('attempts are counted by account', () => {
     ).toEqual([403, 403, 403, 429])
   })
 
-  test('until the time is over', async () => {
+  test('until the window ends', async () => {
     const { auth, user } = await start({ limits })
     await inTurn(
       auth,
@@ -197,7 +197,7 @@ describe('attempts are counted by account', () => {
     ).toEqual([401, 401, 401, 429])
   })
 
-  test('ten in 15 minutes unless it is said otherwise', async () => {
+  test('ten in 15 minutes by default', async () => {
     const { auth, user } = await start({ limits: {} })
     const statuses = await inTurn(
       auth,
@@ -208,7 +208,7 @@ describe('attempts are counted by account', () => {
     expect(rejected.headers.get('retry-after')).toBe('900')
   })
 
-  test('and stored without the address of the account', async () => {
+  test("and stored without the account's email address", async () => {
     const { auth, user } = await start({ limits, databaseUrl: join(directory, 'keys.db') })
     await attempt(auth, { ...user, from: '192.0.2.1' })
     const { rateLimit } = await dumpTables(auth)
@@ -226,14 +226,14 @@ describe('attempts are counted by address', () => {
       ...(forwardedFor !== undefined && { forwardedFor }),
     }))
 
-  test('a /48 of IPv6 has ten times the attempts of a /64, whichever /64 they come from', async () => {
+  test('an IPv6 /48 has ten times the attempts of a /64, whichever /64 they come from', async () => {
     const { auth } = await start({ limits })
     const inSite = Array.from({ length: 30 }, (_, i) => `2001:db8:7:${i.toString(16)}::1`)
     const statuses = await inTurn(auth, strangers([...inSite, '2001:db8:7:ffff::1', '2001:db8:8::1']))
     expect(statuses).toEqual([...inSite.map(() => 401), 429, 401])
   })
 
-  test('sign-ins and sign-ups together, and no password is hashed for whoever has had enough', async () => {
+  test('sign-ins and sign-ups together, without hashing a password over the limit', async () => {
     const { auth } = await start({ limits })
     const from = '192.0.2.1'
     expect(await inTurn(auth, strangers([from, from, from]))).toEqual([401, 401, 401])
@@ -245,7 +245,7 @@ describe('attempts are counted by address', () => {
     ).toEqual([])
   })
 
-  test('a hundred in 15 minutes unless it is said otherwise', async () => {
+  test('a hundred in 15 minutes by default', async () => {
     const { auth } = await start({ limits: {} })
     const request = () => auth.handler(post(ENDPOINTS.verifyEmail.path, { token: 'x' }))
     const statuses = await Promise.all(times(110, () => statusOf(request())))
@@ -263,7 +263,7 @@ describe('a known device', () => {
     return { auth, user, known: { ...user, cookie: device, from } }
   }
 
-  test('is not locked out by strangers, from the same address either', async () => {
+  test("isn't locked out by unknown devices, even from the same address", async () => {
     const { auth, user, known } = await startWithDevice()
     await inTurn(
       auth,
@@ -273,7 +273,7 @@ describe('a known device', () => {
     expect(await statusOf(attempt(auth, { ...known, password: TEST_PASSWORD }))).toBe(200)
   })
 
-  test('is no help to strangers: what it tries is not theirs to try', async () => {
+  test('gives unknown devices no more attempts', async () => {
     const { auth, user, known } = await startWithDevice()
     await inTurn(
       auth,
@@ -288,7 +288,7 @@ describe('a known device', () => {
     ).toEqual([429, 429])
   })
 
-  test('may try as often as anyone, and then has to wait', async () => {
+  test('has as many attempts as an unknown device, and then must wait', async () => {
     const { auth, known } = await startWithDevice()
     expect(
       await inTurn(
@@ -299,7 +299,7 @@ describe('a known device', () => {
     expect(await statusOf(attempt(auth, { ...known, password: TEST_PASSWORD }))).toBe(429)
   })
 
-  test('does not use up what strangers may try, nor what its address may', async () => {
+  test("doesn't use up the attempts of unknown devices, or of its address", async () => {
     const { auth, user, known } = await startWithDevice()
     await inTurn(
       auth,
@@ -313,7 +313,7 @@ describe('a known device', () => {
     ).toEqual([401, 401, 401, 429])
   })
 
-  test('that many accounts know counts for all of them together as an address', async () => {
+  test('of many accounts counts for all of them together, like an address', async () => {
     const { auth, known } = await startWithDevice()
     const others = [await auth.createUser(), await auth.createUser()]
     const device = (await dumpTables(auth)).knownDevice?.[0] ?? {}
@@ -324,7 +324,7 @@ describe('a known device', () => {
     expect(await inTurn(auth, attempts)).toEqual([401, 401, 401, 401, 401, 429])
   })
 
-  test('of one account is a stranger to another', async () => {
+  test('of one account is unknown to another', async () => {
     const { auth, known } = await startWithDevice()
     const { email } = await auth.createUser()
     expect(
@@ -344,7 +344,7 @@ describe('a known device', () => {
       async (auth: Parameters<typeof dumpTables>[0]) =>
         `service.device=${(await dumpTables(auth)).knownDevice?.[0]?.device}`,
     ],
-  ])('that is %s is a stranger', async (_name, cookieOf) => {
+  ])('that is %s is unknown', async (_name, cookieOf) => {
     const { auth, user } = await startWithDevice()
     const cookie = await cookieOf(auth)
     expect(
@@ -355,7 +355,7 @@ describe('a known device', () => {
     ).toEqual([401, 401, 401, 429])
   })
 
-  test('is a stranger after half a year', async () => {
+  test('is unknown after half a year', async () => {
     const { auth, user, known } = await startWithDevice()
     await inTurn(
       auth,
@@ -365,7 +365,7 @@ describe('a known device', () => {
     expect(await statusOf(attempt(auth, { ...known, password: TEST_PASSWORD }))).toBe(429)
   })
 
-  test('is a stranger once the password has been changed elsewhere', async () => {
+  test('is unknown once the password has been changed elsewhere', async () => {
     const { auth, user, known } = await startWithDevice()
     const { cookie } = await auth.signIn(user)
     const passwords = { currentPassword: TEST_PASSWORD, newPassword: 'another rare password' }
@@ -378,10 +378,10 @@ describe('a known device', () => {
   })
 })
 
-describe('whoever has had enough', () => {
+describe('a browser over the limit', () => {
   const limits = { account: LIMIT, address: PLENTY }
 
-  test('is told in JSON when to come back, and keeps their cookies', async () => {
+  test('gets JSON with the time to wait, and keeps its cookies', async () => {
     const { auth, user } = await start({ limits })
     await inTurn(
       auth,
@@ -393,7 +393,7 @@ describe('whoever has had enough', () => {
     expect(response.status).toBe(429)
     expect(await response.json()).toEqual({
       code: 'RATE_LIMITED',
-      message: 'Too many attempts',
+      message: 'Too many attempts. Try again later.',
       retryAfterSeconds: 42,
     })
     expect(response.headers.get('retry-after')).toBe('42')

@@ -7,7 +7,7 @@ import { startRangeServer } from '../../support/range-server.ts'
 const BREACHED = 'a password that was seen'
 const sha1 = (text: string) => createHash('sha1').update(text).digest('hex').toUpperCase()
 
-/** The code with which a password was rejected. */
+/** Returns the code with which a password was rejected. */
 async function codeOf(call: Promise<unknown>): Promise<string> {
   const error: unknown = await call.then(
     () => null,
@@ -27,23 +27,23 @@ async function check(password: string, options: Parameters<typeof breachedPasswo
 }
 
 describe('a service that speaks the range protocol', () => {
-  test('rejects a password that it knows', async () => {
+  test('rejects a known password', async () => {
     const { url } = await startRangeServer({ [BREACHED]: 3, another: 7 })
     expect(await check(BREACHED, { url })).toEqual({ code: 'PASSWORD_BREACHED', skipped: [] })
   })
 
-  test('accepts a password that it does not know', async () => {
+  test('accepts an unknown password', async () => {
     const { url, requests } = await startRangeServer({ [BREACHED]: 3 })
     expect(await check('correct horse battery staple', { url })).toEqual({ code: 'accepted', skipped: [] })
     expect(requests).toHaveLength(1)
   })
 
-  test('accepts a password that only padding has, whose count is 0', async () => {
+  test('accepts a password that occurs only as padding, with the count 0', async () => {
     const { url } = await startRangeServer({ [BREACHED]: 0 })
     expect(await check(BREACHED, { url })).toEqual({ code: 'accepted', skipped: [] })
   })
 
-  test('learns the first 5 digits of the hash, and is asked for padding', async () => {
+  test('receives the first 5 digits of the hash, and a request for padding', async () => {
     const { url, requests } = await startRangeServer({})
     await check(BREACHED, { url })
     expect(requests).toEqual([{ path: `/range/${sha1(BREACHED).slice(0, 5)}`, padding: 'true' }])
@@ -66,14 +66,14 @@ describe('a service that speaks the range protocol', () => {
   })
 })
 
-describe('the password passes, and the failure is reported, when the service', () => {
+describe('the password is accepted, and the failure is reported, if the service', () => {
   test.each<[string, Parameters<typeof startRangeServer>[1], RegExp]>([
     ['responds with 503', (response) => void response.writeHead(503).end(), /503/],
     ['responds with 429', (response) => void response.writeHead(429).end(), /429/],
     ['responds with a page', (response) => void response.end('<html>Sign in to the hotel</html>'), /range/],
-    ['responds with nothing', (response) => void response.end(), /range/],
+    ['responds with an empty body', (response) => void response.end(), /range/],
     ['hangs up', (response) => void response.destroy(), /./],
-    ['responds without end', (response) => void flood(response), /bytes/],
+    ['responds endlessly', (response) => void flood(response), /bytes/],
     ['never responds', () => {}, /timeout|aborted/i],
     ['stops in the middle', (response) => void response.write('0'.repeat(35)), /timeout|aborted/i],
   ])('%s', async (_name, respond, cause) => {
@@ -94,7 +94,7 @@ describe('the password passes, and the failure is reported, when the service', (
 
   test('can’t be reached', async () => {
     const { code, skipped } = await check(BREACHED, { url: 'http://127.0.0.1:1/range/' })
-    // `fetch` itself only says that it failed.
+    // `fetch` itself reports only that it failed.
     expect([code, ...skipped]).toEqual(['accepted', 'fetch failed: bad port'])
   })
 

@@ -2,13 +2,13 @@ import type { AuthEvent } from '@sallyport/core'
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { answerOf } from '../../support/answer-of.ts'
 import { dumpTables } from '../../support/dump-tables.ts'
-import { hearRevocations } from '../../support/hear-revocations.ts'
 import { insertLink } from '../../support/insert-link.ts'
 import { createOutbox } from '../../support/outbox.ts'
 import { readAudit } from '../../support/read-audit.ts'
 import { cookieChanges, cookiesAfter, get, post } from '../../support/requests.ts'
+import { statusOf } from '../../support/status-of.ts'
+import { subscribeToSession } from '../../support/subscribe-to-session.ts'
 import { createUserMaker, type MadeUser } from '../../support/user-maker.ts'
 
 const outbox = createOutbox()
@@ -43,11 +43,11 @@ const signIn = (password: string, cookie = '') =>
   auth.handler(
     post(ENDPOINTS.signInEmail.path, { email: user.email, password }, { ...(cookie && { cookie }) }),
   )
-const call = (cookie: string) => answerOf(auth.handler(get(ENDPOINTS.getSession.path, { cookie })))
+const call = (cookie: string) => statusOf(auth.handler(get(ENDPOINTS.getSession.path, { cookie })))
 const knownDevices = async () =>
   (await dumpTables(auth)).knownDevice?.filter(({ userId }) => userId === user.userId)
 
-test('from now on the new password counts, and the old one does not', async () => {
+test("the new password works from now on, and the old one doesn't", async () => {
   const response = await changePassword()
   expect(await response.json()).toEqual({
     expiresIn: 900,
@@ -55,16 +55,16 @@ test('from now on the new password counts, and the old one does not', async () =
     userId: user.userId,
     sessionId: ada.sessionId,
   })
-  expect(await answerOf(signIn(TEST_PASSWORD))).toBe('401 INVALID_CREDENTIALS')
-  expect(await answerOf(signIn(NEW_PASSWORD))).toBe('200')
+  expect(await statusOf(signIn(TEST_PASSWORD))).toBe('401 INVALID_CREDENTIALS')
+  expect(await statusOf(signIn(NEW_PASSWORD))).toBe('200')
   const dump = JSON.stringify(await dumpTables(auth))
   expect(dump).not.toContain(NEW_PASSWORD)
 })
 
 describe('the other sessions', () => {
-  test('end, and the one that asks goes on with new credentials', async () => {
+  test('end, and the current one continues with new credentials', async () => {
     const [elsewhere, bob] = [await auth.signIn(user), await auth.signIn(await makeUser())]
-    const [here, there] = [hearRevocations(auth, ada), hearRevocations(auth, elsewhere)]
+    const [here, there] = [subscribeToSession(auth, ada), subscribeToSession(auth, elsewhere)]
     const response = await changePassword()
     expect(cookieChanges(response)).toEqual({ set: ['service.jwt', 'service.session'], cleared: [] })
     const cookie = cookiesAfter(ada.cookie, response)
@@ -88,18 +88,18 @@ describe('the other sessions', () => {
 })
 
 describe('a copy of the credentials', () => {
-  const refresh = (cookie: string) => answerOf(auth.handler(get(ENDPOINTS.token.path, { cookie })))
+  const refresh = (cookie: string) => statusOf(auth.handler(get(ENDPOINTS.token.path, { cookie })))
 
   test('stops working', async () => {
     const cookie = cookiesAfter(ada.cookie, await changePassword())
     expect(await refresh(ada.cookie)).toBe('409 SECRET_SUPERSEDED')
     expect(await call(ada.cookie)).toBe('401 TOKEN_INVALID')
-    expect(await answerOf(changePassword({ currentPassword: NEW_PASSWORD }))).toBe('401 TOKEN_INVALID')
+    expect(await statusOf(changePassword({ currentPassword: NEW_PASSWORD }))).toBe('401 TOKEN_INVALID')
     expect(await refresh(cookie)).toBe('200')
     expect(await call(cookie)).toBe('200')
   })
 
-  test('is not made fresh; only the new credentials are', async () => {
+  test("isn't made fresh; only the new credentials are", async () => {
     await auth.db
       .updateTable('session')
       .set({ lastAuthenticatedAt: new Date(0) })
@@ -107,13 +107,13 @@ describe('a copy of the credentials', () => {
       .execute()
     const cookie = cookiesAfter(ada.cookie, await changePassword())
     const deleteUser = (cookie: string) =>
-      answerOf(auth.handler(post(ENDPOINTS.deleteUser.path, {}, { cookie })))
+      statusOf(auth.handler(post(ENDPOINTS.deleteUser.path, {}, { cookie })))
     expect(await deleteUser(ada.cookie)).toBe('401 TOKEN_INVALID')
     expect(await deleteUser(cookie)).toBe('200')
   })
 })
 
-test('it is recorded with the ends of the sessions, and told after that', async () => {
+test('the change is recorded with the ends of the sessions, and announced after that', async () => {
   const elsewhere = await auth.signIn(user)
   events.length = 0
   await changePassword()
@@ -137,7 +137,7 @@ test('it is recorded with the ends of the sessions, and told after that', async 
   ])
 })
 
-test('its owner is told by email', async () => {
+test('the user is notified by email', async () => {
   await changePassword()
   expect(await outbox.takeNotice('password-changed')).toEqual({
     kind: 'password-changed',
@@ -150,16 +150,16 @@ describe('links that were sent before', () => {
   test.each([
     ['reset-password', ENDPOINTS.resetPassword.path, { newPassword: 'yet another password' }],
     ['change-email', ENDPOINTS.verifyEmail.path, {}],
-  ] as const)('of the kind %s are useless', async (kind, path, input) => {
+  ] as const)('of the kind %s no longer work', async (kind, path, input) => {
     const token = await insertLink(auth, { kind, userId: user.userId, email: 'eve@example.com' })
     await changePassword()
     const before = await dumpTables(auth)
-    expect(await answerOf(auth.handler(post(path, { token, ...input })))).toBe('400 LINK_INVALID')
+    expect(await statusOf(auth.handler(post(path, { token, ...input })))).toBe('400 LINK_INVALID')
     expect(await dumpTables(auth)).toEqual(before)
   })
 })
 
-test('browsers that had signed in before are no longer known, but for the one at hand', async () => {
+test('browsers that had signed in before are no longer known, except the current one', async () => {
   const [here, there] = [await signIn(TEST_PASSWORD), await signIn(TEST_PASSWORD)]
   expect([here.status, there.status]).toEqual([200, 200])
   expect(await knownDevices()).toHaveLength(2)
@@ -192,9 +192,9 @@ describe('rejects', () => {
     expect(await dumpTables(auth)).toEqual(before)
   })
 
-  test('the email address for a password', async () => {
-    expect(await answerOf(changePassword({ newPassword: user.email }))).toBe('400 PASSWORD_TOO_COMMON')
-    expect(await answerOf(changePassword({ newPassword: user.email.split('@')[0] }))).toBe(
+  test('the email address as a password', async () => {
+    expect(await statusOf(changePassword({ newPassword: user.email }))).toBe('400 PASSWORD_TOO_COMMON')
+    expect(await statusOf(changePassword({ newPassword: user.email.split('@')[0] }))).toBe(
       '400 PASSWORD_TOO_COMMON',
     )
   })

@@ -10,10 +10,10 @@ import {
 } from '@sallyport/core/plugins/email-password'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { answerOf } from '../../support/answer-of.ts'
 import { insertLink } from '../../support/insert-link.ts'
 import { startRangeServer } from '../../support/range-server.ts'
 import { post } from '../../support/requests.ts'
+import { statusOf } from '../../support/status-of.ts'
 
 const reject = rejections({
   PASSWORD_REUSED: { status: 400, message: 'Choose a password you never used here' },
@@ -34,7 +34,7 @@ async function start(options: EmailPasswordOptions) {
   const { cookie } = await auth.signIn(user)
   const token = await insertLink(auth, { kind: 'reset-password', ...user })
   events.length = 0
-  /** Every way in which a password is chosen. */
+  /** Every way to choose a password. */
   const ways = {
     signUpEmail: (password: string) =>
       auth.handler(
@@ -49,7 +49,7 @@ async function start(options: EmailPasswordOptions) {
   }
   return { auth, events, errors, user, ways }
 }
-/** The code with which a password was rejected. */
+/** Returns the code with which a password was rejected. */
 async function codeOf(call: Promise<unknown>): Promise<string> {
   const error: unknown = await call.then(
     () => null,
@@ -70,8 +70,8 @@ describe.each(WAYS)('%s', (way) => {
     ['a sequence', '0987654321'],
   ])('rejects %s', async (_name, password) => {
     const { ways } = await start({ appName: 'Sallyport' })
-    expect(await answerOf(ways[way](password))).toBe('400 PASSWORD_TOO_COMMON')
-    expect(await answerOf(ways[way](NEW_PASSWORD))).toBe('200')
+    expect(await statusOf(ways[way](password))).toBe('400 PASSWORD_TOO_COMMON')
+    expect(await statusOf(ways[way](NEW_PASSWORD))).toBe('200')
   })
 
   test('responds with the code and the message of the app', async () => {
@@ -95,21 +95,21 @@ describe.each(WAYS)('%s', (way) => {
       },
     ])
     expect(chosen[0]?.user.email).toMatch(/^lovelace@/)
-    expect(await answerOf(ways[way](NEW_PASSWORD))).toBe('200')
+    expect(await statusOf(ways[way](NEW_PASSWORD))).toBe('200')
   })
 
-  test('sets no password where the check fails', async () => {
+  test('sets no password if the check fails', async () => {
     const failure = new Error('the database of the app is away')
     const { ways, errors, auth, user } = await start({ checkPassword: () => Promise.reject(failure) })
-    expect(await answerOf(ways[way](NEW_PASSWORD))).toBe('500 INTERNAL_ERROR')
+    expect(await statusOf(ways[way](NEW_PASSWORD))).toBe('500 INTERNAL_ERROR')
     expect(errors).toEqual([failure])
     const users = await auth.db.selectFrom('user').select('id').execute()
     expect(users).toHaveLength(1)
     const signIn = { email: user.email, password: TEST_PASSWORD }
-    expect(await answerOf(auth.handler(post(ENDPOINTS.signInEmail.path, signIn)))).toBe('200')
+    expect(await statusOf(auth.handler(post(ENDPOINTS.signInEmail.path, signIn)))).toBe('200')
   })
 
-  test('does not ask about a password that our own rules reject', async () => {
+  test('checks the built-in rules first', async () => {
     const { url, requests } = await startRangeServer({})
     const { ways } = await start({ checkPassword: breachedPasswords({ url }) })
     await ways[way]('password123')
@@ -119,14 +119,14 @@ describe.each(WAYS)('%s', (way) => {
   test('rejects a breached password', async () => {
     const { url } = await startRangeServer({ [NEW_PASSWORD]: 4 })
     const { ways } = await start({ checkPassword: breachedPasswords({ url }) })
-    expect(await answerOf(ways[way](NEW_PASSWORD))).toBe('400 PASSWORD_BREACHED')
-    expect(await answerOf(ways[way]('one that nobody has seen'))).toBe('200')
+    expect(await statusOf(ways[way](NEW_PASSWORD))).toBe('400 PASSWORD_BREACHED')
+    expect(await statusOf(ways[way]('one that nobody has seen'))).toBe('200')
   })
 
-  test('accepts any where the service is away, and tells onEvent', async () => {
+  test('accepts any password if the service is unavailable, and reports it to onEvent', async () => {
     const { url } = await startRangeServer({}, (response) => void response.writeHead(500).end())
     const { ways, events, user, auth } = await start({ checkPassword: breachedPasswords({ url }) })
-    expect(await answerOf(ways[way](NEW_PASSWORD))).toBe('200')
+    expect(await statusOf(ways[way](NEW_PASSWORD))).toBe('200')
     expect(events[0]).toMatchObject({
       type: 'email-password:check-skipped',
       at: auth.clock.now(),
@@ -137,22 +137,22 @@ describe.each(WAYS)('%s', (way) => {
   })
 })
 
-test('nothing is checked at sign-in and where a password is asked for again', async () => {
+test('checks nothing at sign-in or re-authentication', async () => {
   const { url, requests } = await startRangeServer({ [TEST_PASSWORD]: 9 })
   const { auth, user } = await start({ appName: TEST_PASSWORD, checkPassword: breachedPasswords({ url }) })
   const signIn = { email: user.email, password: TEST_PASSWORD }
-  expect(await answerOf(auth.handler(post(ENDPOINTS.signInEmail.path, signIn)))).toBe('200')
+  expect(await statusOf(auth.handler(post(ENDPOINTS.signInEmail.path, signIn)))).toBe('200')
   const { cookie } = await auth.signIn(user)
   const again = post(ENDPOINTS.reauthenticate.path, { password: TEST_PASSWORD }, { cookie })
-  expect(await answerOf(auth.handler(again))).toBe('200')
+  expect(await statusOf(auth.handler(again))).toBe('200')
   expect(requests).toEqual([])
 })
 
-test('no service is asked unless the app says so', async () => {
+test('calls no service unless the app configures one', async () => {
   const fetch = vi.spyOn(globalThis, 'fetch')
   onTestFinished(() => fetch.mockRestore())
   const { ways } = await start({})
-  expect(await answerOf(ways.signUpEmail(NEW_PASSWORD))).toBe('200')
+  expect(await statusOf(ways.signUpEmail(NEW_PASSWORD))).toBe('200')
   expect(fetch).not.toHaveBeenCalled()
 })
 

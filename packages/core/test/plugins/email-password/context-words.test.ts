@@ -4,7 +4,7 @@ import { isMadeOfContext } from '../../../src/plugins/email-password/context-wor
 const ADA = { appName: 'Sally Port', name: 'Ada King-Lovelace', email: 'lovelace1815@math.example' }
 const isMade = (password: string, context = ADA) => isMadeOfContext(password, context)
 
-describe('a password is rejected that is', () => {
+describe('rejects a password that is', () => {
   test.each([
     ['the name of the app', 'SallyPort'],
     ['the name of the app with a year', 'sallyport2026'],
@@ -28,12 +28,12 @@ describe('a password is rejected that is', () => {
   })
 })
 
-describe('a password is fine that', () => {
+describe('accepts a password that', () => {
   test.each([
     ['contains the name of the app', 'sallyport is my favorite'],
     ['contains the name of the user', 'lovelace1815 and more'],
     ['contains the name of the user inside a word', 'adamant kingfisher'],
-    ['has enough else beside the name', 'lovelace 83619475'],
+    ['has enough other characters than the name', 'lovelace 83619475'],
     ['is the domain of the address', 'math.example'],
     ['has no letters', '83619475'],
     ['is a passphrase', 'correct horse battery staple'],
@@ -41,7 +41,7 @@ describe('a password is fine that', () => {
     expect(isMade(password)).toBe(false)
   })
 
-  test('matches nothing, where the names are empty or of one letter', () => {
+  test('matches nothing if the names are empty or have one letter', () => {
     for (const name of ['', ' ', 'x', '1', '👩‍🚀'])
       expect(isMadeOfContext('xxxxyyyy', { appName: name, name, email: '@' })).toBe(false)
   })

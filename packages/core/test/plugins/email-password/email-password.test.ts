@@ -44,7 +44,7 @@ const ways: [string, Enter][] = [
 ]
 
 describe.each(ways)('%s', (_name, enter) => {
-  test('begins a session: three cookies, and no JWT in the body', async () => {
+  test('creates a session: three cookies, and no JWT in the body', async () => {
     const response = await enter()
     expect(response.status).toBe(200)
     expect(await response.json()).toEqual(tokenResponse)
@@ -57,7 +57,7 @@ describe.each(ways)('%s', (_name, enter) => {
     expect(response.headers.getSetCookie()).toHaveLength(3)
   })
 
-  test('lets the browser in at once, as the user it says', async () => {
+  test('authenticates the browser at once, as the user in the response', async () => {
     const response = await enter()
     const { userId, sessionId } = await response.json()
     const request = incoming({ cookie: cookiesAfter('', response) })
@@ -65,7 +65,7 @@ describe.each(ways)('%s', (_name, enter) => {
     expect(await authenticate(request, 'query', both)).toMatchObject({ session: { id: sessionId, userId } })
   })
 
-  test('ends the session that the same browser had, of whomever, and no other', async () => {
+  test('ends only the previous session of the same browser, whichever user it belongs to', async () => {
     const { userId } = await auth.createUser()
     const [here, elsewhere] = [await auth.signIn({ userId }), await auth.signIn({ userId })]
     expect((await enter({}, { cookie: here.cookie })).status).toBe(200)
@@ -73,7 +73,7 @@ describe.each(ways)('%s', (_name, enter) => {
     expect(await auth.database.sessions.findSession(elsewhere)).not.toBeNull()
   })
 
-  test('never goes on with a session id or a secret that the browser brought', async () => {
+  test('never reuses a session id or secret from the browser', async () => {
     const planted = `${crypto.randomUUID()}.${'A'.repeat(43)}`
     const response = await enter({}, { cookie: `service.session=${planted}` })
     const [brought, given] = [planted, sessionCookieOf(response)].map(parseSessionCookie)
@@ -82,7 +82,7 @@ describe.each(ways)('%s', (_name, enter) => {
   })
 })
 
-describe('a body that does not fit is 400 with its fields, and changes nothing', () => {
+describe('an invalid body is 400 with its fields, and changes nothing', () => {
   const credentials = { email: 'ada@example.com', password: 'eight or more' }
   const account = { ...credentials, name: 'Ada' }
 
@@ -139,7 +139,7 @@ describe('a body that does not fit is 400 with its fields, and changes nothing',
     expect(await stored(auth)).toEqual(before)
   })
 
-  test('a member named __proto__ makes nobody an admin', async () => {
+  test('ignores a member named __proto__, so it makes no user an admin', async () => {
     const email = newEmail()
     const body = `{"__proto__":{"role":"admin"},${JSON.stringify({ ...account, email }).slice(1)}`
     const request = new Request(post(ENDPOINTS.signUpEmail.path), {

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { answerOf } from '../../support/answer-of.ts'
 import { dumpTables } from '../../support/dump-tables.ts'
 import { cookieChanges, cookiesAfter, post } from '../../support/requests.ts'
+import { statusOf } from '../../support/status-of.ts'
 import { createUserMaker, type MadeUser } from '../../support/user-maker.ts'
 
 const PLENTY = { points: 1_000_000, duration: 60 }
@@ -34,26 +34,26 @@ const hashOf = (secret: string) => `sha256:${createHash('sha256').update(secret)
 const secretOf = (cookie: string | undefined) => /service\.device=([^;]*)/.exec(cookie ?? '')?.[1] ?? ''
 
 describe('a browser that signs in', () => {
-  test('is given a cookie by which it will be known, for half a year', async () => {
+  test('gets a cookie that identifies it for half a year', async () => {
     expect(deviceCookie(await signIn())).toMatch(
       new RegExp(`^service\\.device=[\\w-]{43}; Max-Age=${HALF_A_YEAR}; Path=/; HttpOnly; SameSite=Lax$`),
     )
   })
 
-  test('over https, one that no other host can set', async () => {
+  test('over https, gets a cookie that no other host can set', async () => {
     const secure = await createTestAuth({ baseUrl: 'https://app.example.com' })
     const response = await signIn('', await secure.createUser(), secure)
     expect(deviceCookie(response)).toMatch(/^__Host-service\.device=[\w-]{43}; .*; Secure; SameSite=Lax$/)
     await secure.close()
   })
 
-  test('by signing up, too', async () => {
+  test('by signing up, gets it too', async () => {
     const account = { name: 'Ada', email: `${crypto.randomUUID()}@example.com`, password: 'a rare password' }
     const response = await auth.handler(post(ENDPOINTS.signUpEmail.path, account))
     expect(deviceCookie(response)).toBeDefined()
   })
 
-  test('is given none where its user is deleted in that moment, and is no error', async () => {
+  test('gets none if its user is deleted at the same time, without an error', async () => {
     const own = await createTestAuth({
       async onEvent({ type }) {
         if (type === 'session.created') await own.db.deleteFrom('user').execute()
@@ -66,7 +66,7 @@ describe('a browser that signs in', () => {
     await own.close()
   })
 
-  test('is stored as a hash alone', async () => {
+  test('is stored only as a hash', async () => {
     const secret = secretOf(deviceCookie(await signIn()))
     const expiresAt = new Date(auth.clock.now().getTime() + HALF_A_YEAR * 1000).toISOString()
     expect(await devices()).toMatchObject([
@@ -87,7 +87,7 @@ describe('a browser that signs in', () => {
     ['made up', () => 'A'.repeat(43)],
     ['empty', () => ''],
     ['of another account', async () => secretOf(deviceCookie(await signIn('', await makeUser())))],
-  ])('with a cookie that is %s is given one of its own: it may have been planted', async (_name, planted) => {
+  ])('with a cookie that is %s gets a new one: the old one may have been planted', async (_name, planted) => {
     const response = await signIn(`service.device=${await planted()}`)
     const secret = secretOf(deviceCookie(response))
     expect(secret).toMatch(/^[\w-]{43}$/)
@@ -95,17 +95,17 @@ describe('a browser that signs in', () => {
     expect(await devices()).toMatchObject([{ device: hashOf(secret) }])
   })
 
-  test('with a wrong password is not known', async () => {
+  test("with a wrong password isn't known", async () => {
     const wrong = { email: user.email, password: 'wrong password' }
     const response = await auth.handler(post(ENDPOINTS.signInEmail.path, wrong))
     expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
     expect(await devices()).toEqual([])
   })
 
-  test('with two such cookies is rejected as with any', async () => {
+  test('with two such cookies is rejected, like with any duplicate cookie', async () => {
     const response = await signIn('service.device=a; service.device=b')
     expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
-    expect(await answerOf(response)).toBe('401 COOKIE_CONFLICT')
+    expect(await statusOf(response)).toBe('401 COOKIE_CONFLICT')
   })
 })
 
@@ -116,7 +116,7 @@ test('signing out leaves the browser known', async () => {
   expect(await devices()).toHaveLength(1)
 })
 
-test('of twenty-one browsers the one that was there longest ago is forgotten', async () => {
+test('forgets the least recently used of twenty-one browsers', async () => {
   const first = cookiesAfter('', await signIn())
   auth.clock.advance(1)
   const second = cookiesAfter('', await signIn())
@@ -124,7 +124,7 @@ test('of twenty-one browsers the one that was there longest ago is forgotten', a
     auth.clock.advance(1)
     await signIn()
   }
-  // It has been there since.
+  // It has been known since then.
   await signIn(first)
   const before = (await devices()) ?? []
   expect(before).toHaveLength(20)
@@ -140,7 +140,7 @@ test('of twenty-one browsers the one that was there longest ago is forgotten', a
   expect(await devices()).toHaveLength(20)
 })
 
-test('what has expired is pruned', async () => {
+test('prunes expired devices', async () => {
   await signIn()
   auth.clock.advance(HALF_A_YEAR - 0.001)
   await auth.prune()

@@ -24,7 +24,7 @@ const signIn = (headers: Record<string, string> = {}, password = TEST_PASSWORD) 
   auth.handler(post(ENDPOINTS.signInEmail.path, { email: user.email, password }, headers), {
     remoteAddress: '192.0.2.7',
   })
-/** An email that comes after those that were due. */
+/** Sends one more email, which comes after all emails that were due. */
 const nothingCame = async () => {
   const ada = await auth.signIn(user)
   await auth.handler(post(ENDPOINTS.sendVerificationEmail.path, {}, { cookie: ada.cookie }))
@@ -34,7 +34,7 @@ const nothingCame = async () => {
 
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'
 
-test('a sign-in from a browser that the account does not know sends an email', async () => {
+test('a sign-in from a browser unknown to the account sends an email', async () => {
   await signIn({ 'user-agent': FIREFOX })
   expect(await outbox.takeNotice('new-sign-in')).toEqual({
     kind: 'new-sign-in',
@@ -47,19 +47,19 @@ test('a sign-in from a browser that the account does not know sends an email', a
   await nothingCame()
 })
 
-test('one from a known browser sends none', async () => {
+test('a sign-in from a known browser sends none', async () => {
   const cookie = cookiesAfter('', await signIn())
   await outbox.takeNotice('new-sign-in')
   await signIn({ cookie })
   await nothingCame()
 })
 
-test('one with the session header does, since such a client is never known', async () => {
+test('a sign-in with the session header sends one, because such a client is never known', async () => {
   await signIn({ [SESSION_HEADER]: NO_SESSION })
   expect(await outbox.takeNotice('new-sign-in')).toMatchObject({ to: user.email })
 })
 
-test('a rejected one sends none', async () => {
+test('a rejected sign-in sends none', async () => {
   await signIn({}, 'not the right password')
   await nothingCame()
 })
@@ -77,7 +77,7 @@ test('at most ten an hour go to one user', async () => {
   await nothingCame()
 })
 
-test('a device is at most 64 characters of what the client sent', async () => {
+test("truncates the client's device name to 64 characters", async () => {
   await signIn({ 'user-agent': 'x'.repeat(500) })
   const { device } = await outbox.takeNotice('new-sign-in')
   expect(device?.length).toBeLessThanOrEqual(64)

@@ -12,7 +12,7 @@ import {
 } from '../../../src/plugins/email-password/password.ts'
 import { reasonOf } from '../../support/reason-of.ts'
 
-/** What argon2 was asked to verify, and a way to make it wait. */
+/** What argon2 was asked to verify, and a way to block it. */
 const argon2 = vi.hoisted(() => ({
   verified: [] as string[],
   running: 0,
@@ -46,7 +46,7 @@ beforeEach(() => {
 
 const cost = (hash: string | undefined) => hash?.split('$').slice(0, 4)
 
-test('a hash is argon2id with 19 MiB, two passes and one lane, and another every time', async () => {
+test('a hash is argon2id with 19 MiB, two passes, and one lane, and different every time', async () => {
   const hashes = await Promise.all([hashPassword('secret'), hashPassword('secret')])
   expect(hashes[0]).not.toBe(hashes[1])
   for (const hash of hashes) {
@@ -66,7 +66,7 @@ test.each([
   expect(isOutdated(hash)).toBe(true)
 })
 
-describe('a password is verified', () => {
+describe('verifies a password', () => {
   test('against its own hash, to the last byte', async () => {
     const hash = await hashPassword('correct horse')
     expect(await verifyPassword('correct horse', hash)).toBe(true)
@@ -75,7 +75,7 @@ describe('a password is verified', () => {
     }
   })
 
-  test('where there is no hash too, against one of the same cost, and the answer is no', async () => {
+  test('against a hash of the same cost if there is no hash, and returns false', async () => {
     const hash = await hashPassword('correct horse')
     await verifyPassword('wrong', hash)
     expect(await verifyPassword('wrong', null)).toBe(false)
@@ -89,18 +89,18 @@ test.each([
   ['of another kind', '$2b$12$abcdefghijklmnopqrstuuTq1pQ0Ww3o6W8x1Yb0vC8nH1J2kL3mO'],
   ['that is the password itself', 'correct horse'],
   ['that is empty', ''],
-])('a hash %s counts as none: the same work, and no error', async (_name, hash) => {
+])('treats a hash %s as missing: the same work, and no error', async (_name, hash) => {
   expect(await verifyPassword('correct horse', hash)).toBe(false)
   expect(argon2.verified).toEqual([await dummyHash()])
 })
 
-test('the password of nobody opens nothing, even to whoever knows it', async () => {
-  const nobodys = crypto.randomUUID()
-  const randomUUID = vi.spyOn(crypto, 'randomUUID').mockReturnValueOnce(nobodys)
+test('the placeholder password gives access to no account', async () => {
+  const placeholder = crypto.randomUUID()
+  const randomUUID = vi.spyOn(crypto, 'randomUUID').mockReturnValueOnce(placeholder)
   vi.resetModules()
   const anew = await import('../../../src/plugins/email-password/password.ts')
-  expect(await anew.verifyPassword(nobodys, await anew.dummyHash())).toBe(true)
-  expect(await anew.verifyPassword(nobodys, null)).toBe(false)
+  expect(await anew.verifyPassword(placeholder, await anew.dummyHash())).toBe(true)
+  expect(await anew.verifyPassword(placeholder, null)).toBe(false)
   randomUUID.mockRestore()
 })
 
@@ -122,23 +122,23 @@ test('sign-in verifies one password of the same cost, whether the account exists
   await auth.close()
 })
 
-describe('passwords take turns', () => {
-  /** Begins so many at once, none of which ends before it is let go. */
+describe('password hashing is queued', () => {
+  /** Starts this many checks at once. All of them wait until they are released. */
   async function begin(count: number, requester?: Requester) {
     const cheap = await hash('x', { memoryCost: 8, timeCost: 1, parallelism: 1 })
-    let letGo: (value?: unknown) => void = () => {}
+    let release: (value?: unknown) => void = () => {}
     argon2.gate = new Promise((resolve) => {
-      letGo = resolve
+      release = resolve
     })
     const answers = Array.from({ length: count }, () => reasonOf(verifyPassword('x', cheap, requester)))
     for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
-    return { cheap, letGo, answers: () => Promise.all(answers) }
+    return { cheap, release, answers: () => Promise.all(answers) }
   }
 
-  test('as many at once as there are processors', async () => {
-    const { letGo, answers } = await begin(6)
+  test('and runs as many at once as there are processors', async () => {
+    const { release, answers } = await begin(6)
     expect(argon2.running).toBe(2)
-    letGo()
+    release()
     expect(await answers()).toEqual(Array(6).fill('accepted'))
     expect(argon2.most).toBe(2)
   })
@@ -146,30 +146,30 @@ describe('passwords take turns', () => {
   test.each([
     ['unknown', 100, undefined],
     ['unknown', 100, 'unknown'],
-    ['one whom we know', 200, 'known'],
+    ['known', 200, 'known'],
   ] as const)(
-    'and a %s who would stand behind %i others is told to come back: 503',
+    'and rejects a requester that is %s with 503 behind %i others',
     async (_name, longest, requester) => {
-      const { letGo, answers } = await begin(2 + longest + 3, requester)
-      letGo()
+      const { release, answers } = await begin(2 + longest + 3, requester)
+      release()
       const reasons = await answers()
       expect(reasons.slice(0, 2 + longest)).toEqual(Array(2 + longest).fill('accepted'))
       expect(reasons.slice(2 + longest)).toEqual(Array(3).fill('SESSIONS_UNAVAILABLE'))
     },
   )
 
-  test('and as many strangers as there may be keep out nobody whom we know', async () => {
-    const { cheap, letGo, answers } = await begin(2 + 100 + 1)
+  test("and a full queue of unknown requesters doesn't block known ones", async () => {
+    const { cheap, release, answers } = await begin(2 + 100 + 1)
     const known = [reasonOf(verifyPassword('x', cheap, 'known')), reasonOf(hashPassword('x', 'known'))]
-    const stranger = reasonOf(hashPassword('x'))
-    letGo()
+    const unknown = reasonOf(hashPassword('x'))
+    release()
     expect((await answers()).at(-1)).toBe('SESSIONS_UNAVAILABLE')
     expect(await Promise.all(known)).toEqual(['accepted', 'accepted'])
-    expect(await stranger).toBe('SESSIONS_UNAVAILABLE')
+    expect(await unknown).toBe('SESSIONS_UNAVAILABLE')
   })
 })
 
-describe('a password that is', () => {
+describe('the length and content of a password', () => {
   test.each([
     ['empty', '', false, true],
     ['of 7 characters', 'a'.repeat(7), false, true],
@@ -185,7 +185,7 @@ describe('a password that is', () => {
     ['begun with half a character', `\ude80${'a'.repeat(8)}`, false, false],
     ['of white space', ' '.repeat(8), true, true],
     ['of control characters', '\u0000\u0007'.repeat(4), true, true],
-  ])('%s may be chosen or given, or not', (_name, password, isNew, isGiven) => {
+  ])('%s', (_name, password, isNew, isGiven) => {
     expect(newPassword.safeParse(password).success).toBe(isNew)
     expect(givenPassword.safeParse(password).success).toBe(isGiven)
     if (isNew) expect(newPassword.parse(password)).toBe(password)

@@ -1,10 +1,10 @@
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { answerOf } from '../../support/answer-of.ts'
 import { dumpTables } from '../../support/dump-tables.ts'
-import { hearRevocations } from '../../support/hear-revocations.ts'
 import { cookieChanges, cookiesAfter, get, post } from '../../support/requests.ts'
+import { statusOf } from '../../support/status-of.ts'
+import { subscribeToSession } from '../../support/subscribe-to-session.ts'
 import { createUserMaker } from '../../support/user-maker.ts'
 
 const auth = await createTestAuth()
@@ -19,13 +19,13 @@ beforeEach(async () => {
 const reauthenticate = (cookie = ada.cookie, body: unknown = { password: TEST_PASSWORD }) =>
   auth.handler(post(ENDPOINTS.reauthenticate.path, body, { cookie }))
 const refresh = (cookie: string, on = auth) => on.handler(get(ENDPOINTS.token.path, { cookie }))
-const call = (cookie: string) => answerOf(auth.handler(get(ENDPOINTS.getSession.path, { cookie })))
+const call = (cookie: string) => statusOf(auth.handler(get(ENDPOINTS.getSession.path, { cookie })))
 const sessionRow = ({ sessionId }: TestSession) =>
   auth.db.selectFrom('session').selectAll().where('id', '=', sessionId).executeTakeFirstOrThrow()
 
-test('what answered SESSION_NOT_FRESH passes afterwards, and the id of the session stays', async () => {
+test('a call rejected with SESSION_NOT_FRESH then succeeds, and the session id stays', async () => {
   const changeEmail = (cookie: string) =>
-    answerOf(auth.handler(post(ENDPOINTS.changeEmail.path, { newEmail: 'x@example.com' }, { cookie })))
+    statusOf(auth.handler(post(ENDPOINTS.changeEmail.path, { newEmail: 'x@example.com' }, { cookie })))
   const lastAuthenticatedAt = new Date(auth.clock.now().getTime() - 15 * 60_000 - 1)
   await auth.db.updateTable('session').set({ lastAuthenticatedAt }).where('id', '=', ada.sessionId).execute()
   expect(await changeEmail(ada.cookie)).toBe('403 SESSION_NOT_FRESH')
@@ -38,7 +38,7 @@ test('what answered SESSION_NOT_FRESH passes afterwards, and the id of the sessi
     sessionId: ada.sessionId,
   })
   const cookie = cookiesAfter(ada.cookie, response)
-  // It has no emails to send; the caller has been let in.
+  // This server has no sendEmail, so 501 shows that the freshness check passed.
   expect(await changeEmail(cookie)).toBe('501 EMAIL_UNAVAILABLE')
   expect(await sessionRow(ada)).toMatchObject({
     id: ada.sessionId,
@@ -46,7 +46,7 @@ test('what answered SESSION_NOT_FRESH passes afterwards, and the id of the sessi
   })
 })
 
-test('the secret changes, and the session lives no longer for it', async () => {
+test("the secret changes, and the session isn't extended", async () => {
   const before = await sessionRow(ada)
   auth.clock.advance(3_600)
   const { cookie } = await auth.expireJwt(ada)
@@ -66,10 +66,10 @@ test('the secret changes, and the session lives no longer for it', async () => {
   expect(await call(cookiesAfter(fresh, response))).toBe('200')
 })
 
-test('the JWT at hand is replaced, and the other sessions of the user stay as they are', async () => {
+test("the current JWT is replaced, and the user's other sessions stay unchanged", async () => {
   const elsewhere = await auth.signIn(ada)
   const before = await sessionRow(elsewhere)
-  const [here, there] = [hearRevocations(auth, ada), hearRevocations(auth, elsewhere)]
+  const [here, there] = [subscribeToSession(auth, ada), subscribeToSession(auth, elsewhere)]
   const response = await reauthenticate()
   expect(cookieChanges(response)).toEqual({ set: ['service.jwt', 'service.session'], cleared: [] })
   expect(await call(cookiesAfter(ada.cookie, response))).toBe('200')
@@ -81,7 +81,7 @@ test('the JWT at hand is replaced, and the other sessions of the user stay as th
 })
 
 test.each([false, true])(
-  'the secret before it is superseded at once, and ends nothing; rotateSessionToken: %s',
+  'the previous secret is superseded at once, and ends nothing; rotateSessionToken: %s',
   async (rotateSessionToken) => {
     const own = await createTestAuth({ session: { rotateSessionToken } })
     const bob = await own.signIn()
@@ -93,14 +93,14 @@ test.each([false, true])(
       own.clock.advance(seconds)
       const rejected = await refresh(bob.cookie, own)
       expect(cookieChanges(rejected)).toEqual({ set: [], cleared: [] })
-      expect(await answerOf(rejected)).toBe('409 SECRET_SUPERSEDED')
+      expect(await statusOf(rejected)).toBe('409 SECRET_SUPERSEDED')
     }
-    expect(await answerOf(refresh(fresh, own))).toBe('200')
+    expect(await statusOf(refresh(fresh, own))).toBe('200')
     await own.close()
   },
 )
 
-test('a browser that is not remembered is given a cookie that ends with it', async () => {
+test("a browser that isn't remembered gets a cookie that expires with the browser session", async () => {
   const { headers } = await auth.api.createSession({
     userId: ada.userId,
     rememberMe: false,
@@ -122,10 +122,10 @@ describe('rejects', () => {
       for (const password of ['wrong', TEST_PASSWORD]) {
         const response = await reauthenticate(cookie(), { password })
         expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
-        expect(await answerOf(response)).toBe('400 SESSION_SECRET_REQUIRED')
+        expect(await statusOf(response)).toBe('400 SESSION_SECRET_REQUIRED')
       }
     expect(await dumpTables(auth)).toEqual(before)
-    expect(await answerOf(reauthenticate())).toBe('200')
+    expect(await statusOf(reauthenticate())).toBe('200')
   })
 
   test.each([
@@ -141,24 +141,24 @@ describe('rejects', () => {
     const before = await dumpTables(auth)
     const response = await reauthenticate(ada.cookie, { password })
     expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
-    expect(await answerOf(response)).toBe(answer)
+    expect(await statusOf(response)).toBe(answer)
     expect(await dumpTables(auth)).toEqual(before)
   })
 
   test('the password of another user', async () => {
     const bob = await auth.createUser({ password: 'the password of Bob' })
-    expect(await answerOf(reauthenticate(ada.cookie, { password: 'the password of Bob' }))).toBe(
+    expect(await statusOf(reauthenticate(ada.cookie, { password: 'the password of Bob' }))).toBe(
       '401 INVALID_CREDENTIALS',
     )
     expect(bob.userId).not.toBe(ada.userId)
   })
 
-  test('whoever has no password', async () => {
+  test('a user without a password', async () => {
     await auth.db.deleteFrom('account').where('userId', '=', ada.userId).execute()
-    expect(await answerOf(reauthenticate())).toBe('401 INVALID_CREDENTIALS')
+    expect(await statusOf(reauthenticate())).toBe('401 INVALID_CREDENTIALS')
   })
 
-  test('and leaves a record of a wrong password', async () => {
+  test('and records a wrong password', async () => {
     await reauthenticate(ada.cookie, { password: 'wrong password' })
     const records = auth.db.selectFrom('audit').select(['type', 'detail']).where('userId', '=', ada.userId)
     expect(await records.execute()).toContainEqual({
@@ -167,21 +167,21 @@ describe('rejects', () => {
     })
   })
 
-  test('more than ten passwords in 15 minutes, the right one too', async () => {
+  test('more than ten passwords in 15 minutes, including the right one', async () => {
     for (let i = 0; i < 10; i++)
-      expect(await answerOf(reauthenticate(ada.cookie, { password: `wrong ${i}` }))).toBe(
+      expect(await statusOf(reauthenticate(ada.cookie, { password: `wrong ${i}` }))).toBe(
         '401 INVALID_CREDENTIALS',
       )
     const rejected = await reauthenticate()
     const seconds = Number(rejected.headers.get('retry-after'))
     expect(seconds).toBeGreaterThan(600)
     expect(seconds).toBeLessThanOrEqual(900)
-    expect(await answerOf(rejected)).toBe('429 RATE_LIMITED')
+    expect(await statusOf(rejected)).toBe('429 RATE_LIMITED')
   })
 
-  test('a copy on another network once it has used up its attempts, and not the owner', async () => {
+  test('a copy on another network once it has used up its attempts, and not the user', async () => {
     const from = (remoteAddress: string, password: string, cookie = ada.cookie) =>
-      answerOf(auth.handler(post(ENDPOINTS.reauthenticate.path, { password }, { cookie }), { remoteAddress }))
+      statusOf(auth.handler(post(ENDPOINTS.reauthenticate.path, { password }, { cookie }), { remoteAddress }))
     for (let i = 0; i < 10; i++) expect(await from('192.0.2.66', 'wrong')).toBe('401 INVALID_CREDENTIALS')
     expect(await from('192.0.2.66', TEST_PASSWORD)).toBe('429 RATE_LIMITED')
     expect(await from('198.51.100.1', TEST_PASSWORD)).toBe('200')
@@ -190,14 +190,14 @@ describe('rejects', () => {
   test('an older version once it has used up its attempts, and not the current one', async () => {
     for (let i = 0; i < 9; i++) await reauthenticate(ada.cookie, { password: 'wrong' })
     const cookie = cookiesAfter(ada.cookie, await reauthenticate())
-    expect(await answerOf(reauthenticate(ada.cookie))).toBe('401 TOKEN_INVALID')
-    expect(await answerOf(reauthenticate(cookie, { password: 'wrong' }))).toBe('401 INVALID_CREDENTIALS')
-    expect(await answerOf(reauthenticate(cookie))).toBe('200')
+    expect(await statusOf(reauthenticate(ada.cookie))).toBe('401 TOKEN_INVALID')
+    expect(await statusOf(reauthenticate(cookie, { password: 'wrong' }))).toBe('401 INVALID_CREDENTIALS')
+    expect(await statusOf(reauthenticate(cookie))).toBe('200')
   })
 
   test('any network, once the user has used up five times as many attempts', async () => {
     const from = (i: number, password = 'wrong') =>
-      answerOf(
+      statusOf(
         auth.handler(post(ENDPOINTS.reauthenticate.path, { password }, { cookie: ada.cookie }), {
           remoteAddress: `192.0.2.${i}`,
         }),
@@ -220,8 +220,8 @@ describe('rejects', () => {
     }
     const rejected = await change()
     expect(cookieChanges(rejected)).toEqual({ set: [], cleared: [] })
-    expect(await answerOf(rejected)).toBe('429 RATE_LIMITED')
-    expect(await answerOf(refresh(cookie, own))).toBe('200')
+    expect(await statusOf(rejected)).toBe('429 RATE_LIMITED')
+    expect(await statusOf(refresh(cookie, own))).toBe('200')
     await own.close()
   })
 })
@@ -238,5 +238,5 @@ test.each([
     post(ENDPOINTS.reauthenticate.path, { password: TEST_PASSWORD }, { cookie }),
   )
   expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
-  expect(await answerOf(response)).toBe('503 SESSIONS_UNAVAILABLE')
+  expect(await statusOf(response)).toBe('503 SESSIONS_UNAVAILABLE')
 })

@@ -2,13 +2,13 @@ import type { AuthEvent } from '@sallyport/core'
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { answerOf } from '../../support/answer-of.ts'
 import { dumpTables, rowsOf } from '../../support/dump-tables.ts'
-import { hearRevocations } from '../../support/hear-revocations.ts'
 import { insertLink } from '../../support/insert-link.ts'
 import { createOutbox } from '../../support/outbox.ts'
 import { readAudit } from '../../support/read-audit.ts'
 import { cookieChanges, cookiesAfter, get, post } from '../../support/requests.ts'
+import { statusOf } from '../../support/status-of.ts'
+import { subscribeToSession } from '../../support/subscribe-to-session.ts'
 import { createUserMaker, type MadeUser } from '../../support/user-maker.ts'
 
 const outbox = createOutbox()
@@ -36,7 +36,7 @@ const ask = (email: string, headers?: Record<string, string>) =>
   auth.handler(post(ENDPOINTS.requestPasswordReset.path, { email }, headers))
 const reset = (token: string, newPassword: string = NEW_PASSWORD, headers?: Record<string, string>) =>
   auth.handler(post(ENDPOINTS.resetPassword.path, { token, newPassword }, headers))
-/** The token of a link that came by email. */
+/** Returns the token of a link that was emailed. */
 const receive = async (email = user.email) => {
   await ask(email)
   return (await outbox.takeLink('reset-password')).token
@@ -46,8 +46,8 @@ const signIn = (password: string, email = user.email) =>
 const links = async () =>
   (await dumpTables(auth)).verification?.filter(({ userId }) => userId === user.userId) ?? []
 
-describe('whoever asks for a link', () => {
-  test('receives it by email, good for an hour', async () => {
+describe('a request for a link', () => {
+  test('sends it by email, valid for an hour', async () => {
     await ask(user.email)
     expect(await outbox.takeLink('reset-password')).toEqual({
       kind: 'reset-password',
@@ -59,14 +59,14 @@ describe('whoever asks for a link', () => {
   })
 
   test.each([
-    ['in other letters', (email: string) => email.toUpperCase()],
+    ['in another case', (email: string) => email.toUpperCase()],
     ['with white space around it', (email: string) => ` ${email}\t`],
-  ])('may write the address %s', async (_name, write) => {
+  ])('accepts the address %s', async (_name, write) => {
     await ask(write(user.email))
     expect(await outbox.takeLink('reset-password')).toMatchObject({ to: user.email })
   })
 
-  test('is answered alike, whether there is such an account or not, to the byte', async () => {
+  test('gets the same response, byte for byte, whether the account exists or not', async () => {
     const known = await ask(user.email)
     const unknown = await ask(`${crypto.randomUUID()}@example.com`)
     const [sent, answered] = [await known.text(), await unknown.text()]
@@ -92,24 +92,24 @@ describe('whoever asks for a link', () => {
           .where('id', '=', user.userId)
           .execute()),
     ],
-  ])('is answered alike for a user %s', async (_name, given) => {
+  ])('gets the same response for a user %s', async (_name, given) => {
     await given()
     const response = await ask(user.email)
     expect(await response.text()).toBe('{"success":true}')
     await outbox.takeLink('reset-password')
   })
 
-  test('for an address that is nobody’s sends nothing and stores nothing', async () => {
+  test('for an unknown address sends nothing and stores nothing', async () => {
     const before = await dumpTables(auth)
     await ask(`${crypto.randomUUID()}@example.com`)
-    // An email that is sent after it comes alone.
+    // A later email arrives alone.
     await ask(user.email)
     expect(await outbox.takeLink('reset-password')).toMatchObject({ to: user.email })
     expect(outbox.emails).toEqual([])
     expect((await dumpTables(auth)).verification).toHaveLength((before.verification?.length ?? 0) + 1)
   })
 
-  test('changes nothing of the account or its sessions', async () => {
+  test('changes nothing in the account or its sessions', async () => {
     const before = rowsOf(user.userId, await dumpTables(auth))
     await receive()
     expect(rowsOf(user.userId, await dumpTables(auth))).toEqual(before)
@@ -126,7 +126,7 @@ describe('whoever asks for a link', () => {
   )
 })
 
-test('of a link only a hash is stored', async () => {
+test('only the hash of a link is stored', async () => {
   const token = await receive()
   const [link] = await links()
   expect(link).toMatchObject({
@@ -142,37 +142,37 @@ describe('a link', () => {
     const response = await reset(token)
     expect(await response.json()).toEqual({ success: true })
     expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
-    expect(await answerOf(signIn(TEST_PASSWORD))).toBe('401 INVALID_CREDENTIALS')
-    expect(await answerOf(signIn(NEW_PASSWORD))).toBe('200')
+    expect(await statusOf(signIn(TEST_PASSWORD))).toBe('401 INVALID_CREDENTIALS')
+    expect(await statusOf(signIn(NEW_PASSWORD))).toBe('200')
   })
 
   test('ends all sessions of the user, and their streams, and no others', async () => {
     const [elsewhere, bob] = [await auth.signIn(user), await auth.signIn(await makeUser())]
-    const heard = [ada, elsewhere, bob].map((session) => hearRevocations(auth, session))
-    // In the browser that the user is signed in with, too.
+    const listeners = [ada, elsewhere, bob].map((session) => subscribeToSession(auth, session))
+    // Also in the browser where the user is signed in.
     await reset(await receive(), NEW_PASSWORD, { cookie: ada.cookie })
     for (const { cookie } of [ada, elsewhere])
-      expect(await answerOf(auth.handler(get(ENDPOINTS.getSession.path, { cookie })))).toBe(
+      expect(await statusOf(auth.handler(get(ENDPOINTS.getSession.path, { cookie })))).toBe(
         '401 SESSION_NOT_FOUND',
       )
     const { cookie } = bob
-    expect(await answerOf(auth.handler(get(ENDPOINTS.getSession.path, { cookie })))).toBe('200')
-    expect(heard.map(({ mock }) => mock.calls.length)).toEqual([1, 1, 0])
+    expect(await statusOf(auth.handler(get(ENDPOINTS.getSession.path, { cookie })))).toBe('200')
+    expect(listeners.map(({ mock }) => mock.calls.length)).toEqual([1, 1, 0])
   })
 
-  test('proves that the address is the user’s', async () => {
+  test("verifies the user's address", async () => {
     await reset(await receive())
     const row = auth.db.selectFrom('user').select('emailVerified').where('id', '=', user.userId)
     expect(await row.executeTakeFirst()).toEqual({ emailVerified: 1 })
   })
 
-  test('gives a password to a user who had none', async () => {
+  test('gives a password to a user without one', async () => {
     await auth.db.deleteFrom('account').where('userId', '=', user.userId).execute()
     await reset(await receive())
-    expect(await answerOf(signIn(NEW_PASSWORD))).toBe('200')
+    expect(await statusOf(signIn(NEW_PASSWORD))).toBe('200')
   })
 
-  test('makes the browsers that had signed in before unknown', async () => {
+  test('makes browsers that had signed in before unknown', async () => {
     const signedIn = await signIn(TEST_PASSWORD)
     expect(cookiesAfter('', signedIn)).toContain('service.device')
     const devices = async () =>
@@ -198,42 +198,42 @@ describe('a link', () => {
     ])
   })
 
-  test('is followed by an email that tells of it', async () => {
+  test('sends an email about the change', async () => {
     await reset(await receive())
     expect(await outbox.takeNotice('password-changed')).toMatchObject({ to: user.email })
   })
 
   test('lifts no ban', async () => {
     await auth.ban(ada)
-    expect(await answerOf(reset(await receive()))).toBe('200')
-    expect(await answerOf(signIn(NEW_PASSWORD))).toBe('403 ACCOUNT_BANNED')
+    expect(await statusOf(reset(await receive()))).toBe('200')
+    expect(await statusOf(signIn(NEW_PASSWORD))).toBe('403 ACCOUNT_BANNED')
   })
 })
 
-describe('a link is useless', () => {
+describe('a link is invalid', () => {
   const rejected = async (token: string) => {
     const before = await dumpTables(auth)
     const response = await reset(token)
     expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
     expect(await response.json()).toEqual({
       code: 'LINK_INVALID',
-      message: 'This link has expired or has been used',
+      message: 'This link has expired or has been used. Request a new one.',
     })
     expect(await dumpTables(auth)).toEqual(before)
   }
 
   test('once it has been used', async () => {
     const token = await receive()
-    expect(await answerOf(reset(token))).toBe('200')
+    expect(await statusOf(reset(token))).toBe('200')
     await rejected(token)
   })
 
-  test('to all but one of those who use it at the same time', async () => {
+  test('for all but one of several concurrent uses', async () => {
     const token = await receive()
     const answers = await Promise.all(
       ['one password', 'two passwords', 'three passwords'].map((password) => reset(token, password)),
     )
-    expect((await Promise.all(answers.map(answerOf))).sort()).toEqual([
+    expect((await Promise.all(answers.map(statusOf))).sort()).toEqual([
       '200',
       '400 LINK_INVALID',
       '400 LINK_INVALID',
@@ -243,7 +243,7 @@ describe('a link is useless', () => {
   test('after an hour', async () => {
     const [token, inTime] = [await receive(), await receive((await makeUser()).email)]
     auth.clock.advance(3_599.999)
-    expect(await answerOf(reset(inTime))).toBe('200')
+    expect(await statusOf(reset(inTime))).toBe('200')
     auth.clock.advance(0.001)
     await rejected(token)
     auth.clock.advance(-3_600)
@@ -257,7 +257,7 @@ describe('a link is useless', () => {
     const third = await receive()
     expect(await links()).toHaveLength(2)
     await rejected(first)
-    expect(await answerOf(reset(second))).toBe('200')
+    expect(await statusOf(reset(second))).toBe('200')
     expect(await links()).toEqual([])
     await rejected(third)
   })
@@ -267,7 +267,7 @@ describe('a link is useless', () => {
     const passwords = { currentPassword: TEST_PASSWORD, newPassword: 'yet another password' }
     await auth.handler(post(ENDPOINTS.changePassword.path, passwords, { cookie: ada.cookie }))
     await rejected(token)
-    expect(await answerOf(signIn('yet another password'))).toBe('200')
+    expect(await statusOf(signIn('yet another password'))).toBe('200')
   })
 
   test('once the email has been changed', async () => {
@@ -275,25 +275,25 @@ describe('a link is useless', () => {
     const newEmail = `${crypto.randomUUID()}@example.com`
     await auth.handler(post(ENDPOINTS.changeEmail.path, { newEmail }, { cookie: ada.cookie }))
     const { token: change } = await outbox.takeLink('change-email')
-    expect(await answerOf(auth.handler(post(ENDPOINTS.verifyEmail.path, { token: change })))).toBe('200')
+    expect(await statusOf(auth.handler(post(ENDPOINTS.verifyEmail.path, { token: change })))).toBe('200')
     await rejected(token)
   })
 
-  test('where the address it was sent to is the user’s no longer, however that came about', async () => {
+  test("if its address is no longer the user's, for any reason", async () => {
     const token = await receive()
     const email = `${crypto.randomUUID()}@example.com`
     await auth.db.updateTable('user').set({ email }).where('id', '=', user.userId).execute()
     await rejected(token)
   })
 
-  test('once the user is gone', async () => {
+  test('once the user is deleted', async () => {
     const token = await receive()
     await auth.handler(post(ENDPOINTS.deleteUser.path, {}, { cookie: ada.cookie }))
     await rejected(token)
   })
 
   test.each(['verify-email', 'change-email'] as const)(
-    'where it was sent as %s, for which it stays good',
+    'if it was sent as %s, for which it stays valid',
     async (kind) => {
       const token = await insertLink(auth, { kind, userId: user.userId, email: user.email })
       await rejected(token)
@@ -301,9 +301,9 @@ describe('a link is useless', () => {
     },
   )
 
-  test('that was made up', () => rejected('A'.repeat(43)))
+  test('if it was made up', () => rejected('A'.repeat(43)))
 
-  test('that is the hash in the database', async () => {
+  test('if it is the hash in the database', async () => {
     await receive()
     const [link] = await links()
     await rejected(String(link?.id))
@@ -319,30 +319,30 @@ describe('rejects', () => {
     [{ token: 'x'.repeat(129) }, '400 INVALID_INPUT'],
     [{ userId: 'x' }, '400 INVALID_INPUT'],
     [{ email: 'ada@example.com' }, '400 INVALID_INPUT'],
-  ])('%j: %s, and the link stays good', async (body, answer) => {
+  ])('%j: %s, and the link stays valid', async (body, answer) => {
     const token = await receive()
     const before = await dumpTables(auth)
     const input = { token, newPassword: NEW_PASSWORD, ...body }
-    expect(await answerOf(auth.handler(post(ENDPOINTS.resetPassword.path, input)))).toBe(answer)
+    expect(await statusOf(auth.handler(post(ENDPOINTS.resetPassword.path, input)))).toBe(answer)
     expect(await dumpTables(auth)).toEqual(before)
-    expect(await answerOf(reset(token))).toBe('200')
+    expect(await statusOf(reset(token))).toBe('200')
   })
 
-  test('the email address for a password, and the link stays good', async () => {
+  test('the email address as a password, and the link stays valid', async () => {
     const token = await receive()
-    expect(await answerOf(reset(token, user.email))).toBe('400 PASSWORD_TOO_COMMON')
-    expect(await answerOf(reset(token))).toBe('200')
+    expect(await statusOf(reset(token, user.email))).toBe('400 PASSWORD_TOO_COMMON')
+    expect(await statusOf(reset(token))).toBe('200')
   })
 })
 
-test('other pending links of the user are useless after it', async () => {
+test("the user's other pending links are invalid after it", async () => {
   const change = await insertLink(auth, {
     kind: 'change-email',
     userId: user.userId,
     email: 'eve@example.com',
   })
   await reset(await receive())
-  expect(await answerOf(auth.handler(post(ENDPOINTS.verifyEmail.path, { token: change })))).toBe(
+  expect(await statusOf(auth.handler(post(ENDPOINTS.verifyEmail.path, { token: change })))).toBe(
     '400 LINK_INVALID',
   )
 })

@@ -2,12 +2,12 @@ import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import type { AttemptLimits, SendEmail } from '@sallyport/core/plugins/email-password'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { answerOf } from '../../support/answer-of.ts'
 import { dumpTables } from '../../support/dump-tables.ts'
 import { eventually } from '../../support/eventually.ts'
 import { insertLink } from '../../support/insert-link.ts'
 import { createOutbox } from '../../support/outbox.ts'
 import { cookiesAfter, post } from '../../support/requests.ts'
+import { statusOf } from '../../support/status-of.ts'
 import { createUserMaker } from '../../support/user-maker.ts'
 
 const sendEmail = vi.fn<SendEmail>()
@@ -32,7 +32,7 @@ async function createAda(auth: Auth) {
 }
 type Ada = Awaited<ReturnType<typeof createAda>>
 
-/** Every endpoint that sends an email, and what it is sent. */
+/** Every endpoint that sends an email, with its input. */
 const SENDERS = {
   signUpEmail: async () => ({
     name: 'Ada',
@@ -68,17 +68,17 @@ const bodyOf = async (response: Response) => {
   return { status: response.status, body }
 }
 
-describe('an email that cannot be sent is told to onError, and the answer is as if it had been', () => {
+describe("an email that can't be sent is reported to onError, and the response stays the same", () => {
   const failure = new Error('mailbox full')
   const FAILURES: Record<string, SendEmail> = {
     rejects: () => Promise.reject(failure),
-    'throws at once': () => {
+    'throws synchronously': () => {
       throw failure
     },
   }
 
   test.each(NAMES.flatMap((name) => Object.entries(FAILURES).map(([how, send]) => ({ name, how, send }))))(
-    '$name, where sendEmail $how',
+    '$name, if sendEmail $how',
     async ({ name, send }) => {
       sendEmail.mockReset().mockImplementation(send)
       onError.mockClear()
@@ -90,7 +90,7 @@ describe('an email that cannot be sent is told to onError, and the answer is as 
     },
   )
 
-  test('an email that never ends keeps nobody waiting', async () => {
+  test('a sendEmail that never ends blocks no caller', async () => {
     sendEmail.mockReset().mockImplementation(() => new Promise(() => {}))
     for (const name of NAMES) expect((await call(name, failing)).status).toBe(200)
   })
@@ -104,29 +104,29 @@ describe('without sendEmail', () => {
       const before = await dumpTables(without)
       const body = await SENDERS[name](ada)
       const response = await without.handler(post(ENDPOINTS[name].path, body, { cookie: ada.cookie }))
-      expect(await answerOf(response)).toBe('501 EMAIL_UNAVAILABLE')
+      expect(await statusOf(response)).toBe('501 EMAIL_UNAVAILABLE')
       expect(await dumpTables(without)).toEqual(before)
     },
   )
 
-  test('requestPasswordReset is 501 for an unknown address too', async () => {
+  test('requestPasswordReset is also 501 for an unknown address', async () => {
     const unknown = { email: `${crypto.randomUUID()}@example.com` }
-    expect(await answerOf(without.handler(post(ENDPOINTS.requestPasswordReset.path, unknown)))).toBe(
+    expect(await statusOf(without.handler(post(ENDPOINTS.requestPasswordReset.path, unknown)))).toBe(
       '501 EMAIL_UNAVAILABLE',
     )
   })
 
   test.each(['signUpEmail', 'changePassword', 'resetPassword', 'verifyEmail'] as const)(
-    '%s does its work, and makes no link',
+    '%s succeeds, and creates no link',
     async (name) => {
       expect((await call(name, without)).status).toBe(200)
       expect((await dumpTables(without)).verification).toEqual([])
     },
   )
 
-  test('whoever may not call is told that first', async () => {
+  test('checks the caller first', async () => {
     for (const name of ['sendVerificationEmail', 'changeEmail'] as const)
-      expect(await answerOf(without.handler(post(ENDPOINTS[name].path, {})))).toBe('401 TOKEN_MISSING')
+      expect(await statusOf(without.handler(post(ENDPOINTS[name].path, {})))).toBe('401 TOKEN_MISSING')
   })
 })
 
@@ -136,7 +136,7 @@ describe('emails to one address', () => {
     const sent = createOutbox()
     const auth = await createTestAuth({
       emailPassword: { sendEmail: sent.sendEmail, limits: { address: PLENTY, account: PLENTY, ...limits } },
-      // What was left for later may find the database closed.
+      // Deferred work may find the database closed.
       onError: () => {},
     })
     onTestFinished(() => auth.close())
@@ -160,7 +160,7 @@ describe('emails to one address', () => {
     return answers
   }
   const OK = '200 {"success":true}'
-  /** How many emails came to an address, once all requests so far have been worked off. */
+  /** Returns how many emails an address received, after all requests so far have been processed. */
   const countOf = async ({ auth, sent }: { auth: Auth; sent: typeof outbox }, email: string) => {
     const marker = await auth.createUser()
     await ask({ auth }, marker.email, { from: '198.51.100.200' })
@@ -168,9 +168,9 @@ describe('emails to one address', () => {
     return sent.emails.filter(({ to, kind }) => to === email && kind !== 'new-sign-in').length
   }
   const sendVerification = ({ auth }: { auth: Auth }, cookie: string) =>
-    answerOf(auth.handler(post(ENDPOINTS.sendVerificationEmail.path, {}, { cookie })))
+    statusOf(auth.handler(post(ENDPOINTS.sendVerificationEmail.path, {}, { cookie })))
 
-  test('are five an hour for each network that asks, and 20 for all together', async () => {
+  test('are limited to five an hour per requesting network, and 20 in total', async () => {
     const scene = await start()
     const { email } = scene.user
     expect(await times(7, () => ask(scene, email, { from: '192.0.2.1' }))).toEqual(Array(7).fill(OK))
@@ -182,7 +182,7 @@ describe('emails to one address', () => {
     expect(await countOf(scene, email)).toBe(20)
   })
 
-  test('over budget get the same response, whether there is such an account or not, and write no link', async () => {
+  test('over the budget get the same response, whether the account exists or not, and write no link', async () => {
     const scene = await start({ email: { points: 1, duration: 60 } })
     const responses = []
     for (const email of [scene.user.email, `${crypto.randomUUID()}@example.com`]) {
@@ -197,12 +197,12 @@ describe('emails to one address', () => {
     expect(links.filter(({ userId }) => userId === scene.user.userId)).toHaveLength(1)
   })
 
-  test('are five more for a device that the account knows, whatever strangers asked for', async () => {
+  test('are five more for a device that the account knows, whatever others requested', async () => {
     const scene = await start({ address: { points: 10, duration: 60 } })
     const { email } = scene.user
     const { cookie } = await signInDevice(scene, email)
     await times(30, (i) => ask(scene, email, { from: `198.51.100.${i}` }))
-    // The network of the device has no attempts left either.
+    // The device's network has no attempts left either.
     await times(12, () => ask(scene, `${crypto.randomUUID()}@example.com`, { from: '192.0.2.1' }))
     expect(await countOf(scene, email)).toBe(20)
     expect(await times(5, () => ask(scene, email, { from: '192.0.2.1', cookie }))).toEqual(Array(5).fill(OK))
@@ -211,28 +211,28 @@ describe('emails to one address', () => {
     expect(await countOf(scene, email)).toBe(25)
   })
 
-  test('are five with the budget of the device and five with that of its network', async () => {
+  test("are five from the device's budget and five from its network's", async () => {
     const scene = await start()
     const { cookie } = await signInDevice(scene, scene.user.email)
     await times(12, () => ask(scene, scene.user.email, { from: '192.0.2.1', cookie }))
     expect(await countOf(scene, scene.user.email)).toBe(10)
   })
 
-  test('are not more for a device of another account', async () => {
+  test('are no more for a device of another account', async () => {
     const scene = await start()
     const { cookie } = await signInDevice(scene, (await scene.auth.createUser()).email)
     await times(7, () => ask(scene, scene.user.email, { from: '192.0.2.1', cookie }))
     expect(await countOf(scene, scene.user.email)).toBe(5)
   })
 
-  test('are counted together, in whatever letters the address is written', async () => {
+  test('are counted together for any case of the address', async () => {
     const scene = await start({ email: { points: 2, duration: 60 } })
     const { email } = scene.user
     for (const written of [email, ` ${email.toUpperCase()}`, `${email}\t`]) await ask(scene, written)
     expect(await countOf(scene, email)).toBe(2)
   })
 
-  test('that strangers used up still leave the user their own', async () => {
+  test("used up by others leave the user's own budget", async () => {
     const scene = await start({ email: { points: 2, duration: 60 } })
     const { cookie } = await scene.auth.signIn(scene.user)
     await times(4, () => ask(scene, scene.user.email))
@@ -243,33 +243,33 @@ describe('emails to one address', () => {
     expect(await countOf(scene, scene.user.email)).toBe(4)
   })
 
-  test('are not used up by sign-ups for it while it is taken', async () => {
+  test('are not used up by sign-ups for a taken address', async () => {
     const scene = await start()
     const { email } = scene.user
     const signUp = () =>
       scene.auth.handler(
         post(ENDPOINTS.signUpEmail.path, { name: 'Eve', email, password: 'a rare password' }),
       )
-    expect(await answerOf(signUp())).toBe('409 EMAIL_TAKEN')
+    expect(await statusOf(signUp())).toBe('409 EMAIL_TAKEN')
     for (let i = 0; i < 9; i++) await signUp()
     await times(5, () => ask(scene, email))
     expect(await countOf(scene, email)).toBe(5)
   })
 
-  test('that strangers used up do not prevent a sign-up, which sends none', async () => {
+  test("used up by others don't prevent a sign-up, which sends none", async () => {
     const scene = await start({ email: { points: 1, duration: 60 } })
     const email = `${crypto.randomUUID()}@example.com`
     await ask(scene, email)
     const account = { name: 'Ada', email, password: 'a rare password' }
-    expect(await answerOf(scene.auth.handler(post(ENDPOINTS.signUpEmail.path, account)))).toBe('200')
+    expect(await statusOf(scene.auth.handler(post(ENDPOINTS.signUpEmail.path, account)))).toBe('200')
     expect(await countOf(scene, email)).toBe(0)
   })
 
-  test('to a new address are 429 for a user who asks too often, and 200 where strangers used them up', async () => {
+  test('to a new address are 429 for a user over the limit, and 200 if others used them up', async () => {
     const scene = await start({ email: { points: 2, duration: 60 } })
     const { cookie } = await scene.auth.signIn(scene.user)
     const change = (newEmail: string) =>
-      answerOf(scene.auth.handler(post(ENDPOINTS.changeEmail.path, { newEmail }, { cookie })))
+      statusOf(scene.auth.handler(post(ENDPOINTS.changeEmail.path, { newEmail }, { cookie })))
     const [busy, quiet] = [`${crypto.randomUUID()}@example.com`, `${crypto.randomUUID()}@example.com`]
     await times(2, () => ask(scene, busy))
     expect(await change(busy)).toBe('200')
@@ -280,7 +280,7 @@ describe('emails to one address', () => {
   })
 })
 
-/** Signs in as a browser does, and returns the device cookie. */
+/** Signs in like a browser, and returns the device cookie. */
 async function signInDevice({ auth }: { auth: Auth }, email: string): Promise<{ cookie: string }> {
   const response = await auth.handler(post(ENDPOINTS.signInEmail.path, { email, password: TEST_PASSWORD }))
   const pairs = cookiesAfter('', response).split('; ')

@@ -33,13 +33,13 @@ const hashOf = async (userId: string) =>
   ).password
 
 describe('sign-in', () => {
-  test('knows the email in whatever letters', async () => {
+  test('accepts the email in any case', async () => {
     const { email, userId } = await auth.createUser()
     const response = await signIn({ email: ` ${email.toUpperCase()} `, password: TEST_PASSWORD })
     expect(await response.json()).toMatchObject({ userId })
   })
 
-  test('answers a wrong password and an unknown email alike, byte for byte', async () => {
+  test('responds the same to a wrong password and an unknown email, byte for byte', async () => {
     const { email } = await auth.createUser()
     const before = await stored(auth)
     const wrong = await signIn({ email, password: `${TEST_PASSWORD}.` })
@@ -49,7 +49,9 @@ describe('sign-in', () => {
     const all = [wrong, unknown, empty, long]
     expect(all.map(({ status }) => status)).toEqual([401, 401, 401, 401])
     expect(new Set(await Promise.all(all.map((response) => response.text())))).toEqual(
-      new Set(['{"code":"INVALID_CREDENTIALS","message":"Email or password is wrong"}']),
+      new Set([
+        '{"code":"INVALID_CREDENTIALS","message":"Email or password is wrong. Check both and try again."}',
+      ]),
     )
     const headers = all.map((response) => JSON.stringify([...response.headers]))
     expect(new Set(headers).size).toBe(1)
@@ -57,7 +59,7 @@ describe('sign-in', () => {
     expect(await stored(auth)).toEqual(before)
   })
 
-  test('writes down one failure, whether the account exists or not', async () => {
+  test('records one failure, whether the account exists or not', async () => {
     const { email, userId } = await auth.createUser()
     await auth.db.deleteFrom('audit').execute()
     events.length = 0
@@ -80,7 +82,7 @@ describe('sign-in', () => {
     )
   })
 
-  test('writes neither password nor email down', async () => {
+  test('records neither password nor email', async () => {
     const { email } = await auth.createUser()
     await signIn({ email, password: 'a wrong password' })
     await signIn({ email, password: TEST_PASSWORD })
@@ -89,10 +91,10 @@ describe('sign-in', () => {
   })
 
   test.each([
-    ['in other letters', TEST_PASSWORD.toUpperCase()],
+    ['in another case', TEST_PASSWORD.toUpperCase()],
     ['with white space around it', ` ${TEST_PASSWORD} `],
-    ['cut short', TEST_PASSWORD.slice(0, -1)],
-  ])('takes no password %s', async (_name, password) => {
+    ['truncated', TEST_PASSWORD.slice(0, -1)],
+  ])('rejects a password %s', async (_name, password) => {
     const { email } = await auth.createUser()
     expect((await signIn({ email, password })).status).toBe(401)
   })
@@ -111,21 +113,21 @@ describe('sign-in', () => {
     expect((await signIn({ email, password: TEST_PASSWORD })).status).toBe(401)
   })
 
-  test('leaves sessions of the user in other browsers in place', async () => {
+  test("leaves the user's sessions in other browsers in place", async () => {
     const { email, userId } = await auth.createUser()
     const elsewhere = await auth.signIn({ userId })
     await signIn({ email, password: TEST_PASSWORD })
     expect(await auth.database.sessions.findSession(elsewhere)).not.toBeNull()
   })
 
-  test('that fails leaves the session of the same browser in place', async () => {
+  test('leaves the session of the same browser in place if it fails', async () => {
     const { email, userId } = await auth.createUser()
     const here = await auth.signIn({ userId })
     expect((await signIn({ email, password: 'wrong password' }, { cookie: here.cookie })).status).toBe(401)
     expect(await auth.database.sessions.findSession(here)).not.toBeNull()
   })
 
-  test('hashes a password anew whose hash was made with other parameters, and only then', async () => {
+  test('rehashes a password only if its hash has other parameters', async () => {
     const { email, userId } = await auth.createUser()
     const outdated = await hash(TEST_PASSWORD, { memoryCost: 8_192, timeCost: 1, parallelism: 1 })
     await auth.db.updateTable('account').set({ password: outdated }).where('userId', '=', userId).execute()
@@ -141,7 +143,7 @@ describe('sign-in', () => {
   })
 
   describe('of a banned user', () => {
-    test('is 403 "Account banned", begins no session, and is written down', async () => {
+    test('is 403 "Account banned", creates no session, and is recorded', async () => {
       const { email, userId } = await auth.createUser()
       const session = await auth.signIn({ userId })
       await auth.ban(session)
@@ -155,7 +157,7 @@ describe('sign-in', () => {
       expect(events).toMatchObject([{ type: 'sign-in.failed', userId, reason: 'ACCOUNT_BANNED' }])
     })
 
-    test('with a wrong password tells nobody of the ban', async () => {
+    test("doesn't reveal the ban with a wrong password", async () => {
       const { email, userId } = await auth.createUser()
       await auth.ban(await auth.signIn({ userId }))
       const response = await signIn({ email, password: 'wrong password' })
@@ -171,7 +173,7 @@ describe('sign-in', () => {
   })
 })
 
-test('where a user has as many sessions as allowed, a sign-in is 409 and sets no cookie', async () => {
+test('a sign-in is 409 and sets no cookies if the user has the maximum number of sessions', async () => {
   const full = await createTestAuth({ session: { maxSessionsPerUser: 1, whenFull: 'reject' } })
   const { email, userId } = await full.createUser()
   const elsewhere = await full.signIn({ userId })

@@ -43,7 +43,7 @@ describe('sign-up', () => {
     expect(JSON.stringify(await stored(auth))).not.toContain(ada.password)
   })
 
-  test('is written down: a user, and then their session', async () => {
+  test('records a user, and then their session', async () => {
     events.length = 0
     const { userId, sessionId } = await (await signUp(valid())).json()
     expect(events).toMatchObject([
@@ -54,14 +54,14 @@ describe('sign-up', () => {
     expect((await records).map(({ type }) => type).sort()).toEqual(['session.created', 'user.created'])
   })
 
-  test('takes the email without white space and in lower case, and the name without white space', async () => {
+  test('normalizes the email to lower case, and trims the email and the name', async () => {
     const ada = valid()
     const response = await signUp({ ...ada, name: ' Ada\n', email: `  ${ada.email.toUpperCase()}\t` })
     expect(response.status).toBe(200)
     expect(await userOf(ada.email)).toMatchObject({ email: ada.email, name: 'Ada' })
   })
 
-  test('with an email that is taken is 409, in whatever letters, and changes nothing', async () => {
+  test('with a taken email is 409, in any case, and changes nothing', async () => {
     const ada = valid()
     await signUp(ada)
     const before = await stored(auth)
@@ -69,13 +69,13 @@ describe('sign-up', () => {
     expect(response.status).toBe(409)
     expect(await response.json()).toEqual({
       code: 'EMAIL_TAKEN',
-      message: 'There is an account with this email',
+      message: 'An account with this email exists. Sign in, or use another email.',
     })
     expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
     expect(await stored(auth)).toEqual(before)
   })
 
-  test('twice at once creates one user', async () => {
+  test('twice concurrently creates one user', async () => {
     const ada = valid()
     const statuses = await Promise.all(
       [signUp(ada), signUp(ada)].map(async (answer) => (await answer).status),
@@ -95,20 +95,20 @@ describe('a password', () => {
     ['in any language', 'чёрный кот 黒い猫'],
     ['with white space around it', '  kd2m xq7!  '],
     ['with a null character within', 'kd2m\u0000xq7!'],
-  ])('%s may be chosen, and is the one to sign in with', async (_name, password) => {
+  ])('%s may be chosen, and works at sign-in', async (_name, password) => {
     const ada = { ...valid(), password }
     expect((await signUp(ada)).status).toBe(200)
     expect((await signIn({ email: ada.email, password })).status).toBe(200)
   })
 
-  test('of 256 characters counts to its last', async () => {
+  test('of 256 characters is compared to its last character', async () => {
     const ada = { ...valid(), password: `xq7!${'k'.repeat(252)}` }
     await signUp(ada)
     const changed = { email: ada.email, password: `${ada.password.slice(0, -1)}l` }
     expect((await signIn(changed)).status).toBe(401)
   })
 
-  test('with a null character within counts beyond it', async () => {
+  test('with a null character is compared beyond it', async () => {
     const ada = { ...valid(), password: 'kd2mxq7!\u0000a' }
     await signUp(ada)
     expect((await signIn({ email: ada.email, password: 'kd2mxq7!\u0000b' })).status).toBe(401)
@@ -116,13 +116,13 @@ describe('a password', () => {
 
   const email = 'ada.lovelace@example.com'
   test.each([
-    ['among the first that anyone would try', 'password'],
-    ['among them in other letters', 'PassWord1'],
+    ['among the most common', 'password'],
+    ['among them in another case', 'PassWord1'],
     ['among them, of digits', '1234567890'],
     ['that is the email', email],
-    ['that is the email in other letters', email.toUpperCase()],
+    ['that is the email in another case', email.toUpperCase()],
     ['that is the name in the email', 'ada.lovelace'],
-  ])('%s is rejected: 400 PASSWORD_TOO_COMMON, and nobody is created', async (_name, password) => {
+  ])('%s is rejected: 400 PASSWORD_TOO_COMMON, and no user is created', async (_name, password) => {
     const before = await stored(auth)
     const response = await signUp({ ...valid(), email, password })
     expect({ status: response.status, ...(await response.json()) }).toEqual({

@@ -1,11 +1,11 @@
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { TEST_PASSWORD } from '@sallyport/core/testing'
 import { beforeEach, expect, test } from 'vitest'
-import { answerOf } from '../../support/answer-of.ts'
 import { insertLink } from '../../support/insert-link.ts'
 import { createOutbox } from '../../support/outbox.ts'
 import { startPostgresAuth } from '../../support/postgres-auth.ts'
 import { post } from '../../support/requests.ts'
+import { statusOf } from '../../support/status-of.ts'
 import type { MadeUser } from '../../support/user-maker.ts'
 
 const PLENTY = { points: 1_000_000, duration: 60 }
@@ -22,7 +22,7 @@ beforeEach(async () => {
   user = await verifiedUser()
 })
 
-/** A user whose former address gets an undo link. */
+/** Creates a user whose former address gets an undo link. */
 async function verifiedUser(): Promise<MadeUser> {
   const made = await auth.createUser()
   await auth.db.updateTable('user').set({ emailVerified: true }).where('id', '=', made.userId).execute()
@@ -31,14 +31,14 @@ async function verifiedUser(): Promise<MadeUser> {
 
 const newEmail = () => `${crypto.randomUUID()}@example.com`
 const call = (name: keyof typeof ENDPOINTS, body: object) =>
-  answerOf(auth.handler(post(ENDPOINTS[name].path, body)))
+  statusOf(auth.handler(post(ENDPOINTS[name].path, body)))
 const undo = (token: string) => call('undoEmailChange', { token })
 const changeLink = (email: string) => insertLink(auth, { kind: 'change-email', userId: user.userId, email })
 const undoLink = () => insertLink(auth, { kind: 'undo-email-change', ...user })
 const emailOf = async () =>
   (await auth.db.selectFrom('user').select('email').where('id', '=', user.userId).executeTakeFirst())?.email
 
-test('of several uses at once one succeeds', async () => {
+test('one of several concurrent uses succeeds', async () => {
   const token = await undoLink()
   const answers = await Promise.all(Array.from({ length: 5 }, () => undo(token)))
   expect(answers.sort()).toEqual(['200', ...Array(4).fill('400 LINK_INVALID')])
@@ -57,7 +57,7 @@ test('no sign-up takes the former address while the change commits', async () =>
   }
 })
 
-test('a change that commits at the same time does not survive an undo, nor a sign-in with the old password', async () => {
+test("a concurrent change doesn't survive an undo, and neither does a sign-in with the old password", async () => {
   for (let round = 0; round < 10; round++) {
     const [token, link] = [await undoLink(), await changeLink(newEmail())]
     const [undone] = await Promise.all([

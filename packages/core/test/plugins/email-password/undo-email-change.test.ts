@@ -1,12 +1,12 @@
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { answerOf } from '../../support/answer-of.ts'
 import { dumpTables } from '../../support/dump-tables.ts'
 import { insertLink } from '../../support/insert-link.ts'
 import { createOutbox } from '../../support/outbox.ts'
 import { readAudit } from '../../support/read-audit.ts'
 import { cookieChanges, cookiesAfter, post } from '../../support/requests.ts'
+import { statusOf } from '../../support/status-of.ts'
 import { createUserMaker, type MadeUser } from '../../support/user-maker.ts'
 
 const outbox = createOutbox()
@@ -23,7 +23,7 @@ const makeUser = await createUserMaker(auth)
 afterAll(() => auth.close())
 
 let user: MadeUser
-/** A browser of the account; a thief may have a copy of its cookies. */
+/** A browser of the account. A thief may have a copy of its cookies. */
 let browser: TestSession
 beforeEach(async () => {
   user = await makeUser()
@@ -41,15 +41,15 @@ const userRow = () =>
 const sessionsOf = () => auth.db.selectFrom('session').selectAll().where('userId', '=', user.userId).execute()
 const signIn = (email: string, password = TEST_PASSWORD) => call('signInEmail', { email, password })
 
-/** Moves the account to another address, and returns what the former one received. */
+/** Changes the address of the account, and returns the email that the former one received. */
 async function changeEmail(to = newEmail()) {
   await call('changeEmail', { newEmail: to }, browser.cookie)
   const link = await outbox.takeLink('change-email')
-  // Changes come one after the other.
+  // Changes need different times.
   auth.clock.advance(1)
   const response = await call('verifyEmail', { token: link.token }, browser.cookie)
   expect(response.status).toBe(200)
-  // The session goes on with new credentials, which a thief in this browser gets too.
+  // The session continues with new credentials, which a thief in this browser also gets.
   browser = { ...browser, cookie: cookiesAfter(browser.cookie, response) }
   const notice = await outbox.takeNotice('email-changed')
   if (notice.token === null) throw new Error('The notice has no undo link')
@@ -58,7 +58,7 @@ async function changeEmail(to = newEmail()) {
 
 async function isRejected(token: string, answer = '400 LINK_INVALID') {
   const before = await dumpTables(auth)
-  expect(await answerOf(undo(token))).toBe(answer)
+  expect(await statusOf(undo(token))).toBe(answer)
   expect(await dumpTables(auth)).toEqual(before)
 }
 
@@ -84,11 +84,11 @@ describe('the undo link', () => {
     await undo(token)
     const reset = await outbox.takeLink('reset-password')
     expect(reset).toMatchObject({ to: user.email, user: { id: user.userId, email: user.email } })
-    expect(await answerOf(signIn(user.email))).toBe('401 INVALID_CREDENTIALS')
+    expect(await statusOf(signIn(user.email))).toBe('401 INVALID_CREDENTIALS')
     const input = { token: reset.token, newPassword: NEW_PASSWORD }
-    expect(await answerOf(call('resetPassword', input))).toBe('200')
-    expect(await answerOf(signIn(user.email))).toBe('401 INVALID_CREDENTIALS')
-    expect(await answerOf(signIn(user.email, NEW_PASSWORD))).toBe('200')
+    expect(await statusOf(call('resetPassword', input))).toBe('200')
+    expect(await statusOf(signIn(user.email))).toBe('401 INVALID_CREDENTIALS')
+    expect(await statusOf(signIn(user.email, NEW_PASSWORD))).toBe('200')
   })
 
   test('forgets the known devices', async () => {
@@ -102,7 +102,7 @@ describe('the undo link', () => {
     expect(await devices()).toEqual([])
   })
 
-  test('tells the address that the account had until then, without a link', async () => {
+  test("notifies the account's current address, without a link", async () => {
     const { email, token } = await changeEmail()
     await undo(token)
     await outbox.takeLink('reset-password')
@@ -113,7 +113,7 @@ describe('the undo link', () => {
     })
   })
 
-  test('is recorded with both addresses, before the end of each session is', async () => {
+  test('is recorded with both addresses, before the ends of the sessions', async () => {
     const { email, token } = await changeEmail()
     await undo(token)
     const here = { sessionId: null, actorId: null, address: null }
@@ -144,7 +144,7 @@ describe('the undo link voids every other link', () => {
     ]
     await undo(token)
     for (const other of others)
-      expect(await answerOf(call(name, { token: other, ...input }))).toBe('400 LINK_INVALID')
+      expect(await statusOf(call(name, { token: other, ...input }))).toBe('400 LINK_INVALID')
   })
 })
 
@@ -161,7 +161,7 @@ describe('a thief cannot void the undo link', () => {
       async (email) => {
         await call('requestPasswordReset', { email })
         const { token } = await outbox.takeLink('reset-password')
-        expect(await answerOf(call('resetPassword', { token, newPassword: NEW_PASSWORD }))).toBe('200')
+        expect(await statusOf(call('resetPassword', { token, newPassword: NEW_PASSWORD }))).toBe('200')
       },
     ],
     ['by requesting a verification link', () => call('sendVerificationEmail', {}, browser.cookie)],
@@ -169,7 +169,7 @@ describe('a thief cannot void the undo link', () => {
   ])('%s', async (_name, act) => {
     const { email, token } = await changeEmail()
     await act(email)
-    expect(await answerOf(undo(token))).toBe('200')
+    expect(await statusOf(undo(token))).toBe('200')
     expect(await userRow()).toMatchObject({ email: user.email })
     expect(await sessionsOf()).toEqual([])
   })
@@ -178,7 +178,7 @@ describe('a thief cannot void the undo link', () => {
     const first = await changeEmail()
     const second = await changeEmail()
     expect(second.notice.to).toBe(first.email)
-    expect(await answerOf(undo(first.token))).toBe('200')
+    expect(await statusOf(undo(first.token))).toBe('200')
     expect(await userRow()).toMatchObject({ email: user.email })
     await outbox.takeLink('reset-password')
     await outbox.takeNotice('email-changed')
@@ -188,16 +188,16 @@ describe('a thief cannot void the undo link', () => {
   test('by undoing a second change', async () => {
     const first = await changeEmail()
     const second = await changeEmail()
-    expect(await answerOf(undo(second.token))).toBe('200')
+    expect(await statusOf(undo(second.token))).toBe('200')
     expect(await userRow()).toMatchObject({ email: first.email })
-    expect(await answerOf(undo(first.token))).toBe('200')
+    expect(await statusOf(undo(first.token))).toBe('200')
     expect(await userRow()).toMatchObject({ email: user.email })
   })
 
   test('by moving the account back to the first address', async () => {
     const first = await changeEmail()
     await changeEmail(user.email)
-    expect(await answerOf(undo(first.token))).toBe('200')
+    expect(await statusOf(undo(first.token))).toBe('200')
     expect(await userRow()).toMatchObject({ email: user.email })
     expect(await sessionsOf()).toEqual([])
     expect(await outbox.takeLink('reset-password')).toMatchObject({ to: user.email })
@@ -206,19 +206,19 @@ describe('a thief cannot void the undo link', () => {
   test('by signing up with the former address', async () => {
     const { token } = await changeEmail()
     const input = { name: 'Eve', email: user.email, password: NEW_PASSWORD }
-    expect(await answerOf(call('signUpEmail', input))).toBe('409 EMAIL_TAKEN')
-    expect(await answerOf(undo(token))).toBe('200')
+    expect(await statusOf(call('signUpEmail', input))).toBe('409 EMAIL_TAKEN')
+    expect(await statusOf(undo(token))).toBe('200')
   })
 
   test('by moving another account to the former address', async () => {
     const accomplice = await auth.signIn(await makeUser())
     const { token } = await changeEmail()
-    expect(await answerOf(call('changeEmail', { newEmail: user.email }, accomplice.cookie))).toBe('200')
+    expect(await statusOf(call('changeEmail', { newEmail: user.email }, accomplice.cookie))).toBe('200')
     // As if it had been requested before the address was reserved.
     const { userId } = accomplice
     const link = await insertLink(auth, { kind: 'change-email', userId, email: user.email })
-    expect(await answerOf(call('verifyEmail', { token: link }))).toBe('409 EMAIL_TAKEN')
-    expect(await answerOf(undo(token))).toBe('200')
+    expect(await statusOf(call('verifyEmail', { token: link }))).toBe('409 EMAIL_TAKEN')
+    expect(await statusOf(undo(token))).toBe('200')
     // The request above sent nothing.
     expect(await outbox.takeLink('reset-password')).toMatchObject({ to: user.email })
   })
@@ -228,12 +228,12 @@ test('the former address is free again when the link has expired', async () => {
   await changeEmail()
   auth.clock.advance(7 * DAY_SECONDS)
   const input = { name: 'Eve', email: user.email, password: NEW_PASSWORD }
-  expect(await answerOf(call('signUpEmail', input))).toBe('200')
+  expect(await statusOf(call('signUpEmail', input))).toBe('200')
   await outbox.takeLink('verify-email')
   auth.clock.advance(-7 * DAY_SECONDS)
 })
 
-test('a former address that nobody verified receives a notice without a link, and is free at once', async () => {
+test('an unverified former address receives a notice without a link, and is free at once', async () => {
   await auth.db.updateTable('user').set({ emailVerified: false }).where('id', '=', user.userId).execute()
   await call('changeEmail', { newEmail: newEmail() }, browser.cookie)
   const link = await outbox.takeLink('change-email')
@@ -253,13 +253,13 @@ test('an address that the app gave to another account is 409, and the link stays
   await give(user.email)
   await isRejected(token, '409 EMAIL_TAKEN')
   await give(other.email)
-  expect(await answerOf(undo(token))).toBe('200')
+  expect(await statusOf(undo(token))).toBe('200')
 })
 
-test('a sign-in with the old password that was being checked meanwhile begins no session', async () => {
+test('a concurrent sign-in with the old password creates no session', async () => {
   const { email, token } = await changeEmail()
   const signingIn = signIn(email)
-  const [answer] = await Promise.all([answerOf(signingIn), undo(token)])
+  const [answer] = await Promise.all([statusOf(signingIn), undo(token)])
   expect(['200', '401 INVALID_CREDENTIALS']).toContain(answer)
   expect(await sessionsOf()).toEqual([])
 })
@@ -278,14 +278,14 @@ describe('with undoEmailChange: false', async () => {
     await without.handler(post(ENDPOINTS.verifyEmail.path, { token }))
     expect(await notices.takeNotice('email-changed')).toMatchObject({ to: ada.email, token: null })
     const input = { name: 'Eve', email: ada.email, password: NEW_PASSWORD }
-    expect(await answerOf(without.handler(post(ENDPOINTS.signUpEmail.path, input)))).toBe('200')
+    expect(await statusOf(without.handler(post(ENDPOINTS.signUpEmail.path, input)))).toBe('200')
   })
 
-  test('a link from before is invalid', async () => {
+  test('an earlier link is invalid', async () => {
     const ada = await without.createUser()
     const token = await insertLink(without, { kind: 'undo-email-change', ...ada })
     const response = without.handler(post(ENDPOINTS.undoEmailChange.path, { token }))
-    expect(await answerOf(response)).toBe('400 LINK_INVALID')
+    expect(await statusOf(response)).toBe('400 LINK_INVALID')
   })
 })
 
@@ -294,7 +294,7 @@ test('uses are counted by network', async () => {
     emailPassword: { sendEmail: outbox.sendEmail, limits: { address: { points: 2, duration: 60 } } },
   })
   const attempt = () =>
-    answerOf(counted.handler(post(ENDPOINTS.undoEmailChange.path, { token: 'A'.repeat(43) })))
+    statusOf(counted.handler(post(ENDPOINTS.undoEmailChange.path, { token: 'A'.repeat(43) })))
   expect([await attempt(), await attempt(), await attempt()]).toEqual([
     '400 LINK_INVALID',
     '400 LINK_INVALID',

@@ -1,12 +1,12 @@
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { answerOf } from '../../support/answer-of.ts'
 import { dumpTables } from '../../support/dump-tables.ts'
 import { insertLink } from '../../support/insert-link.ts'
 import { createOutbox } from '../../support/outbox.ts'
 import { readAudit } from '../../support/read-audit.ts'
 import { cookieChanges, cookiesAfter, get, post } from '../../support/requests.ts'
+import { statusOf } from '../../support/status-of.ts'
 import { createUserMaker, type MadeUser } from '../../support/user-maker.ts'
 
 const outbox = createOutbox()
@@ -38,12 +38,12 @@ const isRejected = async (token: string, answer = '400 LINK_INVALID') => {
   const before = await dumpTables(auth)
   const response = await verify(token)
   expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
-  expect(await answerOf(response)).toBe(answer)
+  expect(await statusOf(response)).toBe(answer)
   expect(await dumpTables(auth)).toEqual(before)
 }
 
-describe('an address is proved', () => {
-  test('by a link that sign-up sends, good for a day', async () => {
+describe('an address is verified', () => {
+  test('by a link that sign-up sends, valid for a day', async () => {
     const email = newEmail()
     const response = await auth.handler(
       post(ENDPOINTS.signUpEmail.path, { name: 'Ada', email, password: 'a rare password' }),
@@ -57,19 +57,19 @@ describe('an address is proved', () => {
       expiresAt: new Date(auth.clock.now().getTime() + 24 * 3_600_000),
       user: { id: userId, name: 'Ada', email },
     })
-    expect(await answerOf(verify(link.token))).toBe('200')
+    expect(await statusOf(verify(link.token))).toBe('200')
     const row = auth.db.selectFrom('user').select('emailVerified').where('id', '=', userId)
     expect(await row.executeTakeFirst()).toEqual({ emailVerified: 1 })
   })
 
-  test('by a link that the user asks for, and nothing else changes', async () => {
+  test('by a link that the user requests, and nothing else changes', async () => {
     const response = await call('sendVerificationEmail')
     expect(await response.json()).toEqual({ success: true })
     const { token, to } = await outbox.takeLink('verify-email')
     expect(to).toBe(user.email)
     const before = await userRow()
     auth.clock.advance(1)
-    // By whoever has the link: it may be opened on another device.
+    // The link alone is enough: the user may open it on another device.
     const verified = await verify(token)
     expect(await verified.json()).toEqual({ success: true })
     expect(cookieChanges(verified)).toEqual({ set: [], cleared: [] })
@@ -81,14 +81,14 @@ describe('an address is proved', () => {
     expect(await auth.database.sessions.findSession(ada)).not.toBeNull()
   })
 
-  test('and of a link only a hash is stored', async () => {
+  test("and only a link's hash is stored", async () => {
     await call('sendVerificationEmail')
     const { token } = await outbox.takeLink('verify-email')
     expect(JSON.stringify(await dumpTables(auth))).not.toContain(token)
   })
 })
 
-describe('a link of verification is useless', () => {
+describe('a verification link is invalid', () => {
   const receive = async () => {
     await call('sendVerificationEmail')
     return (await outbox.takeLink('verify-email')).token
@@ -96,21 +96,21 @@ describe('a link of verification is useless', () => {
 
   test('once it has been used', async () => {
     const token = await receive()
-    expect(await answerOf(verify(token))).toBe('200')
+    expect(await statusOf(verify(token))).toBe('200')
     await isRejected(token)
   })
 
-  test('where the address is another by now, however that came about', async () => {
+  test('if the address has changed, for any reason', async () => {
     const token = await receive()
     await auth.db.updateTable('user').set({ email: newEmail() }).where('id', '=', user.userId).execute()
     await isRejected(token)
   })
 
-  test('where it was sent to set a password, for which it stays good', async () => {
+  test('if it was sent to set a password, for which it stays valid', async () => {
     const token = await insertLink(auth, { kind: 'reset-password', ...user })
     await isRejected(token)
     const input = { token, newPassword: 'another rare password' }
-    expect(await answerOf(call('resetPassword', input))).toBe('200')
+    expect(await statusOf(call('resetPassword', input))).toBe('200')
   })
 })
 
@@ -121,7 +121,7 @@ describe('an address is changed', () => {
     return (await outbox.takeLink('change-email')).token
   }
 
-  test('by a link that is sent to the new one, good for an hour; until it is used nothing changes', async () => {
+  test('by a link to the new one, valid for an hour; nothing changes until it is used', async () => {
     const email = newEmail()
     const before = await userRow()
     const response = await ask(` ${email.toUpperCase()} `)
@@ -136,12 +136,12 @@ describe('an address is changed', () => {
     expect(await userRow()).toEqual(before)
   })
 
-  test('and counts from then on as proved, for sign-in too', async () => {
+  test('and is verified from then on, for sign-in too', async () => {
     const email = newEmail()
-    expect(await answerOf(verify(await receive(email)))).toBe('200')
+    expect(await statusOf(verify(await receive(email)))).toBe('200')
     expect(await userRow()).toMatchObject({ email, emailVerified: 1 })
-    expect(await answerOf(signIn(user.email))).toBe('401 INVALID_CREDENTIALS')
-    expect(await answerOf(signIn(email))).toBe('200')
+    expect(await statusOf(signIn(user.email))).toBe('401 INVALID_CREDENTIALS')
+    expect(await statusOf(signIn(email))).toBe('200')
   })
 
   test('is recorded with both addresses, and the former one receives a link to undo it', async () => {
@@ -165,17 +165,17 @@ describe('an address is changed', () => {
   test.each([
     ['verify-email', ENDPOINTS.verifyEmail.path, {}],
     ['reset-password', ENDPOINTS.resetPassword.path, { newPassword: 'another rare password' }],
-  ] as const)('and links of the kind %s that went to the old one are useless', async (kind, path, input) => {
+  ] as const)('and links of the kind %s that went to the old one are invalid', async (kind, path, input) => {
     const token = await insertLink(auth, { kind, ...user })
     await verify(await receive(newEmail()))
     const before = await dumpTables(auth)
-    expect(await answerOf(auth.handler(post(path, { token, ...input })))).toBe('400 LINK_INVALID')
+    expect(await statusOf(auth.handler(post(path, { token, ...input })))).toBe('400 LINK_INVALID')
     expect(await dumpTables(auth)).toEqual(before)
   })
 
   describe('opened with the current session cookie', () => {
-    const sessionCall = (cookie: string) => answerOf(auth.handler(get(ENDPOINTS.getSession.path, { cookie })))
-    const refresh = (cookie: string) => answerOf(auth.handler(get(ENDPOINTS.token.path, { cookie })))
+    const sessionCall = (cookie: string) => statusOf(auth.handler(get(ENDPOINTS.getSession.path, { cookie })))
+    const refresh = (cookie: string) => statusOf(auth.handler(get(ENDPOINTS.token.path, { cookie })))
 
     test.each([
       ['with its JWT', () => ada.cookie],
@@ -213,7 +213,7 @@ describe('an address is changed', () => {
       expect(await row.executeTakeFirst()).toMatchObject({ version: 2, lastAuthenticatedAt })
     })
 
-    test('of another user ends all sessions of the user, and leaves that one as it is', async () => {
+    test("of another user ends all sessions of the link's user, and leaves the other session unchanged", async () => {
       const bob = await auth.signIn(await makeUser())
       const response = await verify(await receive(newEmail()), bob.cookie)
       expect(await response.json()).toEqual({ success: true })
@@ -247,7 +247,7 @@ describe('an address is changed', () => {
       expect(await auth.database.sessions.findSession(elsewhere)).toBeNull()
     })
 
-    test('but not if the link only proves the current address', async () => {
+    test('but not if the link only verifies the current address', async () => {
       await call('sendVerificationEmail')
       const { token } = await outbox.takeLink('verify-email')
       const response = await verify(token, ada.cookie)
@@ -257,23 +257,23 @@ describe('an address is changed', () => {
     })
   })
 
-  describe('a link that an intruder may have asked for is useless', () => {
+  describe('a link that an intruder may have requested is invalid', () => {
     const elsewhere = () => auth.signIn(user)
     const byAdmin = async (name: 'banUser' | 'revokeUserSession' | 'revokeUserSessions', body: object) => {
       const root = await auth.signIn(await makeUser('admin'))
-      expect(await answerOf(call(name, body, root.cookie))).toBe('200')
+      expect(await statusOf(call(name, body, root.cookie))).toBe('200')
     }
 
     test.each([
       [
-        'once their session has been ended from another',
+        'once their session has been ended from another one',
         async () => call('revokeOtherSessions', {}, (await elsewhere()).cookie),
       ],
       [
-        'once that one session has been',
+        'once that one session has been ended',
         async () => call('revokeSession', { sessionId: ada.sessionId }, (await elsewhere()).cookie),
       ],
-      ['once all sessions have been', async () => call('revokeSessions')],
+      ['once all sessions have been ended', async () => call('revokeSessions')],
       [
         'once the user has proved who they are',
         async () => call('reauthenticate', { password: TEST_PASSWORD }),
@@ -283,7 +283,7 @@ describe('an address is changed', () => {
         'once an admin has ended the session',
         () => byAdmin('revokeUserSession', { sessionId: ada.sessionId }),
       ],
-      ['once an admin has ended all', () => byAdmin('revokeUserSessions', { userId: user.userId })],
+      ['once an admin has ended all sessions', () => byAdmin('revokeUserSessions', { userId: user.userId })],
       ['once the user is banned', () => byAdmin('banUser', { userId: user.userId })],
     ])('%s', async (_name, act) => {
       const token = await receive(newEmail())
@@ -291,20 +291,20 @@ describe('an address is changed', () => {
       await isRejected(token)
     })
 
-    test('and one of a user who signs out, or whose session expires, is not', async () => {
+    test('and a link is valid if its user signs out, or their session expires', async () => {
       const token = await receive(newEmail())
       await call('signOut')
-      expect(await answerOf(verify(token))).toBe('200')
+      expect(await statusOf(verify(token))).toBe('200')
     })
   })
 
-  test('the answer does not tell whether another account has the address, to the byte', async () => {
+  test("the response doesn't reveal whether another account has the address, byte for byte", async () => {
     const bob = await makeUser()
     const [taken, free] = [await ask(bob.email), await ask(newEmail())]
     expect(taken.status).toBe(200)
     expect(await taken.text()).toBe(await free.text())
     expect([...taken.headers]).toEqual([...free.headers])
-    // The one to the free address alone.
+    // Only the email to the free address.
     await outbox.takeLink('change-email')
     expect(outbox.emails).toEqual([])
   })
@@ -317,29 +317,29 @@ describe('an address is changed', () => {
     await isRejected(token, '409 EMAIL_TAKEN')
   })
 
-  test('of two users to the same one at the same time succeeds for one', async () => {
+  test('of two users to the same address at the same time succeeds for one', async () => {
     const [email, bob] = [newEmail(), await auth.signIn(await makeUser())]
     const tokens = [await receive(email)]
     await ask(email, bob.cookie)
     tokens.push((await outbox.takeLink('change-email')).token)
-    const answers = await Promise.all(tokens.map((token) => answerOf(verify(token))))
+    const answers = await Promise.all(tokens.map((token) => statusOf(verify(token))))
     expect(answers.sort()).toEqual(['200', '409 EMAIL_TAKEN'])
   })
 
-  test('to the one that it is sends nothing', async () => {
+  test('to the current address sends nothing', async () => {
     await ask(user.email)
     await call('sendVerificationEmail')
     await outbox.takeLink('verify-email')
     expect(outbox.emails).toEqual([])
   })
 
-  test('only by whoever has proved a moment ago who they are', async () => {
+  test('requires a recent proof of who the user is', async () => {
     await auth.db
       .updateTable('session')
       .set({ lastAuthenticatedAt: new Date(0) })
       .where('id', '=', ada.sessionId)
       .execute()
-    expect(await answerOf(ask(newEmail()))).toBe('403 SESSION_NOT_FRESH')
+    expect(await statusOf(ask(newEmail()))).toBe('403 SESSION_NOT_FRESH')
   })
 
   test.each([{}, { newEmail: '' }, { newEmail: 'ada' }, { newEmail: 1 }, { newEmail: null }])(

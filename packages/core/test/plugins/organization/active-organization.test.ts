@@ -36,7 +36,7 @@ describe.each([{ name: 'SQLite' }, { name: 'PostgreSQL', postgresUrl }])(
         .execute()
     const deleteMember = ({ id }: Company, { userId }: OrganizationPerson) =>
       auth.db.deleteFrom('member').where('organizationId', '=', id).where('userId', '=', userId).execute()
-    /** The entries about a user since `before`. */
+    /** Returns the log entries about a user. */
     const logOf = ({ userId }: OrganizationPerson) =>
       auth.db
         .selectFrom('revocation_log')
@@ -44,7 +44,7 @@ describe.each([{ name: 'SQLite' }, { name: 'PostgreSQL', postgresUrl }])(
         .where('userId', '=', userId)
         .execute()
 
-    describe('a membership that is changed by hand is changed in the sessions of the member', () => {
+    describe("updates the member's sessions if a membership is changed directly", () => {
       const CHANGES: { what: string; change: (company: Company) => Promise<unknown>; role: string | null }[] =
         [
           {
@@ -54,7 +54,7 @@ describe.each([{ name: 'SQLite' }, { name: 'PostgreSQL', postgresUrl }])(
           },
           { what: 'removed', change: (company) => deleteMember(company, company.member), role: null },
           {
-            what: 'given to someone else',
+            what: 'transferred to another user',
             change: async (company) => {
               const { userId } = await auth.createPerson()
               await updateMember(company, company.member, { userId })
@@ -62,7 +62,7 @@ describe.each([{ name: 'SQLite' }, { name: 'PostgreSQL', postgresUrl }])(
             role: null,
           },
           {
-            what: 'gone with its organization',
+            what: 'deleted with its organization',
             change: ({ id }) => auth.db.deleteFrom('organization').where('id', '=', id).execute(),
             role: null,
           },
@@ -77,9 +77,9 @@ describe.each([{ name: 'SQLite' }, { name: 'PostgreSQL', postgresUrl }])(
         await change(company)
         expect(await auth.activeOf(member)).toEqual([role === null ? null : id, role])
         expect(await auth.activeOf(inOther)).toEqual([organization.id, 'owner'])
-        // Every node is told of that session, and of no other.
-        const told = { sessionId: member.sessionId, userId: member.userId }
-        expect((await logOf(member)).slice(before.length)).toEqual([told])
+        // Every node learns of that session, and of no other.
+        const entry = { sessionId: member.sessionId, userId: member.userId }
+        expect((await logOf(member)).slice(before.length)).toEqual([entry])
         if (role === null)
           expect(await codeOf(auth.api.listMembers({ organizationId: id, request: member.request }))).toBe(
             'ORGANIZATION_NOT_FOUND',
@@ -87,7 +87,7 @@ describe.each([{ name: 'SQLite' }, { name: 'PostgreSQL', postgresUrl }])(
       })
     })
 
-    test('so is one that is replaced, or goes with all others', async () => {
+    test('also if it is replaced, or deleted with all others', async () => {
       const company = await auth.createCompany()
       const { admin } = company
       if (name === 'SQLite') {
@@ -102,7 +102,7 @@ describe.each([{ name: 'SQLite' }, { name: 'PostgreSQL', postgresUrl }])(
       expect(await others.activeOf(member)).toEqual([null, null])
     })
 
-    test('nothing is recorded where a session works there already', async () => {
+    test('records nothing if the organization is already active', async () => {
       const { id, member } = await auth.createCompany()
       const activations = () =>
         auth.db
@@ -120,7 +120,7 @@ describe.each([{ name: 'SQLite' }, { name: 'PostgreSQL', postgresUrl }])(
       expect(await activations()).toHaveLength(before.length + 1)
     })
 
-    test('nobody is told where nothing is taken from a session', async () => {
+    test('announces nothing if nothing is taken from a session', async () => {
       const company = await auth.createCompany()
       const { member } = company
       const elsewhere = await auth.signIn(member)
@@ -139,7 +139,7 @@ describe.each([{ name: 'SQLite' }, { name: 'PostgreSQL', postgresUrl }])(
       expect(await logOf(member)).toEqual(before)
     })
 
-    test('every node is told where a session leaves its organization', async () => {
+    test('announces to every node that a session leaves its organization', async () => {
       const { member } = await auth.createCompany()
       const before = await logOf(member)
       await auth.api.setActiveOrganization({ organizationId: null, request: member.request })
@@ -148,7 +148,7 @@ describe.each([{ name: 'SQLite' }, { name: 'PostgreSQL', postgresUrl }])(
       ])
     })
 
-    test('a company lives and ends', async () => {
+    test('the life cycle of an organization', async () => {
       const company = await auth.createCompany()
       const { id, owner, admin, member } = company
       const guest = await auth.createPerson()
@@ -184,7 +184,7 @@ describe.each([{ name: 'SQLite' }, { name: 'PostgreSQL', postgresUrl }])(
   },
 )
 
-test('another node of PostgreSQL hears of it at once', async () => {
+test('another PostgreSQL node learns of it at once', async () => {
   const auth = await startOrganizationAuth({ postgresUrl: await postgres.createDatabase('two_nodes') })
   const { id, owner, member } = await auth.createCompany()
   const { columns } = auth.database

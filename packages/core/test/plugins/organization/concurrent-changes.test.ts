@@ -18,7 +18,7 @@ const postgresUrl = await server.createDatabase('app')
 const postgres = await startOrganizationAuth({ ...options, postgresUrl })
 const sqlite = await startOrganizationAuth(options)
 
-/** What came of calls: `done`, or the codes of the rejections, in alphabetical order. */
+/** Returns the results of calls: `done`, or the codes of the rejections, sorted. */
 async function outcomes(calls: readonly Promise<unknown>[]): Promise<string[]> {
   const all = await Promise.all(calls.map(outcome))
   return all.sort()
@@ -46,7 +46,7 @@ async function roleOf(
 describe.each([
   { name: 'SQLite', auth: sqlite },
   { name: 'PostgreSQL', auth: postgres },
-])('at once, in $name', ({ auth }) => {
+])('concurrently, in $name', ({ auth }) => {
   const { api } = auth
 
   async function twoOwners() {
@@ -79,14 +79,14 @@ describe.each([
       rejection: 'OWNER_NEEDED',
       end: (_organizationId: string, { request }: OrganizationPerson) => api.deleteUser({ request }),
     },
-  ])('of two owners who $what one remains', async ({ end, rejection }) => {
+  ])('one of two owners who $what remains', async ({ end, rejection }) => {
     const company = await twoOwners()
     expect(await outcomes(company.owners.map((owner) => end(company.id, owner)))).toEqual([rejection, 'done'])
     const roles = await Promise.all(company.owners.map((owner) => roleOf(auth, company.id, owner)))
     expect(roles.filter((role) => role === 'owner')).toHaveLength(1)
   })
 
-  test('of two owners who remove each other one remains', async () => {
+  test('one of two owners who remove each other remains', async () => {
     const { id, owners } = await twoOwners()
     const [ada, bob] = owners
     const remove = (userId: string, { request }: OrganizationPerson) =>
@@ -99,7 +99,7 @@ describe.each([
     expect(roles.sort()).toEqual([null, 'owner'].sort())
   })
 
-  test('an invitation that is accepted many times is accepted once', async () => {
+  test('an invitation accepted many times is accepted once', async () => {
     const { id, owner } = await auth.createCompany()
     const guest = await auth.createPerson()
     const browsers = await Promise.all(Array.from({ length: 4 }, () => auth.signIn(guest)))
@@ -111,7 +111,7 @@ describe.each([
     expect(await outcomes(accept)).toEqual([...Array(7).fill('INVITATION_INVALID'), 'done'])
   })
 
-  test('of many who want one slug one gets it', async () => {
+  test('one of many who want the same slug gets it', async () => {
     const people = await Promise.all(Array.from({ length: 4 }, () => auth.createPerson()))
     const slug = `slug-${crypto.randomUUID()}`
     const create = people.map(({ request }) => api.createOrganization({ name: 'Acme', slug, request }))
@@ -124,7 +124,7 @@ describe.each([
     expect(await outcomes(update)).toEqual(['SLUG_TAKEN', 'SLUG_TAKEN', 'done'])
   })
 
-  test('nobody becomes a member of more organizations than one may be', async () => {
+  test('no user joins more organizations than allowed', async () => {
     const guest = await auth.createPerson()
     const companies = [await auth.createCompany(), await auth.createCompany()]
     const tokens: string[] = []
@@ -146,7 +146,7 @@ describe.each([
     expect(await outcomes(calls)).toEqual([...rejected, 'done', 'done', 'done'])
   })
 
-  test('whatever is done in whatever order, no organization is without an owner, and every session says what its member is', async () => {
+  test("in any order of changes, every organization has an owner, and every session has its member's role", async () => {
     const { pick } = createRandom(20_261_121)
     const create = () => auth.createPerson()
     const people = [await create(), await create(), await create(), await create(), await create()] as const
@@ -208,13 +208,13 @@ describe('the locks', () => {
   const auth = postgres
   const { api, database } = auth
 
-  /** Until so many wait for a lock, or the work that should is over. */
-  async function someoneWaits(trx: AuthTransaction, isOver: () => boolean, count = 1): Promise<void> {
+  /** Waits until this many transactions wait for a lock, or the work has finished. */
+  async function waitForLock(trx: AuthTransaction, isOver: () => boolean, count = 1): Promise<void> {
     const waiting = await sql`select 1 from pg_locks where not granted`.execute(trx)
-    if (waiting.rows.length < count && !isOver()) await someoneWaits(trx, isOver, count)
+    if (waiting.rows.length < count && !isOver()) await waitForLock(trx, isOver, count)
   }
 
-  /** Begins work while a transaction has locked something, and lets it go on when the transaction is over. */
+  /** Starts work while a transaction holds a lock, and ends the transaction once the work waits. */
   async function meanwhile<Result>(
     lock: (trx: AuthTransaction) => Promise<unknown>,
     work: () => Promise<Result>,
@@ -230,7 +230,7 @@ describe('the locks', () => {
       const working = work()
       working.then(over, over)
       working.then(begun.resolve, begun.reject)
-      await someoneWaits(trx, () => isOver)
+      await waitForLock(trx, () => isOver)
       await whileItWaits(trx)
       return !isOver
     })
@@ -257,7 +257,10 @@ describe('the locks', () => {
       expect(await row.forUpdate().noWait().execute()).toHaveLength(1)
     }
 
-  /** A company whose admin works in none, so that a hand may change the membership while their session is locked. */
+  /**
+   * Creates a company that isn't the admin's active organization, so the membership can be changed while
+   * their session is locked.
+   */
   async function companyWithIdleAdmin(): Promise<Company> {
     const company = await auth.createCompany()
     await api.setActiveOrganization({ organizationId: null, request: company.admin.request })
@@ -293,7 +296,7 @@ describe('the locks', () => {
   ]
 
   test.each(ACTS)(
-    '$what waits for a change of the organization, and is rejected to whom it has demoted',
+    '$what waits for a change of the organization, and is rejected for the user it demoted',
     async ({ act }) => {
       const company = await companyWithIdleAdmin()
       const { id, admin } = company
@@ -337,7 +340,7 @@ describe('the locks', () => {
     expect({ result, hasWaited }).toEqual({ result: 'done', hasWaited: true })
   })
 
-  test('an owner who deletes their account waits for a change of the organization, and stays where it left no other', async () => {
+  test('an owner who deletes their account waits for a change of the organization, and stays if no other owner is left', async () => {
     const company = await auth.createCompany()
     const { id, owner, admin } = company
     await api.setMemberRole({
@@ -360,7 +363,7 @@ describe('the locks', () => {
     expect({ result, hasWaited }).toEqual({ result: 'OWNER_NEEDED', hasWaited: true })
   })
 
-  test('an invitation that is withdrawn while it is being accepted is not accepted', async () => {
+  test("an invitation withdrawn during its acceptance isn't accepted", async () => {
     const company = await auth.createCompany()
     const { id, owner } = company
     const guest = await auth.createPerson()

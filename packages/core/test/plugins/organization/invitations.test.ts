@@ -16,8 +16,8 @@ const openIn = async (organizationId: string, { request }: OrganizationPerson) =
 const rolesIn = async (organizationId: string, { request }: OrganizationPerson) =>
   (await api.listMembers({ organizationId, request })).members.map(({ role }) => role)
 
-/** A company with an invitation that a new user may accept. */
-async function inviteSomeone(role = 'member') {
+/** Creates a company with an invitation that a new user may accept. */
+async function createInvitation(role = 'member') {
   const company = await auth.createCompany()
   const guest = await auth.createPerson()
   const { invitation } = await invite(company.id, guest.email, company.owner, role)
@@ -25,7 +25,7 @@ async function inviteSomeone(role = 'member') {
 }
 
 describe('an invitation', () => {
-  test('is delivered after the answer, which does not tell the token', async () => {
+  test("is delivered after the response, which doesn't contain the token", async () => {
     const { id, owner } = await auth.createCompany()
     const answer = await invite(id, ' Eve@Example.COM ', owner, 'admin')
     const { token, ...delivery } = await auth.takeInvitation()
@@ -59,15 +59,15 @@ describe('an invitation', () => {
   })
 
   test('is stored as a hash', async () => {
-    const { invitation, delivery } = await inviteSomeone()
+    const { invitation, delivery } = await createInvitation()
     const row = db.selectFrom('invitation').selectAll().where('id', '=', invitation.id)
     const { token } = await row.executeTakeFirstOrThrow()
     expect(token).toBe(await hashSecret(delivery.token))
-    expect(await codeOf(accept(token, (await inviteSomeone()).guest))).toBe('INVITATION_INVALID')
+    expect(await codeOf(accept(token, (await createInvitation()).guest))).toBe('INVITATION_INVALID')
   })
 
-  test('makes whoever accepts it a member with its role, once', async () => {
-    const { id, owner, guest, invitation, delivery } = await inviteSomeone('admin')
+  test('makes the user who accepts it a member with its role, once', async () => {
+    const { id, owner, guest, invitation, delivery } = await createInvitation('admin')
     const { organization } = await accept(delivery.token, guest)
     expect(organization).toMatchObject({ id, name: 'Acme', role: 'admin' })
     expect(await rolesIn(id, guest)).toEqual(expect.arrayContaining(['owner', 'admin', 'member', 'admin']))
@@ -83,16 +83,16 @@ describe('an invitation', () => {
     expect(await codeOf(accept(delivery.token, guest))).toBe('INVITATION_INVALID')
   })
 
-  test('leaves the session of whoever accepts it where it works', async () => {
-    const { id, guest, delivery } = await inviteSomeone()
+  test('leaves the active organization of the user who accepts it', async () => {
+    const { id, guest, delivery } = await createInvitation()
     const { organization } = await api.createOrganization({ name: 'Own', request: guest.request })
     await accept(delivery.token, guest)
     expect(await auth.activeOf(guest)).toEqual([organization.id, 'owner'])
     expect(await rolesIn(id, guest)).toHaveLength(4)
   })
 
-  test('counts until it expires, and not at that very moment', async () => {
-    const { id, owner, guest, delivery } = await inviteSomeone()
+  test('is valid until it expires, and not at that very moment', async () => {
+    const { id, owner, guest, delivery } = await createInvitation()
     auth.clock.advance(WEEK_SECONDS)
     const [late, lateOwner] = [await auth.signIn(guest), await auth.signIn(owner)]
     expect(await codeOf(accept(delivery.token, late))).toBe('INVITATION_INVALID')
@@ -102,13 +102,13 @@ describe('an invitation', () => {
       [],
     )
     auth.clock.advance(-1)
-    const early = await inviteSomeone()
+    const early = await createInvitation()
     auth.clock.advance(WEEK_SECONDS - 1)
     await accept(early.delivery.token, await auth.signIn(early.guest))
   })
 
-  test('is for one email address, in any case of its letters, and is not used up by another account', async () => {
-    const { id, guest, delivery, member } = await inviteSomeone()
+  test("is for one email address, in any case, and isn't used up by another account", async () => {
+    const { id, guest, delivery, member } = await createInvitation()
     const another = await auth.createPerson()
     expect(await codeOf(accept(delivery.token, another))).toBe('INVITATION_FOR_ANOTHER')
     expect(await codeOf(accept(delivery.token, member))).toBe('INVITATION_FOR_ANOTHER')
@@ -117,14 +117,14 @@ describe('an invitation', () => {
     expect((await accept(delivery.token, guest)).organization.id).toBe(id)
   })
 
-  test('goes by the email that the account has now', async () => {
-    const { guest, delivery } = await inviteSomeone()
+  test("uses the account's current email", async () => {
+    const { guest, delivery } = await createInvitation()
     await db.updateTable('user').set({ email: address() }).where('id', '=', guest.userId).execute()
     expect(await codeOf(accept(delivery.token, guest))).toBe('INVITATION_FOR_ANOTHER')
   })
 
-  test('takes the place of the one before it', async () => {
-    const { id, guest, owner, invitation, delivery } = await inviteSomeone()
+  test('replaces the previous one', async () => {
+    const { id, guest, owner, invitation, delivery } = await createInvitation()
     const second = await invite(id, guest.email, owner, 'admin')
     expect(second.invitation.id).not.toBe(invitation.id)
     expect(await openIn(id, owner)).toEqual([second.invitation])
@@ -134,20 +134,20 @@ describe('an invitation', () => {
   })
 
   test('by an owner is not replaced by an admin', async () => {
-    const { id, guest, admin, delivery } = await inviteSomeone('owner')
+    const { id, guest, admin, delivery } = await createInvitation('owner')
     expect(await codeOf(invite(id, guest.email, admin))).toBe('ROLE_REQUIRED')
     expect((await accept(delivery.token, guest)).organization.role).toBe('owner')
   })
 
-  test('is not made for a member, nor used by one', async () => {
-    const { id, owner, member, guest, delivery } = await inviteSomeone()
+  test("can't be created for a member, or used by one", async () => {
+    const { id, owner, member, guest, delivery } = await createInvitation()
     expect(await codeOf(invite(id, member.email, owner))).toBe('ALREADY_MEMBER')
     await auth.insertMember(id, guest.userId, 'member')
     expect(await codeOf(accept(delivery.token, guest))).toBe('ALREADY_MEMBER')
   })
 
   test('can be withdrawn', async () => {
-    const { id, admin, guest, invitation, delivery } = await inviteSomeone()
+    const { id, admin, guest, invitation, delivery } = await createInvitation()
     const key = { organizationId: id, invitationId: invitation.id }
     const another = await auth.createCompany()
     const wrong = { organizationId: another.id, invitationId: invitation.id, request: another.owner.request }
@@ -167,9 +167,9 @@ describe('an invitation', () => {
 
   test.each([
     { what: 'is removed', as: 'admin', end: 'remove', counts: false },
-    { what: 'is no longer one who may invite', as: 'admin', end: 'member', counts: false },
+    { what: 'may no longer invite', as: 'admin', end: 'member', counts: false },
     {
-      what: 'is no longer one who may give that role',
+      what: 'may no longer give that role',
       as: 'owner',
       role: 'owner',
       end: 'admin',
@@ -177,7 +177,7 @@ describe('an invitation', () => {
     },
     { what: 'may still give that role', as: 'owner', end: 'admin', counts: true },
     { what: 'has been given a higher role', as: 'admin', end: 'owner', counts: true },
-  ])('of someone who $what counts: $counts', async ({ as, role, end, counts }) => {
+  ])('by a user who $what is valid: $counts', async ({ as, role, end, counts }) => {
     const { id, owner } = await auth.createCompany()
     const inviter = await auth.createPerson()
     await auth.insertMember(id, inviter.userId, as)
@@ -192,7 +192,7 @@ describe('an invitation', () => {
     else expect(await codeOf(accept(token, guest))).toBe('INVITATION_INVALID')
   })
 
-  test('is gone with the account of whoever made it', async () => {
+  test('is deleted with the account of the user who created it', async () => {
     const { id, owner } = await auth.createCompany()
     const inviter = await auth.createPerson()
     await auth.insertMember(id, inviter.userId, 'admin')
@@ -202,8 +202,8 @@ describe('an invitation', () => {
     expect(await openIn(id, owner)).toEqual([])
   })
 
-  test('is rejected to whoever is a member of as many organizations as one may be', async () => {
-    const { guest, delivery } = await inviteSomeone()
+  test('is rejected for a user who is in the maximum number of organizations', async () => {
+    const { guest, delivery } = await createInvitation()
     const createdAt = auth.clock.now()
     for (let count = 0; count < 100; count++) {
       const id = crypto.randomUUID()
@@ -215,8 +215,8 @@ describe('an invitation', () => {
 })
 
 test.each([
-  ['a role that there is not', { email: 'eve@example.com', role: 'king' }, 'role'],
-  ['no email address', { email: 'eve', role: 'member' }, 'email'],
+  ['an unknown role', { email: 'eve@example.com', role: 'king' }, 'role'],
+  ['an invalid email address', { email: 'eve', role: 'member' }, 'email'],
 ])('%s: INVALID_INPUT', async (_what, input, field) => {
   const { id, owner } = await auth.createCompany()
   await expect(
@@ -224,7 +224,7 @@ test.each([
   ).rejects.toMatchObject({ code: 'INVALID_INPUT', fields: [field] })
 })
 
-test('a role of the app can be given', async () => {
+test('can give a role of the app', async () => {
   const { api, createCompany, takeInvitation } = await startOrganizationAuth({ roles: ['billing'] })
   const { id, admin } = await createCompany()
   const invitation = { organizationId: id, email: address(), role: 'billing', request: admin.request }
@@ -232,8 +232,8 @@ test('a role of the app can be given', async () => {
   await takeInvitation()
 })
 
-test('an address with an account and one without are answered alike', async () => {
-  const { id, owner, guest } = await inviteSomeone()
+test('the response is the same for an address with an account and one without', async () => {
+  const { id, owner, guest } = await createInvitation()
   const { invitation: known } = await invite(id, guest.email, owner)
   const { invitation: unknown } = await invite(id, address(), owner)
   const constant = { id: '', email: '' }
@@ -242,14 +242,14 @@ test('an address with an account and one without are answered alike', async () =
   await auth.takeInvitation()
 })
 
-test('without deliverInvitation nobody is invited', async () => {
+test('rejects invitations without deliverInvitation', async () => {
   const silent = await startOrganizationAuth({ deliverInvitation: null })
   const { id, owner } = await silent.createCompany()
   const invitation = { organizationId: id, email: address(), role: 'member', request: owner.request }
   expect(await codeOf(silent.api.inviteMember(invitation))).toBe('INVITATIONS_UNAVAILABLE')
 })
 
-test('a delivery that fails is told to onError', async () => {
+test('a failed delivery is reported to onError', async () => {
   const failing = await startOrganizationAuth({
     deliverInvitation: async () => {
       throw new Error('no mail server')

@@ -15,7 +15,7 @@ const { api, db } = auth
 
 interface Staff extends Company {
   readonly billing: OrganizationPerson
-  readonly stranger: OrganizationPerson
+  readonly outsider: OrganizationPerson
   readonly otherOwner: OrganizationPerson
   readonly otherAdmin: OrganizationPerson
 }
@@ -32,7 +32,7 @@ async function createStaff(): Promise<Staff> {
     billing: await join('billing'),
     otherOwner: await join('owner'),
     otherAdmin: await join('admin'),
-    stranger: await auth.createPerson(),
+    outsider: await auth.createPerson(),
   }
 }
 
@@ -71,7 +71,7 @@ const remove =
   ({ id, [who]: { userId } }, { request }) =>
     api.removeMember({ organizationId: id, userId, request })
 
-/** Whoever is let in, from the left: a stranger is never. */
+/** The roles that may do each act. Users outside the organization never may. */
 const EVERY_MEMBER = ['member', 'billing', 'admin', 'owner']
 const MANAGERS = ['admin', 'owner']
 const OWNERS = ['owner']
@@ -82,7 +82,7 @@ const ACTS: { what: string; act: Act; by: readonly string[] }[] = [
     by: EVERY_MEMBER,
   },
   {
-    what: 'work in it',
+    what: 'make it active',
     act: ({ id }, { request }) => api.setActiveOrganization({ organizationId: id, request }),
     by: EVERY_MEMBER,
   },
@@ -120,20 +120,20 @@ const ACTS: { what: string; act: Act; by: readonly string[] }[] = [
     by: OWNERS,
   },
 ]
-const CALLERS = ['stranger', 'member', 'billing', 'admin', 'owner'] as const
+const CALLERS = ['outsider', 'member', 'billing', 'admin', 'owner'] as const
 
 describe.each(CALLERS)('as %s', (who) => {
   test.each(ACTS.map((row) => ({ ...row, may: row.by.includes(who) })))(
     'may $what: $may',
     async ({ what, act, may }) => {
       const staff = await createStaff()
-      // Whoever makes a member of themselves does not ask about themselves.
+      // A member who demotes themselves would not test the act.
       const caller = who === 'member' && what !== 'leave' ? await memberToo(staff) : staff[who]
       const answer = await act(staff, caller).then(
         () => 'done',
         async (error) => codeOf(Promise.reject(error)),
       )
-      expect(answer).toBe(may ? 'done' : who === 'stranger' ? 'ORGANIZATION_NOT_FOUND' : 'ROLE_REQUIRED')
+      expect(answer).toBe(may ? 'done' : who === 'outsider' ? 'ORGANIZATION_NOT_FOUND' : 'ROLE_REQUIRED')
     },
   )
 })
@@ -144,18 +144,18 @@ async function memberToo({ id }: Staff): Promise<OrganizationPerson> {
   return person
 }
 
-test('to a stranger an organization is answered like one that does not exist, byte for byte', async () => {
-  const { id, stranger, member } = await createStaff()
+test("to other users an organization looks like one that doesn't exist, byte for byte", async () => {
+  const { id, outsider, member } = await createStaff()
   const { path } = ENDPOINTS.removeMember
   const answer = async (organizationId: string) => {
     const body = { organizationId, userId: member.userId }
-    const response = await auth.handler(post(path, body, { cookie: stranger.cookie }))
+    const response = await auth.handler(post(path, body, { cookie: outsider.cookie }))
     return [response.status, [...response.headers], await response.text()]
   }
   expect(await answer(id)).toEqual(await answer(crypto.randomUUID()))
 })
 
-test('the role is that of the row of the member, never what their session says', async () => {
+test("the role is read from the member's row, never from their session", async () => {
   const { id, admin } = await createStaff()
   await db
     .updateTable('session')
@@ -167,7 +167,7 @@ test('the role is that of the row of the member, never what their session says',
 })
 
 describe('listMembers', () => {
-  test('tells who they are and what', async () => {
+  test('returns the members and their roles', async () => {
     const { id, owner, admin, member } = await auth.createCompany()
     const { members, nextCursor } = await api.listMembers({ organizationId: id, request: member.request })
     const ofAll = [
@@ -191,7 +191,7 @@ describe('listMembers', () => {
 })
 
 describe('setMemberRole', () => {
-  test('changes the role of the member, in their sessions too', async () => {
+  test("changes the member's role, in their sessions too", async () => {
     const { id, owner, member } = await createStaff()
     const elsewhere = await auth.signIn(member)
     const { userId } = member
@@ -208,7 +208,7 @@ describe('setMemberRole', () => {
     })
   })
 
-  test('records nothing where it is theirs already', async () => {
+  test('records nothing if the role is already theirs', async () => {
     const { id, owner, admin } = await createStaff()
     const count = auth.events.length
     await api.setMemberRole({
@@ -220,20 +220,20 @@ describe('setMemberRole', () => {
     expect(auth.events).toHaveLength(count)
   })
 
-  test('takes a role that there is, of a member that there is', async () => {
-    const { id, owner, member, stranger } = await createStaff()
+  test('accepts only existing roles and members', async () => {
+    const { id, owner, member, outsider } = await createStaff()
     const set = (userId: string, role: string) =>
       api.setMemberRole({ organizationId: id, userId, role, request: owner.request })
     await expect(set(member.userId, 'king')).rejects.toMatchObject({
       code: 'INVALID_INPUT',
       fields: ['role'],
     })
-    expect(await codeOf(set(stranger.userId, 'admin'))).toBe('MEMBER_NOT_FOUND')
+    expect(await codeOf(set(outsider.userId, 'admin'))).toBe('MEMBER_NOT_FOUND')
     await set(member.userId, 'billing')
     expect(await roleOf(id, member)).toBe('billing')
   })
 
-  test('lets managers step down by themselves', async () => {
+  test('lets managers demote themselves', async () => {
     const { id, admin, otherOwner } = await createStaff()
     for (const { userId, request } of [admin, otherOwner])
       await api.setMemberRole({ organizationId: id, userId, role: 'member', request })
@@ -243,7 +243,7 @@ describe('setMemberRole', () => {
 })
 
 describe('removeMember', () => {
-  test('ends the membership, and what the sessions of the user say of it', async () => {
+  test("ends the membership, and updates the user's sessions", async () => {
     const { id, admin, member } = await createStaff()
     const elsewhere = await auth.signIn(member)
     const { organization } = await api.createOrganization({ name: 'Own', request: elsewhere.request })
@@ -265,7 +265,7 @@ describe('removeMember', () => {
     )
   })
 
-  test('lets everyone leave', async () => {
+  test('lets every member leave', async () => {
     const { id, member } = await createStaff()
     await api.removeMember({ organizationId: id, userId: member.userId, request: member.request })
     expect(await roleOf(id, member)).toBeNull()
@@ -276,15 +276,15 @@ describe('removeMember', () => {
 describe('the last owner', () => {
   const ENDS: { what: string; end: (company: Company) => Promise<unknown> }[] = [
     {
-      what: 'does not leave',
+      what: "can't leave",
       end: ({ id, owner: { userId, request } }) => api.removeMember({ organizationId: id, userId, request }),
     },
     {
-      what: 'does not step down',
+      what: "can't demote themselves",
       end: ({ id, owner: { userId, request } }) =>
         api.setMemberRole({ organizationId: id, userId, role: 'admin', request }),
     },
-    { what: 'does not delete their account', end: ({ owner: { request } }) => api.deleteUser({ request }) },
+    { what: "can't delete their account", end: ({ owner: { request } }) => api.deleteUser({ request }) },
   ]
 
   test.each(ENDS)('$what', async ({ end }) => {
@@ -295,7 +295,7 @@ describe('the last owner', () => {
     expect(await auth.activeOf(owner)).toEqual([id, 'owner'])
   })
 
-  test.each(ENDS)('$what, but may once there is another', async ({ end }) => {
+  test.each(ENDS)('$what, unless there is another owner', async ({ end }) => {
     const company = await auth.createCompany()
     const { id, owner, admin } = company
     const { userId } = admin
@@ -305,7 +305,7 @@ describe('the last owner', () => {
     expect(await roleOf(id, admin)).toBe('owner')
   })
 
-  test.each(ENDS)('$what while the only other one is banned', async ({ end }) => {
+  test.each(ENDS)('$what while the only other owner is banned', async ({ end }) => {
     const company = await auth.createCompany()
     const { id, owner, admin } = company
     const { userId } = admin
@@ -316,7 +316,7 @@ describe('the last owner', () => {
     await end(company)
   })
 
-  test('who is alone in it does not leave it without anyone, but may delete it', async () => {
+  test("can delete an organization that they can't leave as its only member", async () => {
     const { request, userId } = await auth.createPerson()
     const { organization } = await api.createOrganization({ name: 'Own', request })
     const organizationId = organization.id
@@ -325,8 +325,8 @@ describe('the last owner', () => {
   })
 })
 
-describe('who deletes their account', () => {
-  test('is a member no more, and an organization that they were alone in is gone', async () => {
+describe('a user who deletes their account', () => {
+  test('is no longer a member, and an organization with no other members is deleted', async () => {
     const { id, member, owner } = await auth.createCompany()
     const { organization } = await api.createOrganization({ name: 'Own', request: member.request })
     await api.inviteMember({
@@ -353,7 +353,7 @@ describe('who deletes their account', () => {
     ).toEqual([])
   })
 
-  test('is told so of one organization, and then leaves none', async () => {
+  test('is rejected as the last owner of one organization, and then leaves none', async () => {
     const company = await auth.createCompany()
     await api.createOrganization({ name: 'Own', request: company.owner.request })
     expect(await codeOf(api.deleteUser({ request: company.owner.request }))).toBe('OWNER_NEEDED')
@@ -361,7 +361,7 @@ describe('who deletes their account', () => {
     expect(organizations).toHaveLength(2)
   })
 
-  test('is written down', async () => {
+  test('is recorded', async () => {
     const { id, member } = await auth.createCompany()
     const { organization } = await api.createOrganization({ name: 'Own', request: member.request })
     await api.deleteUser({ request: member.request })
@@ -372,10 +372,10 @@ describe('who deletes their account', () => {
       .where('type', 'in', ['organization:member-removed', 'organization:deleted'])
       .where((where) => where.or([where('userId', '=', userId), where('actorId', '=', userId)]))
       .execute()
-    const told = rows.map(({ detail, ...row }) => ({ ...row, ...JSON.parse(detail) }))
+    const records = rows.map(({ detail, ...row }) => ({ ...row, ...JSON.parse(detail) }))
     const removed = { type: 'organization:member-removed', userId, actorId: null }
-    expect(told).toHaveLength(3)
-    expect(told).toEqual(
+    expect(records).toHaveLength(3)
+    expect(records).toEqual(
       expect.arrayContaining([
         { ...removed, organizationId: id },
         { ...removed, organizationId: organization.id },
@@ -384,7 +384,7 @@ describe('who deletes their account', () => {
     )
   })
 
-  test('by hand, while they are a member, stays: nothing would ask whether an owner is left', async () => {
+  test("can't be deleted in the database while they are a member, which could leave no owner", async () => {
     const { owner } = await auth.createCompany()
     await expect(db.deleteFrom('user').where('id', '=', owner.userId).execute()).rejects.toThrow(
       /FOREIGN KEY/,

@@ -31,13 +31,13 @@ test.each([
   ['invitationExpiresInSeconds', { invitationExpiresInSeconds: 0.5 }, 'invitationExpiresInSeconds'],
   ['invitationExpiresInSeconds', { invitationExpiresInSeconds: 1e12 }, 'invitationExpiresInSeconds'],
   ['limits', { limits: { recipient: { points: 0, duration: 1 } } }, 'limits.recipient.points'],
-])('%s that cannot work stop the start: %j', (_name, options, message) => {
+])('rejects invalid %s at startup: %j', (_name, options, message) => {
   expect(() => organization(options)).toThrow(ConfigurationError)
   expect(() => organization(options)).toThrow(message)
 })
 
 describe('createOrganization', () => {
-  test('makes the caller its owner, and their session work in it', async () => {
+  test('makes the caller its owner, and makes it active in their session', async () => {
     const ada = await auth.createPerson()
     const { organization } = await api.createOrganization({ name: ' Acme & Co. ', request: ada.request })
     expect(organization).toEqual({
@@ -55,7 +55,7 @@ describe('createOrganization', () => {
     ])
   })
 
-  test('leaves a session in the organization that it works in', async () => {
+  test("leaves a session's active organization unchanged", async () => {
     const ada = await auth.createPerson()
     const { organization: first } = await api.createOrganization({ name: 'First', request: ada.request })
     await api.createOrganization({ name: 'Second', request: ada.request })
@@ -88,14 +88,14 @@ describe('createOrganization', () => {
     ['Café Ümlaut', 'cafe-umlaut'],
     ['株式会社', 'organization'],
     [`${'long '.repeat(24)}name`, 'long-long-long-long-long-long-long-long'],
-  ])('of the name %s makes the slug %s, and another one the second time', async (name, slug) => {
+  ])('derives from the name %s the slug %s, and another one the second time', async (name, slug) => {
     const { request } = await auth.createPerson()
     expect((await api.createOrganization({ name, request })).organization.slug).toBe(slug)
     const second = await api.createOrganization({ name, request })
     expect(second.organization.slug).toBe(`${slug}-${second.organization.id.slice(0, 8)}`)
   })
 
-  test('rejects a slug that is taken, and writes nothing', async () => {
+  test('rejects a taken slug, and writes nothing', async () => {
     const { request, userId } = await auth.createPerson()
     await api.createOrganization({ name: 'Acme', slug: 'taken', request })
     expect(await codeOf(api.createOrganization({ name: 'Another', slug: 'taken', request }))).toBe(
@@ -104,7 +104,7 @@ describe('createOrganization', () => {
     expect(await db.selectFrom('member').select('id').where('userId', '=', userId).execute()).toHaveLength(1)
   })
 
-  test('rejects whoever is a member of as many as one may be', async () => {
+  test('rejects a user who is in the maximum number of organizations', async () => {
     const { request } = await auth.createPerson()
     for (const name of ['a', 'b', 'c']) await api.createOrganization({ name, request })
     expect(await codeOf(api.createOrganization({ name: 'd', slug: 'one-more', request }))).toBe(
@@ -115,7 +115,7 @@ describe('createOrganization', () => {
     )
   })
 
-  test('asks the app who may', async () => {
+  test('asks the app whether the user may create one', async () => {
     const strict = await startOrganizationAuth({ allowCreate: async ({ role }) => role === 'admin' })
     const [user, root] = [await strict.createPerson(), await strict.createPerson('admin')]
     expect(await codeOf(strict.api.createOrganization({ name: 'Acme', request: user.request }))).toBe(
@@ -143,13 +143,13 @@ describe('listOrganizations', () => {
       ['Acme', 'member'],
       ['Zebra', 'owner'],
     ])
-    const stranger = await auth.createPerson()
-    expect(await api.listOrganizations({ request: stranger.request })).toEqual({ organizations: [] })
+    const outsider = await auth.createPerson()
+    expect(await api.listOrganizations({ request: outsider.request })).toEqual({ organizations: [] })
   })
 })
 
 describe('updateOrganization', () => {
-  test('changes what is given, and leaves the rest', async () => {
+  test('changes the given fields, and leaves the others', async () => {
     const { id, owner } = await auth.createCompany()
     const { slug } = (await rowOf(id)) ?? {}
     const renamed = await api.updateOrganization({ organizationId: id, name: 'Emca', request: owner.request })
@@ -172,7 +172,7 @@ describe('updateOrganization', () => {
     ])
   })
 
-  test('rejects a slug that is taken, and takes its own', async () => {
+  test('rejects a taken slug, and accepts its current one', async () => {
     const [{ id, owner }, other] = [await auth.createCompany(), await auth.createCompany()]
     const rows = [await rowOf(id), await rowOf(other.id)]
     const slugs = rows.map((row) => row?.slug ?? '')
@@ -183,7 +183,7 @@ describe('updateOrganization', () => {
 })
 
 describe('deleteOrganization', () => {
-  test('removes it with its members and invitations, and says so of each', async () => {
+  test('deletes it with its members and invitations, and reports each one', async () => {
     const { id, owner, admin, member } = await auth.createCompany()
     await api.inviteMember({
       organizationId: id,
@@ -214,7 +214,7 @@ describe('deleteOrganization', () => {
 })
 
 describe('setActiveOrganization', () => {
-  test('moves one session, and no other of the user', async () => {
+  test('changes one session, and no other of the user', async () => {
     const { id, member } = await auth.createCompany()
     const other = await auth.signIn(member)
     const { organization } = await api.createOrganization({ name: 'Own', request: other.request })
@@ -237,14 +237,14 @@ describe('setActiveOrganization', () => {
     })
   })
 
-  test('is seen by Step 2, and by GET /session', async () => {
+  test('is returned by Step 2, and by GET /session', async () => {
     const { id, admin } = await auth.createCompany()
     const active = { activeOrganizationId: id, activeOrganizationRole: 'admin' }
     expect(await auth.database.sessions.findSession(admin)).toMatchObject(active)
     expect((await api.getSession({ request: admin.request })).session).toMatchObject(active)
   })
 
-  test('rejects whoever is no member, and leaves the session as it was', async () => {
+  test("rejects a user who isn't a member, and leaves the session unchanged", async () => {
     const [company, other] = [await auth.createCompany(), await auth.createCompany()]
     const { request } = company.member
     expect(await codeOf(api.setActiveOrganization({ organizationId: other.id, request }))).toBe(
@@ -253,7 +253,7 @@ describe('setActiveOrganization', () => {
     expect(await auth.activeOf(company.member)).toEqual([company.id, 'member'])
   })
 
-  test('a new session works in none', async () => {
+  test('a new session has none', async () => {
     const { owner } = await auth.createCompany()
     expect(await auth.activeOf(await auth.signIn(owner))).toEqual([null, null])
   })

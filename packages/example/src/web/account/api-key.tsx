@@ -3,20 +3,17 @@ import { useSensitive } from '@sallyport/trpc/react'
 import { useMutation } from '@tanstack/react-query'
 import { useTRPCClient } from '../clients.ts'
 import { ActionButton } from '../ui/action-button.tsx'
-import { Done } from '../ui/done.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { Section } from '../ui/section.tsx'
+import { SuccessMessage } from '../ui/success.tsx'
 
-/** Behind `freshProcedure`: who has signed in more than a minute ago is asked for the password first. */
+/** Uses `freshProcedure`: the server asks for the password if the last sign-in is more than a minute ago. */
 export function ApiKey() {
   const { run } = useSensitive()
   const client = useTRPCClient()
   const rotate = useMutation({ mutationFn: () => run(() => client.account.rotateApiKey.mutate()) })
   return (
-    <Section
-      title="API key"
-      hint="A new one takes the place of the one before. You may be asked for your password."
-    >
+    <Section title="API key" hint="A new key replaces the current one. You may have to enter your password.">
       <div className="stack">
         {rotate.data && <NewKey key={rotate.data.apiKey} apiKey={rotate.data.apiKey} />}
         <Problem error={rotate.error} />
@@ -34,14 +31,14 @@ function NewKey({ apiKey }: { readonly apiKey: string }) {
   const copy = useMutation({ mutationFn: () => navigator.clipboard.writeText(apiKey) })
   return (
     <Callout.Root color="green" role="status">
-      <Callout.Text>Copy it now: it is not shown again.</Callout.Text>
+      <Callout.Text>Copy this key now. You can't see it again.</Callout.Text>
       <Code className="api-key">{apiKey}</Code>
       <Flex gap="3" align="center">
         <Button variant="soft" size="1" onClick={() => copy.mutate()}>
           Copy
         </Button>
-        <Done message={copy.isSuccess && 'Copied.'} />
-        <Problem error={copy.isError && 'The browser does not let the page copy it.'} />
+        <SuccessMessage message={copy.isSuccess && 'Copied.'} />
+        <Problem error={copy.isError && 'The browser blocked copying. Select the key and copy it by hand.'} />
       </Flex>
     </Callout.Root>
   )

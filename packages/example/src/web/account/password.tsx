@@ -2,12 +2,12 @@ import { Flex } from '@radix-ui/themes'
 import { useMutation } from '@tanstack/react-query'
 import { useAppAuth } from '../clients.ts'
 import { ActionButton } from '../ui/action-button.tsx'
-import { Done } from '../ui/done.tsx'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { NewPassword } from '../ui/new-password.tsx'
-import { Problem, problemOfPassword } from '../ui/problem.tsx'
+import { Problem, passwordProblem } from '../ui/problem.tsx'
 import { Section } from '../ui/section.tsx'
+import { SuccessMessage } from '../ui/success.tsx'
 
 export function Password() {
   const { client } = useAppAuth()
@@ -19,7 +19,7 @@ export function Password() {
       }),
   })
   return (
-    <Section title="Password" hint="A new one ends all your other sessions.">
+    <Section title="Password" hint="A new password signs out all your other browsers.">
       <Form onFilled={(values, form) => change.mutate(values, { onSuccess: () => form?.reset() })}>
         <Field
           label="Current password"
@@ -29,12 +29,14 @@ export function Password() {
           required
         />
         <NewPassword label="New password" name="newPassword" />
-        <Problem error={problemOfPassword(change.error)} />
+        <Problem error={passwordProblem(change.error)} />
         <Flex gap="3" align="center">
           <ActionButton type="submit" isPending={change.isPending}>
             Change password
           </ActionButton>
-          <Done message={change.isSuccess && 'Changed. You are signed in here alone.'} />
+          <SuccessMessage
+            message={change.isSuccess && 'Password changed. Your other browsers are signed out.'}
+          />
         </Flex>
       </Form>
     </Section>

@@ -2,11 +2,11 @@ import { Flex, Radio, Text } from '@radix-ui/themes'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useAppAuth, useTRPC } from '../clients.ts'
 import { ActionButton } from '../ui/action-button.tsx'
-import { Done } from '../ui/done.tsx'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { Section } from '../ui/section.tsx'
+import { SuccessMessage } from '../ui/success.tsx'
 
 type Locale = 'en' | 'de'
 
@@ -15,7 +15,7 @@ const LANGUAGES = [
   { locale: 'de', name: 'Deutsch' },
 ] as const
 
-/** The name, and `locale`: a column that this app adds to the user, and so to the endpoint. */
+/** The name, and `locale`: a column that this app adds to the user and to the endpoint. */
 export function Profile({ name, locale }: { readonly name: string; readonly locale: Locale }) {
   const { client } = useAppAuth()
   const trpc = useTRPC()
@@ -29,7 +29,7 @@ export function Profile({ name, locale }: { readonly name: string; readonly loca
     onSuccess: () => queryClient.invalidateQueries(trpc.me.queryFilter()),
   })
   return (
-    <Section title="Profile" hint="What others call you, and the language of your reports.">
+    <Section title="Profile" hint="Your name, and the language of your reports.">
       <Form onFilled={(values) => update.mutate(values)}>
         <Field label="Name" name="name" autoComplete="name" defaultValue={name} maxLength={100} required />
         <fieldset className="choice">
@@ -50,7 +50,7 @@ export function Profile({ name, locale }: { readonly name: string; readonly loca
           <ActionButton type="submit" isPending={update.isPending}>
             Save
           </ActionButton>
-          <Done message={update.isSuccess && 'Saved.'} />
+          <SuccessMessage message={update.isSuccess && 'Saved.'} />
         </Flex>
       </Form>
     </Section>

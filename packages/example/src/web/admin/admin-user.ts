@@ -1,10 +1,13 @@
 import type { inferRouterOutputs } from '@trpc/server'
 import type { AppRouter } from '../../routers/app.ts'
 
-type Answers = inferRouterOutputs<AppRouter>['admin']
+type Outputs = inferRouterOutputs<AppRouter>['admin']
 
-/** A user as admins see them. */
-export type AdminUser = Answers['users'][number]
+/** A user in the table. */
+export type ListedUser = Outputs['users']['users'][number]
 
-/** A row of the audit table, with the emails of those whom it names. */
-export type AuditRecord = Answers['audit'][number]
+/** A user on their own page. */
+export type AdminUser = Outputs['user']
+
+/** A record of the audit trail, with the emails of the users in it. */
+export type AuditRecord = Outputs['audit']['records'][number]

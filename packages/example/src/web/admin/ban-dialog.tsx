@@ -6,27 +6,27 @@ import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { Problem } from '../ui/problem.tsx'
 import type { AdminUser } from './admin-user.ts'
-import { useChange } from './use-change.ts'
+import { useAdminChange } from './use-admin-change.ts'
 
 const TIMES = [
   { name: '1 hour', seconds: 60 * 60 },
   { name: '1 day', seconds: 24 * 60 * 60 },
-  { name: 'For ever', seconds: null },
+  { name: 'Permanent', seconds: null },
 ]
 
 interface BanDialogProps {
   readonly user: AdminUser
   readonly isOpen: boolean
   readonly onOpenChange: (isOpen: boolean) => void
-  /** Where the focus goes on. */
+  /** Restores the focus. */
   readonly onClosed: () => void
 }
 
-/** Bans a user, for a reason that only admins read. */
+/** Bans a user. Only admins see the reason. */
 export function BanDialog({ user, isOpen, onOpenChange, onClosed }: BanDialogProps) {
   const { client } = useAppAuth()
   const { run } = useSensitive()
-  const ban = useChange((values: FormData) => {
+  const ban = useAdminChange((values: FormData) => {
     const reason = String(values.get('reason')).trim()
     const seconds = Number(values.get('seconds'))
     const input = {
@@ -47,14 +47,14 @@ export function BanDialog({ user, isOpen, onOpenChange, onClosed }: BanDialogPro
       >
         <Dialog.Title>Ban {user.email}?</Dialog.Title>
         <Dialog.Description size="2" mb="4">
-          Every call is rejected with “Account banned” from now on, and live pages stop. The sessions stay for
-          when the ban ends.
+          The user's calls are rejected with “Account banned” from now on. Their sessions are kept until the
+          ban ends.
         </Dialog.Description>
         <Form onFilled={(values) => ban.mutate(values, { onSuccess: () => onOpenChange(false) })}>
-          <Field label="Reason" name="reason" maxLength={500} hint="For admins: the user does not see it." />
+          <Field label="Reason" name="reason" maxLength={500} hint="Only admins can see it." />
           <fieldset className="choice">
             <Text as="span" size="2" weight="medium" asChild>
-              <legend>For how long</legend>
+              <legend>Duration</legend>
             </Text>
             <Flex gap="4" wrap="wrap">
               {TIMES.map(({ name, seconds }, index) => (

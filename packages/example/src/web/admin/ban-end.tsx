@@ -1,11 +1,11 @@
 import { Time } from '../ui/time.tsx'
 
-/** Until when a ban counts, ISO 8601; null is for ever. */
+/** The end of a ban: an ISO 8601 date, or null for a permanent ban. */
 export const BanEnd = ({ until }: { readonly until: unknown }) =>
   typeof until === 'string' ? (
     <>
       until <Time value={until} />
     </>
   ) : (
-    'for ever'
+    'permanently'
   )

@@ -3,79 +3,99 @@ import type { ReactNode } from 'react'
 import type { AuditRecord } from './admin-user.ts'
 import { BanEnd } from './ban-end.tsx'
 
-/** What a record of the audit table says. */
+/** Describes an audit record in a sentence. */
 export function sentenceOf(record: AuditRecord): ReactNode {
   const { type, userId, detail, address } = record
-  const who = record.email ?? (userId === null ? 'Somebody' : 'A deleted user')
+  const user = record.email ?? (userId === null ? 'An unknown user' : 'A deleted user')
   const from = address === null ? '' : ` from ${address}`
   const by = record.actorEmail === null ? '' : ` by ${record.actorEmail}`
   switch (type) {
     case 'session.created':
-      return `${who} signed in${from}${detail.knownDevice === false ? ', on a new device' : ''}.`
+      return `${user} signed in${from}${detail.knownDevice === false ? ' on a new device' : ''}.`
     case 'session.refreshed':
-      return `A session of ${who} was extended.`
+      return `A session of ${user} was extended.`
     case 'session.revoked':
-      return `A session of ${who} ended${by}: ${ENDINGS[`${detail.cause}`] ?? detail.cause}.`
+      return `A session of ${user} was ended${by}: ${CAUSES[`${detail.cause}`] ?? detail.cause}.`
     case 'session.expired':
-      return `A session of ${who} had expired and was removed.`
+      return `An expired session of ${user} was removed.`
     case 'user.created':
-      return `${who} was created${by}.`
+      return `${user} was created${by}.`
     case 'user.deleted':
-      return `${who} was deleted${by}.`
+      return `${user} was deleted${by}.`
     case 'user.banned':
       return (
         <>
-          {who} was banned{by} <BanEnd until={detail.expiresAt} />
+          {user} was banned{by} <BanEnd until={detail.expiresAt} />
           {detail.reason !== null && `: ${detail.reason}`}.
         </>
       )
     case 'user.unbanned':
-      return `The ban of ${who} was lifted${by}.`
+      return `The ban of ${user} was lifted${by}.`
     case 'user.role-changed':
-      return `${who} was given the role ${detail.to}${by}, instead of ${detail.from}.`
+      return `The role of ${user} was changed from ${detail.from} to ${detail.to}${by}.`
     case 'user.updated':
-      return `${who} changed the profile: ${Object.keys(Object(detail.to)).join(', ')}.`
+      return `${user} changed their profile: ${Object.keys(Object(detail.to)).join(', ')}.`
     case 'user.verified':
-      return `${who} confirmed ${detail.email}.`
+      return `${user} confirmed ${detail.email}.`
     case 'verification.requested':
-      return `${who} asked for a link to confirm the email${from}.`
+      return `${user} requested a link to confirm their email${from}.`
     case 'recovery.requested':
-      return `A new password for ${record.email ?? 'an unknown account'} was asked for${from}.`
+      return `A new password for ${record.email ?? 'an unknown account'} was requested${from}.`
     case 'user.email-change-requested':
-      return `${who} asked to change the email to ${detail.to}${from}.`
+      return `${user} requested to change their email to ${detail.to}${from}.`
     case 'user.email-changed':
-      return `The email of ${who} was changed from ${detail.from} to ${detail.to}.`
+      return `The email of ${user} was changed from ${detail.from} to ${detail.to}.`
     case 'user.email-change-undone':
-      return `The email of ${who} was changed back from ${detail.from} to ${detail.to}.`
+      return `The email of ${user} was restored from ${detail.from} to ${detail.to}.`
     case 'rate-limit.rejected':
-      return `${record.email ?? 'A client'} was over the limit of ${detail.limit}${from}.`
+      return `${record.email ?? 'A client'} exceeded the limit "${detail.limit}"${from}.`
     case 'admin.users-listed':
       return `${record.actorEmail} listed users${detail.search === null ? '' : `: ${detail.search}`}.`
     case 'admin.sessions-listed':
-      return `${record.actorEmail} listed the sessions of ${who}.`
+      return `${record.actorEmail} listed the sessions of ${user}.`
     case 'admin.audit-read':
       return `${record.actorEmail} read the audit trail.`
     case 'user.password-changed':
-      return `${who} changed the password.`
+      return `${user} changed their password.`
     case 'sign-in.failed':
-      return `${who} was rejected${from}: ${FAILURES[`${detail.reason}`] ?? detail.reason}.`
+      return `A sign-in of ${user} failed${from}: ${FAILURES[`${detail.reason}`] ?? detail.reason}.`
+    case 'organization:created':
+      return `${user} created an organization.`
+    case 'organization:updated':
+      return `${record.actorEmail} changed an organization.`
+    case 'organization:deleted':
+      return `${record.actorEmail} deleted an organization.`
+    case 'organization:activated':
+      return `${user} switched to another organization.`
+    case 'organization:invitation-created':
+      return `${record.actorEmail} created an invitation.`
+    case 'organization:invitation-canceled':
+      return `${record.actorEmail} canceled an invitation.`
+    case 'organization:member-added':
+      return `${user} joined an organization.`
+    case 'organization:member-removed':
+      return `${user} ${by === '' ? 'left' : 'was removed from'} an organization${by}.`
+    case 'organization:role-changed':
+      return `The role of ${user} in an organization was changed${by}.`
+    case 'session.version-changed':
+      return `A session of ${user} got new credentials.`
     default:
-      return `${who}: ${type}${by}.`
+      return `${user}: ${type}${by}.`
   }
 }
 
-const ENDINGS: Readonly<Record<string, string>> = {
+const CAUSES: Readonly<Record<string, string>> = {
   'sign-out': 'signed out',
   revoked: 'revoked',
   'revoked-by-admin': 'revoked by an admin',
   replaced: 'the same browser signed in again',
-  evicted: 'there were too many',
+  evicted: 'too many sessions',
   'password-changed': 'the password was changed',
   'password-reset': 'the password was reset',
-  'email-changed': 'the email address was changed by a link opened elsewhere',
+  'email-changed': 'the email was changed by a link opened in another browser',
   'user-deleted': 'the user was deleted',
   'token-replayed': 'its token was used twice',
-  'email-change-undone': 'a change of the email was undone',
+  'email-change-undone': 'an email change was undone',
 } satisfies Record<RevocationCause, string>
 
 const FAILURES: Readonly<Record<string, string>> = {

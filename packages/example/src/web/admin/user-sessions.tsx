@@ -1,59 +1,46 @@
-import { Text } from '@radix-ui/themes'
 import { useQuery } from '@tanstack/react-query'
-import { useAppAuth, useTRPC, useTRPCClient } from '../clients.ts'
-import { ActionButton } from '../ui/action-button.tsx'
+import { useAppAuth, useTRPC } from '../clients.ts'
+import { ConfirmButton } from '../ui/confirm-button.tsx'
+import { Loaded } from '../ui/loaded.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { Rows } from '../ui/rows.tsx'
-import { Time } from '../ui/time.tsx'
 import type { AdminUser } from './admin-user.ts'
-import { useChange } from './use-change.ts'
+import { useAdminChange } from './use-admin-change.ts'
+import { UserSession } from './user-session.tsx'
 
-/** Where a user is signed in. Whoever loses a session is shown the sign-in at once. */
+/** The sessions of a user. When an admin revokes one, its browser is signed out at once. */
 export function UserSessions({ user }: { readonly user: AdminUser }) {
   const { client } = useAppAuth()
   const trpc = useTRPC()
-  const trpcClient = useTRPCClient()
-  const { data, error } = useQuery(trpc.admin.sessions.queryOptions({ userId: user.id }))
-  const revoke = useChange((sessionId: string) => trpcClient.admin.revokeSession.mutate({ sessionId }))
-  const revokeAll = useChange(() => client.api.revokeUserSessions({ userId: user.id }))
+  const query = useQuery(trpc.admin.sessions.queryOptions({ userId: user.id }))
+  const revokeAll = useAdminChange(() => client.api.revokeUserSessions({ userId: user.id }))
   return (
-    <div className="stack sessions">
-      <Problem error={error ?? revoke.error ?? revokeAll.error} />
-      <Rows title={`Sessions of ${user.email}`} empty="Signed in nowhere.">
-        {(data?.sessions ?? []).map(({ id, device, address, lastSeenAt }) => (
-          <li className="row" key={id}>
-            <Text size="2" id={`session-${id}`}>
-              {device ?? 'Unknown device'} · {address ?? 'unknown address'} · last seen{' '}
-              <Time value={lastSeenAt} />
-            </Text>
-            <ActionButton
-              size="1"
-              variant="soft"
-              color="red"
-              id={`revoke-${id}`}
-              aria-labelledby={`revoke-${id} session-${id}`}
-              isPending={revoke.isPending && revoke.variables === id}
-              onClick={() => revoke.mutate(id)}
-            >
-              Revoke
-            </ActionButton>
-          </li>
-        ))}
-      </Rows>
-      {data && data.sessions.length > 1 && (
-        <div>
-          <ActionButton
-            size="1"
-            variant="soft"
-            color="red"
-            aria-label={`Revoke all sessions of ${user.email}`}
-            isPending={revokeAll.isPending}
-            onClick={() => revokeAll.mutate()}
-          >
-            Revoke all
-          </ActionButton>
-        </div>
-      )}
-    </div>
+    <>
+      <Loaded query={query} what="sessions">
+        {({ sessions }) => (
+          <>
+            <Rows title="Sessions" empty="This user isn't signed in.">
+              {sessions.map((session) => (
+                <UserSession key={session.id} session={session} />
+              ))}
+            </Rows>
+            {sessions.length > 1 && (
+              <div>
+                <ConfirmButton
+                  title={`Revoke all sessions of ${user.email}?`}
+                  description="All browsers of this user are signed out at once."
+                  action="Revoke sessions"
+                  isPending={revokeAll.isPending}
+                  onConfirm={() => revokeAll.mutate()}
+                >
+                  Revoke all sessions
+                </ConfirmButton>
+              </div>
+            )}
+          </>
+        )}
+      </Loaded>
+      <Problem error={revokeAll.error} />
+    </>
   )
 }

@@ -1,7 +1,7 @@
 import { DataList } from '@radix-ui/themes'
 import type { ReactNode } from 'react'
 
-/** Names and what stands behind them. Without a value there is no row. */
+/** A list of names and values. Leaves out null. */
 export function Facts({ facts }: { readonly facts: Readonly<Record<string, ReactNode>> }) {
   return (
     <DataList.Root className="facts" size="2" orientation={{ initial: 'vertical', sm: 'horizontal' }}>

@@ -1,12 +1,15 @@
 import { Text } from '@radix-ui/themes'
 import { useEffect, useState } from 'react'
 
-/** Seconds that the server has counted, and that run from the receipt: clocks are never compared. A new `key` begins anew. */
+/**
+ * Shows a countdown from the server's seconds without reading the browser's clock. Set another `key` to
+ * restart.
+ */
 export function Remaining({ seconds }: { readonly seconds: number }) {
   const [passed, setPassed] = useState(0)
   useEffect(() => {
-    const begun = performance.now()
-    const timer = setInterval(() => setPassed(Math.floor((performance.now() - begun) / 1_000)), 1_000)
+    const startedAt = performance.now()
+    const timer = setInterval(() => setPassed(Math.floor((performance.now() - startedAt) / 1_000)), 1_000)
     return () => clearInterval(timer)
   }, [])
   const left = Math.max(0, seconds - passed)

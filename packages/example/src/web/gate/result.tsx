@@ -1,21 +1,21 @@
 import { Badge, Code, Flex, Text } from '@radix-ui/themes'
-import type { Look } from '../../gate/look.ts'
-import type { Played } from '../../gate/play-scenario.ts'
+import type { CookieInspection } from '../../gate/inspect-cookies.ts'
+import type { ScenarioRun } from '../../gate/run-scenario.ts'
 import type { Scenario } from '../../gate/scenarios.ts'
 
-/** Whether what happened is what the matrix says. */
-export const isAsSpecified = (scenario: Scenario, { call }: Played): boolean =>
+/** Returns whether the result is what the matrix specifies. */
+export const isAsSpecified = (scenario: Scenario, { call }: ScenarioRun): boolean =>
   call.result === scenario.result && call.experience === scenario.experience
 
 interface ResultProps {
   readonly scenario: Scenario
-  readonly played: Played
+  readonly run: ScenarioRun
 }
 
 /** The result of both steps, the requests, and what the user sees. */
-export function Result({ scenario, played }: ResultProps) {
-  const { look, call } = played
-  const isRight = isAsSpecified(scenario, played)
+export function Result({ scenario, run }: ResultProps) {
+  const { inspection, call } = run
+  const isRight = isAsSpecified(scenario, run)
   return (
     <div className="result">
       <Flex gap="2" align="center" wrap="wrap">
@@ -26,11 +26,11 @@ export function Result({ scenario, played }: ResultProps) {
         {call.message && <Text size="2">“{call.message}”</Text>}
       </Flex>
       <Text as="p" size="2" color="gray">
-        {describe(look)}
+        {describe(inspection)}
       </Text>
       <ol className="exchanges" aria-label="Requests of the client">
         {call.exchanges.map(({ path, status, reason }, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: one path may occur twice, and the order is all that there is
+          // biome-ignore lint/suspicious/noArrayIndexKey: a path may occur twice, and rows never move
           <li key={index}>
             <Code size="2" variant="ghost">
               GET {path} → {status} {reason}
@@ -42,8 +42,8 @@ export function Result({ scenario, played }: ResultProps) {
   )
 }
 
-function describe({ jwt, session }: Look): string {
-  const step1 = jwt.reason === null ? 'Step 1 open' : `Step 1 shut: ${jwt.reason}`
-  if (session === null) return `${step1}. Step 2 was not asked.`
-  return `${step1}. ${session.reason === null ? 'Step 2 open.' : `Step 2 shut: ${session.reason}.`}`
+function describe({ jwt, session }: CookieInspection): string {
+  const step1 = jwt.reason === null ? 'Step 1 passed' : `Step 1 failed: ${jwt.reason}`
+  if (session === null) return `${step1}. Step 2 did not run.`
+  return `${step1}. ${session.reason === null ? 'Step 2 passed.' : `Step 2 failed: ${session.reason}.`}`
 }

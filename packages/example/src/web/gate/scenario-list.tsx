@@ -4,9 +4,9 @@ import { useId } from 'react'
 import { SCENARIOS } from '../../gate/scenarios.ts'
 import { useAppAuth, useTRPC } from '../clients.ts'
 import { Problem } from '../ui/problem.tsx'
-import { play, usePlays } from './plays.ts'
 import { isAsSpecified } from './result.tsx'
 import { ScenarioRow } from './scenario-row.tsx'
+import { runScenario, useScenarioRuns } from './scenario-runs.ts'
 
 /** A button for each row of the scenario matrix. */
 export function ScenarioList() {
@@ -14,9 +14,9 @@ export function ScenarioList() {
   const { client } = useAppAuth()
   const trpc = useTRPC()
   const queryClient = useQueryClient()
-  const { playing, latest, played, problem } = usePlays()
+  const { running, latest, results, problem } = useScenarioRuns()
   const scenario = SCENARIOS.find(({ name }) => name === latest)
-  const outcome = scenario && played[scenario.name]
+  const outcome = scenario && results[scenario.name]
   return (
     <section className="stack" aria-labelledby={id}>
       <div>
@@ -24,15 +24,13 @@ export function ScenarioList() {
           The seven states
         </Heading>
         <Text as="p" size="2" color="gray">
-          Each button puts this browser into a state. Then the client of the app calls <code>me</code> with
-          its cookies, on the server, where no console tells of the rejections. What came back stands beside
-          what is specified.
+          Each button puts this browser into one of the seven states and compares the actual response with the
+          expected one. The server makes the call, with the client of the app.
         </Text>
       </div>
       <Callout.Root size="1">
         <Callout.Text>
-          A button signs out the current user and signs this browser in as the gate’s own user,
-          gate@localhost.
+          A button signs out the current user and signs this browser in as the gate’s user, gate@localhost.
         </Callout.Text>
       </Callout.Root>
       <Problem error={problem} />
@@ -48,11 +46,13 @@ export function ScenarioList() {
           <ScenarioRow
             key={each.name}
             scenario={each}
-            played={played[each.name]}
+            run={results[each.name]}
             isLatest={each.name === latest}
-            playing={playing}
-            onPlay={() =>
-              void play(each.name, client).then(() => queryClient.invalidateQueries(trpc.gate.pathFilter()))
+            running={running}
+            onRun={() =>
+              void runScenario(each.name, client).then(() =>
+                queryClient.invalidateQueries(trpc.gate.pathFilter()),
+              )
             }
           />
         ))}

@@ -1,29 +1,29 @@
 import { Card, Heading, Text } from '@radix-ui/themes'
 import { useEffect, useRef } from 'react'
-import type { Played } from '../../gate/play-scenario.ts'
+import type { ScenarioRun } from '../../gate/run-scenario.ts'
 import type { Experience, Scenario, ScenarioName } from '../../gate/scenarios.ts'
 import { ActionButton } from '../ui/action-button.tsx'
 import { Result } from './result.tsx'
 
 interface ScenarioRowProps {
   readonly scenario: Scenario
-  readonly played: Played | undefined
-  /** Whether this one was played last. */
+  readonly run: ScenarioRun | undefined
+  /** Whether this scenario ran last. */
   readonly isLatest: boolean
-  /** The one that is being played. */
-  readonly playing: ScenarioName | null
-  readonly onPlay: () => void
+  /** The scenario in progress. */
+  readonly running: ScenarioName | null
+  readonly onRun: () => void
 }
 
-/** A row of the matrix: what is specified, and once it has been played, what happened. */
-export function ScenarioRow({ scenario, played, isLatest, playing, onPlay }: ScenarioRowProps) {
+/** A row of the matrix: the specified result, and the actual one after a run. */
+export function ScenarioRow({ scenario, run, isLatest, running, onRun }: ScenarioRowProps) {
   const { name, title, jwt, session, result, experience } = scenario
   const button = useRef<HTMLButtonElement>(null)
   useEffect(() => {
-    // The page was built anew meanwhile, and nothing is focused any more.
-    if (isLatest && playing === null && document.activeElement === document.body)
+    // The scenario has remounted the page, which lost the focus.
+    if (isLatest && running === null && document.activeElement === document.body)
       button.current?.focus({ preventScroll: true })
-  }, [isLatest, playing])
+  }, [isLatest, running])
   return (
     <Card asChild>
       <li className="scenario" data-scenario={name}>
@@ -43,18 +43,18 @@ export function ScenarioRow({ scenario, played, isLatest, playing, onPlay }: Sce
           ref={button}
           variant="soft"
           aria-label={`Try it: ${title}`}
-          isPending={playing === name}
-          onClick={onPlay}
+          isPending={running === name}
+          onClick={onRun}
         >
           Try it
         </ActionButton>
-        {played && <Result scenario={scenario} played={played} />}
+        {run && <Result scenario={scenario} run={run} />}
       </li>
     </Card>
   )
 }
 
 const IN_THIS_APP: Readonly<Partial<Record<Experience, string>>> = {
-  'Redirected to login': ' (here: the sign-in takes the place of the page)',
-  'Logged out on next request': ' (here: the sign-in takes the place of the page)',
+  'Redirected to login': ' (this app shows the sign-in form in place of the page)',
+  'Logged out on next request': ' (this app shows the sign-in form in place of the page)',
 }

@@ -1,20 +1,20 @@
 import { Card, Code, Grid, Heading, Text } from '@radix-ui/themes'
 import { useId } from 'react'
-import type { Look } from '../../gate/look.ts'
+import type { CookieInspection } from '../../gate/inspect-cookies.ts'
 import { Time } from '../ui/time.tsx'
 import { Facts } from './facts.tsx'
 import { Remaining } from './remaining.tsx'
 import { Step } from './step.tsx'
 
 interface StepsProps {
-  readonly look: Look
+  readonly inspection: CookieInspection
   /** When it was read, to restart the countdown. */
-  readonly lookedAt: number
+  readonly inspectedAt: number
 }
 
 /** Both checks, and the result of the next call from this browser. */
-export function Steps({ look, lookedAt }: StepsProps) {
-  const { jwt, session, row } = look
+export function Steps({ inspection, inspectedAt }: StepsProps) {
+  const { jwt, session, row } = inspection
   return (
     <div className="stack">
       <Grid columns={{ initial: '1', sm: '2' }} gap="4">
@@ -22,7 +22,7 @@ export function Steps({ look, lookedAt }: StepsProps) {
           {jwt.identity && (
             <Facts
               facts={{
-                Expires: <Remaining key={lookedAt} seconds={jwt.identity.expiresIn} />,
+                Expires: <Remaining key={inspectedAt} seconds={jwt.identity.expiresIn} />,
                 sessionId: <Code>{jwt.identity.sessionId}</Code>,
                 userId: <Code>{jwt.identity.userId}</Code>,
                 Key: <Code>{jwt.identity.keyId}</Code>,
@@ -48,14 +48,14 @@ export function Steps({ look, lookedAt }: StepsProps) {
           )}
         </Step>
       </Grid>
-      <NextCall look={look} />
+      <NextCall inspection={inspection} />
     </div>
   )
 }
 
-function NextCall({ look }: { readonly look: Look }) {
+function NextCall({ inspection }: { readonly inspection: CookieInspection }) {
   const id = useId()
-  const { status, reason, message } = look.next
+  const { status, reason, message } = inspection.next
   return (
     <Card asChild size="2">
       <section aria-labelledby={id}>
@@ -66,14 +66,14 @@ function NextCall({ look }: { readonly look: Look }) {
           would return <strong>{reason === null ? status : `${status} ${reason}`}</strong>: {message}.
         </Text>
         <Text as="p" size="2" color="gray">
-          {refreshOf(look)}
+          {refreshOf(inspection)}
         </Text>
       </section>
     </Card>
   )
 }
 
-function refreshOf({ next, refreshHelps, rejectedRefresh }: Look): string {
+function refreshOf({ next, refreshHelps, rejectedRefresh }: CookieInspection): string {
   if (next.status === 200) return 'No refresh needed.'
   if (refreshHelps)
     return 'A refresh would help: the session is valid, so the token endpoint would set a new JWT. The client refreshes automatically.'

@@ -4,17 +4,18 @@ import { DeleteAccount } from '../account/delete-account.tsx'
 import { Password } from '../account/password.tsx'
 import { Profile } from '../account/profile.tsx'
 import { useTRPC } from '../clients.ts'
+import { Loaded } from '../ui/loaded.tsx'
 import { PageHeading } from '../ui/page-heading.tsx'
-import { Problem } from '../ui/problem.tsx'
 
 export function Account() {
   const trpc = useTRPC()
-  const { data: me, error } = useQuery(trpc.me.queryOptions())
+  const query = useQuery(trpc.me.queryOptions())
   return (
     <div className="stack">
-      <PageHeading title="Account">{me?.email}</PageHeading>
-      <Problem error={error} />
-      {me && <Profile name={me.name} locale={me.locale} />}
+      <PageHeading title="Account">{query.data?.email}</PageHeading>
+      <Loaded query={query} what="your account">
+        {({ name, locale }) => <Profile name={name} locale={locale} />}
+      </Loaded>
       <Password />
       <ApiKey />
       <DeleteAccount />

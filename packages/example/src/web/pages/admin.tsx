@@ -1,47 +1,67 @@
+import { Link, Table as RadixTable } from '@radix-ui/themes'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useDeferredValue, useState } from 'react'
-import { AuditTrail } from '../admin/audit-trail.tsx'
-import { UserRow } from '../admin/user-row.tsx'
+import { Link as RouterLink, useSearchParams } from 'react-router'
+import type { ListedUser } from '../admin/admin-user.ts'
+import { Status } from '../admin/status.tsx'
+import { userFilters } from '../admin/user-filters.ts'
 import { useTRPC } from '../clients.ts'
+import { Empty } from '../ui/empty.tsx'
 import { Field } from '../ui/field.tsx'
+import { FilterForm } from '../ui/filter-form.tsx'
+import { Loaded } from '../ui/loaded.tsx'
 import { PageHeading } from '../ui/page-heading.tsx'
-import { Problem } from '../ui/problem.tsx'
-import { Rows } from '../ui/rows.tsx'
+import { Paging } from '../ui/paging.tsx'
+import { Table } from '../ui/table.tsx'
+import { Time } from '../ui/time.tsx'
 import { useLiveForAdmins } from '../use-live.ts'
 
-/** Live: what anyone does shows here at once. */
+/** The users, live. */
 export function Admin() {
   const trpc = useTRPC()
-  const [text, setText] = useState('')
-  const search = useDeferredValue(text.trim())
-  const { data: users, error } = useQuery(
-    trpc.admin.users.queryOptions(search === '' ? undefined : { search }, {
-      placeholderData: keepPreviousData,
-    }),
-  )
+  const [search] = useSearchParams()
+  const filters = userFilters(search)
+  const query = useQuery(trpc.admin.users.queryOptions(filters, { placeholderData: keepPreviousData }))
   useLiveForAdmins()
   return (
     <div className="stack">
-      <PageHeading title="Admin">
-        Users, their sessions, and all that happens to them, live. The server guards each of it: a page is no
-        protection.
+      <PageHeading title="Users">
+        Newest first. Open a user to change their role, ban, or sessions.
       </PageHeading>
-      <Problem error={error} />
-      <Field
-        label="Search"
-        hint="Part of a name or an email."
-        type="search"
-        value={text}
-        onChange={(event) => setText(event.target.value)}
-      />
-      {users && (
-        <Rows title="Users" empty="No users found.">
-          {users.map((user) => (
-            <UserRow key={user.id} user={user} />
-          ))}
-        </Rows>
-      )}
-      <AuditTrail />
+      <FilterForm action="Search">
+        <Field label="Name or email" name="search" type="search" defaultValue={filters.search} />
+      </FilterForm>
+      <Loaded query={query} what="users">
+        {({ users, nextCursor }) => (
+          <>
+            {users.length === 0 && <Empty>No users found.</Empty>}
+            {users.length > 0 && <UserTable users={users} />}
+            <Paging count={users.length} nextCursor={nextCursor} title="Users" />
+          </>
+        )}
+      </Loaded>
     </div>
+  )
+}
+
+function UserTable({ users }: { readonly users: readonly ListedUser[] }) {
+  return (
+    <Table label="Users" columns={['Email', 'Name', 'Status', 'Created']}>
+      {users.map((user) => (
+        <RadixTable.Row key={user.id}>
+          <RadixTable.RowHeaderCell>
+            <Link asChild underline="always">
+              <RouterLink to={`/admin/users/${user.id}`}>{user.email}</RouterLink>
+            </Link>
+          </RadixTable.RowHeaderCell>
+          <RadixTable.Cell>{user.name}</RadixTable.Cell>
+          <RadixTable.Cell>
+            <Status user={user} />
+          </RadixTable.Cell>
+          <RadixTable.Cell>
+            <Time value={user.createdAt} />
+          </RadixTable.Cell>
+        </RadixTable.Row>
+      ))}
+    </Table>
   )
 }

@@ -1,20 +1,24 @@
-import { Callout, Card, Link, Text } from '@radix-ui/themes'
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { Link as RouterLink } from 'react-router'
-import { useAppAuth, useTRPC } from '../clients.ts'
-import { useEnded } from '../ended.tsx'
+import { Callout, Card, Text } from '@radix-ui/themes'
+import { useMutation } from '@tanstack/react-query'
+import { useAppAuth } from '../clients.ts'
+import { DemoSignIn } from '../demo-sign-in.tsx'
+import { useFormResult } from '../form-result.ts'
+import { useSessionEnded } from '../session-ended.tsx'
 import { ActionButton } from '../ui/action-button.tsx'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
+import { GuestLink, useNext } from '../ui/guest-link.tsx'
 import { PageHeading } from '../ui/page-heading.tsx'
 import { Problem } from '../ui/problem.tsx'
 
-/** The page itself changes to what the user asked for: the client tells everyone who is signed in. */
+const PATH = '/sign-in'
+
+/** Also takes the place of a page that needs a user. That page appears when the client has a session. */
 export function SignIn() {
   const { client } = useAppAuth()
-  const isEnded = useEnded()
-  const trpc = useTRPC()
-  const { data: demo } = useQuery(trpc.demo.queryOptions())
+  const isEnded = useSessionEnded()
+  const sent = useFormResult(PATH)
+  const next = useNext()
   const signIn = useMutation({
     mutationFn: (form: FormData) =>
       client.api.signInEmail({
@@ -24,29 +28,35 @@ export function SignIn() {
   })
   return (
     <div className="narrow">
-      <PageHeading title="Sign in">
-        {demo && `In development: ${demo.users.join(' or ')}, password: ${demo.password}`}
-      </PageHeading>
+      <PageHeading title="Sign in" />
       {isEnded && (
         <Callout.Root size="1" mb="4" role="status">
-          <Callout.Text>This session was ended. Sign in to go on.</Callout.Text>
+          <Callout.Text>Your session has ended. Sign in to continue.</Callout.Text>
         </Callout.Root>
       )}
       <Card size="3">
-        <Form onFilled={(values) => signIn.mutate(values)}>
-          <Field label="Email" name="email" type="email" autoComplete="username" required />
+        <Form postTo={PATH} onFilled={(values) => signIn.mutate(values)}>
+          <input type="hidden" name="next" value={sent?.values.next ?? next} />
+          <Field
+            label="Email"
+            name="email"
+            type="email"
+            autoComplete="username"
+            defaultValue={sent?.values.email}
+            required
+          />
           <Field label="Password" name="password" type="password" autoComplete="current-password" required />
-          <Problem error={signIn.error} />
+          <Problem error={signIn.isIdle ? sent?.message : signIn.error} />
           <ActionButton type="submit" isPending={signIn.isPending}>
             Sign in
           </ActionButton>
           <Text as="p" size="2">
-            No account yet?{' '}
-            <Link asChild underline="always">
-              <RouterLink to="/sign-up">Sign up</RouterLink>
-            </Link>
+            <GuestLink to="/sign-up">Create an account</GuestLink>
+            {' · '}
+            <GuestLink to="/forgot-password">Forgot password?</GuestLink>
           </Text>
         </Form>
+        <DemoSignIn next={next} onFilled={(values) => signIn.mutate(values)} />
       </Card>
     </div>
   )

@@ -1,16 +1,21 @@
-import { Card, Link, Text } from '@radix-ui/themes'
+import { Card, Text } from '@radix-ui/themes'
 import { useMutation } from '@tanstack/react-query'
-import { Link as RouterLink } from 'react-router'
 import { useAppAuth } from '../clients.ts'
+import { useFormResult } from '../form-result.ts'
 import { ActionButton } from '../ui/action-button.tsx'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
+import { GuestLink, useNext } from '../ui/guest-link.tsx'
 import { NewPassword } from '../ui/new-password.tsx'
 import { PageHeading } from '../ui/page-heading.tsx'
 import { Problem } from '../ui/problem.tsx'
 
+const PATH = '/sign-up'
+
 export function SignUp() {
   const { client } = useAppAuth()
+  const sent = useFormResult(PATH)
+  const next = useNext()
   const signUp = useMutation({
     mutationFn: (form: FormData) =>
       client.api.signUpEmail({
@@ -21,21 +26,33 @@ export function SignUp() {
   })
   return (
     <div className="narrow">
-      <PageHeading title="Sign up">Any address will do: nothing is sent to it.</PageHeading>
+      <PageHeading title="Sign up" />
       <Card size="3">
-        <Form onFilled={(values) => signUp.mutate(values)}>
-          <Field label="Name" name="name" autoComplete="name" maxLength={100} required />
-          <Field label="Email" name="email" type="email" autoComplete="username" required />
+        <Form postTo={PATH} onFilled={(values) => signUp.mutate(values)}>
+          <input type="hidden" name="next" value={sent?.values.next ?? next} />
+          <Field
+            label="Name"
+            name="name"
+            autoComplete="name"
+            maxLength={100}
+            defaultValue={sent?.values.name}
+            required
+          />
+          <Field
+            label="Email"
+            name="email"
+            type="email"
+            autoComplete="username"
+            defaultValue={sent?.values.email}
+            required
+          />
           <NewPassword label="Password" name="password" />
-          <Problem error={signUp.error} />
+          <Problem error={signUp.isIdle ? sent?.message : signUp.error} />
           <ActionButton type="submit" isPending={signUp.isPending}>
             Sign up
           </ActionButton>
           <Text as="p" size="2">
-            You have an account?{' '}
-            <Link asChild underline="always">
-              <RouterLink to="/sign-in">Sign in</RouterLink>
-            </Link>
+            Already have an account? <GuestLink to="/sign-in">Sign in</GuestLink>
           </Text>
         </Form>
       </Card>

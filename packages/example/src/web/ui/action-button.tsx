@@ -5,7 +5,10 @@ type ActionButtonProps = Omit<ComponentProps<typeof Button>, 'loading' | 'disabl
   readonly isPending: boolean
 }
 
-/** A button whose action takes a while. It does nothing meanwhile, yet is not disabled: that would take the focus from it. */
+/**
+ * A button that ignores clicks while its action is pending. It isn't disabled, because that would remove the
+ * focus.
+ */
 export function ActionButton({ isPending, onClick, ...button }: ActionButtonProps) {
   return (
     <Button

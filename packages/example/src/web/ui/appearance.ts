@@ -1,11 +1,14 @@
-/** Runs before the first paint, so that nothing flashes. It also tells libraries that make style elements the nonce of the page. */
+/**
+ * Sets the theme before the first paint, so the page doesn't flash. Also passes the nonce of the page to
+ * libraries that add style elements.
+ */
 export const APPEARANCE_SCRIPT = `
 const stored = localStorage.getItem('appearance')
 const isDark = stored === null ? matchMedia('(prefers-color-scheme: dark)').matches : stored === 'dark'
 document.documentElement.classList.add(isDark ? 'dark' : 'light')
 globalThis.__webpack_nonce__ = document.currentScript.nonce`
 
-/** Light instead of dark, or the other way round, also at the next visit. */
+/** Switches between light and dark, and remembers it. */
 export function toggleAppearance(): void {
   const { classList } = document.documentElement
   const isDark = classList.toggle('dark')

@@ -6,7 +6,7 @@ interface ColumnsProps {
   readonly values: Readonly<Record<string, ReactNode>>
 }
 
-/** Values, each under its name, side by side where there is room. */
+/** Values, each below its name, in as many columns as fit. */
 export function Columns({ id, values }: ColumnsProps) {
   return (
     <Text size="2" asChild>

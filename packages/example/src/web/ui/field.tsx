@@ -1,20 +1,26 @@
 import { Text, TextField } from '@radix-ui/themes'
 import { type ComponentProps, useId } from 'react'
 
-type FieldProps = Omit<ComponentProps<typeof TextField.Root>, 'id'> & {
+type FieldProps = Omit<ComponentProps<typeof TextField.Root>, 'id' | 'defaultValue'> & {
   readonly label: string
   readonly hint?: string
+  readonly defaultValue?: string | undefined
 }
 
-/** A text field with its label, and what helps to fill it in. */
-export function Field({ label, hint, ...field }: FieldProps) {
+/** A text field with its label and hint. */
+export function Field({ label, hint, defaultValue = '', ...field }: FieldProps) {
   const id = useId()
   return (
     <div className="field">
       <Text as="label" size="2" weight="medium" htmlFor={id}>
         {label}
       </Text>
-      <TextField.Root id={id} {...field} {...(hint && { 'aria-describedby': `${id}-hint` })} />
+      <TextField.Root
+        id={id}
+        defaultValue={defaultValue}
+        {...field}
+        {...(hint && { 'aria-describedby': `${id}-hint` })}
+      />
       {hint && (
         <Text as="p" size="1" color="gray" id={`${id}-hint`}>
           {hint}

@@ -1,6 +1,6 @@
 import { Field } from './field.tsx'
 
-/** A password that the user makes up. The server has the same limits, and a list of what is too common. */
+/** A field for a new password. The server checks the same limits and rejects common passwords. */
 export function NewPassword({ label, name }: { readonly label: string; readonly name: string }) {
   return (
     <Field
@@ -10,7 +10,7 @@ export function NewPassword({ label, name }: { readonly label: string; readonly 
       autoComplete="new-password"
       minLength={8}
       maxLength={256}
-      hint="8 to 256 characters, and none of the most common ones."
+      hint="8 to 256 characters. Common passwords are rejected."
       required
     />
   )

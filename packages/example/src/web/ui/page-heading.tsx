@@ -1,7 +1,7 @@
 import { Heading, Text } from '@radix-ui/themes'
 import type { ReactNode } from 'react'
 
-/** The title of a page and a sentence on what it shows. */
+/** The title of a page and a sentence about it. */
 export function PageHeading({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
   return (
     <header className="page-heading">

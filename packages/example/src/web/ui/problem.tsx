@@ -1,11 +1,15 @@
 import { Callout } from '@radix-ui/themes'
 import { AuthClientError } from '@sallyport/trpc/client'
+import { useHasRecovered } from '../connection.ts'
+import { inputMessage } from './input-message.ts'
 
-/** What went wrong, for the user. Screen readers say it when it appears. */
+/** An error, which screen readers announce. Hidden when it no longer applies. */
 export function Problem({ error }: { readonly error: unknown }) {
+  const hasRecovered = useHasRecovered(error)
+  const isShown = Boolean(error) && !isCanceled(error) && !(hasRecovered && isDisconnected(error))
   return (
     <div role="alert">
-      {Boolean(error) && (
+      {isShown && (
         <Callout.Root color="red" size="1">
           <Callout.Text>{messageOf(error)}</Callout.Text>
         </Callout.Root>
@@ -14,20 +18,22 @@ export function Problem({ error }: { readonly error: unknown }) {
   )
 }
 
-const FIELDS: Readonly<Record<string, string>> = {
-  name: 'A name has 1 to 100 characters',
-  email: 'This is no email address',
+/** The user canceled the password dialog: the original error remains. */
+export function isCanceled(error: unknown): boolean {
+  const { code, data }: { code?: unknown; data?: { auth?: { reason?: unknown } | null } } = Object(error)
+  return code === 'SESSION_NOT_FRESH' || data?.auth?.reason === 'SESSION_NOT_FRESH'
 }
 
-/** All that the server tells is meant for users; anything else is a defect of the page. */
+/** Browsers reject with a TypeError if there was no response, each with another text. */
+const isDisconnected = (error: unknown): boolean => error instanceof Error && error.cause instanceof TypeError
+
+/** The server's messages are meant for users. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  if (error instanceof AuthClientError && error.code === 'INVALID_INPUT')
-    return error.fields?.map((field) => FIELDS[field] ?? field).join('. ') ?? error.message
-  // By that `fetch` tells that nobody has answered, each browser in words of its own.
-  return error.cause instanceof TypeError ? 'No connection to the server' : error.message
+  if (error instanceof AuthClientError && error.code === 'INVALID_INPUT') return inputMessage(error.fields)
+  return isDisconnected(error) ? 'No connection to the server' : error.message
 }
 
-/** An error for {@link Problem} where the password alone was asked for. */
-export const problemOfPassword = (error: Error | null) =>
+/** Returns the error for {@link Problem} in a form that asks only for a password. */
+export const passwordProblem = (error: Error | null) =>
   error !== null && 'code' in error && error.code === 'INVALID_CREDENTIALS' ? 'The password is wrong' : error

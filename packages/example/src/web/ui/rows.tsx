@@ -1,25 +1,20 @@
 import { Heading, Text } from '@radix-ui/themes'
-import { Children, type ReactNode, useEffect, useId, useRef } from 'react'
+import { Children, type ReactNode, useId } from 'react'
+import { Empty } from './empty.tsx'
+import { useFocusAfterRemoval } from './use-focus-after-removal.ts'
 
 interface RowsProps {
   readonly title: string
-  /** What is said where there is none. */
+  /** The text of an empty list. */
   readonly empty: string
   readonly children: readonly ReactNode[]
 }
 
-/** A list of cards that changes by itself, and says how many there are. */
+/** A complete list of cards and its count, which screen readers announce when it changes. */
 export function Rows({ title, empty, children }: RowsProps) {
   const id = useId()
-  const list = useRef<HTMLUListElement>(null)
   const count = Children.count(children)
-  const before = useRef(count)
-  useEffect(() => {
-    // Whoever has just removed a row from the keyboard goes on from here, not from the top of the page.
-    if (count < before.current && document.activeElement === document.body)
-      list.current?.focus({ preventScroll: true })
-    before.current = count
-  }, [count])
+  const list = useFocusAfterRemoval(count)
   return (
     <section aria-labelledby={id}>
       <header className="rows-heading">
@@ -30,11 +25,7 @@ export function Rows({ title, empty, children }: RowsProps) {
           {count}
         </Text>
       </header>
-      {count === 0 && (
-        <Text as="p" size="2" color="gray" className="empty">
-          {empty}
-        </Text>
-      )}
+      {count === 0 && <Empty>{empty}</Empty>}
       <ul className="rows" aria-labelledby={id} ref={list} tabIndex={-1}>
         {children}
       </ul>

@@ -8,7 +8,7 @@ interface SectionProps {
   readonly children: ReactNode
 }
 
-/** A part of a page that has a title. */
+/** A part of a page with a title. */
 export function Section({ title, hint, children }: SectionProps) {
   const id = useId()
   return (

@@ -1,19 +1,18 @@
-import { useSyncExternalStore } from 'react'
+import { useNow } from './clock.tsx'
+import { relativeTime } from './relative-time.ts'
+import { useHydrated } from './use-hydrated.ts'
 
 const local = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 
-/** A moment, as ISO 8601. Server and first render agree on UTC; then comes what the user's own clock and language make of it. */
+/**
+ * A relative time; the exact one appears on hover. The server doesn't know the user's time zone and uses UTC.
+ */
 export function Time({ value }: { readonly value: string }) {
-  const isHydrated = useSyncExternalStore(
-    subscribeToNothing,
-    () => true,
-    () => false,
-  )
+  const now = useNow()
+  const exact = useHydrated() ? local.format(new Date(value)) : `${value.slice(0, 19).replace('T', ' ')} UTC`
   return (
-    <time dateTime={value} className="time">
-      {isHydrated ? local.format(new Date(value)) : `${value.slice(0, 19).replace('T', ' ')} UTC`}
+    <time dateTime={value} title={exact} className="time">
+      {relativeTime(Date.parse(value) - now)}
     </time>
   )
 }
-
-const subscribeToNothing = () => () => {}

@@ -5,7 +5,7 @@ import { CallRejection } from './call-rejection.ts'
 export interface CallLimits {
   /** Milliseconds for a whole call. @default 10_000 */
   readonly timeoutMs?: number
-  /** Concurrent calls. One more is 503 at once. @default 100 */
+  /** Concurrent calls. One more gets 503 at once. @default 100 */
   readonly maxConcurrent?: number
   /** Bytes of the request body. @default 1_048_576 */
   readonly maxBodyBytes?: number
@@ -14,10 +14,8 @@ export interface CallLimits {
 }
 
 const MEBIBYTE = 1_048_576
-/** A longer timer fires at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** Validates the limits and fills in the defaults. @throws ConfigurationError naming the invalid limit */
 export function checkLimits({
   timeoutMs = 10_000,
   maxConcurrent = 100,
@@ -33,14 +31,16 @@ export function checkLimits({
 }
 
 /**
- * Creates a function that runs calls, or throws CallRejection `UNDECIDED` if too many are running. A call keeps its
- * slot until it ends, even without a caller.
+ * Creates a function that runs calls, or throws CallRejection `UNDECIDED` if too many are running. A call
+ * keeps its slot until it ends, even after its caller has left.
  */
 export function limitCalls(maxConcurrent: number): <Value>(call: () => Promise<Value>) => Promise<Value> {
   let running = 0
   return async (call) => {
     if (running >= maxConcurrent)
-      throw new CallRejection('UNDECIDED', { cause: new Error('Too many concurrent calls') })
+      throw new CallRejection('UNDECIDED', {
+        cause: new Error(`More than ${maxConcurrent} concurrent calls. Raise maxConcurrent`),
+      })
     running++
     try {
       return await call()
@@ -50,17 +50,15 @@ export function limitCalls(maxConcurrent: number): <Value>(call: () => Promise<V
   }
 }
 
-/** The time limit of a call. */
 export interface Deadline {
   /** Aborts when the time is up or the caller leaves. */
   readonly signal: AbortSignal
   /** @throws CallRejection `UNDECIDED` when the time is up, or the reason of the caller's signal */
   wait<Value>(promise: Promise<Value>): Promise<Value>
-  /** Releases the timer and the caller's signal. */
   end(): void
 }
 
-/** Starts the timer of a call. Some edge runtimes have neither `AbortSignal.any` nor `AbortSignal.timeout`. */
+/** Starts the timer of a call. Some edge runtimes lack `AbortSignal.any` and `AbortSignal.timeout`. */
 export function startDeadline(timeoutMs: number, caller?: AbortSignal): Deadline {
   const controller = new AbortController()
   const { signal } = controller
@@ -68,7 +66,9 @@ export function startDeadline(timeoutMs: number, caller?: AbortSignal): Deadline
     signal.addEventListener('abort', () => reject(signal.reason))
   })
   aborted.catch(() => {})
-  const timeout = new CallRejection('UNDECIDED', { cause: new Error('No response in time') })
+  const timeout = new CallRejection('UNDECIDED', {
+    cause: new Error(`No response within ${timeoutMs} ms. Raise timeoutMs`),
+  })
   const timer = setTimeout(() => controller.abort(timeout), timeoutMs)
   const leave = () => controller.abort(caller?.reason)
   if (caller?.aborted) leave()

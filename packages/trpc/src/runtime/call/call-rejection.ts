@@ -1,4 +1,4 @@
-/** Why a call did not reach its function, or why its outcome is unknown, with the tRPC code of the internal listener. */
+/** The reasons of {@link CallRejection}, with the tRPC code of the internal listener. */
 export const CALL_REJECTIONS = {
   /** The body isn't a call. */
   CALL_INVALID: 'BAD_REQUEST',
@@ -21,7 +21,7 @@ export type CallRejectionCode = keyof typeof CALL_REJECTIONS
 
 const brand: unique symbol = Symbol.for('sallyport.CallRejection') as never
 
-/** A call that did not reach its function, or whose outcome is unknown. */
+/** The error of a call that didn't reach its function, or whose outcome is unknown. */
 export class CallRejection extends Error {
   override readonly name = 'CallRejection'
   readonly code: CallRejectionCode

@@ -14,15 +14,13 @@ import { TRPC_ERROR_CODES_BY_KEY } from '@trpc/server/rpc'
 import { authErrorData, endpointErrorData, toEndpointTRPCError, toTRPCError } from '../../server/errors.ts'
 import { CALL_REJECTIONS, CallRejection, isCallRejection } from './call-rejection.ts'
 
-/** The `id` of our envelopes. Without it, the response of another tRPC server could sign a user out. */
+/** The `id` of each envelope. Without it, the response of another tRPC server could sign a user out. */
 const ENVELOPE_ID = 'sallyport.internal'
 
-/** Returns tRPC's envelope of a result, as JSON text. */
 export function encodeResult(data: unknown): string {
   return JSON.stringify({ id: ENVELOPE_ID, result: { data } })
 }
 
-/** Returns tRPC's envelope of an error, as JSON text without a stack trace. */
 export function encodeError(error: TRPCError): string {
   const { code, message, cause } = error
   const data = {
@@ -36,7 +34,7 @@ export function encodeError(error: TRPCError): string {
   return JSON.stringify({ id: ENVELOPE_ID, error: { message, code: TRPC_ERROR_CODES_BY_KEY[code], data } })
 }
 
-/** Returns the error to send. Null if it wasn't thrown on purpose, because it may quote SQL or a secret. */
+/** Returns the error to send; null if it wasn't thrown on purpose, because it may quote SQL or a secret. */
 export function toSafeError(error: unknown): TRPCError | null {
   const { code, message, cause } = getTRPCErrorFromUnknown(error)
   if (isAuthError(cause) || isConfigurationError(cause)) return toTRPCError(cause)
@@ -45,13 +43,7 @@ export function toSafeError(error: unknown): TRPCError | null {
   return isWrapped ? null : new TRPCError({ code, message })
 }
 
-/**
- * Returns the result in an envelope.
- *
- * @param status the HTTP status, which must agree with the envelope
- * @throws AuthError, EndpointError, ConfigurationError, or TRPCError as it was thrown where the function ran
- * @throws CallRejection also if this isn't an envelope of ours, so it decides nothing
- */
+/** Returns the result in an envelope, or throws its error. The HTTP status must agree with the envelope. */
 export function decodeResult(envelope: unknown, status?: number): unknown {
   if (isObject(envelope) && envelope.id === ENVELOPE_ID) {
     const { result, error } = envelope
@@ -59,7 +51,8 @@ export function decodeResult(envelope: unknown, status?: number): unknown {
     const decoded = isObject(error) && result === undefined ? decodeError(error, status) : null
     if (decoded !== null) throw decoded
   }
-  throw new CallRejection('UNDECIDED', { cause: new Error(`The internal listener responded with ${status}`) })
+  const cause = new Error(`The internal listener responded with ${status}, no envelope. Check url`)
+  throw new CallRejection('UNDECIDED', { cause })
 }
 
 function decodeError({ message, data }: Members, status: number | undefined): Error | null {
@@ -92,7 +85,7 @@ function decodeEndpointError(
   return isValid ? new EndpointError({ code, ...shared }, { fields }) : null
 }
 
-/** Parses JSON in strict UTF-8. Returns undefined if it isn't, which no JSON is. */
+/** Parses JSON in strict UTF-8. Returns undefined, which JSON can't contain, if it's invalid. */
 export function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))

@@ -1,10 +1,5 @@
-import {
-  type AuthConfig,
-  type AuthStore,
-  ConfigurationError,
-  type Identity,
-  type Session,
-} from '@sallyport/core'
+import type { AuthConfig, AuthStore, Identity, Session } from '@sallyport/core'
+import { ConfigurationError } from '@sallyport/core'
 import {
   authStore,
   consumeToken,
@@ -24,7 +19,7 @@ import { createInternalRouter, type EndpointsSource, type HasDatabase } from './
 /** The acting user in the context of an internal function. All members are null without one. */
 export interface ActingUser {
   readonly identity: Identity | null
-  /** As Step 2 has just read it. */
+  /** The session as Step 2 read it for this call. */
   readonly session: Session | null
   readonly user: Session['user'] | null
 }
@@ -36,7 +31,7 @@ export interface InternalFunctionsOptions<Router extends AnyTRPCRouter>
   /** Returns the context of a call, without {@link ActingUser}. */
   readonly createContext: () => ContextOf<Router> | Promise<ContextOf<Router>>
   readonly config: AuthConfig
-  /** Of `createAuthRuntime`. Without it, actions can't reach the auth endpoints. */
+  /** From `createAuthRuntime`. Without it, actions can't reach the auth endpoints. */
   readonly getAuth?: EndpointsSource
   /** Called with errors that a function did not throw on purpose. @default console.error */
   readonly onError?: (error: unknown, call: { readonly path: string }) => void
@@ -45,7 +40,7 @@ export interface InternalFunctionsOptions<Router extends AnyTRPCRouter>
 type ContextOf<Router extends AnyTRPCRouter> = Omit<inferRouterContext<Router>, keyof ActingUser> &
   HasDatabase
 
-/** A call that has arrived where the functions are, as its service JWT describes it. */
+/** A call in the process with the functions, as its service JWT describes it. */
 export interface ArrivedCall extends ServiceCall {
   readonly body: Uint8Array
   readonly bodyDigest: string
@@ -59,15 +54,15 @@ export interface ArrivedCall extends ServiceCall {
 export interface InternalFunctions {
   readonly config: AuthConfig
   /**
-   * Consumes the token, runs Step 2 for the acting user, runs the function, and returns tRPC's envelope as JSON text.
+   * Consumes the token, runs Step 2 for the acting user and then the function, and returns tRPC's envelope.
    *
-   * @throws CallRejection if the function did not run, or if it may have
+   * @throws CallRejection if the function didn't run, or if its outcome is unknown
    */
   execute(call: ArrivedCall): Promise<string>
 }
 
 /**
- * Defines the internal functions of an app: what actions do in the database, from this process or another one.
+ * Defines the internal functions through which actions use the database. Never serve the router to users.
  *
  * @example
  * export const internalFunctions = defineInternalFunctions({
@@ -76,8 +71,7 @@ export interface InternalFunctions {
  *   config: authConfig,
  *   getAuth,
  * })
- * @throws ConfigurationError if the router has subscriptions, lazy routers, or a path that begins with `sallyport`;
- *   or for an invalid limit
+ * @throws ConfigurationError for a subscription, a lazy router, a path at `sallyport`, or an invalid limit
  */
 export function defineInternalFunctions<Router extends AnyTRPCRouter>({
   router: appRouter,
@@ -109,7 +103,12 @@ export function defineInternalFunctions<Router extends AnyTRPCRouter>({
   async function authorizeAndRun(call: ArrivedCall, input: unknown): Promise<string> {
     const { actor: identity, path, type, token, idempotencyKey, signal } = call
     const context: HasDatabase = await createContext()
-    const store = storeIn(context)
+    const store = context.db?.[authStore]
+    if (store === undefined)
+      throw new ConfigurationError(
+        'internal functions: createContext must return the db of openSqlite() or openPostgres(), ' +
+          'or withAuthStore(db, store)',
+      )
     // A query changes nothing, so the listener's memory of tokens is enough.
     if (type === 'mutation' && token !== null && !(await consumeToken(databaseOf(store), token)))
       throw new CallRejection('TOKEN_REPLAYED')
@@ -125,16 +124,12 @@ export function defineInternalFunctions<Router extends AnyTRPCRouter>({
     }
     if (path.startsWith('sallyport.'))
       throw new ConfigurationError(
-        `${path} takes no idempotency key: its response may hold secrets and is never stored`,
+        `${path} takes no idempotency key: its response is never stored. Call it without one`,
       )
     const caller = { service: token?.service ?? null, userId: identity?.userId ?? null, now: config.now() }
-    const onStoreError = (error: unknown) => report(error, { path })
-    const outcome = await runOnce(
-      databaseOf(store),
-      { ...call, ...caller, idempotencyKey, onError: onStoreError },
-      // Without a signal, because another call with the same key may wait for the result.
-      () => runFunction({ ...run, signal: undefined }),
-    )
+    const once = { ...call, ...caller, idempotencyKey, onError: (error: unknown) => report(error, { path }) }
+    // Without a signal, because another call with the same key may wait for the result.
+    const outcome = await runOnce(databaseOf(store), once, () => runFunction({ ...run, signal: undefined }))
     if (outcome.state === 'done') return outcome.result
     throw new CallRejection(outcome.state === 'conflict' ? 'KEY_REUSED' : 'UNDECIDED')
   }
@@ -144,24 +139,25 @@ export function defineInternalFunctions<Router extends AnyTRPCRouter>({
     try {
       const data = await callTRPCProcedure(call)
       if (isObject(data) && Symbol.asyncIterator in data)
-        throw new TypeError('An internal function returned a stream')
+        throw new TypeError('An internal function returned a stream. Return an array instead')
       const response = encodeResult(data)
       if (new TextEncoder().encode(response).byteLength <= maxResponseBytes) return response
-      throw new RangeError(`The response of an internal function has more than ${maxResponseBytes} bytes`)
+      throw new RangeError(
+        `The response exceeds ${maxResponseBytes} bytes. Return less, or raise maxResponseBytes`,
+      )
     } catch (error) {
       const safeError = toSafeError(error)
       if (safeError !== null) return encodeError(safeError)
       report(error, { path: call.path })
-      return encodeError(FAILED)
+      return encodeError(
+        new TRPCError({ code: 'INTERNAL_SERVER_ERROR', message: 'The internal function failed' }),
+      )
     }
   }
 
   return { config, execute }
 }
 
-const FAILED = new TRPCError({ code: 'INTERNAL_SERVER_ERROR', message: 'The internal function failed' })
-
-/** @throws CallRejection `CALL_INVALID`, or `TOKEN_INVALID` if the body is another call */
 function decodeInput({ body, path, type }: ArrivedCall): unknown {
   const call = parseJson(body)
   const isKnownType = isObject(call) && (call.type === 'query' || call.type === 'mutation')
@@ -170,19 +166,10 @@ function decodeInput({ body, path, type }: ArrivedCall): unknown {
   return call.input
 }
 
-/** @throws ConfigurationError if the context has no store */
-function storeIn({ db }: HasDatabase): AuthStore {
-  const store = db?.[authStore]
-  if (store !== undefined) return store
-  throw new ConfigurationError(
-    'internal functions: createContext must return the db of openSqlite() or openPostgres(), or withAuthStore(db, store)',
-  )
-}
-
-/** @throws ConfigurationError if another library has the database */
 function databaseOf({ database }: AuthStore): NonNullable<AuthStore['database']>['db'] {
   if (database !== undefined) return database.db
   throw new ConfigurationError(
-    'internal functions: mutations need the db of openSqlite() or openPostgres(), where the tables of service calls are',
+    'internal functions: mutations need the db of openSqlite() or openPostgres(), which has the tables of ' +
+      'service calls',
   )
 }

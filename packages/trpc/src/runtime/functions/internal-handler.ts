@@ -14,22 +14,16 @@ import {
 } from '@sallyport/core/internal/server'
 import { TRPCError } from '@trpc/server'
 import { getHTTPStatusCode } from '@trpc/server/http'
-import {
-  type CallLimits,
-  checkLimits,
-  type Deadline,
-  limitCalls,
-  startDeadline,
-} from '../call/call-limits.ts'
+import { type CallLimits, checkLimits, limitCalls, startDeadline } from '../call/call-limits.ts'
 import { CALL_REJECTIONS, CallRejection, isCallRejection } from '../call/call-rejection.ts'
 import { encodeError } from '../call/envelope.ts'
 import type { InternalFunctions } from './internal-functions.ts'
 
 export interface InternalHandlerOptions extends Omit<CallLimits, 'maxResponseBytes'> {
   /**
-   * The public keys of the services. One set, `staticJwks(env.SERVICE_JWKS, { name: 'SERVICE_JWKS' })`, trusts every
-   * service to give its own name. With one set per name, `{ edge: staticJwks(...), reports: staticJwks(...) }`, a
-   * service can't call under the name of another. No key may be in two sets, or sign JWTs of users.
+   * The public keys of the services. With one set, `staticJwks(env.SERVICE_JWKS, { name: 'SERVICE_JWKS' })`,
+   * each service states its name. With one per name, `{ edge: staticJwks(...), ... }`, it can't use the
+   * name of another. No key may be in two sets, or sign JWTs of users.
    */
   readonly serviceJwks: ServiceKeys
   /** Called with every failure that became a 503. @default console.error */
@@ -40,13 +34,13 @@ export interface InternalHandlerOptions extends Omit<CallLimits, 'maxResponseByt
 const BROWSER_HEADERS = ['origin', 'cookie', 'sec-fetch-site']
 
 /**
- * Creates the handler that serves internal functions to other processes. It never rejects. Mount it on a listener that
- * users can't reach: a unix socket for a process on this machine, an https address for the edge.
+ * Creates the handler that serves internal functions to other processes. It never rejects. Mount it on a
+ * listener that users can't reach: a unix socket for this machine, an https address for the edge.
  *
  * @example
  * const handler = createInternalHandler(internalFunctions, { serviceJwks: staticJwks(env.SERVICE_JWKS) })
  * createServer(getRequestListener(handler)).listen('/run/app/internal.sock')
- * @throws ConfigurationError if a service key also signs JWTs of users, or for an invalid limit
+ * @throws ConfigurationError if a service key also signs JWTs of users, or a limit is invalid
  */
 export function createInternalHandler(
   functions: InternalFunctions,
@@ -82,36 +76,33 @@ export function createInternalHandler(
     return claims
   }
 
-  async function execute(request: Request, { wait, signal }: Deadline): Promise<string> {
-    if (BROWSER_HEADERS.some((name) => request.headers.has(name))) throw new CallRejection('ORIGIN_REJECTED')
-    if (request.method !== 'POST') throw new CallRejection('METHOD_NOT_ALLOWED')
-    // Before the body is read and a slot is taken: an attacker without a key gets no slot, and a token gets one.
-    const token = await wait(verify(request))
-    if (!consume(token)) throw new CallRejection('TOKEN_REPLAYED')
-    const execution = runLimited(async () => {
-      const body = await wait(readBody(request, maxBodyBytes))
-      if ((await digestBody(body)) !== token.bodyDigest) throw new CallRejection('TOKEN_INVALID')
-      return functions.execute({ ...token, body, token, signal })
-    })
-    return wait(execution)
-  }
-
   return async (request) => {
-    const deadline = startDeadline(timeoutMs, request.signal)
+    const { wait, signal, end } = startDeadline(timeoutMs, request.signal)
     try {
-      return respond(await execute(request, deadline))
+      if (BROWSER_HEADERS.some((name) => request.headers.has(name)))
+        throw new CallRejection('ORIGIN_REJECTED')
+      if (request.method !== 'POST') throw new CallRejection('METHOD_NOT_ALLOWED')
+      // Before the body is read and a slot is taken: without a key, an attacker gets no slot.
+      const token = await wait(verify(request))
+      if (!consume(token)) throw new CallRejection('TOKEN_REPLAYED')
+      const execution = runLimited(async () => {
+        const body = await wait(readBody(request, maxBodyBytes))
+        if ((await digestBody(body)) !== token.bodyDigest) throw new CallRejection('TOKEN_INVALID')
+        return functions.execute({ ...token, body, token, signal })
+      })
+      return respond(await wait(execution))
     } catch (error) {
       const cause = toRejection(error)
       const { code, message } = cause
       if (code === 'UNDECIDED' && !request.signal.aborted) report(cause.cause ?? cause)
       return respond(encodeError(new TRPCError({ code: CALL_REJECTIONS[code], message, cause })))
     } finally {
-      deadline.end()
+      end()
     }
   }
 }
 
-/** How long a token is kept after it expired: longer than a call waits for its verification. */
+/** How long an expired token is kept: longer than a call waits for its verification. */
 const RETENTION_MS = 60_000
 
 /** Returns a function that consumes a token. It returns false for one that this process has seen. */

@@ -1,14 +1,5 @@
-import {
-  type AuthConfig,
-  AuthError,
-  ConfigurationError,
-  type Identity,
-  isAuthError,
-  type RateLimit,
-  type SessionKey,
-  type StoredSession,
-  verifyJwt,
-} from '@sallyport/core'
+import type { AuthConfig, Identity, RateLimit, SessionKey, StoredSession } from '@sallyport/core'
+import { AuthError, ConfigurationError, isAuthError, verifyJwt } from '@sallyport/core'
 import { authStore, checkRateLimit, readCredentials } from '@sallyport/core/internal/server'
 import { type AnyTRPCRouter, initTRPC, TRPCError } from '@trpc/server'
 import { type AuthHandle, authRequest } from '../../server/auth-handle.ts'
@@ -29,10 +20,8 @@ const BEFORE_ANY_EXPIRY = new Date(0)
 const { procedure, router: createRouter } = initTRPC.context<FunctionsContext>().create()
 
 /**
- * Creates the router of an app's internal functions and, at `sallyport`, of the functions that replace the database in
- * a process without one: Step 2, rate limits, and the auth endpoints if there is a `getAuth`.
- *
- * @throws ConfigurationError if the app's router has subscriptions, lazy routers, or a path that begins with `sallyport`
+ * Creates the router of an app's internal functions and, at `sallyport`, of the functions that replace the
+ * database in a process without one: Step 2, rate limits, and with `getAuth` the auth endpoints.
  */
 export function createInternalRouter(
   appRouter: AnyTRPCRouter,
@@ -56,7 +45,8 @@ export function createInternalRouter(
     // The other process has checked whether a GET may write. Here it may be the method of an upgrade.
     const auth = { ...handle, [authRequest]: { ...handle[authRequest], ...known, isGet: false } }
     const endpoint = methodOf(getAuth?.({ auth, db }).api ?? {}, name)
-    if (endpoint === null) throw new TRPCError({ code: 'BAD_REQUEST', message: 'There is no such endpoint' })
+    if (endpoint === null)
+      throw new TRPCError({ code: 'BAD_REQUEST', message: `auth.api.${name} was not found` })
     const result = await endpoint(input)
     if (!isObject(result)) throw new TypeError('An endpoint did not return an object')
     // `Headers` would become an empty object in JSON.
@@ -65,9 +55,9 @@ export function createInternalRouter(
   }
 
   /**
-   * Whether the credentials include a JWT of the acting user's session. It may have expired, because the identity of a
-   * WebSocket outlives its JWT. Without one, the endpoint requires a valid JWT: a service key alone must not open an
-   * endpoint for a user.
+   * Returns whether the credentials include a JWT of the acting user's session. It may have expired, because
+   * the identity of a WebSocket outlives its JWT. Without one, the endpoint requires a valid JWT: a service
+   * key alone must not open an endpoint for a user.
    */
   async function provesActor({ userId, sessionId, version }: Identity, handle: AuthHandle): Promise<boolean> {
     const proof = await readProof(handle).catch(() => null)
@@ -124,12 +114,12 @@ function rejectUnusable({ _def: { lazy, procedures } }: AnyTRPCRouter): void {
 
 /** Converts a session to JSON, with the ban that Step 2 in the other process needs. */
 export function toSessionJson({ expiresAt, ban, ...session }: StoredSession): SessionJson {
-  // Never null: an unreadable date counts as passed, and null would be a permanent ban.
+  // Never null: an unreadable date means that the ban is over, and null would be a permanent ban.
   const toText = (date: Date) => (Number.isNaN(date.getTime()) ? '' : date.toISOString())
   return { ...session, expiresAt: toText(expiresAt), ban: ban && { until: ban.until && toText(ban.until) } }
 }
 
-/** Returns an enumerable method only: everything else that an object has isn't an endpoint. */
+/** Returns a method only if it's enumerable: `toString` and other members of objects aren't endpoints. */
 function methodOf(api: object, name: string): ((input: object) => Promise<unknown>) | null {
   for (const key in api) {
     if (key !== name) continue
@@ -142,7 +132,7 @@ function methodOf(api: object, name: string): ((input: object) => Promise<unknow
 function parserOf<Input>(isInput: (input: unknown) => input is Input): (input: unknown) => Input {
   return (input) => {
     if (isInput(input)) return input
-    throw new TypeError('The input is not valid')
+    throw new TypeError('The input is invalid. Run the same version in both processes')
   }
 }
 

@@ -1,28 +1,20 @@
 import { AuthError, ConfigurationError } from '@sallyport/core'
-import {
-  digestBody,
-  isUnavailable,
-  requireClaimText,
-  type ServiceCall,
-} from '@sallyport/core/internal/server'
+import type { ServiceCall } from '@sallyport/core/internal/server'
+import { digestBody, isUnavailable, requireClaimText } from '@sallyport/core/internal/server'
 import { TRPCError } from '@trpc/server'
-import {
-  type CallLimits,
-  checkLimits,
-  type Deadline,
-  limitCalls,
-  startDeadline,
-} from '../call/call-limits.ts'
+import type { CallLimits, Deadline } from '../call/call-limits.ts'
+import { checkLimits, limitCalls, startDeadline } from '../call/call-limits.ts'
 import { CALL_REJECTIONS, CallRejection, isCallRejection } from '../call/call-rejection.ts'
 import { decodeResult } from '../call/envelope.ts'
 import type { InternalFunctions } from '../functions/internal-functions.ts'
 import type { Runner, RunnerCall } from './runner.ts'
 
 /**
- * Calls internal functions in this process. As with `httpRunner`, input and result cross as JSON, Step 2 runs for the
- * acting user, and the limits are the same.
+ * Creates a runner that calls internal functions in this process. As with `httpRunner`, input and result
+ * are sent as JSON, Step 2 runs for the acting user, and the limits are the same.
  *
  * @throws ConfigurationError naming the invalid limit
+ * @example const runner = localRunner(internalFunctions)
  */
 export function localRunner(functions: InternalFunctions, limits: CallLimits = {}): Runner {
   return createRunner(limits, async ({ deadline: { signal }, ...call }) =>
@@ -37,11 +29,7 @@ export interface EncodedCall extends ServiceCall {
   readonly deadline: Deadline
 }
 
-/**
- * Creates a runner, which encodes and limits calls, and converts a rejection to the error that callers see.
- *
- * @param options.onError called with every call whose outcome is unknown
- */
+/** Encodes and limits calls, and converts rejections to the errors that callers see. */
 export function createRunner(
   { onError, ...limits }: CallLimits & { readonly onError?: (error: unknown) => void },
   execute: (call: EncodedCall) => Promise<unknown>,
@@ -61,33 +49,33 @@ export function createRunner(
   }
 
   return {
-    async run(call) {
-      try {
-        return await run(call)
-      } catch (error) {
+    run: (call) =>
+      run(call).catch((error: unknown) => {
         const callerError = toCallerError(error, call)
         if (isCallRejection(error) && isUnavailable(callerError)) onError?.(error)
         throw callerError
-      }
-    },
+      }),
   }
 }
 
 const MESSAGES = {
-  KEY_REUSED: 'The idempotency key was used for another call',
-  PAYLOAD_TOO_LARGE: 'The input of the internal function is too large',
+  KEY_REUSED: 'The idempotency key was used for another call. Use a new key',
+  PAYLOAD_TOO_LARGE: 'The input of the internal function is too large. Send less, or raise maxBodyBytes',
 }
 
 function toCallerError(error: unknown, { type, path, signal }: RunnerCall): unknown {
   if (signal?.aborted && error === signal.reason) {
-    // Keeps why the session of an action ended. Compares the name, because the app may have another copy of tRPC.
+    // Keep the reason why the session of an action ended. The app may have another copy of tRPC.
     if (error instanceof Error && error.name === 'TRPCError') return error
     return new TRPCError({ code: 'CLIENT_CLOSED_REQUEST', cause: error })
   }
   if (!isCallRejection(error)) return error
   const { code } = error
   if (code === 'FUNCTION_NOT_FOUND')
-    return new ConfigurationError(`There is no internal ${type} ${path}`, { cause: error })
+    return new ConfigurationError(
+      `The internal ${type} ${path} was not found. Check the router and getAuth of defineInternalFunctions`,
+      { cause: error },
+    )
   if (code === 'KEY_REUSED' || code === 'PAYLOAD_TOO_LARGE')
     return new TRPCError({ code: CALL_REJECTIONS[code], message: MESSAGES[code], cause: error })
   // The user can't fix a rejection of the service, and 401 would sign them out.

@@ -24,17 +24,18 @@ export interface HttpRunnerOptions extends CallLimits {
   readonly url: string
   readonly service: {
     readonly name: string
-    /** The `SERVICE_SIGNING_KEYS` of `sallyport keys create --prefix SERVICE_`, or the `signingKeys` of `openKeyFile`. */
+    /** The `SERVICE_SIGNING_KEYS` of `sallyport keys create`, or the `signingKeys` of `openKeyFile`. */
     readonly signingKeys: unknown
   }
   /** The configuration of the app, whose base URL is the audience of the tokens. */
   readonly config: AuthConfig
-  /** Such as that of `undici` with a `dispatcher` for a unix socket. @default globalThis.fetch */
+  /** For example the one of `undici` with a `dispatcher` for a unix socket. @default globalThis.fetch */
   readonly fetch?: (url: string, init: HttpRunnerRequest) => Promise<HttpRunnerResponse>
-  /** Called with the reason of every 503, such as a network failure or an unknown key. @default console.error */
+  /** Called with the cause of every 503, such as a network failure. @default console.error */
   readonly onError?: (error: unknown) => void
 }
 
+/** The request that {@link httpRunner} passes to `fetch`. */
 export interface HttpRunnerRequest {
   readonly method: 'POST'
   readonly headers: Record<string, string>
@@ -43,22 +44,18 @@ export interface HttpRunnerRequest {
   readonly signal: AbortSignal
 }
 
-/** A `Response` of any library. */
+/** The response that {@link httpRunner} needs: a `Response` of any library. */
 export interface HttpRunnerResponse {
   readonly status: number
   readonly body: ByteStream | null
 }
 
-/** Gives a process time to restart. `backOff` spreads the pause, so clients don't return at once. */
-const PAUSE = { minMs: 150, maxMs: 150 }
-
 /**
- * Calls internal functions in the process with the database, which serves them with `createInternalHandler`. The calls
- * go through `@trpc/client`, which must be installed. Each attempt carries its own service JWT, bound to the function
- * and the exact body. If the outcome is unknown, a query is sent once more, and a mutation only with an idempotency
- * key. Runs on the edge.
+ * Creates a runner that calls internal functions in the process with the database, which serves them with
+ * `createInternalHandler`. Needs `@trpc/client`, and runs on the edge. Each attempt carries a service JWT for
+ * the function and the body. If the outcome is unknown, it repeats a query or a call with an idempotency key.
  *
- * @throws ConfigurationError for an invalid URL, key, name, or limit
+ * @throws ConfigurationError if a URL, key, name, or limit is invalid
  * @example
  * const runner = httpRunner({
  *   url: 'https://backend.example.com/internal',
@@ -106,7 +103,9 @@ export function httpRunner({
       const mayRepeat = call.type === 'query' || call.idempotencyKey !== null
       if (!mayRepeat || !isCallRejection(error) || error.code !== 'UNDECIDED') throw error
     }
-    await call.deadline.wait(new Promise((resolve) => setTimeout(resolve, backOff(1, PAUSE))))
+    // Gives a process time to restart. `backOff` spreads the pause, so clients don't return at once.
+    const pauseMs = backOff(1, { minMs: 150, maxMs: 150 })
+    await call.deadline.wait(new Promise((resolve) => setTimeout(resolve, pauseMs)))
     return attempt(call)
   }
 

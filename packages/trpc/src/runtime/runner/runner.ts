@@ -1,4 +1,5 @@
-import type { Identity } from '@sallyport/core'
+import { ConfigurationError, type Identity } from '@sallyport/core'
+import type { Endpoint } from '@sallyport/core/auth'
 import type {
   AnyTRPCMutationProcedure,
   AnyTRPCQueryProcedure,
@@ -7,31 +8,31 @@ import type {
   inferTransformedProcedureOutput,
   TRPCRouterRecord,
 } from '@trpc/server'
-import { writeInQuery } from '../writes.ts'
 
+/** A call of an internal function. */
 export interface RunnerCall {
   readonly type: 'query' | 'mutation'
-  /** Such as `report.save`. Paths that begin with `sallyport.` are ours. */
+  /** Such as `report.save`. Paths that begin with `sallyport.` are reserved. */
   readonly path: string
-  /** Crosses as JSON, wherever the function runs. */
+  /** Sent as JSON, even within one process. */
   readonly input: unknown
   /** The acting user, or null without one. Step 2 runs for them again where the function runs. */
   readonly actor: Identity | null
   /**
-   * Names one call of a mutation, so it may be sent again. Of a user's calls with one key, one runs, and the others get
-   * its result. Without a key, a mutation is never sent again.
+   * Names one call of a mutation, so it may be sent again. Of a user's calls with one key, one runs, and the
+   * others get its result. Without a key, a mutation is never sent again.
    */
   readonly idempotencyKey?: string | undefined
   /** Ends the wait for the response. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** Calls internal functions in this process, or in the one with the database. */
+/** Calls internal functions, in this process or the one with the database. */
 export interface Runner {
   /**
    * Returns the result of the function, as parsed from JSON.
    *
-   * @throws AuthError if Step 2 or the function rejects the acting user; `SESSIONS_UNAVAILABLE` if the outcome is unknown
+   * @throws AuthError if the user is rejected; with `SESSIONS_UNAVAILABLE` if the outcome is unknown
    * @throws EndpointError of an auth endpoint
    * @throws ConfigurationError if the function doesn't exist
    * @throws TRPCError of the function, with its code and message
@@ -39,18 +40,20 @@ export interface Runner {
   run(call: RunnerCall): Promise<unknown>
 }
 
-/** The access to internal functions, which a context has in place of a database. */
+/** The access to internal functions that a context has instead of a database. */
 export interface FunctionContext {
   readonly runQuery: RunQuery
   /** Not available in a tRPC query. */
   readonly runMutation: RunMutation
 }
 
+/** Calls an internal query and returns its result. */
 export type RunQuery = <Input, Output>(
   reference: FunctionReference<'query', Input, Output>,
   ...input: undefined extends Input ? [input?: NoInfer<Input>] : [input: NoInfer<Input>]
 ) => Promise<Output>
 
+/** Calls an internal mutation and returns its result. */
 export type RunMutation = <Input, Output>(
   reference: FunctionReference<'mutation', Input, Output>,
   ...rest: undefined extends Input
@@ -60,8 +63,9 @@ export type RunMutation = <Input, Output>(
 
 export type MutationOptions = Pick<RunnerCall, 'idempotencyKey'>
 
+/** Options of {@link bindRunner}: the call that the functions belong to. */
 export interface RunnerBinding extends Partial<Pick<RunnerCall, 'actor' | 'signal'>> {
-  /** Whether the current call is a tRPC query, which must not write. @default false */
+  /** Whether the current call is a tRPC query, so `runMutation` throws. @default false */
   readonly isQuery?: boolean
 }
 
@@ -69,8 +73,8 @@ export interface RunnerBinding extends Partial<Pick<RunnerCall, 'actor' | 'signa
  * Returns `runQuery` and `runMutation` for a context without a database. An action has them already.
  *
  * @example
- * const context = { ...createAuthContext(authConfig).headers(req.headers, { method: req.method }), ...bindRunner(runner) }
- * const { session } = await getAuth(context).api.getSession()
+ * const auth = createAuthContext(authConfig).headers(req.headers, { method: req.method })
+ * const { session } = await getAuth({ ...auth, ...bindRunner(runner) }).api.getSession()
  */
 export function bindRunner(
   runner: Runner,
@@ -89,6 +93,17 @@ export function bindRunner(
       return (await runner.run({ type: 'mutation', path, input, actor, signal, idempotencyKey })) as Output
     },
   }
+}
+
+/** Returns whether an endpoint writes. The token endpoint is a GET that extends the session. */
+export function writes({ method, origin }: Pick<Endpoint, 'method' | 'origin'>): boolean {
+  return method === 'POST' || origin === 'token'
+}
+
+/** Returns the error of a query that writes. Its GET may be prefetched, sent twice, and cached. */
+export function writeInQuery(subject: string): ConfigurationError {
+  const message = `${subject} writes, and this call is a query or came by GET: make it a mutation`
+  return new ConfigurationError(message, { code: 'WRITE_IN_QUERY' })
 }
 
 type HasPath = { readonly [functionPath]: string }
@@ -115,7 +130,7 @@ type ReferencesOf<Record extends TRPCRouterRecord> = {
       : never
 }
 
-/** Results cross as JSON, so a `Date` becomes text. */
+/** Results are sent as JSON, so a `Date` becomes text. */
 type ReferenceTo<Procedure extends AnyTRPCQueryProcedure | AnyTRPCMutationProcedure> = FunctionReference<
   Procedure['_def']['type'],
   inferProcedureInput<Procedure>,
@@ -123,7 +138,7 @@ type ReferenceTo<Procedure extends AnyTRPCQueryProcedure | AnyTRPCMutationProced
 >
 
 /**
- * Returns references to the functions of a router. Import only the type of the router, so nothing of it is loaded.
+ * Returns references to the functions of a router. Import only the type of the router.
  *
  * @example
  * const internal = functionsOf<InternalRouter>()

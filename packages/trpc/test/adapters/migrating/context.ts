@@ -9,6 +9,6 @@ export const httpContext = async (options: HttpContextOptions & { req: Request }
   const { user: oldUser } = await createContext(options)
   return { oldUser, ...auth.http(options), db }
 }
-// A procedure that has not moved is closed to sockets: nobody would ask again for as long as one is open.
+// Old procedures are closed to WebSockets, where the old check would run only once per connection.
 export const wsContext = (options: WsContextOptions) => ({ oldUser: null, ...auth.ws(options), db })
 export type Context = Awaited<ReturnType<typeof httpContext>>

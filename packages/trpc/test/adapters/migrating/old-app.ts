@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
-/** The database of an app from before, in a file of its own. */
+/** The old app's database, in a separate file. */
 export const file: string = join(mkdtempSync(join(tmpdir(), 'sallyport-migrating-')), 'old.db')
 export const oldDatabase: DatabaseSync = new DatabaseSync(file)
 oldDatabase.exec(`
@@ -20,7 +20,7 @@ export function signIn(): { id: string; cookie: string } {
   return { id, cookie: `token=${secret}` }
 }
 
-/** Stands for a database that is away. */
+/** Simulates an unreachable database. */
 export const outage = { isOn: false }
 
 interface OldSession {

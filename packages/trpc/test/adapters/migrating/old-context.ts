@@ -1,6 +1,6 @@
 import { findSession } from './old-app.ts'
 
-/** As people write it: whoever cannot be found out is nobody. */
+/** Like most hand-written contexts, it turns an outage into a missing user. */
 export async function createContext({ req }: { req: { headers: Headers } }) {
   try {
     return { user: findSession(req.headers)?.user ?? null }

@@ -7,7 +7,7 @@ const t = initTRPC.context<Context>().create({
 })
 export const router = t.router
 export const publicProcedure = t.procedure
-/** Until the last router has moved. */
+/** Remove it after the last router has moved. */
 export const oldProcedure = t.procedure.use(({ ctx, next }) => {
   if (ctx.oldUser === null) throw new TRPCError({ code: 'UNAUTHORIZED' })
   return next({ ctx: { user: ctx.oldUser } })

@@ -13,6 +13,6 @@ export const appRouter = router({
 })
 export type AppRouter = typeof appRouter
 
-/** What has not moved yet. The list only gets shorter. */
+/** Procedures that still use the old check. */
 const NOT_MOVED = ['reports.list']
 assertGuarded(appRouter, { public: ['health', ...NOT_MOVED] })

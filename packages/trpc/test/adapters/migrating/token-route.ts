@@ -29,7 +29,7 @@ export async function answerToken(request: Request): Promise<Response> {
     }
     return Response.json(body, { headers })
   } catch (error) {
-    // Whoever cannot say must not sign anyone out.
+    // An outage must not sign anyone out.
     const { status, reason, message } = isAuthError(error) ? error : new AuthError('SESSIONS_UNAVAILABLE')
     return Response.json({ code: reason, message }, { status, headers })
   }

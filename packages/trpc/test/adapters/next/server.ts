@@ -6,7 +6,7 @@ import * as trpc from './app/trpc/[trpc]/route.ts'
 
 type Route = Readonly<Record<string, (request: NextRequest) => Promise<Response>>>
 
-/** Calls the route handlers as Next.js does: the one that is exported for the method, with the header that a platform sets. */
+/** Calls the exported route handler for the method, as Next.js does, with the platform's address header. */
 export const server = createServer(
   getRequestListener(async (request, { incoming }) => {
     const { pathname } = new URL(request.url)

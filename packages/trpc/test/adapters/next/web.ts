@@ -1,4 +1,4 @@
-import { answer as answerRequest } from '../web.ts'
+import { respond as respondToRequest } from '../web.ts'
 
-// In an app it stands beside the folder `app`.
-export const answer = answerRequest
+// In an app, this file is next to the folder `app`.
+export const respond = respondToRequest

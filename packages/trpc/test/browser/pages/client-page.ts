@@ -10,25 +10,25 @@ import {
 import { createTRPCClient, httpLink, splitLink, TRPCClientError } from '@trpc/client'
 import type { AppRouter } from '../../support/router.ts'
 
-/** A state without what a test does not ask for, and with the reason of its error. */
+/** The parts of a state that tests check, with the reason of its error. */
 export interface SeenState extends Pick<AuthState, 'status' | 'userChanges' | 'userId'> {
   readonly error: string | null
 }
 
-/** What a call came to, and whose page it was at that moment. */
+/** A call's result, and the page's user at that moment. */
 export interface Answer {
-  /** What the resolver returned, or null. */
+  /** The resolver's result, or null. */
   readonly data: string | null
-  /** Why there is no data, or null. */
+  /** The reason of the failure, or null. */
   readonly reason: string | null
-  /** Who was signed in when the answer was delivered. */
+  /** The signed-in user when the response was delivered. */
   readonly deliveredTo: string | null
 }
 
-/** How a subscription stands. */
+/** The state of a subscription. */
 export interface Watched {
   readonly data: readonly string[]
-  /** Null while it goes on. */
+  /** Null while it is open. */
   readonly end: string | null
 }
 
@@ -58,7 +58,7 @@ function seenState(): SeenState {
   return { status, userChanges, userId, error: error?.code ?? null }
 }
 
-/** Asks who is signed in, and from now on shows it. */
+/** Loads the session, and shows its state from now on. */
 export function start(): void {
   client.subscribe(() => {
     seen.push(seenState())
@@ -76,19 +76,22 @@ export function state(): SeenState {
   return seenState()
 }
 
-/** Each asks the API who is signed in: browsers send no second request of the same URL before the first is answered. */
+/**
+ * Each query loads the session. Browsers don't send a second request of the same URL before the first is
+ * done.
+ */
 const queries = {
   me: () => trpc.me.query(),
   doublyGuarded: () => trpc.doublyGuarded.query(),
   slow: () => trpc.slow.query(),
 } as const
 
-/** Asks the API who is signed in. */
+/** Queries the signed-in user. */
 export function ask(query: keyof typeof queries = 'me'): Promise<Answer> {
   return answerOf(queries[query]())
 }
 
-/** The same, without waiting for the answer. */
+/** Starts {@link ask} without waiting for the response. */
 export function beginAsking(query: keyof typeof queries = 'me'): void {
   pending.push(ask(query))
 }
@@ -98,22 +101,22 @@ export function write(): Promise<Answer> {
   return answerOf(trpc.write.mutate())
 }
 
-/** The same, without waiting for the answer. */
+/** Starts {@link write} without waiting for the response. */
 export function beginWriting(): void {
   pending.push(write())
 }
 
-/** Begins to refresh, without waiting for it. */
+/** Starts a refresh without waiting for it. */
 export function beginRefresh(): void {
   void client.refresh()
 }
 
-/** The answers to what was begun since it was asked last. */
+/** Returns the responses to the calls that were started since the last time. */
 export function answers(): Promise<Answer[]> {
   return Promise.all(pending.splice(0))
 }
 
-/** Begins a subscription. */
+/** Starts a subscription. */
 export function watch(transport: 'socket' | 'events'): void {
   const data: string[] = []
   let end: string | null = null
@@ -133,7 +136,7 @@ export function watch(transport: 'socket' | 'events'): void {
   watches.push(() => ({ data, end }))
 }
 
-/** How the subscriptions stand, in the order of their beginnings. */
+/** Returns the state of the subscriptions, in the order of their start. */
 export function watchedSoFar(): Watched[] {
   return watches.map((watched) => watched())
 }
@@ -142,7 +145,7 @@ export async function signIn(email: string, password: string): Promise<string | 
   return reasonOfCall(client.api.signInEmail({ email, password }))
 }
 
-/** Signs in as a page without our client does. */
+/** Signs in without our client. */
 export async function signInByHand(email: string, password: string): Promise<number> {
   const { status } = await fetch('/api/auth/sign-in/email', {
     method: 'POST',
@@ -156,7 +159,7 @@ export async function revokeOtherSessions(): Promise<string | null> {
   return reasonOfCall(client.api.revokeOtherSessions())
 }
 
-/** Signs out, without waiting for it. */
+/** Starts to sign out without waiting for it. */
 export function beginSignOut(): void {
   void client.signOut()
 }
@@ -169,7 +172,7 @@ async function answerOf(call: Promise<string>): Promise<Answer> {
   }
 }
 
-/** Null where it was done. */
+/** Returns the reason of a rejection, or null if the call succeeded. */
 async function reasonOfCall(call: Promise<unknown>): Promise<string | null> {
   try {
     await call

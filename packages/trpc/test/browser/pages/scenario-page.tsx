@@ -85,12 +85,12 @@ createRoot(root).render(
   </AuthProvider>,
 )
 
-/** What the page says. */
+/** Returns the page's text. */
 export function text(): string {
   return Array.from(document.querySelectorAll('h1, p'), ({ textContent }) => textContent).join(', ')
 }
 
-/** What it has said since {@link forget}, in order. */
+/** Returns the texts that the page has shown since {@link forget}, in order. */
 export function seen(): string[] {
   return texts
 }
@@ -99,7 +99,7 @@ export function forget(): void {
   texts.splice(0)
 }
 
-/** Calls the API past the page. */
+/** Calls the API without going through the page. */
 export async function callAgain(): Promise<string> {
   return trpc.me.query().then(
     () => 'accepted',

@@ -1,6 +1,8 @@
-import { publicProcedure, router } from './procedures.ts'
+import { initTRPC } from '@trpc/server'
+import type { Context } from './context.ts'
 
-export const appRouter = router({
-  health: publicProcedure.query(() => ({ ok: true })),
+const t = initTRPC.context<Context>().create()
+export const appRouter = t.router({
+  health: t.procedure.query(() => ({ ok: true })),
 })
 export type AppRouter = typeof appRouter

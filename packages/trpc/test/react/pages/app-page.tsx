@@ -9,7 +9,7 @@ window.fetch = (input, init) => {
 }
 const { authClient, queryClient, element, island } = createApp({ log })
 
-// Before anything else listens.
+// Subscribes before any other listener.
 authClient.subscribe(() => {
   const { status, error } = authClient.getState()
   const line = `state: ${status}${error === null ? '' : `, ${error.code}`}`
@@ -41,17 +41,17 @@ export function open(): void {
   })
 }
 
-/** Takes both trees away; the caches stay. */
+/** Unmounts both trees. The caches stay. */
 export function close(): void {
   for (const root of roots) root.unmount()
 }
 
 open()
 
-/** What has happened since the last time, in order. */
+/** Returns the events since the last call, in order. */
 export const takeLog = (): string[] => log.splice(0)
 
-/** What the caches hold. */
+/** Returns the data in the caches. */
 export const cached = (): unknown[] => [
   ...queryClient
     .getQueryCache()

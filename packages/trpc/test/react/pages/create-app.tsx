@@ -24,10 +24,10 @@ import type { AppRouter } from '../../support/router.ts'
 
 const { TRPCProvider, useTRPC, useTRPCClient } = createTRPCContext<AppRouter>()
 
-/** What {@link createApp} makes. */
+/** The parts of an app from {@link createApp}. */
 export type App = ReturnType<typeof createApp>
 
-/** An app as docs/react.md shows it, to be rendered in a browser or on a server. */
+/** Creates the app of docs/react.md, for a browser or a server. */
 export function createApp({ hydrate, log = [] }: { hydrate?: HydrationState | undefined; log?: string[] }) {
   const authClient = createAuthClient<TestAuth['api']>({ hydrate })
   const queryClient = new QueryClient({
@@ -89,7 +89,7 @@ function Pages({ log }: { log: string[] }): ReactNode {
   )
 }
 
-/** State of the page's own. */
+/** Renders the page's own state. */
 function Draft(): ReactNode {
   const [text, setText] = useState('')
   return <input aria-label="Draft" value={text} onChange={(event) => setText(event.target.value)} />
@@ -138,7 +138,7 @@ function Home({ log }: { log: string[] }): ReactNode {
   )
 }
 
-/** Several of them ask for the session. */
+/** Loads the session. Several components do. */
 function Profile(): ReactNode {
   const { user, session, error, isPending, refetch } = useSession<App['authClient']>()
   if (isPending) return <p className="profile">Who is it?</p>
@@ -152,7 +152,7 @@ function Profile(): ReactNode {
   )
 }
 
-/** Shows what it will have changed, and puts it back where it fails. */
+/** Renders an optimistic change that is restored on failure. */
 function Rename(): ReactNode {
   const client = useTRPCClient()
   const queryClient = useQueryClient()

@@ -36,7 +36,7 @@ const RENAME = { type: 'mutation', path: 'tenant.rename', input: { name: 'b' }, 
 const runner = (options: Partial<InternalFunctionsOptions<typeof router>>) =>
   localRunner(defineInternalFunctions({ router, createContext, config, ...options }))
 
-describe('a router is rejected that has', () => {
+describe('rejects a router with', () => {
   const define = (other: Parameters<typeof defineInternalFunctions>[0]['router']) => () =>
     defineInternalFunctions({ router: other, createContext: () => ({ db }), config })
 
@@ -47,14 +47,14 @@ describe('a router is rejected that has', () => {
     )
   })
 
-  test('a part that is loaded lazily, which nobody could check', () => {
+  test("a lazily loaded part, which can't be checked", () => {
     expect(define(t.router({ later: lazy(async () => ({ tenantRouter })) }))).toThrow(
       'internal functions: later is loaded lazily. Import the router instead',
     )
   })
 
   test.each([{ sallyport: t.procedure.query(() => 1) }, { sallyport: tenantRouter }])(
-    'a name of ours',
+    'a reserved name',
     (record) => {
       expect(define(t.router(record))).toThrow(
         /^internal functions: sallyport\S* has a reserved name. Rename it/,
@@ -62,18 +62,18 @@ describe('a router is rejected that has', () => {
     },
   )
 
-  test('but not one that begins alike', () => {
+  test('but accepts a name that starts with a reserved one', () => {
     expect(define(t.router({ sallyports: tenantRouter }))).not.toThrow()
   })
 })
 
 describe('the context', () => {
-  test('is that of the app, and may take its time', async () => {
+  test("is the app's, and may be created asynchronously", async () => {
     expect(await runner({}).run(NAME)).toBe('acme')
     expect(await runner({ createContext: async () => ({ db, tenant: 'b' }) }).run(NAME)).toBe('b')
   })
 
-  test('of the app cannot say who acts', async () => {
+  test("of the app can't set the acting user", async () => {
     const claimed = { identity: 'eve', session: 'eve', user: 'eve' }
     const acting = t.router({
       acting: t.procedure.query(({ ctx: { identity, session, user } }) => ({ identity, session, user })),
@@ -90,7 +90,7 @@ describe('the context', () => {
     })
   })
 
-  test('that cannot be had is 503, and nothing runs', async () => {
+  test("that can't be created is 503, and nothing runs", async () => {
     const createFailing = () => Promise.reject(new Error('no connection'))
     await expect(runner({ createContext: createFailing }).run(NAME)).rejects.toMatchObject({
       reason: 'SESSIONS_UNAVAILABLE',
@@ -98,15 +98,15 @@ describe('the context', () => {
   })
 
   test.each([
-    ['without a database', {} as { db: AuthDatabase }],
-    ['whose database carries no store', { db: {} as AuthDatabase }],
-  ])('%s is told what it needs', async (_what, context) => {
+    ['a context without a database', {} as { db: AuthDatabase }],
+    ['a context whose database has no store', { db: {} as AuthDatabase }],
+  ])('explains %s', async (_what, context) => {
     await expect(runner({ createContext: () => ({ tenant: '', ...context }) }).run(NAME)).rejects.toThrow(
       /^internal functions: createContext must return the db of openSqlite/,
     )
   })
 
-  test('whose database another library has is enough for all but idempotency keys', async () => {
+  test('with a database of another library is enough, except for idempotency keys', async () => {
     const { sessions, revocations } = auth.database
     const foreign = withAuthStore({}, { sessions, revocations })
     const { run } = runner({ createContext: () => ({ db: foreign, tenant: 'acme' }) })
@@ -118,20 +118,20 @@ describe('the context', () => {
   })
 })
 
-test('a limit that cannot work is rejected', () => {
+test('rejects an invalid limit', () => {
   expect(() => runner({ maxResponseBytes: 0 })).toThrow('maxResponseBytes must be a positive whole number')
 })
 
-test('without getAuth there is no way to the auth endpoints', async () => {
+test('without getAuth, no auth endpoint is callable', async () => {
   for (const type of ['query', 'mutation'] as const) {
     const path = type === 'query' ? 'sallyport.queryEndpoint' : 'sallyport.mutateEndpoint'
     await expect(runner({}).run({ ...NAME, path, type })).rejects.toThrow(
-      `There is no internal ${type} ${path}`,
+      `The internal ${type} ${path} was not found. Check the router and getAuth of defineInternalFunctions`,
     )
   }
 })
 
-test('the types: a reference says what a function takes and answers, and what it is', () => {
+test("the types: a reference has a function's input, output, and kind", () => {
   const internal = functionsOf<typeof router>()
   const query: RunQuery = () => expect.fail()
   const mutate: RunMutation = () => expect.fail()
@@ -141,21 +141,21 @@ test('the types: a reference says what a function takes and answers, and what it
     mutate(internal.tenant.rename, { name: 'b' }, { idempotencyKey: 'a' }),
     mutate(internal.tenant.clear),
     mutate(internal.tenant.clear, undefined, { idempotencyKey: 'a' }),
-    // @ts-expect-error a mutation is no query
+    // @ts-expect-error rename is not a query
     query(internal.tenant.rename, { name: 'b' }),
-    // @ts-expect-error nor a query a mutation
+    // @ts-expect-error name is not a mutation
     mutate(internal.tenant.name),
-    // @ts-expect-error its input is missing
+    // @ts-expect-error the input is missing
     mutate(internal.tenant.rename),
-    // @ts-expect-error its input is of another type
+    // @ts-expect-error the input has another type
     mutate(internal.tenant.rename, { name: 1 }),
-    // @ts-expect-error its input has another member
+    // @ts-expect-error the input has an unknown member
     mutate(internal.tenant.rename, { name: 'b', other: 1 }),
-    // @ts-expect-error there is no such function
+    // @ts-expect-error the function does not exist
     query(internal.tenant.none),
-    // @ts-expect-error a router is no function
+    // @ts-expect-error a router is not a function
     query(internal.tenant),
-    // @ts-expect-error a query needs no key
+    // @ts-expect-error a query takes no idempotency key
     query(internal.tenant.name, undefined, { idempotencyKey: 'a' }),
   ]
   expect(calls).toThrow()
@@ -166,7 +166,7 @@ test('the types: a reference says what a function takes and answers, and what it
   expectTypeOf<ActingUser['session']>().toEqualTypeOf<Session | null>()
 })
 
-test('the types: createContext gives what the functions need, and not who acts', () => {
+test('the types: createContext returns what the functions need, and not the acting user', () => {
   type CreateContext = InternalFunctionsOptions<typeof router>['createContext']
   expectTypeOf<() => { db: AuthDatabase; tenant: string }>().toExtend<CreateContext>()
   expectTypeOf<() => Promise<{ db: AuthDatabase; tenant: string }>>().toExtend<CreateContext>()

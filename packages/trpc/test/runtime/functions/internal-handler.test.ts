@@ -56,13 +56,13 @@ const rejectedWith = (status: number, rejection: string) => ({
 })
 const INVALID = rejectedWith(401, 'TOKEN_INVALID')
 
-/** The body of a call, one of whose characters is no UTF-8. */
+/** Returns the body of a call with an invalid UTF-8 character. */
 function notUtf8(): Uint8Array<ArrayBuffer> {
   const bytes = new TextEncoder().encode(bodyOf(SAVE))
   return bytes.with(bytes.indexOf(0x4f), 0xff)
 }
 
-test('a call is executed and answered, and no cache keeps the answer', async () => {
+test('a call runs, and its response is never cached', async () => {
   const response = await scene.node.handler(requestFor(SAVE, await tokenFor(scene, SAVE)))
   expect(response.status).toBe(200)
   expect(Object.fromEntries(response.headers)).toEqual({
@@ -75,7 +75,7 @@ test('a call is executed and answered, and no cache keeps the answer', async () 
   })
 })
 
-describe('what a browser may have sent is rejected, whatever else it carries:', () => {
+describe('rejects anything that a browser may have sent, despite a valid call:', () => {
   test.each<[string, Record<string, string>]>([
     ['Origin', { origin: 'https://evil.example' }],
     ['the Origin of the app itself', { origin: 'http://localhost:3000' }],
@@ -91,7 +91,7 @@ describe('what a browser may have sent is rejected, whatever else it carries:', 
   })
 })
 
-test.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('%s is rejected with 405', async (method) => {
+test.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('rejects %s with 405', async (method) => {
   const headers = { authorization: `Bearer ${await tokenFor(scene, SAVE)}` }
   const response = await scene.node.handler(new Request('http://localhost/internal', { method, headers }))
   expect({ status: response.status, allow: response.headers.get('allow') }).toEqual({
@@ -105,16 +105,16 @@ describe('the token', () => {
   test.each<[string, string | null]>([
     ['is missing', null],
     ['is empty', ''],
-    ['comes by another scheme', 'Basic dXNlcjpwYXNz'],
+    ['uses another scheme', 'Basic dXNlcjpwYXNz'],
     ['has no scheme', 'token'],
-    ['is two', 'Bearer a b'],
-  ])('that %s is rejected', async (_what, authorization) => {
+    ['has two parts', 'Bearer a b'],
+  ])('is rejected if it %s', async (_what, authorization) => {
     const request = requestFor(SAVE, null, authorization === null ? {} : { headers: { authorization } })
     expect(await answerTo(request)).toEqual(rejectedWith(401, 'TOKEN_MISSING'))
     expect(scene.work.runs).toEqual([])
   })
 
-  test('of a user is rejected, and that of a service at the public gate', async () => {
+  test("of a user is rejected, and a service's token is rejected by the public guard", async () => {
     expect(await answerTo(requestFor(SAVE, ada.token))).toEqual(INVALID)
     const token = await tokenFor(scene, SAVE)
     await expect(verifyJwt(token, scene.auth.config)).rejects.toMatchObject({ reason: 'TOKEN_INVALID' })
@@ -132,25 +132,25 @@ describe('the token', () => {
 
   test.each<[string, TokenChanges]>([
     ['another function', { path: 'work.nothing' }],
-    ['a function of another case', { path: 'report.Save' }],
+    ['a function in another case', { path: 'report.Save' }],
     ['a query', { type: 'query' }],
     ['another body', { body: bodyOf({ ...SAVE, input: { title: 'Two' } }) }],
     ['the same body with another space', { body: `${bodyOf(SAVE)} ` }],
     ['no body', { body: '' }],
     ['another app', { audience: 'https://other.example.com/internal' }],
     ['users of this app', { audience: 'http://localhost:3000' }],
-  ])('for %s is rejected', async (_what, changes) => {
+  ])('is rejected for %s', async (_what, changes) => {
     expect(await send(SAVE, changes)).toEqual(INVALID)
     expect(scene.work.runs).toEqual([])
   })
 
-  test('of a query does not let a mutation in', async () => {
+  test("for a query doesn't authorize a mutation", async () => {
     expect(await send(SAVE, { type: 'query' })).toEqual(INVALID)
     expect(await send({ ...SAVE, type: 'query' })).toEqual(rejectedWith(404, 'FUNCTION_NOT_FOUND'))
     expect(scene.work.runs).toEqual([])
   })
 
-  test('says whose key it is, and a key of nobody we know is rejected', async () => {
+  test('names its key, and is rejected with an unknown key', async () => {
     const [own] = Object(scene.signingKeys).keys
     const [stranger, ofUsers] = [await createSigningKey(), scene.auth.definition.signingKeys.active]
     const token = await tokenFor(scene, SAVE)
@@ -173,7 +173,7 @@ describe('the token', () => {
     ]
     for (const forgery of forgeries) expect(await answerTo(requestFor(SAVE, forgery))).toEqual(INVALID)
     expect(scene.work.runs).toEqual([])
-    // Each of them that our own key has signed used up what it named.
+    // Each token that our own key signed has used up its id.
     const another = await tokenFor(scene, SAVE)
     expect((await answerTo(requestFor(SAVE, resign(another, own, {})))).status).toBe(200)
   })
@@ -181,16 +181,16 @@ describe('the token', () => {
   test.each<[string, number, ReturnType<typeof rejectedWith> | 200]>([
     ['is 30 s old', -30, rejectedWith(401, 'TOKEN_EXPIRED')],
     ['is 29 s old', -29, 200],
-    ['comes from 30 s ahead', 30, 200],
-    ['comes from 31 s ahead', 31, INVALID],
-    ['comes from a year ahead', 31_536_000, INVALID],
-  ])('that %s', async (_what, ahead, expected) => {
+    ['is from 30 s in the future', 30, 200],
+    ['is from 31 s in the future', 31, INVALID],
+    ['is from a year in the future', 31_536_000, INVALID],
+  ])('is checked for its age when it %s', async (_what, ahead, expected) => {
     const answer = await send(SAVE, { ahead })
     expect(expected === 200 ? answer.status : answer).toEqual(expected)
     expect(scene.work.runs).toHaveLength(expected === 200 ? 1 : 0)
   })
 
-  test('is looked at before the body is, so that a stranger cannot make anyone read one', async () => {
+  test("is checked before the body, so unauthenticated callers can't make the server read one", async () => {
     let pulls = 0
     const body = new ReadableStream(
       {
@@ -207,27 +207,27 @@ describe('the token', () => {
   })
 })
 
-describe('a token that is sent again is rejected', () => {
-  test('on this node, another node, and after a restart, whatever came of it before', async () => {
+describe('rejects a replayed token', () => {
+  test('on this node, another node, and after a restart, whatever the first result was', async () => {
     const token = await tokenFor(scene, SAVE)
     const replay = (node = scene.node) => answerTo(requestFor(SAVE, token), node)
     expect((await replay()).status).toBe(200)
     const replayed = rejectedWith(401, 'TOKEN_REPLAYED')
     expect(await replay()).toEqual(replayed)
-    // The same database, opened by another process; and one that has just begun.
+    // The same database, opened by another process and by one that has just started.
     expect(await replay(await scene.openNode())).toEqual(replayed)
     expect(await replay(scene.addNode())).toEqual(replayed)
     expect(scene.work.runs).toEqual(['report.save'])
   })
 
-  test('of a query by the process that saw it, until it expires', async () => {
+  test('of a query in the process that received it, until it expires', async () => {
     const token = await tokenFor(scene, LIST)
     expect((await answerTo(requestFor(LIST, token))).status).toBe(200)
     expect(await answerTo(requestFor(LIST, token))).toEqual(rejectedWith(401, 'TOKEN_REPLAYED'))
     expect(scene.work.runs).toEqual(['report.list'])
   })
 
-  test('of many at once one is executed', async () => {
+  test('and runs one of many concurrent calls', async () => {
     const other = await scene.openNode()
     for (const call of [SAVE, LIST]) {
       scene.reset()
@@ -241,7 +241,7 @@ describe('a token that is sent again is rejected', () => {
     }
   })
 
-  test('with an idempotency key too: each attempt needs a token of its own', async () => {
+  test('even with an idempotency key: each attempt needs a separate token', async () => {
     const changes = { idempotencyKey: crypto.randomUUID() }
     const token = await tokenFor(scene, SAVE, changes)
     expect((await answerTo(requestFor(SAVE, token))).status).toBe(200)
@@ -250,7 +250,7 @@ describe('a token that is sent again is rejected', () => {
     expect(scene.work.runs).toHaveLength(1)
   })
 
-  test('even where the first attempt was rejected by Step 2', async () => {
+  test('even if Step 2 rejected the first attempt', async () => {
     const session = await scene.auth.signIn()
     const actor = await verifyJwt(session.token, scene.auth.config)
     await scene.auth.revoke(session)
@@ -265,23 +265,23 @@ describe('a token that is sent again is rejected', () => {
 
 describe('the body', () => {
   test.each<[string, string | Uint8Array<ArrayBuffer>]>([
-    ['is no JSON', '{'],
+    ['is invalid JSON', '{'],
     ['is empty', ''],
     ['is a list', '[]'],
     ['is null', 'null'],
     ['has no path', '{"type":"mutation"}'],
     ['has no type', '{"path":"report.save"}'],
-    ['has a type that there is not', '{"type":"subscription","path":"report.save"}'],
-    ['has a path that is no text', '{"type":"mutation","path":1}'],
-    ['is no UTF-8', notUtf8()],
-    ['begins with a byte order mark', `\ufeff${bodyOf(SAVE)}`],
-  ])('that %s is rejected', async (_what, body) => {
+    ['has an unknown type', '{"type":"subscription","path":"report.save"}'],
+    ["has a path that isn't a string", '{"type":"mutation","path":1}'],
+    ['is invalid UTF-8', notUtf8()],
+    ['starts with a byte order mark', `\ufeff${bodyOf(SAVE)}`],
+  ])('is rejected if it %s', async (_what, body) => {
     const token = await tokenFor(scene, SAVE, { body })
     expect(await answerTo(requestFor(SAVE, token, { body }))).toEqual(rejectedWith(400, 'CALL_INVALID'))
     expect(scene.work.runs).toEqual([])
   })
 
-  test('that is changed on the way by one bit is rejected', async () => {
+  test('is rejected if one bit was changed in transit', async () => {
     const bytes = new TextEncoder().encode(bodyOf(SAVE))
     for (let at = 0; at < bytes.length; at += 7) {
       const token = await tokenFor(scene, SAVE)
@@ -292,7 +292,7 @@ describe('the body', () => {
     expect(scene.work.runs).toEqual([])
   })
 
-  test('that is too large is rejected while it is read', async () => {
+  test('is rejected while it is being read if it is too large', async () => {
     const node = scene.addNode({ maxBodyBytes: 1_000 })
     const call = { ...SAVE, input: { title: 'x'.repeat(1_000) } }
     expect(await send(call, {}, node)).toEqual(rejectedWith(413, 'PAYLOAD_TOO_LARGE'))
@@ -314,7 +314,7 @@ describe('the body', () => {
     expect(scene.work.runs).toEqual([])
   })
 
-  test('that breaks off is rejected', async () => {
+  test('is rejected if it breaks off', async () => {
     const broken = new ReadableStream({ pull: (controller) => controller.error(new Error('gone')) })
     const headers = { authorization: `Bearer ${await tokenFor(scene, SAVE)}` }
     const init = { method: 'POST', body: broken, duplex: 'half', headers } as const
@@ -322,7 +322,7 @@ describe('the body', () => {
     expect(await answerTo(request)).toEqual(rejectedWith(400, 'CALL_INVALID'))
   })
 
-  test('that does not come is not waited for', async () => {
+  test("is not awaited if it doesn't arrive", async () => {
     const node = scene.addNode({ timeoutMs: 300, maxConcurrent: 1 })
     const never = new ReadableStream({})
     const headers = { authorization: `Bearer ${await tokenFor(scene, SAVE)}` }
@@ -332,7 +332,7 @@ describe('the body', () => {
     expect((await send(LIST, {}, node)).status).toBe(200)
   })
 
-  test('is waited for once a token, so that one holds one place', async () => {
+  test('is awaited once per token, so a token holds one place', async () => {
     const node = scene.addNode({ timeoutMs: 1_000, maxConcurrent: 2 })
     const token = await tokenFor(scene, SAVE)
     const stalled = () => {
@@ -340,7 +340,7 @@ describe('the body', () => {
       const init = { method: 'POST', body: new ReadableStream({}), duplex: 'half', headers } as const
       return answerTo(new Request('http://localhost/internal', init), node)
     }
-    // Either may be the first: their signatures are checked side by side.
+    // Either may be first, since their signatures are verified concurrently.
     const answers = [stalled(), stalled()]
     expect(await Promise.race(answers)).toEqual(rejectedWith(401, 'TOKEN_REPLAYED'))
     expect((await send(LIST, {}, node)).status).toBe(200)
@@ -348,7 +348,7 @@ describe('the body', () => {
   })
 })
 
-describe('what cannot be decided is 503, and says when to come again:', () => {
+describe('an undecidable call is 503 with Retry-After because of', () => {
   const expectUndecided = async (request: Request, node = scene.node) => {
     const response = await node.handler(request)
     expect({
@@ -371,14 +371,14 @@ describe('what cannot be decided is 503, and says when to come again:', () => {
     await expectUndecided(requestFor(SAVE, await tokenFor(scene, SAVE)), scene.addNode({}, { serviceJwks }))
   })
 
-  test('whether a token was used before', async () => {
+  test('the check whether a token was used before', async () => {
     const gone = await createInternalScene(directory)
     await gone.close()
     await expectUndecided(requestFor(SAVE, await tokenFor(gone, SAVE)), gone.node)
     expect(gone.work.runs).toEqual([])
   })
 
-  test('too many calls at a time', async () => {
+  test('too many concurrent calls', async () => {
     const node = scene.addNode({ maxConcurrent: 1 })
     holdWork(scene.work)
     const wait = send({ type: 'query', path: 'work.wait' }, {}, node)
@@ -391,7 +391,7 @@ describe('what cannot be decided is 503, and says when to come again:', () => {
   })
 })
 
-test('callers without a key take no place from those who may call', async () => {
+test("callers without a key don't use up concurrent calls", async () => {
   const node = scene.addNode({ maxConcurrent: 1 })
   const token = await tokenFor(scene, LIST)
   const flood = Array.from({ length: 50 }, (_, index) =>
@@ -401,7 +401,7 @@ test('callers without a key take no place from those who may call', async () => 
   expect(new Set((await Promise.all(flood)).map(({ status }) => status))).toEqual(new Set([401]))
 })
 
-test('an onError that throws changes no answer', async () => {
+test("an onError that throws doesn't change the response", async () => {
   const onError = () => {
     throw new Error('of the app')
   }
@@ -416,7 +416,7 @@ test('an onError that throws changes no answer', async () => {
   )
 })
 
-test('whoever leaves is not an error of ours', async () => {
+test("a caller's disconnect is not reported as an error", async () => {
   holdWork(scene.work)
   const left = new AbortController()
   const call: SentCall = { type: 'query', path: 'work.wait' }
@@ -429,7 +429,7 @@ test('whoever leaves is not an error of ours', async () => {
   expect(scene.node.errors).toEqual([])
 })
 
-describe('the status of an outcome is that of what it tells', () => {
+describe('the status matches the outcome', () => {
   test.each([
     ['trpc', 412],
     ['unknown', 500],
@@ -445,10 +445,10 @@ describe('the status of an outcome is that of what it tells', () => {
   })
 })
 
-describe('keys of services that are keys of users too are rejected', () => {
+describe('rejects service keys that also sign for users', () => {
   const ofUsers = () => scene.auth.config.issuers[0].jwks
 
-  test('at the start', async () => {
+  test('at startup', async () => {
     const [own] = Object(scene.signingKeys).keys
     expect(() => scene.addNode({}, { serviceJwks: ofUsers() })).toThrow(
       /^SERVICE_JWKS: the key \S+ verifies JWTs/,
@@ -462,7 +462,7 @@ describe('keys of services that are keys of users too are rejected', () => {
     expect(() => scene.addNode({}, { serviceJwks: mixed })).toThrow(/^SERVICE_JWKS/)
   })
 
-  test('and when they come later, before anything is executed', async () => {
+  test('and when they appear later, before anything runs', async () => {
     let keys: 'own' | 'shared' = 'own'
     const serviceJwks = {
       ...scene.serviceJwks,
@@ -491,21 +491,21 @@ describe('with keys by service', async () => {
       handler,
     })
 
-  test('each service calls under its name', async () => {
+  test('each service is identified by its name', async () => {
     expect((await sendAs('edge')).status).toBe(200)
     expect((await sendAs('reports', reports.active)).status).toBe(200)
   })
 
   test.each([
     ['the name of another service', 'edge', reports.active],
-    ['a name that is not declared', 'billing', edge.active],
+    ['an undeclared name', 'billing', edge.active],
     ['a name that every object has', 'constructor', edge.active],
-  ])('a token with %s is rejected', async (_what, service, key) => {
+  ])('rejects a token with %s', async (_what, service, key) => {
     expect(await sendAs(service, key)).toEqual(INVALID)
     expect(scene.work.runs).toEqual([])
   })
 
-  test('no service gets the result of another for the same idempotency key', async () => {
+  test("no service gets another's result for the same idempotency key", async () => {
     const changes = { idempotencyKey: crypto.randomUUID() }
     const first = await sendAs('edge', edge.active, changes)
     const other = await sendAs('reports', reports.active, changes)
@@ -514,7 +514,7 @@ describe('with keys by service', async () => {
     expect(await sendAs('edge', edge.active, changes)).toEqual(first)
   })
 
-  test('a key of two services stops the start', () => {
+  test('a key of two services causes an error at startup', () => {
     const shared = staticJwks(edge.publicJwks)
     const create = () =>
       createInternalHandler(scene.node.functions, { serviceJwks: { edge: shared, reports: shared } })

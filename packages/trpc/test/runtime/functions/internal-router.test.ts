@@ -18,7 +18,7 @@ beforeAll(async () => {
 beforeEach(() => scene.reset())
 afterAll(() => scene.close())
 
-describe.each(['localRunner', 'httpRunner'] as const)('by %s', (name) => {
+describe.each(['localRunner', 'httpRunner'] as const)('with %s', (name) => {
   const run = (path: string, input: unknown, type: RunnerCall['type'] = 'mutation') =>
     runners[name].run({ type, path: `sallyport.${path}`, input, actor: null })
   const callEndpoint = (input: unknown, type: RunnerCall['type'] = 'mutation') =>
@@ -34,7 +34,7 @@ describe.each(['localRunner', 'httpRunner'] as const)('by %s', (name) => {
     request: { method: 'POST', headers: { cookie, origin }, remoteAddress: '192.0.2.7' },
   })
 
-  test('a session is found by its id and its user', async () => {
+  test('finds a session by its id and its user', async () => {
     const { sessionId, userId } = ada
     const session = await scene.auth.database.sessions.findSession({ sessionId, userId })
     expect(await findSession({ sessionId, userId })).toEqual(JSON.parse(JSON.stringify(session)))
@@ -46,7 +46,7 @@ describe.each(['localRunner', 'httpRunner'] as const)('by %s', (name) => {
       expect(await findSession(key)).toBeNull()
   })
 
-  test('attempts are counted', async () => {
+  test('counts attempts', async () => {
     const input = { key: `procedure:${crypto.randomUUID()}`, limit: { points: 2, duration: 60 } }
     expect([await consumeLimit(input), await consumeLimit(input), await consumeLimit(input)]).toEqual([
       null,
@@ -55,7 +55,7 @@ describe.each(['localRunner', 'httpRunner'] as const)('by %s', (name) => {
     ])
   })
 
-  test('an endpoint is called with the credentials of the user', async () => {
+  test("calls an endpoint with the user's credentials", async () => {
     expect(await callEndpoint(endpoint('getSession'), 'query')).toEqual({
       body: {
         session: expect.objectContaining({ id: ada.sessionId }),
@@ -64,7 +64,7 @@ describe.each(['localRunner', 'httpRunner'] as const)('by %s', (name) => {
     })
   })
 
-  test('the cookies that an endpoint sets are told', async () => {
+  test('returns the cookies that an endpoint sets', async () => {
     const session = await scene.auth.signIn()
     const answer = await callEndpoint(endpoint('signOut', { cookie: session.cookie }))
     expect(answer).toEqual({ body: { success: true }, cookies: [expect.any(String), expect.any(String)] })
@@ -79,7 +79,7 @@ describe.each(['localRunner', 'httpRunner'] as const)('by %s', (name) => {
         actor: await verifyJwt(actor.token, scene.auth.config),
       })
 
-    test('an expired JWT of their session will do, since the identity outlives it', async () => {
+    test("accepts the session's expired JWT, since the identity outlives it", async () => {
       const session = await scene.auth.signIn()
       const { cookie } = await scene.auth.expireJwt(session)
       expect(await runAs(session, cookie)).toMatchObject({ body: { user: { id: session.userId } } })
@@ -87,22 +87,26 @@ describe.each(['localRunner', 'httpRunner'] as const)('by %s', (name) => {
 
     test.each<[string, (session: TestSession) => Promise<string> | string, string]>([
       ['no credentials', () => '', 'TOKEN_MISSING'],
-      ['those of someone else', async () => (await scene.auth.expireJwt(ada)).cookie, 'TOKEN_INVALID'],
+      ["another user's", async () => (await scene.auth.expireJwt(ada)).cookie, 'TOKEN_INVALID'],
       [
-        'theirs beside the session cookie of someone else',
+        "the user's with another user's session cookie",
         async (session) => {
           const { token } = await scene.auth.expireJwt(session)
           return `service.jwt=${token}; service.session=${ada.sessionCookie}`
         },
         'TOKEN_INVALID',
       ],
-      ['a JWT that nobody signed', ({ token }) => `service.jwt=${token.slice(0, -4)}AAAA`, 'TOKEN_INVALID'],
+      [
+        'a JWT with an invalid signature',
+        ({ token }) => `service.jwt=${token.slice(0, -4)}AAAA`,
+        'TOKEN_INVALID',
+      ],
       [
         'the session cookie alone',
         ({ sessionCookie }) => `service.session=${sessionCookie}`,
         'TOKEN_MISSING',
       ],
-    ])('a key of a service alone opens no endpoint: %s', async (_what, cookieOf, reason) => {
+    ])('a service key alone authorizes no endpoint: %s', async (_what, cookieOf, reason) => {
       const session = await scene.auth.signIn()
       await expect(runAs(session, await cookieOf(session))).rejects.toMatchObject({ reason })
     })
@@ -116,13 +120,13 @@ describe.each(['localRunner', 'httpRunner'] as const)('by %s', (name) => {
       'mutation',
       'ORIGIN_REJECTED',
     ],
-    ['a user who is no admin', ['listUsers'], 'query', 'ROLE_REQUIRED'],
-  ])('%s is rejected as ever', async (_who, args, type, reason) => {
+    ['a user without the admin role', ['listUsers'], 'query', 'ROLE_REQUIRED'],
+  ])('still rejects %s', async (_who, args, type, reason) => {
     await expect(callEndpoint(endpoint(...args), type)).rejects.toMatchObject({ reason })
   })
 
   test.each(['signOut', 'revokeOtherSessions', 'token', 'updateUser'])(
-    'the endpoint %s, which writes, is no query, whose token is not consumed',
+    'rejects the writing endpoint %s as a query, whose token is not consumed',
     async (endpointName) => {
       await expect(callEndpoint(endpoint(endpointName), 'query')).rejects.toMatchObject({
         name: 'ConfigurationError',
@@ -132,12 +136,12 @@ describe.each(['localRunner', 'httpRunner'] as const)('by %s', (name) => {
   )
 
   test.each(['none', 'constructor', 'toString', '__proto__', 'createSession', ''])(
-    'there is no endpoint %j',
+    'has no endpoint %j',
     async (endpointName) => {
       const calling = callEndpoint(endpoint(endpointName))
       await expect(calling).rejects.toMatchObject({
         code: 'BAD_REQUEST',
-        message: 'There is no such endpoint',
+        message: `auth.api.${endpointName} was not found`,
       })
     },
   )
@@ -163,20 +167,20 @@ describe.each(['localRunner', 'httpRunner'] as const)('by %s', (name) => {
     ['mutateEndpoint', { ...call, request: { ...call.request, headers: null } }],
     ['mutateEndpoint', { ...call, request: { ...call.request, headers: { cookie: ['a'] } } }],
     ['mutateEndpoint', { ...call, request: { ...call.request, remoteAddress: 1 } }],
-  ])('%s is not called with %j', async (path, input) => {
+  ])('rejects a call of %s with %j', async (path, input) => {
     const type = path === 'findSession' ? 'query' : 'mutation'
     await expect(run(path, input, type)).rejects.toMatchObject({
       code: 'BAD_REQUEST',
-      message: 'The input is not valid',
+      message: 'The input is invalid. Run the same version in both processes',
     })
   })
 
-  test('a limit that cannot work is rejected', async () => {
+  test('rejects an invalid limit', async () => {
     const counting = consumeLimit({ key: 'procedure:k', limit: { points: 0, duration: 60 } })
     await expect(counting).rejects.toThrow('limit.points must be a positive whole number')
   })
 
-  test('a session that cannot be looked up is not one that is not there', async () => {
+  test('distinguishes a failed lookup from a missing session', async () => {
     scene.store.answer = () => Promise.reject(new Error('The database is gone'))
     const finding = findSession({ sessionId: ada.sessionId, userId: ada.userId })
     const error: unknown = await finding.catch((reason: unknown) => reason)

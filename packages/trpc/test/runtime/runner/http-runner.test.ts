@@ -34,7 +34,7 @@ beforeAll(async () => {
 beforeEach(() => scene.reset())
 afterAll(() => scene.close())
 
-/** How a call ended, as far as its caller goes by it. */
+/** Returns how a call ended, as its caller sees it. */
 async function endOf(call: Promise<unknown>): Promise<unknown> {
   try {
     return await call
@@ -48,7 +48,7 @@ async function endOf(call: Promise<unknown>): Promise<unknown> {
 
 type Reply = (attempt: number, init: HttpRunnerRequest) => Promise<Response> | Response
 
-/** A runner whose attempts are noted, and answered by the node or otherwise. */
+/** Creates a runner that records its attempts. The node or the test responds. */
 function runnerWith(
   reply: Reply = (_attempt, init) => scene.node.handler(new Request('http://localhost/internal', init)),
   options: Partial<HttpRunnerOptions> = {},
@@ -64,7 +64,7 @@ function runnerWith(
   return { runner, attempts }
 }
 
-/** The claims of the token of an attempt. */
+/** Returns the claims of an attempt's token. */
 function tokenOf({ headers }: HttpRunnerRequest): Record<string, unknown> {
   const [, payload = ''] = headers.authorization?.split('.') ?? []
   return JSON.parse(Buffer.from(payload, 'base64url').toString())
@@ -109,30 +109,30 @@ describe('a request', () => {
   })
 })
 
-describe('what is not plainly an answer of ours decides nothing: 503, and never 401', () => {
+describe("a response that isn't clearly from the internal handler is 503, never 401", () => {
   const json = (body: unknown, status = 200) => Response.json(body, { status })
   const result = (data: unknown, status = 200) => json({ id: 'sallyport.internal', result: { data } }, status)
-  /** With the data of a TRPCError NOT_FOUND, where it is not another. */
+  /** Has the data of a TRPCError NOT_FOUND by default. */
   const failure = (data: object, { status = 404, ...members }: { status?: number; message?: unknown } = {}) =>
     json(errorEnvelope({ code: 'NOT_FOUND', httpStatus: 404, ...data }, members), status)
   test.each<[string, () => Response | Promise<Response>]>([
-    ['a network that fails', () => Promise.reject(new TypeError('fetch failed'))],
-    ['a page of a proxy', () => new Response('<h1>Bad Gateway</h1>', { status: 502 })],
-    ['a 401 of a proxy', () => new Response('Unauthorized', { status: 401 })],
-    ['a 401 with JSON of something else', () => json({ code: 'TOKEN_INVALID' }, 401)],
+    ['a network failure', () => Promise.reject(new TypeError('fetch failed'))],
+    ["a proxy's page", () => new Response('<h1>Bad Gateway</h1>', { status: 502 })],
+    ["a proxy's 401", () => new Response('Unauthorized', { status: 401 })],
+    ['a 401 with other JSON', () => json({ code: 'TOKEN_INVALID' }, 401)],
     ['nothing', () => new Response(null)],
-    ['no content', () => new Response(null, { status: 204 })],
-    ['no JSON', () => new Response('{')],
-    ['no UTF-8', () => new Response(new Uint8Array([0x22, 0xff, 0x22]))],
+    ['an empty response', () => new Response(null, { status: 204 })],
+    ['invalid JSON', () => new Response('{')],
+    ['invalid UTF-8', () => new Response(new Uint8Array([0x22, 0xff, 0x22]))],
     [
-      'a result that is no UTF-8',
+      'a result with invalid UTF-8',
       () => new Response(Buffer.from('{"id":"sallyport.internal","result":{"data":"\xff"}}', 'latin1')),
     ],
     ['null', () => json(null)],
-    ['the health of something else', () => json({ ok: true })],
+    ["another server's health", () => json({ ok: true })],
     ['a result of another tRPC server', () => json({ result: { data: 1 } })],
     [
-      'the 401 of a guard of ours on another tRPC server',
+      "a guard's 401 on another tRPC server",
       () => {
         const auth = { reason: 'TOKEN_MISSING', retryAfterSeconds: null, replay: true }
         const { error } = errorEnvelope({ code: 'UNAUTHORIZED', httpStatus: 401, auth })
@@ -142,7 +142,7 @@ describe('what is not plainly an answer of ours decides nothing: 503, and never 
     ['a result with another status', () => result(1, 404)],
     ['an error with the status of a result', () => failure({}, { status: 200 })],
     ['a list', () => json([{ id: 'sallyport.internal', result: {} }])],
-    ['a result that is none', () => json({ id: 'sallyport.internal', result: 1 })],
+    ['an invalid result', () => json({ id: 'sallyport.internal', result: 1 })],
     [
       'a result and an error',
       () => json({ ...errorEnvelope({ code: 'NOT_FOUND', httpStatus: 200 }), result: { data: 1 } }),
@@ -151,24 +151,24 @@ describe('what is not plainly an answer of ours decides nothing: 503, and never 
     ['an error without data', () => json({ id: 'sallyport.internal', error: { message: '' } }, 404)],
     ['an error that does not say whether the call was rejected', () => failure({ rejection: undefined })],
     ['an error of another kind', () => failure({ auth: undefined })],
-    ['a reason that there is not', () => failure({ auth: { reason: 'toString', retryAfterSeconds: null } })],
-    ['a reason without what to do', () => failure({ auth: { reason: 'SESSION_NOT_FOUND' } })],
-    ['a code that tRPC has not', () => failure({ code: 'TEAPOT' })],
+    ['an unknown reason', () => failure({ auth: { reason: 'toString', retryAfterSeconds: null } })],
+    ['a reason without retryAfterSeconds', () => failure({ auth: { reason: 'SESSION_NOT_FOUND' } })],
+    ['an unknown tRPC code', () => failure({ code: 'TEAPOT' })],
     ['a function without a message', () => failure({}, { message: undefined })],
-    ['an endpoint whose fields are no texts', () => failure({ endpoint: { code: 'A', fields: [1] } })],
-    ['a configuration that is none', () => failure({ configuration: 'CONTEXT_EMPTY' })],
+    ["an endpoint with fields that aren't strings", () => failure({ endpoint: { code: 'A', fields: [1] } })],
+    ['an invalid configuration error', () => failure({ configuration: 'CONTEXT_EMPTY' })],
     ['a redirect', () => new Response(null, { status: 307, headers: { location: 'https://evil.example' } })],
-    ['a rejection that is not one of ours', () => failure({ rejection: 'toString' })],
-    ['an answer that is too large', () => result('x'.repeat(2_000))],
+    ['an unknown rejection', () => failure({ rejection: 'toString' })],
+    ['a response that is too large', () => result('x'.repeat(2_000))],
     [
-      'an answer that breaks off',
+      'a response that breaks off',
       () => new Response(new ReadableStream({ pull: (controller) => controller.error(new Error('gone')) })),
     ],
   ])('%s', async (_what, reply) => {
     const { runner, attempts } = runnerWith(reply, { maxResponseBytes: 1_000 })
     expect(await endOf(runner.run(SAVE))).toBe('SESSIONS_UNAVAILABLE')
     expect(attempts).toHaveLength(1)
-    // Else nobody could tell a wrong key from an outage.
+    // Otherwise a wrong key would look like an outage.
     expect(scene.runnerErrors).toMatchObject([{ name: 'CallRejection' }])
   })
 
@@ -181,10 +181,13 @@ describe('what is not plainly an answer of ours decides nothing: 503, and never 
     ['ORIGIN_REJECTED', 'SESSIONS_UNAVAILABLE'],
     ['METHOD_NOT_ALLOWED', 'SESSIONS_UNAVAILABLE'],
     ['UNDECIDED', 'SESSIONS_UNAVAILABLE'],
-    ['FUNCTION_NOT_FOUND', 'There is no internal mutation report.save'],
+    [
+      'FUNCTION_NOT_FOUND',
+      'The internal mutation report.save was not found. Check the router and getAuth of defineInternalFunctions',
+    ],
     ['KEY_REUSED', 'CONFLICT'],
     ['PAYLOAD_TOO_LARGE', 'PAYLOAD_TOO_LARGE'],
-  ])('a rejection of the service, %s, is %s to the user', async (rejection, expected) => {
+  ])('a rejection of the service, %s, is %s for the user', async (rejection, expected) => {
     const { runner, attempts } = runnerWith(() => failure({ rejection }))
     expect(await endOf(runner.run(SAVE))).toBe(expected)
     expect(attempts).toHaveLength(1)
@@ -192,7 +195,7 @@ describe('what is not plainly an answer of ours decides nothing: 503, and never 
 
   test.each<[string, () => Promise<Partial<HttpRunnerOptions>>]>([
     [
-      'a key that the listener does not know',
+      "a key that the listener doesn't have",
       async () => ({ service: { name: 'edge', signingKeys: { keys: [await createSigningKey()] } } }),
     ],
     [
@@ -211,16 +214,16 @@ describe('what is not plainly an answer of ours decides nothing: 503, and never 
       'another app',
       async () => ({ config: { ...scene.auth.config, audience: 'https://other.example.com' } }),
     ],
-  ])('a service with %s', async (_what, options) => {
+  ])('fails with SESSIONS_UNAVAILABLE for a service with %s', async (_what, options) => {
     const { runner } = runnerWith(undefined, await options())
     expect(await endOf(runner.run(SAVE))).toBe('SESSIONS_UNAVAILABLE')
     expect(scene.work.runs).toEqual([])
   })
 })
 
-describe('where the outcome is not known,', () => {
+describe('if the outcome is unknown,', () => {
   const lost: Reply = () => Promise.reject(new TypeError('fetch failed'))
-  /** Lost at first: before it arrives, or on its way back. */
+  /** Loses the first attempt, before it arrives or on its way back. */
   const lostOnce =
     (when: 'there' | 'back'): Reply =>
     async (attempt, init) => {
@@ -262,7 +265,7 @@ describe('where the outcome is not known,', () => {
     },
   )
 
-  test('every attempt has a token of its own, and the same body and key', async () => {
+  test('every attempt has a separate token, and the same body and key', async () => {
     const { runner, attempts } = runnerWith(lost)
     await endOf(runner.run(withKey(SAVE)))
     const [first, second] = attempts.map(tokenOf)
@@ -271,15 +274,19 @@ describe('where the outcome is not known,', () => {
   })
 
   test.each<[string, RunnerCall, unknown]>([
-    ['a query', { ...LIST, path: 'work.none' }, 'There is no internal query work.none'],
+    [
+      'a query',
+      { ...LIST, path: 'work.none' },
+      'The internal query work.none was not found. Check the router and getAuth of defineInternalFunctions',
+    ],
     ['a mutation', { ...withKey(SAVE), path: 'work.fail', input: 'trpc' }, 'PRECONDITION_FAILED'],
-  ])('and where it is known %s is not sent again', async (_what, call, expected) => {
+  ])('and if the outcome is known, %s is not sent again', async (_what, call, expected) => {
     const { runner, attempts } = runnerWith()
     expect(await endOf(runner.run(call))).toBe(expected)
     expect(attempts).toHaveLength(1)
   })
 
-  test('a query that was rejected with a code of nobody is sent once more', async () => {
+  test('a query that was rejected with an unknown code is sent once more', async () => {
     const { runner, attempts } = runnerWith(() => {
       const envelope = errorEnvelope({ code: 'UNAUTHORIZED', httpStatus: 401, rejection: 'toString' })
       return Response.json(envelope, { status: 401 })
@@ -288,14 +295,14 @@ describe('where the outcome is not known,', () => {
     expect(attempts).toHaveLength(2)
   })
 
-  test('the time of both attempts is that of one call', async () => {
+  test('both attempts share one timeout', async () => {
     const { runner, attempts } = runnerWith(() => new Promise(() => {}), { timeoutMs: 300 })
     expect(await endOf(runner.run(LIST))).toBe('SESSIONS_UNAVAILABLE')
     expect(attempts).toHaveLength(1)
     expect(attempts[0]?.signal.aborted).toBe(true)
   })
 
-  test('a caller who leaves before the second attempt is not waited for', async () => {
+  test('a caller who leaves before the second attempt is not awaited', async () => {
     const left = new AbortController()
     const { runner, attempts } = runnerWith(() => {
       setTimeout(() => left.abort(), 1)
@@ -306,21 +313,21 @@ describe('where the outcome is not known,', () => {
   })
 })
 
-describe('nothing is sent', () => {
+describe('sends nothing', () => {
   test('for a caller who has left', async () => {
     const { runner, attempts } = runnerWith()
     expect(await endOf(runner.run({ ...LIST, signal: AbortSignal.abort() }))).toBe('CLIENT_CLOSED_REQUEST')
     expect(attempts).toEqual([])
   })
 
-  test('of an input that is too large', async () => {
+  test('for an input that is too large', async () => {
     const { runner, attempts } = runnerWith(undefined, { maxBodyBytes: 100 })
     const call = { ...SAVE, input: { title: 'x'.repeat(100) } }
     expect(await endOf(runner.run(call))).toBe('PAYLOAD_TOO_LARGE')
     expect(attempts).toEqual([])
   })
 
-  test('while there are too many calls under way', async () => {
+  test('while there are too many calls', async () => {
     const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
     const { runner, attempts } = runnerWith(
       async (_attempt, init) => {
@@ -338,7 +345,7 @@ describe('nothing is sent', () => {
   })
 })
 
-describe('it is rejected at the start:', () => {
+describe('rejects at startup', () => {
   const create = (options: Partial<HttpRunnerOptions>) => () => scene.runnerFor(scene.node, options)
 
   test.each([
@@ -358,12 +365,12 @@ describe('it is rejected at the start:', () => {
     },
   )
 
-  test('a service without a name, or with a name that no token can carry', () => {
+  test("a service without a name, or with a name that isn't valid in a token", () => {
     for (const name of ['', 'a\n', 'x'.repeat(201)])
       expect(create({ service: { name, signingKeys: scene.signingKeys } })).toThrow(/^service.name must be/)
   })
 
-  test('keys that are missing, or that sign JWTs of users', () => {
+  test("missing keys, or keys that sign users' JWTs", () => {
     expect(create({ service: { name: 'edge', signingKeys: undefined } })).toThrow(
       /^SERVICE_SIGNING_KEYS is not set/,
     )
@@ -385,7 +392,7 @@ describe('over a unix socket', () => {
     servers.push(server)
     onTestFinished(stop)
   }
-  /** As the process ends: nobody waits for anything. */
+  /** Stops as at process exit, without waiting for calls. */
   async function stop(): Promise<void> {
     for (const server of servers.splice(0)) {
       server.closeAllConnections()
@@ -401,7 +408,7 @@ describe('over a unix socket', () => {
       onError: (error) => void scene.runnerErrors.push(error),
     })
 
-  test('a call is let in with what undici sends, and answered', async () => {
+  test('accepts a call that undici sends, and returns its result', async () => {
     await listen()
     const session = await scene.auth.signIn()
     const actor: Identity = await verifyJwt(session.token, scene.auth.config)
@@ -410,24 +417,24 @@ describe('over a unix socket', () => {
     expect(await endOf(runner().run({ ...SAVE, actor }))).toBe('SESSION_NOT_FOUND')
   })
 
-  test('that nobody listens on, a call is 503', async () => {
+  test('a call is 503 if no server listens', async () => {
     for (const call of [LIST, SAVE, withKey(SAVE)])
       expect(await endOf(runner().run(call))).toBe('SESSIONS_UNAVAILABLE')
   })
 
   test.each<[string, RunnerCall, { end: unknown; runs: number }]>([
-    ['a query is asked again', { ...LIST, path: 'work.wait' }, { end: 'done', runs: 2 }],
+    ['a query is sent again', { ...LIST, path: 'work.wait' }, { end: 'done', runs: 2 }],
     [
       'a mutation is not',
       { ...SAVE, path: 'work.waitAndWrite', input: undefined },
       { end: 'SESSIONS_UNAVAILABLE', runs: 1 },
     ],
     [
-      'a mutation with a key is executed once, and its outcome is asked for',
+      'a mutation with a key runs once, and its outcome is requested again',
       withKey({ ...SAVE, path: 'work.waitAndWrite', input: undefined }),
       { end: 'done', runs: 1 },
     ],
-  ])('whose listener is started anew during the call, %s', async (_what, call, { end, runs }) => {
+  ])('whose listener restarts during the call, %s', async (_what, call, { end, runs }) => {
     await listen()
     holdWork(scene.work)
     const outcome = endOf(runner().run(call))
@@ -439,21 +446,21 @@ describe('over a unix socket', () => {
     expect(scene.work.runs).toHaveLength(runs)
   })
 
-  test('whose process ends during a mutation with a key, nobody knows, and it is never executed again', async () => {
+  test('whose process ends during a mutation with a key, the outcome is unknown, and it never runs again', async () => {
     await listen()
     holdWork(scene.work)
     const call = withKey({ ...SAVE, path: 'work.waitAndWrite', input: undefined })
     const outcome = endOf(runner().run(call))
     await soon(() => expect(scene.work.runs).toHaveLength(1))
     await stop()
-    // Another process, with the same database: the one before never finishes.
+    // Another process with the same database. The previous one never finishes.
     await listen((await scene.openNode()).handler)
     expect(await outcome).toBe('SESSIONS_UNAVAILABLE')
     expect(await endOf(runner().run(call))).toBe('SESSIONS_UNAVAILABLE')
     expect(scene.work.runs).toHaveLength(1)
   })
 
-  test('a caller who leaves closes the connection, and the function hears of it', async () => {
+  test("a caller who leaves closes the connection, which aborts the function's signal", async () => {
     await listen()
     holdWork(scene.work)
     const left = new AbortController()
@@ -465,7 +472,7 @@ describe('over a unix socket', () => {
   })
 })
 
-test('without a fetch of its own it uses that of the platform', async () => {
+test("without its own fetch, it uses the platform's", async () => {
   const server = createServer(getRequestListener(scene.node.handler))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
@@ -480,7 +487,7 @@ test('without a fetch of its own it uses that of the platform', async () => {
   server.closeAllConnections()
 })
 
-test('answers of a large size arrive whole', async () => {
+test('large responses arrive completely', async () => {
   const runner = scene.runnerFor(scene.node, { fetch: overNoNetwork(scene.node.handler) })
   const call: RunnerCall = { ...LIST, path: 'work.large', input: 1_000_000 }
   expect(await runner.run(call)).toHaveLength(1_000_000)

@@ -27,7 +27,7 @@ afterAll(() => scene.close())
 
 const identityOf = ({ token }: TestSession) => verifyJwt(token, scene.auth.config)
 
-/** An error with all that a caller may go by. */
+/** Returns an error with everything that a caller may rely on. */
 async function errorOf(promise: Promise<unknown>): Promise<unknown> {
   try {
     return { accepted: await promise }
@@ -49,19 +49,19 @@ describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
   ['localRunner', (node, limits) => localRunner(node.functions, limits)],
   ['httpRunner', (node, limits) => scene.runnerFor(node, limits)],
 ])('%s', (name, runnerFor) => {
-  /** Calls the node of the scene. */
+  /** Calls the scene's node. */
   const run = (call: Partial<RunnerCall> & Pick<RunnerCall, 'path'>, node = scene.node) =>
     runnerFor(node).run({ type: 'query', input: undefined, actor: null, ...call })
   const save = (call: Partial<RunnerCall> = {}, node = scene.node) =>
     run({ type: 'mutation', path: 'report.save', input: { title: 'One' }, ...call }, node)
   const newKey = () => crypto.randomUUID()
 
-  describe('what crosses is JSON:', () => {
+  describe('serializes inputs and results as JSON:', () => {
     test.each<[string, unknown, unknown]>([
       ['nothing', undefined, undefined],
       ['null', null, null],
       ['a date', new Date(0), '1970-01-01T00:00:00.000Z'],
-      ['no number', Number.NaN, null],
+      ['not a number', Number.NaN, null],
       ['members that are undefined', { a: undefined, b: [undefined] }, { b: [null] }],
       ['an object of a class', new Map([['a', 1]]), {}],
       ['a name that every object has', JSON.parse('{"__proto__": 1}'), JSON.parse('{"__proto__": 1}')],
@@ -71,7 +71,7 @@ describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
       expect(await run({ type: 'mutation', path: 'work.echoAndWrite', input: given })).toEqual(expected)
     })
 
-    test('a result that has to be made JSON', async () => {
+    test('a result that must be converted to JSON', async () => {
       expect(await run({ path: 'work.answer' })).toEqual({
         at: '1970-01-01T00:00:00.000Z',
         list: [null, null],
@@ -80,13 +80,13 @@ describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
       expect(await run({ type: 'mutation', path: 'work.nothing' })).toBeUndefined()
     })
 
-    test('an input that JSON cannot say is the error of whoever wrote it, and nothing runs', async () => {
+    test("an input that isn't serializable is the caller's error, and nothing runs", async () => {
       await expect(run({ path: 'work.echo', input: 1n })).rejects.toThrow(TypeError)
       expect(scene.work.runs).toEqual([])
     })
   })
 
-  describe('the errors of a function keep what they say:', () => {
+  describe("a function's errors keep their content:", () => {
     test.each<[Failure, unknown]>([
       ['trpc', { code: 'PRECONDITION_FAILED', message: 'Write something first' }],
       ['wrapped', { code: 'BAD_REQUEST', message: 'The title is taken' }],
@@ -105,21 +105,21 @@ describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
       expect(scene.work.runs).toEqual(['work.fail'])
     })
 
-    test('what nobody threw on purpose is told to onError instead', async () => {
+    test('an unexpected error is reported to onError instead', async () => {
       await errorOf(run({ type: 'mutation', path: 'work.fail', input: 'unknown' }))
       expect(scene.node.errors).toMatchObject([{ message: 'SELECT password FROM user' }])
       await errorOf(run({ type: 'mutation', path: 'work.fail', input: 'trpc' }))
       expect(scene.node.errors).toHaveLength(1)
     })
 
-    test('an input that does not parse', async () => {
+    test("an input that doesn't parse", async () => {
       expect(await errorOf(save({ input: { title: 1 } }))).toMatchObject({
         code: 'BAD_REQUEST',
         message: expect.stringContaining('title'),
       })
     })
 
-    test.each(['work.stream', 'work.bigint'])('an answer that JSON cannot say: %s', async (path) => {
+    test.each(['work.stream', 'work.bigint'])("a result that isn't serializable: %s", async (path) => {
       const type = path === 'work.bigint' ? 'mutation' : 'query'
       const failed = { code: 'INTERNAL_SERVER_ERROR', message: 'The internal function failed' }
       expect(await errorOf(run({ type, path }))).toEqual(failed)
@@ -127,7 +127,7 @@ describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
     })
   })
 
-  describe('there is no such function:', () => {
+  describe("a function that doesn't exist:", () => {
     test.each<[RunnerCall['type'], string]>([
       ['query', 'report'],
       ['query', 'report.none'],
@@ -143,7 +143,7 @@ describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
       ['query', 'sallyport'],
     ])('a %s %s', async (type, path) => {
       expect(await errorOf(run({ type, path, input: { title: 'One' } }))).toEqual({
-        configuration: `There is no internal ${type} ${path}`,
+        configuration: `The internal ${type} ${path} was not found. Check the router and getAuth of defineInternalFunctions`,
         code: null,
       })
       expect(scene.work.runs).toEqual([])
@@ -151,7 +151,7 @@ describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
   })
 
   describe('the acting user', () => {
-    test('is who they are after Step 2', async () => {
+    test('is the one that Step 2 returned', async () => {
       const { session, user, identity } = Object(await run({ path: 'work.acting', actor }))
       expect(identity).toEqual({ ...actor, expiresAt: actor.expiresAt.toISOString() })
       expect(session).toMatchObject({ id: ada.sessionId, userId: ada.userId })
@@ -159,7 +159,7 @@ describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
       expect(user).toMatchObject({ id: ada.userId, role: 'user' })
     })
 
-    test('may be nobody', async () => {
+    test('is optional', async () => {
       expect(await run({ path: 'work.acting' })).toEqual({ identity: null, session: null, user: null })
     })
 
@@ -187,7 +187,7 @@ describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
 
     test.each<[string, Partial<Identity>, string]>([
       ['key has leaked', { keyId: 'gone' }, 'TOKEN_INVALID'],
-      ['issuer is nobody', { issuer: 'https://evil.example' }, 'TOKEN_INVALID'],
+      ['issuer is unknown', { issuer: 'https://evil.example' }, 'TOKEN_INVALID'],
       ['session is of another user', { userId: 'eve' }, 'SESSION_NOT_FOUND'],
     ])('whose %s is rejected: %3$s', async (_what, changes, reason) => {
       const rejected = { reason, retryAfterSeconds: null }
@@ -195,13 +195,13 @@ describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
       expect(scene.work.runs).toEqual([])
     })
 
-    test('who cannot be checked is neither let in nor signed out', async () => {
+    test("who can't be checked is neither accepted nor signed out", async () => {
       scene.store.answer = () => Promise.reject(new Error('The database is gone'))
       expect(await errorOf(save({ actor }))).toEqual(UNAVAILABLE)
       expect(scene.work.runs).toEqual([])
     })
 
-    test('who is rejected gets no stored result either', async () => {
+    test("who is rejected doesn't get a stored result either", async () => {
       const session = await scene.auth.signIn()
       const call = { actor: await identityOf(session), idempotencyKey: newKey() }
       expect(await save(call)).toMatchObject({ by: session.userId })
@@ -211,7 +211,7 @@ describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
   })
 
   describe('with an idempotency key', () => {
-    test('a mutation is executed once, and repeated as it was, on another node too', async () => {
+    test('a mutation runs once and returns the same result again, on another node too', async () => {
       const other = await scene.openNode()
       const call = { actor, idempotencyKey: newKey() }
       const first = await save(call)
@@ -220,16 +220,19 @@ describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
       expect(scene.work.runs).toEqual(['report.save'])
     })
 
-    test.each<Failure>(['trpc', 'unknown', 'limited', 'endpoint'])('so is an error: %s', async (input) => {
-      const call = { type: 'mutation', path: 'work.fail', input, idempotencyKey: newKey() } as const
-      const first = await errorOf(run(call))
-      expect(await errorOf(run(call))).toEqual(first)
-      expect(await errorOf(run(call, await scene.openNode()))).toEqual(first)
-      expect(scene.work.runs).toEqual(['work.fail'])
-    })
+    test.each<Failure>(['trpc', 'unknown', 'limited', 'endpoint'])(
+      'and returns the same error again: %s',
+      async (input) => {
+        const call = { type: 'mutation', path: 'work.fail', input, idempotencyKey: newKey() } as const
+        const first = await errorOf(run(call))
+        expect(await errorOf(run(call))).toEqual(first)
+        expect(await errorOf(run(call, await scene.openNode()))).toEqual(first)
+        expect(scene.work.runs).toEqual(['work.fail'])
+      },
+    )
 
     test.each(['', 'x'.repeat(201), 'a\u0000', '\ud800'])(
-      'that is none, nothing is called: %j',
+      'that is invalid, nothing runs: %j',
       async (key) => {
         await expect(save({ actor, idempotencyKey: key })).rejects.toThrow(
           'idempotencyKey must be 1 to 200 characters, none of them a control character',
@@ -238,14 +241,14 @@ describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
       },
     )
 
-    test('of twenty at once one is executed', async () => {
+    test('one of twenty concurrent calls runs', async () => {
       const call = { actor, idempotencyKey: newKey() }
       const results = await Promise.all(Array.from({ length: 20 }, () => save(call)))
       expect(new Set(results.map((result) => JSON.stringify(result))).size).toBe(1)
       expect(scene.work.runs).toEqual(['report.save'])
     })
 
-    test('one that runs on another node is neither executed nor known', async () => {
+    test("that is running on another node, the call doesn't run, and its outcome is unknown", async () => {
       const other = await scene.openNode()
       holdWork(scene.work)
       const call = { type: 'mutation', path: 'work.waitAndWrite', idempotencyKey: newKey() } as const
@@ -261,17 +264,17 @@ describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
     test.each<[string, Partial<RunnerCall>]>([
       ['another input', { input: { title: 'Two' } }],
       ['another function', { path: 'work.nothing', input: undefined }],
-    ])('that was used for %s it is rejected', async (_what, changes) => {
+    ])('that was used for %s, the call is rejected', async (_what, changes) => {
       const call = { actor, idempotencyKey: newKey() }
       await save(call)
       expect(await errorOf(save({ ...call, ...changes }))).toEqual({
         code: 'CONFLICT',
-        message: 'The idempotency key was used for another call',
+        message: 'The idempotency key was used for another call. Use a new key',
       })
       expect(scene.work.runs).toEqual(['report.save'])
     })
 
-    test('another user has keys of their own', async () => {
+    test('another user has separate keys', async () => {
       const eve = await scene.auth.signIn()
       const idempotencyKey = newKey()
       expect(await save({ actor, idempotencyKey })).toMatchObject({ by: ada.userId })
@@ -280,16 +283,16 @@ describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
       expect(scene.work.runs).toHaveLength(3)
     })
 
-    test('no auth endpoint is called, as what it answers is stored nowhere', async () => {
+    test("no auth endpoint is callable, since its response isn't stored", async () => {
       const path = 'sallyport.mutateEndpoint'
       const call = { type: 'mutation', path, input: {}, idempotencyKey: newKey() } as const
       expect(await errorOf(run(call))).toEqual({
-        configuration: `${path} takes no idempotency key: its response may hold secrets and is never stored`,
+        configuration: `${path} takes no idempotency key: its response is never stored. Call it without one`,
         code: null,
       })
     })
 
-    test('and without one every call is executed', async () => {
+    test('and without one, every call runs', async () => {
       await save()
       await save()
       expect(scene.work.runs).toHaveLength(2)
@@ -309,33 +312,33 @@ describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
       const limits = { maxBodyBytes: 100 }
       const tooLarge = {
         code: 'PAYLOAD_TOO_LARGE',
-        message: 'The input of the internal function is too large',
+        message: 'The input of the internal function is too large. Send less, or raise maxBodyBytes',
       }
-      // The body has 44 bytes besides.
+      // The body has another 44 bytes.
       expect(await runWith(limits, { path: 'work.echo', input: 'x'.repeat(52) })).toBe('x'.repeat(52))
       expect(await errorOf(runWith(limits, { path: 'work.echo', input: 'x'.repeat(60) }))).toEqual(tooLarge)
-      // Bytes count, not characters.
+      // The limit is in bytes, not characters.
       expect(await errorOf(runWith(limits, { path: 'work.echo', input: '☃'.repeat(25) }))).toEqual(tooLarge)
       expect(scene.work.runs).toEqual(['work.echo'])
     })
 
-    test('an answer that is too large is an error', async () => {
+    test('a response that is too large is an error', async () => {
       const node = scene.addNode({ maxResponseBytes: 100 })
       const failed = { code: 'INTERNAL_SERVER_ERROR', message: 'The internal function failed' }
-      // The envelope has 48 bytes besides.
+      // The envelope has another 48 bytes.
       expect(await run({ path: 'work.large', input: 52 }, node)).toHaveLength(52)
       expect(await errorOf(run({ path: 'work.large', input: 53 }, node))).toEqual(failed)
       expect(node.errors).toMatchObject([{ name: 'RangeError' }])
     })
 
-    test('a function that takes too long is not waited for', async () => {
+    test('a function that takes too long is not awaited', async () => {
       holdWork(scene.work)
       const call = { path: 'work.waitAndWrite', type: 'mutation' } as const
       expect(await errorOf(runWith({ timeoutMs: 300 }, call))).toEqual(UNAVAILABLE)
       expect(scene.work.signal?.aborted).toBe(true)
     })
 
-    test('there are so many calls at a time, those that nobody waits for included', async () => {
+    test('the number of concurrent calls, including abandoned ones', async () => {
       holdWork(scene.work)
       const node = scene.addNode({ maxConcurrent: 2 })
       const runner = name === 'localRunner' ? runnerFor(node, { maxConcurrent: 2 }) : runnerFor(node)
@@ -360,7 +363,7 @@ describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
       ['maxConcurrent', 0],
       ['maxBodyBytes', -1],
       ['maxResponseBytes', 1.5],
-    ])('%s of %d cannot work', (limit, value) => {
+    ])('reject an invalid %s of %d', (limit, value) => {
       expect(() => runnerFor(scene.node, { [limit]: value })).toThrow(
         `${limit} must be a positive whole number`,
       )
@@ -368,7 +371,7 @@ describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
   })
 
   describe('a caller who leaves', () => {
-    test('waits no longer, and a function that nobody waits for is told so', async () => {
+    test("stops waiting, and the abandoned function's signal aborts", async () => {
       holdWork(scene.work)
       const left = new AbortController()
       const call = run({ type: 'mutation', path: 'work.waitAndWrite', signal: left.signal })
@@ -378,7 +381,7 @@ describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
       await soon(() => expect(scene.work.signal?.aborted).toBe(true))
     })
 
-    test('because their session ended hears why', async () => {
+    test('because their session ended gets the reason', async () => {
       holdWork(scene.work)
       const left = new AbortController()
       const call = run({ path: 'work.wait', signal: left.signal })
@@ -391,16 +394,16 @@ describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
     test.each([
       ['without an idempotency key', {}],
       ['with one', { idempotencyKey: newKey() }],
-    ])('before the call begins runs nothing, %s', async (_what, key) => {
+    ])('before the call starts runs nothing, %s', async (_what, key) => {
       const signal = AbortSignal.abort()
       const call = run({ type: 'mutation', path: 'work.nothing', signal, ...key })
       expect(await errorOf(call)).toMatchObject({ code: 'CLIENT_CLOSED_REQUEST' })
-      // Whatever was under way has come to its end.
+      // Everything in flight has finished.
       await save()
       expect(scene.work.runs).toEqual(['report.save'])
     })
 
-    test('before Step 2 has answered keeps the function from running', async () => {
+    test('before Step 2 has completed keeps the function from running', async () => {
       const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
       const asked = Promise.withResolvers<void>()
       scene.store.answer = async (find) => {
@@ -414,13 +417,13 @@ describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
       left.abort()
       expect(await errorOf(call)).toMatchObject({ code: 'CLIENT_CLOSED_REQUEST' })
       answer()
-      // Whatever was under way has come to its end.
+      // Everything in flight has finished.
       scene.store.answer = null
       await save({ actor })
       expect(scene.work.runs).toEqual(['report.save'])
     })
 
-    test('leaves a function with an idempotency key alone: its result is asked for later', async () => {
+    test("doesn't abort a function with an idempotency key, whose result is requested later", async () => {
       holdWork(scene.work)
       const left = new AbortController()
       const call = { type: 'mutation', path: 'work.waitAndWrite', idempotencyKey: newKey() } as const

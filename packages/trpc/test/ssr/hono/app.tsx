@@ -1,15 +1,18 @@
-import { authAwareRetry, authLink, createAuthClient } from '@sallyport/trpc/client'
+'use client'
+
+import { authLink, createAuthClient } from '@sallyport/trpc/client'
 import { AuthLoading, AuthProvider, SignedIn, SignedOut, useAuth } from '@sallyport/trpc/react'
 import type { HydrationState } from '@sallyport/trpc/ssr'
-import { QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query'
+import { type QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query'
 import { createTRPCClient, httpBatchLink } from '@trpc/client'
 import { createTRPCContext } from '@trpc/tanstack-react-query'
-import type { auth } from './auth-server.ts'
+import type { ReactNode } from 'react'
+import type { auth } from './context.ts'
 import type { AppRouter } from './router.ts'
 
 const { TRPCProvider, useTRPC } = createTRPCContext<AppRouter>()
 
-/** In the browser once, on the server for each page. */
+/** Call it once in the browser, and for each page on the server. */
 export function createClients(state: HydrationState) {
   const authClient = createAuthClient<typeof auth.api>({ hydrate: state })
   const trpcClient = createTRPCClient<AppRouter>({
@@ -18,44 +21,44 @@ export function createClients(state: HydrationState) {
   return { authClient, trpcClient }
 }
 
-export const createQueryClient = () =>
-  new QueryClient({
-    defaultOptions: {
-      // What has come with the page is not fetched again at once.
-      queries: { staleTime: 30_000, ...authAwareRetry },
-    },
-  })
-
-export interface AppProps extends ReturnType<typeof createClients> {
+interface ProvidersProps extends ReturnType<typeof createClients> {
   readonly queryClient: QueryClient
+  readonly children: ReactNode
 }
 
-export function App({ authClient, trpcClient, queryClient }: AppProps) {
+export function Providers({ authClient, trpcClient, queryClient, children }: ProvidersProps) {
   return (
     <QueryClientProvider client={queryClient}>
       <AuthProvider client={authClient} queryClient={queryClient}>
         <TRPCProvider trpcClient={trpcClient} queryClient={queryClient}>
-          <SignedIn>
-            <Notes />
-          </SignedIn>
-          <SignedOut>Sign in</SignedOut>
-          <AuthLoading>One moment</AuthLoading>
+          {children}
         </TRPCProvider>
       </AuthProvider>
     </QueryClientProvider>
   )
 }
 
-function Notes() {
-  const { signOut } = useAuth()
-  const trpc = useTRPC()
-  const { data = [] } = useQuery(trpc.notes.list.queryOptions())
+export function App() {
   return (
     <>
-      {data.map(({ id, text }) => (
+      <SignedIn>
+        <Notes />
+      </SignedIn>
+      <SignedOut>Sign in</SignedOut>
+      <AuthLoading>One moment</AuthLoading>
+    </>
+  )
+}
+
+function Notes() {
+  const { signOut } = useAuth()
+  const notes = useQuery(useTRPC().notes.list.queryOptions())
+  return (
+    <>
+      {notes.data?.map(({ id, text }) => (
         <p key={id}>{text}</p>
       ))}
-      <button type="button" onClick={() => void signOut()}>
+      <button type="button" onClick={signOut}>
         Sign out
       </button>
     </>

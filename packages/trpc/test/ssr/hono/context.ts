@@ -1,4 +1,6 @@
+import type { TestAuth } from '@sallyport/core/testing'
 import type { DatabaseContext } from '@sallyport/trpc'
 
-/** Stands for the context of an app. */
+/** The types of an app's `context.ts`. */
+export declare const auth: TestAuth
 export type Context = DatabaseContext

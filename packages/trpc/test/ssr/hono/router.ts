@@ -6,7 +6,7 @@ const t = initTRPC.context<DatabaseContext>().create({
 })
 const protectedProcedure = t.procedure.use(sessionMiddleware)
 
-/** What a user has written, to attack the page that shows it. */
+/** A user's text that attacks the page that shows it. */
 export const EVIL_TEXT = '</script><script>window.harmed = true</script><!--'
 
 export const appRouter = t.router({

@@ -2,9 +2,10 @@ import { AuthProvider } from '@sallyport/trpc/react'
 import { QueryClientProvider, useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { createRoot } from 'react-dom/client'
-import { Hydrated } from '../../types/next/app/providers.tsx'
-import { createClients, createQueryClient } from '../hono/app.tsx'
+import { Hydrated } from '../../types/next/app/user.tsx'
+import { createClients } from '../hono/app.tsx'
 import type { Rendered } from '../hono/pages.tsx'
+import { createQueryClient } from '../hono/query-client.ts'
 
 const text = document.getElementById('rendered')?.textContent ?? ''
 const { state, queries }: Rendered = JSON.parse(text)
@@ -12,7 +13,7 @@ const { authClient } = createClients(state)
 const queryClient = createQueryClient()
 let mounted = 0
 
-/** What a page has below the boundary. */
+/** The content below the boundary. */
 function Counted() {
   useQuery({ queryKey: ['never'], enabled: false })
   useEffect(() => {
@@ -37,7 +38,7 @@ export const signIn = async (email: string, password: string): Promise<void> => 
   await authClient.api.signInEmail({ email, password })
 }
 
-/** All that the cache holds, how often the page was built, and for whom. */
+/** Returns the cached data, the number of mounts, and the user. */
 export const look = (): { data: string; mounted: number; userId: string | null } => {
   const data = queryClient.getQueryCache().getAll()
   return {

@@ -5,7 +5,7 @@ import type { auth } from './auth-server.ts'
 import type { AppRouter } from './router.ts'
 import { baseUrl } from './settings.ts'
 
-/** A program that keeps its tokens in memory. */
+/** Opens a program that keeps its tokens in memory. */
 export function openClient() {
   const kept = new Map<string, string>()
   const storage = {

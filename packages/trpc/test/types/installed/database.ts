@@ -3,7 +3,7 @@ import { openSqlite } from '@sallyport/core/sqlite'
 import { type AuthTables, authColumns } from './generated/database.ts'
 import { databaseUrl } from './settings.ts'
 
-/** The tables of this app, beside those of its auth definition. */
+/** The app's tables, and those of its auth definition. */
 interface Tables extends AuthTables {
   note: { userId: string; text: string }
 }
@@ -16,5 +16,5 @@ await database.db.schema
   .addColumn('text', 'text', (column) => column.notNull())
   .execute()
 
-/** The other database. */
+/** Opens the other database. */
 export const openOnPostgres = (url: string) => openPostgres<Tables>(url, { columns: authColumns })

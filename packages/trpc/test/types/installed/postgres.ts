@@ -3,7 +3,7 @@ import authDefinition from './auth.ts'
 import { openOnPostgres } from './database.ts'
 import { baseUrl } from './settings.ts'
 
-/** What a session on PostgreSQL is answered, while it lives and when its row has gone. */
+/** Returns the results for a session on PostgreSQL, while it is valid and after its row was deleted. */
 export async function answersOnPostgres(url: string): Promise<string[]> {
   const database = await openOnPostgres(url)
   const auth = await createAuth(authDefinition, database)

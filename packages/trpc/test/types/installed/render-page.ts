@@ -5,12 +5,12 @@ import { renderToString } from 'react-dom/server'
 import { authConfig } from './auth.config.ts'
 import { auth } from './auth-server.ts'
 import { pageContext } from './context.ts'
-import { createQueryClient, Page } from './page.tsx'
+import { createQueryClient, Page } from './notes-page.tsx'
 import { appRouter } from './router.ts'
 
 const serverAuth = createServerAuth({ config: authConfig, token: auth.handler })
 
-/** A page with the notes of whoever is signed in. */
+/** Renders a page with the signed-in user's notes. */
 export async function renderPage(request: Request): Promise<string> {
   const page = await serverAuth(request)
   const queryClient = createQueryClient()

@@ -1,4 +1,4 @@
-// Run against the installed tarballs by `pnpm test:packages`: it ends with 0 where every step was as it must be.
+// Runs against the installed tarballs with `pnpm test:packages`. Exits with 0 if every step passed.
 import assert from 'node:assert/strict'
 import { createTRPCClient, createWSClient, httpBatchLink, wsLink } from '@trpc/client'
 import { WebSocket } from 'ws'
@@ -14,7 +14,7 @@ import { statesOfTestSession } from './states.ts'
 const account = { email: 'ada@example.com', password: 'correct horse battery staple' }
 const { db } = database
 
-// Anyone is rejected.
+// Anonymous callers are rejected.
 const stranger = createTRPCClient<AppRouter>({ links: [httpBatchLink({ url: `${baseUrl}/trpc` })] })
 assert.deepEqual(await rejection(stranger.me.query()), [401, 'TOKEN_MISSING'])
 
@@ -56,7 +56,7 @@ const page = await renderPage(new Request(baseUrl, { headers: { cookie } }))
 assert.match(page, /<p>From a socket<\/p>.*authenticated/)
 assert.match(await renderPage(new Request(baseUrl)), /Sign in/)
 
-// A program signs in, with the clients of the library.
+// A program signs in with the library's clients.
 const program = openClient()
 await program.authClient.api.signInEmail(account)
 assert.equal(program.authClient.getState().status, 'authenticated')
@@ -64,7 +64,7 @@ assert.equal((await program.overHttp.notes.query()).length, 2)
 await program.overSocket.removeNotes.mutate()
 assert.deepEqual(await program.overHttp.notes.query(), [])
 
-// The rows of all sessions go: every call and every stream is over.
+// Deleting all sessions ends every call and stream.
 const streamOver = new Promise<unknown>((resolve, reject) => {
   overSocket.ticks.subscribe(undefined, {
     onData: (tick) => {
@@ -94,7 +94,7 @@ closeServer()
 await database.close()
 process.exit()
 
-/** The status and the reason that a call is rejected with. */
+/** Returns the status and the reason of a rejected call. */
 async function rejection(call: Promise<unknown>): Promise<unknown[]> {
   const error = await call.then(
     () => assert.fail('The call was accepted'),

@@ -1,7 +1,7 @@
 import { isAuthError, sessionsOf, validateSession, verifyJwt } from '@sallyport/core'
 import { createTestAuth } from '@sallyport/core/testing'
 
-/** What both steps answer to a session of a test, while it lives and when it has been revoked. */
+/** Returns both steps' results for a test session, while it is valid and after its revocation. */
 export async function statesOfTestSession(): Promise<string[]> {
   const auth = await createTestAuth()
   const session = await auth.signIn()

@@ -7,7 +7,7 @@ const serverAuth = createServerAuth({
   token: { url: process.env.AUTH_URL ?? 'http://localhost:3000' },
 })
 
-/** Server components cannot set cookies, so a JWT that is due is replaced before they are rendered. */
+/** Refreshes the JWT before server components run, because they can't set cookies. */
 export async function proxy(request: NextRequest) {
   const page = await serverAuth(request)
   const response = NextResponse.next({ request: { headers: page.headers } })
@@ -19,7 +19,7 @@ export const config = {
   matcher: [
     {
       source: '/((?!api|trpc|_next/static|_next/image|favicon.ico).*)',
-      // The router of Next.js asks for pages ahead of time.
+      // Prefetches of the router.
       missing: [{ type: 'header', key: 'next-router-prefetch' }],
     },
   ],

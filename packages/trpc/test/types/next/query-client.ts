@@ -1,9 +1,4 @@
-import { authAwareRetry } from '@sallyport/trpc/client'
-import { QueryClient } from '@tanstack/react-query'
+import { createQueryClient as create } from '../../ssr/hono/query-client.ts'
 
-export const createQueryClient = () =>
-  new QueryClient({
-    defaultOptions: {
-      queries: { staleTime: 30_000, ...authAwareRetry },
-    },
-  })
+// In an app, this file is next to the folder `app`.
+export const createQueryClient = create

@@ -1,5 +1,5 @@
-import { answer } from '../../../web.ts'
+import { respond } from '../../../web.ts'
 
-const handle = (request: Request) => answer(request, request.headers.get('x-real-ip') ?? undefined)
+const handle = (request: Request) => respond(request, request.headers.get('x-real-ip') ?? undefined)
 
 export { handle as GET, handle as OPTIONS, handle as POST }

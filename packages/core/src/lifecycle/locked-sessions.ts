@@ -1,0 +1,69 @@
+import type { Selectable } from 'kysely'
+import type { SessionTable, UserTable } from '../database/schema.ts'
+import type { AuthTransaction } from '../database/session-database.ts'
+import { type AddedColumns, type AddedLists, addedLists, NO_COLUMNS } from '../session/added-columns.ts'
+import type { Session, SessionKey, SessionReader } from '../session/session.ts'
+import { type Row, toSession } from '../session/session-row.ts'
+import { type ProvedSession, validateSession } from '../session/validate-session.ts'
+
+export const LOCK_TIMEOUT_MS = 5_000
+
+/** Reads a row and locks it until the transaction ends. Returns undefined if it doesn't exist. */
+type LockRow = (key: SessionKey) => Promise<Row | undefined>
+
+/** Creates a reader for Step 2 that locks and reads the user, then the session. */
+export function lockedReader(
+  rows: { readonly lockUser: LockRow; readonly lockSession: LockRow },
+  added: AddedLists | null = null,
+): SessionReader {
+  return {
+    async findSession(key) {
+      const user = await rows.lockUser(key)
+      const session = user && (await rows.lockSession(key))
+      return user && session ? toSession(key, { user, session }, added) : null
+    },
+  }
+}
+
+/**
+ * Creates the reader for Step 2 inside a transaction that is about to write. It sees every committed
+ * revocation, and an uncommitted one waits for the end of this transaction.
+ */
+export function lockedSessions(trx: AuthTransaction, columns: AddedColumns = NO_COLUMNS): SessionReader {
+  const rows = {
+    lockUser: ({ userId }: SessionKey) => lockUser(trx, userId),
+    lockSession: (key: SessionKey) => lockSession(trx, key),
+  }
+  return lockedReader(rows, addedLists(columns))
+}
+
+export function validateLocked(
+  identity: ProvedSession,
+  { trx, columns, now }: { trx: AuthTransaction; columns: AddedColumns; now: () => Date },
+): Promise<Session> {
+  return validateSession(identity, lockedSessions(trx, columns), { now, lookupTimeoutMs: LOCK_TIMEOUT_MS })
+}
+
+/** Locks a user until the transaction ends. Returns undefined if the user doesn't exist. */
+export function lockUser(trx: AuthTransaction, userId: string): Promise<Selectable<UserTable> | undefined> {
+  return trx.selectFrom('user').selectAll().where('id', '=', userId).forNoKeyUpdate().executeTakeFirst()
+}
+
+/** Locks a session of a user until the transaction ends. Lock the user first. */
+export function lockSession(
+  trx: AuthTransaction,
+  { sessionId, userId }: SessionKey,
+): Promise<Selectable<SessionTable> | undefined> {
+  const session = trx.selectFrom('session').selectAll().where('id', '=', sessionId)
+  return session.where('userId', '=', userId).forNoKeyUpdate().executeTakeFirst()
+}
+
+/**
+ * Locks users in the order of their ids until the transaction ends, and returns the ids that exist. Every
+ * change locks the user's row before a session's row, so two changes never deadlock.
+ */
+export async function lockUsers(trx: AuthTransaction, userIds: readonly string[]): Promise<string[]> {
+  if (userIds.length === 0) return []
+  const users = trx.selectFrom('user').select('id').where('id', 'in', userIds).orderBy('id')
+  return (await users.forNoKeyUpdate().execute()).map(({ id }) => id)
+}

@@ -1,6 +1,0 @@
-/** The status of an answer, and its code where it is a rejection: `401 TOKEN_MISSING`. Reads the body. */
-export async function answerOf(answer: Response | Promise<Response>): Promise<string> {
-  const response = await answer
-  const { code } = await response.json()
-  return code === undefined ? `${response.status}` : `${response.status} ${code}`
-}

@@ -1,0 +1,15 @@
+import { useAppAuth } from '../clients.ts'
+import { LinkAction } from '../ui/link-action.tsx'
+
+export function UndoEmailChange() {
+  const { client } = useAppAuth()
+  return (
+    <LinkAction
+      title="Undo the email change"
+      description="Restores your former email and signs out all browsers. You then get a link for a new password."
+      action="Restore email"
+      success="Your former email is restored."
+      run={(token) => client.api.undoEmailChange({ token })}
+    />
+  )
+}

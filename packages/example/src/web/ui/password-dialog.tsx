@@ -1,0 +1,63 @@
+import { Button, Dialog, Flex } from '@radix-ui/themes'
+import { useSensitive } from '@sallyport/trpc/react'
+import { useMutation } from '@tanstack/react-query'
+import { useRef } from 'react'
+import { useAppAuth } from '../clients.ts'
+import { ActionButton } from './action-button.tsx'
+import { Field } from './field.tsx'
+import { Form } from './form.tsx'
+import { Problem, passwordProblem } from './problem.tsx'
+
+/**
+ * Asks for the password when the server rejects a call because the session isn't fresh. One serves the whole
+ * app.
+ */
+export function PasswordDialog() {
+  const { isAsking, confirm, cancel, error } = useSensitive()
+  const { signOut } = useAppAuth()
+  const signInAgain = () => {
+    cancel()
+    void signOut()
+  }
+  const before = useRef<HTMLElement>(null)
+  const send = useMutation({
+    mutationFn: (values: FormData) => confirm({ password: String(values.get('password')) }),
+  })
+  return (
+    <Dialog.Root open={isAsking} onOpenChange={(isOpen) => isOpen || cancel()}>
+      <Dialog.Content
+        maxWidth="24rem"
+        onOpenAutoFocus={() => {
+          before.current = document.activeElement instanceof HTMLElement ? document.activeElement : null
+        }}
+        onCloseAutoFocus={(event) => {
+          // The dialog has no trigger that could get the focus back.
+          event.preventDefault()
+          const { current } = before
+          ;(current?.isConnected ? current : document.getElementById('main'))?.focus()
+        }}
+      >
+        <Dialog.Title>Confirm your password</Dialog.Title>
+        <Dialog.Description size="2" mb="4">
+          This action requires a recent sign-in. It continues after you enter your password.
+        </Dialog.Description>
+        <Form onFilled={(values) => send.mutate(values)}>
+          <Field label="Password" name="password" type="password" autoComplete="current-password" required />
+          <Problem error={passwordProblem(error)} />
+          <Flex gap="3" justify="end" wrap="wrap">
+            {/* For users without a password: a new sign-in starts a fresh session. */}
+            <Button type="button" variant="soft" color="gray" onClick={signInAgain}>
+              Sign in again
+            </Button>
+            <Button type="button" variant="soft" color="gray" onClick={cancel}>
+              Cancel
+            </Button>
+            <ActionButton type="submit" isPending={send.isPending}>
+              Confirm
+            </ActionButton>
+          </Flex>
+        </Form>
+      </Dialog.Content>
+    </Dialog.Root>
+  )
+}

@@ -1,0 +1,159 @@
+import { describe, expect, test } from 'vitest'
+import { logOf, newEmail, openControlRoom, PASSWORD } from './open-control-room.ts'
+import { violationsOf } from './page-checks.ts'
+
+const room = openControlRoom()
+
+test.each([
+  { name: 'Ada', email: 'ada@example.com' },
+  { name: 'Grace', email: 'grace@example.com' },
+])('in development, one click signs in as $name', async ({ name, email }) => {
+  const { page, open } = await room.openBrowser()
+  await open('/sign-in')
+  await page.getByRole('button', { name: `Sign in as ${name}` }).click()
+  await page.getByRole('banner').getByText(email).waitFor()
+})
+
+describe('without JavaScript', () => {
+  test('a guest signs in on the page they opened, after a wrong password', async () => {
+    const { page, mayLog } = await room.openBrowser({ javaScriptEnabled: false })
+    const { email } = await room.createUser('A note')
+    mayLog(logOf(401))
+    await page.goto('/sessions')
+    await page.getByLabel('Email').fill(email)
+    await page.getByLabel('Password').fill('a wrong password')
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.getByRole('alert').getByText('Email or password is wrong').waitFor()
+    expect(await page.getByLabel('Email').inputValue()).toBe(email)
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.getByText('This browser', { exact: true }).waitFor()
+    expect(new URL(page.url()).pathname).toBe('/sessions')
+  })
+
+  test('a guest signs up, after an email that is taken', async () => {
+    const { page, mayLog } = await room.openBrowser({ javaScriptEnabled: false })
+    mayLog(logOf(409))
+    const email = newEmail()
+    await page.goto('/sign-up')
+    await page.getByLabel('Name').fill('Alan')
+    await page.getByLabel('Email').fill('grace@example.com')
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Sign up' }).click()
+    await page.getByRole('alert').getByText('An account with this email exists').waitFor()
+    expect(await page.getByLabel('Name').inputValue()).toBe('Alan')
+    await page.getByLabel('Email').fill(email)
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Sign up' }).click()
+    await page.getByRole('banner').getByText(email).waitFor()
+  })
+
+  test('a demo user signs in, and a link for a new password is requested', async () => {
+    const { page } = await room.openBrowser({ javaScriptEnabled: false })
+    await page.goto('/forgot-password')
+    await page.getByLabel('Email').fill(newEmail())
+    await page.getByRole('button', { name: 'Send link' }).click()
+    await page.getByText('If this account exists, the link has been sent.').waitFor()
+    await page.goto('/sign-in')
+    await page.getByRole('button', { name: 'Sign in as Grace' }).click()
+    await page.getByRole('banner').getByText('grace@example.com').waitFor()
+  })
+})
+
+test('a forgotten password is replaced by the printed link, once', async () => {
+  const { page, open, mayLog } = await room.openBrowser()
+  const { email } = await room.createUser('A note to find again')
+  await open('/sign-in')
+  await page.getByRole('link', { name: 'Forgot password?' }).click()
+  // Both pages have a field for the email.
+  await page.getByRole('heading', { name: 'Forgot password' }).waitFor()
+  await page.getByLabel('Email').fill(email)
+  await page.getByRole('button', { name: 'Send link' }).click()
+  await page.getByText('If this account exists, the link has been sent.').waitFor()
+  const [, link = ''] = await room.printed(new RegExp(`${email} \\(reset-password\\): (\\S+)\\n`))
+
+  await open(link)
+  await page.getByLabel('New password').fill('another long password')
+  await page.getByRole('button', { name: 'Set password' }).click()
+  await page.getByText('Your password has been changed.').waitFor()
+  await page.getByRole('main').getByRole('link', { name: 'Sign in' }).click()
+  await page.getByLabel('Email').fill(email)
+  await page.getByLabel('Password').fill('another long password')
+  await page.keyboard.press('Enter')
+  await page.getByText('A note to find again').waitFor()
+
+  mayLog(logOf(400))
+  await open(link)
+  await page.getByLabel('New password').fill('a third long password')
+  await page.getByRole('button', { name: 'Set password' }).click()
+  await page.getByText('This link has expired or has been used').waitFor()
+  await open('/reset-password')
+  await page.getByLabel('New password').fill('a third long password')
+  await page.getByRole('button', { name: 'Set password' }).click()
+  await page.getByText('This link is incomplete.').waitFor()
+  expect(await page.getByRole('link', { name: 'Request another link' }).isVisible()).toBe(true)
+})
+
+test('the link that is printed after a sign-up confirms the email', async () => {
+  const { email } = await room.createUser('A note')
+  const [, link = ''] = await room.printed(new RegExp(`${email} \\(verify-email\\): (\\S+)\\n`))
+  const { page, open } = await room.openBrowser()
+  await open(link)
+  await page.getByRole('button', { name: 'Confirm email' }).click()
+  await page.getByText('Your email is confirmed.').waitFor()
+  const users = room.db.selectFrom('user').select('emailVerified').where('email', '=', email)
+  expect(Boolean((await users.executeTakeFirstOrThrow()).emailVerified)).toBe(true)
+})
+
+test('organizations: create, invite, accept after a sign-up, switch', async () => {
+  const owner = await room.signUp({ name: 'Ada' })
+  const { page } = owner
+  await owner.open('/organizations')
+  await page.getByText('No organizations yet.').waitFor()
+  for (const name of ['Acme', 'Beta']) {
+    await page.getByLabel('New organization').fill(name)
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('table', { name: 'Your organizations' }).getByText(name).waitFor()
+  }
+  const members = page.getByRole('table', { name: 'Members of Acme' })
+  await members.getByText('owner').waitFor()
+  const email = newEmail()
+  await page.getByLabel('Email to invite').fill(email)
+  await page.getByLabel('Role').selectOption('admin')
+  await page.getByRole('button', { name: 'Invite' }).click()
+  await page.getByText(`Invited ${email}.`).waitFor()
+  expect(await violationsOf(page)).toEqual([])
+  const [, link = ''] = await room.printed(new RegExp(`${email} may join Acme as admin: (\\S+)\\n`))
+
+  // The guest opens the link, creates an account, and returns to the invitation.
+  const guest = await room.openBrowser()
+  await guest.open(link)
+  await guest.page.getByRole('link', { name: 'Create an account' }).click()
+  await guest.page.getByLabel('Name').fill('Grace')
+  await guest.page.getByLabel('Email').fill(email)
+  await guest.page.getByLabel('Password').fill(PASSWORD)
+  await guest.page.getByRole('button', { name: 'Sign up' }).click()
+  await guest.page.getByRole('button', { name: 'Accept invitation' }).click()
+  await guest.page.getByText('You are a member of the organization.').waitFor()
+  await guest.page.getByRole('link', { name: 'Go to your organizations' }).click()
+  const membersSeen = guest.page.getByRole('table', { name: 'Members of Acme' })
+  await membersSeen.getByRole('rowheader', { name: 'Ada', exact: true }).waitFor()
+
+  await page.getByRole('button', { name: 'Switch to Beta' }).click()
+  await page.getByRole('table', { name: 'Members of Beta' }).getByText(owner.email).waitFor()
+  expect(await page.getByRole('table', { name: 'Members of Beta' }).getByText(email).count()).toBe(0)
+})
+
+test('an invitation for another account is rejected, and the user can sign out', async () => {
+  const owner = await room.signUp()
+  await owner.call('organizations.create', { name: 'Gamma' })
+  const email = newEmail()
+  await owner.call('organizations.invite', { email, role: 'member' })
+  const [, link = ''] = await room.printed(new RegExp(`${email} may join Gamma as member: (\\S+)\\n`))
+  owner.mayLog(logOf(403))
+  await owner.open(link)
+  await owner.page.getByRole('button', { name: 'Accept invitation' }).click()
+  await owner.page.getByText('Sign in with the email address that was invited').waitFor()
+  await owner.page.getByRole('button', { name: 'Sign out' }).click()
+  await owner.page.getByLabel('Email').waitFor()
+})

@@ -1,0 +1,218 @@
+import { describe, expect, test } from 'vitest'
+import { logOf, newEmail, openControlRoom, PASSWORD } from './open-control-room.ts'
+import { violationsOf } from './page-checks.ts'
+import type { Visitor } from './visitor.ts'
+
+const room = openControlRoom()
+
+const ada = room.share(() => room.signUp({ name: 'Ada', role: 'admin' }))
+
+/** Opens the page of a new user as an admin. The user has their notes open. */
+async function openUser(): Promise<{ admin: Visitor; user: Visitor }> {
+  const [admin, user] = [await ada(), await room.signUp()]
+  await user.open('/notes')
+  await admin.open(`/admin/users/${user.userId}`)
+  return { admin, user }
+}
+
+/** Ends the freshness of a user's sessions. */
+const endFreshness = ({ userId }: Visitor) =>
+  room.db
+    .updateTable('session')
+    .set({ lastAuthenticatedAt: new Date(Date.now() - 16 * 60_000) })
+    .where('userId', '=', userId)
+    .execute()
+
+test('revokes a session after a confirmation: its browser is signed out at once', async () => {
+  const { admin, user } = await openUser()
+  user.mayLog(logOf(401))
+  const { page } = admin
+  await page.getByRole('button', { name: /^Revoke .* last seen / }).click()
+  const question = page.getByRole('alertdialog', { name: 'Revoke this session?' })
+  await question.getByRole('button', { name: 'Cancel' }).click()
+  expect(await user.page.getByText(user.email).count()).toBe(1)
+  await page.getByRole('button', { name: /^Revoke .* last seen / }).click()
+  await question.getByRole('button', { name: 'Revoke session' }).click()
+  await user.page.getByText('Your session has ended').waitFor()
+  await page.getByText("This user isn't signed in.").waitFor()
+  expect(await user.titles()).toEqual(['Notes', 'Sign in'])
+
+  await page.getByRole('link', { name: 'Audit trail of this user' }).click()
+  await page
+    .getByText(`A session of ${user.email} was ended by ${admin.email}: revoked by an admin.`)
+    .waitFor()
+})
+
+test('revokes all sessions of a user after a confirmation', async () => {
+  const { admin, user } = await openUser()
+  user.mayLog(logOf(401))
+  await room.signIn(user.email)
+  await admin.page.getByRole('button', { name: 'Revoke all sessions' }).click()
+  await admin.page.getByRole('alertdialog').getByRole('button', { name: 'Revoke sessions' }).click()
+  await admin.page.getByText("This user isn't signed in.").waitFor()
+  await user.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+})
+
+describe('a ban', () => {
+  test('replaces the page of the user, which returns soon after the ban is lifted', async () => {
+    const { admin, user } = await openUser()
+    user.mayLog(logOf(403))
+    await admin.page.getByRole('button', { name: 'Ban' }).click()
+    const dialog = admin.page.getByRole('dialog', { name: `Ban ${user.email}?` })
+    expect(await violationsOf(admin.page)).toEqual([])
+    await dialog.getByLabel('Reason').fill('Too many notes')
+    await dialog.getByLabel('1 day').check()
+    await dialog.getByRole('button', { name: 'Ban' }).click()
+
+    const { page } = user
+    await page.getByRole('heading', { name: 'Account banned' }).waitFor()
+    expect(await violationsOf(page)).toEqual([])
+    for (const name of ['Try again', 'Sign out'])
+      expect(await page.getByRole('main').getByRole('button', { name }).isVisible()).toBe(true)
+    await admin.page.getByText(/Banned until .*: Too many notes/).waitFor()
+    // The session is kept.
+    expect(await user.titles()).toEqual(['Notes', 'Account banned'])
+
+    await admin.page.getByRole('button', { name: 'Lift ban' }).click()
+    // Without a click or a reload.
+    await page.getByLabel('New note').waitFor()
+    await user.call('notes.add', { text: 'After the ban' })
+    await page.getByText('After the ban').waitFor()
+  })
+
+  test('"Try again" checks at once', async () => {
+    const user = await room.signUp()
+    user.mayLog(logOf(403))
+    const setBanned = (banned: boolean) =>
+      room.db.updateTable('user').set({ banned }).where('id', '=', user.userId).execute()
+    await setBanned(true)
+    await user.open('/notes')
+    await user.page.getByRole('heading', { name: 'Account banned' }).waitFor()
+    await setBanned(false)
+    await user.page.getByRole('button', { name: 'Try again' }).click()
+    await user.page.getByLabel('New note').waitFor()
+  })
+
+  test('the user can sign out', async () => {
+    const { page, open, mayLog, userId, titles } = await room.signUp()
+    mayLog(logOf(403))
+    await room.db.updateTable('user').set({ banned: true }).where('id', '=', userId).execute()
+    await open('/notes')
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByLabel('Email').waitFor()
+    expect(await page.getByText('Account banned').count()).toBe(0)
+    expect((await titles()).slice(-3)).toEqual(['Account banned', 'Signing out …', 'Sign in'])
+  })
+})
+
+test('the audit trail and a ban ask for the password if the session is not fresh', async () => {
+  const admin = await room.signUp({ role: 'admin' })
+  const user = await room.signUp()
+  admin.mayLog(logOf(403))
+  const { page } = admin
+  const question = page.getByRole('dialog', { name: 'Confirm your password' })
+  const confirm = async () => {
+    await question.getByLabel('Password').fill(PASSWORD)
+    await question.getByRole('button', { name: 'Confirm' }).click()
+    await question.waitFor({ state: 'detached' })
+  }
+  await endFreshness(admin)
+  await admin.open('/admin/audit')
+  await page.getByText('The audit trail requires a recent sign-in.').waitFor()
+  expect(await question.count()).toBe(0)
+  await page.getByRole('button', { name: 'Confirm your password' }).click()
+  await question.getByRole('button', { name: 'Cancel' }).click()
+  await question.waitFor({ state: 'detached' })
+  expect((await page.getByRole('alert').allTextContents()).join('')).toBe('')
+  await page.getByRole('button', { name: 'Confirm your password' }).click()
+  await confirm()
+  await page.getByText(`${user.email} was created.`).waitFor()
+
+  await admin.open(`/admin/users/${user.userId}`)
+  await endFreshness(admin)
+  await page.getByRole('button', { name: 'Ban' }).click()
+  const dialog = page.getByRole('dialog', { name: `Ban ${user.email}?` })
+  await dialog.getByRole('button', { name: 'Ban' }).click()
+  await confirm()
+  await page.getByText(/Banned until/).waitFor()
+
+  await endFreshness(admin)
+  await page.getByRole('button', { name: 'Lift ban' }).click()
+  // For users without a password.
+  await question.getByRole('button', { name: 'Sign in again' }).click()
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+})
+
+test('other users see why they cannot use the page, until an admin makes them one', async () => {
+  const { admin, user } = await openUser()
+  await user.open('/admin')
+  const main = user.page.getByRole('main')
+  await main.getByText('Admins only. Sign in with an admin account to view this page.').waitFor()
+  expect(await main.getByRole('link', { name: 'Go to the home page' }).getAttribute('href')).toBe('/')
+  expect(await main.getByRole('button', { name: 'Sign out' }).isVisible()).toBe(true)
+  expect(await violationsOf(user.page)).toEqual([])
+  await admin.page.getByRole('button', { name: 'Make an admin' }).click()
+  await admin.page.getByRole('alertdialog').getByRole('button', { name: 'Change role' }).click()
+  await user.page.getByRole('link', { name: admin.email }).waitFor()
+})
+
+test('an unknown user is not found, with a link to all users', async () => {
+  const { page, open, mayLog } = await ada()
+  mayLog(logOf(404))
+  await open('/admin/users/unknown')
+  await page.getByText('User not found').waitFor()
+  expect(await page.getByRole('link', { name: 'All users' }).getAttribute('href')).toBe('/admin')
+})
+
+test('a list with more pages says so, and links to them', async () => {
+  const { page, open } = await ada()
+  const columns = { image: null, emailVerified: false, role: 'user', banned: false, locale: 'en' }
+  const createdAt = new Date(Date.now() - 60_000)
+  const users = Array.from({ length: 30 }, (_, i) => ({
+    ...columns,
+    ...{ id: crypto.randomUUID(), name: `Many ${i}`, email: newEmail(), createdAt, updatedAt: createdAt },
+  }))
+  await room.db.insertInto('user').values(users).execute()
+  await open('/admin')
+  const user = await room.signUp()
+  // Live.
+  await page.getByRole('link', { name: user.email }).waitFor()
+  await open('/admin?search=many')
+  await page.getByRole('status').getByText('Users: 25+', { exact: true }).waitFor()
+  expect(await page.getByRole('table').getByRole('link').count()).toBe(25)
+  await page.getByRole('link', { name: 'Next page' }).click()
+  await page.getByRole('status').getByText('Users on this page: 5', { exact: true }).waitFor()
+  expect(await page.getByRole('link', { name: 'Next page' }).count()).toBe(0)
+  await page.getByRole('link', { name: 'First page' }).click()
+  await page.getByText('Users: 25+').waitFor()
+
+  await page.getByLabel('Name or email').fill(users[7]?.email ?? '')
+  await page.getByRole('button', { name: 'Search' }).click()
+  await page.getByText('Users: 1', { exact: true }).waitFor()
+  await page.getByLabel('Name or email').fill('no such user')
+  await page.keyboard.press('Enter')
+  await page.getByText('No users found.').waitFor()
+})
+
+test('the audit trail has filters and pages', async () => {
+  const { page, open, email } = await ada()
+  await open('/admin/audit')
+  await page.getByText('Records: 25+', { exact: true }).waitFor()
+  const user = await room.signUp()
+  // Live.
+  await page.getByText(`${user.email} was created.`).waitFor()
+  await page.getByRole('link', { name: 'Next page' }).click()
+  await page.getByText(/^Records on this page: \d+$/).waitFor()
+
+  const today = new Date().toISOString().slice(0, 10)
+  await page.getByLabel('Type').selectOption('user.created')
+  await page.getByLabel('User').fill(email)
+  await page.getByLabel('From (UTC)').fill(today)
+  await page.getByLabel('To (UTC)').fill(today)
+  await page.getByRole('button', { name: 'Filter' }).click()
+  await page.getByText('Records: 1', { exact: true }).waitFor()
+  expect(await page.getByRole('table').getByText(`${email} was created.`).count()).toBe(1)
+  // The URL has the filters, so the page can be shared and reloaded.
+  expect(new URL(page.url()).searchParams.get('type')).toBe('user.created')
+  expect(await open(page.url())).toContain(`${email} was created.`)
+})

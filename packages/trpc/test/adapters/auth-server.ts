@@ -1,3 +1,0 @@
-import { testAuth } from './test-auth.ts'
-
-export const auth = testAuth

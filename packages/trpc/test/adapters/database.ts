@@ -1,3 +1,0 @@
-import { testAuth } from './test-auth.ts'
-
-export const database = { db: testAuth.db, close: testAuth.close }

@@ -1,0 +1,106 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { type AuthConfig, defineAuthConfig, staticJwks } from '@sallyport/core'
+import { issueJwt, parseSigningKeys, type SigningKey } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
+import { BASE_URL } from './node-settings.ts'
+import { openDatabase } from './open-database.ts'
+
+/** A user with one session, in one browser. */
+export interface SignedIn {
+  readonly userId: string
+  readonly sessionId: string
+  readonly version: number
+  readonly issuer: string
+  /** A `Cookie` header with both cookies. */
+  readonly cookie: string
+}
+
+/** The issuer of the tokens, as the nodes are configured. */
+export interface Issuer {
+  readonly config: AuthConfig
+  readonly key: SigningKey
+  readonly signingKeys: unknown
+}
+
+export async function createIssuer(): Promise<Issuer> {
+  const signingKeys = { keys: [await createSigningKey()] }
+  const { active, publicJwks } = parseSigningKeys(signingKeys)
+  const config = defineAuthConfig({ baseUrl: BASE_URL, jwks: staticJwks(publicJwks) })
+  return { config, key: active, signingKeys }
+}
+
+const ROWS_AT_ONCE = 500
+
+/**
+ * Creates the tables and this many signed-in users. Inserts the rows in bulk, since that many sign-ins would
+ * take minutes.
+ */
+export async function signIn(
+  databaseUrl: string,
+  count: number,
+  { issuer: { config, key }, role = 'user' }: { issuer: Issuer; role?: string },
+): Promise<SignedIn[]> {
+  const { db, close } = await openDatabase(databaseUrl)
+  const now = config.now()
+  const expiresAt = new Date(now.getTime() + 86_400_000)
+  const people = Array.from({ length: count }, () => ({
+    userId: randomUUID(),
+    sessionId: randomUUID(),
+    secret: randomBytes(32).toString('base64url'),
+  }))
+  for (let from = 0; from < count; from += ROWS_AT_ONCE) {
+    const some = people.slice(from, from + ROWS_AT_ONCE)
+    const stamps = { createdAt: now, updatedAt: now }
+    const nobody = { image: null, banReason: null, banExpires: null, emailVerified: true, banned: false }
+    const users = some.map(({ userId }) => ({
+      ...nobody,
+      ...stamps,
+      role,
+      id: userId,
+      name: 'Ada',
+      email: `${userId}@example.com`,
+    }))
+    const unused = {
+      ipAddress: null,
+      userAgent: null,
+      tokenFamily: null,
+      previousToken: null,
+      rotatedAt: null,
+    }
+    const sessions = some.map(({ userId, sessionId, secret }) => ({
+      ...unused,
+      ...stamps,
+      userId,
+      expiresAt,
+      id: sessionId,
+      token: `sha256:${createHash('sha256').update(secret).digest('hex')}`,
+      remembered: true,
+      lastAuthenticatedAt: now,
+      lastSeenAt: now,
+    }))
+    await db.insertInto('user').values(users).execute()
+    await db.insertInto('session').values(sessions).execute()
+  }
+  await close()
+  const { jwt, session } = config.cookies
+  return Promise.all(
+    people.map(async ({ userId, sessionId, secret }) => {
+      const { token } = await issueJwt({ id: sessionId, userId, expiresAt }, { key, config })
+      const { issuer } = config
+      return {
+        userId,
+        sessionId,
+        version: 1,
+        issuer,
+        cookie: `${jwt}=${token}; ${session}=${sessionId}.${secret}`,
+      }
+    }),
+  )
+}
+
+/** Signs an admin in. */
+export async function signInAdmin(databaseUrl: string, issuer: Issuer): Promise<SignedIn> {
+  const [admin] = await signIn(databaseUrl, 1, { issuer, role: 'admin' })
+  if (admin === undefined) throw new TypeError('One was expected')
+  return admin
+}

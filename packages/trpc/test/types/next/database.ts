@@ -1,3 +1,0 @@
-import { openSqlite } from '@sallyport/core/sqlite'
-
-export const database = await openSqlite('file:data/app.db')
